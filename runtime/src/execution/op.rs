@@ -1,0 +1,198 @@
+//! The operations that tasks perform: their names, and how they depend on each other.
+
+/// How an operation touches its object (CHESS section 3.3: `is_write`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effect {
+    /// Leaves the object as it was: two reads of one object commute.
+    Read,
+    /// May change the object.
+    Write,
+}
+
+macro_rules! operations {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal, $effect:ident;)*) => {
+        /// An operation at a scheduling point.
+        ///
+        /// The one place where an operation's name in reports and its default
+        /// [`Effect`] are declared.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[repr(u8)]
+        pub enum Op {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl Op {
+            /// The name that reports show.
+            pub const fn name(self) -> &'static str {
+                match self { $(Op::$variant => $name,)* }
+            }
+
+            /// The effect that the operation has unless it says otherwise
+            /// afterwards (a failed compare-exchange is a read).
+            pub const fn effect(self) -> Effect {
+                match self { $(Op::$variant => Effect::$effect,)* }
+            }
+        }
+    };
+}
+
+operations! {
+    /// A task's first step.
+    Start = "start", Read;
+    /// A task's last step, which `join` waits for.
+    Exit = "exit", Write;
+    /// `thread::spawn` and its kin.
+    Spawn = "spawn", Write;
+    /// `JoinHandle::join`.
+    Join = "join", Read;
+    /// `JoinHandle::is_finished`.
+    IsFinished = "is_finished", Read;
+    /// `thread::scope` waiting for its threads.
+    ScopeEnd = "scope end", Read;
+    /// `thread::park`.
+    Park = "park", Write;
+    /// `thread::park_timeout`.
+    ParkTimeout = "park_timeout", Write;
+    /// `Thread::unpark`.
+    Unpark = "unpark", Write;
+    /// `thread::sleep`.
+    Sleep = "sleep", Read;
+    /// `thread::yield_now`.
+    YieldNow = "yield_now", Read;
+    /// `hint::spin_loop`.
+    SpinLoop = "spin_loop", Read;
+
+    /// `Atomic*::load`.
+    AtomicLoad = "load", Read;
+    /// `Atomic*::store`.
+    AtomicStore = "store", Write;
+    /// `Atomic*::swap`.
+    AtomicSwap = "swap", Write;
+    /// `Atomic*::compare_and_swap`.
+    AtomicCompareAndSwap = "compare_and_swap", Write;
+    /// `Atomic*::compare_exchange`.
+    AtomicCompareExchange = "compare_exchange", Write;
+    /// `Atomic*::compare_exchange_weak`.
+    AtomicCompareExchangeWeak = "compare_exchange_weak", Write;
+    /// `Atomic*::fetch_add`.
+    AtomicFetchAdd = "fetch_add", Write;
+    /// `Atomic*::fetch_sub`.
+    AtomicFetchSub = "fetch_sub", Write;
+    /// `Atomic*::fetch_and`.
+    AtomicFetchAnd = "fetch_and", Write;
+    /// `Atomic*::fetch_nand`.
+    AtomicFetchNand = "fetch_nand", Write;
+    /// `Atomic*::fetch_or`.
+    AtomicFetchOr = "fetch_or", Write;
+    /// `Atomic*::fetch_xor`.
+    AtomicFetchXor = "fetch_xor", Write;
+    /// `AtomicBool::fetch_not`.
+    AtomicFetchNot = "fetch_not", Write;
+    /// `Atomic*::fetch_max`.
+    AtomicFetchMax = "fetch_max", Write;
+    /// `Atomic*::fetch_min`.
+    AtomicFetchMin = "fetch_min", Write;
+    /// One turn of `Atomic*::fetch_update` and its kin.
+    AtomicFetchUpdate = "fetch_update", Write;
+    /// `AtomicPtr::fetch_ptr_add` and its kin.
+    AtomicFetchPtr = "fetch_ptr", Write;
+    /// `atomic::fence`.
+    Fence = "fence", Write;
+
+    /// `Mutex::lock`.
+    MutexLock = "Mutex::lock", Write;
+    /// `Mutex::try_lock`.
+    MutexTryLock = "Mutex::try_lock", Write;
+    /// The lock taken again at the end of `Condvar::wait`.
+    MutexRelock = "Mutex::lock after wait", Write;
+    /// The drop of a `MutexGuard`.
+    MutexUnlock = "Mutex unlock", Write;
+    /// `RwLock::read`.
+    RwLockRead = "RwLock::read", Write;
+    /// `RwLock::try_read`.
+    RwLockTryRead = "RwLock::try_read", Write;
+    /// `RwLock::write`.
+    RwLockWrite = "RwLock::write", Write;
+    /// `RwLock::try_write`.
+    RwLockTryWrite = "RwLock::try_write", Write;
+    /// The drop of a `RwLockReadGuard`.
+    RwLockReadUnlock = "RwLock read unlock", Write;
+    /// The drop of a `RwLockWriteGuard`.
+    RwLockWriteUnlock = "RwLock write unlock", Write;
+    /// `RwLockWriteGuard::downgrade`.
+    RwLockDowngrade = "RwLock downgrade", Write;
+    /// `is_poisoned` of a lock.
+    IsPoisoned = "is_poisoned", Read;
+    /// `clear_poison` of a lock.
+    ClearPoison = "clear_poison", Write;
+
+    /// `Condvar::wait` without a timeout.
+    CondvarWait = "Condvar::wait", Write;
+    /// `Condvar::wait_timeout`.
+    CondvarWaitTimeout = "Condvar::wait_timeout", Write;
+    /// `Condvar::notify_one`.
+    NotifyOne = "Condvar::notify_one", Write;
+    /// `Condvar::notify_all`.
+    NotifyAll = "Condvar::notify_all", Write;
+
+    /// `Barrier::wait`.
+    BarrierWait = "Barrier::wait", Write;
+
+    /// `Once::call_once` and its kin.
+    OnceCall = "Once::call_once", Write;
+    /// The end of an initialiser: the value becomes visible.
+    OnceComplete = "Once complete", Write;
+    /// `Once::is_completed`.
+    OnceIsCompleted = "Once::is_completed", Read;
+    /// `Once::wait`.
+    OnceWait = "Once::wait", Read;
+    /// `OnceLock::get`.
+    OnceLockGet = "OnceLock::get", Read;
+    /// `OnceLock::set`.
+    OnceLockSet = "OnceLock::set", Write;
+    /// `OnceLock::get_or_init`.
+    OnceLockGetOrInit = "OnceLock::get_or_init", Write;
+    /// `OnceLock::wait`.
+    OnceLockWait = "OnceLock::wait", Read;
+    /// `LazyLock::force` and its derefs.
+    LazyLockForce = "LazyLock::force", Write;
+
+    /// `Sender::send` and `SyncSender::send`.
+    ChannelSend = "send", Write;
+    /// `SyncSender::try_send`.
+    ChannelTrySend = "try_send", Write;
+    /// `Receiver::recv`.
+    ChannelRecv = "recv", Write;
+    /// `Receiver::try_recv`.
+    ChannelTryRecv = "try_recv", Write;
+    /// `Receiver::recv_timeout`.
+    ChannelRecvTimeout = "recv_timeout", Write;
+    /// The clone of a sender.
+    SenderClone = "Sender::clone", Write;
+    /// The drop of a sender.
+    SenderDrop = "Sender drop", Write;
+    /// The drop of a receiver.
+    ReceiverDrop = "Receiver drop", Write;
+
+    /// `Arc::clone` and `Weak::clone`.
+    ArcClone = "Arc::clone", Write;
+    /// The drop of an `Arc` or `Weak`.
+    ArcDrop = "Arc drop", Write;
+    /// `Arc::downgrade`.
+    ArcDowngrade = "Arc::downgrade", Write;
+    /// `Weak::upgrade`.
+    WeakUpgrade = "Weak::upgrade", Write;
+    /// `Arc::try_unwrap`, `Arc::into_inner` and their kin.
+    ArcTryUnwrap = "Arc::try_unwrap", Write;
+    /// `Arc::get_mut` and `Arc::make_mut`.
+    ArcGetMut = "Arc::get_mut", Write;
+    /// `Arc::strong_count` and `Arc::weak_count`.
+    ArcCount = "Arc::strong_count", Read;
+
+    /// A futex wait by code that is not redirected.
+    FutexWait = "futex wait", Write;
+    /// A futex wake by code that is not redirected.
+    FutexWake = "futex wake", Write;
+    /// A wait for input or output.
+    Poll = "poll", Read;
+}
