@@ -1,0 +1,179 @@
+//! The flags that `cargo test` has too: spelt as there, handed on to cargo.
+
+use camino::Utf8PathBuf;
+use clap::Args;
+
+/// Which packages' tests.
+#[derive(Args, Clone, Default, Debug)]
+#[command(next_help_heading = "Package selection")]
+pub struct PackageArgs {
+    /// Package to run tests of
+    #[arg(short, long, value_name = "SPEC")]
+    pub package: Vec<String>,
+    /// Test all packages of the workspace
+    #[arg(long, alias = "all")]
+    pub workspace: bool,
+    /// Exclude packages from the tests
+    #[arg(long, value_name = "SPEC", requires = "workspace")]
+    pub exclude: Vec<String>,
+}
+
+/// Which targets of the packages.
+#[derive(Args, Clone, Default, Debug)]
+#[command(next_help_heading = "Target selection")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of cargo's")]
+pub struct TargetArgs {
+    /// Test only the library's unit tests
+    #[arg(long)]
+    pub lib: bool,
+    /// Test all binaries
+    #[arg(long)]
+    pub bins: bool,
+    /// Test only the binary named
+    #[arg(long, value_name = "NAME")]
+    pub bin: Vec<String>,
+    /// Test all targets that have `test = true` set
+    #[arg(long)]
+    pub tests: bool,
+    /// Test only the integration test named
+    #[arg(long, value_name = "NAME")]
+    pub test: Vec<String>,
+    /// Test all examples
+    #[arg(long)]
+    pub examples: bool,
+    /// Test only the example named
+    #[arg(long, value_name = "NAME")]
+    pub example: Vec<String>,
+}
+
+/// Which features are on.
+#[derive(Args, Clone, Default, Debug)]
+#[command(next_help_heading = "Feature selection")]
+pub struct FeatureArgs {
+    /// Space or comma separated list of features to activate
+    #[arg(short = 'F', long, value_name = "FEATURES")]
+    pub features: Vec<String>,
+    /// Activate all available features
+    #[arg(long)]
+    pub all_features: bool,
+    /// Do not activate the `default` feature
+    #[arg(long)]
+    pub no_default_features: bool,
+}
+
+/// How the tests are built.
+#[derive(Args, Clone, Default, Debug)]
+#[command(next_help_heading = "Compilation options")]
+pub struct BuildArgs {
+    /// Number of parallel jobs: of the build, and of tests explored at once
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub jobs: Option<u32>,
+    /// Build in release mode, with optimizations
+    #[arg(short, long, conflicts_with = "cargo_profile")]
+    pub release: bool,
+    /// Build with the given cargo profile
+    #[arg(long, value_name = "NAME")]
+    pub cargo_profile: Option<String>,
+    /// Build for the target triple; only the host's can be explored
+    #[arg(long, value_name = "TRIPLE")]
+    pub target: Option<String>,
+    /// Directory for all generated artifacts
+    #[arg(long, value_name = "DIR")]
+    pub target_dir: Option<Utf8PathBuf>,
+}
+
+/// Which workspace, and how its lock file is treated.
+#[derive(Args, Clone, Default, Debug)]
+#[command(next_help_heading = "Manifest options")]
+pub struct ManifestArgs {
+    /// Path to Cargo.toml
+    #[arg(long, value_name = "PATH")]
+    pub manifest_path: Option<Utf8PathBuf>,
+    /// Assert that `Cargo.lock` will remain unchanged
+    #[arg(long)]
+    pub locked: bool,
+    /// Run without accessing the network
+    #[arg(long)]
+    pub offline: bool,
+    /// Equivalent to specifying both --locked and --offline
+    #[arg(long)]
+    pub frozen: bool,
+}
+
+impl PackageArgs {
+    /// The flags as cargo takes them.
+    pub fn to_cargo(&self) -> Vec<String> {
+        let mut args = valued("--package", &self.package);
+        args.extend(switch("--workspace", self.workspace));
+        args.extend(valued("--exclude", &self.exclude));
+        args
+    }
+}
+
+impl TargetArgs {
+    /// The flags as cargo takes them.
+    ///
+    /// Without any, `--tests` and `--examples` stand for cargo's default but for
+    /// the documentation tests, which no executable holds.
+    pub fn to_cargo(&self) -> Vec<String> {
+        let mut args = Vec::new();
+        args.extend(switch("--lib", self.lib));
+        args.extend(switch("--bins", self.bins));
+        args.extend(valued("--bin", &self.bin));
+        args.extend(switch("--tests", self.tests));
+        args.extend(valued("--test", &self.test));
+        args.extend(switch("--examples", self.examples));
+        args.extend(valued("--example", &self.example));
+        args
+    }
+}
+
+impl FeatureArgs {
+    /// The flags as cargo takes them.
+    pub fn to_cargo(&self) -> Vec<String> {
+        let mut args = valued("--features", &self.features);
+        args.extend(switch("--all-features", self.all_features));
+        args.extend(switch("--no-default-features", self.no_default_features));
+        args
+    }
+}
+
+impl BuildArgs {
+    /// The flags as cargo takes them, but for the directory and the triple, which are ours.
+    pub fn to_cargo(&self) -> Vec<String> {
+        let mut args = Vec::new();
+        if let Some(jobs) = self.jobs {
+            args.extend(["--jobs".to_owned(), jobs.to_string()]);
+        }
+        args.extend(switch("--release", self.release));
+        if let Some(profile) = &self.cargo_profile {
+            args.extend(["--profile".to_owned(), profile.clone()]);
+        }
+        args
+    }
+}
+
+impl ManifestArgs {
+    /// The flags as cargo takes them.
+    pub fn to_cargo(&self) -> Vec<String> {
+        let mut args = Vec::new();
+        if let Some(path) = &self.manifest_path {
+            args.extend(["--manifest-path".to_owned(), path.to_string()]);
+        }
+        args.extend(switch("--locked", self.locked));
+        args.extend(switch("--offline", self.offline));
+        args.extend(switch("--frozen", self.frozen));
+        args
+    }
+}
+
+fn switch(flag: &str, on: bool) -> Option<String> {
+    on.then(|| flag.to_owned())
+}
+
+fn valued(flag: &str, values: &[String]) -> Vec<String> {
+    values
+        .iter()
+        .flat_map(|value| [flag.to_owned(), value.clone()])
+        .collect()
+}

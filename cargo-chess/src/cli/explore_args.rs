@@ -1,0 +1,70 @@
+//! The flags that say how each test is explored; each is also a key of Chess.toml's `[explore]`.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::config::{
+    Backend, Isolate, Layer, Memory, Strategy, parse_duration, parse_number, parse_positive,
+};
+
+/// How each test is explored.
+#[derive(Args, Clone, Default, Debug)]
+#[command(next_help_heading = "Exploration")]
+pub struct ExploreArgs {
+    /// Explore every schedule with up to N preemptions [default: 2]
+    #[arg(long, value_name = "N", value_parser = parse_number::<u32>)]
+    pub preemptions: Option<u32>,
+    /// Take at most N schedules of each test [default: 100000]
+    #[arg(long, value_name = "N", value_parser = parse_positive)]
+    pub schedules: Option<u64>,
+    /// Search each test for at most so long, as in 30s or 5m
+    #[arg(long, value_name = "DUR", value_parser = parse_duration)]
+    pub time: Option<Duration>,
+    /// Scheduling points after which an execution counts as a livelock [default: 20000]
+    #[arg(long, value_name = "N", value_parser = parse_positive)]
+    pub max_steps: Option<u64>,
+    /// Strategies to use: auto, icb, random [default: auto]
+    #[arg(long, value_name = "S", value_delimiter = ',')]
+    pub strategy: Vec<Strategy>,
+    /// Seed of random choices [default: 0]
+    #[arg(long, value_name = "N", value_parser = parse_number::<u64>)]
+    pub seed: Option<u64>,
+    /// Memory model: sc [default: sc]
+    #[arg(long, value_name = "MODEL")]
+    pub memory: Option<Memory>,
+    /// How executions are kept apart: image, tls or fork [default: image]
+    #[arg(long, value_name = "HOW")]
+    pub isolate: Option<Isolate>,
+    /// What tasks run on: fibers or threads [default: fibers]
+    #[arg(long, value_name = "WHAT")]
+    pub backend: Option<Backend>,
+    /// Give up on a test whose task reaches no scheduling point for so long [default: 60s]
+    #[arg(long, value_name = "SECS", value_parser = parse_duration)]
+    pub watchdog: Option<Duration>,
+    /// Report all distinct failures of a test, not only the first
+    #[arg(long)]
+    pub keep_going: bool,
+    /// Use the options of this profile of Chess.toml
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<String>,
+}
+
+impl ExploreArgs {
+    /// The flags as the topmost layer of the configuration.
+    pub fn to_layer(&self) -> Layer {
+        Layer {
+            preemptions: self.preemptions,
+            schedules: self.schedules,
+            time: self.time,
+            max_steps: self.max_steps,
+            strategy: (!self.strategy.is_empty()).then(|| self.strategy.clone()),
+            seed: self.seed,
+            memory: self.memory,
+            isolate: self.isolate,
+            backend: self.backend,
+            watchdog: self.watchdog,
+            keep_going: self.keep_going.then_some(true),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The command line: what it accepts, and the options that a run takes from it.
+
+mod cargo_args;
+mod explore_args;
+mod run_options;
+
+use clap::{Args, Parser, Subcommand};
+
+pub use cargo_args::{BuildArgs, FeatureArgs, ManifestArgs, PackageArgs, TargetArgs};
+pub use explore_args::ExploreArgs;
+pub use run_options::{
+    ColorWhen, MessageFormat, NoTests, OutputArgs, RunArgs, RunIgnored, RunOptions,
+};
+
+/// Explores the thread interleavings of a project's existing tests, unchanged.
+#[derive(Parser, Debug)]
+#[command(
+    name = "cargo-chess",
+    bin_name = "cargo chess",
+    version,
+    disable_help_subcommand = true,
+    after_help = "Exit codes: 0 no failure found, 1 usage or configuration error, 4 nothing selected, \
+                  5 a bound was not finished (--require-complete), 70 internal error, \
+                  100 a failure was found, 101 the build failed, 102 cargo metadata failed, 130 interrupted."
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Explore the interleavings of each test and report the first failure of each
+    Test(Box<TestArgs>),
+    /// List what would be explored, and how each package is treated
+    List(Box<ListArgs>),
+    /// Run one saved schedule again
+    Replay(Box<ReplayArgs>),
+    /// Remove what cargo chess has written
+    Clean(CleanArgs),
+    /// Show the tool at work on a shipped example
+    Demo(DemoArgs),
+}
+
+/// The options that choose and build the test binaries.
+#[derive(Args, Clone, Default, Debug)]
+pub struct CargoArgs {
+    /// Which packages.
+    #[command(flatten)]
+    pub packages: PackageArgs,
+    /// Which targets of them.
+    #[command(flatten)]
+    pub targets: TargetArgs,
+    /// Which features.
+    #[command(flatten)]
+    pub features: FeatureArgs,
+    /// How to build.
+    #[command(flatten)]
+    pub build: BuildArgs,
+    /// Which workspace.
+    #[command(flatten)]
+    pub manifest: ManifestArgs,
+}
+
+/// `cargo chess test`.
+#[derive(Args, Debug)]
+pub struct TestArgs {
+    /// Explore only tests whose path contains one of these
+    #[arg(value_name = "FILTER")]
+    pub filters: Vec<String>,
+    /// Arguments for the test binaries, as after `cargo test --`
+    #[arg(value_name = "TEST-BINARY-ARGS", last = true)]
+    pub binary_args: Vec<String>,
+    /// How tests are chosen and run.
+    #[command(flatten)]
+    pub run: RunArgs,
+    /// How each test is explored.
+    #[command(flatten)]
+    pub explore: ExploreArgs,
+    /// What is built.
+    #[command(flatten)]
+    pub cargo: CargoArgs,
+    /// What is printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `cargo chess list`.
+#[derive(Args, Debug)]
+pub struct ListArgs {
+    /// List only tests whose path contains one of these
+    #[arg(value_name = "FILTER")]
+    pub filters: Vec<String>,
+    /// Match filters with the whole path
+    #[arg(long)]
+    pub exact: bool,
+    /// Which profile of Chess.toml to use
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<String>,
+    /// What is built.
+    #[command(flatten)]
+    pub cargo: CargoArgs,
+    /// What is printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `cargo chess replay`.
+#[derive(Args, Debug)]
+pub struct ReplayArgs {
+    /// A schedule file, the id of a saved failure, or an inline `chess1:...` schedule
+    #[arg(value_name = "SCHEDULE")]
+    pub schedule: String,
+    /// Print every event of the execution, not only the last ones
+    #[arg(long)]
+    pub trace: bool,
+    /// Which features.
+    #[command(flatten)]
+    pub features: FeatureArgs,
+    /// How to build.
+    #[command(flatten)]
+    pub build: BuildArgs,
+    /// Which workspace.
+    #[command(flatten)]
+    pub manifest: ManifestArgs,
+    /// What is printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `cargo chess clean`.
+#[derive(Args, Debug)]
+pub struct CleanArgs {
+    /// Also remove the cache of built runtimes, which all workspaces share
+    #[arg(long)]
+    pub all: bool,
+    /// Directory for what is generated
+    #[arg(long, value_name = "DIR", help_heading = "Compilation options")]
+    pub target_dir: Option<camino::Utf8PathBuf>,
+    /// Which workspace.
+    #[command(flatten)]
+    pub manifest: ManifestArgs,
+    /// What is printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `cargo chess demo`.
+#[derive(Args, Debug)]
+pub struct DemoArgs {
+    /// Which example; without it, the first
+    #[arg(value_name = "NAME")]
+    pub name: Option<String>,
+    /// What is printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}

@@ -1,0 +1,250 @@
+//! The flags about which tests run, and what is printed; resolved once into [`RunOptions`].
+
+use std::io::IsTerminal;
+
+use clap::{Args, ValueEnum};
+
+use super::{ListArgs, TestArgs};
+
+/// What goes to standard output.
+#[derive(ValueEnum, Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum MessageFormat {
+    /// Nothing; people read standard error.
+    #[default]
+    Human,
+    /// One JSON object a line.
+    Json,
+}
+
+/// When to colour what people read.
+#[derive(ValueEnum, Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum ColorWhen {
+    /// On a terminal.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// Which tests to run with regard to `#[ignore]`.
+#[derive(ValueEnum, Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum RunIgnored {
+    /// Those not ignored.
+    #[default]
+    Default,
+    /// Only those ignored.
+    IgnoredOnly,
+    /// All.
+    All,
+}
+
+/// What to do when no test is selected.
+#[derive(ValueEnum, Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum NoTests {
+    /// Exit with code 4.
+    #[default]
+    Fail,
+    /// Exit with code 0.
+    Pass,
+}
+
+/// How tests are chosen and run.
+#[derive(Args, Clone, Default, Debug)]
+#[command(next_help_heading = "Test selection")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
+pub struct RunArgs {
+    /// Match filters with the whole path
+    #[arg(long)]
+    pub exact: bool,
+    /// Whether to run tests marked `#[ignore]`
+    #[arg(long, value_name = "WHICH", value_enum, default_value_t)]
+    pub run_ignored: RunIgnored,
+    /// What to do when no test is selected
+    #[arg(long, value_name = "ACTION", value_enum, default_value_t)]
+    pub no_tests: NoTests,
+    /// Run all tests regardless of failure
+    #[arg(long)]
+    pub no_fail_fast: bool,
+    /// Exit with code 5 if the preemption bound of some test was not finished
+    #[arg(long)]
+    pub require_complete: bool,
+}
+
+/// What is printed, and how.
+#[derive(Args, Clone, Default, Debug)]
+#[command(next_help_heading = "Output")]
+pub struct OutputArgs {
+    /// What goes to standard output
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
+    pub message_format: MessageFormat,
+    /// When to use colour [default: CARGO_TERM_COLOR, else auto]
+    #[arg(long, value_name = "WHEN", value_enum)]
+    pub color: Option<ColorWhen>,
+    /// Print more; twice: still more
+    #[arg(short, long, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+    /// Print only failures and the summary
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub quiet: bool,
+}
+
+impl OutputArgs {
+    /// When to colour: the flag, else `CARGO_TERM_COLOR`, else as the terminal is.
+    pub fn color_when(&self) -> ColorWhen {
+        self.color
+            .unwrap_or_else(|| match std::env::var("CARGO_TERM_COLOR").as_deref() {
+                Ok("always") => ColorWhen::Always,
+                Ok("never") => ColorWhen::Never,
+                _ => ColorWhen::Auto,
+            })
+    }
+
+    /// Whether standard error gets colour: `color_when`, with `NO_COLOR` and
+    /// `CLICOLOR_FORCE` in between.
+    pub fn use_color(&self) -> bool {
+        let set =
+            |name| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
+        match self.color_when() {
+            ColorWhen::Always => true,
+            ColorWhen::Never => false,
+            ColorWhen::Auto if std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty()) => false,
+            ColorWhen::Auto => set("CLICOLOR_FORCE") || std::io::stderr().is_terminal(),
+        }
+    }
+
+    /// -1 with `-q`, 0, or how often `-v` was given.
+    pub fn verbosity(&self) -> i8 {
+        if self.quiet {
+            -1
+        } else {
+            i8::try_from(self.verbose).unwrap_or(i8::MAX)
+        }
+    }
+}
+
+/// The options of a run, resolved: no flag, variable or terminal is asked later.
+#[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of its own"
+)]
+pub struct RunOptions {
+    /// What goes to standard output.
+    pub message_format: MessageFormat,
+    /// Whether what people read is coloured.
+    pub color: bool,
+    /// -1 quiet, 0 normal, 1 and more: verbose.
+    pub verbosity: i8,
+    /// The most tests to explore at once.
+    pub jobs: usize,
+    /// Whether the run ends at the first failing test.
+    pub fail_fast: bool,
+    /// Run only tests whose path contains one of these (all, if empty).
+    pub filters: Vec<String>,
+    /// Filters (and `skip`) match the whole path.
+    pub exact: bool,
+    /// Leave out tests whose path contains one of these.
+    pub skip: Vec<String>,
+    /// Which tests to run with regard to `#[ignore]`.
+    pub run_ignored: RunIgnored,
+    /// What to do when no test is selected.
+    pub no_tests: NoTests,
+    /// Whether an unfinished bound is an error.
+    pub require_complete: bool,
+    /// Whether the tests' own output is shown as it comes (`-- --nocapture`).
+    pub no_capture: bool,
+    /// What remains of the arguments after `--`.
+    pub binary_args: Vec<String>,
+}
+
+impl RunOptions {
+    /// Resolves the flags of `cargo chess test`.
+    ///
+    /// After `--`, libtest's own options mean what they mean there.
+    pub fn from_test(args: &TestArgs) -> Self {
+        let mut options = Self {
+            fail_fast: !args.run.no_fail_fast,
+            filters: args.filters.clone(),
+            exact: args.run.exact,
+            run_ignored: args.run.run_ignored,
+            no_tests: args.run.no_tests,
+            require_complete: args.run.require_complete,
+            ..Self::new(&args.output, args.cargo.build.jobs)
+        };
+        options.take_libtest_args(&args.binary_args);
+        options
+    }
+
+    /// Resolves the flags of `cargo chess list`.
+    pub fn from_list(args: &ListArgs) -> Self {
+        Self {
+            filters: args.filters.clone(),
+            exact: args.exact,
+            run_ignored: RunIgnored::All,
+            ..Self::new(&args.output, args.cargo.build.jobs)
+        }
+    }
+
+    /// The options of a run of everything, printed as `output` says.
+    pub fn new(output: &OutputArgs, jobs: Option<u32>) -> Self {
+        let jobs = jobs.map_or_else(
+            || std::thread::available_parallelism().map_or(1, usize::from),
+            |jobs| jobs as usize,
+        );
+        Self {
+            message_format: output.message_format,
+            color: output.use_color(),
+            verbosity: output.verbosity(),
+            jobs,
+            fail_fast: true,
+            filters: Vec::new(),
+            exact: false,
+            skip: Vec::new(),
+            run_ignored: RunIgnored::Default,
+            no_tests: NoTests::Fail,
+            require_complete: false,
+            no_capture: false,
+            binary_args: Vec::new(),
+        }
+    }
+
+    /// Whether the filters select the test at `path`.
+    pub fn selects(&self, path: &str) -> bool {
+        let matches = |filter: &String| {
+            if self.exact {
+                path == filter
+            } else {
+                path.contains(filter.as_str())
+            }
+        };
+        (self.filters.is_empty() || self.filters.iter().any(matches))
+            && !self.skip.iter().any(matches)
+    }
+
+    fn take_libtest_args(&mut self, args: &[String]) {
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            let (name, value) = match arg.split_once('=') {
+                Some((name, value)) if name.starts_with("--") => (name, Some(value.to_owned())),
+                _ => (arg.as_str(), None),
+            };
+            match name {
+                "--exact" => self.exact = true,
+                "--ignored" => self.run_ignored = RunIgnored::IgnoredOnly,
+                "--include-ignored" => self.run_ignored = RunIgnored::All,
+                "--nocapture" | "--no-capture" => self.no_capture = true,
+                "--skip" => self.skip.extend(value.or_else(|| args.next().cloned())),
+                "--test-threads" => {
+                    let threads = value.or_else(|| args.next().cloned());
+                    if let Some(threads) = threads.and_then(|n| n.parse().ok()) {
+                        self.jobs = threads;
+                    }
+                }
+                _ if !arg.starts_with('-') => self.filters.push(arg.clone()),
+                _ => self.binary_args.push(arg.clone()),
+            }
+        }
+    }
+}

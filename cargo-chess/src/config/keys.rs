@@ -1,0 +1,129 @@
+//! The keys of `[explore]`, set from text (environment) or from TOML.
+
+use toml_edit::Value;
+
+use super::layer::Layer;
+use super::values::{parse_duration, parse_number, parse_positive};
+use crate::suggest;
+
+/// What TOML type a key takes.
+#[derive(Clone, Copy)]
+enum Kind {
+    Integer,
+    Text,
+    /// A text with a unit, or an integer: seconds.
+    Duration,
+    /// A list of texts, or one.
+    Texts,
+    Boolean,
+}
+
+const KEYS: &[(&str, Kind)] = &[
+    ("preemptions", Kind::Integer),
+    ("schedules", Kind::Integer),
+    ("time", Kind::Duration),
+    ("max-steps", Kind::Integer),
+    ("strategy", Kind::Texts),
+    ("seed", Kind::Integer),
+    ("memory", Kind::Text),
+    ("isolate", Kind::Text),
+    ("backend", Kind::Text),
+    ("watchdog", Kind::Duration),
+    ("keep-going", Kind::Boolean),
+];
+
+/// The names of all keys.
+pub(super) fn names() -> impl Iterator<Item = &'static str> + Clone {
+    KEYS.iter().map(|(name, _)| *name)
+}
+
+impl Layer {
+    /// Sets `key` to what `text` says; lists are separated by commas.
+    pub(super) fn set_from_text(&mut self, key: &str, text: &str) -> Result<(), String> {
+        match key {
+            "preemptions" => self.preemptions = Some(parse_number(text)?),
+            "schedules" => self.schedules = Some(parse_positive(text)?),
+            "time" => self.time = Some(parse_duration(text)?),
+            "max-steps" => self.max_steps = Some(parse_positive(text)?),
+            "strategy" => {
+                let strategies: Result<Vec<_>, _> =
+                    text.split(',').map(|name| name.trim().parse()).collect();
+                self.strategy = Some(strategies?);
+            }
+            "seed" => self.seed = Some(parse_number(text)?),
+            "memory" => self.memory = Some(text.parse()?),
+            "isolate" => self.isolate = Some(text.parse()?),
+            "backend" => self.backend = Some(text.parse()?),
+            "watchdog" => self.watchdog = Some(parse_duration(text)?),
+            "keep-going" => {
+                self.keep_going = Some(match text {
+                    "true" | "1" => true,
+                    "false" | "0" => false,
+                    _ => return Err(format!("expected `true` or `false`, found `{text}`")),
+                });
+            }
+            _ => return Err(unknown(key)),
+        }
+        Ok(())
+    }
+
+    /// Sets `key`, which is known, to a value of Chess.toml.
+    pub(super) fn set_from_toml(&mut self, key: &str, value: &Value) -> Result<(), String> {
+        let Some((_, kind)) = KEYS.iter().find(|(name, _)| *name == key) else {
+            return Err(unknown(key));
+        };
+        let (expected, text) = match kind {
+            Kind::Integer => ("a whole number", integer(value)),
+            Kind::Text => ("a string", text(value)),
+            Kind::Duration => (
+                "a duration such as \"30s\", or a number of seconds",
+                text(value).or_else(|| integer(value)),
+            ),
+            Kind::Texts => ("a list of strings", text(value).or_else(|| texts(value))),
+            Kind::Boolean => (
+                "`true` or `false`",
+                value.as_bool().map(|flag| flag.to_string()),
+            ),
+        };
+        match text {
+            Some(text) => self.set_from_text(key, &text),
+            None => Err(format!(
+                "`{key}` takes {expected}, found {}",
+                article(value.type_name())
+            )),
+        }
+    }
+}
+
+/// A TOML type's name with its article.
+pub(super) fn article(type_name: &str) -> String {
+    let article = if type_name.starts_with(['a', 'i', 'o']) {
+        "an"
+    } else {
+        "a"
+    };
+    format!("{article} {type_name}")
+}
+
+fn integer(value: &Value) -> Option<String> {
+    value.as_integer().map(|number| number.to_string())
+}
+
+fn text(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
+
+fn texts(value: &Value) -> Option<String> {
+    let texts: Option<Vec<_>> = value.as_array()?.iter().map(text).collect();
+    texts.map(|texts| texts.join(","))
+}
+
+fn unknown(key: &str) -> String {
+    match suggest::nearest(key, names()) {
+        Some(name) => format!("there is no option `{key}`; did you mean `{name}`?"),
+        None => format!(
+            "there is no option `{key}`; the options are {}",
+            names().collect::<Vec<_>>().join(", ")
+        ),
+    }
+}

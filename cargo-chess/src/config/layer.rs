@@ -1,0 +1,86 @@
+//! One layer of exploration options, each set or not, and the options that result when all layers are laid over the defaults.
+
+use std::time::Duration;
+
+use super::values::{Backend, Isolate, Memory, Strategy};
+
+/// The resolved exploration options of one test.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Exploration {
+    /// The largest preemption bound to explore.
+    pub preemptions: u32,
+    /// The most schedules to take.
+    pub schedules: u64,
+    /// The longest time to search.
+    pub time: Option<Duration>,
+    /// The most scheduling points of one execution.
+    pub max_steps: u64,
+    /// The strategies to use, in turn.
+    pub strategy: Vec<Strategy>,
+    /// The seed of every random choice.
+    pub seed: u64,
+    /// The memory model.
+    pub memory: Memory,
+    /// How executions are kept apart.
+    pub isolate: Isolate,
+    /// What tasks run on.
+    pub backend: Backend,
+    /// How long a task may go without reaching a scheduling point.
+    pub watchdog: Duration,
+    /// Whether to go on after a test's first failure.
+    pub keep_going: bool,
+}
+
+/// Exploration options as one source gives them: each set or not.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "the fields are those of `Exploration`")]
+pub struct Layer {
+    pub preemptions: Option<u32>,
+    pub schedules: Option<u64>,
+    pub time: Option<Duration>,
+    pub max_steps: Option<u64>,
+    pub strategy: Option<Vec<Strategy>>,
+    pub seed: Option<u64>,
+    pub memory: Option<Memory>,
+    pub isolate: Option<Isolate>,
+    pub backend: Option<Backend>,
+    pub watchdog: Option<Duration>,
+    pub keep_going: Option<bool>,
+}
+
+impl Layer {
+    /// Lays `over` on top: what it sets wins.
+    #[must_use]
+    pub fn under(self, over: &Self) -> Self {
+        Self {
+            preemptions: over.preemptions.or(self.preemptions),
+            schedules: over.schedules.or(self.schedules),
+            time: over.time.or(self.time),
+            max_steps: over.max_steps.or(self.max_steps),
+            strategy: over.strategy.clone().or(self.strategy),
+            seed: over.seed.or(self.seed),
+            memory: over.memory.or(self.memory),
+            isolate: over.isolate.or(self.isolate),
+            backend: over.backend.or(self.backend),
+            watchdog: over.watchdog.or(self.watchdog),
+            keep_going: over.keep_going.or(self.keep_going),
+        }
+    }
+
+    /// Fills what no layer set with the defaults.
+    pub fn resolve(self) -> Exploration {
+        Exploration {
+            preemptions: self.preemptions.unwrap_or(2),
+            schedules: self.schedules.unwrap_or(100_000),
+            time: self.time,
+            max_steps: self.max_steps.unwrap_or(20_000),
+            strategy: self.strategy.unwrap_or_else(|| vec![Strategy::Auto]),
+            seed: self.seed.unwrap_or(0),
+            memory: self.memory.unwrap_or(Memory::Sc),
+            isolate: self.isolate.unwrap_or(Isolate::Image),
+            backend: self.backend.unwrap_or(Backend::Fibers),
+            watchdog: self.watchdog.unwrap_or(Duration::from_secs(60)),
+            keep_going: self.keep_going.unwrap_or(false),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Chess.toml, the environment and the flags, laid over one another into the options of each test.
+
+mod error;
+mod file;
+mod keys;
+mod layer;
+mod values;
+
+use camino::Utf8Path;
+
+pub use error::ConfigError;
+pub use file::CrateEntry;
+pub use layer::{Exploration, Layer};
+pub use values::{
+    Backend, Isolate, Memory, Policy, Strategy, parse_duration, parse_number, parse_positive,
+};
+
+use crate::error::{Error, Result};
+use file::File;
+
+/// The name of the file at the workspace's root.
+pub const FILE_NAME: &str = "Chess.toml";
+
+/// The prefix of environment variables that set exploration options.
+const ENV_PREFIX: &str = "CHESS_EXPLORE_";
+
+/// All configuration of a run.
+#[derive(Debug, Default)]
+pub struct Config {
+    file: File,
+    /// `[explore]` under the chosen profile.
+    base: Layer,
+    /// The environment under the flags.
+    top: Layer,
+}
+
+impl Config {
+    /// Reads Chess.toml at the workspace's root, if there, and lays `environment` and `flags` over it.
+    pub fn load(
+        workspace_root: &Utf8Path,
+        profile: Option<&str>,
+        environment: impl IntoIterator<Item = (String, String)>,
+        flags: &Layer,
+    ) -> Result<Self> {
+        let file = File::read(&workspace_root.join(FILE_NAME))?;
+        let base = match profile {
+            None => file.explore.clone(),
+            Some(name) => file.explore.clone().under(file.profile(name)?),
+        };
+        let top = from_environment(environment)?.under(flags);
+        Ok(Self { file, base, top })
+    }
+
+    /// The options of the test at `test_path` (`stress::many_threads`).
+    ///
+    /// Of several matching `[[test]]` entries, the later one wins.
+    pub fn for_test(&self, test_path: &str) -> Exploration {
+        self.file
+            .tests
+            .iter()
+            .filter(|entry| test_path.contains(&entry.filter))
+            .fold(self.base.clone(), |under, entry| {
+                under.under(&entry.explore)
+            })
+            .under(&self.top)
+            .resolve()
+    }
+
+    /// A warning for each `[[test]]` whose filter matches none of `test_paths`.
+    ///
+    /// Pass the tests that were found, before the filters of the command line.
+    pub fn unmatched_filters<'a>(
+        &self,
+        test_paths: impl IntoIterator<Item = &'a str> + Clone,
+    ) -> Vec<ConfigError> {
+        self.file
+            .tests
+            .iter()
+            .filter(|entry| {
+                !test_paths
+                    .clone()
+                    .into_iter()
+                    .any(|path| path.contains(&entry.filter))
+            })
+            .map(|entry| self.file.filter_warning(entry, test_paths.clone()))
+            .collect()
+    }
+
+    /// The policy of workspace members that are not named.
+    pub fn workspace_policy(&self) -> Policy {
+        self.file.workspace_policy.unwrap_or(Policy::Preempt)
+    }
+
+    /// The policy of dependencies that are not named.
+    pub fn dependency_policy(&self) -> Policy {
+        self.file.dependency_policy.unwrap_or(Policy::Atomic)
+    }
+
+    /// What `[crates.NAME]` says, if there.
+    pub fn crate_entry(&self, name: &str) -> Option<&CrateEntry> {
+        self.file.crates.iter().find(|entry| entry.name == name)
+    }
+
+    /// Fails if a `[crates.NAME]` names a package that is not in the build.
+    pub fn check_crates<'a>(
+        &self,
+        packages: impl IntoIterator<Item = &'a str> + Clone,
+    ) -> Result<()> {
+        for entry in &self.file.crates {
+            if !packages.clone().into_iter().any(|name| name == entry.name) {
+                return Err(self.file.unknown_crate(entry, packages).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The error that the `index`th scope of a crate names no file.
+    pub fn scope_error(&self, entry: &CrateEntry, index: usize, expected: &str) -> Error {
+        self.file.scope_error(entry, index, expected).into()
+    }
+}
+
+fn from_environment(variables: impl IntoIterator<Item = (String, String)>) -> Result<Layer> {
+    let mut layer = Layer::default();
+    for (variable, text) in variables {
+        if let Some(key) = variable.strip_prefix(ENV_PREFIX) {
+            let key = key.to_ascii_lowercase().replace('_', "-");
+            layer.set_from_text(&key, &text).map_err(|problem| {
+                Error::Usage(format!("environment variable {variable}: {problem}"))
+            })?;
+        }
+    }
+    Ok(layer)
+}

@@ -1,0 +1,160 @@
+//! The values that exploration options can have, and their one parser for flags, environment and Chess.toml.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use crate::suggest;
+
+/// Defines an enumeration whose values have names, some of them not available yet.
+macro_rules! named {
+    (
+        $(#[$meta:meta])*
+        $name:ident, $what:literal, { $($(#[$vmeta:meta])* $variant:ident = $text:literal),+ $(,)? }
+        $(, later: [$($later:literal),+])?
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum $name { $($(#[$vmeta])* $variant),+ }
+
+        impl $name {
+            /// Every name that can be given.
+            pub const NAMES: &'static [&'static str] = &[$($text),+];
+
+            /// The name in flags, Chess.toml, requests and reports.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text),+ }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, String> {
+                match text {
+                    $($text => Ok(Self::$variant),)+
+                    $($($later)|+ => Err(not_available($what, text, Self::NAMES)),)?
+                    _ => Err(not_known($what, text, Self::NAMES)),
+                }
+            }
+        }
+    };
+}
+
+named! {
+    /// How schedules are chosen.
+    Strategy, "strategy", {
+        /// The tool's own combination: `icb`, then what else the budget allows.
+        Auto = "auto",
+        /// Every schedule with 0 preemptions, then with 1, and so on up to the bound.
+        Icb = "icb",
+        /// A random task at each scheduling point.
+        Random = "random",
+    }, later: ["dpor", "pct", "pos", "surw", "delay"]
+}
+
+named! {
+    /// The memory model that atomics follow.
+    Memory, "memory model", {
+        /// Sequential consistency.
+        Sc = "sc",
+    }, later: ["tso", "c11"]
+}
+
+named! {
+    /// How executions are kept apart from one another.
+    Isolate, "isolation", {
+        /// The whole memory image is put back before each execution.
+        Image = "image",
+        /// Only thread-locals are reset.
+        Tls = "tls",
+        /// A process for each execution.
+        Fork = "fork",
+    }
+}
+
+named! {
+    /// What tasks run on.
+    Backend, "backend", {
+        /// Fibers on the stacks of parked threads (Linux x86-64).
+        Fibers = "fibers",
+        /// Operating system threads, one allowed to run at a time.
+        Threads = "threads",
+    }
+}
+
+named! {
+    /// How a package is treated.
+    Policy, "policy", {
+        /// Redirected, and preempted at every synchronization access.
+        Preempt = "preempt",
+        /// Redirected; a call into it is one atomic step, its blocking is seen.
+        Atomic = "atomic",
+        /// Compiled as it is; only its blocking system calls are seen.
+        Opaque = "opaque",
+    }
+}
+
+/// Parses `90`, `90s`, `500ms`, `5m` or `2h`; a bare number is seconds.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, unit) = text.split_at(digits);
+    let millis_per_unit: u64 = match unit {
+        "ms" => 1,
+        "" | "s" => 1_000,
+        "m" | "min" => 60_000,
+        "h" => 3_600_000,
+        _ => 0,
+    };
+    let millis = number
+        .parse::<u64>()
+        .ok()
+        .and_then(|n| n.checked_mul(millis_per_unit))
+        .filter(|_| millis_per_unit != 0)
+        .ok_or_else(|| {
+            format!("expected a duration such as `30s`, `500ms`, `5m` or `2h`, found `{text}`")
+        })?;
+    if millis == 0 {
+        return Err(format!(
+            "expected a duration longer than nothing, found `{text}`"
+        ));
+    }
+    Ok(Duration::from_millis(millis))
+}
+
+/// Parses a whole number of at least 1; `_` may group digits, as in TOML.
+pub fn parse_positive(text: &str) -> Result<u64, String> {
+    match parse_number::<u64>(text)? {
+        0 => Err("expected a whole number of at least 1, found `0`".to_owned()),
+        n => Ok(n),
+    }
+}
+
+/// Parses a whole number of at least 0; `_` may group digits, as in TOML.
+pub fn parse_number<T: FromStr + fmt::Display>(text: &str) -> Result<T, String> {
+    text.replace('_', "")
+        .parse()
+        .map_err(|_| format!("expected a whole number of at least 0 that fits, found `{text}`"))
+}
+
+fn not_available(what: &str, text: &str, names: &[&str]) -> String {
+    format!(
+        "the {what} `{text}` is not available yet; available are: {}",
+        names.join(", ")
+    )
+}
+
+fn not_known(what: &str, text: &str, names: &[&str]) -> String {
+    let nearest = suggest::nearest(text, names.iter().copied())
+        .map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"));
+    format!(
+        "there is no {what} `{text}`{nearest}; available are: {}",
+        names.join(", ")
+    )
+}

@@ -1,0 +1,73 @@
+//! What is going to be built: the workspace's directories, and each package with its treatment.
+
+use std::fmt;
+
+use camino::Utf8PathBuf;
+
+use crate::config::Policy;
+
+/// The workspace, its directories and its packages.
+#[derive(Debug)]
+pub struct Plan {
+    /// The workspace's root directory.
+    pub workspace_root: Utf8PathBuf,
+    /// Cargo's target directory, or that of `--target-dir`.
+    pub target_dir: Utf8PathBuf,
+    /// Where everything of ours goes: `target_dir/chess`.
+    pub chess_dir: Utf8PathBuf,
+    /// The packages that end up in test binaries; members first, then by name.
+    pub packages: Vec<PlannedPackage>,
+}
+
+/// A package and its treatment.
+#[derive(Clone, Debug)]
+pub struct PlannedPackage {
+    /// The package's name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// Cargo's identifier of it, as in cargo's messages.
+    pub id: String,
+    /// The directory of its manifest.
+    pub root: Utf8PathBuf,
+    /// Whether it is a member of the workspace.
+    pub is_member: bool,
+    /// How it is treated.
+    pub policy: Policy,
+    /// Why it is treated so.
+    pub why: Why,
+    /// The source paths, as rustc names them, that the policies hold for.
+    pub prefixes: Vec<(String, Policy)>,
+}
+
+/// Why a package has its policy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Why {
+    /// It is a workspace member that Chess.toml does not name.
+    WorkspaceDefault,
+    /// It is a dependency that Chess.toml does not name.
+    DependencyDefault,
+    /// Chess.toml names it.
+    Named,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::WorkspaceDefault => "workspace default",
+            Self::DependencyDefault => "dependency default",
+            Self::Named => "named in Chess.toml",
+        })
+    }
+}
+
+impl Plan {
+    /// The `policy=` lines of a request to a test binary.
+    pub fn policy_lines(&self) -> Vec<String> {
+        self.packages
+            .iter()
+            .flat_map(|package| &package.prefixes)
+            .map(|(prefix, policy)| format!("policy={prefix}={policy}"))
+            .collect()
+    }
+}

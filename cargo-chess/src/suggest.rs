@@ -1,0 +1,14 @@
+//! The nearest valid name for a misspelt one.
+
+/// The candidate most like `text`, if any is near enough to be meant.
+pub(crate) fn nearest<'a>(
+    text: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    candidates
+        .into_iter()
+        .map(|name| (strsim::jaro_winkler(text, name), name))
+        .filter(|(similarity, _)| *similarity > 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name)
+}
