@@ -1,0 +1,351 @@
+//! The events of a run, as `--message-format json` prints them: one object a line.
+//!
+//! Their fields are part of the contract with scripts and CI: they may be added
+//! to, never changed. Every field is always printed; what does not apply is `null`.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// One event of a run, in the order in which a consumer sees them.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+pub enum Event {
+    /// The tests are listed; exploration begins.
+    RunStarted(RunStarted),
+    /// What follows, up to its `test-finished`, is about this test.
+    TestStarted(TestId),
+    /// A test is still being explored.
+    Progress(Progress),
+    /// The verdict on a test.
+    TestFinished(Box<TestFinished>),
+    /// The last event of a run.
+    RunFinished(RunFinished),
+}
+
+/// What a run is about to do.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct RunStarted {
+    /// The version of cargo-chess.
+    pub version: String,
+    /// Tests selected.
+    pub tests: usize,
+    /// Test binaries that hold them.
+    pub binaries: usize,
+    /// The seed of every random choice.
+    pub seed: u64,
+    /// The strategies, tried in turn.
+    pub strategy: Vec<String>,
+    /// The largest preemption bound.
+    pub preemptions: u32,
+    /// The budget of a test, in schedules.
+    pub schedules: u64,
+    /// The budget of an execution, in steps.
+    pub max_steps: u64,
+}
+
+/// The identity of a test, stable across runs and machines.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct TestId {
+    /// The name of its package.
+    pub package: String,
+    /// Its binary: `bank`, `bank::t`, `bank::bin/x`, `bank::example/x`.
+    pub binary: String,
+    /// Its path inside the binary.
+    pub test: String,
+}
+
+impl fmt::Display for TestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.binary, self.test)
+    }
+}
+
+/// How far the exploration of a test is.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Progress {
+    /// The name of the test's package.
+    pub package: String,
+    /// The test's binary.
+    pub binary: String,
+    /// The test's path inside the binary.
+    pub test: String,
+    /// Schedules explored so far.
+    pub schedules: u64,
+    /// The preemption bound being explored.
+    pub bound: Option<u32>,
+    /// The fraction of the space explored, where it can be estimated.
+    pub estimate: Option<f64>,
+}
+
+/// The verdict on a test and how it was reached.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct TestFinished {
+    /// The name of the test's package.
+    pub package: String,
+    /// The test's binary.
+    pub binary: String,
+    /// The test's path inside the binary.
+    pub test: String,
+    /// The verdict.
+    pub outcome: Outcome,
+    /// What kind of failure was found.
+    pub kind: Option<Kind>,
+    /// The failure in words.
+    pub message: Option<String>,
+    /// The source line of the failure.
+    pub location: Option<Location>,
+    /// Executions that took a new schedule.
+    pub schedules: u64,
+    /// All runs of the test's body.
+    pub executions: u64,
+    /// Distinct happens-before graphs.
+    pub distinct: u64,
+    /// Schedules that a reduction proved redundant.
+    pub pruned: u64,
+    /// Steps taken over all executions.
+    pub steps: u64,
+    /// Steps of the longest execution.
+    pub max_steps_in_execution: u64,
+    /// The most tasks that one execution had.
+    pub threads: u32,
+    /// Preemptions of the reported schedule: the fewest that the search knows of.
+    pub preemptions: Option<u32>,
+    /// The largest preemption bound that was finished.
+    pub bound_completed: Option<u32>,
+    /// Whether every schedule was explored without a bound, up to reduction.
+    pub complete: bool,
+    /// `complete` and `bound_completed` in words.
+    pub coverage: String,
+    /// The strategy that found the failure, or ran last.
+    pub strategy: Option<String>,
+    /// The seed of every random choice.
+    pub seed: u64,
+    /// Wall-clock time.
+    pub duration_ms: u64,
+    /// The saved schedule of the failure, relative to the workspace root.
+    pub schedule: Option<String>,
+    /// What the reader should know besides.
+    pub warnings: Vec<String>,
+}
+
+impl TestFinished {
+    /// The identity of the test.
+    pub fn id(&self) -> TestId {
+        TestId {
+            package: self.package.clone(),
+            binary: self.binary.clone(),
+            test: self.test.clone(),
+        }
+    }
+}
+
+/// The end of a run.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct RunFinished {
+    /// Tests in which no failure was found.
+    pub passed: usize,
+    /// Tests with a failure.
+    pub failed: usize,
+    /// Tests that were not explored.
+    pub skipped: usize,
+    /// Tests that got no verdict in their time.
+    pub timeout: usize,
+    /// Tests that were selected, but not run since the run ended before.
+    pub not_run: usize,
+    /// Whether the user interrupted the run.
+    pub interrupted: bool,
+    /// Wall-clock time.
+    pub duration_ms: u64,
+}
+
+/// A verdict.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// No failure within what was explored.
+    Passed,
+    /// A failing schedule exists.
+    Failed,
+    /// Not explored.
+    Skipped,
+    /// No verdict: the budget ended inside the first execution, or a task never came back.
+    Timeout,
+}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal;)*) => {
+        /// The kind of a failure.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum Kind {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl Kind {
+            /// Every kind.
+            pub const ALL: &[Kind] = &[$(Kind::$variant,)*];
+
+            /// Its name in JSON, in schedule files and in reports.
+            pub const fn name(self) -> &'static str {
+                match self { $(Kind::$variant => $name,)* }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// A panic that the test does not expect.
+    Panic = "panic";
+    /// Every remaining task waits for another.
+    Deadlock = "deadlock";
+    /// A fair execution that passes `max-steps`.
+    Livelock = "livelock";
+    /// A task that runs on without yielding: the good-samaritan rule.
+    Spin = "spin";
+    /// Two accesses to one memory location, one a write, with no order between them.
+    Race = "race";
+    /// A failure reachable only under the weaker memory model.
+    Weak = "weak";
+    /// Memory that nothing refers to at the end.
+    Leak = "leak";
+    /// An access to freed memory.
+    UseAfterFree = "use-after-free";
+    /// Memory freed twice.
+    DoubleFree = "double-free";
+    /// The process died: a signal, an abort, an exit.
+    Crash = "crash";
+    /// One schedule led to two different executions.
+    Nondeterminism = "nondeterminism";
+    /// An outcome that no sequential execution has.
+    Refinement = "refinement";
+    /// A monitor of the user's objected.
+    Monitor = "monitor";
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A place in a source file.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Location {
+    /// The path as the compiler knows it: relative to the workspace root for its members.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1.
+    pub column: u32,
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)
+    }
+}
+
+/// What was explored, in the words of `coverage`.
+pub fn coverage(outcome: Outcome, complete: bool, bound_completed: Option<u32>) -> String {
+    match (outcome, complete, bound_completed) {
+        (Outcome::Skipped, ..) => "not explored".to_owned(),
+        (_, true, _) => "complete".to_owned(),
+        (_, false, Some(bound)) => format!("preemptions<={bound}"),
+        (_, false, None) => "sampled".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finished() -> TestFinished {
+        TestFinished {
+            package: "bank".into(),
+            binary: "bank::t".into(),
+            test: "transfer_is_atomic".into(),
+            outcome: Outcome::Failed,
+            kind: Some(Kind::Panic),
+            message: Some("assertion `left == right` failed".into()),
+            location: Some(Location {
+                file: "src/lib.rs".into(),
+                line: 42,
+                column: 9,
+            }),
+            schedules: 17,
+            executions: 19,
+            distinct: 11,
+            pruned: 4,
+            steps: 412,
+            max_steps_in_execution: 61,
+            threads: 3,
+            preemptions: Some(1),
+            bound_completed: Some(0),
+            complete: false,
+            coverage: coverage(Outcome::Failed, false, Some(0)),
+            strategy: Some("icb".into()),
+            seed: 0,
+            duration_ms: 3,
+            schedule: Some("target/chess/failures/bank-t-transfer_is_atomic-7f3a.chess".into()),
+            warnings: vec![],
+        }
+    }
+
+    #[test]
+    fn events_have_the_fields_of_the_contract() {
+        let events = [
+            Event::RunStarted(RunStarted {
+                version: "0.1.0".into(),
+                tests: 12,
+                binaries: 2,
+                seed: 0,
+                strategy: vec!["auto".into()],
+                preemptions: 2,
+                schedules: 100_000,
+                max_steps: 20_000,
+            }),
+            Event::TestStarted(finished().id()),
+            Event::Progress(Progress {
+                package: "bank".into(),
+                binary: "bank::t".into(),
+                test: "transfer_is_atomic".into(),
+                schedules: 1200,
+                bound: Some(1),
+                estimate: None,
+            }),
+            Event::TestFinished(Box::new(finished())),
+            Event::RunFinished(RunFinished {
+                passed: 11,
+                failed: 1,
+                duration_ms: 412,
+                ..RunFinished::default()
+            }),
+        ];
+        let lines: Vec<String> = events
+            .iter()
+            .map(|event| serde_json::to_string(event).expect("an event is plain data"))
+            .collect();
+        insta::assert_snapshot!(lines.join("\n"));
+        for (line, event) in lines.iter().zip(&events) {
+            let back: Event = serde_json::from_str(line).expect("what was printed can be read");
+            assert_eq!(&back, event);
+        }
+    }
+
+    #[test]
+    fn a_kind_is_named_alike_in_json_and_in_words() {
+        for kind in Kind::ALL {
+            let json = serde_json::to_string(kind).expect("a kind is plain data");
+            assert_eq!(json, format!("\"{kind}\""));
+        }
+    }
+
+    #[test]
+    fn coverage_never_says_more_than_was_explored() {
+        assert_eq!(coverage(Outcome::Passed, true, Some(2)), "complete");
+        assert_eq!(coverage(Outcome::Passed, false, Some(2)), "preemptions<=2");
+        assert_eq!(coverage(Outcome::Passed, false, None), "sampled");
+        assert_eq!(coverage(Outcome::Skipped, false, None), "not explored");
+    }
+}

@@ -1,0 +1,98 @@
+//! The one-word form of a schedule: its text, deflated, in base64url, with a checksum.
+
+use std::io::{Read, Write};
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
+
+use super::{FORMAT, Schedule, ScheduleError, text};
+use crate::digest;
+
+/// Hexadecimal digits of the checksum that ends the word.
+const CHECK_LEN: usize = 6;
+
+/// More than any schedule needs; a hostile word must not fill the memory.
+const LARGEST: u64 = 64 << 20;
+
+/// Prints the word.
+pub(super) fn print(schedule: &Schedule) -> String {
+    let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
+    let deflated = encoder
+        .write_all(text::body(schedule).as_bytes())
+        .and_then(|()| encoder.finish())
+        .expect("memory takes every byte");
+    let check = digest::short(&deflated, CHECK_LEN);
+    format!("chess{FORMAT}:{}.{check}", URL_SAFE_NO_PAD.encode(deflated))
+}
+
+/// Reads the word.
+pub(super) fn parse(word: &str) -> Result<Schedule, ScheduleError> {
+    let damaged = |problem: String| ScheduleError::Inline { problem };
+    let (version, rest) = word
+        .trim()
+        .strip_prefix("chess")
+        .and_then(|rest| rest.split_once(':'))
+        .ok_or_else(|| damaged(format!("it does not begin with `chess{FORMAT}:`")))?;
+    if version != FORMAT.to_string() {
+        return Err(ScheduleError::Version {
+            expected: FORMAT,
+            found: version.to_owned(),
+        });
+    }
+    let (data, check) = rest
+        .rsplit_once('.')
+        .filter(|(_, check)| check.len() == CHECK_LEN)
+        .ok_or_else(|| damaged("its end is missing".to_owned()))?;
+    let deflated = URL_SAFE_NO_PAD
+        .decode(data)
+        .ok()
+        .filter(|deflated| digest::short(deflated, CHECK_LEN) == check)
+        .ok_or_else(|| damaged("some of its characters are missing or changed".to_owned()))?;
+    let mut body = String::new();
+    DeflateDecoder::new(deflated.as_slice())
+        .take(LARGEST)
+        .read_to_string(&mut body)
+        .map_err(|error| damaged(error.to_string()))?;
+    text::parse(&body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::sample;
+    use super::*;
+
+    #[test]
+    fn the_word_holds_the_same_as_the_file() {
+        let word = print(&sample());
+        assert!(word.chars().all(|c| c.is_ascii_alphanumeric() || ":._-".contains(c)));
+        assert_eq!(parse(&word), Ok(sample()));
+        assert_eq!(parse(&format!("  {word}\n")), Ok(sample()));
+        assert!(Schedule::is_inline(&word));
+    }
+
+    #[test]
+    fn a_long_schedule_stays_pasteable() {
+        let mut schedule = sample();
+        schedule.decisions = "0*12 1*3 ?1 0 ".repeat(500).trim_end().to_owned();
+        assert!(print(&schedule).len() < 700, "{}", print(&schedule).len());
+    }
+
+    #[test]
+    fn a_damaged_word_is_refused() {
+        let word = print(&sample());
+        let errors: Vec<String> = [
+            word[..word.len() / 2].to_owned(),
+            word.replacen(&word[20..22], "zz", 1),
+            word.replacen("chess1", "chess9", 1),
+            "chess:".to_owned(),
+            "chess1:".to_owned(),
+        ]
+        .iter()
+        .map(|word| parse(word).expect_err("a damaged word").to_string())
+        .collect();
+        insta::assert_snapshot!(errors.join("\n\n"));
+    }
+}

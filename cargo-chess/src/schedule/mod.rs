@@ -1,0 +1,206 @@
+//! A saved schedule: its text in a `*.chess` file, its one-word form, and its name.
+
+mod error;
+mod inline;
+mod text;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+pub use error::ScheduleError;
+
+use crate::digest;
+use crate::error::{Error, Result};
+use crate::events::{Kind, Location, TestId};
+
+/// The version of the format that this program writes, and the only one it reads.
+pub const FORMAT: u32 = 1;
+
+/// Digits of the id that ends a file's name.
+const ID_LEN: usize = 4;
+
+/// A schedule that fails, with what it needs to fail again.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Schedule {
+    /// The test.
+    pub test: TestId,
+    /// The kind of failure that it leads to.
+    pub kind: Kind,
+    /// That failure in words.
+    pub message: String,
+    /// Its source line.
+    pub location: Option<Location>,
+    /// The preemptions among the decisions.
+    pub preemptions: Option<u32>,
+    /// The strategy that found it.
+    pub strategy: String,
+    /// The seed of the random numbers that the test sees.
+    pub seed: u64,
+    /// The memory model.
+    pub memory: String,
+    /// Steps after which an execution is a livelock.
+    pub max_steps: u64,
+    /// How executions are kept apart.
+    pub isolate: String,
+    /// What tasks run on.
+    pub backend: String,
+    /// Cargo's flags that change what is built, as in `--release --features x`.
+    pub cargo: String,
+    /// Digest of the instrumented sources.
+    pub sources: String,
+    /// The decisions, run-length encoded: `0*12 1*3 ?1 0`.
+    pub decisions: String,
+}
+
+impl Schedule {
+    /// Reads the text of a `*.chess` file.
+    pub fn parse(text: &str) -> Result<Self, ScheduleError> {
+        text::parse(text)
+    }
+
+    /// The text of a `*.chess` file.
+    pub fn to_text(&self) -> String {
+        text::print(self)
+    }
+
+    /// Reads the one-word form.
+    pub fn parse_inline(word: &str) -> Result<Self, ScheduleError> {
+        inline::parse(word)
+    }
+
+    /// The one-word form, to paste into an issue.
+    pub fn to_inline(&self) -> String {
+        inline::print(self)
+    }
+
+    /// Whether `argument` is a one-word form rather than a file or an id.
+    pub fn is_inline(argument: &str) -> bool {
+        argument.starts_with("chess") && argument.contains(':')
+    }
+
+    /// Four digits that name it, taken from its contents: the same failure found
+    /// again has the same id.
+    pub fn id(&self) -> String {
+        digest::short(text::body(self).as_bytes(), ID_LEN)
+    }
+
+    /// The name of its file without extension: `bank-t-transfer_is_atomic-7f3a`.
+    pub fn stem(&self) -> String {
+        let binary = self.test.binary.strip_prefix(&self.test.package);
+        let parts = [
+            self.test.package.as_str(),
+            binary.unwrap_or(&self.test.binary),
+            &self.test.test,
+        ];
+        let mut stem = String::new();
+        for part in parts.iter().map(|part| file_name(part)).filter(|part| !part.is_empty()) {
+            stem.push_str(&part);
+            stem.push('-');
+        }
+        stem + &self.id()
+    }
+
+    /// Writes it below `chess_dir` (`target/chess`) and says where.
+    pub fn save(&self, chess_dir: &Utf8Path) -> Result<Utf8PathBuf> {
+        let directory = failures_dir(chess_dir);
+        std::fs::create_dir_all(&directory)
+            .map_err(Error::io("create the directory", &directory))?;
+        let path = directory.join(self.stem() + ".chess");
+        // Written beside and moved, so that no one ever reads half a file.
+        let mut file = tempfile::Builder::new()
+            .prefix(".schedule")
+            .tempfile_in(&directory)
+            .map_err(Error::io("write", &path))?;
+        std::io::Write::write_all(&mut file, self.to_text().as_bytes())
+            .map_err(Error::io("write", &path))?;
+        file.persist(&path)
+            .map_err(|error| Error::io("write", &path)(error.error))?;
+        Ok(path)
+    }
+}
+
+/// Where failing schedules are saved.
+pub fn failures_dir(chess_dir: &Utf8Path) -> Utf8PathBuf {
+    chess_dir.join("failures")
+}
+
+/// `text` as a part of a file name on every file system: `transfer::is_atomic`
+/// becomes `transfer-is_atomic`; long names (of generated tests) are cut.
+fn file_name(text: &str) -> String {
+    const LONGEST: usize = 80;
+    let mut name = String::new();
+    for c in text.chars() {
+        if c.is_ascii_alphanumeric() || c == '_' || c == '.' {
+            name.push(c);
+        } else if !name.is_empty() && !name.ends_with('-') {
+            name.push('-');
+        }
+        if name.len() == LONGEST {
+            break;
+        }
+    }
+    name.trim_end_matches('-').to_owned()
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn sample() -> Schedule {
+        Schedule {
+            test: TestId {
+                package: "bank".into(),
+                binary: "bank::t".into(),
+                test: "transfer_is_atomic".into(),
+            },
+            kind: Kind::Panic,
+            message: "assertion `left == right` failed\n  left: 1\n right: 2".into(),
+            location: Some(Location {
+                file: "src/lib.rs".into(),
+                line: 42,
+                column: 9,
+            }),
+            preemptions: Some(1),
+            strategy: "icb".into(),
+            seed: 0,
+            memory: "sc".into(),
+            max_steps: 20_000,
+            isolate: "image".into(),
+            backend: "fibers".into(),
+            cargo: String::new(),
+            sources: "9f86d081884c7d659a2feaa0c55ad015".into(),
+            decisions: "0*12 1*3 ?1 0".into(),
+        }
+    }
+
+    #[test]
+    fn a_file_is_named_after_the_test_and_its_contents() {
+        insta::assert_snapshot!(sample().stem(), @"bank-t-transfer_is_atomic-ea1d");
+        let mut other = sample();
+        other.decisions = "0*12 1*3 ?0 0".into();
+        assert_ne!(sample().id(), other.id());
+    }
+
+    #[test]
+    fn names_are_fit_for_every_file_system() {
+        let mut schedule = sample();
+        schedule.test.binary = "bank::bin/x".into();
+        schedule.test.test = "a::case_1::<u8>/\\:*?".into();
+        let stem = schedule.stem();
+        let (name, _) = stem.rsplit_once('-').expect("an id");
+        assert_eq!(name, "bank-bin-x-a-case_1-u8");
+        schedule.test.test = "long".repeat(100);
+        assert!(schedule.stem().len() < 200);
+    }
+
+    #[test]
+    fn a_saved_schedule_is_read_back_as_it_was() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let chess_dir = Utf8Path::from_path(directory.path()).expect("a path in UTF-8");
+        let path = sample().save(chess_dir).expect("a writable directory");
+        let text = std::fs::read_to_string(&path).expect("a file");
+        assert_eq!(Schedule::parse(&text), Ok(sample()));
+        let again = sample().save(chess_dir).expect("a writable directory");
+        assert_eq!(path, again);
+        assert_eq!(failures_dir(chess_dir).read_dir().expect("a directory").count(), 1);
+    }
+}

@@ -1,0 +1,391 @@
+//! The text of a `*.chess` file: `key = value` lines, an empty line, the decisions.
+
+use std::fmt::Write as _;
+use std::str::FromStr;
+
+use super::{FORMAT, Schedule, ScheduleError};
+use crate::events::{Kind, Location, TestId};
+use crate::suggest;
+
+/// The keys in the order in which they are written. `cargo` and `location` may be absent.
+const KEYS: &[&str] = &[
+    "format", "package", "binary", "test", "kind", "message", "location", "preemptions", "strategy",
+    "seed", "memory", "max-steps", "isolate", "backend", "cargo", "sources", "decisions",
+];
+
+/// The longest line of decisions.
+const WIDTH: usize = 80;
+
+/// The whole file: comments for the reader, then the body.
+pub(super) fn print(schedule: &Schedule) -> String {
+    format!(
+        "# A failing schedule, saved by cargo chess. To run it again: cargo chess replay {}\n\
+         # As one word, to paste:\n# {}\n{}",
+        schedule.id(),
+        schedule.to_inline(),
+        body(schedule)
+    )
+}
+
+/// The file without its comments: what the id and the one-word form are made of.
+pub(super) fn body(schedule: &Schedule) -> String {
+    let mut text = String::new();
+    let mut line = |key: &str, value: &dyn std::fmt::Display| {
+        writeln!(text, "{key} = {value}").expect("memory takes every byte");
+    };
+    line("format", &FORMAT);
+    line("package", &schedule.test.package);
+    line("binary", &schedule.test.binary);
+    line("test", &schedule.test.test);
+    line("kind", &schedule.kind);
+    line("message", &escape(&schedule.message));
+    if let Some(Location { file, line: number, column }) = &schedule.location {
+        line("location", &format_args!("{}:{number}:{column}", escape(file)));
+    }
+    if let Some(preemptions) = schedule.preemptions {
+        line("preemptions", &preemptions);
+    }
+    line("strategy", &schedule.strategy);
+    line("seed", &schedule.seed);
+    line("memory", &schedule.memory);
+    line("max-steps", &schedule.max_steps);
+    line("isolate", &schedule.isolate);
+    line("backend", &schedule.backend);
+    if !schedule.cargo.is_empty() {
+        line("cargo", &schedule.cargo);
+    }
+    line("sources", &schedule.sources);
+    line("decisions", &count(&schedule.decisions).unwrap_or(0));
+    text.push('\n');
+    let mut column = 0;
+    for token in schedule.decisions.split_ascii_whitespace() {
+        if column > 0 {
+            let wrap = column + 1 + token.len() > WIDTH;
+            text.push(if wrap { '\n' } else { ' ' });
+            column = if wrap { 0 } else { column + 1 };
+        }
+        text.push_str(token);
+        column += token.len();
+    }
+    text.push('\n');
+    text
+}
+
+/// Reads a file, or a body.
+pub(super) fn parse(text: &str) -> Result<Schedule, ScheduleError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut lines = text
+        .lines()
+        .enumerate()
+        .map(|(index, line)| (index + 1, line.trim()))
+        .filter(|(_, line)| !line.starts_with('#'))
+        .skip_while(|(_, line)| line.is_empty());
+    let header = Header::parse(&mut lines)?;
+    let decisions = decisions(lines)?;
+    let expected: u64 = header.number("decisions")?;
+    let found = count(&decisions).unwrap_or(0);
+    if found < expected {
+        return Err(ScheduleError::Truncated {
+            missing: format!("it announces {expected} decisions and has {found}"),
+        });
+    }
+    if found > expected {
+        return Err(ScheduleError::Line {
+            line: header.line_of("decisions"),
+            problem: format!("expected the number of decisions that follow, {found}, found `{expected}`"),
+        });
+    }
+    Ok(Schedule {
+        test: TestId {
+            package: header.text("package")?.to_owned(),
+            binary: header.text("binary")?.to_owned(),
+            test: header.text("test")?.to_owned(),
+        },
+        kind: header.kind()?,
+        message: unescape(header.text("message")?),
+        location: header.location()?,
+        preemptions: header
+            .optional("preemptions")
+            .map(|_| header.number("preemptions"))
+            .transpose()?,
+        strategy: header.text("strategy")?.to_owned(),
+        seed: header.number("seed")?,
+        memory: header.text("memory")?.to_owned(),
+        max_steps: header.number("max-steps")?,
+        isolate: header.text("isolate")?.to_owned(),
+        backend: header.text("backend")?.to_owned(),
+        cargo: header.optional("cargo").unwrap_or_default().to_owned(),
+        sources: header.text("sources")?.to_owned(),
+        decisions,
+    })
+}
+
+/// The `key = value` lines, each with its number.
+struct Header<'a>(Vec<(&'a str, &'a str, usize)>);
+
+impl<'a> Header<'a> {
+    fn parse(lines: &mut impl Iterator<Item = (usize, &'a str)>) -> Result<Self, ScheduleError> {
+        let mut entries: Vec<(&str, &str, usize)> = Vec::new();
+        for (number, line) in lines.take_while(|(_, line)| !line.is_empty()) {
+            let entry = line.split_once('=').map(|(key, value)| (key.trim(), value.trim()));
+            if entries.is_empty() {
+                match entry {
+                    Some(("format", version)) if version == FORMAT.to_string() => {}
+                    Some(("format", version)) => {
+                        return Err(ScheduleError::Version {
+                            expected: FORMAT,
+                            found: version.to_owned(),
+                        });
+                    }
+                    _ => return Err(foreign(line)),
+                }
+            }
+            let Some((key, value)) = entry else {
+                return Err(ScheduleError::Line {
+                    line: number,
+                    problem: format!("expected `key = value`, found `{}`", shorten(line)),
+                });
+            };
+            if !KEYS.contains(&key) {
+                let nearest = suggest::nearest(key, KEYS.iter().copied())
+                    .map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"));
+                return Err(ScheduleError::Line {
+                    line: number,
+                    problem: format!("there is no key `{}`{nearest}", shorten(key)),
+                });
+            }
+            if let Some((_, _, first)) = entries.iter().find(|(name, ..)| *name == key) {
+                return Err(ScheduleError::Line {
+                    line: number,
+                    problem: format!("the key `{key}` is there twice: first on line {first}"),
+                });
+            }
+            entries.push((key, value, number));
+        }
+        if entries.is_empty() {
+            return Err(foreign(""));
+        }
+        Ok(Self(entries))
+    }
+
+    fn optional(&self, key: &str) -> Option<&'a str> {
+        let found = self.0.iter().find(|(name, ..)| *name == key);
+        found.map(|(_, value, _)| *value)
+    }
+
+    fn text(&self, key: &str) -> Result<&'a str, ScheduleError> {
+        self.optional(key).ok_or_else(|| ScheduleError::Truncated {
+            missing: format!("the line `{key} = ...` is missing"),
+        })
+    }
+
+    fn line_of(&self, key: &str) -> usize {
+        let found = self.0.iter().find(|(name, ..)| *name == key);
+        found.map_or(0, |(_, _, line)| *line)
+    }
+
+    fn number<T: FromStr>(&self, key: &str) -> Result<T, ScheduleError> {
+        let value = self.text(key)?;
+        value.parse().map_err(|_| ScheduleError::Line {
+            line: self.line_of(key),
+            problem: format!("expected a whole number for `{key}`, found `{}`", shorten(value)),
+        })
+    }
+
+    fn kind(&self) -> Result<Kind, ScheduleError> {
+        let name = self.text("kind")?;
+        let found = Kind::ALL.iter().find(|kind| kind.name() == name);
+        found.copied().ok_or_else(|| {
+            let names: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
+            ScheduleError::Line {
+                line: self.line_of("kind"),
+                problem: format!("expected one of {} for `kind`, found `{}`", names.join(", "), shorten(name)),
+            }
+        })
+    }
+
+    fn location(&self) -> Result<Option<Location>, ScheduleError> {
+        let Some(value) = self.optional("location") else {
+            return Ok(None);
+        };
+        let mut parts = value.rsplitn(3, ':');
+        let (column, line, file) = (parts.next(), parts.next(), parts.next());
+        let number = |part: Option<&str>| part.and_then(|part| part.parse().ok());
+        match (file, number(line), number(column)) {
+            (Some(file), Some(line), Some(column)) => Ok(Some(Location {
+                file: unescape(file),
+                line,
+                column,
+            })),
+            _ => Err(ScheduleError::Line {
+                line: self.line_of("location"),
+                problem: format!("expected `FILE:LINE:COLUMN` for `location`, found `{}`", shorten(value)),
+            }),
+        }
+    }
+}
+
+fn foreign(line: &str) -> ScheduleError {
+    ScheduleError::Foreign {
+        expected: FORMAT,
+        found: shorten(line),
+    }
+}
+
+/// The decisions in one line, one space between.
+fn decisions<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<String, ScheduleError> {
+    let mut tokens = Vec::new();
+    for (number, line) in lines {
+        for token in line.split_ascii_whitespace() {
+            if decision(token).is_none() {
+                return Err(ScheduleError::Line {
+                    line: number,
+                    problem: format!(
+                        "expected a decision such as `1`, `1*12` or `?0`, found `{}`",
+                        shorten(token)
+                    ),
+                });
+            }
+            tokens.push(token);
+        }
+    }
+    Ok(tokens.join(" "))
+}
+
+/// The number of decisions in `text`; none where it has anything else.
+fn count(text: &str) -> Option<u64> {
+    text.split_ascii_whitespace().map(decision).sum()
+}
+
+/// How many decisions `token` stands for.
+fn decision(token: &str) -> Option<u64> {
+    let token = token.strip_prefix('?').unwrap_or(token);
+    let (what, times) = token.split_once('*').unwrap_or((token, "1"));
+    what.parse::<u32>().ok()?;
+    times.parse().ok().filter(|times| *times > 0)
+}
+
+fn escape(text: &str) -> String {
+    let mut result = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' => result.push_str("\\\\"),
+            '\n' => result.push_str("\\n"),
+            '\r' => result.push_str("\\r"),
+            // A value is trimmed when it is read: outer spaces need a form of their own.
+            ' ' if result.is_empty() => result.push_str("\\s"),
+            c if c.is_control() => write!(result, "{}", c.escape_unicode()).expect("memory"),
+            c => result.push(c),
+        }
+    }
+    if result.ends_with(' ') {
+        result.pop();
+        result.push_str("\\s");
+    }
+    result
+}
+
+fn unescape(text: &str) -> String {
+    let mut result = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        result.push_str(&rest[..at]);
+        let escaped = &rest[at + 1..];
+        let mut chars = escaped.chars();
+        match chars.next() {
+            Some('n') => result.push('\n'),
+            Some('r') => result.push('\r'),
+            Some('s') => result.push(' '),
+            Some('u') => {
+                if let Some((c, after)) = unicode(escaped) {
+                    result.push(c);
+                    rest = after;
+                    continue;
+                }
+                result.push_str("\\u");
+            }
+            Some(c) => result.push(c),
+            None => result.push('\\'),
+        }
+        rest = chars.as_str();
+    }
+    result + rest
+}
+
+/// Reads `u{1b}` at the start of `text`.
+fn unicode(text: &str) -> Option<(char, &str)> {
+    let (digits, after) = text.strip_prefix("u{")?.split_once('}')?;
+    let c = char::from_u32(u32::from_str_radix(digits, 16).ok()?)?;
+    Some((c, after))
+}
+
+/// A quotation that fits an error message, whatever the file holds.
+fn shorten(text: &str) -> String {
+    const LONGEST: usize = 40;
+    let printable: String = text
+        .chars()
+        .take(LONGEST)
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect();
+    if text.chars().count() > LONGEST {
+        printable + "..."
+    } else {
+        printable
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::sample;
+    use super::*;
+
+    #[test]
+    fn the_file_is_text_for_people() {
+        insta::assert_snapshot!(print(&sample()));
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let mut schedule = sample();
+        assert_eq!(parse(&print(&schedule)), Ok(schedule.clone()));
+        schedule.message = "  a = b \\n\n\r\t\u{1b}[31m \u{e4}\\ ".into();
+        schedule.location = None;
+        schedule.preemptions = None;
+        schedule.cargo = "--release --features a".into();
+        schedule.decisions = (0..200).map(|n| format!("{n}*{} ?{n} ", n + 1)).collect();
+        schedule.decisions = schedule.decisions.trim_end().to_owned();
+        let text = print(&schedule);
+        assert_eq!(parse(&text), Ok(schedule.clone()));
+        assert_eq!(parse(&text.replace('\n', "\r\n")), Ok(schedule));
+        let longest = text.lines().filter(|line| !line.starts_with('#')).map(str::len).max();
+        assert!(longest <= Some(WIDTH));
+    }
+
+    #[test]
+    fn every_error_says_where_and_what_to_do() {
+        let good = body(&sample());
+        let cases = [
+            ("another kind of file", "[package]\nname = \"bank\"\n".to_owned()),
+            ("an empty file", String::new()),
+            ("a future format", good.replace("format = 1", "format = 2")),
+            ("cut off in the header", good[..good.find("seed").expect("a seed")].to_owned()),
+            ("cut off in the decisions", good[..good.len() - 5].to_owned()),
+            ("a misspelt key", good.replace("max-steps", "maxsteps")),
+            ("a wrong number", good.replace("max-steps = 20000", "max-steps = many")),
+            ("an unknown kind", good.replace("kind = panic", "kind = tiredness")),
+            ("a broken location", good.replace("src/lib.rs:42:9", "src/lib.rs")),
+            ("no key and value", good.replace("seed = 0", "seed")),
+            ("a key twice", good.replace("seed = 0", "seed = 0\nseed = 0")),
+            ("a broken decision", good.replace("1*3", "1x3")),
+            ("decisions added", good.trim_end().to_owned() + " 1\n"),
+        ];
+        let errors: Vec<String> = cases
+            .iter()
+            .map(|(name, text)| {
+                let error = parse(text).expect_err(name);
+                format!("--- {name}\n{error}")
+            })
+            .collect();
+        insta::assert_snapshot!(errors.join("\n"));
+    }
+}

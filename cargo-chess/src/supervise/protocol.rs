@@ -1,0 +1,243 @@
+//! The lines in which a test binary answers the supervisor.
+
+use serde::{Deserialize, Serialize};
+
+use crate::events::{Kind, Location, Outcome};
+
+/// One line of a test binary's standard output.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum Line {
+    /// The exploration goes on.
+    Progress {
+        /// Schedules so far.
+        schedules: u64,
+        /// The preemption bound being explored.
+        bound: Option<u32>,
+    },
+    /// The request could not be served.
+    Error {
+        /// Why, in a sentence.
+        message: String,
+    },
+    /// The verdict; nothing follows.
+    Finished(Box<Finished>),
+    /// A line of a newer runtime: a sign of life, no more.
+    #[serde(other)]
+    Unknown,
+}
+
+/// The verdict of a test binary on one test.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Finished {
+    /// The verdict.
+    pub outcome: Outcome,
+    /// What kind of failure was found.
+    #[serde(default)]
+    pub kind: Option<Kind>,
+    /// The failure in words.
+    #[serde(default)]
+    pub message: Option<String>,
+    /// The source line of the failure.
+    #[serde(default)]
+    pub location: Option<Location>,
+    /// Executions that took a new schedule.
+    #[serde(default)]
+    pub schedules: u64,
+    /// All runs of the test's body.
+    #[serde(default)]
+    pub executions: u64,
+    /// Distinct happens-before graphs.
+    #[serde(default)]
+    pub distinct: u64,
+    /// Schedules that a reduction proved redundant.
+    #[serde(default)]
+    pub pruned: u64,
+    /// Steps taken over all executions.
+    #[serde(default)]
+    pub steps: u64,
+    /// Steps of the longest execution.
+    #[serde(default)]
+    pub max_steps_in_execution: u64,
+    /// The most tasks that one execution had.
+    #[serde(default)]
+    pub threads: u32,
+    /// Preemptions of the reported schedule.
+    #[serde(default)]
+    pub preemptions: Option<u32>,
+    /// The largest preemption bound that was finished.
+    #[serde(default)]
+    pub bound_completed: Option<u32>,
+    /// Whether every schedule was explored without a bound.
+    #[serde(default)]
+    pub complete: bool,
+    /// The strategy that found the failure, or ran last.
+    #[serde(default)]
+    pub strategy: Option<String>,
+    /// The seed of every random choice.
+    #[serde(default)]
+    pub seed: u64,
+    /// The failing schedule.
+    #[serde(default)]
+    pub decisions: Option<String>,
+    /// What the reader should know besides.
+    #[serde(default)]
+    pub warnings: Vec<String>,
+    /// The failing execution, in detail.
+    #[serde(default)]
+    pub tasks: Vec<Task>,
+    /// Its events, in order.
+    #[serde(default)]
+    pub events: Vec<Step>,
+    /// The tasks that wait at its end.
+    #[serde(default)]
+    pub blocked: Vec<Blocked>,
+    /// The tasks of the wait-for cycle.
+    #[serde(default)]
+    pub cycle: Vec<u32>,
+    /// What it printed.
+    #[serde(default)]
+    pub output: String,
+    /// Where a replayed schedule no longer fits the program.
+    #[serde(default)]
+    pub diverged: Option<Divergence>,
+}
+
+impl Finished {
+    /// A verdict that says `outcome` and nothing else.
+    pub fn new(outcome: Outcome) -> Self {
+        Finished {
+            outcome,
+            kind: None,
+            message: None,
+            location: None,
+            schedules: 0,
+            executions: 0,
+            distinct: 0,
+            pruned: 0,
+            steps: 0,
+            max_steps_in_execution: 0,
+            threads: 0,
+            preemptions: None,
+            bound_completed: None,
+            complete: false,
+            strategy: None,
+            seed: 0,
+            decisions: None,
+            warnings: Vec::new(),
+            tasks: Vec::new(),
+            events: Vec::new(),
+            blocked: Vec::new(),
+            cycle: Vec::new(),
+            output: String::new(),
+            diverged: None,
+        }
+    }
+}
+
+/// A task of the reported execution.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Task {
+    /// Its number; 0 runs the test's body.
+    pub id: u32,
+    /// The name that the program gave it.
+    pub name: Option<String>,
+}
+
+/// One event of the reported execution.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Step {
+    /// The task that acted.
+    pub task: u32,
+    /// What it did.
+    pub op: String,
+    /// The object it acted on.
+    pub object: Option<String>,
+    /// The source file, where known.
+    pub file: Option<String>,
+    /// The line in it.
+    pub line: Option<u32>,
+    /// The column in it.
+    pub column: Option<u32>,
+    /// Whether the task was switched out by a preemption just before this
+    /// operation, which then ran when it was resumed.
+    #[serde(default)]
+    pub preempted: bool,
+}
+
+/// A task that waits at the end of the reported execution.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Blocked {
+    /// The task that waits.
+    pub task: u32,
+    /// In which operation.
+    pub op: String,
+    /// For which object.
+    pub object: Option<String>,
+    /// The source file, where known.
+    pub file: Option<String>,
+    /// The line in it.
+    pub line: Option<u32>,
+    /// The column in it.
+    pub column: Option<u32>,
+    /// The task that holds the object.
+    #[serde(default)]
+    pub holder: Option<u32>,
+    /// Where the holder took it.
+    #[serde(default)]
+    pub held_at: Option<Location>,
+    /// Whether the task was switched out by a preemption before it came to wait.
+    #[serde(default)]
+    pub preempted: bool,
+}
+
+/// Where a replayed schedule no longer fits the program.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Divergence {
+    /// The decision, from 0.
+    pub step: u64,
+    /// What the schedule has there.
+    pub expected: String,
+    /// What the program did.
+    pub found: String,
+}
+
+impl Step {
+    /// The source line, where known.
+    pub fn location(&self) -> Option<Location> {
+        location(self.file.as_ref(), self.line, self.column)
+    }
+}
+
+impl Blocked {
+    /// The source line, where known.
+    pub fn location(&self) -> Option<Location> {
+        location(self.file.as_ref(), self.line, self.column)
+    }
+}
+
+fn location(file: Option<&String>, line: Option<u32>, column: Option<u32>) -> Option<Location> {
+    Some(Location {
+        file: file?.clone(),
+        line: line?,
+        column: column.unwrap_or(1),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_a_newer_runtime_is_a_sign_of_life() {
+        let line: Line = serde_json::from_str(r#"{"type":"heartbeat","at":7}"#).expect("a line");
+        assert_eq!(line, Line::Unknown);
+    }
+
+    #[test]
+    fn a_verdict_may_leave_out_what_does_not_apply() {
+        let line: Line =
+            serde_json::from_str(r#"{"type":"finished","outcome":"passed"}"#).expect("a line");
+        assert_eq!(line, Line::Finished(Box::new(Finished::new(Outcome::Passed))));
+    }
+}
