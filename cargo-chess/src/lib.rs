@@ -1,12 +1,14 @@
 //! `cargo chess`: the library behind the subcommand.
 //!
-//! `cli` parses, `config` and `plan` resolve what is to be done, `build` makes
-//! test binaries against the facades (`wrapper` is this program as cargo's
-//! `RUSTC_WRAPPER`), `supervise` runs them, `report` tells.
+//! `cli` parses; `session` finds the toolchain, `config` and `plan` resolve what
+//! is to be done, and `build` makes test binaries against the facades, with this
+//! program as cargo's `RUSTC_WRAPPER` (`wrapper`). `supervise` runs them and
+//! tells `report`.
 
 #![forbid(unsafe_code)]
 
 pub mod build;
+pub mod clean;
 pub mod cli;
 pub mod config;
 pub mod demo;
@@ -14,18 +16,77 @@ pub mod digest;
 pub mod error;
 pub mod events;
 pub mod interrupt;
+pub mod list;
 pub mod plan;
 pub mod replay;
 pub mod report;
 pub mod schedule;
+pub mod session;
+pub mod shell;
 mod suggest;
 pub mod supervise;
+pub mod wrapper;
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::{Cli, Command, OutputArgs};
+use error::{Error, Result, exit};
 
 /// Runs the command that `args` (the program's name first) ask for.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let _ = args;
-    ExitCode::SUCCESS
+    let mut args: Vec<OsString> = args.into_iter().collect();
+    if let Some(error) = wrapper::run(&args) {
+        let _ = writeln!(
+            std::io::stderr(),
+            "error: could not start the compiler: {error}"
+        );
+        return exit::INTERNAL.into();
+    }
+    // Cargo starts `cargo-chess chess ...`; the alias and people say `cargo-chess ...`.
+    if args.get(1).is_some_and(|arg| arg == "chess") {
+        args.remove(1);
+    }
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(answer) => {
+            let _ = answer.print();
+            return if answer.use_stderr() {
+                exit::USAGE
+            } else {
+                exit::OK
+            }
+            .into();
+        }
+    };
+    match dispatch(&cli.command) {
+        Ok(code) => code.into(),
+        Err(error) => {
+            output_of(&cli.command).shell().error(&error);
+            error.exit_code().into()
+        }
+    }
+}
+
+fn dispatch(command: &Command) -> Result<u8> {
+    match command {
+        Command::List(args) => list::run(args).map(|()| exit::OK),
+        Command::Clean(args) => clean::run(args).map(|()| exit::OK),
+        Command::Test(_) | Command::Replay(_) | Command::Demo(_) => {
+            Err(Error::Usage("in work".to_owned()))
+        }
+    }
+}
+
+fn output_of(command: &Command) -> &OutputArgs {
+    match command {
+        Command::Test(args) => &args.output,
+        Command::List(args) => &args.output,
+        Command::Replay(args) => &args.output,
+        Command::Clean(args) => &args.output,
+        Command::Demo(args) => &args.output,
+    }
 }

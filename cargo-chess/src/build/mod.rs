@@ -1,11 +1,35 @@
 //! Builds the user's tests against the facades, and says what cargo produced.
 
-use camino::Utf8PathBuf;
+mod cache;
+mod canary;
+mod cargo;
+mod environment;
+mod harness;
+mod runtime;
+mod support;
+mod toolchain;
+
+use std::fmt::Write as _;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use cargo_metadata::{Artifact, Target};
+use sha2::{Digest, Sha256};
+
+pub(crate) use cache::shared_dir as shared_cache_dir;
+pub use toolchain::Toolchain;
+
+use crate::cli::{CargoArgs, ColorWhen};
+use crate::config::Policy;
+use crate::error::{Error, Result};
+use crate::plan::Plan;
+use crate::shell::Shell;
+use cargo::{Invocation, Products};
+use environment::Environment;
 
 /// What a build produced.
 #[derive(Debug)]
 pub struct Build {
-    /// The test binaries, in cargo's order of packages and targets.
+    /// The test binaries, by package and then by target.
     pub binaries: Vec<TestBinary>,
     /// The first line of `rustc -vV`.
     pub rustc_version: String,
@@ -31,4 +55,133 @@ pub struct TestBinary {
     pub swapped: bool,
     /// What `cargo test` would set in its environment.
     pub env: Vec<(String, String)>,
+}
+
+/// Fails if the tests would be built for something that cannot be explored.
+pub fn check_supported(toolchain: &Toolchain, args: &CargoArgs) -> Result<()> {
+    support::check(toolchain, &args.build)
+}
+
+/// Builds the runtime if this toolchain has none yet, then the tests that `args` select.
+pub fn run(
+    toolchain: &Toolchain,
+    plan: &Plan,
+    args: &CargoArgs,
+    color: ColorWhen,
+    shell: Shell,
+) -> Result<Build> {
+    std::fs::create_dir_all(&plan.chess_dir)
+        .map_err(Error::io("create the directory", &plan.chess_dir))?;
+    let runtime = runtime::ensure(toolchain, &plan.chess_dir, shell)?;
+    let opaque = opaque_packages(plan);
+    let target_dir = plan
+        .chess_dir
+        .join("build")
+        .join(directory_name(&runtime.key, &opaque));
+    let products = Invocation {
+        toolchain,
+        runtime: &runtime,
+        args,
+        target_dir: &target_dir,
+        opaque: &opaque,
+        color,
+        shell,
+    }
+    .run()?;
+    Ok(Build {
+        binaries: test_binaries(toolchain, plan, &target_dir, products),
+        rustc_version: toolchain.version().to_owned(),
+        runtime_digest: runtime::digest().to_owned(),
+    })
+}
+
+fn opaque_packages(plan: &Plan) -> Vec<&str> {
+    plan.packages
+        .iter()
+        .filter(|package| package.policy == Policy::Opaque)
+        .map(|package| package.name.as_str())
+        .collect()
+}
+
+/// A directory for each runtime, compiler and set of packages that are not swapped:
+/// cargo cannot know what the wrapper adds, so it must not reuse what another one built.
+fn directory_name(runtime_key: &str, opaque: &[&str]) -> String {
+    let digest = Sha256::digest(opaque.join(","));
+    let mut name = runtime_key.to_owned();
+    if !opaque.is_empty() {
+        let _ = write!(name, "-{:02x}{:02x}", digest[0], digest[1]);
+    }
+    name
+}
+
+fn test_binaries(
+    toolchain: &Toolchain,
+    plan: &Plan,
+    target_dir: &Utf8Path,
+    products: Products,
+) -> Vec<TestBinary> {
+    let (tests, programs): (Vec<_>, Vec<_>) = products
+        .executables
+        .into_iter()
+        .partition(|artifact| artifact.profile.test);
+    let deps_dir = tests
+        .iter()
+        .filter_map(|artifact| artifact.executable.as_deref())
+        .find_map(|path| path.parent().filter(|dir| dir.ends_with("deps")))
+        .map_or_else(|| target_dir.to_owned(), Utf8Path::to_owned);
+    let environment = Environment::new(toolchain, target_dir, deps_dir, products.scripts);
+    let mut binaries: Vec<_> = tests
+        .iter()
+        .filter_map(|artifact| {
+            let package = plan
+                .metadata
+                .packages
+                .iter()
+                .find(|it| it.id == artifact.package_id)?;
+            let bins: Vec<_> = programs
+                .iter()
+                .filter(|it| it.package_id == artifact.package_id && it.target.is_bin())
+                .filter_map(|it| Some((it.target.name.clone(), it.executable.clone()?)))
+                .collect();
+            Some(TestBinary {
+                package: package.name.to_string(),
+                package_root: package.manifest_path.parent()?.to_owned(),
+                id: binary_id(&package.name, &artifact.target),
+                path: artifact.executable.clone()?,
+                harness: harness::has_harness(
+                    &package.manifest_path,
+                    &kind_of(&artifact.target),
+                    &artifact.target.name,
+                ),
+                swapped: is_swapped(artifact),
+                env: environment.of(package, &artifact.target, &bins),
+            })
+        })
+        .collect();
+    // Cargo reports targets as they finish, which differs from build to build.
+    binaries.sort_by(|a, b| (&a.package, &a.id).cmp(&(&b.package, &b.id)));
+    binaries
+}
+
+/// The identity of a test binary, as nextest names it.
+fn binary_id(package: &str, target: &Target) -> String {
+    if target.is_test() {
+        format!("{package}::{}", target.name)
+    } else if target.is_bin() || target.is_example() || target.is_bench() {
+        format!("{package}::{}/{}", kind_of(target), target.name)
+    } else {
+        package.to_owned()
+    }
+}
+
+fn kind_of(target: &Target) -> String {
+    target
+        .kind
+        .first()
+        .map(ToString::to_string)
+        .unwrap_or_default()
+}
+
+fn is_swapped(artifact: &Artifact) -> bool {
+    !artifact.target.is_proc_macro()
 }

@@ -5,6 +5,7 @@ use std::io::IsTerminal;
 use clap::{Args, ValueEnum};
 
 use super::{ListArgs, TestArgs};
+use crate::shell::Shell;
 
 /// What goes to standard output.
 #[derive(ValueEnum, Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -111,6 +112,14 @@ impl OutputArgs {
             ColorWhen::Never => false,
             ColorWhen::Auto if std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty()) => false,
             ColorWhen::Auto => set("CLICOLOR_FORCE") || std::io::stderr().is_terminal(),
+        }
+    }
+
+    /// Standard error, written as these flags say.
+    pub fn shell(&self) -> Shell {
+        Shell {
+            color: self.use_color(),
+            verbosity: self.verbosity(),
         }
     }
 

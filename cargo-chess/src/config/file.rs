@@ -125,7 +125,7 @@ impl File {
             entry.name_span.clone(),
             format!("no package `{}` is in this workspace's build", entry.name),
             help.or_else(|| {
-                Some("`cargo chess list -v` shows all packages and their treatment".to_owned())
+                Some("`cargo chess list` shows all packages and their treatment".to_owned())
             }),
         )
     }

@@ -1,10 +1,17 @@
 //! What is going to be built: the workspace's directories, and each package with its treatment.
 
+mod metadata;
+mod packages;
+
 use std::fmt;
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
+use cargo_metadata::Metadata;
 
-use crate::config::Policy;
+use crate::build::Toolchain;
+use crate::cli::{FeatureArgs, ManifestArgs};
+use crate::config::{Config, Policy};
+use crate::error::{Error, Result};
 
 /// The workspace, its directories and its packages.
 #[derive(Debug)]
@@ -17,6 +24,44 @@ pub struct Plan {
     pub chess_dir: Utf8PathBuf,
     /// The packages that end up in test binaries; members first, then by name.
     pub packages: Vec<PlannedPackage>,
+    /// All that cargo says of the workspace.
+    pub(crate) metadata: Metadata,
+}
+
+/// A workspace as cargo describes it, before its configuration is read.
+#[derive(Debug)]
+pub struct Workspace {
+    /// The workspace's root directory.
+    pub root: Utf8PathBuf,
+    /// Cargo's target directory, or that of `--target-dir`.
+    pub target_dir: Utf8PathBuf,
+    metadata: Metadata,
+}
+
+impl Workspace {
+    /// Asks cargo about the workspace of the current directory or of `--manifest-path`.
+    pub fn find(
+        toolchain: &Toolchain,
+        manifest: &ManifestArgs,
+        features: &FeatureArgs,
+        target_dir: Option<&Utf8Path>,
+    ) -> Result<Self> {
+        let metadata = metadata::read(toolchain, manifest, features)?;
+        let target_dir = match target_dir {
+            Some(dir) => camino::absolute_utf8(dir).map_err(Error::io("find", dir))?,
+            None => metadata.target_directory.clone(),
+        };
+        Ok(Self {
+            root: metadata.workspace_root.clone(),
+            target_dir,
+            metadata,
+        })
+    }
+
+    /// Where everything of ours goes.
+    pub fn chess_dir(&self) -> Utf8PathBuf {
+        self.target_dir.join("chess")
+    }
 }
 
 /// A package and its treatment.
@@ -62,6 +107,17 @@ impl fmt::Display for Why {
 }
 
 impl Plan {
+    /// Decides the treatment of each package of `workspace`.
+    pub fn new(workspace: Workspace, config: &Config) -> Result<Self> {
+        Ok(Self {
+            chess_dir: workspace.chess_dir(),
+            packages: packages::plan(&workspace.metadata, config)?,
+            workspace_root: workspace.root,
+            target_dir: workspace.target_dir,
+            metadata: workspace.metadata,
+        })
+    }
+
     /// The `policy=` lines of a request to a test binary.
     pub fn policy_lines(&self) -> Vec<String> {
         self.packages

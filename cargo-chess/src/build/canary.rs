@@ -1,0 +1,74 @@
+//! Proves that this toolchain lets the facades stand where the standard library was.
+//!
+//! That `--extern std=...` is honoured is nowhere documented, so it is tried
+//! on each toolchain before a runtime counts as built.
+
+use std::ffi::OsString;
+use std::fs;
+use std::process::{Command, Stdio};
+
+use camino::Utf8Path;
+
+use super::toolchain::Toolchain;
+use crate::error::{Error, Result};
+use crate::wrapper;
+
+/// Added to the root of each facade, as the real crates have no such thing.
+pub(super) const MARK: &str = "\n#[doc(hidden)]\npub const CHESS_FACADE: () = ();\n";
+
+/// Compiles only where all four crates are facades, and the names that nobody wrote are theirs too.
+const CANARY: &str = "\
+extern crate alloc as real_alloc;
+extern crate std as alloc;
+extern crate test;
+const _: () = std::CHESS_FACADE;
+const _: () = ::std::CHESS_FACADE;
+const _: () = core::CHESS_FACADE;
+const _: () = real_alloc::CHESS_FACADE;
+const _: () = test::CHESS_FACADE;
+#[derive(Clone, Debug, PartialEq)]
+struct Derived(Vec<String>);
+#[test]
+fn canary() {
+    assert_eq!(Derived(vec![format!(\"{}\", 1)]).clone(), Derived(vec![\"1\".to_string()]));
+}
+";
+
+/// Compiles the canary in `place` against the facades in `libraries`, exactly as the wrapper would.
+pub(super) fn check(toolchain: &Toolchain, place: &Utf8Path, libraries: &Utf8Path) -> Result<()> {
+    let source = place.join("canary.rs");
+    fs::write(&source, CANARY).map_err(Error::io("write", &source))?;
+    let args: Vec<OsString> = [
+        "--crate-name=chess_canary",
+        "--edition=2024",
+        "--test",
+        "--emit=metadata",
+        "--cap-lints=allow",
+        "--target",
+        toolchain.host(),
+        "--out-dir",
+        place.as_str(),
+        source.as_str(),
+    ]
+    .map(OsString::from)
+    .into();
+    let output = Command::new(&toolchain.rustc)
+        .args(&args)
+        .args(wrapper::swap_args(
+            libraries.as_std_path().as_os_str(),
+            &args,
+        ))
+        .env("RUSTC_BOOTSTRAP", "1")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(Error::io("compile", &source))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(Error::Unsupported(format!(
+        "{} does not let cargo chess stand in for the standard library; use a toolchain that it \
+         supports (1.95 is one). The compiler said:\n{}",
+        toolchain.version(),
+        String::from_utf8_lossy(&output.stderr).trim_end()
+    )))
+}

@@ -1,0 +1,125 @@
+//! Calls `cargo test --no-run` with this program as the compiler's wrapper, and reads what it made.
+
+use std::env;
+use std::io::BufReader;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use cargo_metadata::{Artifact, BuildScript, Message};
+
+use super::runtime::Runtime;
+use super::toolchain::{SIGINT, Toolchain};
+use crate::cli::{CargoArgs, ColorWhen};
+use crate::error::{Error, Result};
+use crate::shell::Shell;
+use crate::wrapper;
+
+/// What cargo says that it made.
+#[derive(Default)]
+pub(super) struct Products {
+    /// Everything with an executable, tests and programs.
+    pub(super) executables: Vec<Artifact>,
+    /// The build scripts that ran, now or in an earlier build.
+    pub(super) scripts: Vec<BuildScript>,
+}
+
+/// One call of cargo.
+pub(super) struct Invocation<'a> {
+    pub(super) toolchain: &'a Toolchain,
+    pub(super) runtime: &'a Runtime,
+    pub(super) args: &'a CargoArgs,
+    /// The target directory for everything that is built against the runtime.
+    pub(super) target_dir: &'a Utf8Path,
+    /// The packages to compile as they are.
+    pub(super) opaque: &'a [&'a str],
+    pub(super) color: ColorWhen,
+    pub(super) shell: Shell,
+}
+
+impl Invocation<'_> {
+    /// Builds; cargo's own words go to standard error, as it prints them.
+    pub(super) fn run(&self) -> Result<Products> {
+        std::fs::create_dir_all(self.target_dir)
+            .map_err(Error::io("create the directory", self.target_dir))?;
+        let mut command = self.command()?;
+        let mut cargo = command.spawn().map_err(|error| {
+            Error::Unsupported(format!(
+                "could not run {}: {error}",
+                self.toolchain.cargo.display()
+            ))
+        })?;
+        let output = BufReader::new(cargo.stdout.take().expect("it is piped"));
+        let mut products = Products::default();
+        for message in Message::parse_stream(output) {
+            match message.map_err(Error::io("read cargo's messages about", self.target_dir))? {
+                Message::CompilerArtifact(artifact) if artifact.executable.is_some() => {
+                    products.executables.push(artifact);
+                }
+                Message::BuildScriptExecuted(script) => products.scripts.push(script),
+                _ => {}
+            }
+        }
+        let status = cargo
+            .wait()
+            .map_err(Error::io("wait for cargo in", self.target_dir))?;
+        if status.success() {
+            Ok(products)
+        } else if status.signal() == Some(SIGINT) {
+            Err(Error::Interrupted)
+        } else {
+            Err(Error::Build(
+                "the tests could not be built, so nothing was explored; cargo says above why"
+                    .to_owned(),
+            ))
+        }
+    }
+
+    fn command(&self) -> Result<Command> {
+        let this_program = env::current_exe()
+            .map_err(|error| Error::Internal(format!("this program's path: {error}")))?;
+        let mut command = Command::new(&self.toolchain.cargo);
+        command
+            .args(["test", "--no-run"])
+            .args(["--message-format", "json-render-diagnostics"])
+            .args(["--target", self.toolchain.host()])
+            .args(self.args.packages.to_cargo())
+            .args(self.args.targets.to_cargo())
+            .args(self.args.features.to_cargo())
+            .args(self.args.build.to_cargo())
+            .args(self.args.manifest.to_cargo());
+        match self.shell.verbosity {
+            ..0 => drop(command.arg("--quiet")),
+            0 | 1 => {}
+            2.. => drop(command.arg("--verbose")),
+        }
+        match self.color {
+            ColorWhen::Auto => {}
+            ColorWhen::Always => drop(command.args(["--color", "always"])),
+            ColorWhen::Never => drop(command.args(["--color", "never"])),
+        }
+        command
+            .env("CARGO_TARGET_DIR", self.target_dir)
+            // Else a configured build directory would mix these builds with the user's own.
+            .env("CARGO_BUILD_BUILD_DIR", self.target_dir)
+            .env("RUSTC_WRAPPER", &this_program)
+            .env(wrapper::FACADES_VARIABLE, &self.runtime.dir)
+            .env(wrapper::OPAQUE_VARIABLE, self.opaque.join(","))
+            .env_remove(wrapper::NEXT_VARIABLE)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped());
+        if let Some(next) = self.users_wrapper() {
+            if Utf8PathBuf::from_path_buf(this_program).ok().as_deref() != Some(&next) {
+                command.env(wrapper::NEXT_VARIABLE, next);
+            }
+        }
+        Ok(command)
+    }
+
+    /// The wrapper that the user has set, such as sccache.
+    fn users_wrapper(&self) -> Option<Utf8PathBuf> {
+        let wrapper = self.toolchain.config.build.rustc_wrapper.clone()?;
+        let wrapper = Utf8PathBuf::from_path_buf(wrapper).ok()?;
+        (!wrapper.as_str().is_empty()).then_some(wrapper)
+    }
+}

@@ -1,0 +1,147 @@
+//! The environment that `cargo test` gives a test binary.
+
+use std::collections::BTreeMap;
+use std::env;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use cargo_metadata::{BuildScript, Package, Target};
+
+use super::toolchain::Toolchain;
+
+/// What the environments of one build's test binaries have in common.
+pub(super) struct Environment<'a> {
+    toolchain: &'a Toolchain,
+    target_dir: &'a Utf8Path,
+    deps_dir: Utf8PathBuf,
+    scripts: BTreeMap<String, BuildScript>,
+}
+
+impl<'a> Environment<'a> {
+    /// For binaries that cargo left in or below `deps_dir`, after running `scripts`.
+    pub(super) fn new(
+        toolchain: &'a Toolchain,
+        target_dir: &'a Utf8Path,
+        deps_dir: Utf8PathBuf,
+        scripts: Vec<BuildScript>,
+    ) -> Self {
+        let scripts = scripts
+            .into_iter()
+            .map(|script| (script.package_id.repr.clone(), script))
+            .collect();
+        Self {
+            toolchain,
+            target_dir,
+            deps_dir,
+            scripts,
+        }
+    }
+
+    /// The variables for a test binary of `package`; `bins` are the package's own programs.
+    pub(super) fn of(
+        &self,
+        package: &Package,
+        target: &Target,
+        bins: &[(String, Utf8PathBuf)],
+    ) -> Vec<(String, String)> {
+        let mut variables = self.configured();
+        if let Some(script) = self.scripts.get(&package.id.repr) {
+            variables.extend(script.env.iter().cloned());
+            variables.push(("OUT_DIR".to_owned(), script.out_dir.to_string()));
+        }
+        variables.extend(of_package(package));
+        if target.is_test() || target.is_bench() {
+            variables.extend(
+                bins.iter()
+                    .map(|(name, path)| (format!("CARGO_BIN_EXE_{name}"), path.to_string())),
+            );
+        }
+        variables.push(("LD_LIBRARY_PATH".to_owned(), self.library_path()));
+        variables.push((
+            "CARGO".to_owned(),
+            env::var("CARGO").unwrap_or_else(|_| self.toolchain.cargo.display().to_string()),
+        ));
+        variables
+    }
+
+    /// The `[env]` table of cargo's configuration.
+    fn configured(&self) -> Vec<(String, String)> {
+        self.toolchain
+            .config
+            .env
+            .iter()
+            .filter(|(name, entry)| entry.force || env::var_os(name).is_none())
+            .filter_map(|(name, entry)| Some((name.clone(), entry.value.to_str()?.to_owned())))
+            .collect()
+    }
+
+    /// Where shared libraries are: those of build scripts within the target
+    /// directory, the build's own, the compiler's, and what the user had.
+    fn library_path(&self) -> String {
+        let mut paths: Vec<String> = self
+            .scripts
+            .values()
+            .flat_map(|script| &script.linked_paths)
+            .map(|path| match path.as_str().split_once('=') {
+                Some(("dependency" | "crate" | "native" | "framework" | "all", path)) => path,
+                _ => path.as_str(),
+            })
+            .filter(|path| Utf8Path::new(path).starts_with(self.target_dir))
+            .map(str::to_owned)
+            .collect();
+        paths.sort();
+        paths.dedup();
+        paths.push(self.deps_dir.to_string());
+        paths.extend(self.deps_dir.parent().map(Utf8Path::to_string));
+        paths.push(
+            self.toolchain
+                .sysroot
+                .join("lib/rustlib")
+                .join(self.toolchain.host())
+                .join("lib")
+                .to_string(),
+        );
+        paths.extend(env::var("LD_LIBRARY_PATH").ok());
+        paths.retain(|path| !path.is_empty());
+        paths.join(":")
+    }
+}
+
+/// The variables that describe the package.
+fn of_package(package: &Package) -> Vec<(String, String)> {
+    let version = &package.version;
+    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    let path = |value: &Option<Utf8PathBuf>| {
+        value
+            .as_ref()
+            .map(Utf8PathBuf::to_string)
+            .unwrap_or_default()
+    };
+    let root = package.manifest_path.parent().map(Utf8Path::to_string);
+    [
+        ("CARGO_MANIFEST_DIR", root.unwrap_or_default()),
+        ("CARGO_MANIFEST_PATH", package.manifest_path.to_string()),
+        ("CARGO_PKG_NAME", package.name.to_string()),
+        ("CARGO_PKG_VERSION", version.to_string()),
+        ("CARGO_PKG_VERSION_MAJOR", version.major.to_string()),
+        ("CARGO_PKG_VERSION_MINOR", version.minor.to_string()),
+        ("CARGO_PKG_VERSION_PATCH", version.patch.to_string()),
+        ("CARGO_PKG_VERSION_PRE", version.pre.to_string()),
+        ("CARGO_PKG_AUTHORS", package.authors.join(":")),
+        ("CARGO_PKG_DESCRIPTION", text(&package.description)),
+        ("CARGO_PKG_HOMEPAGE", text(&package.homepage)),
+        ("CARGO_PKG_REPOSITORY", text(&package.repository)),
+        ("CARGO_PKG_LICENSE", text(&package.license)),
+        ("CARGO_PKG_LICENSE_FILE", path(&package.license_file)),
+        ("CARGO_PKG_README", path(&package.readme)),
+        (
+            "CARGO_PKG_RUST_VERSION",
+            package
+                .rust_version
+                .as_ref()
+                .map(ToString::to_string)
+                .unwrap_or_default(),
+        ),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .into()
+}

@@ -1,0 +1,297 @@
+//! The runtime, built from the sources in this binary once per toolchain, into a cache that concurrent runs share.
+
+use std::fmt::Write as _;
+use std::fs::{self, File, TryLockError};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, Stdio};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use sha2::{Digest, Sha256};
+
+use super::cache;
+use super::canary;
+use super::toolchain::{SIGINT, Toolchain};
+use crate::error::{Error, Result};
+use crate::shell::Shell;
+
+mod sources {
+    //! The runtime's files and their digest, as `build.rs` found them.
+    include!(concat!(env!("OUT_DIR"), "/runtime_sources.rs"));
+}
+
+/// The crate that all facades are made from.
+const BASE: Crate = Crate {
+    name: "chess_runtime",
+    root: "src/lib.rs",
+};
+
+/// The facades, which need the base and not one another.
+const FACADES: &[Crate] = &[
+    Crate {
+        name: "chess_std",
+        root: "facades/chess_std/src/lib.rs",
+    },
+    Crate {
+        name: "chess_core",
+        root: "facades/chess_core/src/lib.rs",
+    },
+    Crate {
+        name: "chess_alloc",
+        root: "facades/chess_alloc/src/lib.rs",
+    },
+    Crate {
+        name: "chess_test",
+        root: "facades/chess_test/src/lib.rs",
+    },
+];
+
+/// Lists the built files with their sizes; written last, so that what it lists is whole.
+const COMPLETE: &str = "complete";
+
+/// A built runtime.
+#[derive(Debug)]
+pub(super) struct Runtime {
+    /// The directory of the libraries.
+    pub(super) dir: Utf8PathBuf,
+    /// What tells this runtime from those of other sources and compilers.
+    pub(super) key: String,
+}
+
+struct Crate {
+    name: &'static str,
+    root: &'static str,
+}
+
+/// The digest of the runtime's sources and of how they are built and linked.
+pub(super) fn digest() -> &'static str {
+    sources::DIGEST
+}
+
+/// Finds the runtime for `toolchain` in a cache, or builds it there.
+pub(super) fn ensure(toolchain: &Toolchain, chess_dir: &Utf8Path, shell: Shell) -> Result<Runtime> {
+    let key = key(toolchain);
+    let candidates = cache::candidates(chess_dir);
+    let built = candidates
+        .iter()
+        .map(|cache| cache.join(&key))
+        .find(|dir| is_complete(dir));
+    if let Some(dir) = built {
+        return Ok(Runtime { dir, key });
+    }
+    let mut unusable = None;
+    for cache in &candidates {
+        match lock(cache, &key, shell) {
+            Ok(lock) => {
+                let dir = cache.join(&key);
+                if !is_complete(&dir) {
+                    build(toolchain, cache, &key, shell)?;
+                }
+                drop(lock);
+                return Ok(Runtime { dir, key });
+            }
+            Err(error) => unusable = Some(error),
+        }
+    }
+    Err(unusable.expect("there is a candidate"))
+}
+
+fn key(toolchain: &Toolchain) -> String {
+    let mut hash = Sha256::new();
+    hash.update(sources::DIGEST);
+    hash.update(toolchain.key());
+    hash.finalize()
+        .iter()
+        .take(8)
+        .fold(String::new(), |mut key, byte| {
+            let _ = write!(key, "{byte:02x}");
+            key
+        })
+}
+
+/// Whether `dir` holds every file that its list names, each of the size it had.
+fn is_complete(dir: &Utf8Path) -> bool {
+    let Ok(list) = fs::read_to_string(dir.join(COMPLETE)) else {
+        return false;
+    };
+    !list.is_empty()
+        && list.lines().all(|line| {
+            line.split_once(' ').is_some_and(|(size, name)| {
+                dir.join(name)
+                    .metadata()
+                    .is_ok_and(|metadata| metadata.len().to_string() == size)
+            })
+        })
+}
+
+/// Waits for the right to build `key` in `cache`.
+fn lock(cache: &Utf8Path, key: &str, shell: Shell) -> Result<File> {
+    fs::create_dir_all(cache).map_err(Error::io("create the directory", cache))?;
+    let path = cache.join(format!("{key}.lock"));
+    let file = File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path)
+        .map_err(Error::io("create", &path))?;
+    match file.try_lock() {
+        Ok(()) => return Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            shell.status("Waiting", "for another cargo chess to build the runtime");
+        }
+        Err(TryLockError::Error(_)) => {}
+    }
+    file.lock().map_err(Error::io("lock", &path))?;
+    Ok(file)
+}
+
+fn build(toolchain: &Toolchain, cache: &Utf8Path, key: &str, shell: Shell) -> Result<()> {
+    let prefix = format!(".building-{key}-");
+    remove_left_over(cache, &prefix);
+    let workshop = tempfile::Builder::new()
+        .prefix(&prefix)
+        .tempdir_in(cache)
+        .map_err(Error::io("create a directory in", cache))?;
+    let place = Utf8Path::from_path(workshop.path())
+        .ok_or_else(|| Error::Internal("the cache's path is not UTF-8".to_owned()))?;
+    let libraries = place.join("lib");
+    let sources = place.join("runtime");
+    write_sources(&sources)?;
+    fs::create_dir(&libraries).map_err(Error::io("create the directory", &libraries))?;
+
+    shell.status(
+        "Building",
+        format!(
+            "the runtime of cargo chess, once for {}",
+            toolchain.version()
+        ),
+    );
+    let compiler = Compiler {
+        toolchain,
+        sources: &sources,
+        libraries: &libraries,
+        key,
+    };
+    compiler.finish(&BASE, compiler.start(&BASE)?)?;
+    let running: Result<Vec<_>> = FACADES
+        .iter()
+        .map(|facade| Ok((facade, compiler.start(facade)?)))
+        .collect();
+    for (facade, child) in running? {
+        compiler.finish(facade, child)?;
+    }
+    canary::check(toolchain, place, &libraries)?;
+
+    write_complete(&libraries)?;
+    let dir = cache.join(key);
+    if dir.exists() {
+        // Not whole, or this would not have been called; we hold the lock.
+        fs::remove_dir_all(&dir).map_err(Error::io("remove", &dir))?;
+    }
+    fs::rename(&libraries, &dir).map_err(Error::io("create", &dir))
+}
+
+/// Removes what builds of this key that were killed have left: nobody else builds it now.
+fn remove_left_over(cache: &Utf8Path, prefix: &str) {
+    for entry in cache.read_dir_utf8().into_iter().flatten().flatten() {
+        if entry.file_name().starts_with(prefix) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn write_sources(dir: &Utf8Path) -> Result<()> {
+    for (name, bytes) in sources::FILES {
+        let path = dir.join(name);
+        let parent = path.parent().expect("below `dir`");
+        fs::create_dir_all(parent).map_err(Error::io("create the directory", parent))?;
+        let mut contents = bytes.to_vec();
+        if FACADES.iter().any(|facade| facade.root == *name) {
+            contents.extend_from_slice(canary::MARK.as_bytes());
+        }
+        fs::write(&path, contents).map_err(Error::io("write", &path))?;
+    }
+    Ok(())
+}
+
+fn write_complete(libraries: &Utf8Path) -> Result<()> {
+    let mut list = String::new();
+    let entries = libraries
+        .read_dir_utf8()
+        .map_err(Error::io("read the directory", libraries))?;
+    for entry in entries.flatten() {
+        let metadata = entry
+            .metadata()
+            .map_err(Error::io("look at", entry.path()))?;
+        let _ = writeln!(list, "{} {}", metadata.len(), entry.file_name());
+    }
+    let path = libraries.join(COMPLETE);
+    fs::write(&path, list).map_err(Error::io("write", &path))
+}
+
+/// How the runtime's crates are compiled.
+struct Compiler<'a> {
+    toolchain: &'a Toolchain,
+    sources: &'a Utf8Path,
+    libraries: &'a Utf8Path,
+    key: &'a str,
+}
+
+impl Compiler<'_> {
+    /// Starts compiling a crate, always optimised, whatever the user's profile.
+    fn start(&self, it: &Crate) -> Result<Child> {
+        let mut command = Command::new(&self.toolchain.rustc);
+        command
+            .arg(self.sources.join(it.root))
+            .args(["--crate-name", it.name, "--crate-type", "rlib"])
+            .args(["--edition", "2024", "--cap-lints", "allow"])
+            .args(["--target", self.toolchain.host()])
+            .args(["-Copt-level=3", "-Ccodegen-units=1"])
+            // Without bitcode, a user's profile with link-time optimisation fails.
+            .args(["-Cembed-bitcode=yes", "-Cdebuginfo=line-tables-only"])
+            .arg(format!("-Cmetadata={}", self.key))
+            .arg(format!(
+                "--remap-path-prefix={}=/cargo-chess/runtime",
+                self.sources
+            ))
+            .args(["--out-dir", self.libraries.as_str()])
+            .args(["-L", &format!("dependency={}", self.libraries)])
+            .env("RUSTC_BOOTSTRAP", "1")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        if it.name != BASE.name {
+            let base = self.libraries.join(format!("lib{}.rlib", BASE.name));
+            command.args(["--extern", &format!("{}={base}", BASE.name)]);
+        }
+        command.spawn().map_err(|error| {
+            Error::Unsupported(format!(
+                "could not run {}: {error}",
+                self.toolchain.rustc.display()
+            ))
+        })
+    }
+
+    fn finish(&self, it: &Crate, child: Child) -> Result<()> {
+        let output = child
+            .wait_with_output()
+            .map_err(Error::io("wait for rustc on", self.sources.join(it.root)))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        if output.status.signal() == Some(SIGINT) {
+            return Err(Error::Interrupted);
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        if said.contains("No space left on device") {
+            let full = std::io::ErrorKind::StorageFull.into();
+            return Err(Error::io("build the runtime in", self.libraries)(full));
+        }
+        Err(Error::Internal(format!(
+            "the runtime's crate {} does not compile with {} ({}):\n{}",
+            it.name,
+            self.toolchain.version(),
+            output.status,
+            said.trim_end()
+        )))
+    }
+}

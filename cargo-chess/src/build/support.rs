@@ -1,0 +1,85 @@
+//! Refuses, before anything is built, what could be built but not explored.
+
+use super::toolchain::{SUPPORTED_TARGET, Toolchain};
+use crate::cli::BuildArgs;
+use crate::error::{Error, Result};
+
+/// Fails if the tests would be built for a target, or linked in a way, that cannot be explored.
+pub(super) fn check(toolchain: &Toolchain, args: &BuildArgs) -> Result<()> {
+    let host = toolchain.host();
+    if host != SUPPORTED_TARGET {
+        return Err(Error::Unsupported(format!(
+            "cargo chess runs on {SUPPORTED_TARGET} only, so far; this machine's compiler is for {host}"
+        )));
+    }
+    let targets = toolchain
+        .config
+        .build_target_for_cli(&args.target)
+        .map_err(|error| Error::Usage(format!("cargo's configuration is wrong: {error}")))?;
+    if let Some(other) = targets.iter().find(|target| *target != host) {
+        let source = if args.target.is_some() {
+            "was asked for with --target"
+        } else {
+            "is cargo's configured build target (`build.target` or CARGO_BUILD_TARGET)"
+        };
+        return Err(Error::Unsupported(format!(
+            "tests can be explored only on this machine's own target, {host}, but `{other}` {source}; \
+             pass `--target {host}`"
+        )));
+    }
+    let flags = toolchain
+        .config
+        .rustflags(host)
+        .map_err(|error| Error::Usage(format!("cargo's configuration is wrong: {error}")))?
+        .map_or_else(Vec::new, |flags| flags.flags);
+    if links_statically(&flags) {
+        return Err(Error::Unsupported(
+            "the rustc flags (RUSTFLAGS, or `rustflags` in cargo's configuration) link the C library \
+             statically (`+crt-static`); cargo chess stands between the tests and the C library, which \
+             must be linked dynamically: remove `+crt-static` for this run"
+                .to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+/// Whether the last word of `flags` on `crt-static` turns it on.
+fn links_statically(flags: &[String]) -> bool {
+    flags
+        .iter()
+        .filter_map(|flag| flag.rsplit_once("target-feature=").map(|(_, list)| list))
+        .flat_map(|list| list.split(','))
+        .fold(false, |on, feature| match feature.trim() {
+            "+crt-static" => true,
+            "-crt-static" => false,
+            _ => on,
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::links_statically;
+
+    fn flags(line: &str) -> Vec<String> {
+        line.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_static_c_library_is_seen_in_each_spelling() {
+        assert!(links_statically(&flags("-C target-feature=+crt-static")));
+        assert!(links_statically(&flags(
+            "-O -Ctarget-feature=+avx2,+crt-static"
+        )));
+        assert!(links_statically(&flags(
+            "--codegen target-feature=+crt-static"
+        )));
+    }
+
+    #[test]
+    fn the_last_word_on_a_static_c_library_counts() {
+        assert!(!links_statically(&flags(
+            "-Ctarget-feature=+crt-static -Ctarget-feature=-crt-static"
+        )));
+        assert!(!links_statically(&flags("--cfg crt-static")));
+    }
+}

@@ -1,0 +1,117 @@
+//! `cargo chess list`: what would be explored, and how each package is treated.
+
+use std::io::{self, ErrorKind, Write};
+
+use serde::Serialize;
+
+use crate::cli::{ListArgs, MessageFormat, RunOptions};
+use crate::config::Layer;
+use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
+use crate::plan::PlannedPackage;
+use crate::session::Session;
+use crate::supervise::{ListedTest, list, select};
+
+/// One line of `--message-format json`.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "kebab-case")]
+enum Line<'a> {
+    Package {
+        name: &'a str,
+        version: &'a str,
+        member: bool,
+        policy: &'a str,
+        why: String,
+    },
+    Test {
+        package: &'a str,
+        binary: &'a str,
+        test: &'a str,
+        ignored: bool,
+        explored: bool,
+        why_not: Option<&'a str>,
+    },
+}
+
+/// Builds the tests and lists them; the list goes to standard output.
+pub fn run(args: &ListArgs) -> Result<()> {
+    let interrupt = Interrupt::install()?;
+    let options = RunOptions::from_list(args);
+    let session = Session::open(&args.cargo, args.profile.as_deref(), &Layer::default())?;
+    let build = session.build(&args.cargo, &args.output)?;
+    let all = list(&build.binaries, &interrupt)?;
+    let shell = args.output.shell();
+    let paths = all.iter().map(|test| test.id.test.as_str());
+    for warning in session.config.unmatched_filters(paths) {
+        shell.config_warning(&warning);
+    }
+    let tests = select(all, &options);
+    let packages = &session.plan.packages;
+    let text = match args.output.message_format {
+        MessageFormat::Human => for_people(packages, &tests),
+        MessageFormat::Json => for_machines(packages, &tests)?,
+    };
+    match io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Error::io("write to", "standard output")(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn for_people(packages: &[PlannedPackage], tests: &[ListedTest]) -> String {
+    let mut text = String::from("packages:\n");
+    let titles: Vec<_> = packages
+        .iter()
+        .map(|package| format!("{} {}", package.name, package.version))
+        .collect();
+    let width = titles.iter().map(String::len).max().unwrap_or(0);
+    for (package, title) in packages.iter().zip(&titles) {
+        text += &format!(
+            "    {title:width$}  {:7}  ({})\n",
+            package.policy.as_str(),
+            package.why
+        );
+    }
+    let mut binary = None;
+    for test in tests {
+        if binary != Some(&test.id.binary) {
+            text += &format!("{}:\n", test.id.binary);
+            binary = Some(&test.id.binary);
+        }
+        text += &format!("    {}", test.id.test);
+        if test.ignored {
+            text += " (ignored)";
+        }
+        if let Some(why) = test.not_explored {
+            text += &format!(" (not explored: {why})");
+        }
+        text += "\n";
+    }
+    text
+}
+
+fn for_machines(packages: &[PlannedPackage], tests: &[ListedTest]) -> Result<String> {
+    let packages = packages.iter().map(|package| Line::Package {
+        name: &package.name,
+        version: &package.version,
+        member: package.is_member,
+        policy: package.policy.as_str(),
+        why: package.why.to_string(),
+    });
+    let tests = tests.iter().map(|test| Line::Test {
+        package: &test.id.package,
+        binary: &test.id.binary,
+        test: &test.id.test,
+        ignored: test.ignored,
+        explored: test.not_explored.is_none(),
+        why_not: test.not_explored,
+    });
+    let mut text = String::new();
+    for line in packages.chain(tests) {
+        text += &serde_json::to_string(&line)
+            .map_err(|error| Error::Internal(format!("a line of the list: {error}")))?;
+        text += "\n";
+    }
+    Ok(text)
+}

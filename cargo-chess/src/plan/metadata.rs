@@ -1,0 +1,40 @@
+//! Asks cargo about the workspace.
+
+use std::process::{Command, Stdio};
+
+use cargo_metadata::{Metadata, MetadataCommand};
+
+use crate::build::Toolchain;
+use crate::cli::{FeatureArgs, ManifestArgs};
+use crate::error::{Error, Result};
+
+/// Runs `cargo metadata`; what it has to say goes to standard error, in its own words.
+pub(super) fn read(
+    toolchain: &Toolchain,
+    manifest: &ManifestArgs,
+    features: &FeatureArgs,
+) -> Result<Metadata> {
+    let output = Command::new(&toolchain.cargo)
+        .args(["metadata", "--format-version", "1"])
+        .args(["--filter-platform", toolchain.host()])
+        .args(features.to_cargo())
+        .args(manifest.to_cargo())
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| {
+            Error::Metadata(format!(
+                "could not run {}: {error}",
+                toolchain.cargo.display()
+            ))
+        })?;
+    if !output.status.success() {
+        return Err(Error::Metadata(
+            "cargo could not describe the workspace; it says above why".to_owned(),
+        ));
+    }
+    String::from_utf8(output.stdout)
+        .map_err(|error| error.to_string())
+        .and_then(|text| MetadataCommand::parse(text).map_err(|error| error.to_string()))
+        .map_err(|error| Error::Metadata(format!("cargo metadata is not understood: {error}")))
+}

@@ -1,0 +1,53 @@
+//! What every command that explores begins with: toolchain, workspace, configuration, plan, build.
+
+use crate::build::{self, Build, Toolchain};
+use crate::cli::{CargoArgs, OutputArgs};
+use crate::config::{Config, Layer};
+use crate::error::Result;
+use crate::plan::{Plan, Workspace};
+
+/// A workspace that is understood, and not yet built.
+#[derive(Debug)]
+pub struct Session {
+    /// The compiler that cargo will use.
+    pub toolchain: Toolchain,
+    /// The exploration options.
+    pub config: Config,
+    /// The packages and directories.
+    pub plan: Plan,
+}
+
+impl Session {
+    /// Understands the workspace that `cargo` selects, with `flags` over its configuration.
+    pub fn open(cargo: &CargoArgs, profile: Option<&str>, flags: &Layer) -> Result<Self> {
+        let toolchain = Toolchain::find()?;
+        build::check_supported(&toolchain, cargo)?;
+        let workspace = Workspace::find(
+            &toolchain,
+            &cargo.manifest,
+            &cargo.features,
+            cargo.build.target_dir.as_deref(),
+        )?;
+        let environment = std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        });
+        let config = Config::load(&workspace.root, profile, environment, flags)?;
+        let plan = Plan::new(workspace, &config)?;
+        Ok(Self {
+            toolchain,
+            config,
+            plan,
+        })
+    }
+
+    /// Builds the test binaries that `cargo` selects.
+    pub fn build(&self, cargo: &CargoArgs, output: &OutputArgs) -> Result<Build> {
+        build::run(
+            &self.toolchain,
+            &self.plan,
+            cargo,
+            output.color_when(),
+            output.shell(),
+        )
+    }
+}

@@ -1,0 +1,64 @@
+//! What people read on standard error: status lines in cargo's look, warnings and errors.
+
+use std::fmt::Display;
+use std::io::Write;
+
+use anstyle::{AnsiColor, Style};
+
+use crate::config::ConfigError;
+use crate::error::Error;
+
+const STATUS: Style = AnsiColor::Green.on_default().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+const ERROR: Style = AnsiColor::Red.on_default().bold();
+
+/// How to write to standard error.
+#[derive(Clone, Copy, Debug)]
+pub struct Shell {
+    /// Whether to colour.
+    pub color: bool,
+    /// -1 quiet, 0 normal, 1 and more: verbose.
+    pub verbosity: i8,
+}
+
+impl Shell {
+    /// A line such as `   Compiling bank v0.1.0`; none with `--quiet`.
+    pub fn status(&self, verb: &str, message: impl Display) {
+        if self.verbosity >= 0 {
+            let verb = format!("{verb:>12}");
+            self.line(STATUS, &verb, &message);
+        }
+    }
+
+    /// A warning.
+    pub fn warn(&self, message: impl Display) {
+        self.line(WARNING, "warning:", &message);
+    }
+
+    /// A warning about Chess.toml, with its line.
+    pub fn config_warning(&self, warning: &ConfigError) {
+        write_line(&warning.render(self.color));
+    }
+
+    /// The error that ends the command.
+    pub fn error(&self, error: &Error) {
+        match error {
+            Error::Config(config) => write_line(&config.render(self.color)),
+            Error::Interrupted => {}
+            _ => self.line(ERROR, "error:", error),
+        }
+    }
+
+    fn line(&self, style: Style, word: &str, message: &dyn Display) {
+        if self.color {
+            write_line(&format!("{style}{word}{style:#} {message}"));
+        } else {
+            write_line(&format!("{word} {message}"));
+        }
+    }
+}
+
+/// Writes a line to standard error; if nobody reads it, nothing is lost.
+fn write_line(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
