@@ -1,0 +1,20 @@
+//! What `alloc` is to code under cargo chess: the real one, with our `Arc` and
+//! `Wake` in their place.
+
+extern crate alloc as real;
+
+pub use real::*;
+
+/// See [`alloc::sync`](real::sync).
+pub mod sync {
+    pub use crate::real::sync::*;
+
+    pub use chess_runtime::shim::sync::{Arc, Weak};
+}
+
+/// See [`alloc::task`](real::task).
+pub mod task {
+    pub use crate::real::task::*;
+
+    pub use chess_runtime::shim::task::Wake;
+}

@@ -1,0 +1,18 @@
+//! `std::hint`: a spin hint is a yield.
+
+use std::panic::Location;
+
+pub use std::hint::*;
+
+use crate::execution::{self, Op};
+
+/// Tells the scheduler that the task waits for another: see [`std::hint::spin_loop`].
+#[inline]
+#[track_caller]
+pub fn spin_loop() {
+    if execution::active() {
+        execution::yield_now(Op::SpinLoop, Location::caller());
+    } else {
+        std::hint::spin_loop();
+    }
+}

@@ -1,0 +1,113 @@
+//! `std::ptr`: the functions that touch memory tell `memory` of it first.
+
+pub use std::ptr::*;
+
+use super::memory;
+
+#[inline]
+#[track_caller]
+pub const unsafe fn read<T>(src: *const T) -> T {
+    memory::read(src.cast(), size_of::<T>());
+    // SAFETY: the caller's promise is the one that the real function asks for.
+    unsafe { std::ptr::read(src) }
+}
+
+#[inline]
+#[track_caller]
+pub const unsafe fn read_unaligned<T>(src: *const T) -> T {
+    memory::read(src.cast(), size_of::<T>());
+    // SAFETY: as `read`.
+    unsafe { std::ptr::read_unaligned(src) }
+}
+
+#[inline]
+#[track_caller]
+pub unsafe fn read_volatile<T>(src: *const T) -> T {
+    memory::read(src.cast(), size_of::<T>());
+    // SAFETY: as `read`.
+    unsafe { std::ptr::read_volatile(src) }
+}
+
+#[inline]
+#[track_caller]
+pub const unsafe fn write<T>(dst: *mut T, src: T) {
+    memory::write(dst.cast(), size_of::<T>());
+    // SAFETY: as `read`.
+    unsafe { std::ptr::write(dst, src) }
+}
+
+#[inline]
+#[track_caller]
+pub const unsafe fn write_unaligned<T>(dst: *mut T, src: T) {
+    memory::write(dst.cast(), size_of::<T>());
+    // SAFETY: as `read`.
+    unsafe { std::ptr::write_unaligned(dst, src) }
+}
+
+#[inline]
+#[track_caller]
+pub unsafe fn write_volatile<T>(dst: *mut T, src: T) {
+    memory::write(dst.cast(), size_of::<T>());
+    // SAFETY: as `read`.
+    unsafe { std::ptr::write_volatile(dst, src) }
+}
+
+#[inline]
+#[track_caller]
+pub const unsafe fn write_bytes<T>(dst: *mut T, val: u8, count: usize) {
+    memory::write(dst.cast(), size_of::<T>().wrapping_mul(count));
+    // SAFETY: as `read`.
+    unsafe { std::ptr::write_bytes(dst, val, count) }
+}
+
+#[inline]
+#[track_caller]
+pub const unsafe fn copy<T>(src: *const T, dst: *mut T, count: usize) {
+    memory::read(src.cast(), size_of::<T>().wrapping_mul(count));
+    memory::write(dst.cast(), size_of::<T>().wrapping_mul(count));
+    // SAFETY: as `read`.
+    unsafe { std::ptr::copy(src, dst, count) }
+}
+
+#[inline]
+#[track_caller]
+pub const unsafe fn copy_nonoverlapping<T>(src: *const T, dst: *mut T, count: usize) {
+    memory::read(src.cast(), size_of::<T>().wrapping_mul(count));
+    memory::write(dst.cast(), size_of::<T>().wrapping_mul(count));
+    // SAFETY: as `read`.
+    unsafe { std::ptr::copy_nonoverlapping(src, dst, count) }
+}
+
+#[inline]
+#[track_caller]
+pub const unsafe fn swap<T>(x: *mut T, y: *mut T) {
+    memory::write(x.cast(), size_of::<T>());
+    memory::write(y.cast(), size_of::<T>());
+    // SAFETY: as `read`.
+    unsafe { std::ptr::swap(x, y) }
+}
+
+#[inline]
+#[track_caller]
+pub const unsafe fn swap_nonoverlapping<T>(x: *mut T, y: *mut T, count: usize) {
+    memory::write(x.cast(), size_of::<T>().wrapping_mul(count));
+    memory::write(y.cast(), size_of::<T>().wrapping_mul(count));
+    // SAFETY: as `read`.
+    unsafe { std::ptr::swap_nonoverlapping(x, y, count) }
+}
+
+#[inline]
+#[track_caller]
+pub const unsafe fn replace<T>(dst: *mut T, src: T) -> T {
+    memory::write(dst.cast(), size_of::<T>());
+    // SAFETY: as `read`.
+    unsafe { std::ptr::replace(dst, src) }
+}
+
+#[inline]
+#[track_caller]
+pub unsafe fn drop_in_place<T: ?Sized>(to_drop: *mut T) {
+    memory::write(to_drop.cast(), 0);
+    // SAFETY: as `read`.
+    unsafe { std::ptr::drop_in_place(to_drop) }
+}

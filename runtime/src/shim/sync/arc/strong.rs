@@ -1,0 +1,244 @@
+//! `Arc`: its methods.
+
+use std::any::Any;
+use std::clone::CloneToUninit;
+use std::mem::{ManuallyDrop, MaybeUninit};
+use std::panic::Location;
+use std::pin::Pin;
+
+use super::{Weak, counters};
+use crate::execution::{self, Op};
+
+/// See [`std::sync::Arc`].
+#[repr(transparent)]
+pub struct Arc<T: ?Sized>(pub(super) std::sync::Arc<T>);
+
+impl<T> Arc<T> {
+    #[inline]
+    pub fn new(data: T) -> Arc<T> {
+        Arc(std::sync::Arc::new(data))
+    }
+
+    #[inline]
+    pub fn new_cyclic<F>(data_fn: F) -> Arc<T>
+    where
+        F: FnOnce(&Weak<T>) -> T,
+    {
+        Arc(std::sync::Arc::new_cyclic(|weak| {
+            data_fn(Weak::from_real_ref(weak))
+        }))
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn new_uninit() -> Arc<MaybeUninit<T>> {
+        Arc(std::sync::Arc::new_uninit())
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn new_zeroed() -> Arc<MaybeUninit<T>> {
+        Arc(std::sync::Arc::new_zeroed())
+    }
+
+    #[must_use]
+    pub fn pin(data: T) -> Pin<Arc<T>> {
+        // SAFETY: what an `Arc` points to moves only by a `&mut` to it, and a
+        // pinned `Arc` gives none unless the value is `Unpin`.
+        unsafe { Pin::new_unchecked(Arc::new(data)) }
+    }
+
+    #[inline]
+    #[track_caller]
+    pub fn try_unwrap(this: Self) -> Result<T, Self> {
+        if execution::active() {
+            execution::access(Op::ArcTryUnwrap, this.object(), Location::caller());
+        }
+        std::sync::Arc::try_unwrap(this.into_real()).map_err(Arc)
+    }
+
+    #[inline]
+    #[track_caller]
+    pub fn into_inner(this: Self) -> Option<T> {
+        if execution::active() {
+            execution::access(Op::ArcTryUnwrap, this.object(), Location::caller());
+        }
+        std::sync::Arc::into_inner(this.into_real())
+    }
+}
+
+impl<T: Clone> Arc<T> {
+    #[inline]
+    #[track_caller]
+    pub fn unwrap_or_clone(this: Self) -> T {
+        Arc::try_unwrap(this).unwrap_or_else(|shared| (*shared).clone())
+    }
+}
+
+impl<T> Arc<[T]> {
+    #[inline]
+    #[must_use]
+    pub fn new_uninit_slice(len: usize) -> Arc<[MaybeUninit<T>]> {
+        Arc(std::sync::Arc::new_uninit_slice(len))
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn new_zeroed_slice(len: usize) -> Arc<[MaybeUninit<T>]> {
+        Arc(std::sync::Arc::new_zeroed_slice(len))
+    }
+}
+
+impl<T> Arc<MaybeUninit<T>> {
+    #[inline]
+    #[must_use = "`self` will be dropped if the result is not used"]
+    pub unsafe fn assume_init(self) -> Arc<T> {
+        // SAFETY: the caller promises what the real method asks for.
+        Arc(unsafe { self.into_real().assume_init() })
+    }
+}
+
+impl<T> Arc<[MaybeUninit<T>]> {
+    #[inline]
+    #[must_use = "`self` will be dropped if the result is not used"]
+    pub unsafe fn assume_init(self) -> Arc<[T]> {
+        // SAFETY: the caller promises what the real method asks for.
+        Arc(unsafe { self.into_real().assume_init() })
+    }
+}
+
+impl<T: ?Sized> Arc<T> {
+    #[inline]
+    pub unsafe fn from_raw(ptr: *const T) -> Self {
+        // SAFETY: the caller promises what the real function asks for.
+        Arc(unsafe { std::sync::Arc::from_raw(ptr) })
+    }
+
+    #[must_use = "losing the pointer will leak memory"]
+    pub fn into_raw(this: Self) -> *const T {
+        std::sync::Arc::into_raw(this.into_real())
+    }
+
+    #[must_use]
+    pub fn as_ptr(this: &Self) -> *const T {
+        std::sync::Arc::as_ptr(&this.0)
+    }
+
+    #[inline]
+    #[track_caller]
+    pub unsafe fn increment_strong_count(ptr: *const T) {
+        if execution::active() {
+            execution::access(Op::ArcClone, counters(ptr), Location::caller());
+        }
+        // SAFETY: the caller promises what the real function asks for.
+        unsafe { std::sync::Arc::increment_strong_count(ptr) }
+    }
+
+    #[inline]
+    pub unsafe fn decrement_strong_count(ptr: *const T) {
+        // SAFETY: the caller promises what the real function asks for, which
+        // is that this `Arc` is one to drop.
+        drop(unsafe { Arc::from_raw(ptr) });
+    }
+
+    #[inline]
+    #[track_caller]
+    #[must_use = "this returns a new `Weak` pointer, \
+                  without modifying the original `Arc`"]
+    pub fn downgrade(this: &Self) -> Weak<T> {
+        if execution::active() {
+            execution::access(Op::ArcDowngrade, this.object(), Location::caller());
+        }
+        Weak(std::sync::Arc::downgrade(&this.0))
+    }
+
+    #[inline]
+    #[track_caller]
+    #[must_use]
+    pub fn weak_count(this: &Self) -> usize {
+        if execution::active() {
+            execution::access(Op::ArcWeakCount, this.object(), Location::caller());
+        }
+        std::sync::Arc::weak_count(&this.0)
+    }
+
+    #[inline]
+    #[track_caller]
+    #[must_use]
+    pub fn strong_count(this: &Self) -> usize {
+        if execution::active() {
+            execution::access(Op::ArcCount, this.object(), Location::caller());
+        }
+        std::sync::Arc::strong_count(&this.0)
+    }
+
+    #[inline]
+    #[must_use]
+    pub fn ptr_eq(this: &Self, other: &Self) -> bool {
+        std::sync::Arc::ptr_eq(&this.0, &other.0)
+    }
+
+    #[inline]
+    #[track_caller]
+    pub fn get_mut(this: &mut Self) -> Option<&mut T> {
+        if execution::active() {
+            execution::access(Op::ArcGetMut, this.object(), Location::caller());
+        }
+        std::sync::Arc::get_mut(&mut this.0)
+    }
+
+    pub(super) fn object(&self) -> usize {
+        counters(Arc::as_ptr(self))
+    }
+
+    /// The real one, with no drop between.
+    #[inline]
+    pub(super) fn into_real(self) -> std::sync::Arc<T> {
+        let this = ManuallyDrop::new(self);
+        // SAFETY: `this` is neither used again nor dropped.
+        unsafe { std::ptr::read(&raw const this.0) }
+    }
+}
+
+impl<T: ?Sized + CloneToUninit> Arc<T> {
+    #[inline]
+    #[track_caller]
+    pub fn make_mut(this: &mut Self) -> &mut T {
+        if execution::active() {
+            execution::access(Op::ArcGetMut, this.object(), Location::caller());
+        }
+        std::sync::Arc::make_mut(&mut this.0)
+    }
+}
+
+impl Arc<dyn Any + Send + Sync> {
+    #[inline]
+    pub fn downcast<T>(self) -> Result<Arc<T>, Self>
+    where
+        T: Any + Send + Sync,
+    {
+        self.into_real().downcast().map(Arc).map_err(Arc)
+    }
+}
+
+impl<T: ?Sized> Clone for Arc<T> {
+    #[inline]
+    #[track_caller]
+    fn clone(&self) -> Arc<T> {
+        if execution::active() {
+            execution::access(Op::ArcClone, self.object(), Location::caller());
+        }
+        Arc(self.0.clone())
+    }
+}
+
+// SAFETY: this drop does not look at the value; the real `Arc` inside, dropped
+// next, says itself that it owns a `T`.
+unsafe impl<#[may_dangle] T: ?Sized> Drop for Arc<T> {
+    #[inline]
+    fn drop(&mut self) {
+        if execution::active() {
+            execution::access_in_drop(Op::ArcDrop, self.object());
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! `AtomicBool`.
+
+use std::fmt;
+use std::panic::Location;
+use std::sync::atomic::Ordering;
+
+use super::operations::{atomic, effect, read_modify_write};
+use crate::execution::{self, Op, Site};
+
+atomic!(AtomicBool, bool, val);
+read_modify_write!(
+    AtomicBool, bool => bool,
+    fetch_and = AtomicFetchAnd,
+    fetch_nand = AtomicFetchNand,
+    fetch_or = AtomicFetchOr,
+    fetch_xor = AtomicFetchXor,
+);
+
+impl AtomicBool {
+    #[track_caller]
+    pub fn fetch_not(&self, order: Ordering) -> bool {
+        if execution::active() {
+            execution::access(Op::AtomicFetchNot, self.object(), Location::caller());
+        }
+        self.0.fetch_not(order)
+    }
+}
+
+impl Default for AtomicBool {
+    #[inline]
+    fn default() -> AtomicBool {
+        AtomicBool::new(false)
+    }
+}

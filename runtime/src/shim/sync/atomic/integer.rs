@@ -1,0 +1,47 @@
+//! The atomic integers.
+
+use std::fmt;
+use std::panic::Location;
+use std::sync::atomic::Ordering;
+
+use super::operations::{atomic, effect, read_modify_write};
+use crate::execution::{self, Op, Site};
+
+macro_rules! integers {
+    ($($Atomic:ident: $value:ty;)*) => {
+        $(
+            atomic!($Atomic, $value, val);
+            read_modify_write!(
+                $Atomic, $value => $value,
+                fetch_add = AtomicFetchAdd,
+                fetch_sub = AtomicFetchSub,
+                fetch_and = AtomicFetchAnd,
+                fetch_nand = AtomicFetchNand,
+                fetch_or = AtomicFetchOr,
+                fetch_xor = AtomicFetchXor,
+                fetch_max = AtomicFetchMax,
+                fetch_min = AtomicFetchMin,
+            );
+
+            impl Default for $Atomic {
+                #[inline]
+                fn default() -> $Atomic {
+                    $Atomic::new(0)
+                }
+            }
+        )*
+    };
+}
+
+integers! {
+    AtomicI8: i8;
+    AtomicU8: u8;
+    AtomicI16: i16;
+    AtomicU16: u16;
+    AtomicI32: i32;
+    AtomicU32: u32;
+    AtomicI64: i64;
+    AtomicU64: u64;
+    AtomicIsize: isize;
+    AtomicUsize: usize;
+}

@@ -1,0 +1,22 @@
+//! `std::sync::atomic`: each operation is one step at one scheduling point.
+//!
+//! The methods are not inlined: the user's crate may be compiled without
+//! optimisation, this one never is.
+
+mod boolean;
+mod fence;
+mod integer;
+mod operations;
+mod pointer;
+
+pub use std::sync::atomic::*;
+
+pub use boolean::AtomicBool;
+#[allow(deprecated)]
+pub use fence::{ATOMIC_BOOL_INIT, ATOMIC_ISIZE_INIT, ATOMIC_USIZE_INIT, spin_loop_hint};
+pub use fence::{compiler_fence, fence};
+pub use integer::{
+    AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicU8, AtomicU16, AtomicU32,
+    AtomicU64, AtomicUsize,
+};
+pub use pointer::AtomicPtr;

@@ -1,0 +1,249 @@
+//! What all atomic types have in common, as macros over their names.
+
+/// Declares an atomic type with the methods and traits that each of them has.
+macro_rules! atomic {
+    ($Atomic:ident $(<$T:ident>)?, $value:ty, $val:ident) => {
+        #[doc = concat!("See [`std::sync::atomic::", stringify!($Atomic), "`].")]
+        #[repr(transparent)]
+        pub struct $Atomic $(<$T>)? (std::sync::atomic::$Atomic $(<$T>)?);
+
+        impl $(<$T>)? $Atomic $(<$T>)? {
+            #[inline]
+            pub const fn new(v: $value) -> Self {
+                Self(std::sync::atomic::$Atomic::new(v))
+            }
+
+            #[inline]
+            pub const unsafe fn from_ptr<'a>(ptr: *mut $value) -> &'a Self {
+                // SAFETY: the caller promises what the real function asks for,
+                // and this type is transparent over the real one.
+                unsafe { &*ptr.cast::<Self>() }
+            }
+
+            #[inline]
+            pub fn get_mut(&mut self) -> &mut $value {
+                self.0.get_mut()
+            }
+
+            #[inline]
+            pub const fn into_inner(self) -> $value {
+                self.0.into_inner()
+            }
+
+            #[inline]
+            pub const fn as_ptr(&self) -> *mut $value {
+                self.0.as_ptr()
+            }
+
+            #[track_caller]
+            pub fn load(&self, order: Ordering) -> $value {
+                if execution::active() {
+                    execution::access(Op::AtomicLoad, self.object(), Location::caller());
+                }
+                self.0.load(order)
+            }
+
+            #[track_caller]
+            pub fn store(&self, $val: $value, order: Ordering) {
+                if execution::active() {
+                    execution::access(Op::AtomicStore, self.object(), Location::caller());
+                }
+                self.0.store($val, order);
+            }
+
+            #[track_caller]
+            pub fn swap(&self, $val: $value, order: Ordering) -> $value {
+                if execution::active() {
+                    execution::access(Op::AtomicSwap, self.object(), Location::caller());
+                }
+                self.0.swap($val, order)
+            }
+
+            #[track_caller]
+            #[deprecated(
+                since = "1.50.0",
+                note = "Use `compare_exchange` or `compare_exchange_weak` instead"
+            )]
+            pub fn compare_and_swap(
+                &self,
+                current: $value,
+                new: $value,
+                order: Ordering,
+            ) -> $value {
+                let failure = match order {
+                    Ordering::Release => Ordering::Relaxed,
+                    Ordering::AcqRel => Ordering::Acquire,
+                    same => same,
+                };
+                let site = Location::caller();
+                match self.exchange(Op::AtomicCompareAndSwap, current, new, order, failure, site) {
+                    Ok(previous) | Err(previous) => previous,
+                }
+            }
+
+            #[track_caller]
+            pub fn compare_exchange(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                let site = Location::caller();
+                self.exchange(Op::AtomicCompareExchange, current, new, success, failure, site)
+            }
+
+            #[track_caller]
+            pub fn compare_exchange_weak(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                let (op, site) = (Op::AtomicCompareExchangeWeak, Location::caller());
+                self.exchange_weak(op, current, new, success, failure, site)
+            }
+
+            #[inline]
+            #[track_caller]
+            pub fn fetch_update<F>(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                f: F,
+            ) -> Result<$value, $value>
+            where
+                F: FnMut($value) -> Option<$value>,
+            {
+                self.try_update(set_order, fetch_order, f)
+            }
+
+            #[inline]
+            #[track_caller]
+            pub fn try_update(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                mut f: impl FnMut($value) -> Option<$value>,
+            ) -> Result<$value, $value> {
+                let (op, site) = (Op::AtomicFetchUpdate, Location::caller());
+                let mut previous = self.load(fetch_order);
+                while let Some(next) = f(previous) {
+                    match self.exchange_weak(op, previous, next, set_order, fetch_order, site) {
+                        Err(changed) => previous = changed,
+                        done => return done,
+                    }
+                }
+                Err(previous)
+            }
+
+            #[inline]
+            #[track_caller]
+            pub fn update(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                mut f: impl FnMut($value) -> $value,
+            ) -> $value {
+                match self.try_update(set_order, fetch_order, |previous| Some(f(previous))) {
+                    Ok(previous) | Err(previous) => previous,
+                }
+            }
+
+            #[inline]
+            fn object(&self) -> usize {
+                (&raw const *self).addr()
+            }
+
+            fn exchange(
+                &self,
+                op: Op,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+                site: Site,
+            ) -> Result<$value, $value> {
+                if !execution::active() {
+                    return self.0.compare_exchange(current, new, success, failure);
+                }
+                execution::before(op, self.object(), site);
+                let result = self.0.compare_exchange(current, new, success, failure);
+                execution::effect(op, self.object(), effect(result.is_ok()), site);
+                result
+            }
+
+            fn exchange_weak(
+                &self,
+                op: Op,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+                site: Site,
+            ) -> Result<$value, $value> {
+                if !execution::active() {
+                    return self.0.compare_exchange_weak(current, new, success, failure);
+                }
+                execution::before(op, self.object(), site);
+                // The strong exchange: that it fails for no reason is the
+                // search's choice alone, not the machine's.
+                let would_succeed = self.0.load(Ordering::Relaxed) == current;
+                let result = if would_succeed && execution::fails_spuriously() {
+                    Err(current)
+                } else {
+                    self.0.compare_exchange(current, new, success, failure)
+                };
+                execution::effect(op, self.object(), effect(result.is_ok()), site);
+                result
+            }
+        }
+
+        impl $(<$T>)? fmt::Debug for $Atomic $(<$T>)? {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(&self.load(Ordering::Relaxed), f)
+            }
+        }
+
+        impl $(<$T>)? From<$value> for $Atomic $(<$T>)? {
+            #[inline]
+            fn from(v: $value) -> Self {
+                Self::new(v)
+            }
+        }
+    };
+}
+
+/// Adds methods that change the value in one step and give back what it was.
+macro_rules! read_modify_write {
+    (
+        $Atomic:ident $(<$T:ident>)?, $operand:ty => $value:ty,
+        $($method:ident = $op:ident,)*
+    ) => {
+        impl $(<$T>)? $Atomic $(<$T>)? {
+            $(
+                #[track_caller]
+                pub fn $method(&self, val: $operand, order: Ordering) -> $value {
+                    if execution::active() {
+                        execution::access(Op::$op, self.object(), Location::caller());
+                    }
+                    self.0.$method(val, order)
+                }
+            )*
+        }
+    };
+}
+
+use crate::execution::Effect;
+
+/// What an exchange did to the value.
+pub(super) fn effect(succeeded: bool) -> Effect {
+    if succeeded {
+        Effect::Write
+    } else {
+        Effect::Read
+    }
+}
+
+pub(super) use {atomic, read_modify_write};

@@ -1,0 +1,33 @@
+//! `AtomicPtr`.
+
+use std::fmt;
+use std::panic::Location;
+use std::ptr;
+use std::sync::atomic::Ordering;
+
+use super::operations::{atomic, effect, read_modify_write};
+use crate::execution::{self, Op, Site};
+
+atomic!(AtomicPtr<T>, *mut T, ptr);
+read_modify_write!(
+    AtomicPtr<T>, usize => *mut T,
+    fetch_ptr_add = AtomicFetchPtr,
+    fetch_ptr_sub = AtomicFetchPtr,
+    fetch_byte_add = AtomicFetchPtr,
+    fetch_byte_sub = AtomicFetchPtr,
+    fetch_or = AtomicFetchOr,
+    fetch_and = AtomicFetchAnd,
+    fetch_xor = AtomicFetchXor,
+);
+
+impl<T> Default for AtomicPtr<T> {
+    fn default() -> AtomicPtr<T> {
+        AtomicPtr::new(ptr::null_mut())
+    }
+}
+
+impl<T> fmt::Pointer for AtomicPtr<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Pointer::fmt(&self.load(Ordering::Relaxed), f)
+    }
+}

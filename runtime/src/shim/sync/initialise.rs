@@ -1,0 +1,54 @@
+//! What `Once`, `OnceLock` and `LazyLock` share: one task initialises, others wait.
+//!
+//! The real object is asked only where it cannot block. That an initialiser is
+//! running is known to the engine ([`execution::own`]), so a task that comes
+//! meanwhile waits there, and a deadlock report names the initialiser.
+
+use crate::execution::{self, Effect, Op, Site};
+
+/// A scheduling point, then waits while another task initialises `object`.
+/// Returns whether it is `done`; if not, the caller may initialise it now.
+pub(super) fn arrive(op: Op, object: usize, site: Site, done: impl Fn() -> bool) -> bool {
+    execution::before(op, object, site);
+    if !done() && execution::is_owned(object) {
+        while !done() && execution::is_owned(object) {
+            execution::wait(op, object, None, site);
+        }
+        return done();
+    }
+    let done = done();
+    let effect = if done { Effect::Read } else { op.effect() };
+    execution::effect(op, object, effect, site);
+    done
+}
+
+/// A scheduling point, then waits until `object` is `done`, whoever makes it so.
+pub(super) fn wait_until(op: Op, object: usize, site: Site, done: impl Fn() -> bool) {
+    execution::before(op, object, site);
+    if done() {
+        execution::effect(op, object, Effect::Read, site);
+    }
+    while !done() {
+        execution::wait(op, object, None, site);
+    }
+}
+
+/// The running task initialises `object` as long as this lives. It must outlive
+/// the call of the real object, which is complete or poisoned when others wake.
+pub(super) struct Initialising {
+    object: usize,
+}
+
+impl Initialising {
+    pub(super) fn begin(object: usize, site: Site) -> Initialising {
+        execution::own(object, site);
+        Initialising { object }
+    }
+}
+
+impl Drop for Initialising {
+    fn drop(&mut self) {
+        execution::disown(self.object);
+        execution::wake_all(self.object);
+    }
+}

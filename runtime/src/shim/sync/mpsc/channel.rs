@@ -1,0 +1,312 @@
+//! A channel of an execution: its operations block through the engine.
+
+use std::collections::VecDeque;
+use std::sync::mpsc::{RecvTimeoutError, SendError, TryRecvError, TrySendError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::queue::Queue;
+use super::rendezvous::{Rendezvous, Ticket};
+use crate::execution::{self, Effect, Op, Site, Wake};
+
+pub(super) struct Channel<T> {
+    /// Tasks run one at a time and never stop inside, so this is always free.
+    state: Mutex<State<T>>,
+}
+
+struct State<T> {
+    messages: Messages<T>,
+    senders: usize,
+    receiver: bool,
+}
+
+enum Messages<T> {
+    Queue(Queue<T>),
+    Rendezvous(Rendezvous<T>),
+}
+
+/// One sender's end.
+pub(super) struct SendingEnd<T>(Arc<Channel<T>>);
+
+/// The receiver's end.
+pub(super) struct ReceivingEnd<T>(Arc<Channel<T>>);
+
+impl<T> Channel<T> {
+    /// Both ends of a new channel that holds `bound` messages, or any number.
+    pub(super) fn open(bound: Option<usize>) -> (SendingEnd<T>, ReceivingEnd<T>) {
+        let messages = match bound {
+            Some(0) => Messages::Rendezvous(Rendezvous::new()),
+            bound => Messages::Queue(Queue::new(bound)),
+        };
+        let state = Mutex::new(State {
+            messages,
+            senders: 1,
+            receiver: true,
+        });
+        let channel = Arc::new(Channel { state });
+        (SendingEnd(channel.clone()), ReceivingEnd(channel))
+    }
+
+    fn object(&self) -> usize {
+        (&raw const *self).addr()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the operation: what it did to the channel, and who may go on. One
+    /// that `waited` has had its event when it woke.
+    fn done(&self, op: Op, effect: Effect, waited: bool, site: Site) {
+        if !waited {
+            execution::effect(op, self.object(), effect, site);
+        }
+        if effect == Effect::Write {
+            execution::wake_all(self.object());
+        }
+    }
+
+    /// The operation has shown itself to the other side, and then waits.
+    fn announced(&self, op: Op, site: Site) {
+        execution::effect(op, self.object(), Effect::Write, site);
+        execution::wake_all(self.object());
+    }
+
+    fn wait(&self, op: Op, deadline: Option<u64>, site: Site) -> Wake {
+        if execution::active() {
+            return execution::wait(op, self.object(), deadline, site);
+        }
+        // The channel outlived its execution, or reached a thread that is no task.
+        std::thread::yield_now();
+        if deadline.is_some() {
+            Wake::TimedOut
+        } else {
+            Wake::Spurious
+        }
+    }
+}
+
+impl<T> SendingEnd<T> {
+    pub(super) fn send(&self, value: T, site: Site) -> Result<(), SendError<T>> {
+        let (op, channel) = (Op::ChannelSend, &*self.0);
+        execution::before(op, channel.object(), site);
+        let mut pending = Pending::Unsent(value);
+        let mut waited = false;
+        loop {
+            let progress = channel.state().advance(pending);
+            match progress {
+                Progress::Sent => {
+                    channel.done(op, Effect::Write, waited, site);
+                    return Ok(());
+                }
+                Progress::Disconnected(value) => {
+                    channel.done(op, Effect::Read, waited, site);
+                    return Err(SendError(value));
+                }
+                Progress::Wait {
+                    pending: next,
+                    offered,
+                } => {
+                    if offered {
+                        channel.announced(op, site);
+                    }
+                    pending = next;
+                    channel.wait(op, None, site);
+                    waited = true;
+                }
+            }
+        }
+    }
+
+    pub(super) fn try_send(&self, value: T, site: Site) -> Result<(), TrySendError<T>> {
+        let (op, channel) = (Op::ChannelTrySend, &*self.0);
+        execution::before(op, channel.object(), site);
+        let result = channel.state().try_send(value);
+        let effect = if result.is_ok() {
+            Effect::Write
+        } else {
+            Effect::Read
+        };
+        channel.done(op, effect, false, site);
+        result
+    }
+
+    pub(super) fn another(&self, site: Site) -> SendingEnd<T> {
+        execution::access(Op::SenderClone, self.0.object(), site);
+        self.0.state().senders += 1;
+        SendingEnd(self.0.clone())
+    }
+}
+
+impl<T> Drop for SendingEnd<T> {
+    fn drop(&mut self) {
+        execution::access_in_drop(Op::SenderDrop, self.0.object());
+        let last = {
+            let mut state = self.0.state();
+            state.senders -= 1;
+            state.senders == 0
+        };
+        if last {
+            execution::wake_all(self.0.object());
+        }
+    }
+}
+
+impl<T> ReceivingEnd<T> {
+    pub(super) fn try_recv(&self, site: Site) -> Result<T, TryRecvError> {
+        let (op, channel) = (Op::ChannelTryRecv, &*self.0);
+        execution::before(op, channel.object(), site);
+        let result = channel.state().receive();
+        let effect = if result.is_ok() {
+            Effect::Write
+        } else {
+            Effect::Read
+        };
+        channel.done(op, effect, false, site);
+        result
+    }
+
+    /// Waits for a message, at most until `deadline`.
+    pub(super) fn recv(
+        &self,
+        op: Op,
+        deadline: Option<u64>,
+        site: Site,
+    ) -> Result<T, RecvTimeoutError> {
+        let channel = &*self.0;
+        execution::before(op, channel.object(), site);
+        let mut wake = None;
+        loop {
+            let timed_out = wake == Some(Wake::TimedOut);
+            let (result, announced) = channel.state().receive_or_wait(timed_out);
+            let (effect, result) = match result {
+                Ok(value) => (Effect::Write, Ok(value)),
+                Err(TryRecvError::Disconnected) => {
+                    (Effect::Read, Err(RecvTimeoutError::Disconnected))
+                }
+                Err(TryRecvError::Empty) if timed_out => {
+                    (Effect::Read, Err(RecvTimeoutError::Timeout))
+                }
+                Err(TryRecvError::Empty) => {
+                    if announced && wake.is_none() {
+                        channel.announced(op, site);
+                    }
+                    wake = Some(channel.wait(op, deadline, site));
+                    continue;
+                }
+            };
+            channel.done(op, effect, wake.is_some(), site);
+            return result;
+        }
+    }
+}
+
+impl<T> Drop for ReceivingEnd<T> {
+    fn drop(&mut self) {
+        execution::access_in_drop(Op::ReceiverDrop, self.0.object());
+        let unread = {
+            let mut state = self.0.state();
+            state.receiver = false;
+            match &mut state.messages {
+                Messages::Queue(queue) => queue.take(),
+                // They are still their senders', who take them back.
+                Messages::Rendezvous(_) => VecDeque::new(),
+            }
+        };
+        execution::wake_all(self.0.object());
+        // With the lock free: a message's drop may use the channel.
+        drop(unread);
+    }
+}
+
+/// A message on its way.
+enum Pending<T> {
+    Unsent(T),
+    Offered(Ticket),
+}
+
+enum Progress<T> {
+    Sent,
+    Disconnected(T),
+    /// `offered` says that a receiver may take it now.
+    Wait {
+        pending: Pending<T>,
+        offered: bool,
+    },
+}
+
+impl<T> State<T> {
+    fn advance(&mut self, pending: Pending<T>) -> Progress<T> {
+        match (pending, &mut self.messages) {
+            (Pending::Unsent(value), _) if !self.receiver => Progress::Disconnected(value),
+            (Pending::Unsent(value), Messages::Queue(queue)) => match queue.push(value) {
+                Ok(()) => Progress::Sent,
+                Err(value) => Progress::Wait {
+                    pending: Pending::Unsent(value),
+                    offered: false,
+                },
+            },
+            (Pending::Unsent(value), Messages::Rendezvous(rendezvous)) => {
+                match rendezvous.hand_over(value) {
+                    Ok(()) => Progress::Sent,
+                    Err(value) => {
+                        let ticket = rendezvous.offer(value);
+                        Progress::Wait {
+                            pending: Pending::Offered(ticket),
+                            offered: true,
+                        }
+                    }
+                }
+            }
+            (Pending::Offered(ticket), Messages::Rendezvous(rendezvous)) => {
+                if rendezvous.is_taken(ticket) {
+                    Progress::Sent
+                } else if self.receiver {
+                    Progress::Wait {
+                        pending: Pending::Offered(ticket),
+                        offered: false,
+                    }
+                } else {
+                    Progress::Disconnected(rendezvous.take_back(ticket))
+                }
+            }
+            (Pending::Offered(_), Messages::Queue(_)) => {
+                unreachable!("only a rendezvous gives tickets")
+            }
+        }
+    }
+
+    fn try_send(&mut self, value: T) -> Result<(), TrySendError<T>> {
+        if !self.receiver {
+            return Err(TrySendError::Disconnected(value));
+        }
+        match &mut self.messages {
+            Messages::Queue(queue) => queue.push(value),
+            Messages::Rendezvous(rendezvous) => rendezvous.hand_over(value),
+        }
+        .map_err(TrySendError::Full)
+    }
+
+    fn receive(&mut self) -> Result<T, TryRecvError> {
+        let message = match &mut self.messages {
+            Messages::Queue(queue) => queue.pop(),
+            Messages::Rendezvous(rendezvous) => rendezvous.receive(),
+        };
+        message.ok_or(if self.senders == 0 {
+            TryRecvError::Disconnected
+        } else {
+            TryRecvError::Empty
+        })
+    }
+
+    /// As `receive`; also whether a sender may hand its message to the receiver
+    /// while it waits, which it does unless it is to `give_up`.
+    fn receive_or_wait(&mut self, give_up: bool) -> (Result<T, TryRecvError>, bool) {
+        let result = self.receive();
+        let waits = !give_up && matches!(result, Err(TryRecvError::Empty));
+        if let Messages::Rendezvous(rendezvous) = &mut self.messages {
+            rendezvous.set_waiting(waits);
+            return (result, waits);
+        }
+        (result, false)
+    }
+}

@@ -1,0 +1,49 @@
+//! `std::sync::mpsc`.
+//!
+//! A channel made inside an execution has a queue of ours, one step an
+//! operation: the real one's blocks of slots would take many. A channel made
+//! outside is the real one, wherever it is used.
+
+mod channel;
+mod iter;
+mod queue;
+mod receiver;
+mod rendezvous;
+mod sender;
+
+pub use std::sync::mpsc::*;
+
+pub use iter::{IntoIter, Iter, TryIter};
+pub use receiver::Receiver;
+pub use sender::{Sender, SyncSender};
+
+use channel::Channel;
+
+use crate::execution;
+
+/// See [`std::sync::mpsc::channel`].
+#[must_use]
+pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
+    if execution::active() {
+        let (sender, receiver) = Channel::open(None);
+        (Sender::of_channel(sender), Receiver::of_channel(receiver))
+    } else {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        (Sender::of_real(sender), Receiver::of_real(receiver))
+    }
+}
+
+/// See [`std::sync::mpsc::sync_channel`].
+#[must_use]
+pub fn sync_channel<T>(bound: usize) -> (SyncSender<T>, Receiver<T>) {
+    if execution::active() {
+        let (sender, receiver) = Channel::open(Some(bound));
+        (
+            SyncSender::of_channel(sender),
+            Receiver::of_channel(receiver),
+        )
+    } else {
+        let (sender, receiver) = std::sync::mpsc::sync_channel(bound);
+        (SyncSender::of_real(sender), Receiver::of_real(receiver))
+    }
+}

@@ -1,0 +1,71 @@
+//! The messages of a channel that holds none: each passes from a sender to a
+//! receiver while one of them waits for the other.
+
+use std::collections::VecDeque;
+
+/// Names an offer to the sender that made it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ticket(u64);
+
+pub(super) struct Rendezvous<T> {
+    /// What waiting senders hold out, the longest waiting first.
+    offers: VecDeque<(Ticket, T)>,
+    issued: u64,
+    /// The receiver waits, and nobody has handed it a message yet.
+    waiting: bool,
+    /// For the receiver that waited.
+    handed: Option<T>,
+}
+
+impl<T> Rendezvous<T> {
+    pub(super) fn new() -> Rendezvous<T> {
+        Rendezvous {
+            offers: VecDeque::new(),
+            issued: 0,
+            waiting: false,
+            handed: None,
+        }
+    }
+
+    /// Passes the value to a receiver that waits; gives it back where none does.
+    pub(super) fn hand_over(&mut self, value: T) -> Result<(), T> {
+        if !self.waiting {
+            return Err(value);
+        }
+        self.waiting = false;
+        self.handed = Some(value);
+        Ok(())
+    }
+
+    /// Holds the value out until a receiver takes it.
+    pub(super) fn offer(&mut self, value: T) -> Ticket {
+        let ticket = Ticket(self.issued);
+        self.issued += 1;
+        self.offers.push_back((ticket, value));
+        ticket
+    }
+
+    pub(super) fn is_taken(&self, ticket: Ticket) -> bool {
+        self.offers.iter().all(|(offered, _)| *offered != ticket)
+    }
+
+    /// The value of an offer that was not taken.
+    pub(super) fn take_back(&mut self, ticket: Ticket) -> T {
+        let position = self
+            .offers
+            .iter()
+            .position(|(offered, _)| *offered == ticket);
+        let offer = position.and_then(|position| self.offers.remove(position));
+        offer.expect("an offer stays until it is taken").1
+    }
+
+    pub(super) fn receive(&mut self) -> Option<T> {
+        self.handed
+            .take()
+            .or_else(|| Some(self.offers.pop_front()?.1))
+    }
+
+    pub(super) fn set_waiting(&mut self, waiting: bool) {
+        self.waiting = waiting;
+    }
+}

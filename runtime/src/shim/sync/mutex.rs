@@ -1,0 +1,192 @@
+//! `Mutex` and its guard.
+
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
+use std::panic::Location;
+use std::sync::{LockResult, TryLockError, TryLockResult};
+
+use super::lock;
+use crate::execution::{self, Mode, Op, Site};
+
+/// See [`std::sync::Mutex`].
+#[repr(transparent)]
+pub struct Mutex<T: ?Sized>(std::sync::Mutex<T>);
+
+/// See [`std::sync::MutexGuard`].
+#[must_use = "if unused the Mutex will immediately unlock"]
+#[clippy::has_significant_drop]
+pub struct MutexGuard<'a, T: ?Sized + 'a> {
+    mutex: &'a Mutex<T>,
+    real: ManuallyDrop<std::sync::MutexGuard<'a, T>>,
+}
+
+// SAFETY: as the real guard, it gives shared access to a `T`; the reference to
+// the mutex adds nothing that another thread could reach.
+unsafe impl<T: ?Sized + Sync> Sync for MutexGuard<'_, T> {}
+
+impl<T> Mutex<T> {
+    #[inline]
+    pub const fn new(t: T) -> Mutex<T> {
+        Mutex(std::sync::Mutex::new(t))
+    }
+}
+
+impl<T: ?Sized> Mutex<T> {
+    #[inline]
+    #[track_caller]
+    pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+        if execution::active() {
+            self.take(Op::MutexLock, Location::caller())
+        } else {
+            lock::map(self.0.lock(), |real| self.guard(real))
+        }
+    }
+
+    #[inline]
+    #[track_caller]
+    pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
+        let result = if execution::active() {
+            let (object, site) = (self.object(), Location::caller());
+            let attempt = || self.0.try_lock();
+            lock::try_take(Op::MutexTryLock, object, Mode::Exclusive, site, attempt)
+        } else {
+            self.0.try_lock()
+        };
+        lock::map_try(result, |real| self.guard(real))
+    }
+
+    #[inline]
+    #[track_caller]
+    pub fn is_poisoned(&self) -> bool {
+        if execution::active() {
+            execution::access(Op::IsPoisoned, self.object(), Location::caller());
+        }
+        self.0.is_poisoned()
+    }
+
+    #[inline]
+    #[track_caller]
+    pub fn clear_poison(&self) {
+        if execution::active() {
+            execution::access(Op::ClearPoison, self.object(), Location::caller());
+        }
+        self.0.clear_poison();
+    }
+
+    pub fn into_inner(self) -> LockResult<T>
+    where
+        T: Sized,
+    {
+        self.0.into_inner()
+    }
+
+    pub fn get_mut(&mut self) -> LockResult<&mut T> {
+        self.0.get_mut()
+    }
+
+    #[inline]
+    pub(super) fn object(&self) -> usize {
+        (&raw const self.0).addr()
+    }
+
+    /// Locks inside an execution.
+    #[inline]
+    pub(super) fn take(&self, op: Op, site: Site) -> LockResult<MutexGuard<'_, T>> {
+        let attempt = || self.0.try_lock();
+        let result = lock::take(op, self.object(), Mode::Exclusive, site, attempt);
+        lock::map(result, |real| self.guard(real))
+    }
+
+    #[inline]
+    pub(super) fn guard<'a>(&'a self, real: std::sync::MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        MutexGuard {
+            mutex: self,
+            real: ManuallyDrop::new(real),
+        }
+    }
+
+    /// Drops the real guard and leaves the poison as it was: `Condvar::wait`
+    /// does not poison, not even while its thread unwinds.
+    pub(super) fn unlock_to_wait(&self, real: std::sync::MutexGuard<'_, T>) {
+        let poisoned = self.0.is_poisoned();
+        drop(real);
+        if !poisoned {
+            self.0.clear_poison();
+        }
+    }
+}
+
+impl<'a, T: ?Sized> MutexGuard<'a, T> {
+    /// The mutex, still locked, and the real guard.
+    #[inline]
+    pub(super) fn into_parts(self) -> (&'a Mutex<T>, std::sync::MutexGuard<'a, T>) {
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: `this` is neither used again nor dropped.
+        let real = unsafe { ManuallyDrop::take(&mut this.real) };
+        (this.mutex, real)
+    }
+}
+
+impl<T: ?Sized> Drop for MutexGuard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        let object = self.mutex.object();
+        // SAFETY: this is the drop of the guard's owner.
+        unsafe { lock::give_back(Op::MutexUnlock, object, Mode::Exclusive, &mut self.real) }
+    }
+}
+
+impl<T: ?Sized> Deref for MutexGuard<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.real
+    }
+}
+
+impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.real
+    }
+}
+
+impl<T> From<T> for Mutex<T> {
+    fn from(t: T) -> Self {
+        Mutex::new(t)
+    }
+}
+
+impl<T: Default> Default for Mutex<T> {
+    fn default() -> Mutex<T> {
+        Mutex::new(Default::default())
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // By our own `try_lock`: the value's `Debug` may reach scheduling points.
+        let mut d = f.debug_struct("Mutex");
+        match self.try_lock() {
+            Ok(guard) => d.field("data", &&*guard),
+            Err(TryLockError::Poisoned(poisoned)) => d.field("data", &&**poisoned.get_ref()),
+            Err(TryLockError::WouldBlock) => d.field("data", &"<locked>"),
+        };
+        d.field("poisoned", &self.0.is_poisoned());
+        d.finish_non_exhaustive()
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for MutexGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}

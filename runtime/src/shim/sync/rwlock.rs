@@ -1,0 +1,270 @@
+//! `RwLock` and its guards.
+
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
+use std::panic::Location;
+use std::sync::{LockResult, TryLockError, TryLockResult};
+
+use super::lock;
+use crate::execution::{self, Mode, Op};
+
+/// See [`std::sync::RwLock`].
+#[repr(transparent)]
+pub struct RwLock<T: ?Sized>(std::sync::RwLock<T>);
+
+/// See [`std::sync::RwLockReadGuard`].
+///
+/// It keeps the lock's address, not a reference, which would make it invariant.
+#[must_use = "if unused the RwLock will immediately unlock"]
+#[clippy::has_significant_drop]
+pub struct RwLockReadGuard<'rwlock, T: ?Sized + 'rwlock> {
+    object: usize,
+    real: ManuallyDrop<std::sync::RwLockReadGuard<'rwlock, T>>,
+}
+
+/// See [`std::sync::RwLockWriteGuard`].
+#[must_use = "if unused the RwLock will immediately unlock"]
+#[clippy::has_significant_drop]
+pub struct RwLockWriteGuard<'rwlock, T: ?Sized + 'rwlock> {
+    object: usize,
+    real: ManuallyDrop<std::sync::RwLockWriteGuard<'rwlock, T>>,
+}
+
+impl<T> RwLock<T> {
+    #[inline]
+    pub const fn new(t: T) -> RwLock<T> {
+        RwLock(std::sync::RwLock::new(t))
+    }
+}
+
+impl<T: ?Sized> RwLock<T> {
+    #[inline]
+    #[track_caller]
+    pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
+        let object = self.object();
+        let result = if execution::active() {
+            let attempt = || self.0.try_read();
+            lock::take(
+                Op::RwLockRead,
+                object,
+                Mode::Shared,
+                Location::caller(),
+                attempt,
+            )
+        } else {
+            self.0.read()
+        };
+        lock::map(result, |real| RwLockReadGuard {
+            object,
+            real: ManuallyDrop::new(real),
+        })
+    }
+
+    #[inline]
+    #[track_caller]
+    pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
+        let object = self.object();
+        let result = if execution::active() {
+            let attempt = || self.0.try_read();
+            lock::try_take(
+                Op::RwLockTryRead,
+                object,
+                Mode::Shared,
+                Location::caller(),
+                attempt,
+            )
+        } else {
+            self.0.try_read()
+        };
+        lock::map_try(result, |real| RwLockReadGuard {
+            object,
+            real: ManuallyDrop::new(real),
+        })
+    }
+
+    #[inline]
+    #[track_caller]
+    pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
+        let object = self.object();
+        let result = if execution::active() {
+            let attempt = || self.0.try_write();
+            lock::take(
+                Op::RwLockWrite,
+                object,
+                Mode::Exclusive,
+                Location::caller(),
+                attempt,
+            )
+        } else {
+            self.0.write()
+        };
+        lock::map(result, |real| RwLockWriteGuard {
+            object,
+            real: ManuallyDrop::new(real),
+        })
+    }
+
+    #[inline]
+    #[track_caller]
+    pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
+        let object = self.object();
+        let result = if execution::active() {
+            let (mode, site) = (Mode::Exclusive, Location::caller());
+            lock::try_take(Op::RwLockTryWrite, object, mode, site, || {
+                self.0.try_write()
+            })
+        } else {
+            self.0.try_write()
+        };
+        lock::map_try(result, |real| RwLockWriteGuard {
+            object,
+            real: ManuallyDrop::new(real),
+        })
+    }
+
+    #[inline]
+    #[track_caller]
+    pub fn is_poisoned(&self) -> bool {
+        if execution::active() {
+            execution::access(Op::IsPoisoned, self.object(), Location::caller());
+        }
+        self.0.is_poisoned()
+    }
+
+    #[inline]
+    #[track_caller]
+    pub fn clear_poison(&self) {
+        if execution::active() {
+            execution::access(Op::ClearPoison, self.object(), Location::caller());
+        }
+        self.0.clear_poison();
+    }
+
+    pub fn into_inner(self) -> LockResult<T>
+    where
+        T: Sized,
+    {
+        self.0.into_inner()
+    }
+
+    pub fn get_mut(&mut self) -> LockResult<&mut T> {
+        self.0.get_mut()
+    }
+
+    #[inline]
+    fn object(&self) -> usize {
+        (&raw const self.0).addr()
+    }
+}
+
+impl<'rwlock, T: ?Sized> RwLockWriteGuard<'rwlock, T> {
+    #[inline]
+    pub fn downgrade(s: Self) -> RwLockReadGuard<'rwlock, T> {
+        let mut this = ManuallyDrop::new(s);
+        let object = this.object;
+        // SAFETY: `this` is neither used again nor dropped.
+        let write = unsafe { ManuallyDrop::take(&mut this.real) };
+        let mut read = None;
+        let change = || read = Some(std::sync::RwLockWriteGuard::downgrade(write));
+        if execution::active() {
+            execution::downgrade(Op::RwLockDowngrade, object, change);
+        } else {
+            change();
+        }
+        let read = read.expect("the engine ran the change");
+        RwLockReadGuard {
+            object,
+            real: ManuallyDrop::new(read),
+        }
+    }
+}
+
+impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        let op = Op::RwLockReadUnlock;
+        // SAFETY: this is the drop of the guard's owner.
+        unsafe { lock::give_back(op, self.object, Mode::Shared, &mut self.real) }
+    }
+}
+
+impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        let op = Op::RwLockWriteUnlock;
+        // SAFETY: this is the drop of the guard's owner.
+        unsafe { lock::give_back(op, self.object, Mode::Exclusive, &mut self.real) }
+    }
+}
+
+impl<T: ?Sized> Deref for RwLockReadGuard<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.real
+    }
+}
+
+impl<T: ?Sized> Deref for RwLockWriteGuard<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.real
+    }
+}
+
+impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.real
+    }
+}
+
+impl<T> From<T> for RwLock<T> {
+    fn from(t: T) -> Self {
+        RwLock::new(t)
+    }
+}
+
+impl<T: Default> Default for RwLock<T> {
+    fn default() -> RwLock<T> {
+        RwLock::new(Default::default())
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // By our own `try_read`: the value's `Debug` may reach scheduling points.
+        let mut d = f.debug_struct("RwLock");
+        match self.try_read() {
+            Ok(guard) => d.field("data", &&*guard),
+            Err(TryLockError::Poisoned(poisoned)) => d.field("data", &&**poisoned.get_ref()),
+            Err(TryLockError::WouldBlock) => d.field("data", &format_args!("<locked>")),
+        };
+        d.field("poisoned", &self.0.is_poisoned());
+        d.finish_non_exhaustive()
+    }
+}
+
+macro_rules! show_as_the_value {
+    ($($Guard:ident)*) => {
+        $(
+            impl<T: ?Sized + fmt::Debug> fmt::Debug for $Guard<'_, T> {
+                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    (**self).fmt(f)
+                }
+            }
+
+            impl<T: ?Sized + fmt::Display> fmt::Display for $Guard<'_, T> {
+                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    (**self).fmt(f)
+                }
+            }
+        )*
+    };
+}
+
+show_as_the_value!(RwLockReadGuard RwLockWriteGuard);

@@ -1,0 +1,94 @@
+//! `Builder`.
+
+use std::io;
+use std::panic::Location;
+
+use super::packet;
+use super::{JoinHandle, Scope, ScopedJoinHandle};
+use crate::execution;
+
+/// See [`std::thread::Builder`].
+#[must_use = "must eventually spawn the thread"]
+#[derive(Debug)]
+pub struct Builder {
+    name: Option<String>,
+    stack_size: Option<usize>,
+}
+
+impl Builder {
+    #[allow(clippy::new_without_default, reason = "std's has none")]
+    pub fn new() -> Builder {
+        Builder {
+            name: None,
+            stack_size: None,
+        }
+    }
+
+    pub fn name(mut self, name: String) -> Builder {
+        self.name = Some(name);
+        self
+    }
+
+    pub fn stack_size(mut self, size: usize) -> Builder {
+        self.stack_size = Some(size);
+        self
+    }
+
+    #[inline]
+    #[track_caller]
+    pub fn spawn<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        // SAFETY: what is `'static` outlives every thread.
+        unsafe { self.spawn_unchecked(f) }
+    }
+
+    #[inline]
+    #[track_caller]
+    pub unsafe fn spawn_unchecked<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send,
+        T: Send,
+    {
+        if execution::active() {
+            let (name, site) = (self.name.as_deref(), Location::caller());
+            // SAFETY: the caller promises that the thread does not outlive its borrows.
+            let spawned = unsafe { packet::spawn(name, self.stack_size, None, f, site) };
+            Ok(JoinHandle::of_task(spawned))
+        } else {
+            // SAFETY: the caller promises what the real method asks for.
+            unsafe { self.into_real().spawn_unchecked(f) }.map(JoinHandle::of_real)
+        }
+    }
+
+    #[inline]
+    #[track_caller]
+    pub fn spawn_scoped<'scope, 'env, F, T>(
+        self,
+        scope: &'scope Scope<'scope, 'env>,
+        f: F,
+    ) -> io::Result<ScopedJoinHandle<'scope, T>>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        scope.spawn_by(self, f, Location::caller())
+    }
+
+    pub(super) fn parts(&self) -> (Option<&str>, Option<usize>) {
+        (self.name.as_deref(), self.stack_size)
+    }
+
+    pub(super) fn into_real(self) -> std::thread::Builder {
+        let mut real = std::thread::Builder::new();
+        if let Some(name) = self.name {
+            real = real.name(name);
+        }
+        if let Some(size) = self.stack_size {
+            real = real.stack_size(size);
+        }
+        real
+    }
+}

@@ -1,0 +1,94 @@
+//! `JoinHandle`.
+
+use std::fmt;
+use std::panic::Location;
+use std::thread::Result;
+
+use super::Thread;
+use super::packet::Spawned;
+
+/// See [`std::thread::JoinHandle`].
+pub struct JoinHandle<T> {
+    thread: Thread,
+    kind: Kind<T>,
+}
+
+enum Kind<T> {
+    Real(std::thread::JoinHandle<T>),
+    Task(Spawned<T>),
+}
+
+// SAFETY: as the real handle: `T` was `Send` when the thread was spawned, and
+// the handle gives it out only by value, once.
+unsafe impl<T> Send for JoinHandle<T> {}
+// SAFETY: as above; a shared handle gives no `T`.
+unsafe impl<T> Sync for JoinHandle<T> {}
+
+impl<T> JoinHandle<T> {
+    pub(super) fn of_real(real: std::thread::JoinHandle<T>) -> Self {
+        let thread = Thread::of_real(real.thread().clone());
+        JoinHandle {
+            thread,
+            kind: Kind::Real(real),
+        }
+    }
+
+    pub(super) fn of_task(spawned: Spawned<T>) -> Self {
+        JoinHandle {
+            thread: Thread::of_task(spawned.task),
+            kind: Kind::Task(spawned),
+        }
+    }
+
+    #[must_use]
+    pub fn thread(&self) -> &Thread {
+        &self.thread
+    }
+
+    #[track_caller]
+    pub fn join(self) -> Result<T> {
+        match self.kind {
+            Kind::Real(real) => real.join(),
+            Kind::Task(spawned) => spawned.join(Location::caller()),
+        }
+    }
+
+    #[track_caller]
+    pub fn is_finished(&self) -> bool {
+        match &self.kind {
+            Kind::Real(real) => real.is_finished(),
+            Kind::Task(spawned) => spawned.is_finished(Location::caller()),
+        }
+    }
+}
+
+impl<T> fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinHandle").finish_non_exhaustive()
+    }
+}
+
+#[cfg(unix)]
+impl<T> std::os::unix::thread::JoinHandleExt for JoinHandle<T> {
+    fn as_pthread_t(&self) -> std::os::unix::thread::RawPthread {
+        match &self.kind {
+            Kind::Real(real) => real.as_pthread_t(),
+            Kind::Task(_) => no_pthread(),
+        }
+    }
+
+    fn into_pthread_t(self) -> std::os::unix::thread::RawPthread {
+        match self.kind {
+            Kind::Real(real) => real.into_pthread_t(),
+            Kind::Task(_) => no_pthread(),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn no_pthread() -> ! {
+    panic!(
+        "cargo chess: a thread that std::thread spawned inside an exploration is a task and has no \
+         pthread of its own; run this test without `cargo chess`, or keep to std's own join"
+    )
+}

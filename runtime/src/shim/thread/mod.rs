@@ -1,0 +1,26 @@
+//! `std::thread`: inside an execution a thread is a task, and spawning one goes
+//! to the engine directly. `thread_local!` and `LocalKey` stay `std`'s.
+
+mod builder;
+mod capture;
+mod current;
+mod functions;
+mod handle;
+mod id;
+mod packet;
+mod park;
+mod scope;
+
+pub use std::thread::*;
+
+pub use builder::Builder;
+pub use current::{Thread, current};
+#[allow(deprecated)]
+pub use functions::sleep_ms;
+pub use functions::{available_parallelism, sleep, spawn, yield_now};
+pub use handle::JoinHandle;
+pub use id::ThreadId;
+#[allow(deprecated)]
+pub use park::park_timeout_ms;
+pub use park::{park, park_timeout};
+pub use scope::{Scope, ScopedJoinHandle, scope};

@@ -1,0 +1,146 @@
+//! A spawned task: how its closure runs, and how its result comes back.
+
+use std::any::Any;
+use std::cell::UnsafeCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::abort;
+use std::sync::Arc;
+use std::thread::Result;
+
+use super::capture::{self, Capture};
+use super::scope::ScopeData;
+use crate::execution::{self, Site, TaskId};
+
+/// The spawner's side of a task.
+pub(super) struct Spawned<T> {
+    pub(super) task: TaskId,
+    packet: Arc<Packet<T>>,
+}
+
+/// Where a task leaves its result.
+struct Packet<T> {
+    scope: Option<Arc<ScopeData>>,
+    outcome: UnsafeCell<Option<std::result::Result<T, Panic>>>,
+}
+
+struct Panic {
+    task: TaskId,
+    payload: Box<dyn Any + Send>,
+}
+
+/// What a task starts with. The closure leaves it before it runs, so that what
+/// it captured is gone when the task ends.
+struct Start<F, T> {
+    closure: F,
+    packet: Arc<Packet<T>>,
+    capture: Capture,
+}
+
+// SAFETY: the task writes the outcome before it ends, everybody else reads it
+// after that; and `T` may be sent from the one to the others.
+unsafe impl<T: Send> Sync for Packet<T> {}
+
+/// Spawns a task that runs `closure`.
+///
+/// # Safety
+/// The task must not outlive what `F` and `T` borrow.
+#[inline]
+pub(super) unsafe fn spawn<F, T>(
+    name: Option<&str>,
+    stack: Option<usize>,
+    scope: Option<Arc<ScopeData>>,
+    closure: F,
+    site: Site,
+) -> Spawned<T>
+where
+    F: FnOnce() -> T + Send,
+    T: Send,
+{
+    assert!(
+        !name.is_some_and(|name| name.contains('\0')),
+        "thread name may not contain interior null bytes"
+    );
+    if let Some(scope) = &scope {
+        scope.begin_task();
+    }
+    let packet = Arc::new(Packet {
+        scope,
+        outcome: UnsafeCell::new(None),
+    });
+    let start = Start {
+        closure,
+        packet: packet.clone(),
+        capture: capture::inherit(),
+    };
+    let data = Box::into_raw(Box::new(start)).cast();
+    // SAFETY: `run` takes back the box it is given, once, and does not unwind;
+    // the closure may be sent, and the caller promises that it lives long enough.
+    let task = unsafe { execution::spawn(run::<F, T>, data, stack.unwrap_or(0), name, site) };
+    Spawned { task, packet }
+}
+
+/// A task's life.
+///
+/// # Safety
+/// `data` must be a `Box<Start<F, T>>` that nobody else has.
+unsafe fn run<F: FnOnce() -> T, T>(data: *mut ()) {
+    // SAFETY: the caller's promise.
+    let start = *unsafe { Box::from_raw(data.cast::<Start<F, T>>()) };
+    let Start {
+        closure,
+        packet,
+        capture,
+    } = start;
+    capture::set(capture);
+    let outcome = catch_unwind(AssertUnwindSafe(closure)).map_err(|payload| {
+        execution::panicked();
+        Panic {
+            task: execution::current(),
+            payload,
+        }
+    });
+    // SAFETY: nobody reads the outcome before this task has ended.
+    unsafe { *packet.outcome.get() = Some(outcome) };
+    // From here a scope may end: nothing that it lent is used below.
+    drop(packet);
+}
+
+impl<T> Spawned<T> {
+    /// Waits for the task, and takes its result.
+    pub(super) fn join(self, site: Site) -> Result<T> {
+        execution::join(self.task, site);
+        let mut packet = self.packet;
+        let packet = Arc::get_mut(&mut packet).expect("threads should not terminate unexpectedly");
+        let outcome = packet
+            .outcome
+            .get_mut()
+            .take()
+            .expect("a task leaves its result");
+        outcome.map_err(|panic| {
+            execution::panic_handled(panic.task);
+            panic.payload
+        })
+    }
+
+    pub(super) fn is_finished(&self, site: Site) -> bool {
+        execution::is_finished(self.task, site)
+    }
+}
+
+impl<T> Drop for Packet<T> {
+    fn drop(&mut self) {
+        let outcome = self.outcome.get_mut().take();
+        let panicked = match &outcome {
+            Some(Err(panic)) => Some(panic.task),
+            _ => None,
+        };
+        if catch_unwind(AssertUnwindSafe(|| drop(outcome))).is_err() {
+            // As std does: there is no one left to catch it.
+            eprintln!("fatal runtime error: thread result panicked on drop, aborting");
+            abort();
+        }
+        if let Some(scope) = &self.scope {
+            scope.end_task(panicked);
+        }
+    }
+}

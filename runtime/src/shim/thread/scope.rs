@@ -1,0 +1,232 @@
+//! `scope` and its threads.
+
+use std::fmt;
+use std::io;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::Result;
+
+use super::packet::{self, Spawned};
+use super::{Builder, Thread, current};
+use crate::execution::{self, Effect, Op, Site, TaskId};
+
+/// See [`std::thread::Scope`].
+pub struct Scope<'scope, 'env: 'scope> {
+    kind: ScopeKind<'scope, 'env>,
+    /// Invariant in both lifetimes, as the real one.
+    lifetimes: PhantomData<(&'scope mut &'scope (), &'env mut &'env ())>,
+}
+
+enum ScopeKind<'scope, 'env> {
+    Real(&'scope std::thread::Scope<'scope, 'env>),
+    Tasks(Arc<ScopeData>),
+}
+
+/// See [`std::thread::ScopedJoinHandle`].
+pub struct ScopedJoinHandle<'scope, T> {
+    thread: Thread,
+    kind: HandleKind<'scope, T>,
+}
+
+enum HandleKind<'scope, T> {
+    Real(std::thread::ScopedJoinHandle<'scope, T>),
+    Task(Spawned<T>),
+}
+
+/// What a scope knows of its tasks.
+pub(super) struct ScopeData {
+    running: AtomicUsize,
+    /// Tasks whose panic nobody has taken by `join`.
+    panicked: Mutex<Vec<TaskId>>,
+    main: Thread,
+}
+
+/// See [`std::thread::scope`].
+#[track_caller]
+pub fn scope<'env, F, T>(f: F) -> T
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+{
+    if execution::active() {
+        scope_of_tasks(f, Location::caller())
+    } else {
+        real_scope(f)
+    }
+}
+
+fn real_scope<'env, F, T>(f: F) -> T
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+{
+    // Out here, because the threads use it until the real scope has ended.
+    let mut place = MaybeUninit::<Scope<'static, 'static>>::uninit();
+    let place = place.as_mut_ptr();
+    std::thread::scope(|real| {
+        let place = place.cast::<Scope<'_, 'env>>();
+        let scope = Scope {
+            kind: ScopeKind::Real(real),
+            lifetimes: PhantomData,
+        };
+        // SAFETY: `place` is memory for a `Scope`, whose layout has no lifetimes,
+        // and outlives the real scope. What is written needs no drop.
+        f(unsafe {
+            place.write(scope);
+            &*place
+        })
+    })
+}
+
+fn scope_of_tasks<'env, F, T>(f: F, site: Site) -> T
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+{
+    let data = Arc::new(ScopeData {
+        running: AtomicUsize::new(0),
+        panicked: Mutex::new(Vec::new()),
+        main: current(),
+    });
+    let kind = ScopeKind::Tasks(data.clone());
+    let scope = Scope {
+        kind,
+        lifetimes: PhantomData,
+    };
+    let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
+    data.wait_for_all(site);
+    match result {
+        Err(payload) => resume_unwind(payload),
+        Ok(result) => {
+            // The panics below become this thread's: the program receives them here.
+            let panicked = std::mem::take(&mut *data.panicked());
+            panicked.iter().copied().for_each(execution::panic_handled);
+            assert!(panicked.is_empty(), "a scoped thread panicked");
+            result
+        }
+    }
+}
+
+impl<'scope> Scope<'scope, '_> {
+    #[inline]
+    #[track_caller]
+    pub fn spawn<F, T>(&'scope self, f: F) -> ScopedJoinHandle<'scope, T>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        self.spawn_by(Builder::new(), f, Location::caller())
+            .expect("failed to spawn thread")
+    }
+
+    pub(super) fn spawn_by<F, T>(
+        &'scope self,
+        builder: Builder,
+        f: F,
+        site: Site,
+    ) -> io::Result<ScopedJoinHandle<'scope, T>>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        match &self.kind {
+            ScopeKind::Real(scope) => {
+                let real = builder.into_real().spawn_scoped(scope, f)?;
+                let thread = Thread::of_real(real.thread().clone());
+                Ok(ScopedJoinHandle {
+                    thread,
+                    kind: HandleKind::Real(real),
+                })
+            }
+            ScopeKind::Tasks(data) => {
+                let (name, stack) = builder.parts();
+                // SAFETY: `wait_for_all` does not return before the task has
+                // dropped all that borrows from the scope.
+                let spawned = unsafe { packet::spawn(name, stack, Some(data.clone()), f, site) };
+                let thread = Thread::of_task(spawned.task);
+                Ok(ScopedJoinHandle {
+                    thread,
+                    kind: HandleKind::Task(spawned),
+                })
+            }
+        }
+    }
+}
+
+impl ScopeData {
+    pub(super) fn begin_task(&self) {
+        self.running.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A task of the scope will run no more of the user's code. `panicked` names
+    /// it where nobody took its panic.
+    pub(super) fn end_task(&self, panicked: Option<TaskId>) {
+        if let Some(task) = panicked {
+            self.panicked().push(task);
+        }
+        if self.running.fetch_sub(1, Ordering::Release) == 1 {
+            execution::wake_all(self.object());
+        }
+    }
+
+    fn wait_for_all(&self, site: Site) {
+        execution::before(Op::ScopeEnd, self.object(), site);
+        if self.running.load(Ordering::Acquire) == 0 {
+            execution::effect(Op::ScopeEnd, self.object(), Effect::Read, site);
+        }
+        while self.running.load(Ordering::Acquire) != 0 {
+            execution::wait(Op::ScopeEnd, self.object(), None, site);
+        }
+    }
+
+    fn panicked(&self) -> std::sync::MutexGuard<'_, Vec<TaskId>> {
+        self.panicked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn object(&self) -> usize {
+        (&raw const *self).addr()
+    }
+}
+
+impl<T> ScopedJoinHandle<'_, T> {
+    #[must_use]
+    pub fn thread(&self) -> &Thread {
+        &self.thread
+    }
+
+    #[track_caller]
+    pub fn join(self) -> Result<T> {
+        match self.kind {
+            HandleKind::Real(real) => real.join(),
+            HandleKind::Task(spawned) => spawned.join(Location::caller()),
+        }
+    }
+
+    #[track_caller]
+    pub fn is_finished(&self) -> bool {
+        match &self.kind {
+            HandleKind::Real(real) => real.is_finished(),
+            HandleKind::Task(spawned) => spawned.is_finished(Location::caller()),
+        }
+    }
+}
+
+impl fmt::Debug for Scope<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            ScopeKind::Real(real) => real.fmt(f),
+            ScopeKind::Tasks(data) => f
+                .debug_struct("Scope")
+                .field("num_running_threads", &data.running.load(Ordering::Relaxed))
+                .field("a_thread_panicked", &!data.panicked().is_empty())
+                .field("main_thread", &data.main)
+                .finish_non_exhaustive(),
+        }
+    }
+}
+
+impl<T> fmt::Debug for ScopedJoinHandle<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScopedJoinHandle").finish_non_exhaustive()
+    }
+}
