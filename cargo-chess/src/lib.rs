@@ -33,8 +33,10 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use cli::{Cli, Command, OutputArgs};
-use error::{Error, Result, exit};
+use cli::{Cli, Command, OutputArgs, RunOptions, TestArgs};
+use error::{Result, exit};
+use interrupt::Interrupt;
+use session::Session;
 
 /// Runs the command that `args` (the program's name first) ask for.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -73,12 +75,34 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn dispatch(command: &Command) -> Result<u8> {
     match command {
+        Command::Test(args) => test(args),
         Command::List(args) => list::run(args).map(|()| exit::OK),
         Command::Clean(args) => clean::run(args).map(|()| exit::OK),
-        Command::Test(_) | Command::Replay(_) | Command::Demo(_) => {
-            Err(Error::Usage("in work".to_owned()))
-        }
+        // To become `replay::run(args)` and `demo::run(args)`, both `-> Result<u8>`.
+        Command::Replay(_) | Command::Demo(_) => Err(error::Error::Usage("in work".to_owned())),
     }
+}
+
+/// `cargo chess test`: the exit code says what was found.
+fn test(args: &TestArgs) -> Result<u8> {
+    let interrupt = Interrupt::install()?;
+    let options = RunOptions::from_test(args);
+    let session = Session::open(
+        &args.cargo,
+        args.explore.profile.as_deref(),
+        &args.explore.to_layer(),
+    )?;
+    let build = session.build(&args.cargo, &args.output)?;
+    let mut reporter = report::reporter(&options, &session.plan.workspace_root);
+    let run = supervise::Run {
+        plan: &session.plan,
+        config: &session.config,
+        build: &build,
+        cargo_flags: &args.cargo.build_flags(),
+        options: &options,
+        interrupt: &interrupt,
+    };
+    supervise::run(run, &mut *reporter)
 }
 
 fn output_of(command: &Command) -> &OutputArgs {

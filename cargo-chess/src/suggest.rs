@@ -8,7 +8,9 @@ pub(crate) fn nearest<'a>(
     candidates
         .into_iter()
         .map(|name| (strsim::jaro_winkler(text, name), name))
-        .filter(|(similarity, _)| *similarity > 0.75)
+        .filter(|(similarity, name)| {
+            *similarity > 0.75 || strsim::osa_distance(text, name) <= name.len() / 2
+        })
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, name)| name)
 }

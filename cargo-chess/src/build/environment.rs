@@ -11,36 +11,25 @@ use super::toolchain::Toolchain;
 /// What the environments of one build's test binaries have in common.
 pub(super) struct Environment<'a> {
     toolchain: &'a Toolchain,
-    target_dir: &'a Utf8Path,
-    deps_dir: Utf8PathBuf,
     scripts: BTreeMap<String, BuildScript>,
 }
 
 impl<'a> Environment<'a> {
-    /// For binaries that cargo left in or below `deps_dir`, after running `scripts`.
-    pub(super) fn new(
-        toolchain: &'a Toolchain,
-        target_dir: &'a Utf8Path,
-        deps_dir: Utf8PathBuf,
-        scripts: Vec<BuildScript>,
-    ) -> Self {
+    /// For binaries of a build that ran `scripts`.
+    pub(super) fn new(toolchain: &'a Toolchain, scripts: Vec<BuildScript>) -> Self {
         let scripts = scripts
             .into_iter()
             .map(|script| (script.package_id.repr.clone(), script))
             .collect();
-        Self {
-            toolchain,
-            target_dir,
-            deps_dir,
-            scripts,
-        }
+        Self { toolchain, scripts }
     }
 
-    /// The variables for a test binary of `package`; `bins` are the package's own programs.
+    /// The variables for a test binary of `package` at `executable`; `bins` are the package's own programs.
     pub(super) fn of(
         &self,
         package: &Package,
         target: &Target,
+        executable: &Utf8Path,
         bins: &[(String, Utf8PathBuf)],
     ) -> Vec<(String, String)> {
         let mut variables = self.configured();
@@ -55,11 +44,8 @@ impl<'a> Environment<'a> {
                     .map(|(name, path)| (format!("CARGO_BIN_EXE_{name}"), path.to_string())),
             );
         }
-        variables.push(("LD_LIBRARY_PATH".to_owned(), self.library_path()));
-        variables.push((
-            "CARGO".to_owned(),
-            env::var("CARGO").unwrap_or_else(|_| self.toolchain.cargo.display().to_string()),
-        ));
+        variables.push(("LD_LIBRARY_PATH".to_owned(), self.library_path(executable)));
+        variables.push(("CARGO".to_owned(), self.toolchain.cargo_itself()));
         variables
     }
 
@@ -74,9 +60,11 @@ impl<'a> Environment<'a> {
             .collect()
     }
 
-    /// Where shared libraries are: those of build scripts within the target
-    /// directory, the build's own, the compiler's, and what the user had.
-    fn library_path(&self) -> String {
+    /// Where shared libraries are: what build scripts left beside the executable,
+    /// the build's own, the compiler's, and what the user had.
+    fn library_path(&self, executable: &Utf8Path) -> String {
+        // The executable is in `deps` or `examples` of its profile's directory.
+        let profile_dir = executable.ancestors().nth(2).unwrap_or(executable);
         let mut paths: Vec<String> = self
             .scripts
             .values()
@@ -85,21 +73,14 @@ impl<'a> Environment<'a> {
                 Some(("dependency" | "crate" | "native" | "framework" | "all", path)) => path,
                 _ => path.as_str(),
             })
-            .filter(|path| Utf8Path::new(path).starts_with(self.target_dir))
+            .filter(|path| Utf8Path::new(path).starts_with(profile_dir))
             .map(str::to_owned)
             .collect();
         paths.sort();
         paths.dedup();
-        paths.push(self.deps_dir.to_string());
-        paths.extend(self.deps_dir.parent().map(Utf8Path::to_string));
-        paths.push(
-            self.toolchain
-                .sysroot
-                .join("lib/rustlib")
-                .join(self.toolchain.host())
-                .join("lib")
-                .to_string(),
-        );
+        paths.push(profile_dir.to_string());
+        paths.push(profile_dir.join("deps").to_string());
+        paths.push(self.toolchain.library_dir().to_string());
         paths.extend(env::var("LD_LIBRARY_PATH").ok());
         paths.retain(|path| !path.is_empty());
         paths.join(":")

@@ -11,7 +11,7 @@ mod toolchain;
 
 use std::fmt::Write as _;
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8PathBuf;
 use cargo_metadata::{Artifact, Target};
 use sha2::{Digest, Sha256};
 
@@ -89,7 +89,7 @@ pub fn run(
     }
     .run()?;
     Ok(Build {
-        binaries: test_binaries(toolchain, plan, &target_dir, products),
+        binaries: test_binaries(toolchain, plan, products),
         rustc_version: toolchain.version().to_owned(),
         runtime_digest: runtime::digest().to_owned(),
     })
@@ -117,19 +117,13 @@ fn directory_name(runtime_key: &str, opaque: &[&str]) -> String {
 fn test_binaries(
     toolchain: &Toolchain,
     plan: &Plan,
-    target_dir: &Utf8Path,
     products: Products,
 ) -> Vec<TestBinary> {
     let (tests, programs): (Vec<_>, Vec<_>) = products
         .executables
         .into_iter()
         .partition(|artifact| artifact.profile.test);
-    let deps_dir = tests
-        .iter()
-        .filter_map(|artifact| artifact.executable.as_deref())
-        .find_map(|path| path.parent().filter(|dir| dir.ends_with("deps")))
-        .map_or_else(|| target_dir.to_owned(), Utf8Path::to_owned);
-    let environment = Environment::new(toolchain, target_dir, deps_dir, products.scripts);
+    let environment = Environment::new(toolchain, products.scripts);
     let mut binaries: Vec<_> = tests
         .iter()
         .filter_map(|artifact| {
@@ -143,18 +137,19 @@ fn test_binaries(
                 .filter(|it| it.package_id == artifact.package_id && it.target.is_bin())
                 .filter_map(|it| Some((it.target.name.clone(), it.executable.clone()?)))
                 .collect();
+            let path = artifact.executable.clone()?;
             Some(TestBinary {
                 package: package.name.to_string(),
                 package_root: package.manifest_path.parent()?.to_owned(),
                 id: binary_id(&package.name, &artifact.target),
-                path: artifact.executable.clone()?,
                 harness: harness::has_harness(
                     &package.manifest_path,
                     &kind_of(&artifact.target),
                     &artifact.target.name,
                 ),
                 swapped: is_swapped(artifact),
-                env: environment.of(package, &artifact.target, &bins),
+                env: environment.of(package, &artifact.target, &path, &bins),
+                path,
             })
         })
         .collect();

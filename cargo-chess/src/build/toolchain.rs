@@ -74,6 +74,24 @@ impl Toolchain {
             .unwrap_or_default()
     }
 
+    /// The directory of the standard library that tests are linked with.
+    pub(super) fn library_dir(&self) -> Utf8PathBuf {
+        self.sysroot
+            .join("lib/rustlib")
+            .join(self.host())
+            .join("lib")
+    }
+
+    /// What cargo tells tests in `CARGO`: itself, and no proxy of it.
+    pub(super) fn cargo_itself(&self) -> String {
+        let beside_rustc = self.sysroot.join("bin/cargo");
+        match env::var("CARGO") {
+            Ok(cargo) => cargo,
+            Err(_) if beside_rustc.is_file() => beside_rustc.into(),
+            Err(_) => self.cargo.display().to_string(),
+        }
+    }
+
     /// What another compiler would not have in common with this one.
     pub(super) fn key(&self) -> String {
         format!("{}\n{}", self.verbose_version, self.identity)

@@ -112,9 +112,6 @@ impl PackageArgs {
 
 impl TargetArgs {
     /// The flags as cargo takes them.
-    ///
-    /// Without any, `--tests` and `--examples` stand for cargo's default but for
-    /// the documentation tests, which no executable holds.
     pub fn to_cargo(&self) -> Vec<String> {
         let mut args = Vec::new();
         args.extend(switch("--lib", self.lib));
@@ -131,7 +128,15 @@ impl TargetArgs {
 impl FeatureArgs {
     /// The flags as cargo takes them.
     pub fn to_cargo(&self) -> Vec<String> {
-        let mut args = valued("--features", &self.features);
+        // One name each: cargo takes lists separated by commas or spaces.
+        let features: Vec<String> = self
+            .features
+            .iter()
+            .flat_map(|list| list.split([',', ' ']))
+            .filter(|name| !name.is_empty())
+            .map(str::to_owned)
+            .collect();
+        let mut args = valued("--features", &features);
         args.extend(switch("--all-features", self.all_features));
         args.extend(switch("--no-default-features", self.no_default_features));
         args
@@ -150,6 +155,17 @@ impl BuildArgs {
             args.extend(["--profile".to_owned(), profile.clone()]);
         }
         args
+    }
+}
+
+impl BuildArgs {
+    /// The flags, in our spelling, that say how the tests are compiled.
+    pub(super) fn profile_flags(&self) -> Vec<String> {
+        let mut flags: Vec<_> = switch("--release", self.release).into_iter().collect();
+        if let Some(profile) = &self.cargo_profile {
+            flags.extend(["--cargo-profile".to_owned(), profile.clone()]);
+        }
+        flags
     }
 }
 

@@ -6,6 +6,8 @@ mod run_options;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::error::{Error, Result};
+
 pub use cargo_args::{BuildArgs, FeatureArgs, ManifestArgs, PackageArgs, TargetArgs};
 pub use explore_args::ExploreArgs;
 pub use run_options::{
@@ -62,6 +64,39 @@ pub struct CargoArgs {
     /// Which workspace.
     #[command(flatten)]
     pub manifest: ManifestArgs,
+}
+
+/// The options that change what a test binary is, and so belong to its schedules.
+#[derive(Parser)]
+#[command(no_binary_name = true)]
+struct BuildFlags {
+    #[command(flatten)]
+    features: FeatureArgs,
+    #[command(flatten)]
+    build: BuildArgs,
+}
+
+impl CargoArgs {
+    /// The flags that change what is built, in one line: those of features and profile.
+    pub fn build_flags(&self) -> String {
+        let mut flags = self.features.to_cargo();
+        flags.extend(self.build.profile_flags());
+        flags.join(" ")
+    }
+
+    /// Builds as the flags of [`build_flags`](Self::build_flags) say.
+    pub fn from_build_flags(flags: &str) -> Result<Self> {
+        let parsed = BuildFlags::try_parse_from(flags.split_whitespace()).map_err(|_| {
+            Error::Usage(format!(
+                "expected cargo's flags for features and profile, found `{flags}`"
+            ))
+        })?;
+        Ok(Self {
+            features: parsed.features,
+            build: parsed.build,
+            ..Self::default()
+        })
+    }
 }
 
 /// `cargo chess test`.
@@ -157,3 +192,6 @@ pub struct DemoArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 }
+
+#[cfg(test)]
+mod tests;

@@ -247,7 +247,7 @@ fn explore(table: &dyn TableLike) -> Parsed<Layer> {
         }
         layer
             .set_from_toml(key.get(), value(key, item)?)
-            .map_err(|message| at(item.span(), message))?;
+            .map_err(|(span, message)| at(span, message))?;
     }
     Ok(layer)
 }

@@ -1,5 +1,7 @@
 //! The keys of `[explore]`, set from text (environment) or from TOML.
 
+use std::ops::Range;
+
 use toml_edit::Value;
 
 use super::layer::Layer;
@@ -67,11 +69,34 @@ impl Layer {
         Ok(())
     }
 
-    /// Sets `key`, which is known, to a value of Chess.toml.
-    pub(super) fn set_from_toml(&mut self, key: &str, value: &Value) -> Result<(), String> {
+    /// Sets `key` to a value of Chess.toml; fails with the bytes that are wrong and why.
+    pub(super) fn set_from_toml(
+        &mut self,
+        key: &str,
+        value: &Value,
+    ) -> Result<(), (Option<Range<usize>>, String)> {
         let Some((_, kind)) = KEYS.iter().find(|(name, _)| *name == key) else {
-            return Err(unknown(key));
+            return Err((value.span(), unknown(key)));
         };
+        if let (Kind::Texts, Some(list)) = (kind, value.as_array()) {
+            // One by one first, so that the one that is wrong is pointed at.
+            let mut texts = Vec::new();
+            for element in list {
+                self.set_scalar(key, Kind::Text, element)
+                    .map_err(|message| (element.span(), message))?;
+                texts.extend(text(element));
+            }
+            if !texts.is_empty() {
+                return self
+                    .set_from_text(key, &texts.join(","))
+                    .map_err(|message| (value.span(), message));
+            }
+        }
+        self.set_scalar(key, *kind, value)
+            .map_err(|message| (value.span(), message))
+    }
+
+    fn set_scalar(&mut self, key: &str, kind: Kind, value: &Value) -> Result<(), String> {
         let (expected, text) = match kind {
             Kind::Integer => ("a whole number", integer(value)),
             Kind::Text => ("a string", text(value)),
@@ -79,7 +104,7 @@ impl Layer {
                 "a duration such as \"30s\", or a number of seconds",
                 text(value).or_else(|| integer(value)),
             ),
-            Kind::Texts => ("a list of strings", text(value).or_else(|| texts(value))),
+            Kind::Texts => ("a list of at least one string", text(value)),
             Kind::Boolean => (
                 "`true` or `false`",
                 value.as_bool().map(|flag| flag.to_string()),
@@ -111,11 +136,6 @@ fn integer(value: &Value) -> Option<String> {
 
 fn text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
-}
-
-fn texts(value: &Value) -> Option<String> {
-    let texts: Option<Vec<_>> = value.as_array()?.iter().map(text).collect();
-    texts.map(|texts| texts.join(","))
 }
 
 fn unknown(key: &str) -> String {

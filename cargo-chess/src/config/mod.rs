@@ -4,6 +4,8 @@ mod error;
 mod file;
 mod keys;
 mod layer;
+#[cfg(test)]
+mod tests;
 mod values;
 
 use camino::Utf8Path;
