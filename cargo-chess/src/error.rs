@@ -109,10 +109,12 @@ fn hint(source: &std::io::Error) -> &'static str {
     use std::io::ErrorKind;
     match source.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            "\nThe disk is full: free some space, or name another place with --target-dir."
+            "\nThe disk is full: free some space, or name another place with --target-dir (for the \
+             cache of runtimes: CHESS_CACHE_DIR)."
         }
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-            "\ncargo chess writes only below the target directory and its cache: make it writable, or name another place with --target-dir."
+            "\ncargo chess writes only to the target directory and to its cache of runtimes: make them \
+             writable, or name other places with --target-dir and CHESS_CACHE_DIR."
         }
         _ => "",
     }

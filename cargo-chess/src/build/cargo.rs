@@ -1,7 +1,7 @@
 //! Calls `cargo test --no-run` with this program as the compiler's wrapper, and reads what it made.
 
 use std::env;
-use std::io::BufReader;
+use std::io::{BufReader, ErrorKind};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
@@ -67,6 +67,9 @@ impl Invocation<'_> {
             Ok(products)
         } else if status.signal() == Some(SIGINT) {
             Err(Error::Interrupted)
+        } else if is_full(self.target_dir) {
+            let full = ErrorKind::StorageFull.into();
+            Err(Error::io("build the tests in", self.target_dir)(full))
         } else {
             Err(Error::Build(
                 "the tests could not be built, so nothing was explored; cargo says above why"
@@ -122,4 +125,11 @@ impl Invocation<'_> {
         let wrapper = Utf8PathBuf::from_path_buf(wrapper).ok()?;
         (!wrapper.as_str().is_empty()).then_some(wrapper)
     }
+}
+
+/// Whether the disk of `dir` has no room left for so much as an object file.
+fn is_full(dir: &Utf8Path) -> bool {
+    const ROOM: u64 = 1 << 20;
+    rustix::fs::statvfs(dir.as_std_path())
+        .is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < ROOM)
 }

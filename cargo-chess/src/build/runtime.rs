@@ -84,6 +84,9 @@ pub(super) fn ensure(toolchain: &Toolchain, chess_dir: &Utf8Path, shell: Shell) 
             Ok(lock) => {
                 let dir = cache.join(&key);
                 if !is_complete(&dir) {
+                    if lock.is_some() {
+                        remove_left_over(cache, &key);
+                    }
                     build(toolchain, cache, &key, shell)?;
                 }
                 drop(lock);
@@ -123,8 +126,8 @@ fn is_complete(dir: &Utf8Path) -> bool {
         })
 }
 
-/// Waits for the right to build `key` in `cache`.
-fn lock(cache: &Utf8Path, key: &str, shell: Shell) -> Result<File> {
+/// Waits for the right to build `key` in `cache`; none is needed where files cannot be locked.
+fn lock(cache: &Utf8Path, key: &str, shell: Shell) -> Result<Option<File>> {
     fs::create_dir_all(cache).map_err(Error::io("create the directory", cache))?;
     let path = cache.join(format!("{key}.lock"));
     let file = File::options()
@@ -134,21 +137,19 @@ fn lock(cache: &Utf8Path, key: &str, shell: Shell) -> Result<File> {
         .open(&path)
         .map_err(Error::io("create", &path))?;
     match file.try_lock() {
-        Ok(()) => return Ok(file),
+        Ok(()) => return Ok(Some(file)),
         Err(TryLockError::WouldBlock) => {
             shell.status("Waiting", "for another cargo chess to build the runtime");
         }
-        Err(TryLockError::Error(_)) => {}
+        Err(TryLockError::Error(_)) => return Ok(None),
     }
     file.lock().map_err(Error::io("lock", &path))?;
-    Ok(file)
+    Ok(Some(file))
 }
 
 fn build(toolchain: &Toolchain, cache: &Utf8Path, key: &str, shell: Shell) -> Result<()> {
-    let prefix = format!(".building-{key}-");
-    remove_left_over(cache, &prefix);
     let workshop = tempfile::Builder::new()
-        .prefix(&prefix)
+        .prefix(&workshop_prefix(key))
         .tempdir_in(cache)
         .map_err(Error::io("create a directory in", cache))?;
     let place = Utf8Path::from_path(workshop.path())
@@ -183,17 +184,25 @@ fn build(toolchain: &Toolchain, cache: &Utf8Path, key: &str, shell: Shell) -> Re
 
     write_complete(&libraries)?;
     let dir = cache.join(key);
-    if dir.exists() {
-        // Not whole, or this would not have been called; we hold the lock.
+    if dir.exists() && !is_complete(&dir) {
         fs::remove_dir_all(&dir).map_err(Error::io("remove", &dir))?;
     }
-    fs::rename(&libraries, &dir).map_err(Error::io("create", &dir))
+    match fs::rename(&libraries, &dir) {
+        // Where files cannot be locked, another build may have been first.
+        Err(_) if is_complete(&dir) => Ok(()),
+        renamed => renamed.map_err(Error::io("create", &dir)),
+    }
+}
+
+fn workshop_prefix(key: &str) -> String {
+    format!(".building-{key}-")
 }
 
 /// Removes what builds of this key that were killed have left: nobody else builds it now.
-fn remove_left_over(cache: &Utf8Path, prefix: &str) {
+fn remove_left_over(cache: &Utf8Path, key: &str) {
+    let prefix = workshop_prefix(key);
     for entry in cache.read_dir_utf8().into_iter().flatten().flatten() {
-        if entry.file_name().starts_with(prefix) {
+        if entry.file_name().starts_with(&prefix) {
             let _ = fs::remove_dir_all(entry.path());
         }
     }

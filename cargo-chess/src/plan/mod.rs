@@ -2,6 +2,8 @@
 
 mod metadata;
 mod packages;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 
