@@ -6,4 +6,26 @@
 //! (what counts as a failure), `shim` (mirrors of `std`'s modules), and
 //! `harness` (the exploration of one test).
 
+#![feature(
+    allocator_api,
+    clone_to_uninit,
+    coerce_unsized,
+    deref_pure_trait,
+    dispatch_from_dyn,
+    dropck_eyepatch,
+    fn_traits,
+    internal_output_capture,
+    legacy_receiver_trait,
+    pin_coerce_unsized_trait,
+    unboxed_closures,
+    unsize
+)]
+#![allow(internal_features, reason = "an `Arc` of our own and the capture of output need them")]
+
+mod engine;
 pub mod execution;
+pub mod harness;
+mod monitor;
+mod platform;
+mod search;
+pub mod shim;

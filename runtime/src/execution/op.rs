@@ -108,15 +108,15 @@ operations! {
     /// The drop of a `MutexGuard`.
     MutexUnlock = "Mutex unlock", Write;
     /// `RwLock::read`.
-    RwLockRead = "RwLock::read", Write;
+    RwLockRead = "RwLock::read", Read;
     /// `RwLock::try_read`.
-    RwLockTryRead = "RwLock::try_read", Write;
+    RwLockTryRead = "RwLock::try_read", Read;
     /// `RwLock::write`.
     RwLockWrite = "RwLock::write", Write;
     /// `RwLock::try_write`.
     RwLockTryWrite = "RwLock::try_write", Write;
     /// The drop of a `RwLockReadGuard`.
-    RwLockReadUnlock = "RwLock read unlock", Write;
+    RwLockReadUnlock = "RwLock read unlock", Read;
     /// The drop of a `RwLockWriteGuard`.
     RwLockWriteUnlock = "RwLock write unlock", Write;
     /// `RwLockWriteGuard::downgrade`.
@@ -156,6 +156,8 @@ operations! {
     OnceLockWait = "OnceLock::wait", Read;
     /// `LazyLock::force` and its derefs.
     LazyLockForce = "LazyLock::force", Write;
+    /// `LazyLock::get`.
+    LazyLockGet = "LazyLock::get", Read;
 
     /// `Sender::send` and `SyncSender::send`.
     ChannelSend = "send", Write;
@@ -174,10 +176,14 @@ operations! {
     /// The drop of a receiver.
     ReceiverDrop = "Receiver drop", Write;
 
-    /// `Arc::clone` and `Weak::clone`.
+    /// `Arc::clone`.
     ArcClone = "Arc::clone", Write;
-    /// The drop of an `Arc` or `Weak`.
+    /// The drop of an `Arc`.
     ArcDrop = "Arc drop", Write;
+    /// `Weak::clone`.
+    WeakClone = "Weak::clone", Write;
+    /// The drop of a `Weak`.
+    WeakDrop = "Weak drop", Write;
     /// `Arc::downgrade`.
     ArcDowngrade = "Arc::downgrade", Write;
     /// `Weak::upgrade`.
@@ -186,8 +192,10 @@ operations! {
     ArcTryUnwrap = "Arc::try_unwrap", Write;
     /// `Arc::get_mut` and `Arc::make_mut`.
     ArcGetMut = "Arc::get_mut", Write;
-    /// `Arc::strong_count` and `Arc::weak_count`.
+    /// `Arc::strong_count` and `Weak::strong_count`.
     ArcCount = "Arc::strong_count", Read;
+    /// `Arc::weak_count` and `Weak::weak_count`.
+    ArcWeakCount = "Arc::weak_count", Read;
 
     /// A futex wait by code that is not redirected.
     FutexWait = "futex wait", Write;
@@ -195,4 +203,24 @@ operations! {
     FutexWake = "futex wake", Write;
     /// A wait for input or output.
     Poll = "poll", Read;
+}
+
+impl Op {
+    /// The letters that name the objects of this operation in reports.
+    pub const fn object_kind(self) -> &'static str {
+        match self as u8 {
+            n if n <= Op::SpinLoop as u8 => "thread ",
+            n if n < Op::Fence as u8 => "A",
+            n if n == Op::Fence as u8 => "fence ",
+            n if n <= Op::MutexUnlock as u8 => "M",
+            n if n <= Op::RwLockDowngrade as u8 => "RW",
+            n if n <= Op::ClearPoison as u8 => "M",
+            n if n <= Op::NotifyAll as u8 => "C",
+            n if n == Op::BarrierWait as u8 => "B",
+            n if n <= Op::LazyLockForce as u8 => "O",
+            n if n <= Op::ReceiverDrop as u8 => "Q",
+            n if n <= Op::ArcCount as u8 => "Arc",
+            _ => "F",
+        }
+    }
 }

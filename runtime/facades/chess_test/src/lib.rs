@@ -1,0 +1,42 @@
+//! What stands where libtest stood: explores the test that the supervisor asks
+//! for, and is libtest where nobody asks.
+
+#![feature(test)]
+#![forbid(unsafe_code)]
+
+extern crate test as real;
+
+use chess_runtime::harness::{Request, Test, serve};
+use chess_runtime::harness::Expectation;
+pub use real::*;
+
+/// The entry point of a test binary's generated `main`.
+pub fn test_main_static(tests: &[&TestDescAndFn]) {
+    match Request::from_environment() {
+        None => real::test_main_static(tests),
+        Some(request) => {
+            let tests: Vec<Test> = tests.iter().filter_map(|test| described(test)).collect();
+            serve(&tests, request)
+        }
+    }
+}
+
+/// As [`test_main_static`], for programs that abort on panic.
+pub fn test_main_static_abort(tests: &[&TestDescAndFn]) {
+    match Request::from_environment() {
+        None => real::test_main_static_abort(tests),
+        Some(_) => test_main_static(tests),
+    }
+}
+
+fn described(test: &TestDescAndFn) -> Option<Test> {
+    // Other kinds of functions come from nightly's benches and from rustdoc.
+    let TestFn::StaticTestFn(run) = test.testfn else { return None };
+    let TestName::StaticTestName(name) = test.desc.name else { return None };
+    let expectation = match test.desc.should_panic {
+        ShouldPanic::No => Expectation::Pass,
+        ShouldPanic::Yes => Expectation::Panic,
+        ShouldPanic::YesWithMessage(message) => Expectation::PanicWith(message),
+    };
+    Some(Test { name, run, expectation })
+}

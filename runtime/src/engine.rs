@@ -1,0 +1,55 @@
+//! The root of the engine's state: one structure at a fixed place in the engine's memory.
+
+use crate::execution::Execution;
+use crate::harness::Exploration;
+use crate::platform::context::Context;
+use crate::platform::donor::{Backend, Baton, Pool};
+use crate::platform::image::Image;
+use crate::platform::interpose::Process;
+use crate::platform::memory;
+
+/// All that the engine keeps. The zygote reads it after the explorer's death.
+pub(crate) struct Engine {
+    pub(crate) image: Image,
+    pub(crate) pool: Pool,
+    /// The exploring thread, while a task runs.
+    pub(crate) explorer: Context,
+    /// What the exploring thread waits for with the `threads` backend.
+    pub(crate) explorer_baton: Baton,
+    pub(crate) execution: Execution,
+    pub(crate) exploration: Exploration,
+    pub(crate) process: Process,
+}
+
+const _: () = assert!(size_of::<Engine>() <= memory::ROOT_SIZE);
+
+/// The engine's root. Valid once [`create`] has run in this process or in one
+/// that it was forked from.
+#[inline]
+pub(crate) fn engine() -> *mut Engine {
+    memory::ROOT as *mut Engine
+}
+
+/// Maps the engine's memory and puts an empty engine there.
+///
+/// # Errors
+/// A sentence for the user where the kernel refuses the memory.
+pub(crate) fn create(backend: Backend) -> Result<(), &'static str> {
+    memory::map()?;
+    // SAFETY: the root was just mapped, is large enough, and nobody else knows of it.
+    unsafe { engine().write(empty(backend)) };
+    Ok(())
+}
+
+/// An engine that has done nothing.
+pub(crate) fn empty(backend: Backend) -> Engine {
+    Engine {
+        image: Image::new(),
+        pool: Pool::new(backend),
+        explorer: Context::EMPTY,
+        explorer_baton: Baton::new(),
+        execution: Execution::new(),
+        exploration: Exploration::new(),
+        process: Process::new(),
+    }
+}

@@ -1,0 +1,81 @@
+//! The events of one execution, and the hash of their happens-before graph.
+//!
+//! Each event's hash covers its task's previous event and what it depends on at
+//! its object: the last write, and for a write also the reads since then. The
+//! sum over all events names the graph, whatever order the execution ran them
+//! in (CHESS section 4.4.2; the sum makes reads of one object commute).
+
+use super::object::{ObjectId, ObjectTable};
+use super::{Effect, Op, Site, TaskId};
+use crate::platform::memory::{EngineVec, engine_vec};
+
+/// One operation of one task.
+#[derive(Clone, Copy)]
+pub(crate) struct Event {
+    pub(crate) site: Option<Site>,
+    pub(crate) task: TaskId,
+    pub(crate) object: ObjectId,
+    pub(crate) op: Op,
+    /// The task was switched out by a preemption just before this operation.
+    pub(crate) preempted: bool,
+}
+
+/// The events of one execution in the order in which they happened.
+pub(crate) struct EventLog {
+    pub(crate) events: EngineVec<Event>,
+    graph: u64,
+}
+
+/// Combines two hashes; order matters.
+#[inline]
+pub(crate) fn mix(a: u64, b: u64) -> u64 {
+    let product = u128::from(a ^ 0x9e37_79b9_7f4a_7c15) * u128::from(b ^ 0xd6e8_feb8_6659_fd93);
+    (product as u64) ^ (product >> 64) as u64
+}
+
+impl EventLog {
+    pub(crate) const fn new() -> Self {
+        Self { events: engine_vec(), graph: 0 }
+    }
+
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        self.events.clear();
+        self.graph = 0;
+    }
+
+    /// The hash of the happens-before graph so far.
+    #[inline]
+    pub(crate) fn graph(&self) -> u64 {
+        self.graph
+    }
+
+    /// Records `event`; `last` is the hash of its task's previous event, and
+    /// becomes that of this one.
+    #[inline]
+    pub(crate) fn record(
+        &mut self,
+        event: Event,
+        effect: Effect,
+        objects: &mut ObjectTable,
+        last: &mut u64,
+    ) {
+        let mut hash = mix(*last, event.op as u64);
+        if event.object != ObjectId::NONE {
+            let object = objects.get_mut(event.object);
+            hash = mix(hash ^ object.identity, object.last_write);
+            match effect {
+                Effect::Read => object.reads = object.reads.wrapping_add(hash),
+                Effect::Write => {
+                    hash = mix(hash, object.reads);
+                    object.last_write = hash;
+                    object.reads = 0;
+                    object.version = object.version.wrapping_add(1);
+                }
+            }
+        }
+        *last = hash;
+        self.graph = self.graph.wrapping_add(hash);
+        self.events.push(event);
+    }
+}

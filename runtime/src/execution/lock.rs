@@ -1,0 +1,204 @@
+//! Locks: who holds them, who may take them, and who waits.
+//!
+//! A task whose next operation cannot run is disabled already at the scheduling
+//! point before it (CHESS section 3.4: try and wait), so the search never
+//! switches to a task only to find it blocked. The one exception is real: a
+//! writer that finds a read-write lock read-locked takes a step to enter its
+//! queue, after which new readers wait behind it.
+
+use super::schedule::{Arrival, Execution, Step};
+use super::task::{State, Wait};
+use super::{Effect, Mode, Op, Site, TaskId, perform};
+
+impl Execution {
+    /// Whether a lock can be taken now.
+    fn is_free(&mut self, object: usize, mode: Mode) -> bool {
+        let id = self.object(object);
+        let lock = self.objects.get(id);
+        match mode {
+            Mode::Exclusive => lock.owner.is_none() && lock.shared == 0,
+            Mode::Shared => lock.owner.is_none() && lock.queued_writers == 0,
+        }
+    }
+
+    /// Whether a task whose next operation is to take the lock can make a step.
+    fn is_passable(&mut self, object: usize, mode: Mode, queued: bool) -> bool {
+        let id = self.object(object);
+        let enters_queue =
+            mode == Mode::Exclusive && self.objects.get(id).shared > 0 && !queued;
+        enters_queue || self.is_free(object, mode)
+    }
+
+    /// Enables and disables the tasks that contend for a lock whose state changed.
+    fn review(&mut self, object: usize) {
+        let id = self.object(object);
+        if self.objects.get(id).contenders == 0 {
+            return;
+        }
+        for task in (0..self.live as u32).map(TaskId) {
+            if task == self.current {
+                continue;
+            }
+            let contender = self.task(task);
+            let Some(Wait::Lock(at, mode)) = contender.awaits else { continue };
+            if at != object {
+                continue;
+            }
+            let (state, queued) = (contender.state, contender.queued);
+            match (state, self.is_passable(object, mode, queued)) {
+                (State::Runnable, false) => {
+                    self.task_mut(task).state = State::Blocked(Wait::Lock(object, mode));
+                    self.enabled.remove(task);
+                    let by = self.current;
+                    self.fairness.disabled(task, by);
+                }
+                (State::Blocked(_), true) => self.wake(task, super::Wake::Notified),
+                _ => {}
+            }
+        }
+    }
+
+    /// The current task arrives before taking a lock.
+    fn arrive_to_acquire(&mut self, op: Op, object: usize, mode: Mode, site: Site) -> Step {
+        let id = self.object(object);
+        self.objects.get_mut(id).contenders += 1;
+        let wait = Wait::Lock(object, mode);
+        self.running().awaits = Some(wait);
+        let arrival = self.announce(op, object, Some(site));
+        if !self.is_passable(object, mode, false) {
+            self.block(wait, None);
+            return self.decide(false);
+        }
+        match arrival {
+            Arrival::Point => self.decide(false),
+            Arrival::Spin => self.yield_step(),
+            Arrival::Inside => self.inside_step(),
+        }
+    }
+
+    /// The current task enters the queue of a lock that it cannot take.
+    fn enter_queue(&mut self, object: usize, mode: Mode) -> Step {
+        if mode == Mode::Exclusive && !core::mem::replace(&mut self.running().queued, true) {
+            let id = self.object(object);
+            self.objects.get_mut(id).queued_writers += 1;
+            self.review(object);
+        }
+        self.block(Wait::Lock(object, mode), None);
+        self.decide(false)
+    }
+
+    /// The current task holds the lock from now on.
+    fn take(&mut self, op: Op, object: usize, mode: Mode, site: Site) {
+        let id = self.object(object);
+        let current = self.current;
+        let contended = self.running().awaits.take().is_some();
+        let queued = core::mem::replace(&mut self.running().queued, false);
+        let lock = self.objects.get_mut(id);
+        lock.contenders -= u32::from(contended);
+        lock.queued_writers -= u32::from(queued);
+        lock.held_at = Some(site);
+        match mode {
+            Mode::Exclusive => lock.owner = Some(current),
+            Mode::Shared => lock.shared += 1,
+        }
+        self.review(object);
+        self.record(op, object, op.effect(), Some(site));
+    }
+
+    /// The lock is held no more.
+    pub(super) fn drop_lock(&mut self, object: usize, mode: Mode) {
+        let id = self.object(object);
+        let lock = self.objects.get_mut(id);
+        match mode {
+            Mode::Exclusive => lock.owner = None,
+            Mode::Shared => lock.shared = lock.shared.saturating_sub(1),
+        }
+        self.review(object);
+    }
+
+    fn held_at(&mut self, object: usize) -> Option<Site> {
+        let id = self.object(object);
+        self.objects.get(id).held_at
+    }
+}
+
+/// A scheduling point that the task passes only when the lock at `object` is
+/// free for `mode`; the lock is then held by it.
+pub fn acquire(op: Op, object: usize, mode: Mode, site: Site) {
+    let Some(execution) = super::running() else { return };
+    // SAFETY: see `super::running`; no reference lives across `perform`.
+    unsafe {
+        perform((*execution).arrive_to_acquire(op, object, mode, site));
+        while !(*execution).is_free(object, mode) {
+            perform((*execution).enter_queue(object, mode));
+        }
+        (*execution).take(op, object, mode, site);
+    }
+}
+
+/// A scheduling point, then an attempt to take the lock: whether it is now held.
+pub fn try_acquire(op: Op, object: usize, mode: Mode, site: Site) -> bool {
+    let Some(execution) = super::running() else { return true };
+    // SAFETY: see `super::running`; no reference lives across `perform`.
+    unsafe {
+        perform((*execution).arrive(op, object, Some(site)));
+        let free = (*execution).is_free(object, mode);
+        if free {
+            (*execution).take(op, object, mode, site);
+        } else {
+            (*execution).record(op, object, Effect::Read, Some(site));
+        }
+        free
+    }
+}
+
+/// A scheduling point; the shim releases the real lock in `unlock`, which must
+/// neither panic nor reach a scheduling point, and waiting tasks become enabled.
+/// No `site`: a drop has no caller; the event shows where the lock was taken.
+#[inline]
+pub fn release(op: Op, object: usize, mode: Mode, unlock: impl FnOnce()) {
+    let before = release_point(op, object);
+    unlock();
+    if before {
+        released(op, object, mode);
+    }
+}
+
+fn release_point(op: Op, object: usize) -> bool {
+    let Some(execution) = super::running() else { return false };
+    // SAFETY: see `super::running`; no reference lives across `perform`.
+    unsafe { perform((*execution).arrive(op, object, None)) };
+    true
+}
+
+fn released(op: Op, object: usize, mode: Mode) {
+    let Some(execution) = super::running() else { return };
+    // SAFETY: see `super::running`.
+    unsafe {
+        let site = (*execution).held_at(object);
+        (*execution).record(op, object, op.effect(), site);
+        (*execution).drop_lock(object, mode);
+    }
+}
+
+/// An exclusive holder becomes a shared one (a scheduling point first).
+#[inline]
+pub fn downgrade(op: Op, object: usize, change: impl FnOnce()) {
+    let before = release_point(op, object);
+    change();
+    if before {
+        downgraded(op, object);
+    }
+}
+
+fn downgraded(op: Op, object: usize) {
+    let Some(execution) = super::running() else { return };
+    // SAFETY: see `super::running`.
+    unsafe {
+        let id = (*execution).object(object);
+        (*execution).objects.get_mut(id).shared += 1;
+        let site = (*execution).held_at(object);
+        (*execution).record(op, object, op.effect(), site);
+        (*execution).drop_lock(object, Mode::Exclusive);
+    }
+}

@@ -1,0 +1,158 @@
+//! Side table: what the engine knows of each synchronization object, by address.
+//!
+//! Objects keep the exact layout of std's, so their state lives here. The table
+//! is emptied between executions by starting a new generation.
+
+use super::{Site, TaskId};
+use crate::platform::memory::{EngineVec, engine_vec};
+
+/// Names an object within one execution: the order of first use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ObjectId(pub(crate) u32);
+
+impl ObjectId {
+    /// For events that touch no object.
+    pub(crate) const NONE: Self = Self(u32::MAX);
+}
+
+/// What the engine knows of one object.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Object {
+    /// Identity that does not depend on addresses, for hashes of happens-before.
+    pub(crate) identity: u64,
+    /// How often it was written.
+    pub(crate) version: u32,
+    /// Hash of the last write's happens-before.
+    pub(crate) last_write: u64,
+    /// Sum of the hashes of the reads since then.
+    pub(crate) reads: u64,
+    /// Who holds it alone, or runs its initialiser.
+    pub(crate) owner: Option<TaskId>,
+    /// Where the newest holder took it.
+    pub(crate) held_at: Option<Site>,
+    /// How many hold it together.
+    pub(crate) shared: u32,
+    /// Tasks whose next operation is to acquire it.
+    pub(crate) contenders: u32,
+    /// Writers that found it read-locked and wait in its queue.
+    pub(crate) queued_writers: u32,
+    /// Tasks that wait on it to be woken.
+    pub(crate) waiters: u32,
+}
+
+#[derive(Clone, Copy)]
+struct Slot {
+    address: usize,
+    generation: u32,
+    object: ObjectId,
+}
+
+/// The objects of one execution.
+pub(crate) struct ObjectTable {
+    slots: EngineVec<Slot>,
+    objects: EngineVec<Object>,
+    generation: u32,
+}
+
+const FIRST_SIZE: usize = 256;
+
+impl ObjectTable {
+    pub(crate) const fn new() -> Self {
+        Self { slots: engine_vec(), objects: engine_vec(), generation: 0 }
+    }
+
+    /// Forgets every object.
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        self.objects.clear();
+        self.generation = self.generation.wrapping_add(1);
+        if self.generation == 0 {
+            self.slots.clear();
+            self.generation = 1;
+        }
+        if self.slots.is_empty() {
+            self.grow(FIRST_SIZE);
+        }
+    }
+
+    /// The object at `address`; `identity` names it where this is its first use.
+    #[inline]
+    pub(crate) fn at(&mut self, address: usize, identity: u64) -> ObjectId {
+        let mask = self.slots.len() - 1;
+        let mut at = Self::start(address) & mask;
+        loop {
+            let slot = &self.slots[at];
+            if slot.generation != self.generation {
+                return self.add(at, address, identity);
+            }
+            if slot.address == address {
+                return slot.object;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    #[inline]
+    fn start(address: usize) -> usize {
+        ((address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
+    }
+
+    fn add(&mut self, at: usize, address: usize, identity: u64) -> ObjectId {
+        let object = ObjectId(u32::try_from(self.objects.len()).unwrap_or(u32::MAX));
+        self.objects.push(Object {
+            identity,
+            version: 0,
+            last_write: 0,
+            reads: 0,
+            owner: None,
+            held_at: None,
+            shared: 0,
+            contenders: 0,
+            queued_writers: 0,
+            waiters: 0,
+        });
+        self.slots[at] = Slot { address, generation: self.generation, object };
+        if self.objects.len() * 2 > self.slots.len() {
+            self.grow(self.slots.len() * 2);
+        }
+        object
+    }
+
+    fn grow(&mut self, size: usize) {
+        let old = core::mem::replace(&mut self.slots, engine_vec());
+        self.slots.resize(size, Slot { address: 0, generation: 0, object: ObjectId(0) });
+        let generation = self.generation.max(1);
+        for slot in old.iter().filter(|s| s.generation == generation) {
+            let mut at = Self::start(slot.address) & (size - 1);
+            while self.slots[at].generation == generation {
+                at = (at + 1) & (size - 1);
+            }
+            self.slots[at] = *slot;
+        }
+        self.generation = generation;
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, object: ObjectId) -> &Object {
+        &self.objects[object.0 as usize]
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, object: ObjectId) -> &mut Object {
+        &mut self.objects[object.0 as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Engine memory exists only in an exploring process; the table's logic is
+    // tested there (tests of the harness). Here: the hash spreads neighbours.
+    #[test]
+    fn neighbouring_addresses_start_apart() {
+        let starts: std::collections::BTreeSet<usize> =
+            (0..64).map(|i| ObjectTable::start(0x6000_0000_1000 + i * 8) & 1023).collect();
+        assert!(starts.len() > 55, "{} of 64 distinct", starts.len());
+    }
+}

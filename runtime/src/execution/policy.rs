@@ -1,0 +1,89 @@
+//! How the code at a source line is treated: decided by its file, cached by the line's address.
+
+use super::Site;
+use crate::platform::memory::{EngineVec, engine_vec};
+
+/// How much of a package's behaviour is explored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Policy {
+    /// A scheduling point before each synchronization access.
+    Preempt,
+    /// A call into the package is one step: events and blocking are seen, and
+    /// nothing is preempted inside.
+    Atomic,
+}
+
+struct Rule {
+    prefix: EngineVec<u8>,
+    policy: Policy,
+}
+
+const CACHE: usize = 512;
+
+/// The policies of a run. The longest matching prefix wins; without one,
+/// relative paths (the workspace's) are `Preempt` and absolute ones `Atomic`.
+pub(crate) struct Policies {
+    rules: EngineVec<Rule>,
+    cache: [(usize, Policy); CACHE],
+}
+
+impl Policies {
+    pub(crate) const fn new() -> Self {
+        Self { rules: engine_vec(), cache: [(0, Policy::Preempt); CACHE] }
+    }
+
+    /// Adds a rule for the files below `prefix`.
+    pub(crate) fn add(&mut self, prefix: &str, policy: Policy) {
+        let mut bytes = engine_vec();
+        bytes.extend_from_slice(prefix.as_bytes());
+        self.rules.push(Rule { prefix: bytes, policy });
+    }
+
+    /// The policy of the code at `site`.
+    #[inline]
+    pub(crate) fn of(&mut self, site: Site) -> Policy {
+        let address = core::ptr::from_ref(site).addr();
+        let slot = (address >> 3) & (CACHE - 1);
+        let (cached, policy) = self.cache[slot];
+        if cached == address {
+            return policy;
+        }
+        let policy = self.decide(site.file());
+        self.cache[slot] = (address, policy);
+        policy
+    }
+
+    #[cold]
+    fn decide(&self, file: &str) -> Policy {
+        let matching = self.rules.iter().filter(|r| covers(&r.prefix, file.as_bytes()));
+        match matching.max_by_key(|r| r.prefix.len()) {
+            Some(rule) => rule.policy,
+            None if file.starts_with('/') => Policy::Atomic,
+            None => Policy::Preempt,
+        }
+    }
+}
+
+/// Whether `file` is `prefix` or lies below it.
+fn covers(prefix: &[u8], file: &[u8]) -> bool {
+    file.strip_prefix(prefix)
+        .is_some_and(|rest| rest.is_empty() || rest[0] == b'/' || prefix.ends_with(b"/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_prefix_decides_and_paths_are_matched_whole() {
+        let mut policies = Policies::new();
+        policies.add("/registry/queue-1.0.0", Policy::Preempt);
+        policies.add("crates/a/src", Policy::Atomic);
+        policies.add("crates/a/src/ring.rs", Policy::Preempt);
+        assert_eq!(policies.decide("src/lib.rs"), Policy::Preempt);
+        assert_eq!(policies.decide("/registry/queue-1.0.0/src/lib.rs"), Policy::Preempt);
+        assert_eq!(policies.decide("/registry/queue-1.0.01/src/lib.rs"), Policy::Atomic);
+        assert_eq!(policies.decide("crates/a/src/lib.rs"), Policy::Atomic);
+        assert_eq!(policies.decide("crates/a/src/ring.rs"), Policy::Preempt);
+    }
+}

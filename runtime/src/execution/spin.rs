@@ -1,0 +1,112 @@
+//! Recognises a loop that re-reads what nobody changed, and has no yield of its own.
+//!
+//! A spin without a hint would run to the step limit under a scheduler that
+//! preempts seldom. A task that performs the same operation, at the same line, on
+//! an object that has not changed since, several times with no write of its own
+//! between, is taken to yield.
+
+use super::Site;
+use super::object::ObjectId;
+
+const REMEMBERED: usize = 8;
+/// So many unchanged repetitions make a spin: fewer would take short loops over
+/// a flag for one, and make switches there free.
+const TURNS: u8 = 3;
+
+#[derive(Clone, Copy)]
+struct Seen {
+    site: usize,
+    object: u32,
+    version: u32,
+    repeats: u8,
+}
+
+const NOTHING: Seen = Seen { site: 0, object: 0, version: 0, repeats: 0 };
+
+/// What one task has read since it last changed something or saw a change.
+#[derive(Clone, Copy)]
+pub(crate) struct SpinDetector {
+    seen: [Seen; REMEMBERED],
+    count: u8,
+}
+
+impl SpinDetector {
+    pub(crate) const fn new() -> Self {
+        Self { seen: [NOTHING; REMEMBERED], count: 0 }
+    }
+
+    /// The task changed something, or saw that another did.
+    #[inline]
+    pub(crate) fn progress(&mut self) {
+        self.count = 0;
+    }
+
+    /// Whether anything is remembered.
+    #[inline]
+    pub(crate) fn is_watching(&self) -> bool {
+        self.count != 0
+    }
+
+    /// Whether the operation that the task is about to repeat is a spin's.
+    #[inline]
+    pub(crate) fn spins(&self, site: Site, object: ObjectId, version: u32) -> bool {
+        self.count != 0 && self.is_repeat(site, object, version)
+    }
+
+    fn is_repeat(&self, site: Site, object: ObjectId, version: u32) -> bool {
+        let site = core::ptr::from_ref(site).addr();
+        self.seen[..self.count as usize].iter().any(|s| {
+            s.site == site && s.object == object.0 && s.version == version && s.repeats >= TURNS
+        })
+    }
+
+    /// The task performed an operation that changed nothing.
+    #[inline]
+    pub(crate) fn read(&mut self, site: Site, object: ObjectId, version: u32) {
+        let site = core::ptr::from_ref(site).addr();
+        let seen = &mut self.seen[..self.count as usize];
+        if let Some(same) = seen.iter_mut().find(|s| s.site == site && s.object == object.0) {
+            if same.version == version {
+                same.repeats = same.repeats.saturating_add(1);
+                return;
+            }
+            self.count = 0;
+        }
+        if (self.count as usize) < REMEMBERED {
+            let new = Seen { site, object: object.0, version, repeats: 1 };
+            self.seen[self.count as usize] = new;
+            self.count += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::panic::Location;
+
+    #[test]
+    fn repeated_reads_of_an_unchanged_object_are_a_spin() {
+        let mut spin = SpinDetector::new();
+        let (site, object) = (Location::caller(), ObjectId(1));
+        for _ in 0..TURNS {
+            assert!(!spin.spins(site, object, 7));
+            spin.read(site, object, 7);
+        }
+        assert!(spin.spins(site, object, 7));
+        assert!(!spin.spins(site, object, 8), "the object changed");
+        spin.progress();
+        assert!(!spin.spins(site, object, 7), "the task wrote something");
+    }
+
+    #[test]
+    fn a_change_of_one_location_clears_the_others() {
+        let mut spin = SpinDetector::new();
+        let (a, b) = (Location::caller(), Location::caller());
+        for turn in 0..10 {
+            spin.read(a, ObjectId(1), 0);
+            spin.read(b, ObjectId(2), turn);
+            assert!(!spin.spins(a, ObjectId(1), 0));
+        }
+    }
+}

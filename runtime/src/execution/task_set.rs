@@ -1,0 +1,123 @@
+//! Sets of tasks: one word for the first 64, a vector for programs with more.
+
+use super::TaskId;
+use crate::platform::memory::{EngineVec, engine_vec};
+
+const BITS: u32 = u64::BITS;
+
+/// A set of tasks, as large as need be.
+#[derive(Clone, Debug)]
+pub(crate) struct TaskSet {
+    first: u64,
+    rest: EngineVec<u64>,
+}
+
+impl TaskSet {
+    pub(crate) const fn new() -> Self {
+        Self { first: 0, rest: engine_vec() }
+    }
+
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        self.first = 0;
+        self.rest.clear();
+    }
+
+    #[inline]
+    pub(crate) fn insert(&mut self, task: TaskId) {
+        if task.0 < BITS {
+            self.first |= 1 << task.0;
+        } else {
+            self.insert_far(task);
+        }
+    }
+
+    #[cold]
+    fn insert_far(&mut self, task: TaskId) {
+        let word = (task.0 / BITS - 1) as usize;
+        if self.rest.len() <= word {
+            self.rest.resize(word + 1, 0);
+        }
+        self.rest[word] |= 1 << (task.0 % BITS);
+    }
+
+    #[inline]
+    pub(crate) fn remove(&mut self, task: TaskId) {
+        if task.0 < BITS {
+            self.first &= !(1 << task.0);
+        } else if let Some(word) = self.rest.get_mut((task.0 / BITS - 1) as usize) {
+            *word &= !(1 << (task.0 % BITS));
+        }
+    }
+
+    #[inline]
+    pub(crate) fn contains(&self, task: TaskId) -> bool {
+        if task.0 < BITS {
+            self.first >> task.0 & 1 != 0
+        } else {
+            let word = self.rest.get((task.0 / BITS - 1) as usize);
+            word.is_some_and(|w| w >> (task.0 % BITS) & 1 != 0)
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first == 0 && self.rest.iter().all(|&w| w == 0)
+    }
+
+    /// Whether the set holds `task` and no other.
+    #[inline]
+    pub(crate) fn is_only(&self, task: TaskId) -> bool {
+        if task.0 < BITS {
+            self.first == 1 << task.0 && self.rest.iter().all(|&w| w == 0)
+        } else {
+            self.contains(task) && self.iter().count() == 1
+        }
+    }
+
+    /// Whether the two sets have a task in common.
+    pub(crate) fn intersects(&self, other: &Self) -> bool {
+        self.first & other.first != 0
+            || self.rest.iter().zip(&other.rest).any(|(a, b)| a & b != 0)
+    }
+
+    /// The tasks in ascending order.
+    #[inline]
+    pub(crate) fn iter(&self) -> impl Iterator<Item = TaskId> {
+        let words = core::iter::once(self.first).chain(self.rest.iter().copied());
+        (0u32..).step_by(BITS as usize).zip(words).flat_map(|(base, mut word)| {
+            core::iter::from_fn(move || {
+                if word == 0 {
+                    return None;
+                }
+                let bit = word.trailing_zeros();
+                word &= word - 1;
+                Some(TaskId(base + bit))
+            })
+        })
+    }
+
+    /// A number that tells sets apart, for checking that a prefix repeats.
+    #[inline]
+    pub(crate) fn fingerprint(&self) -> u64 {
+        self.rest.iter().fold(self.first, |sum, &word| sum.rotate_left(7) ^ word)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holds_tasks_beyond_one_word_in_order() {
+        let mut set = TaskSet::new();
+        for task in [300, 2, 64, 63, 0, 65] {
+            set.insert(TaskId(task));
+        }
+        set.remove(TaskId(63));
+        let tasks: Vec<u32> = set.iter().map(|t| t.0).collect();
+        assert_eq!(tasks, [0, 2, 64, 65, 300]);
+        assert!(set.contains(TaskId(300)) && !set.contains(TaskId(63)));
+        assert!(!set.is_only(TaskId(0)));
+    }
+}

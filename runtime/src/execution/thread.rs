@@ -1,0 +1,255 @@
+//! Tasks as threads: how they start, end, are joined, and pass control.
+
+use core::cell::Cell;
+use core::ffi::c_void;
+
+use super::schedule::{Ending, Execution, Step};
+use super::task::{Entry, State, Wait};
+use super::{Effect, Op, Site, TaskId, Wake};
+use crate::engine::engine;
+use crate::platform::donor::{self, Flow};
+use crate::platform::interpose;
+use crate::platform::sys::{self, ThreadStart};
+
+thread_local! {
+    /// The task of this thread-local block plus one; 0 where there is none. A
+    /// task keeps its block while it runs, so this tells tasks apart for free.
+    static TASK: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Whether the calling thread is a task of a running execution.
+#[inline]
+pub fn active() -> bool {
+    TASK.get() != 0
+}
+
+/// The running execution, where the caller is one of its tasks.
+///
+/// The pointer may be used as a unique reference between two calls of
+/// [`perform`]: one task runs at a time, and nobody else touches it meanwhile.
+#[inline]
+pub(crate) fn running() -> Option<*mut Execution> {
+    // SAFETY: only the field's address is taken.
+    active().then(|| unsafe { &raw mut (*engine()).execution })
+}
+
+/// Makes the calling thread an ordinary one, in the child of a `fork`.
+pub(crate) fn forget_task() {
+    TASK.set(0);
+}
+
+/// Carries out what a scheduling point decided; returns when the current task
+/// runs again, and never if the execution ends first.
+///
+/// # Safety
+/// Only from a task, holding no reference into the engine.
+#[inline]
+pub(crate) unsafe fn perform(step: Step) {
+    match step {
+        Step::Continue => {}
+        // SAFETY: the caller's promise.
+        Step::Switch(next) => unsafe { switch_to(next) },
+        // SAFETY: the caller's promise.
+        Step::End => unsafe { leave_execution() },
+    }
+}
+
+#[inline(never)]
+unsafe fn switch_to(next: TaskId) {
+    // SAFETY: one task runs at a time; the borrows end before the transfer.
+    unsafe {
+        let engine = engine();
+        let execution = &mut (*engine).execution;
+        let pool = &mut (*engine).pool;
+        let from = pool.flow(execution.running().donor);
+        let to = pool.flow(execution.task(next).donor);
+        execution.current = next;
+        let backend = pool.backend();
+        donor::transfer(backend, &raw const (*engine).explorer_baton, from, to);
+    }
+}
+
+/// Goes back to the exploring thread; the current task is never resumed.
+#[inline(never)]
+unsafe fn leave_execution() {
+    // SAFETY: as `switch_to`.
+    unsafe {
+        let engine = engine();
+        let pool = &mut (*engine).pool;
+        let from = pool.flow((*engine).execution.running().donor);
+        let backend = pool.backend();
+        donor::transfer(backend, &raw const (*engine).explorer_baton, from, explorer());
+    }
+}
+
+/// The exploring thread's flow.
+pub(crate) fn explorer() -> Flow {
+    // SAFETY: only the field's address is taken.
+    Flow { context: unsafe { &raw mut (*engine()).explorer }, donor: core::ptr::null_mut() }
+}
+
+/// A task's whole life, on its donor's stack.
+pub(crate) unsafe extern "C" fn task_main() -> ! {
+    // SAFETY: entered by the first switch to a task, which is then the current one.
+    unsafe {
+        let engine = engine();
+        let execution = &raw mut (*engine).execution;
+        let id = (*execution).current;
+        TASK.set(id.0 + 1);
+        (*execution).record(Op::Start, thread_object(id), Effect::Read, None);
+        let result = match (*execution).running().entry {
+            Entry::Rust(entry, data) => {
+                entry(data);
+                core::ptr::null_mut()
+            }
+            Entry::C(entry, argument) => entry(argument),
+        };
+        interpose::run_thread_destructors();
+        if !active() {
+            // The child of a fork has nowhere to return to.
+            sys::exit_now(0);
+        }
+        perform((*execution).arrive(Op::Exit, thread_object(id), None));
+        TASK.set(0);
+        let step = (*execution).finish(result);
+        let pool = &mut (*engine).pool;
+        let from = pool.flow((*execution).task(id).donor);
+        let to = match step {
+            Step::Switch(next) => {
+                (*execution).current = next;
+                pool.flow((*execution).task(next).donor)
+            }
+            Step::Continue | Step::End => explorer(),
+        };
+        let backend = pool.backend();
+        donor::leave_to(backend, &raw const (*engine).explorer_baton, from, to)
+    }
+}
+
+impl Execution {
+    /// The current task has ended; what runs next.
+    fn finish(&mut self, result: *mut c_void) -> Step {
+        let current = self.current;
+        self.record(Op::Exit, thread_object(current), Effect::Write, None);
+        let task = self.running();
+        task.state = State::Finished;
+        task.result = result;
+        self.enabled.remove(current);
+        for other in (0..self.live as u32).map(TaskId) {
+            if self.task(other).state == State::Blocked(Wait::Task(current)) {
+                self.wake(other, Wake::Notified);
+            }
+        }
+        if current == TaskId(0) {
+            self.body_done = true;
+        }
+        self.decide(false)
+    }
+
+    /// The current task arrives before joining `task`.
+    fn arrive_to_join(&mut self, task: TaskId, site: Option<Site>) -> Step {
+        if self.task(task).state == State::Finished {
+            return self.arrive(Op::Join, thread_object(task), site);
+        }
+        self.announce(Op::Join, thread_object(task), site);
+        self.block(Wait::Task(task), None);
+        self.decide(false)
+    }
+}
+
+/// The address that stands for a task in the side table; no object lies there.
+#[inline]
+pub(crate) fn thread_object(task: TaskId) -> usize {
+    1 << 12 | (task.0 as usize) << 4
+}
+
+/// The task that calls. Only inside an execution.
+#[inline]
+pub fn current() -> TaskId {
+    TaskId(TASK.get().wrapping_sub(1))
+}
+
+/// A new task that runs `entry(data)`; a scheduling point before it. `stack` is
+/// the least stack size in bytes, `name` is copied.
+///
+/// # Safety
+/// `entry(data)` must be sound to call once on another thread. It must not unwind.
+pub unsafe fn spawn(
+    entry: unsafe fn(*mut ()),
+    data: *mut (),
+    stack: usize,
+    name: Option<&str>,
+    site: Site,
+) -> TaskId {
+    let stack = stack.max(donor::DEFAULT_STACK);
+    let task = start(Entry::Rust(entry, data), stack, Some(site));
+    if let Some(execution) = running() {
+        // SAFETY: see `running`.
+        unsafe {
+            let child = (*execution).task_mut(task);
+            // Nobody can ask for this task by its pthread.
+            child.released = true;
+            child.name.extend_from_slice(name.unwrap_or_default().as_bytes());
+        }
+    }
+    task
+}
+
+/// A new task for what `pthread_create` was given.
+pub(crate) fn spawn_pthread(start_routine: ThreadStart, argument: *mut c_void, stack: usize) -> TaskId {
+    start(Entry::C(start_routine, argument), stack.max(donor::DEFAULT_STACK), None)
+}
+
+fn start(entry: Entry, stack: usize, site: Option<Site>) -> TaskId {
+    let Some(execution) = running() else { return TaskId(0) };
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        perform((*execution).arrive(Op::Spawn, 0, site));
+        let pool = &mut (*engine()).pool;
+        let Some(task) = (*execution).add_task(pool, entry, stack) else {
+            perform((*execution).end(Ending::NoDonor(stack)));
+            unreachable!("the execution has ended");
+        };
+        pool.prepare((*execution).task(task).donor);
+        (*execution).record(Op::Spawn, thread_object(task), Effect::Write, site);
+        task
+    }
+}
+
+/// Waits until `task` has ended (a scheduling point before it).
+pub fn join(task: TaskId, site: Site) {
+    join_from(task, Some(site));
+}
+
+/// As [`join`], for code of which no line is known.
+pub(crate) fn join_from(task: TaskId, site: Option<Site>) {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        perform((*execution).arrive_to_join(task, site));
+        (*execution).record(Op::Join, thread_object(task), Effect::Read, site);
+    }
+}
+
+/// Whether `task` has ended (a scheduling point before it).
+pub fn is_finished(task: TaskId, site: Site) -> bool {
+    let Some(execution) = running() else { return true };
+    super::access(Op::IsFinished, thread_object(task), site);
+    // SAFETY: see `running`.
+    unsafe { (*execution).task(task).state == State::Finished }
+}
+
+/// The calling task's closure unwound. Unless [`panic_handled`] follows, the
+/// test fails with that panic.
+pub fn panicked() {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`.
+    unsafe { (*execution).running().unhandled_panic = true };
+}
+
+/// The program received the panic of `task` from `join`.
+pub fn panic_handled(task: TaskId) {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`.
+    unsafe { (*execution).task_mut(task).unhandled_panic = false };
+}

@@ -1,0 +1,216 @@
+//! Waiting to be woken: condition variables, channels, barriers, parking, sleeping.
+
+use super::schedule::{Execution, Step};
+use super::task::{State, Wait};
+use super::{Mode, Op, Site, TaskId, Wake, perform, running};
+
+impl Execution {
+    /// Whether this wait ends at once and for no reason: a choice of the search
+    /// that costs as a preemption does. Not within `atomic` code.
+    fn wakes_spuriously(&mut self) -> bool {
+        !self.running().in_atomic && self.choose_outcome(2, true) == 1
+    }
+
+    /// Blocks the current task until it is woken or times out.
+    fn sleep_on(&mut self, wait: Wait, deadline: Option<u64>) -> Step {
+        self.block(wait, deadline);
+        self.decide(false)
+    }
+
+    /// Enables every task that waits on `object`.
+    fn wake_waiters(&mut self, object: usize) {
+        let id = self.object(object);
+        if self.objects.get(id).waiters == 0 {
+            return;
+        }
+        for task in (0..self.live as u32).map(TaskId) {
+            if self.task(task).state == State::Blocked(Wait::Object(object)) {
+                self.wake(task, Wake::Notified);
+            }
+        }
+    }
+
+    /// Enables one task that waits on `object`: which one is a choice of the search.
+    fn wake_a_waiter(&mut self, object: usize) {
+        let waits = |task: &super::task::Task| task.state == State::Blocked(Wait::Object(object));
+        let count = self.tasks[..self.live].iter().filter(|t| waits(t)).count();
+        if count == 0 {
+            return;
+        }
+        let chosen = self.choose_outcome(count as u32, false) as usize;
+        let woken = self.live_tasks().filter(|(_, task)| waits(task)).nth(chosen);
+        if let Some((task, _)) = woken {
+            self.wake(task, Wake::Notified);
+        }
+    }
+}
+
+/// `Condvar::wait`: a scheduling point; then, in one step, `unlock` releases the
+/// real mutex and the task waits on `condvar`. Returns before the mutex is taken
+/// again: the shim then calls [`super::acquire`] with [`Op::MutexRelock`].
+/// `deadline` is in nanoseconds of [`super::now`].
+#[inline]
+pub fn condvar_wait(
+    op: Op,
+    condvar: usize,
+    mutex: usize,
+    deadline: Option<u64>,
+    site: Site,
+    unlock: impl FnOnce(),
+) -> Wake {
+    super::access(op, condvar, site);
+    unlock();
+    condvar_sleep(condvar, mutex, deadline)
+}
+
+fn condvar_sleep(condvar: usize, mutex: usize, deadline: Option<u64>) -> Wake {
+    let Some(execution) = running() else { return Wake::Spurious };
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        let spurious = (*execution).wakes_spuriously();
+        (*execution).drop_lock(mutex, Mode::Exclusive);
+        if spurious {
+            // It slept, so that going on with another task costs nothing more.
+            perform((*execution).decide(true));
+            return Wake::Spurious;
+        }
+        perform((*execution).sleep_on(Wait::Object(condvar), deadline));
+        (*execution).running().wake
+    }
+}
+
+/// A scheduling point, then one waiter (a choice of the search) or all waiters
+/// of `object` become enabled.
+pub fn notify(op: Op, object: usize, all: bool, site: Site) {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        perform((*execution).arrive(op, object, Some(site)));
+        (*execution).record(op, object, op.effect(), Some(site));
+        if all {
+            (*execution).wake_waiters(object);
+        } else {
+            (*execution).wake_a_waiter(object);
+        }
+    }
+}
+
+/// Blocks until [`wake_all`] names `object` or the deadline passes. No scheduling
+/// point before it: call [`super::before`] first. For shims that are a state of
+/// their own plus a wait (channels, barriers): loop over trying and waiting.
+pub fn wait(op: Op, object: usize, deadline: Option<u64>, site: Site) -> Wake {
+    let Some(execution) = running() else { return Wake::Notified };
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        let task = (*execution).running();
+        task.op = op;
+        task.object = object;
+        task.site = Some(site);
+        perform((*execution).sleep_on(Wait::Object(object), deadline));
+        (*execution).record(op, object, op.effect(), Some(site));
+        (*execution).running().wake
+    }
+}
+
+/// Enables every task that waits on `object`; no scheduling point.
+pub fn wake_all(object: usize) {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`.
+    unsafe { (*execution).wake_waiters(object) };
+}
+
+/// `thread::park` and `park_timeout`: a scheduling point, then waits for the
+/// task's token. A spurious return is a choice of the search.
+pub fn park(op: Op, deadline: Option<u64>, site: Site) {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        let object = super::thread_object((*execution).current);
+        perform((*execution).arrive(op, object, Some(site)));
+        if !(*execution).running().token {
+            if (*execution).wakes_spuriously() {
+                perform((*execution).decide(true));
+            } else {
+                perform((*execution).sleep_on(Wait::Token, deadline));
+            }
+        }
+        (*execution).running().token = false;
+        (*execution).record(op, object, op.effect(), Some(site));
+    }
+}
+
+/// `Thread::unpark`: a scheduling point, then gives `task` its token.
+pub fn unpark(task: TaskId, site: Site) {
+    let Some(execution) = running() else { return };
+    let object = super::thread_object(task);
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        perform((*execution).arrive(Op::Unpark, object, Some(site)));
+        (*execution).record(Op::Unpark, object, Op::Unpark.effect(), Some(site));
+        let parked = (*execution).task_mut(task);
+        parked.token = true;
+        if parked.state == State::Blocked(Wait::Token) {
+            (*execution).wake(task, Wake::Notified);
+        }
+    }
+}
+
+/// `thread::sleep` until `deadline`: a yield that ends by choice of the search.
+pub fn sleep(deadline: u64, site: Site) {
+    sleep_until(deadline, Some(site));
+}
+
+/// As [`sleep`], for code of which no line is known.
+pub(crate) fn sleep_until(deadline: u64, site: Option<Site>) {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        (*execution).announce(Op::Sleep, 0, site);
+        (*execution).record(Op::Sleep, 0, Op::Sleep.effect(), site);
+        perform((*execution).sleep_on(Wait::Time, Some(deadline)));
+    }
+}
+
+/// A yield: a scheduling point at which switching away is free.
+pub fn yield_now(op: Op, site: Site) {
+    yield_from(op, Some(site));
+}
+
+/// As [`yield_now`], for code of which no line is known.
+pub(crate) fn yield_from(op: Op, site: Option<Site>) {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        (*execution).announce(op, 0, site);
+        (*execution).record(op, 0, op.effect(), site);
+        perform((*execution).yield_step());
+    }
+}
+
+/// A futex wait by code that is not redirected; whether it timed out.
+pub(crate) fn futex_wait(address: usize, bits: u32, deadline: Option<u64>) -> bool {
+    let Some(execution) = running() else { return false };
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        perform((*execution).sleep_on(Wait::Futex(address, bits), deadline));
+        (*execution).running().wake == Wake::TimedOut
+    }
+}
+
+/// Wakes up to `count` tasks from futex waits at `address`; how many it woke.
+pub(crate) fn futex_wake(address: usize, bits: u32, count: usize) -> usize {
+    let Some(execution) = running() else { return 0 };
+    let mut woken = 0;
+    // SAFETY: see `running`.
+    unsafe {
+        for task in (0..(*execution).live as u32).map(TaskId) {
+            let waits = matches!((*execution).task(task).state,
+                State::Blocked(Wait::Futex(at, mask)) if at == address && mask & bits != 0);
+            if waits && woken < count {
+                (*execution).wake(task, Wake::Notified);
+                woken += 1;
+            }
+        }
+    }
+    woken
+}

@@ -1,0 +1,97 @@
+//! The exploration of one test: the loop over executions, the process around it,
+//! and what is told to the supervisor.
+
+mod body;
+mod distinct;
+mod explore;
+mod json;
+mod report;
+mod request;
+mod zygote;
+
+pub use request::{Request, VARIABLE};
+pub use zygote::serve;
+
+use crate::execution::Fatal;
+pub use crate::monitor::Expectation;
+use crate::monitor::{BodyOutcome, Failure};
+use crate::platform::memory::{EngineVec, engine_vec};
+use crate::search::{Decision, Divergence, Progress};
+use distinct::DistinctGraphs;
+
+/// A test of the binary, as libtest's harness describes it.
+#[derive(Clone, Copy)]
+pub struct Test {
+    /// Its path, as `--exact` takes it.
+    pub name: &'static str,
+    /// The function; an error is a failed `-> Result` test.
+    pub run: fn() -> Result<(), String>,
+    /// What its attributes ask for.
+    pub expectation: Expectation,
+}
+
+/// What became known of the exploration so far. Kept in the engine's memory, so
+/// that the zygote can tell it when the explorer has died.
+pub(crate) struct Exploration {
+    /// The explorer has said all that it had to say.
+    pub(crate) finished: bool,
+    pub(crate) failure: Option<Failure>,
+    /// The decisions of the failing schedule.
+    pub(crate) decisions: EngineVec<Decision>,
+    pub(crate) preemptions: u32,
+    pub(crate) schedules: u64,
+    pub(crate) executions: u64,
+    pub(crate) distinct: DistinctGraphs,
+    pub(crate) steps: u64,
+    pub(crate) max_steps: u64,
+    pub(crate) threads: usize,
+    pub(crate) progress: Progress,
+    pub(crate) strategy: &'static str,
+    /// Schedules that could not be repeated.
+    pub(crate) diverged: u64,
+    /// The first schedule ran differently the second time.
+    pub(crate) unstable: bool,
+    /// In replays: where the schedule stopped to fit.
+    pub(crate) divergence: Option<Divergence>,
+    /// The last execution confirmed the failure, so its events are the failure's.
+    pub(crate) confirmed: bool,
+    pub(crate) output: EngineVec<u8>,
+    pub(crate) body: BodyOutcome,
+    /// The memory error that stopped the program.
+    pub(crate) fatal: Option<Fatal>,
+    /// The address of the access that killed the program.
+    pub(crate) fault: Option<usize>,
+    /// The time budget ended the search.
+    pub(crate) out_of_time: bool,
+    /// The program has a global allocator of its own.
+    pub(crate) foreign_heap: bool,
+}
+
+impl Exploration {
+    pub(crate) const fn new() -> Self {
+        Self {
+            finished: false,
+            failure: None,
+            decisions: engine_vec(),
+            preemptions: 0,
+            schedules: 0,
+            executions: 0,
+            distinct: DistinctGraphs::new(),
+            steps: 0,
+            max_steps: 0,
+            threads: 0,
+            progress: Progress { bound: None, bound_completed: None, complete: false },
+            strategy: "icb",
+            diverged: 0,
+            unstable: false,
+            divergence: None,
+            confirmed: false,
+            output: engine_vec(),
+            body: BodyOutcome::Unfinished,
+            fatal: None,
+            fault: None,
+            out_of_time: false,
+            foreign_heap: false,
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! What the supervisor is told: the protocol's lines.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::Exploration;
+use super::json::{Object, quoted};
+use super::request::Request;
+use crate::engine::Engine;
+use crate::execution::{Ending, Execution, ObjectId, Op, Site, TaskId};
+use crate::monitor::{self, Blocked, Failure, Kind};
+use crate::search::{Decision, format_schedule};
+
+/// A line for a request that cannot be served.
+pub(super) fn error(message: &str) -> String {
+    Object::new().string("type", "error").string("message", message).finish()
+}
+
+/// A line on the way.
+pub(super) fn progress(exploration: &Exploration) -> String {
+    Object::new()
+        .string("type", "progress")
+        .number("schedules", exploration.schedules)
+        .number("executions", exploration.executions)
+        .number("bound", exploration.progress.bound.unwrap_or(0).into())
+        .finish()
+}
+
+/// How a test ended, beside what the exploration itself says.
+pub(super) struct Verdict<'a> {
+    pub(super) outcome: &'a str,
+    pub(super) kind: Option<Kind>,
+    pub(super) message: Option<String>,
+    pub(super) failure: Option<&'a Failure>,
+}
+
+/// The exploration's counters, kept apart from the engine, which a confirming
+/// execution writes over.
+pub(super) struct Counters {
+    schedules: u64,
+    executions: u64,
+    distinct: u64,
+    steps: u64,
+    max_steps: u64,
+    threads: usize,
+    bound_completed: Option<u32>,
+    complete: bool,
+    strategy: &'static str,
+    warnings: Vec<String>,
+}
+
+impl Counters {
+    pub(super) fn read(exploration: &Exploration) -> Self {
+        Self {
+            schedules: exploration.schedules,
+            executions: exploration.executions,
+            distinct: exploration.distinct.count(),
+            steps: exploration.steps,
+            max_steps: exploration.max_steps,
+            threads: exploration.threads,
+            bound_completed: exploration.progress.bound_completed,
+            complete: exploration.progress.complete && exploration.failure.is_none(),
+            strategy: exploration.strategy,
+            warnings: warnings(exploration),
+        }
+    }
+
+    /// Counts the execution that killed the explorer.
+    pub(super) fn with_crash(mut self, execution: &Execution) -> Self {
+        self.schedules += 1;
+        self.executions += 1;
+        self.steps += execution.steps;
+        self.max_steps = self.max_steps.max(execution.steps);
+        self.threads = self.threads.max(execution.live);
+        self
+    }
+
+    /// Counts the executions that confirmed a crash.
+    pub(super) fn add_executions(&mut self, count: u64) {
+        self.executions += count;
+    }
+}
+
+fn warnings(exploration: &Exploration) -> Vec<String> {
+    let mut all = Vec::new();
+    if exploration.unstable {
+        all.push(
+            "the first schedule ran differently the second time: the test depends on more than \
+             its schedule (real time, randomness, files, addresses?)"
+                .to_owned(),
+        );
+    }
+    if exploration.diverged > 0 {
+        all.push(format!(
+            "{} of {} schedules could not be repeated as they were planned, and what lies \
+             beyond them was not explored",
+            exploration.diverged, exploration.schedules
+        ));
+    }
+    if exploration.foreign_heap {
+        all.push(
+            "the program has a global allocator of its own, which cannot be put back: each \
+             execution ran in a process of its own (--isolate fork)"
+                .to_owned(),
+        );
+    }
+    if exploration.out_of_time {
+        all.push("the time budget ended the search".to_owned());
+    }
+    all
+}
+
+/// The line that ends a test.
+pub(super) fn finished(
+    engine: &mut Engine,
+    request: &Request,
+    counters: &Counters,
+    verdict: &Verdict<'_>,
+) -> String {
+    let failed = verdict.kind.is_some();
+    let names = ObjectNames::of(&engine.execution);
+    let shown = failed || request.replay.is_some();
+    let blocked = if shown { monitor::blocked_tasks(&mut engine.execution) } else { Vec::new() };
+    let circle = monitor::cycle(&blocked);
+    let exploration = &engine.exploration;
+    let decisions = failed.then(|| format_schedule(&exploration.decisions));
+    let place = verdict.failure.and_then(|f| f.place.as_ref());
+    let location = place.map(|p| {
+        Object::new()
+            .string("file", &String::from_utf8_lossy(&p.file))
+            .number("line", p.line.into())
+            .number("column", p.column.into())
+            .finish()
+    });
+    let location = location.or_else(|| blocked_place(verdict.kind, &blocked, &circle));
+    Object::new()
+        .string("type", "finished")
+        .string("outcome", verdict.outcome)
+        .optional_string("kind", verdict.kind.map(Kind::name))
+        .optional_string("message", verdict.message.as_deref())
+        .raw("location", location.as_deref().unwrap_or("null"))
+        .number("schedules", counters.schedules)
+        .number("executions", counters.executions)
+        .number("distinct", counters.distinct)
+        .number("pruned", 0)
+        .number("steps", counters.steps)
+        .number("max_steps_in_execution", counters.max_steps)
+        .number("threads", counters.threads as u64)
+        .optional_number("preemptions", failed.then_some(exploration.preemptions.into()))
+        .optional_number("bound_completed", counters.bound_completed.map(u64::from))
+        .boolean("complete", counters.complete)
+        .string("strategy", counters.strategy)
+        .number("seed", request.seed)
+        .optional_string("decisions", decisions.as_deref())
+        .array("warnings", counters.warnings.iter().map(|w| quoted(w)))
+        .array("tasks", tasks(&engine.execution).filter(|_| shown))
+        .array("events", events(&engine.execution, &names).filter(|_| shown))
+        .array("blocked", blocked.iter().map(|b| blocked_task(b, &names)))
+        .array("cycle", circle.iter().map(|t| t.0.to_string()))
+        .string("output", &String::from_utf8_lossy(&exploration.output))
+        .raw("diverged", divergence(exploration).as_deref().unwrap_or("null"))
+        .finish()
+}
+
+/// The words for a failure that the execution's end explains by itself.
+pub(super) fn explain(execution: &mut Execution, failure: &Failure) -> String {
+    let own = String::from_utf8_lossy(&failure.message).into_owned();
+    let steps = execution.steps;
+    let words = match (failure.kind, execution.ending) {
+        (Kind::Deadlock, _) | (Kind::Nondeterminism, Ending::Deadlock) => describe_deadlock(execution),
+        (Kind::Livelock, _) | (Kind::Nondeterminism, Ending::Livelock) => format!(
+            "no end after {steps} steps, though every task got its turns; a test that is merely \
+             long needs a larger --max-steps"
+        ),
+        (Kind::Spin, Ending::Spin(task)) => format!(
+            "task {} runs on without yielding, {steps} steps so far, while others could run; a \
+             loop that waits needs std::hint::spin_loop or std::thread::yield_now",
+            task.0
+        ),
+        _ => String::new(),
+    };
+    own + &words
+}
+
+fn describe_deadlock(execution: &mut Execution) -> String {
+    let names = ObjectNames::of(execution);
+    let blocked = monitor::blocked_tasks(execution);
+    let circle = monitor::cycle(&blocked);
+    let mut text = match circle.len() {
+        0 => "no task can go on: ".to_owned(),
+        1 => "a task waits for itself: ".to_owned(),
+        _ => "tasks wait for each other: ".to_owned(),
+    };
+    let in_circle = |task: TaskId| circle.is_empty() || circle.contains(&task);
+    for (place, wait) in blocked.iter().filter(|b| in_circle(b.task)).enumerate() {
+        let separator = if place == 0 { "" } else { "; " };
+        let _ = write!(text, "{separator}task {} waits in {}", wait.task.0, wait.op.name());
+        if let Some(name) = names.name(wait.object) {
+            let _ = write!(text, " for {name}");
+        }
+        if let Some(site) = wait.site {
+            let _ = write!(text, " at {}:{}", site.file(), site.line());
+        }
+        if let Some(holder) = wait.holder.filter(|_| wait.op != Op::Join) {
+            let _ = write!(text, ", held by task {}", holder.0);
+            if let Some(site) = wait.held_at {
+                let _ = write!(text, " since {}:{}", site.file(), site.line());
+            }
+        } else if wait.op == Op::Join
+            && let Some(other) = wait.holder
+        {
+            let _ = write!(text, " for task {}", other.0);
+        }
+    }
+    text
+}
+
+/// A deadlock's place: the first wait of its circle, or the first wait at all.
+fn blocked_place(kind: Option<Kind>, blocked: &[Blocked], circle: &[TaskId]) -> Option<String> {
+    if kind != Some(Kind::Deadlock) {
+        return None;
+    }
+    let first = circle.first();
+    let wait = blocked.iter().find(|b| first.is_none_or(|&t| t == b.task))?;
+    wait.site.map(place)
+}
+
+fn place(site: Site) -> String {
+    located(Object::new(), Some(site)).finish()
+}
+
+fn located(object: Object, site: Option<Site>) -> Object {
+    object
+        .optional_string("file", site.map(|s| s.file()))
+        .optional_number("line", site.map(|s| s.line().into()))
+        .optional_number("column", site.map(|s| s.column().into()))
+}
+
+fn tasks(execution: &Execution) -> impl Iterator<Item = String> {
+    execution.live_tasks().map(|(id, task)| {
+        let name = String::from_utf8_lossy(&task.name);
+        let name = if id == TaskId(0) { "main" } else { &*name };
+        Object::new()
+            .number("id", id.0.into())
+            .optional_string("name", Some(name).filter(|n| !n.is_empty()))
+            .finish()
+    })
+}
+
+fn events(execution: &Execution, names: &ObjectNames) -> impl Iterator<Item = String> {
+    execution.log.events.iter().map(|event| {
+        let object = Object::new()
+            .number("task", event.task.0.into())
+            .string("op", event.op.name())
+            .optional_string("object", names.name(event.object));
+        located(object, event.site).boolean("preempted", event.preempted).finish()
+    })
+}
+
+fn blocked_task(blocked: &Blocked, names: &ObjectNames) -> String {
+    let object = Object::new()
+        .number("task", blocked.task.0.into())
+        .string("op", blocked.op.name())
+        .optional_string("object", names.name(blocked.object));
+    located(object, blocked.site)
+        .optional_number("holder", blocked.holder.map(|t| t.0.into()))
+        .raw("held_at", blocked.held_at.map(place).as_deref().unwrap_or("null"))
+        .finish()
+}
+
+fn divergence(exploration: &Exploration) -> Option<String> {
+    let divergence = exploration.divergence?;
+    let expected = match divergence.expected {
+        Decision::Task(task) => format!("task {} runs", task.0),
+        Decision::Outcome(outcome) => format!("an operation has outcome {outcome}"),
+    };
+    Some(
+        Object::new()
+            .number("step", divergence.index.into())
+            .string("expected", &expected)
+            .string("found", "it cannot")
+            .finish(),
+    )
+}
+
+/// Names of objects: a letter for their kind, and a number in order of first use.
+struct ObjectNames(BTreeMap<u32, String>);
+
+impl ObjectNames {
+    fn of(execution: &Execution) -> Self {
+        let mut names = BTreeMap::new();
+        let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+        let uses = execution.log.events.iter().map(|event| (event.object, event.op));
+        for (object, op) in uses.filter(|(object, _)| *object != ObjectId::NONE) {
+            names.entry(object.0).or_insert_with(|| {
+                let kind = op.object_kind();
+                let count = counts.entry(kind).or_default();
+                *count += 1;
+                format!("{kind}{count}")
+            });
+        }
+        Self(names)
+    }
+
+    fn name(&self, object: ObjectId) -> Option<&str> {
+        self.0.get(&object.0).map(String::as_str)
+    }
+}

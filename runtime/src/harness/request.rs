@@ -1,0 +1,157 @@
+//! The supervisor's request: `key=value` lines in one environment variable.
+
+use crate::execution::Policy;
+use crate::platform::donor::Backend;
+
+/// The variable that makes a test binary explore.
+pub const VARIABLE: &str = "CHESS_REQUEST";
+
+/// How executions are kept apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Isolation {
+    /// Statics, heap and thread-locals are put back in place.
+    Image,
+    /// Thread-locals only.
+    Tls,
+    /// Each execution runs in a process of its own.
+    Fork,
+}
+
+/// The strategies that the runtime knows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum StrategyName {
+    /// What suits most tests: `icb` today.
+    Auto,
+    /// Iterative context bounding.
+    Icb,
+    /// The random walk.
+    Random,
+}
+
+/// What the supervisor asks for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub(crate) replay: Option<String>,
+    pub(crate) strategies: Vec<StrategyName>,
+    pub(crate) preemptions: u32,
+    pub(crate) schedules: u64,
+    pub(crate) time_ms: u64,
+    pub(crate) max_steps: u64,
+    pub(crate) seed: u64,
+    pub(crate) isolation: Isolation,
+    pub(crate) backend: Backend,
+    pub(crate) watchdog_ms: u64,
+    pub(crate) policies: Vec<(String, Policy)>,
+}
+
+impl Request {
+    /// Reads the request from the environment; `None` where there is none.
+    ///
+    /// # Errors
+    /// A sentence that names the line that is not understood.
+    pub fn from_environment() -> Option<Result<Self, String>> {
+        let text = std::env::var(VARIABLE).ok()?;
+        Some(Self::parse(&text))
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let mut request = Self {
+            replay: None,
+            strategies: vec![StrategyName::Auto],
+            preemptions: 2,
+            schedules: 100_000,
+            time_ms: 0,
+            max_steps: 20_000,
+            seed: 0,
+            isolation: Isolation::Image,
+            backend: Backend::Fibers,
+            watchdog_ms: 60_000,
+            policies: Vec::new(),
+        };
+        let mut replays = false;
+        let mut decisions = String::new();
+        for line in text.lines().filter(|line| !line.is_empty()) {
+            let wrong = || format!("the test binary does not understand the request line `{line}`");
+            let (key, value) = line.split_once('=').ok_or_else(wrong)?;
+            let number = || value.parse::<u64>().map_err(|_| wrong());
+            match key {
+                "mode" => replays = value == "replay",
+                "strategy" => {
+                    request.strategies =
+                        value.split(',').map(strategy).collect::<Option<_>>().ok_or_else(wrong)?;
+                }
+                "preemptions" => request.preemptions = value.parse().map_err(|_| wrong())?,
+                "schedules" => request.schedules = number()?,
+                "time-ms" => request.time_ms = number()?,
+                "max-steps" => request.max_steps = number()?,
+                "seed" => request.seed = number()?,
+                "isolate" => request.isolation = isolation(value).ok_or_else(wrong)?,
+                "backend" => request.backend = backend(value).ok_or_else(wrong)?,
+                "watchdog-ms" => request.watchdog_ms = number()?,
+                "policy" => {
+                    let (prefix, policy) = value.rsplit_once('=').ok_or_else(wrong)?;
+                    // What is opaque is not redirected, so no event of it has a line.
+                    let policy =
+                        if policy == "preempt" { Policy::Preempt } else { Policy::Atomic };
+                    request.policies.push((prefix.to_owned(), policy));
+                }
+                "decisions" => value.clone_into(&mut decisions),
+                // Lines that later versions add change nothing for this one.
+                _ => {}
+            }
+        }
+        request.replay = replays.then_some(decisions);
+        Ok(request)
+    }
+}
+
+fn strategy(name: &str) -> Option<StrategyName> {
+    Some(match name {
+        "auto" => StrategyName::Auto,
+        "icb" => StrategyName::Icb,
+        "random" => StrategyName::Random,
+        _ => return None,
+    })
+}
+
+fn isolation(name: &str) -> Option<Isolation> {
+    Some(match name {
+        "image" => Isolation::Image,
+        "tls" => Isolation::Tls,
+        "fork" => Isolation::Fork,
+        _ => return None,
+    })
+}
+
+fn backend(name: &str) -> Option<Backend> {
+    Some(match name {
+        "fibers" => Backend::Fibers,
+        "threads" => Backend::Threads,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_read_line_by_line() {
+        let text = "mode=replay\nstrategy=icb,random\npreemptions=3\nisolate=fork\n\
+                    backend=threads\npolicy=/r/a=b-1.0=preempt\ndecisions=0*2 1\nnew=thing\n";
+        let request = Request::parse(text).unwrap();
+        assert_eq!(request.replay.as_deref(), Some("0*2 1"));
+        assert_eq!(request.strategies, [StrategyName::Icb, StrategyName::Random]);
+        assert_eq!(request.preemptions, 3);
+        assert_eq!(request.isolation, Isolation::Fork);
+        assert_eq!(request.backend, Backend::Threads);
+        assert_eq!(request.policies, [("/r/a=b-1.0".to_owned(), Policy::Preempt)]);
+    }
+
+    #[test]
+    fn a_line_that_is_not_understood_is_named() {
+        let error = Request::parse("mode=explore\nschedules=many").unwrap_err();
+        assert!(error.contains("schedules=many"), "{error}");
+        assert!(Request::parse("strategy=magic").is_err());
+    }
+}

@@ -1,0 +1,91 @@
+//! Deadlocks: which task waits for what, held by whom, and where the circle closes.
+
+use crate::execution::{Execution, ObjectId, Op, Site, State, TaskId, Wait};
+
+/// A task that cannot go on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Blocked {
+    pub(crate) task: TaskId,
+    pub(crate) op: Op,
+    pub(crate) object: ObjectId,
+    pub(crate) site: Option<Site>,
+    /// The task that holds what this one waits for.
+    pub(crate) holder: Option<TaskId>,
+    /// Where the holder took it.
+    pub(crate) held_at: Option<Site>,
+}
+
+/// The blocked tasks of the execution as it stands.
+pub(crate) fn blocked_tasks(execution: &mut Execution) -> Vec<Blocked> {
+    let mut blocked = Vec::new();
+    for id in (0..execution.live as u32).map(TaskId) {
+        let task = execution.task(id);
+        let State::Blocked(wait) = task.state else { continue };
+        if task.deadline.is_some() {
+            continue;
+        }
+        let (op, site, object) = (task.op, task.site, task.object);
+        let object = if object == 0 { ObjectId::NONE } else { execution.object(object) };
+        let (holder, held_at) = match wait {
+            Wait::Task(other) => (Some(other), None),
+            Wait::Token | Wait::Time => (None, None),
+            Wait::Lock(..) | Wait::Object(_) | Wait::Futex(..) if object != ObjectId::NONE => {
+                let held = execution.objects.get(object);
+                (held.owner, held.held_at.filter(|_| held.owner.is_some() || held.shared > 0))
+            }
+            _ => (None, None),
+        };
+        blocked.push(Blocked { task: id, op, object, site, holder, held_at });
+    }
+    blocked
+}
+
+/// The tasks of a circle in which each waits for what the next one holds; empty
+/// where there is none.
+pub(crate) fn cycle(blocked: &[Blocked]) -> Vec<TaskId> {
+    let next = |task: TaskId| blocked.iter().find(|b| b.task == task).and_then(|b| b.holder);
+    for start in blocked {
+        let mut path = vec![start.task];
+        let mut at = start.task;
+        while let Some(holder) = next(at) {
+            if let Some(first) = path.iter().position(|&t| t == holder) {
+                if first == 0 {
+                    return path;
+                }
+                break;
+            }
+            path.push(holder);
+            at = holder;
+        }
+    }
+    Vec::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn waits(task: u32, holder: Option<u32>) -> Blocked {
+        Blocked {
+            task: TaskId(task),
+            op: Op::MutexLock,
+            object: ObjectId(0),
+            site: None,
+            holder: holder.map(TaskId),
+            held_at: None,
+        }
+    }
+
+    #[test]
+    fn a_circle_is_found_behind_tasks_that_wait_for_it() {
+        let blocked = [waits(0, Some(2)), waits(1, Some(2)), waits(2, Some(3)), waits(3, Some(1))];
+        let tasks: Vec<u32> = cycle(&blocked).iter().map(|t| t.0).collect();
+        assert_eq!(tasks, [1, 2, 3]);
+    }
+
+    #[test]
+    fn a_task_that_waits_for_itself_is_a_circle() {
+        assert_eq!(cycle(&[waits(0, Some(0))]), [TaskId(0)]);
+        assert!(cycle(&[waits(0, Some(1)), waits(1, None)]).is_empty());
+    }
+}

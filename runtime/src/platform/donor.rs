@@ -1,0 +1,446 @@
+//! Donors: pooled pthreads that lend their stack and thread-local block to tasks.
+//!
+//! A task runs below the parked frame of a donor, under the donor's FS base, so
+//! stack bounds, guard page, thread-locals and thread handle agree with each
+//! other. With the `fibers` backend the donor's kernel thread sleeps for ever
+//! and the exploring thread runs every task; with `threads` each donor runs its
+//! own task, and control is handed over through futexes.
+
+use core::arch::naked_asm;
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use super::context::{self, Context};
+use super::interpose::real;
+use super::memory::{EngineMemory, EngineVec, engine_vec};
+use super::sys;
+
+/// The default stack of a donor, in bytes: what `std::thread` gives.
+pub(crate) const DEFAULT_STACK: usize = 2 << 20;
+/// Left at a stack's top for the donor's own frames.
+const OWN_FRAMES: usize = 16 << 10;
+
+/// How control passes between tasks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Backend {
+    /// In user mode, on the exploring thread.
+    Fibers,
+    /// Between kernel threads.
+    Threads,
+}
+
+/// Values of [`Baton`].
+const STAY: u32 = 0;
+const GO: u32 = 1;
+const ABANDON: u32 = 2;
+
+/// What a kernel thread waits for with the `threads` backend.
+pub(crate) struct Baton(AtomicU32);
+
+impl Baton {
+    pub(crate) const fn new() -> Self {
+        Self(AtomicU32::new(STAY))
+    }
+
+    fn give(&self, value: u32) {
+        self.0.store(value, Ordering::Release);
+        sys::futex_wake(&self.0);
+    }
+
+    fn take(&self) -> u32 {
+        loop {
+            let value = self.0.swap(STAY, Ordering::Acquire);
+            if value != STAY {
+                return value;
+            }
+            sys::futex_wait(&self.0, STAY);
+        }
+    }
+}
+
+/// One pooled pthread.
+pub(crate) struct Donor {
+    pub(crate) thread_pointer: usize,
+    pub(crate) stack_top: usize,
+    pub(crate) stack_low: usize,
+    pub(crate) stack_size: usize,
+    pub(crate) guard_size: usize,
+    pub(crate) pthread: sys::pthread_t,
+    pub(crate) kernel_thread: i32,
+    /// Where this donor's task is suspended.
+    context: Context,
+    /// `context` while there is a task. Debuggers find the task's stack through
+    /// it, from the frame of [`park_fiber_donor`].
+    bound: *const Context,
+    ready: AtomicU32,
+    baton: Baton,
+    backend: Backend,
+    /// `threads` backend: the donor's loop, suspended while its task runs.
+    base: Context,
+    /// `threads` backend: who goes on once this donor is back in its loop.
+    successor: *const Baton,
+    /// `threads` backend: whether the donor is in its loop.
+    idle: AtomicU32,
+}
+
+/// The donors of this process.
+pub(crate) struct Pool {
+    donors: EngineVec<Box<Donor, EngineMemory>>,
+    free: EngineVec<usize>,
+    tls: ThreadLocalBlock,
+    backend: Backend,
+}
+
+/// The executable's thread-local block, as a new thread finds it.
+struct ThreadLocalBlock {
+    /// From the FS base to the block.
+    offset: isize,
+    pristine: EngineVec<u8>,
+}
+
+impl Pool {
+    pub(crate) const fn new(backend: Backend) -> Self {
+        Self {
+            donors: engine_vec(),
+            free: engine_vec(),
+            tls: ThreadLocalBlock { offset: 0, pristine: engine_vec() },
+            backend,
+        }
+    }
+
+    pub(crate) fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    pub(crate) fn get(&self, index: usize) -> &Donor {
+        &self.donors[index]
+    }
+
+    /// The flow of the task on this donor.
+    #[inline]
+    pub(crate) fn flow(&mut self, index: usize) -> Flow {
+        let donor: *mut Donor = &raw mut *self.donors[index];
+        // SAFETY: donors are boxed and live as long as the process.
+        Flow { context: unsafe { &raw mut (*donor).context }, donor }
+    }
+
+    /// Prepares a donor to run a new task from its first frame.
+    #[inline]
+    pub(crate) fn prepare(&mut self, index: usize) {
+        let donor = &mut self.donors[index];
+        // SAFETY: no task runs on this donor, and its stack below `stack_top` is unused.
+        donor.context.stack_pointer = unsafe { context::new_stack(donor.stack_top) };
+        donor.context.thread_pointer = donor.thread_pointer;
+        donor.bound = &raw const donor.context;
+    }
+
+    /// Creates donors until `count` of at least `stack` bytes exist. Not within
+    /// an execution: glibc allocates, and what it allocates must survive.
+    pub(crate) fn grow(&mut self, count: usize, stack: usize) {
+        let fitting = self.donors.iter().filter(|d| d.stack_size >= stack).count();
+        for _ in fitting..count {
+            self.create(stack);
+            self.free.insert(0, self.donors.len() - 1);
+        }
+    }
+
+    /// A donor with at least `stack` bytes, its thread-locals as new; `None`
+    /// where the pool must grow first.
+    #[inline]
+    pub(crate) fn acquire(&mut self, stack: usize) -> Option<usize> {
+        let index = match self.free.last() {
+            Some(&last) if self.donors[last].stack_size >= stack => self.free.pop()?,
+            _ => {
+                let at = self.free.iter().rposition(|&i| self.donors[i].stack_size >= stack)?;
+                self.free.remove(at)
+            }
+        };
+        self.renew(index);
+        Some(index)
+    }
+
+    /// Makes a donor's thread-locals those of a new thread.
+    #[inline]
+    pub(crate) fn renew(&self, index: usize) {
+        let block = self.donors[index].thread_pointer.wrapping_add_signed(self.tls.offset);
+        let pristine = &self.tls.pristine;
+        // SAFETY: the block belongs to a parked thread on which no task runs.
+        unsafe {
+            core::ptr::copy_nonoverlapping(pristine.as_ptr(), block as *mut u8, pristine.len());
+        }
+    }
+
+    /// Drops every donor: their threads do not exist in this process.
+    pub(crate) fn forget(&mut self) {
+        self.free.clear();
+        self.donors.clear();
+    }
+
+    /// Gives a donor back. Its task has ended or is abandoned for good.
+    #[inline]
+    pub(crate) fn release(&mut self, index: usize) {
+        self.donors[index].bound = NO_TASK;
+        self.free.push(index);
+    }
+
+    /// `threads` backend: brings the donor of an unfinished task back to its loop.
+    pub(crate) fn abandon(&self, index: usize) {
+        let donor = &self.donors[index];
+        if donor.backend == Backend::Threads && donor.idle.load(Ordering::Acquire) == 0 {
+            donor.baton.give(ABANDON);
+            while donor.idle.load(Ordering::Acquire) == 0 {
+                sys::futex_wait(&donor.idle, 0);
+            }
+        }
+    }
+
+    /// The donor whose guard page holds `address`.
+    pub(crate) fn overflowed(&self, address: usize) -> Option<usize> {
+        self.donors.iter().position(|d| {
+            let low = d.stack_low - d.guard_size.max(sys::PAGE);
+            (low..d.stack_low + sys::PAGE).contains(&address)
+        })
+    }
+
+    fn create(&mut self, stack: usize) {
+        let donor = Box::new_in(
+            Donor {
+                thread_pointer: 0,
+                stack_top: 0,
+                stack_low: 0,
+                stack_size: 0,
+                guard_size: 0,
+                pthread: 0,
+                kernel_thread: 0,
+                context: Context::EMPTY,
+                bound: NO_TASK,
+                ready: AtomicU32::new(0),
+                baton: Baton::new(),
+                backend: self.backend,
+                base: Context::EMPTY,
+                successor: core::ptr::null(),
+                idle: AtomicU32::new(0),
+            },
+            EngineMemory,
+        );
+        self.donors.push(donor);
+        let donor: *mut Donor = &raw mut **self.donors.last_mut().expect("just pushed");
+        let mut attributes = sys::pthread_attr_t::zeroed();
+        // SAFETY: plain pthread calls; the donor outlives its thread, and nobody
+        // else touches it before `ready`.
+        unsafe {
+            sys::pthread_attr_init(&raw mut attributes);
+            sys::pthread_attr_setstacksize(&raw mut attributes, stack + 2 * OWN_FRAMES);
+            let mut pthread = 0;
+            let error =
+                real::pthread_create(&raw mut pthread, &raw const attributes, donor_main, donor.cast());
+            assert!(error == 0, "the system gave no thread for another task (error {error})");
+            while (*donor).ready.load(Ordering::Acquire) == 0 {
+                sys::futex_wait(&(*donor).ready, 0);
+            }
+            (*donor).pthread = pthread;
+            sys::pthread_attr_destroy(&raw mut attributes);
+        }
+        if self.tls.pristine.is_empty() {
+            self.learn_thread_local_block();
+        }
+    }
+
+    /// Finds the executable's thread-local block, and copies it from the newest
+    /// donor, on which nothing of the program has run.
+    fn learn_thread_local_block(&mut self) {
+        let mut own = (0usize, 0usize);
+        // SAFETY: the visitor writes to `own` while the call lasts.
+        unsafe { sys::dl_iterate_phdr(first_object_tls, (&raw mut own).cast()) };
+        let (address, length) = own;
+        if length == 0 {
+            return;
+        }
+        self.tls.offset = address.wrapping_sub(context::thread_pointer()).cast_signed();
+        let newest = self.donors.last().expect("a donor was created");
+        let block = newest.thread_pointer.wrapping_add_signed(self.tls.offset);
+        // SAFETY: the block of a parked thread; the same offset holds in each thread.
+        let bytes = unsafe { core::slice::from_raw_parts(block as *const u8, length) };
+        self.tls.pristine.extend_from_slice(bytes);
+    }
+}
+
+/// Reports the calling thread's copy of the executable's thread-local block.
+unsafe extern "C" fn first_object_tls(
+    object: *mut sys::LoadedObject,
+    _size: usize,
+    data: *mut c_void,
+) -> c_int {
+    // SAFETY: `dl_iterate_phdr` passes a valid object; `data` is our tuple.
+    unsafe {
+        let object = &*object;
+        let headers = core::slice::from_raw_parts(object.headers, object.header_count.into());
+        if let Some(tls) = headers.iter().find(|h| h.kind == sys::PT_TLS) {
+            *data.cast::<(usize, usize)>() = (object.tls_data as usize, tls.memory_size as usize);
+        }
+    }
+    1 // the executable comes first: stop here
+}
+
+/// What debuggers see on a donor without a task: no frame.
+struct Idle(Context);
+// SAFETY: never written.
+unsafe impl Sync for Idle {}
+static IDLE: Idle = Idle(Context { stack_pointer: 0, thread_pointer: 0 });
+const NO_TASK: *const Context = &raw const IDLE.0;
+
+unsafe extern "C" fn donor_main(argument: *mut c_void) -> *mut c_void {
+    let donor = argument.cast::<Donor>();
+    // SAFETY: the creator waits for `ready` and leaves the donor to us until then.
+    // Every write must come before `ready`: the creator may write-protect the
+    // image next, and these signals are blocked.
+    unsafe {
+        sys::block_signals();
+        (*donor).thread_pointer = context::thread_pointer();
+        (*donor).kernel_thread = sys::kernel_thread_id();
+        let mut attributes = sys::pthread_attr_t::zeroed();
+        real::pthread_getattr_np(sys::pthread_self(), &raw mut attributes);
+        let mut low = core::ptr::null_mut();
+        sys::pthread_attr_getstack(&raw const attributes, &raw mut low, &raw mut (*donor).stack_size);
+        sys::pthread_attr_getguardsize(&raw const attributes, &raw mut (*donor).guard_size);
+        sys::pthread_attr_destroy(&raw mut attributes);
+        (*donor).stack_low = low as usize;
+        let here = (&raw const attributes).addr();
+        (*donor).stack_top = (here - OWN_FRAMES) & !15;
+        (*donor).idle.store(1, Ordering::Release);
+        (*donor).ready.store(1, Ordering::Release);
+        sys::futex_wake(&(*donor).ready);
+        match (*donor).backend {
+            Backend::Fibers => park_fiber_donor(&raw const (*donor).baton, &raw const (*donor).bound),
+            Backend::Threads => run_tasks(donor),
+        }
+    }
+}
+
+/// The life of a donor's kernel thread with the `threads` backend.
+unsafe fn run_tasks(donor: *mut Donor) -> ! {
+    // SAFETY: the donor lives as long as the process; the fields used here are
+    // touched by one thread at a time, in the order that the batons set.
+    unsafe {
+        unblock_faults();
+        loop {
+            if (*donor).baton.take() == GO {
+                (*donor).idle.store(0, Ordering::Release);
+                context::switch(&raw mut (*donor).base, (*donor).bound);
+                (*donor).idle.store(1, Ordering::Release);
+                sys::futex_wake(&(*donor).idle);
+                let successor = core::mem::replace(&mut (*donor).successor, core::ptr::null());
+                if !successor.is_null() {
+                    (*successor).give(GO);
+                }
+            }
+        }
+    }
+}
+
+/// Page faults of tasks must reach the image's handler.
+fn unblock_faults() {
+    let faults = 1u64 << (sys::SIGSEGV - 1) | 1 << (sys::SIGBUS - 1) | 1 << (sys::SIGABRT - 1);
+    let mask = &raw const faults as usize;
+    // SAFETY: unblocks signals of this thread; `mask` is readable.
+    unsafe { sys::syscall(sys::number::RT_SIGPROCMASK, [1, mask, 0, 8, 0, 0]) };
+}
+
+/// Parks a donor's kernel thread for ever. Its unwind information says that the
+/// caller is the task suspended on this donor (registers as
+/// [`context::switch`] pushes them), so a debugger shows each suspended task's
+/// stack as this pthread's, live and in core files.
+#[unsafe(naked)]
+unsafe extern "C" fn park_fiber_donor(_baton: *const Baton, _bound: *const *const Context) -> ! {
+    naked_asm!(
+        ".cfi_startproc",
+        // CFA = **rbx + 64: the bound context's stack pointer, past its saved registers.
+        ".cfi_escape 0x0f,6,0x73,0,6,6,0x23,0x40",
+        ".cfi_offset rip,-8",
+        ".cfi_offset rbp,-16",
+        ".cfi_offset rbx,-24",
+        ".cfi_offset r12,-32",
+        ".cfi_offset r13,-40",
+        ".cfi_offset r14,-48",
+        ".cfi_offset r15,-56",
+        "mov r12, rdi",
+        "mov rbx, rsi",
+        "2:",
+        "mov eax, 202", // futex
+        "mov rdi, r12",
+        "mov esi, 128", // FUTEX_WAIT_PRIVATE
+        "xor edx, edx",
+        "xor r10d, r10d",
+        "syscall",
+        "jmp 2b",
+        ".cfi_endproc",
+    )
+}
+
+/// One side of a transfer of control.
+#[derive(Clone, Copy)]
+pub(crate) struct Flow {
+    /// Where the flow is suspended.
+    pub(crate) context: *mut Context,
+    /// The donor that it runs on; null for the exploring thread.
+    pub(crate) donor: *mut Donor,
+}
+
+/// Suspends `from`, which calls, and resumes `to`. Returns once `from` is
+/// resumed; never, if it is abandoned.
+///
+/// # Safety
+/// `from` is the running flow, `to` a suspended or new one; `explorer` is the
+/// exploring thread's baton. No reference may be held across the call to what
+/// other tasks change.
+#[inline]
+pub(crate) unsafe fn transfer(backend: Backend, explorer: *const Baton, from: Flow, to: Flow) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match backend {
+            Backend::Fibers => context::switch(from.context, to.context),
+            Backend::Threads => hand_over(explorer, from, to),
+        }
+    }
+}
+
+unsafe fn hand_over(explorer: *const Baton, from: Flow, to: Flow) {
+    // SAFETY: as `transfer`; batons and donors live as long as the process.
+    unsafe {
+        let baton = |flow: Flow| {
+            if flow.donor.is_null() { explorer } else { &raw const (*flow.donor).baton }
+        };
+        (*baton(to)).give(GO);
+        if (*baton(from)).take() == ABANDON {
+            leave(from.donor);
+        }
+    }
+}
+
+/// Ends the calling task's flow and resumes `to`.
+///
+/// # Safety
+/// As [`transfer`]; the caller's stack is dead afterwards.
+pub(crate) unsafe fn leave_to(backend: Backend, explorer: *const Baton, from: Flow, to: Flow) -> ! {
+    // SAFETY: the caller's promise. With threads the successor goes on only when
+    // this kernel thread is off the task's stack, which may then be reused.
+    unsafe {
+        match backend {
+            Backend::Fibers => context::switch(from.context, to.context),
+            Backend::Threads => {
+                (*from.donor).successor =
+                    if to.donor.is_null() { explorer } else { &raw const (*to.donor).baton };
+                leave(from.donor);
+            }
+        }
+    }
+    unreachable!("an ended task was resumed")
+}
+
+/// Returns from a task's stack to its donor's loop.
+unsafe fn leave(donor: *mut Donor) -> ! {
+    let mut dead = Context::EMPTY;
+    // SAFETY: `base` was saved when the donor entered its task.
+    unsafe { context::switch(&raw mut dead, &raw const (*donor).base) };
+    unreachable!("an ended task was resumed")
+}

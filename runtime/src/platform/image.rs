@@ -1,0 +1,204 @@
+//! The program's image: statics and heap, put back before each execution.
+//!
+//! The writable segments of the executable and of its libraries, and the heap as it
+//! was, are copied once and write-protected. All of them, since a pointer on one
+//! side of the image's border to memory on the other would dangle: libc keeps
+//! its environment and its exit handlers on the heap. The dynamic linker is left
+//! out; what it allocates comes from elsewhere. The first write to a page faults, unprotects the
+//! page and marks it dirty for good; before each execution the dirty pages are
+//! copied back. In the steady state that is a few page copies and no system
+//! call. Thread-local blocks and stacks are the donors' affair.
+
+use core::ffi::{CStr, c_int, c_void};
+
+use super::memory::{EngineVec, engine_vec};
+use super::{heap, sys};
+use crate::engine::engine;
+use crate::execution;
+
+/// A range of pages that belongs to the image.
+struct Region {
+    low: usize,
+    high: usize,
+    copy: *mut u8,
+}
+
+/// A page that executions write to, and its copy.
+#[derive(Clone, Copy)]
+struct DirtyPage {
+    page: usize,
+    copy: usize,
+}
+
+/// The saved image.
+pub(crate) struct Image {
+    regions: EngineVec<Region>,
+    dirty: EngineVec<DirtyPage>,
+    taken: bool,
+}
+
+impl Image {
+    pub(crate) const fn new() -> Self {
+        Self { regions: engine_vec(), dirty: engine_vec(), taken: false }
+    }
+
+    /// Saves the image. Between executions only, with no other thread running.
+    pub(crate) fn take(&mut self) {
+        for (low, high) in writable_segments() {
+            self.add(low, high);
+        }
+        let (low, high) = heap::freeze();
+        self.add(low, high);
+        // Nothing may be allocated in the image from here on: protect last.
+        self.dirty.reserve(4096);
+        self.taken = true;
+        for region in &self.regions {
+            // SAFETY: writes to these pages fault into `on_fault`, which lets them pass.
+            unsafe { sys::protect(region.low, region.high - region.low, false) };
+        }
+    }
+
+    /// Ends the protection, so that donors can be created and the image taken anew.
+    pub(crate) fn discard(&mut self) {
+        self.taken = false;
+        for region in self.regions.drain(..) {
+            // SAFETY: gives back the access that `take` took away.
+            unsafe { sys::protect(region.low, region.high - region.low, true) };
+        }
+        self.dirty.clear();
+    }
+
+    /// Lets every write pass, and changes nothing in the engine's memory: for the
+    /// child of a fork, which shares that memory.
+    pub(crate) fn open(&self) {
+        for region in &self.regions {
+            // SAFETY: gives back the access that `take` took away.
+            unsafe { sys::protect(region.low, region.high - region.low, true) };
+        }
+    }
+
+    /// Puts the image back.
+    #[inline]
+    pub(crate) fn restore(&self) {
+        if !self.taken {
+            return;
+        }
+        for dirty in &self.dirty {
+            // SAFETY: both pages stay mapped; the page is writable since it is dirty,
+            // and no task runs.
+            unsafe {
+                core::ptr::copy_nonoverlapping(
+                    dirty.copy as *const u8,
+                    dirty.page as *mut u8,
+                    sys::PAGE,
+                );
+            }
+        }
+        heap::reset();
+    }
+
+    /// Marks the page at `address` dirty; whether it belongs to the image.
+    fn mark(&mut self, address: usize) -> bool {
+        let page = address & !(sys::PAGE - 1);
+        let Some(region) = self.regions.iter().find(|r| (r.low..r.high).contains(&page)) else {
+            return false;
+        };
+        let copy = region.copy as usize + (page - region.low);
+        // SAFETY: the page goes back to the access that it had before `take`.
+        unsafe { sys::protect(page, sys::PAGE, true) };
+        if !self.dirty.iter().any(|d| d.page == page) {
+            self.dirty.push(DirtyPage { page, copy });
+        }
+        true
+    }
+
+    fn add(&mut self, low: usize, high: usize) {
+        if low == high {
+            return;
+        }
+        let copy = sys::map_anywhere(high - low);
+        assert!(!copy.is_null(), "there is no memory for a copy of the program's image");
+        // SAFETY: the range is readable, the copy is new and as long.
+        unsafe { core::ptr::copy_nonoverlapping(low as *const u8, copy, high - low) };
+        self.regions.push(Region { low, high, copy });
+    }
+}
+
+/// The writable pages of the executable and its libraries, without those that the
+/// linker made read-only after relocation.
+fn writable_segments() -> EngineVec<(usize, usize)> {
+    unsafe extern "C" fn visit(
+        object: *mut sys::LoadedObject,
+        _size: usize,
+        data: *mut c_void,
+    ) -> c_int {
+        // SAFETY: `dl_iterate_phdr` passes a valid object; `data` is our vector.
+        unsafe {
+            let object = &*object;
+            if !object.name.is_null() && is_linker(CStr::from_ptr(object.name).to_bytes()) {
+                return 0;
+            }
+            let out = &mut *data.cast::<EngineVec<(usize, usize)>>();
+            let headers = core::slice::from_raw_parts(object.headers, object.header_count.into());
+            let range = |header: &sys::ProgramHeader| {
+                let low = (object.base + header.virtual_address) as usize;
+                (low, low + header.memory_size as usize)
+            };
+            let read_only = headers.iter().find(|h| h.kind == sys::PT_GNU_RELRO).map(range);
+            for header in headers.iter().filter(|h| h.kind == sys::PT_LOAD && h.flags & sys::PF_W != 0)
+            {
+                let (low, high) = range(header);
+                let mut low = low & !(sys::PAGE - 1);
+                if let Some((first, last)) = read_only
+                    && (low..high).contains(&first)
+                {
+                    low = low.max(last & !(sys::PAGE - 1));
+                }
+                out.push((low, high.next_multiple_of(sys::PAGE)));
+            }
+        }
+        0
+    }
+    let mut segments: EngineVec<(usize, usize)> = engine_vec();
+    // SAFETY: the visitor writes to `segments` while the call lasts.
+    unsafe { sys::dl_iterate_phdr(visit, (&raw mut segments).cast()) };
+    segments.retain(|(low, high)| low < high);
+    segments
+}
+
+/// Whether a loaded object is the dynamic linker.
+fn is_linker(path: &[u8]) -> bool {
+    let name = path.rsplit(|&b| b == b'/').next().unwrap_or(path);
+    name.starts_with(b"ld-linux") || name.starts_with(b"ld.so") || name.starts_with(b"ld-2.")
+}
+
+/// Installs the handler of write faults.
+pub(crate) fn install_fault_handler() {
+    let handler: unsafe extern "C" fn(c_int, *mut sys::siginfo_t, *mut c_void) = on_fault;
+    let action = sys::sigaction_t {
+        handler: handler as usize,
+        mask: [0; 16],
+        flags: sys::SA_SIGINFO | sys::SA_ONSTACK | sys::SA_NODEFER,
+        restorer: 0,
+    };
+    // SAFETY: a valid action; the former one (std's message about stack overflow)
+    // cannot know tasks.
+    unsafe { sys::sigaction(sys::SIGSEGV, &raw const action, core::ptr::null_mut()) };
+}
+
+unsafe extern "C" fn on_fault(signal: c_int, info: *mut sys::siginfo_t, _context: *mut c_void) {
+    // SAFETY: the kernel passes valid information; the engine's root is mapped, and
+    // the faulting code is the program's, not the engine's.
+    unsafe {
+        let address = (*info).address;
+        let engine = engine();
+        if (*info).code == sys::SEGV_ACCERR && (*engine).image.taken && (*engine).image.mark(address)
+        {
+            return;
+        }
+        execution::note_fault(address);
+        let default = sys::sigaction_t { handler: 0, mask: [0; 16], flags: 0, restorer: 0 };
+        // Going back faults again, and ends the process as it would have ended.
+        sys::sigaction(signal, &raw const default, core::ptr::null_mut());
+    }
+}

@@ -1,0 +1,127 @@
+//! The engine's own memory: a region apart from the program's heap, shared with the zygote.
+//!
+//! The program's image is put back before each execution, so nothing that the
+//! engine keeps may live in it; and a program with a global allocator of its
+//! own must not find the engine's data there. The region is shared memory:
+//! when the exploring process dies, the zygote reads from it what happened.
+
+use core::alloc::{AllocError, Allocator, Layout};
+use core::ptr::NonNull;
+
+use super::sys;
+
+/// Where the region lies in every process, so that pointers into it hold across forks.
+pub(crate) const BASE: usize = 0x5a00_0000_0000;
+const SIZE: usize = 16 << 30;
+const CLASSES: usize = 48;
+/// The first bytes belong to [`Header`] and to the engine's root structure.
+const FIRST_FREE: usize = 1 << 20;
+
+#[repr(C)]
+struct Header {
+    next: usize,
+    free: [usize; CLASSES],
+}
+
+/// Maps the region; call once, in the zygote, before it forks.
+///
+/// # Errors
+/// A sentence for the user where the kernel refuses the mapping.
+pub(crate) fn map() -> Result<(), &'static str> {
+    if !sys::map_fixed(BASE, SIZE, true) {
+        return Err("the kernel refused 16 GiB of address space for the explorer (is RLIMIT_AS set?)");
+    }
+    // SAFETY: the region was just mapped, zeroed, and only this thread exists.
+    unsafe { (*header()).next = BASE + FIRST_FREE };
+    Ok(())
+}
+
+/// Where the engine's root structure lies: after the allocator's header.
+pub(crate) const ROOT: usize = BASE + 4096;
+/// How large the root structure may be.
+pub(crate) const ROOT_SIZE: usize = FIRST_FREE - 4096;
+
+fn header() -> *mut Header {
+    BASE as *mut Header
+}
+
+/// An allocator over the region, for the engine's own collections.
+///
+/// Only one thread at a time runs engine code, so it takes no lock.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct EngineMemory;
+
+/// A vector in the engine's memory.
+pub(crate) type EngineVec<T> = Vec<T, EngineMemory>;
+
+/// An empty [`EngineVec`].
+pub(crate) const fn engine_vec<T>() -> EngineVec<T> {
+    Vec::new_in(EngineMemory)
+}
+
+fn class_of(layout: Layout) -> usize {
+    let size = layout.size().max(layout.align()).max(16);
+    size.next_power_of_two().trailing_zeros() as usize
+}
+
+// SAFETY: blocks are disjoint, sized and aligned to their power-of-two class (up
+// to a page, which is the largest alignment asked for), and stay valid until
+// deallocated; copies of the allocator are the same allocator.
+unsafe impl Allocator for EngineMemory {
+    fn allocate(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
+        // Unit tests run on many threads, and without a zygote.
+        #[cfg(test)]
+        return std::alloc::Global.allocate(layout);
+        #[cfg(not(test))]
+        self.take(layout)
+    }
+
+    unsafe fn deallocate(&self, block: NonNull<u8>, layout: Layout) {
+        // SAFETY: the caller gives back a block of this layout.
+        unsafe {
+            #[cfg(test)]
+            return std::alloc::Global.deallocate(block, layout);
+            #[cfg(not(test))]
+            self.give_back(block, layout);
+        }
+    }
+}
+
+#[cfg_attr(test, expect(dead_code, reason = "unit tests use the ordinary heap"))]
+impl EngineMemory {
+    #[inline]
+    fn take(self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
+        let class = class_of(layout);
+        let size = 1usize << class;
+        // SAFETY: the region is mapped, and engine code runs on one thread at a time.
+        let header = unsafe { &mut *header() };
+        let block = header.free[class];
+        let block = if block == 0 {
+            let block = header.next.next_multiple_of(size.min(sys::PAGE));
+            if block + size > BASE + SIZE {
+                return Err(AllocError);
+            }
+            header.next = block + size;
+            block
+        } else {
+            // SAFETY: a free block's first word links to the next one.
+            header.free[class] = unsafe { *(block as *const usize) };
+            block
+        };
+        let block = NonNull::new(block as *mut u8).ok_or(AllocError)?;
+        Ok(NonNull::slice_from_raw_parts(block, size))
+    }
+
+    #[inline]
+    unsafe fn give_back(self, block: NonNull<u8>, layout: Layout) {
+        let class = class_of(layout);
+        let block = block.as_ptr().cast::<usize>();
+        // SAFETY: the caller gives back a block of this class; engine code runs
+        // on one thread at a time.
+        unsafe {
+            let header = &mut *header();
+            *block = header.free[class];
+            header.free[class] = block as usize;
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Where tasks run and what they run on: stacks, thread-local blocks, the
+//! program's heap and image, and the C functions that the runtime interposes.
+
+pub(crate) mod context;
+pub(crate) mod donor;
+pub(crate) mod heap;
+pub(crate) mod image;
+pub(crate) mod interpose;
+pub(crate) mod memory;
+pub(crate) mod sys;

@@ -1,0 +1,313 @@
+//! The system interface of the runtime: raw system calls, and the few declarations of libc that it needs.
+//!
+//! The runtime has no dependencies, so the `libc` crate's part is declared here.
+//! Raw system calls matter beyond that: they reach the kernel past our own
+//! interposed symbols.
+
+#![allow(non_camel_case_types, reason = "C names are kept")]
+
+use core::arch::asm;
+use core::ffi::{c_char, c_int, c_void};
+
+pub(crate) type pthread_t = usize;
+pub(crate) type pthread_key_t = u32;
+/// A thread's entry point as `pthread_create` takes it.
+pub(crate) type ThreadStart = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
+/// The destructor of a thread-local or of a pthread key.
+pub(crate) type Destructor = unsafe extern "C" fn(*mut c_void);
+
+#[repr(C, align(8))]
+pub(crate) struct pthread_attr_t([u8; 56]);
+
+impl pthread_attr_t {
+    pub(crate) const fn zeroed() -> Self {
+        Self([0; 56])
+    }
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct timespec {
+    pub(crate) tv_sec: i64,
+    pub(crate) tv_nsec: i64,
+}
+
+impl timespec {
+    /// Nanoseconds, saturating at both ends.
+    pub(crate) fn nanos(self) -> u64 {
+        let seconds = u64::try_from(self.tv_sec).unwrap_or(0);
+        let nanos = u64::try_from(self.tv_nsec).unwrap_or(0);
+        seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
+    }
+
+    pub(crate) fn from_nanos(nanos: u64) -> Self {
+        Self {
+            tv_sec: (nanos / 1_000_000_000).cast_signed(),
+            tv_nsec: (nanos % 1_000_000_000).cast_signed(),
+        }
+    }
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct timeval {
+    pub(crate) tv_sec: i64,
+    pub(crate) tv_usec: i64,
+}
+
+#[repr(C)]
+pub(crate) struct stack_t {
+    pub(crate) ss_sp: *mut c_void,
+    pub(crate) ss_flags: c_int,
+    pub(crate) ss_size: usize,
+}
+
+#[repr(C)]
+pub(crate) struct sigaction_t {
+    pub(crate) handler: usize,
+    pub(crate) mask: [u64; 16],
+    pub(crate) flags: c_int,
+    pub(crate) restorer: usize,
+}
+
+#[repr(C)]
+pub(crate) struct siginfo_t {
+    pub(crate) signo: c_int,
+    pub(crate) errno: c_int,
+    pub(crate) code: c_int,
+    pad: c_int,
+    pub(crate) address: usize,
+    rest: [u64; 13],
+}
+
+#[repr(C)]
+pub(crate) struct ProgramHeader {
+    pub(crate) kind: u32,
+    pub(crate) flags: u32,
+    pub(crate) offset: u64,
+    pub(crate) virtual_address: u64,
+    pub(crate) physical_address: u64,
+    pub(crate) file_size: u64,
+    pub(crate) memory_size: u64,
+    pub(crate) align: u64,
+}
+
+#[repr(C)]
+pub(crate) struct LoadedObject {
+    pub(crate) base: u64,
+    pub(crate) name: *const c_char,
+    pub(crate) headers: *const ProgramHeader,
+    pub(crate) header_count: u16,
+    adds: u64,
+    subs: u64,
+    tls_module: usize,
+    pub(crate) tls_data: *mut c_void,
+}
+
+pub(crate) type LoadedObjectVisitor =
+    unsafe extern "C" fn(*mut LoadedObject, usize, *mut c_void) -> c_int;
+
+unsafe extern "C" {
+    pub(crate) fn __errno_location() -> *mut c_int;
+    pub(crate) fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
+    pub(crate) fn dl_iterate_phdr(visit: LoadedObjectVisitor, data: *mut c_void) -> c_int;
+    pub(crate) fn sigaction(sig: c_int, new: *const sigaction_t, old: *mut sigaction_t) -> c_int;
+    pub(crate) fn pthread_self() -> pthread_t;
+    pub(crate) fn pthread_attr_init(attr: *mut pthread_attr_t) -> c_int;
+    pub(crate) fn pthread_attr_destroy(attr: *mut pthread_attr_t) -> c_int;
+    pub(crate) fn pthread_attr_setstacksize(attr: *mut pthread_attr_t, size: usize) -> c_int;
+    pub(crate) fn pthread_attr_getstacksize(attr: *const pthread_attr_t, size: *mut usize)
+    -> c_int;
+    pub(crate) fn pthread_attr_setstack(
+        attr: *mut pthread_attr_t,
+        low: *mut c_void,
+        size: usize,
+    ) -> c_int;
+    pub(crate) fn pthread_attr_getstack(
+        attr: *const pthread_attr_t,
+        low: *mut *mut c_void,
+        size: *mut usize,
+    ) -> c_int;
+    pub(crate) fn pthread_attr_setguardsize(attr: *mut pthread_attr_t, size: usize) -> c_int;
+    pub(crate) fn pthread_attr_getguardsize(
+        attr: *const pthread_attr_t,
+        size: *mut usize,
+    ) -> c_int;
+}
+
+/// `dlsym`'s handle for the definition behind our own.
+pub(crate) const RTLD_NEXT: *mut c_void = usize::MAX as *mut c_void;
+
+pub(crate) const PAGE: usize = 4096;
+
+pub(crate) const PT_LOAD: u32 = 1;
+pub(crate) const PT_TLS: u32 = 7;
+pub(crate) const PT_GNU_RELRO: u32 = 0x6474_e552;
+pub(crate) const PF_W: u32 = 2;
+
+pub(crate) const SIGABRT: c_int = 6;
+pub(crate) const SIGBUS: c_int = 7;
+pub(crate) const SIGKILL: c_int = 9;
+pub(crate) const SIGSEGV: c_int = 11;
+pub(crate) const SA_SIGINFO: c_int = 4;
+pub(crate) const SA_ONSTACK: c_int = 0x0800_0000;
+pub(crate) const SA_NODEFER: c_int = 0x4000_0000;
+/// `si_code` of a fault on a mapped page without the permission.
+pub(crate) const SEGV_ACCERR: c_int = 2;
+
+pub(crate) const EAGAIN: c_int = 11;
+pub(crate) const ESRCH: c_int = 3;
+pub(crate) const EINVAL: c_int = 22;
+pub(crate) const ENOMEM: c_int = 12;
+pub(crate) const ETIMEDOUT: c_int = 110;
+
+/// System call numbers (x86-64).
+pub(crate) mod number {
+    pub(crate) const POLL: usize = 7;
+    pub(crate) const MMAP: usize = 9;
+    pub(crate) const MPROTECT: usize = 10;
+    pub(crate) const RT_SIGPROCMASK: usize = 14;
+    pub(crate) const SCHED_YIELD: usize = 24;
+    pub(crate) const DUP2: usize = 33;
+    pub(crate) const NANOSLEEP: usize = 35;
+    pub(crate) const GETPID: usize = 39;
+    pub(crate) const WAIT4: usize = 61;
+    pub(crate) const KILL: usize = 62;
+    pub(crate) const FCNTL: usize = 72;
+    pub(crate) const SIGALTSTACK: usize = 131;
+    pub(crate) const PERSONALITY: usize = 135;
+    pub(crate) const PRCTL: usize = 157;
+    pub(crate) const GETTID: usize = 186;
+    pub(crate) const FUTEX: usize = 202;
+    pub(crate) const SCHED_SETAFFINITY: usize = 203;
+    pub(crate) const SCHED_GETAFFINITY: usize = 204;
+    pub(crate) const CLOCK_GETTIME: usize = 228;
+    pub(crate) const CLOCK_NANOSLEEP: usize = 230;
+    pub(crate) const EXIT_GROUP: usize = 231;
+    pub(crate) const GETRANDOM: usize = 318;
+    pub(crate) const PIDFD_OPEN: usize = 434;
+    pub(crate) const CLOSE_RANGE: usize = 436;
+}
+
+/// A system call, past every interposed symbol. Returns what the kernel
+/// returns: a negative error number on failure.
+///
+/// # Safety
+/// As the system call itself.
+#[inline]
+pub(crate) unsafe fn syscall(number: usize, arguments: [usize; 6]) -> isize {
+    let result: isize;
+    // SAFETY: the kernel's calling convention; what the call does is the caller's promise.
+    unsafe {
+        asm!(
+            "syscall",
+            inlateout("rax") number.cast_signed() => result,
+            in("rdi") arguments[0],
+            in("rsi") arguments[1],
+            in("rdx") arguments[2],
+            in("r10") arguments[3],
+            in("r8") arguments[4],
+            in("r9") arguments[5],
+            out("rcx") _,
+            out("r11") _,
+            options(nostack),
+        );
+    }
+    result
+}
+
+/// Sets `errno` as libc's wrappers do and returns their result.
+pub(crate) fn libc_result(result: isize) -> isize {
+    if (-4095..0).contains(&result) {
+        // SAFETY: `errno` of the calling thread.
+        unsafe { *__errno_location() = c_int::try_from(-result).unwrap_or(EINVAL) };
+        -1
+    } else {
+        result
+    }
+}
+
+const FUTEX_WAIT_PRIVATE: usize = 128;
+const FUTEX_WAKE_PRIVATE: usize = 129;
+
+/// Waits in the kernel while `word` holds `value`.
+pub(crate) fn futex_wait(word: &core::sync::atomic::AtomicU32, value: u32) {
+    let at = word.as_ptr() as usize;
+    // SAFETY: `word` is a live futex word.
+    unsafe { syscall(number::FUTEX, [at, FUTEX_WAIT_PRIVATE, value as usize, 0, 0, 0]) };
+}
+
+/// Wakes all kernel waiters of `word`.
+pub(crate) fn futex_wake(word: &core::sync::atomic::AtomicU32) {
+    let at = word.as_ptr() as usize;
+    let all = i32::MAX as usize;
+    // SAFETY: `word` is a live futex word.
+    unsafe { syscall(number::FUTEX, [at, FUTEX_WAKE_PRIVATE, all, 0, 0, 0]) };
+}
+
+const PROT_READ: usize = 1;
+const PROT_READ_WRITE: usize = 3;
+const MAP_SHARED: usize = 0x01;
+const MAP_PRIVATE: usize = 0x02;
+const MAP_ANONYMOUS: usize = 0x20;
+const MAP_NORESERVE: usize = 0x4000;
+const MAP_FIXED_NOREPLACE: usize = 0x10_0000;
+
+/// Maps `size` bytes of zeroed memory at exactly `base`; whether the kernel agreed.
+/// Shared memory is seen by forked processes too. Nothing is reserved.
+pub(crate) fn map_fixed(base: usize, size: usize, shared: bool) -> bool {
+    let kind = if shared { MAP_SHARED } else { MAP_PRIVATE };
+    let flags = kind | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
+    // SAFETY: a new mapping that replaces none.
+    let at = unsafe { syscall(number::MMAP, [base, size, PROT_READ_WRITE, flags, usize::MAX, 0]) };
+    at.cast_unsigned() == base
+}
+
+/// Maps `size` bytes of zeroed private memory anywhere; null on failure.
+pub(crate) fn map_anywhere(size: usize) -> *mut u8 {
+    let flags = MAP_PRIVATE | MAP_ANONYMOUS;
+    // SAFETY: a new mapping that replaces none.
+    let at = unsafe { syscall(number::MMAP, [0, size, PROT_READ_WRITE, flags, usize::MAX, 0]) };
+    if at < 0 { core::ptr::null_mut() } else { at.cast_unsigned() as *mut u8 }
+}
+
+/// Sets the protection of whole pages.
+///
+/// # Safety
+/// Nothing may rely on the access that is taken away.
+pub(crate) unsafe fn protect(low: usize, size: usize, writable: bool) {
+    let protection = if writable { PROT_READ_WRITE } else { PROT_READ };
+    // SAFETY: the caller's promise.
+    unsafe { syscall(number::MPROTECT, [low, size, protection, 0, 0, 0]) };
+}
+
+/// Ends the process at once, running nothing.
+pub(crate) fn exit_now(code: i32) -> ! {
+    // SAFETY: ends the process.
+    unsafe { syscall(number::EXIT_GROUP, [code as usize, 0, 0, 0, 0, 0]) };
+    unreachable!("exit_group does not return")
+}
+
+/// The kernel's identifier of the calling thread.
+pub(crate) fn kernel_thread_id() -> i32 {
+    // SAFETY: no arguments, no effect.
+    let id = unsafe { syscall(number::GETTID, [0; 6]) };
+    i32::try_from(id).unwrap_or(0)
+}
+
+/// Blocks every signal of the calling kernel thread.
+pub(crate) fn block_signals() {
+    let all = u64::MAX;
+    let mask = &raw const all as usize;
+    // SAFETY: `mask` points to eight readable bytes.
+    unsafe { syscall(number::RT_SIGPROCMASK, [0, mask, 0, 8, 0, 0]) };
+}
+
+/// Real time in nanoseconds, past the interposed clock.
+pub(crate) fn real_nanos() -> u64 {
+    let mut now = timespec { tv_sec: 0, tv_nsec: 0 };
+    let at = &raw mut now as usize;
+    // SAFETY: `at` points to a writable timespec; 1 is the monotonic clock.
+    unsafe { syscall(number::CLOCK_GETTIME, [1, at, 0, 0, 0, 0]) };
+    now.nanos()
+}

@@ -1,0 +1,166 @@
+//! The search: which task runs next at each scheduling point, and when every schedule has been seen.
+
+mod icb;
+mod random;
+mod replay;
+mod rng;
+
+pub(crate) use icb::Icb;
+pub(crate) use random::Random;
+pub(crate) use replay::Replay;
+pub(crate) use rng::Rng;
+
+use crate::execution::TaskId;
+use crate::platform::memory::EngineVec;
+
+/// What a strategy sees where more than one task can run.
+pub(crate) struct SchedulingPoint<'a> {
+    /// How many decisions came before in this execution.
+    pub(crate) index: u32,
+    /// The enabled tasks that fairness allows, at least two. First the one that
+    /// an execution without preemptions runs next.
+    pub(crate) options: &'a [TaskId],
+    /// Whether every option but the first is a preemption: the current task
+    /// could go on and did not yield.
+    pub(crate) preempts: bool,
+    /// Hash of all that led here, to see that a prefix repeats.
+    pub(crate) prefix: u64,
+}
+
+/// What a strategy sees where an operation has more than one outcome.
+pub(crate) struct ChoicePoint {
+    /// How many decisions came before in this execution.
+    pub(crate) index: u32,
+    /// How many outcomes there are, at least two; 0 is the ordinary one.
+    pub(crate) outcomes: u32,
+    /// Whether every outcome but 0 costs as a preemption does.
+    pub(crate) costs: bool,
+    /// As in [`SchedulingPoint`].
+    pub(crate) prefix: u64,
+}
+
+/// One decision of a schedule.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Decision {
+    /// This task runs.
+    Task(TaskId),
+    /// The operation has this outcome.
+    Outcome(u32),
+}
+
+/// Where a schedule no longer fits the program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Divergence {
+    /// The decision's place in the schedule.
+    pub(crate) index: u32,
+    /// The decision that could not be taken.
+    pub(crate) expected: Decision,
+}
+
+/// How far a strategy has come.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Progress {
+    /// The preemption bound being explored, where the strategy has one.
+    pub(crate) bound: Option<u32>,
+    /// The largest preemption bound that was finished.
+    pub(crate) bound_completed: Option<u32>,
+    /// Every schedule was explored.
+    pub(crate) complete: bool,
+}
+
+/// A search over schedules. It knows nothing of fibers or shims.
+pub(crate) trait Strategy {
+    /// Its name on the command line.
+    fn name(&self) -> &'static str;
+
+    /// Prepares the next execution; whether there is one.
+    fn begin(&mut self) -> bool;
+
+    /// The task to run, as an index into the point's options.
+    fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize;
+
+    /// The outcome of an operation.
+    fn choose_outcome(&mut self, point: &ChoicePoint) -> u32;
+
+    /// Runs the current execution once more: it left its prescribed prefix.
+    fn retry(&mut self) {}
+
+    /// The execution ended. `diverged` says that a decision could not be
+    /// repeated, so that what was learnt from it must not be used.
+    fn end(&mut self, diverged: bool);
+
+    /// Whether this execution has left its prescribed prefix.
+    fn diverged(&self) -> bool {
+        false
+    }
+
+    /// The first decision that a replay could not take.
+    fn divergence(&self) -> Option<Divergence> {
+        None
+    }
+
+    /// How far the search has come.
+    fn progress(&self) -> Progress;
+}
+
+/// Takes apart the text form of a schedule: `0*12 1*3 ?1 0`.
+///
+/// # Errors
+/// The token that is not understood.
+pub(crate) fn parse_schedule(text: &str) -> Result<EngineVec<Decision>, &str> {
+    let mut schedule = crate::platform::memory::engine_vec();
+    for token in text.split_whitespace() {
+        if let Some(outcome) = token.strip_prefix('?') {
+            schedule.push(Decision::Outcome(outcome.parse().map_err(|_| token)?));
+            continue;
+        }
+        let (task, count) = token.split_once('*').unwrap_or((token, "1"));
+        let task = TaskId(task.parse().map_err(|_| token)?);
+        let count: usize = count.parse().map_err(|_| token)?;
+        schedule.extend(core::iter::repeat_n(Decision::Task(task), count));
+    }
+    Ok(schedule)
+}
+
+/// The text form of a schedule.
+pub(crate) fn format_schedule(schedule: &[Decision]) -> String {
+    use core::fmt::Write;
+    let mut text = String::new();
+    let mut rest = schedule;
+    while let Some(&first) = rest.first() {
+        let separator = if text.is_empty() { "" } else { " " };
+        let mut run = 1;
+        let written = match first {
+            Decision::Outcome(outcome) => write!(text, "{separator}?{outcome}"),
+            Decision::Task(task) => {
+                run = rest.iter().take_while(|&&d| d == first).count();
+                match run {
+                    1 => write!(text, "{separator}{}", task.0),
+                    _ => write!(text, "{separator}{}*{run}", task.0),
+                }
+            }
+        };
+        written.expect("writing to a string succeeds");
+        rest = &rest[run..];
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schedule_survives_its_text_form() {
+        let text = "0*12 1*3 ?1 0 ?0 ?0 2";
+        let schedule = parse_schedule(text).unwrap();
+        assert_eq!(schedule.len(), 12 + 3 + 1 + 1 + 2 + 1);
+        assert_eq!(format_schedule(&schedule), text);
+    }
+
+    #[test]
+    fn a_broken_schedule_names_its_token() {
+        assert_eq!(parse_schedule("0*2 1*x 3").unwrap_err(), "1*x");
+        assert_eq!(parse_schedule("0 ?").unwrap_err(), "?");
+    }
+}

@@ -1,0 +1,51 @@
+//! `random`: a uniform choice among the enabled tasks at each scheduling point.
+
+use super::{ChoicePoint, Progress, Rng, SchedulingPoint, Strategy};
+
+/// One in so many operations takes an outcome that is not the ordinary one.
+const UNUSUAL: u64 = 16;
+
+/// The random walk. Deterministic from its seed.
+pub(crate) struct Random {
+    rng: Rng,
+    /// The generator as the current execution found it.
+    start: Rng,
+}
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { rng: Rng::new(seed), start: Rng::new(seed) }
+    }
+}
+
+impl Strategy for Random {
+    fn name(&self) -> &'static str {
+        "random"
+    }
+
+    fn begin(&mut self) -> bool {
+        self.start = self.rng.clone();
+        true
+    }
+
+    fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize {
+        self.rng.below(point.options.len() as u64) as usize
+    }
+
+    fn choose_outcome(&mut self, point: &ChoicePoint) -> u32 {
+        if point.costs && self.rng.below(UNUSUAL) != 0 {
+            return 0;
+        }
+        self.rng.below(point.outcomes.into()) as u32
+    }
+
+    fn retry(&mut self) {
+        self.rng = self.start.clone();
+    }
+
+    fn end(&mut self, _diverged: bool) {}
+
+    fn progress(&self) -> Progress {
+        Progress::default()
+    }
+}

@@ -1,0 +1,145 @@
+//! That the shims lack nothing of what they stand for: every stable item,
+//! method and trait implementation of std's concurrency modules, as the
+//! toolchain's own documentation lists them, is there with the same signature.
+
+mod page;
+mod rustdoc;
+mod signature;
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use page::Page;
+use rustdoc::Docs;
+
+/// A module of std whose items the shims stand for.
+struct Module {
+    real: &'static str,
+    shim: &'static str,
+    /// Items that are std's own, for a reason.
+    kept: &'static [&'static str],
+    /// The only items that are looked at; all where empty.
+    only: &'static [&'static str],
+}
+
+const MODULES: &[Module] = &[
+    Module {
+        real: "std/sync",
+        shim: "shim/sync",
+        // Plain values, which tasks cannot observe each other through.
+        kept: &["PoisonError", "TryLockError", "LockResult", "TryLockResult"],
+        only: &[],
+    },
+    Module {
+        real: "std/sync/atomic",
+        shim: "shim/sync/atomic",
+        kept: &["Ordering"],
+        only: &[],
+    },
+    Module {
+        real: "core/sync/atomic",
+        shim: "shim/sync/atomic",
+        kept: &["Ordering"],
+        only: &[],
+    },
+    Module {
+        real: "std/sync/mpsc",
+        shim: "shim/sync/mpsc",
+        kept: &["RecvError", "RecvTimeoutError", "SendError", "TryRecvError", "TrySendError"],
+        only: &[],
+    },
+    Module {
+        real: "std/thread",
+        shim: "shim/thread",
+        // Thread-locals are a task's own; `panicking` counts in one of them.
+        kept: &["AccessError", "LocalKey", "Result", "panicking"],
+        only: &[],
+    },
+    Module {
+        real: "std/hint",
+        shim: "shim/hint",
+        kept: &[
+            "assert_unchecked",
+            "black_box",
+            "cold_path",
+            "must_use",
+            "select_unpredictable",
+            "unreachable_unchecked",
+        ],
+        only: &[],
+    },
+    Module { real: "std/cell", shim: "shim/cell", kept: &[], only: &["UnsafeCell"] },
+    Module { real: "alloc/sync", shim: "shim/sync", kept: &[], only: &[] },
+    Module { real: "alloc/task", shim: "shim/task", kept: &[], only: &[] },
+    Module {
+        real: "std/ptr",
+        shim: "shim/ptr",
+        kept: &[],
+        only: &[
+            "copy",
+            "copy_nonoverlapping",
+            "drop_in_place",
+            "read",
+            "read_unaligned",
+            "read_volatile",
+            "replace",
+            "swap",
+            "swap_nonoverlapping",
+            "write",
+            "write_bytes",
+            "write_unaligned",
+            "write_volatile",
+        ],
+    },
+];
+
+#[test]
+fn the_shims_lack_nothing_of_std() {
+    let docs = Docs::new();
+    let mut lacking = String::new();
+    let mut compared = 0;
+    for module in MODULES {
+        for item in docs.items(module.real) {
+            if !module.only.is_empty() && !module.only.contains(&item.name.as_str()) {
+                continue;
+            }
+            let real = docs.real_page(module.real, &item);
+            if !real.is_stable() {
+                continue;
+            }
+            let path = format!("{}::{}", module.real.replace('/', "::"), item.name);
+            let Some(shim) = docs.shim_page(module.shim, &item) else {
+                writeln!(lacking, "{path}: not visible at {}", module.shim).unwrap();
+                continue;
+            };
+            let kept = module.kept.contains(&item.name.as_str());
+            if kept != shim.is_of_std() {
+                let found = if kept { "ours, but listed as std's" } else { "std's own" };
+                writeln!(lacking, "{path}: {found}").unwrap();
+            }
+            if !kept {
+                compared += compare(&path, &real, &shim, &mut lacking);
+            }
+        }
+    }
+    assert!(lacking.is_empty(), "the shims differ from std:\n{lacking}");
+    assert!(compared > 1000, "only {compared} members found: has rustdoc changed its pages?");
+}
+
+/// Compares all members of one item, and returns how many there are.
+fn compare(path: &str, real: &Page, shim: &Page, lacking: &mut String) -> usize {
+    let ours: BTreeSet<String> = shim.members().map(|member| member.normalised()).collect();
+    let mut count = 0;
+    for member in real.members().filter(|member| member.is_promised()) {
+        count += 1;
+        let wanted = member.normalised();
+        if !ours.contains(&wanted) {
+            writeln!(lacking, "{path}: no `{wanted}`").unwrap();
+            let nearest = ours.iter().filter(|found| signature::name(found) == signature::name(&wanted));
+            for found in nearest {
+                writeln!(lacking, "{path}:    `{found}`").unwrap();
+            }
+        }
+    }
+    count
+}

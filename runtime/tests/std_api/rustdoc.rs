@@ -1,0 +1,93 @@
+//! Where the documentation is: the toolchain's, and ours, which is made for the test.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::page::Page;
+
+/// The documentation of std and of the shims.
+pub(crate) struct Docs {
+    real: PathBuf,
+    shim: PathBuf,
+}
+
+/// An item of a module: `struct`, `Mutex`.
+pub(crate) struct Item {
+    pub(crate) kind: String,
+    pub(crate) name: String,
+}
+
+impl Docs {
+    pub(crate) fn new() -> Docs {
+        Docs { real: documentation_of_std(), shim: document_the_shims() }
+    }
+
+    /// The public items of a module of std, unstable ones included.
+    pub(crate) fn items(&self, module: &str) -> Vec<Item> {
+        let directory = self.real.join(module);
+        let entries = fs::read_dir(&directory)
+            .unwrap_or_else(|error| panic!("cannot list {}: {error}", directory.display()));
+        let mut items: Vec<Item> = entries
+            .filter_map(|entry| {
+                let name = entry.expect("a readable directory").file_name();
+                let (kind, name) = name.to_str()?.strip_suffix(".html")?.split_once('.')?;
+                let known = ["struct", "enum", "union", "trait", "fn", "constant", "type"];
+                known.contains(&kind).then(|| Item { kind: kind.into(), name: name.into() })
+            })
+            .collect();
+        items.sort_by(|a, b| a.name.cmp(&b.name));
+        assert!(!items.is_empty(), "{} documents nothing", directory.display());
+        items
+    }
+
+    pub(crate) fn real_page(&self, module: &str, item: &Item) -> Page {
+        let path = page_path(&self.real.join(module), item);
+        Page::read(&path).unwrap_or_else(|| panic!("cannot read {}", path.display()))
+    }
+
+    /// The same item of a shim module, if that shows it.
+    pub(crate) fn shim_page(&self, module: &str, item: &Item) -> Option<Page> {
+        Page::read(&page_path(&self.shim.join(module), item))
+    }
+}
+
+fn page_path(module: &Path, item: &Item) -> PathBuf {
+    module.join(format!("{}.{}.html", item.kind, item.name))
+}
+
+fn documentation_of_std() -> PathBuf {
+    let output = Command::new(env_or("RUSTC", "rustc"))
+        .args(["--print", "sysroot"])
+        .output()
+        .expect("rustc starts");
+    let sysroot = String::from_utf8(output.stdout).expect("a sysroot in UTF-8");
+    let html = Path::new(sysroot.trim()).join("share/doc/rust/html");
+    assert!(
+        html.join("std/sync/index.html").exists(),
+        "this test compares the shims with the toolchain's own documentation, which is not in {}; \
+         install it with `rustup component add rust-docs`",
+        html.display()
+    );
+    html
+}
+
+fn document_the_shims() -> PathBuf {
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("std_api");
+    // What an earlier run left would hide what is no more.
+    let _ = fs::remove_dir_all(&out);
+    let output = Command::new(env_or("RUSTDOC", "rustdoc"))
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs"))
+        .args(["--crate-name", "chess_runtime", "--edition", "2024", "--cap-lints", "allow", "-o"])
+        .arg(&out)
+        .env("RUSTC_BOOTSTRAP", "1")
+        .output()
+        .expect("rustdoc starts");
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "rustdoc failed on the runtime:\n{messages}");
+    out.join("chess_runtime")
+}
+
+fn env_or(variable: &str, default: &str) -> String {
+    std::env::var(variable).unwrap_or_else(|_| default.to_owned())
+}
