@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::config::Policy;
 use crate::error::{Error, Result};
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedPackage};
 
 /// Hexadecimal digits of a source digest.
 pub const SOURCE_DIGEST_LEN: usize = 32;
@@ -18,11 +18,20 @@ pub const SOURCE_DIGEST_LEN: usize = 32;
 /// Only names, paths inside the packages and contents enter, line ends being
 /// taken as `\n`: a checkout elsewhere has the same digest.
 pub fn sources(plan: &Plan) -> Result<String> {
-    let mut packages: Vec<_> = plan
-        .packages
+    of_packages(&plan.packages)
+}
+
+fn of_packages(packages: &[PlannedPackage]) -> Result<String> {
+    let mut packages: Vec<_> = packages
         .iter()
         .filter(|package| package.policy == Policy::Preempt)
-        .map(|package| (package.name.as_str(), package.version.as_str(), &package.root))
+        .map(|package| {
+            (
+                package.name.as_str(),
+                package.version.as_str(),
+                &package.root,
+            )
+        })
         .collect();
     packages.sort();
     let mut hasher = Sha256::new();
@@ -30,7 +39,8 @@ pub fn sources(plan: &Plan) -> Result<String> {
         field(&mut hasher, name.as_bytes());
         field(&mut hasher, version.as_bytes());
         for file in rust_files(root)? {
-            let contents = fs::read(root.join(&file)).map_err(Error::io("read", root.join(&file)))?;
+            let contents =
+                fs::read(root.join(&file)).map_err(Error::io("read", root.join(&file)))?;
             let portable: Vec<&str> = file.components().map(|part| part.as_str()).collect();
             field(&mut hasher, portable.join("/").as_bytes());
             field(&mut hasher, &without_carriage_returns(contents));
@@ -107,7 +117,7 @@ fn visit(directory: &Utf8Path, mut entry: impl FnMut(&str, bool)) -> io::Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{PlannedPackage, Why};
+    use crate::plan::Why;
 
     fn package(root: &Utf8Path, policy: Policy) -> PlannedPackage {
         PlannedPackage {
@@ -130,19 +140,19 @@ mod tests {
             fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
             fs::write(path, contents).expect("a file");
         }
-        let plan = Plan {
-            workspace_root: root.to_owned(),
-            target_dir: root.join("target"),
-            chess_dir: root.join("target/chess"),
-            packages: vec![package(root, policy)],
-        };
-        sources(&plan).expect("readable sources")
+        of_packages(&[package(root, policy)]).expect("readable sources")
     }
 
     #[test]
     fn the_same_sources_elsewhere_have_the_same_digest() {
-        let unix = digest_of(&[("src/lib.rs", "a\nb\n"), ("src/x/y.rs", "c")], Policy::Preempt);
-        let windows = digest_of(&[("src/x/y.rs", "c"), ("src/lib.rs", "a\r\nb\r\n")], Policy::Preempt);
+        let unix = digest_of(
+            &[("src/lib.rs", "a\nb\n"), ("src/x/y.rs", "c")],
+            Policy::Preempt,
+        );
+        let windows = digest_of(
+            &[("src/x/y.rs", "c"), ("src/lib.rs", "a\r\nb\r\n")],
+            Policy::Preempt,
+        );
         assert_eq!(unix, windows);
         assert_eq!(unix.len(), SOURCE_DIGEST_LEN);
     }

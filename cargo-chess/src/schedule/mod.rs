@@ -74,7 +74,11 @@ impl Schedule {
 
     /// Whether `argument` is a one-word form rather than a file or an id.
     pub fn is_inline(argument: &str) -> bool {
-        argument.starts_with("chess") && argument.contains(':')
+        let rest = argument.trim_start().strip_prefix("chess");
+        rest.and_then(|rest| rest.split_once(':'))
+            .is_some_and(|(version, _)| {
+                !version.is_empty() && version.bytes().all(|b| b.is_ascii_digit())
+            })
     }
 
     /// Four digits that name it, taken from its contents: the same failure found
@@ -92,7 +96,11 @@ impl Schedule {
             &self.test.test,
         ];
         let mut stem = String::new();
-        for part in parts.iter().map(|part| file_name(part)).filter(|part| !part.is_empty()) {
+        for part in parts
+            .iter()
+            .map(|part| file_name(part))
+            .filter(|part| !part.is_empty())
+        {
             stem.push_str(&part);
             stem.push('-');
         }
@@ -201,6 +209,12 @@ pub(crate) mod tests {
         assert_eq!(Schedule::parse(&text), Ok(sample()));
         let again = sample().save(chess_dir).expect("a writable directory");
         assert_eq!(path, again);
-        assert_eq!(failures_dir(chess_dir).read_dir().expect("a directory").count(), 1);
+        assert_eq!(
+            failures_dir(chess_dir)
+                .read_dir()
+                .expect("a directory")
+                .count(),
+            1
+        );
     }
 }

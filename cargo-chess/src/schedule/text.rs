@@ -9,8 +9,23 @@ use crate::suggest;
 
 /// The keys in the order in which they are written. `cargo` and `location` may be absent.
 const KEYS: &[&str] = &[
-    "format", "package", "binary", "test", "kind", "message", "location", "preemptions", "strategy",
-    "seed", "memory", "max-steps", "isolate", "backend", "cargo", "sources", "decisions",
+    "format",
+    "package",
+    "binary",
+    "test",
+    "kind",
+    "message",
+    "location",
+    "preemptions",
+    "strategy",
+    "seed",
+    "memory",
+    "max-steps",
+    "isolate",
+    "backend",
+    "cargo",
+    "sources",
+    "decisions",
 ];
 
 /// The longest line of decisions.
@@ -39,8 +54,16 @@ pub(super) fn body(schedule: &Schedule) -> String {
     line("test", &schedule.test.test);
     line("kind", &schedule.kind);
     line("message", &escape(&schedule.message));
-    if let Some(Location { file, line: number, column }) = &schedule.location {
-        line("location", &format_args!("{}:{number}:{column}", escape(file)));
+    if let Some(Location {
+        file,
+        line: number,
+        column,
+    }) = &schedule.location
+    {
+        line(
+            "location",
+            &format_args!("{}:{number}:{column}", escape(file)),
+        );
     }
     if let Some(preemptions) = schedule.preemptions {
         line("preemptions", &preemptions);
@@ -92,7 +115,9 @@ pub(super) fn parse(text: &str) -> Result<Schedule, ScheduleError> {
     if found > expected {
         return Err(ScheduleError::Line {
             line: header.line_of("decisions"),
-            problem: format!("expected the number of decisions that follow, {found}, found `{expected}`"),
+            problem: format!(
+                "expected the number of decisions that follow, {found}, found `{expected}`"
+            ),
         });
     }
     Ok(Schedule {
@@ -127,7 +152,9 @@ impl<'a> Header<'a> {
     fn parse(lines: &mut impl Iterator<Item = (usize, &'a str)>) -> Result<Self, ScheduleError> {
         let mut entries: Vec<(&str, &str, usize)> = Vec::new();
         for (number, line) in lines.take_while(|(_, line)| !line.is_empty()) {
-            let entry = line.split_once('=').map(|(key, value)| (key.trim(), value.trim()));
+            let entry = line
+                .split_once('=')
+                .map(|(key, value)| (key.trim(), value.trim()));
             if entries.is_empty() {
                 match entry {
                     Some(("format", version)) if version == FORMAT.to_string() => {}
@@ -188,7 +215,10 @@ impl<'a> Header<'a> {
         let value = self.text(key)?;
         value.parse().map_err(|_| ScheduleError::Line {
             line: self.line_of(key),
-            problem: format!("expected a whole number for `{key}`, found `{}`", shorten(value)),
+            problem: format!(
+                "expected a whole number for `{key}`, found `{}`",
+                shorten(value)
+            ),
         })
     }
 
@@ -199,7 +229,11 @@ impl<'a> Header<'a> {
             let names: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
             ScheduleError::Line {
                 line: self.line_of("kind"),
-                problem: format!("expected one of {} for `kind`, found `{}`", names.join(", "), shorten(name)),
+                problem: format!(
+                    "expected one of {} for `kind`, found `{}`",
+                    names.join(", "),
+                    shorten(name)
+                ),
             }
         })
     }
@@ -219,7 +253,10 @@ impl<'a> Header<'a> {
             })),
             _ => Err(ScheduleError::Line {
                 line: self.line_of("location"),
-                problem: format!("expected `FILE:LINE:COLUMN` for `location`, found `{}`", shorten(value)),
+                problem: format!(
+                    "expected `FILE:LINE:COLUMN` for `location`, found `{}`",
+                    shorten(value)
+                ),
             }),
         }
     }
@@ -357,7 +394,11 @@ mod tests {
         let text = print(&schedule);
         assert_eq!(parse(&text), Ok(schedule.clone()));
         assert_eq!(parse(&text.replace('\n', "\r\n")), Ok(schedule));
-        let longest = text.lines().filter(|line| !line.starts_with('#')).map(str::len).max();
+        let longest = text
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .map(str::len)
+            .max();
         assert!(longest <= Some(WIDTH));
     }
 
@@ -365,17 +406,38 @@ mod tests {
     fn every_error_says_where_and_what_to_do() {
         let good = body(&sample());
         let cases = [
-            ("another kind of file", "[package]\nname = \"bank\"\n".to_owned()),
+            (
+                "another kind of file",
+                "[package]\nname = \"bank\"\n".to_owned(),
+            ),
             ("an empty file", String::new()),
             ("a future format", good.replace("format = 1", "format = 2")),
-            ("cut off in the header", good[..good.find("seed").expect("a seed")].to_owned()),
-            ("cut off in the decisions", good[..good.len() - 5].to_owned()),
+            (
+                "cut off in the header",
+                good[..good.find("seed").expect("a seed")].to_owned(),
+            ),
+            (
+                "cut off in the decisions",
+                good[..good.len() - 5].to_owned(),
+            ),
             ("a misspelt key", good.replace("max-steps", "maxsteps")),
-            ("a wrong number", good.replace("max-steps = 20000", "max-steps = many")),
-            ("an unknown kind", good.replace("kind = panic", "kind = tiredness")),
-            ("a broken location", good.replace("src/lib.rs:42:9", "src/lib.rs")),
+            (
+                "a wrong number",
+                good.replace("max-steps = 20000", "max-steps = many"),
+            ),
+            (
+                "an unknown kind",
+                good.replace("kind = panic", "kind = tiredness"),
+            ),
+            (
+                "a broken location",
+                good.replace("src/lib.rs:42:9", "src/lib.rs"),
+            ),
             ("no key and value", good.replace("seed = 0", "seed")),
-            ("a key twice", good.replace("seed = 0", "seed = 0\nseed = 0")),
+            (
+                "a key twice",
+                good.replace("seed = 0", "seed = 0\nseed = 0"),
+            ),
             ("a broken decision", good.replace("1*3", "1x3")),
             ("decisions added", good.trim_end().to_owned() + " 1\n"),
         ];

@@ -1,1 +1,25 @@
-//! (in work)
+//! Runs the tests of the built binaries, a process for each, and tells a reporter.
+
+mod group;
+mod list;
+mod pool;
+mod process;
+pub mod protocol;
+mod request;
+mod run;
+mod status;
+mod verdict;
+
+pub use list::{ListedTest, OWN_HARNESS, list, select};
+pub(crate) use request::Mode;
+pub use run::{Run, run};
+pub(crate) use verdict::{Job, Verdict};
+
+/// Makes this process the parent of its test processes' orphans, so that it can
+/// reap them. Once a process, before the first test runs.
+pub(crate) fn adopt_orphans() {
+    group::adopt_orphans();
+}
+
+#[cfg(all(test, unix))]
+mod tests;

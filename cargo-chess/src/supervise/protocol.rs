@@ -238,6 +238,9 @@ mod tests {
     fn a_verdict_may_leave_out_what_does_not_apply() {
         let line: Line =
             serde_json::from_str(r#"{"type":"finished","outcome":"passed"}"#).expect("a line");
-        assert_eq!(line, Line::Finished(Box::new(Finished::new(Outcome::Passed))));
+        assert_eq!(
+            line,
+            Line::Finished(Box::new(Finished::new(Outcome::Passed)))
+        );
     }
 }

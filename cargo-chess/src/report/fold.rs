@@ -1,0 +1,244 @@
+//! Which events of an execution are shown, and which runs of them are folded.
+
+use crate::supervise::protocol::Step;
+
+/// An execution with no more events than this is shown whole.
+const SHORT: usize = 30;
+
+/// Fewer events than this in a row are not worth a fold.
+const LEAST_FOLDED: usize = 4;
+
+/// The longest cycle that is recognised, in events.
+const LONGEST_CYCLE: usize = 16;
+
+/// A cycle seen so often in a row is shown once.
+const LEAST_REPEATS: usize = 4;
+
+/// More rows than this are cut in the middle.
+const MOST_ROWS: usize = 120;
+
+/// How many of them come before the cut.
+const ROWS_BEFORE_CUT: usize = 40;
+
+/// A row, or several in one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Row {
+    /// The event with this index.
+    Event(usize),
+    /// Events of one task in which nothing happens but its own progress.
+    Run {
+        /// The first event.
+        first: usize,
+        /// How many.
+        count: usize,
+    },
+    /// The `period` events before `first`, over and over.
+    Repeat {
+        /// The first event that is not shown.
+        first: usize,
+        /// Events in a cycle.
+        period: usize,
+        /// How many more times.
+        times: usize,
+    },
+    /// Events of several tasks, cut since there are too many.
+    Cut {
+        /// The first event.
+        first: usize,
+        /// How many.
+        count: usize,
+    },
+}
+
+impl Row {
+    /// The events that the row stands for.
+    pub(super) fn events(self) -> std::ops::Range<usize> {
+        match self {
+            Self::Event(index) => index..index + 1,
+            Self::Run { first, count } | Self::Cut { first, count } => first..first + count,
+            Self::Repeat {
+                first,
+                period,
+                times,
+            } => first..first + period * times,
+        }
+    }
+}
+
+/// One row an event.
+pub(super) fn unfolded(events: &[Step]) -> Vec<Row> {
+    (0..events.len()).map(Row::Event).collect()
+}
+
+/// The rows of `events`, folded where little happens.
+pub(super) fn folded(events: &[Step]) -> Vec<Row> {
+    if events.len() <= SHORT {
+        return unfolded(events);
+    }
+    cut(fold_runs(events, fold_cycles(events)))
+}
+
+fn fold_cycles(events: &[Step]) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut at = 0;
+    while at < events.len() {
+        let best = (1..=LONGEST_CYCLE)
+            .map(|period| (period, repeats(events, at, period)))
+            .filter(|(_, times)| *times >= LEAST_REPEATS)
+            // Of those that cover as much, the shortest says it best.
+            .max_by_key(|(period, times)| (period * times, std::cmp::Reverse(*period)));
+        let Some((period, times)) = best else {
+            rows.push(Row::Event(at));
+            at += 1;
+            continue;
+        };
+        rows.extend((at..at + period).map(Row::Event));
+        rows.push(Row::Repeat {
+            first: at + period,
+            period,
+            times: times - 1,
+        });
+        at += period * times;
+    }
+    rows
+}
+
+/// How often the `period` events at `at` follow one another.
+fn repeats(events: &[Step], at: usize, period: usize) -> usize {
+    let same = events[at..]
+        .iter()
+        .zip(events.get(at + period..).unwrap_or_default())
+        .take_while(|(one, next)| one == next && !one.preempted)
+        .count();
+    same / period + 1
+}
+
+/// Folds events of one task, away from switches.
+fn fold_runs(events: &[Step], rows: Vec<Row>) -> Vec<Row> {
+    let last = events.len() - 1;
+    let dull = |row: Row| {
+        let Row::Event(index) = row else { return false };
+        let task = events[index].task;
+        index > 0
+            && index + 1 < last
+            && !events[index].preempted
+            // Where a task comes from is always of interest.
+            && events[index].op != "spawn"
+            && events[index - 1].task == task
+            && events[index + 1].task == task
+    };
+    let mut result = Vec::new();
+    let mut rest = rows.as_slice();
+    while let Some((&row, after)) = rest.split_first() {
+        let count = rest.iter().take_while(|row| dull(**row)).count();
+        if count >= LEAST_FOLDED {
+            let first = row.events().start;
+            result.push(Row::Run { first, count });
+            rest = &rest[count..];
+        } else if count > 0 {
+            result.extend_from_slice(&rest[..count]);
+            rest = &rest[count..];
+        } else {
+            result.push(row);
+            rest = after;
+        }
+    }
+    result
+}
+
+/// Takes out the middle: how it began and how it came to the failure matter most.
+fn cut(mut rows: Vec<Row>) -> Vec<Row> {
+    if rows.len() <= MOST_ROWS {
+        return rows;
+    }
+    let end = rows.len() - (MOST_ROWS - ROWS_BEFORE_CUT);
+    let first = rows[ROWS_BEFORE_CUT].events().start;
+    let count = rows[end].events().start - first;
+    rows.splice(ROWS_BEFORE_CUT..end, [Row::Cut { first, count }]);
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(task: u32, op: &str) -> Step {
+        Step {
+            task,
+            op: op.into(),
+            object: None,
+            file: None,
+            line: None,
+            column: None,
+            preempted: false,
+        }
+    }
+
+    /// Every event is in exactly one row, in order.
+    fn covers(rows: &[Row], events: &[Step]) -> bool {
+        let all: Vec<usize> = rows.iter().flat_map(|row| row.events()).collect();
+        all == (0..events.len()).collect::<Vec<_>>()
+    }
+
+    #[test]
+    fn a_short_execution_is_shown_whole() {
+        let events: Vec<Step> = (0..30).map(|_| step(0, "load")).collect();
+        assert_eq!(folded(&events), unfolded(&events));
+    }
+
+    #[test]
+    fn a_long_run_of_one_task_is_folded_away_from_its_switches() {
+        let mut events: Vec<Step> = (0..40).map(|n| step(0, &format!("op{n}"))).collect();
+        events.extend((0..3).map(|n| step(1, &format!("op{n}"))));
+        let rows = folded(&events);
+        assert!(covers(&rows, &events));
+        assert_eq!(
+            rows[..2],
+            [
+                Row::Event(0),
+                Row::Run {
+                    first: 1,
+                    count: 38
+                }
+            ]
+        );
+        assert_eq!(rows[2..], [39, 40, 41, 42].map(Row::Event));
+    }
+
+    #[test]
+    fn a_cycle_of_several_tasks_is_shown_once() {
+        let mut events = vec![step(0, "spawn")];
+        for _ in 0..5000 {
+            events.extend([step(1, "try_lock"), step(2, "try_lock"), step(2, "unlock")]);
+        }
+        let rows = folded(&events);
+        assert!(covers(&rows, &events));
+        assert_eq!(rows.len(), 5);
+        assert_eq!(
+            rows[4],
+            Row::Repeat {
+                first: 4,
+                period: 3,
+                times: 4999
+            }
+        );
+    }
+
+    #[test]
+    fn an_endless_execution_is_cut_in_the_middle() {
+        let events: Vec<Step> = (0..5000_u32)
+            .map(|n| step(n % 3, &format!("op{n}")))
+            .collect();
+        let rows = folded(&events);
+        assert!(covers(&rows, &events));
+        assert_eq!(rows.len(), MOST_ROWS + 1);
+        assert!(matches!(rows[ROWS_BEFORE_CUT], Row::Cut { .. }));
+    }
+
+    #[test]
+    fn a_preemption_is_never_folded() {
+        let mut events: Vec<Step> = (0..40).map(|n| step(0, &format!("op{n}"))).collect();
+        events[20].preempted = true;
+        assert!(folded(&events).contains(&Row::Event(20)));
+    }
+}

@@ -1,0 +1,403 @@
+//! The reporter for people, on standard error, in cargo's style.
+
+use std::io::{self, Write};
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::failure::{Style, failure};
+use super::progress::ProgressLine;
+use super::summary::{Guarantee, counts, reached};
+use super::text::{BAD, DIM, GOOD, NOTE, WARN, plural, status, styled, thousands};
+use super::{Detail, Live, Reporter};
+use crate::cli::RunOptions;
+use crate::events::{Event, Outcome, RunFinished, RunStarted, TestFinished};
+
+/// The width of what is not printed to a terminal.
+const PLAIN_WIDTH: usize = 100;
+
+/// Prints lines for people to `W`.
+pub struct Human<W> {
+    out: W,
+    color: bool,
+    verbosity: i8,
+    style: Style,
+    /// The workspace's root, for source lines.
+    root: Utf8PathBuf,
+    progress: ProgressLine,
+    /// Tests that failed or got no verdict, told at the end.
+    failures: Vec<(TestFinished, Detail)>,
+    guarantee: Guarantee,
+}
+
+impl Human<io::Stderr> {
+    /// Prints to standard error.
+    pub fn on_stderr(options: &RunOptions, workspace_root: &Utf8Path) -> Self {
+        let width = terminal_size::terminal_size_of(io::stderr())
+            .map_or(PLAIN_WIDTH, |(width, _)| usize::from(width.0));
+        let progress = if options.verbosity < 0 || options.no_capture {
+            ProgressLine::none()
+        } else {
+            ProgressLine::on_stderr()
+        };
+        Self::new(io::stderr(), options, workspace_root, width, progress)
+    }
+}
+
+impl<W: Write> Human<W> {
+    fn new(
+        out: W,
+        options: &RunOptions,
+        workspace_root: &Utf8Path,
+        width: usize,
+        progress: ProgressLine,
+    ) -> Self {
+        Self {
+            out,
+            color: options.color,
+            verbosity: options.verbosity,
+            style: Style {
+                width: width.max(40),
+                whole: options.verbosity >= 2,
+                inline: options.verbosity >= 1,
+            },
+            root: workspace_root.to_owned(),
+            progress,
+            failures: Vec::new(),
+            guarantee: Guarantee::default(),
+        }
+    }
+
+    /// Shows every event of failing executions.
+    #[must_use]
+    pub fn with_trace(mut self, trace: bool) -> Self {
+        self.style.whole |= trace;
+        self
+    }
+
+    /// Tells one failure now, in full.
+    pub fn failure(&mut self, test: &TestFinished, detail: &Detail) -> io::Result<()> {
+        let text = failure(&self.root, test, detail, self.style);
+        self.print(&text)
+    }
+
+    fn print(&mut self, text: &str) -> io::Result<()> {
+        let Self {
+            out,
+            color,
+            progress,
+            ..
+        } = self;
+        let printed = progress.around(|| {
+            if *color {
+                out.write_all(text.as_bytes())?;
+            } else {
+                write!(out, "{}", anstream::adapter::strip_str(text))?;
+            }
+            out.flush()
+        });
+        match printed {
+            // Whoever read it is gone; that is no reason to stop.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            printed => printed,
+        }
+    }
+
+    fn started(&mut self, run: &RunStarted) -> io::Result<()> {
+        if self.verbosity < 0 {
+            return Ok(());
+        }
+        self.print(&status(
+            GOOD,
+            "Exploring",
+            format!(
+                "{} in {} (up to {}, {} a test, strategy {}, seed {})",
+                plural(run.tests as u64, "test"),
+                plural_binaries(run.binaries),
+                plural(run.preemptions.into(), "preemption"),
+                plural(run.schedules, "schedule"),
+                run.strategy.join(","),
+                run.seed
+            ),
+        ))
+    }
+
+    fn test_finished(&mut self, test: &TestFinished, detail: &Detail) -> io::Result<()> {
+        self.guarantee.add(test, detail);
+        let bad = matches!(test.outcome, Outcome::Failed | Outcome::Timeout);
+        if bad {
+            self.failures.push((test.clone(), detail.clone()));
+        }
+        if self.verbosity < 0 && !bad {
+            return Ok(());
+        }
+        let mut text = line(test, detail);
+        for warning in &test.warnings {
+            text += &format!("{}: {warning}\n", styled(WARN, "warning"));
+        }
+        self.print(&text)
+    }
+
+    fn finished(&mut self, run: &RunFinished) -> io::Result<()> {
+        self.progress.end();
+        for (test, detail) in std::mem::take(&mut self.failures) {
+            self.print("\n")?;
+            self.failure(&test, &detail)?;
+        }
+        let style = if run.interrupted {
+            WARN
+        } else if run.failed + run.timeout > 0 {
+            BAD
+        } else {
+            GOOD
+        };
+        let verb = if run.interrupted {
+            "Interrupted"
+        } else {
+            "Finished"
+        };
+        let mut text = String::new();
+        if self.verbosity >= 0 {
+            text.push('\n');
+        }
+        text += &status(
+            style,
+            verb,
+            format!("{} in {}", counts(run), seconds(run.duration_ms)),
+        );
+        if run.not_run > 0 && !run.interrupted {
+            text += &status(
+                NOTE,
+                "Note",
+                "--no-fail-fast also runs the tests after the first failure",
+            );
+        }
+        for sentence in self.guarantee.cut_short() {
+            text += &status(WARN, "Unfinished", sentence);
+        }
+        for sentence in self.guarantee.sentences() {
+            text += &status(NOTE, "Guarantee", sentence);
+        }
+        self.print(&text)
+    }
+}
+
+impl<W: Write> Reporter for Human<W> {
+    fn event(&mut self, event: &Event, detail: Option<&Detail>) -> io::Result<()> {
+        match (event, detail) {
+            (Event::RunStarted(run), _) => self.started(run),
+            (Event::TestFinished(test), Some(detail)) => self.test_finished(test, detail),
+            (Event::RunFinished(run), _) => self.finished(run),
+            (Event::TestStarted(_) | Event::Progress(_) | Event::TestFinished(_), _) => Ok(()),
+        }
+    }
+
+    fn live(&mut self, live: &Live) {
+        self.progress.show(live);
+    }
+
+    fn warn(&mut self, message: &str) {
+        let text = format!("{}: {message}\n", styled(WARN, "warning"));
+        // There is nobody to tell that standard error is gone.
+        let _ = self.print(&text);
+    }
+}
+
+/// The line of a test: outcome, name, schedules, how far, time.
+fn line(test: &TestFinished, detail: &Detail) -> String {
+    let time = seconds(test.duration_ms);
+    let note = |text: String| styled(DIM, format!("({text}, {time})"));
+    let id = test.id();
+    match test.outcome {
+        Outcome::Passed => status(
+            GOOD,
+            "Passed",
+            format!("{id} {}", note(reached(test, detail))),
+        ),
+        Outcome::Failed => {
+            let kind = test.kind.map_or("failure", |kind| kind.name());
+            let schedules = match test.schedules {
+                0 => "no schedule".to_owned(),
+                n => format!("schedule {}", thousands(n)),
+            };
+            let preemptions = test.preemptions.map_or_else(String::new, |n| {
+                format!(", {}", plural(n.into(), "preemption"))
+            });
+            status(
+                BAD,
+                "Failed",
+                format!("{id}: {kind} {}", note(schedules + &preemptions)),
+            )
+        }
+        Outcome::Skipped => status(
+            WARN,
+            "Skipped",
+            format!("{id} {}", note("not explored".into())),
+        ),
+        Outcome::Timeout => status(
+            BAD,
+            "Timed out",
+            format!("{id} {}", note("no verdict".into())),
+        ),
+    }
+}
+
+fn seconds(millis: u64) -> String {
+    format!("{}.{:02}s", millis / 1000, millis % 1000 / 10)
+}
+
+fn plural_binaries(count: usize) -> String {
+    match count {
+        1 => "1 binary".to_owned(),
+        n => format!("{} binaries", thousands(n as u64)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples;
+    use super::*;
+    use crate::cli::OutputArgs;
+    use crate::supervise::protocol::Finished;
+
+    /// The source that the samples' locations point into.
+    const SOURCE: &str = "fn transfer() {\n    // ...\n    assert_eq!(total, 120);\n}\n";
+
+    fn report(width: usize, output: &OutputArgs, tests: &[(&str, Finished, &str)]) -> String {
+        let root = tempfile::tempdir().expect("a directory");
+        std::fs::create_dir(root.path().join("src")).expect("a directory");
+        std::fs::write(root.path().join("src/lib.rs"), SOURCE).expect("a file");
+        let root = Utf8Path::from_path(root.path()).expect("a path in UTF-8");
+        let options = RunOptions::new(output, Some(1));
+        let mut human = Human::new(Vec::new(), &options, root, width, ProgressLine::none());
+        let start = Event::RunStarted(RunStarted {
+            version: "0.1.0".into(),
+            tests: tests.len(),
+            binaries: 1,
+            seed: 0,
+            strategy: vec!["auto".into()],
+            preemptions: 2,
+            schedules: 100_000,
+            max_steps: 20_000,
+        });
+        human.event(&start, None).expect("memory takes it");
+        let mut run = RunFinished {
+            duration_ms: 412,
+            ..RunFinished::default()
+        };
+        for (name, finished, stderr) in tests {
+            let (event, detail) = samples::test(name, finished.clone(), stderr);
+            match event.outcome {
+                Outcome::Passed => run.passed += 1,
+                Outcome::Failed => run.failed += 1,
+                Outcome::Skipped => run.skipped += 1,
+                Outcome::Timeout => run.timeout += 1,
+            }
+            let event = Event::TestFinished(Box::new(event));
+            human.event(&event, Some(&detail)).expect("memory takes it");
+        }
+        human
+            .event(&Event::RunFinished(run), None)
+            .expect("memory takes it");
+        String::from_utf8(human.out).expect("text")
+    }
+
+    fn plain() -> OutputArgs {
+        OutputArgs {
+            color: Some(crate::cli::ColorWhen::Never),
+            ..OutputArgs::default()
+        }
+    }
+
+    #[test]
+    fn a_run_without_failures_says_what_it_guarantees() {
+        insta::assert_snapshot!(report(
+            100,
+            &plain(),
+            &[
+                ("one_task", samples::passed(None, true), ""),
+                ("corrected", samples::passed(Some(2), false), ""),
+                ("main", samples::skipped(), ""),
+            ]
+        ));
+    }
+
+    #[test]
+    fn a_panic_is_told_with_source_line_interleaving_output_and_replay_command() {
+        insta::assert_snapshot!(report(
+            100,
+            &plain(),
+            &[
+                ("corrected", samples::passed(Some(2), false), ""),
+                ("transfer_is_atomic", samples::panic(), ""),
+            ]
+        ));
+    }
+
+    #[test]
+    fn a_deadlock_is_told_with_its_cycle() {
+        insta::assert_snapshot!(report(100, &plain(), &[("abba", samples::deadlock(), "")]));
+    }
+
+    #[test]
+    fn a_deadlock_is_told_on_a_narrow_terminal() {
+        insta::assert_snapshot!(report(60, &plain(), &[("abba", samples::deadlock(), "")]));
+    }
+
+    #[test]
+    fn a_crash_is_told_with_what_the_process_said() {
+        let stderr = "free(): double free detected in tcache 2\n";
+        insta::assert_snapshot!(report(
+            100,
+            &plain(),
+            &[("crashes", samples::crash(), stderr)]
+        ));
+    }
+
+    #[test]
+    fn a_timeout_is_told_with_the_last_event() {
+        insta::assert_snapshot!(report(100, &plain(), &[("hangs", samples::timeout(), "")]));
+    }
+
+    #[test]
+    fn quiet_shows_failures_and_the_summary_only() {
+        let output = OutputArgs {
+            quiet: true,
+            ..plain()
+        };
+        let text = report(
+            100,
+            &output,
+            &[
+                ("corrected", samples::passed(Some(2), false), ""),
+                ("crashes", samples::crash(), ""),
+            ],
+        );
+        assert!(!text.contains("Passed"));
+        assert!(!text.contains("Exploring"));
+        assert!(text.contains("Failed bank::t crashes"));
+        assert!(text.contains("Finished 1 passed, 1 failed"));
+    }
+
+    #[test]
+    fn verbose_adds_the_schedule_as_one_word() {
+        let output = OutputArgs {
+            verbose: 1,
+            ..plain()
+        };
+        let text = report(100, &output, &[("abba", samples::deadlock(), "")]);
+        assert!(text.contains("cargo chess replay chess1:"));
+    }
+
+    #[test]
+    fn colour_is_used_where_it_is_asked_for_and_only_there() {
+        let colour = OutputArgs {
+            color: Some(crate::cli::ColorWhen::Always),
+            ..OutputArgs::default()
+        };
+        let tests = [("abba", samples::deadlock(), "")];
+        let coloured = report(100, &colour, &tests);
+        assert!(coloured.contains('\u{1b}'));
+        let stripped = anstream::adapter::strip_str(&coloured).to_string();
+        assert_eq!(stripped, report(100, &plain(), &tests));
+    }
+}

@@ -1,0 +1,28 @@
+//! The reporter for programs: each event as one JSON object a line.
+
+use std::io::{self, Write};
+
+use super::{Detail, Reporter};
+use crate::events::Event;
+
+/// Prints events to `W`, at once.
+pub struct Json<W> {
+    out: W,
+}
+
+impl<W: Write> Json<W> {
+    /// Prints to `out`.
+    pub fn new(out: W) -> Self {
+        Self { out }
+    }
+}
+
+impl<W: Write> Reporter for Json<W> {
+    fn event(&mut self, event: &Event, _detail: Option<&Detail>) -> io::Result<()> {
+        // One write a line: a consumer never sees half an event.
+        let mut line = serde_json::to_string(event)?;
+        line.push('\n');
+        self.out.write_all(line.as_bytes())?;
+        self.out.flush()
+    }
+}

@@ -1,0 +1,62 @@
+//! Source paths as reports show them: without what is particular to a machine.
+
+/// The path of a source file as it is shown: workspace files as they are,
+/// dependencies from their package's directory on, the standard library from `library` on.
+pub fn source_path(path: &str) -> String {
+    let portable = path.replace('\\', "/");
+    // CARGO_HOME/registry/src/INDEX/NAME-VERSION/..., CARGO_HOME/git/checkouts/NAME-HASH/REV/...
+    if let Some(rest) = after(&portable, "/registry/src/", 1) {
+        return rest.to_owned();
+    }
+    if let Some((_, rest)) = portable.split_once("/git/checkouts/") {
+        let mut parts = rest.splitn(3, '/');
+        if let (Some(name), Some(_), Some(file)) = (parts.next(), parts.next(), parts.next()) {
+            let name = name.rsplit_once('-').map_or(name, |(name, _)| name);
+            return format!("{name}/{file}");
+        }
+    }
+    if let Some(rest) = after(&portable, "/rustc/", 1) {
+        return rest.to_owned();
+    }
+    if let Some((_, rest)) = portable.split_once("/lib/rustlib/src/rust/") {
+        return rest.to_owned();
+    }
+    portable
+}
+
+/// What follows `marker` and then `skip` directories.
+fn after<'a>(path: &'a str, marker: &str, skip: usize) -> Option<&'a str> {
+    let (_, rest) = path.split_once(marker)?;
+    rest.splitn(skip + 1, '/').nth(skip)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_shown_without_what_is_particular_to_a_machine() {
+        for (path, shown) in [
+            ("src/lib.rs", "src/lib.rs"),
+            (r"crates\a\src\lib.rs", "crates/a/src/lib.rs"),
+            (
+                "/home/u/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/stm-0.2.3/src/a/b.rs",
+                "stm-0.2.3/src/a/b.rs",
+            ),
+            (
+                "/home/u/.cargo/git/checkouts/my-queue-0123abcd/89ef/src/lib.rs",
+                "my-queue/src/lib.rs",
+            ),
+            (
+                "/rustc/5980761/library/std/src/thread.rs",
+                "library/std/src/thread.rs",
+            ),
+            (
+                "/home/u/.rustup/toolchains/stable/lib/rustlib/src/rust/library/core/src/lib.rs",
+                "library/core/src/lib.rs",
+            ),
+        ] {
+            assert_eq!(source_path(path), shown);
+        }
+    }
+}

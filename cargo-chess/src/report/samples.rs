@@ -1,0 +1,252 @@
+//! Verdicts as test binaries report them, for the tests of reports.
+
+use crate::config::{Exploration, Layer};
+use crate::events::{Kind, Location, Outcome, TestFinished, TestId, coverage};
+use crate::report::Detail;
+use crate::schedule::Schedule;
+use crate::supervise::protocol::{Blocked, Finished, Step, Task};
+
+pub(crate) fn exploration() -> Exploration {
+    Layer::default().resolve()
+}
+
+fn at(line: u32) -> Location {
+    Location {
+        file: "src/lib.rs".into(),
+        line,
+        column: 9,
+    }
+}
+
+fn tasks(names: &[Option<&str>]) -> Vec<Task> {
+    names
+        .iter()
+        .zip(0..)
+        .map(|(name, id)| Task {
+            id,
+            name: name.map(str::to_owned),
+        })
+        .collect()
+}
+
+fn step(task: u32, op: &str, object: &str, line: u32) -> Step {
+    Step {
+        task,
+        op: op.into(),
+        object: (!object.is_empty()).then(|| object.into()),
+        file: (line > 0).then(|| "src/lib.rs".into()),
+        line: (line > 0).then_some(line),
+        column: (line > 0).then_some(9),
+        preempted: false,
+    }
+}
+
+fn blocked(task: u32, op: &str, object: &str, line: u32) -> Blocked {
+    Blocked {
+        task,
+        op: op.into(),
+        object: Some(object.into()),
+        file: Some("src/lib.rs".into()),
+        line: Some(line),
+        column: Some(9),
+        holder: None,
+        held_at: None,
+        preempted: false,
+    }
+}
+
+fn searched(outcome: Outcome) -> Finished {
+    Finished {
+        schedules: 17,
+        executions: 19,
+        distinct: 11,
+        pruned: 4,
+        steps: 412,
+        max_steps_in_execution: 61,
+        threads: 3,
+        strategy: Some("icb".into()),
+        ..Finished::new(outcome)
+    }
+}
+
+pub(crate) fn passed(bound: Option<u32>, complete: bool) -> Finished {
+    Finished {
+        bound_completed: bound,
+        complete,
+        ..searched(Outcome::Passed)
+    }
+}
+
+pub(crate) fn panic() -> Finished {
+    let mut resumed = step(1, "store", "A1", 10);
+    resumed.preempted = true;
+    Finished {
+        kind: Some(Kind::Panic),
+        message: Some("assertion `left == right` failed\n  left: 110\n right: 120".into()),
+        location: Some(at(3)),
+        preemptions: Some(1),
+        bound_completed: Some(0),
+        decisions: Some("0*3 1 2*3 1*2 0".into()),
+        tasks: tasks(&[Some("transfer_is_atomic"), None, Some("auditor")]),
+        events: vec![
+            step(0, "spawn", "T1", 20),
+            step(0, "spawn", "T2", 21),
+            step(1, "load", "A1", 9),
+            step(2, "start", "", 0),
+            step(2, "load", "A1", 9),
+            step(2, "store", "A1", 10),
+            step(2, "exit", "", 0),
+            resumed,
+            step(1, "exit", "", 0),
+            step(0, "join", "T1", 24),
+        ],
+        output: "deposit 10\ndeposit 20\n".into(),
+        ..searched(Outcome::Failed)
+    }
+}
+
+pub(crate) fn deadlock() -> Finished {
+    let mut first = blocked(1, "Mutex::lock", "M2", 20);
+    first.holder = Some(2);
+    first.held_at = Some(at(29));
+    first.preempted = true;
+    let mut second = blocked(2, "Mutex::lock", "M1", 30);
+    second.holder = Some(1);
+    second.held_at = Some(at(19));
+    let mut main = blocked(0, "join", "T1", 40);
+    main.holder = Some(1);
+    Finished {
+        kind: Some(Kind::Deadlock),
+        message: Some("deadlock: no task can run".into()),
+        location: Some(at(20)),
+        preemptions: Some(1),
+        bound_completed: Some(0),
+        decisions: Some("0*2 1 2".into()),
+        tasks: tasks(&[None, Some("left"), Some("right")]),
+        events: vec![
+            step(0, "spawn", "T1", 35),
+            step(0, "spawn", "T2", 36),
+            step(1, "Mutex::lock", "M1", 19),
+            step(2, "Mutex::lock", "M2", 29),
+        ],
+        blocked: vec![main, first, second],
+        cycle: vec![1, 2],
+        ..searched(Outcome::Failed)
+    }
+}
+
+pub(crate) fn livelock() -> Finished {
+    let mut events: Vec<Step> = (0..30)
+        .map(|n| step(0, "store", &format!("A{n}"), 50 + n))
+        .collect();
+    events.extend([step(0, "spawn", "T1", 80), step(0, "spawn", "T2", 81)]);
+    for _ in 0..5000 {
+        events.extend([
+            step(1, "Mutex::try_lock", "M1", 10),
+            step(1, "yield_now", "", 11),
+        ]);
+        events.extend([
+            step(2, "Mutex::try_lock", "M2", 20),
+            step(2, "yield_now", "", 21),
+        ]);
+    }
+    Finished {
+        kind: Some(Kind::Livelock),
+        message: Some("livelock: an execution in which every task gets its turn does not end within 20000 steps".into()),
+        preemptions: Some(0),
+        decisions: Some("0*32 1*10000 2*10000".into()),
+        tasks: tasks(&[None, None, None]),
+        events,
+        ..searched(Outcome::Failed)
+    }
+}
+
+pub(crate) fn many_tasks() -> Finished {
+    Finished {
+        kind: Some(Kind::Panic),
+        message: Some("boom".into()),
+        tasks: tasks(&[None; 16]),
+        events: (0..16)
+            .map(|task| step(task, "compare_exchange_weak", "A1", 7))
+            .collect(),
+        ..searched(Outcome::Failed)
+    }
+}
+
+pub(crate) fn crash() -> Finished {
+    Finished {
+        kind: Some(Kind::Crash),
+        message: Some("the test process was killed by SIGKILL (by another process, or by the system for lack of memory) before it had a verdict".into()),
+        warnings: vec!["1 of the test process's lines were not understood; the first: `hello`".into()],
+        ..Finished::new(Outcome::Failed)
+    }
+}
+
+pub(crate) fn timeout() -> Finished {
+    Finished {
+        message: Some("task 1 reached no scheduling point for 60 s; its last event was load A1 at src/lib.rs:9".into()),
+        location: Some(at(2)),
+        ..Finished::new(Outcome::Timeout)
+    }
+}
+
+pub(crate) fn skipped() -> Finished {
+    Finished {
+        executions: 1,
+        warnings: vec!["not explored, since it has a test harness of its own: it was run once, and exited with code 0".into()],
+        ..Finished::new(Outcome::Skipped)
+    }
+}
+
+/// The event and the detail of a test called `name` with this verdict.
+pub(crate) fn test(name: &str, finished: Finished, stderr: &str) -> (TestFinished, Detail) {
+    let id = TestId {
+        package: "bank".into(),
+        binary: "bank::t".into(),
+        test: name.into(),
+    };
+    let schedule = finished.decisions.clone().map(|decisions| Schedule {
+        test: id.clone(),
+        kind: finished.kind.expect("a failure has a kind"),
+        decisions,
+        ..crate::schedule::tests::sample()
+    });
+    let event = TestFinished {
+        package: id.package,
+        binary: id.binary,
+        test: id.test,
+        outcome: finished.outcome,
+        kind: finished.kind,
+        message: finished.message.clone(),
+        location: finished.location.clone(),
+        schedules: finished.schedules,
+        executions: finished.executions,
+        distinct: finished.distinct,
+        pruned: finished.pruned,
+        steps: finished.steps,
+        max_steps_in_execution: finished.max_steps_in_execution,
+        threads: finished.threads,
+        preemptions: finished.preemptions,
+        bound_completed: finished.bound_completed,
+        complete: finished.complete,
+        coverage: coverage(
+            finished.outcome,
+            finished.complete,
+            finished.bound_completed,
+        ),
+        strategy: finished.strategy.clone(),
+        seed: finished.seed,
+        duration_ms: 12,
+        schedule: schedule
+            .as_ref()
+            .map(|schedule| format!("target/chess/failures/{}.chess", schedule.stem())),
+        warnings: finished.warnings.clone(),
+    };
+    let detail = Detail {
+        exploration: exploration(),
+        finished,
+        stderr: stderr.into(),
+        schedule,
+    };
+    (event, detail)
+}

@@ -1,0 +1,55 @@
+//! The source line of a failure, as rustc shows one.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use camino::Utf8Path;
+
+use super::paths::source_path;
+use super::text::{BAD, NOTE, columns, styled};
+use crate::events::Location;
+
+/// `location` with its line, read from below `root`; without it where it cannot be read.
+pub(super) fn snippet(root: &Utf8Path, location: &Location) -> String {
+    let Location { file, line, column } = location;
+    let number = line.to_string();
+    let gutter = " ".repeat(number.len());
+    let arrow = styled(NOTE, "-->");
+    let mut text = format!(
+        "    {gutter}{arrow} {}:{line}:{column}\n",
+        source_path(file)
+    );
+    // Joining an absolute path, as of a dependency's file, yields that path.
+    let Some(source) = source_line(&root.join(file), *line) else {
+        return text;
+    };
+    let bar = styled(NOTE, "|");
+    let before: String = source
+        .chars()
+        .take((*column as usize).saturating_sub(1))
+        .collect();
+    let indent = columns(&before.replace('\t', "    "));
+    let shown = source.replace('\t', "    ");
+    writeln!(text, "    {gutter} {bar}").expect("memory takes every byte");
+    writeln!(
+        text,
+        "    {} {bar} {}",
+        styled(NOTE, &number),
+        shown.trim_end()
+    )
+    .expect("memory");
+    writeln!(
+        text,
+        "    {gutter} {bar} {:indent$}{}",
+        "",
+        styled(BAD, "^")
+    )
+    .expect("memory");
+    text
+}
+
+fn source_line(path: &Utf8Path, line: u32) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    let index = (line as usize).checked_sub(1)?;
+    text.lines().nth(index).map(str::to_owned)
+}

@@ -1,0 +1,138 @@
+//! Who waits for whom at the end of an execution, in sentences.
+
+use super::names::Names;
+use super::paths::source_path;
+use crate::events::Location;
+use crate::supervise::protocol::{Blocked, Finished};
+
+/// The sentences: the wait-for cycle first, then every other task that waits.
+pub(super) fn sentences(finished: &Finished, names: &Names) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let mut told = Vec::new();
+    if let Some(sentence) = cycle(finished, names) {
+        sentences.push(sentence);
+        told.clone_from(&finished.cycle);
+    }
+    for blocked in &finished.blocked {
+        if !told.contains(&blocked.task) {
+            sentences.push(format!(
+                "{} {}.",
+                names.of(blocked.task),
+                waits(blocked, names)
+            ));
+        }
+    }
+    sentences
+}
+
+/// `A waits for Mutex M1 at x:1, held by B since y:2, which waits for Mutex M2
+/// at z:3, held by A since w:4: a cycle.`
+fn cycle(finished: &Finished, names: &Names) -> Option<String> {
+    let first = *finished.cycle.first()?;
+    let of = |task: u32| finished.blocked.iter().find(|blocked| blocked.task == task);
+    let mut sentence = names.of(first);
+    for (position, task) in finished.cycle.iter().enumerate() {
+        if position > 0 {
+            sentence.push_str(", which");
+        }
+        let mut blocked = of(*task)?.clone();
+        // The cycle itself says who is waited for, where the object has no holder.
+        let next = (position + 1) % finished.cycle.len();
+        blocked.holder = blocked.holder.or(Some(finished.cycle[next]));
+        sentence.push(' ');
+        sentence.push_str(&waits(&blocked, names));
+    }
+    Some(sentence + ": a cycle.")
+}
+
+/// `waits for Mutex M1 at src/lib.rs:10, held by task 2 since src/lib.rs:7`
+fn waits(blocked: &Blocked, names: &Names) -> String {
+    let mut words = format!("waits {}", what(blocked));
+    if let Some(location) = blocked.location() {
+        words += &format!(" at {}", place(&location));
+    }
+    match blocked.holder {
+        Some(holder) if is_lock(&blocked.op) => {
+            words += &format!(", held by {}", names.of(holder));
+            if let Some(location) = &blocked.held_at {
+                words += &format!(" since {}", place(location));
+            }
+        }
+        Some(holder) => words += &format!(" for {}", names.of(holder)),
+        None => {}
+    }
+    words
+}
+
+fn place(location: &Location) -> String {
+    format!("{}:{}", source_path(&location.file), location.line)
+}
+
+fn is_lock(op: &str) -> bool {
+    ["Mutex", "RwLock"].iter().any(|lock| op.starts_with(lock))
+}
+
+fn what(blocked: &Blocked) -> String {
+    let object = blocked
+        .object
+        .as_ref()
+        .map_or_else(String::new, |object| format!(" {object}"));
+    match blocked.op.split_once("::") {
+        Some((lock, method)) if is_lock(&blocked.op) => match method {
+            "read" => format!("to read {lock}{object}"),
+            "write" => format!("to write {lock}{object}"),
+            _ => format!("for {lock}{object}"),
+        },
+        Some(("Condvar", _)) => format!("for a notification of Condvar{object}"),
+        _ if blocked.op == "join" => match blocked.holder {
+            Some(_) => "in join".to_owned(),
+            None => format!("in join{object}"),
+        },
+        _ if object.is_empty() => format!("in {}", blocked.op),
+        _ => format!("in {} on{object}", blocked.op),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples;
+    use super::*;
+
+    #[test]
+    fn a_cycle_is_told_in_one_sentence() {
+        let finished = samples::deadlock();
+        let names = Names::new(&finished.tasks);
+        insta::assert_snapshot!(sentences(&finished, &names).join("\n"));
+    }
+
+    #[test]
+    fn every_way_to_wait_has_words() {
+        let blocked = |op: &str, object: &str, holder| Blocked {
+            task: 1,
+            op: op.into(),
+            object: Some(object.into()),
+            file: Some("src/lib.rs".into()),
+            line: Some(7),
+            column: Some(5),
+            holder,
+            held_at: None,
+            preempted: false,
+        };
+        let names = Names::new(&[]);
+        let sentences: Vec<String> = [
+            blocked("Mutex::lock", "M1", Some(2)),
+            blocked("Mutex::lock after wait", "M1", Some(2)),
+            blocked("RwLock::read", "R1", Some(2)),
+            blocked("RwLock::write", "R1", None),
+            blocked("Condvar::wait", "C1", None),
+            blocked("join", "T2", Some(2)),
+            blocked("recv", "Q1", None),
+            blocked("park", "P1", None),
+            blocked("OnceLock::get_or_init", "O1", Some(0)),
+        ]
+        .iter()
+        .map(|blocked| waits(blocked, &names))
+        .collect();
+        insta::assert_snapshot!(sentences.join("\n"));
+    }
+}

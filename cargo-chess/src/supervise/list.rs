@@ -1,0 +1,132 @@
+//! Finds the tests of the built binaries, over libtest's own protocol.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use super::process::{End, Flow, Invocation, watch};
+use super::status;
+use crate::build::TestBinary;
+use crate::cli::{RunIgnored, RunOptions};
+use crate::error::{Error, Result};
+use crate::events::TestId;
+use crate::interrupt::Interrupt;
+
+/// The name under which a binary with a harness of its own is reported.
+pub const OWN_HARNESS: &str = "main";
+
+/// No list takes so long; a constructor that hangs would.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A test, and where it is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ListedTest {
+    /// Its identity.
+    pub id: TestId,
+    /// The index of its binary in the build.
+    pub binary: usize,
+    /// Whether it is marked `#[ignore]`.
+    pub ignored: bool,
+    /// Why it cannot be explored, if it cannot.
+    pub not_explored: Option<&'static str>,
+}
+
+/// All tests of `binaries`, in their order and, within one, in its own.
+pub fn list(binaries: &[TestBinary], interrupt: &Interrupt) -> Result<Vec<ListedTest>> {
+    let mut tests = Vec::new();
+    for (index, binary) in binaries.iter().enumerate() {
+        if !binary.harness {
+            tests.push(ListedTest {
+                id: id(binary, OWN_HARNESS.to_owned()),
+                binary: index,
+                ignored: false,
+                not_explored: Some("has a test harness of its own"),
+            });
+            continue;
+        }
+        let names = names(binary, false, interrupt)?;
+        let ignored: HashSet<String> = if names.is_empty() {
+            HashSet::new()
+        } else {
+            names_ignored(binary, interrupt)?
+        };
+        tests.extend(names.into_iter().map(|name| {
+            ListedTest {
+                ignored: ignored.contains(&name),
+                id: id(binary, name),
+                binary: index,
+                not_explored: (!binary.swapped)
+                    .then_some("built for the compiler's own use, as procedural macros are"),
+            }
+        }));
+    }
+    Ok(tests)
+}
+
+/// Those of `tests` that `options` select.
+pub fn select(tests: Vec<ListedTest>, options: &RunOptions) -> Vec<ListedTest> {
+    tests
+        .into_iter()
+        .filter(|test| match options.run_ignored {
+            RunIgnored::Default => !test.ignored,
+            RunIgnored::IgnoredOnly => test.ignored,
+            RunIgnored::All => true,
+        })
+        .filter(|test| options.selects(&test.id.test))
+        .collect()
+}
+
+fn id(binary: &TestBinary, test: String) -> TestId {
+    TestId {
+        package: binary.package.clone(),
+        binary: binary.id.clone(),
+        test,
+    }
+}
+
+fn names_ignored(binary: &TestBinary, interrupt: &Interrupt) -> Result<HashSet<String>> {
+    Ok(names(binary, true, interrupt)?.into_iter().collect())
+}
+
+fn names(binary: &TestBinary, ignored: bool, interrupt: &Interrupt) -> Result<Vec<String>> {
+    let mut args = vec!["--list", "--format", "terse"];
+    args.extend(ignored.then_some("--ignored"));
+    let invocation = Invocation::new(binary, args);
+    let mut names = Vec::new();
+    let mut strange = None;
+    let ended = watch(
+        &invocation,
+        Some(PATIENCE),
+        &|| interrupt.requested(),
+        &mut |line| {
+            let line = String::from_utf8_lossy(line);
+            match line.rsplit_once(": ") {
+                Some((name, "test")) => names.push(name.to_owned()),
+                Some((_, "benchmark")) => {}
+                None if line.is_empty() => {}
+                _ => strange = strange.take().or_else(|| Some(line.into_owned())),
+            }
+            Flow::Continue
+        },
+    )
+    .map_err(Error::io("run", &binary.path))?;
+    let problem = match ended.end {
+        End::Stopped => return Err(Error::Interrupted),
+        End::Silent => format!("it printed nothing for {} s", PATIENCE.as_secs()),
+        End::Exited(status) if !status.success() => format!("it {}", status::in_words(status)),
+        End::Exited(_) => match strange {
+            None => return Ok(names),
+            Some(line) => format!("expected lines like `path::of::test: test`, found `{line}`"),
+        },
+    };
+    let stderr = ended.stderr.trim_end();
+    Err(Error::Build(format!(
+        "could not list the tests of `{}` with `--list --format terse`: {problem}.{}\n\
+         If the target has a test harness of its own, its manifest must say `harness = false`.",
+        binary.id,
+        if stderr.is_empty() {
+            String::new()
+        } else {
+            format!("\nIt said:\n{stderr}")
+        },
+    )))
+}

@@ -1,0 +1,92 @@
+//! What the supervisor asks of a test binary: the lines of `CHESS_REQUEST`.
+
+use std::fmt::{Display, Write as _};
+
+use crate::config::Exploration;
+
+/// The variable that carries the request.
+pub(super) const VARIABLE: &str = "CHESS_REQUEST";
+
+/// What to do with a test.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mode<'a> {
+    /// Search its schedules.
+    Explore,
+    /// Run one schedule.
+    Replay {
+        /// The decisions, run-length encoded.
+        decisions: &'a str,
+    },
+}
+
+/// The text of a request.
+pub(super) fn request(exploration: &Exploration, mode: Mode<'_>, policies: &[String]) -> String {
+    let mut text = String::new();
+    let mut line = |key: &str, value: &dyn Display| {
+        writeln!(text, "{key}={value}").expect("memory takes every byte");
+    };
+    let strategies: Vec<&str> = exploration.strategy.iter().map(|s| s.as_str()).collect();
+    let time = exploration.time.map_or(0, |time| time.as_millis());
+    line(
+        "mode",
+        &match mode {
+            Mode::Explore => "explore",
+            Mode::Replay { .. } => "replay",
+        },
+    );
+    line("strategy", &strategies.join(","));
+    line("preemptions", &exploration.preemptions);
+    line("schedules", &exploration.schedules);
+    line("time-ms", &time);
+    line("max-steps", &exploration.max_steps);
+    line("seed", &exploration.seed);
+    line("isolate", &exploration.isolate);
+    line("backend", &exploration.backend);
+    line("watchdog-ms", &exploration.watchdog.as_millis());
+    line("keep-going", &exploration.keep_going);
+    if let Mode::Replay { decisions } = mode {
+        line("decisions", &decisions);
+    }
+    for policy in policies {
+        text.push_str(policy);
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Layer;
+
+    #[test]
+    fn a_request_says_everything_that_decides_the_exploration() {
+        let exploration = Layer::default().resolve();
+        let policies = ["policy=src=preempt".to_owned()];
+        insta::assert_snapshot!(request(&exploration, Mode::Explore, &policies), @r"
+        mode=explore
+        strategy=auto
+        preemptions=2
+        schedules=100000
+        time-ms=0
+        max-steps=20000
+        seed=0
+        isolate=image
+        backend=fibers
+        watchdog-ms=60000
+        keep-going=false
+        policy=src=preempt
+        ");
+    }
+
+    #[test]
+    fn a_replay_names_its_decisions() {
+        let exploration = Layer::default().resolve();
+        let mode = Mode::Replay {
+            decisions: "0*12 1*3 ?1 0",
+        };
+        let text = request(&exploration, mode, &[]);
+        assert!(text.starts_with("mode=replay\n"));
+        assert!(text.ends_with("\ndecisions=0*12 1*3 ?1 0\n"));
+    }
+}

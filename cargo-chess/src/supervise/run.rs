@@ -1,0 +1,380 @@
+//! `cargo chess test` from the built binaries to the exit code.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use super::list::{ListedTest, list, select};
+use super::pool::{self, Listener, Moment, News};
+use super::request::Mode;
+use super::verdict::{Job, Verdict};
+use crate::build::Build;
+use crate::cli::{NoTests, RunOptions};
+use crate::config::{Config, Exploration};
+use crate::digest;
+use crate::error::{Error, Result, exit};
+use crate::events::{Event, Outcome, Progress, RunFinished, RunStarted, TestFinished, coverage};
+use crate::interrupt::Interrupt;
+use crate::plan::Plan;
+use crate::report::{Detail, Live, Record, Reporter, source_path};
+use crate::schedule::Schedule;
+use crate::shell::Shell;
+
+/// All that a run needs.
+#[derive(Clone, Copy)]
+pub struct Run<'a> {
+    /// Directories and policies.
+    pub plan: &'a Plan,
+    /// The options of each test.
+    pub config: &'a Config,
+    /// The test binaries.
+    pub build: &'a Build,
+    /// Cargo's flags that changed what was built, to be saved with schedules.
+    pub cargo_flags: &'a str,
+    /// Which tests run, and how many at once.
+    pub options: &'a RunOptions,
+    /// Ctrl-C.
+    pub interrupt: &'a Interrupt,
+}
+
+/// Explores the selected tests and returns the exit code.
+///
+/// Every result goes to `reporter` and into `target/chess/last-run.jsonl`;
+/// failing schedules are saved.
+pub fn run(run: Run<'_>, reporter: &mut dyn Reporter) -> Result<u8> {
+    super::adopt_orphans();
+    let found = list(&run.build.binaries, run.interrupt)?;
+    let paths = found.iter().map(|test| test.id.test.as_str());
+    for warning in run.config.unmatched_filters(paths) {
+        shell(run.options).config_warning(&warning);
+    }
+    let found_count = found.len();
+    let tests = select(found, run.options);
+    if tests.is_empty() && run.options.no_tests == NoTests::Fail {
+        return Err(nothing_selected(run.options, found_count));
+    }
+    let explorations: Vec<Exploration> = tests
+        .iter()
+        .map(|test| run.config.for_test(&test.id.test))
+        .collect();
+
+    let mut session = Session {
+        run,
+        tests: &tests,
+        explorations: &explorations,
+        reporter,
+        record: Record::create(&run.plan.chess_dir)?,
+        live: Live::new(tests.len()),
+        sources: None,
+        counts: RunFinished::default(),
+        incomplete: Vec::new(),
+        not_explored: 0,
+        hung_up: false,
+        start: Instant::now(),
+    };
+    let ended = session.start().and_then(|()| session.explore());
+    if session.hung_up {
+        return Ok(session.exit_code());
+    }
+    session.finish()?;
+    ended?;
+    session.verdict()
+}
+
+fn shell(options: &RunOptions) -> Shell {
+    Shell {
+        color: options.color,
+        verbosity: options.verbosity,
+    }
+}
+
+fn nothing_selected(options: &RunOptions, found: usize) -> Error {
+    let next = "--no-tests pass makes this a success.";
+    Error::NothingSelected(match found {
+        0 => format!("no tests were found in what was built.\n{next}"),
+        n if options.filters.is_empty() => format!(
+            "none of the {n} tests found is to run; see --run-ignored for those marked `#[ignore]`.\n{next}"
+        ),
+        n => format!(
+            "no test matches {}, of {n} found: see `cargo chess list`.\n{next}",
+            options
+                .filters
+                .iter()
+                .map(|filter| format!("`{filter}`"))
+                .collect::<Vec<_>>()
+                .join(" or ")
+        ),
+    })
+}
+
+/// A run under way.
+struct Session<'a> {
+    run: Run<'a>,
+    tests: &'a [ListedTest],
+    explorations: &'a [Exploration],
+    reporter: &'a mut dyn Reporter,
+    record: Record,
+    live: Live,
+    /// The digest of the sources, once a failure needs it.
+    sources: Option<String>,
+    counts: RunFinished,
+    /// Tests whose bound was not finished.
+    incomplete: Vec<String>,
+    /// Tests that passed or failed without being explored.
+    not_explored: usize,
+    /// Whether the consumer of standard output is gone.
+    hung_up: bool,
+    start: Instant,
+}
+
+impl Session<'_> {
+    fn start(&mut self) -> Result<()> {
+        let base = self.run.config.for_test("");
+        let mut binaries: Vec<usize> = self.tests.iter().map(|test| test.binary).collect();
+        binaries.dedup();
+        let started = Event::RunStarted(RunStarted {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            tests: self.tests.len(),
+            binaries: binaries.len(),
+            seed: base.seed,
+            strategy: base.strategy.iter().map(ToString::to_string).collect(),
+            preemptions: base.preemptions,
+            schedules: base.schedules,
+            max_steps: base.max_steps,
+        });
+        self.tell(&started, None)
+    }
+
+    fn explore(&mut self) -> Result<()> {
+        let Run {
+            plan,
+            build,
+            options,
+            interrupt,
+            ..
+        } = self.run;
+        let (tests, explorations) = (self.tests, self.explorations);
+        let policies = plan.policy_lines();
+        let work = |index: usize, stop: &dyn Fn() -> bool, on_advance: &mut dyn FnMut(_)| {
+            let test: &ListedTest = &tests[index];
+            Job {
+                test,
+                binary: &build.binaries[test.binary],
+                exploration: &explorations[index],
+                mode: Mode::Explore,
+                policies: &policies,
+                no_capture: options.no_capture,
+                binary_args: &options.binary_args,
+            }
+            .run(stop, on_advance)
+        };
+        pool::run(tests.len(), options.jobs, interrupt, &work, self)
+    }
+
+    /// Tells the end, whatever it was.
+    fn finish(&mut self) -> Result<()> {
+        let told =
+            self.counts.passed + self.counts.failed + self.counts.skipped + self.counts.timeout;
+        self.counts.not_run = self.tests.len() - told;
+        self.counts.interrupted = self.run.interrupt.requested();
+        self.counts.duration_ms = millis(self.start.elapsed());
+        let finished = Event::RunFinished(self.counts.clone());
+        match self.tell(&finished, None) {
+            Err(Error::Interrupted) if self.hung_up => Ok(()),
+            result => result,
+        }
+    }
+
+    /// The exit code, or the error that stands for it.
+    fn verdict(&self) -> Result<u8> {
+        let code = self.exit_code();
+        if code != exit::OK || self.tests.is_empty() {
+            return Ok(code);
+        }
+        if self.not_explored == self.tests.len() && self.run.options.no_tests == NoTests::Fail {
+            return Err(Error::NothingSelected(
+                "nothing was explored: no selected test could be put under control (see the warnings above).\n\
+                 --no-tests pass makes this a success."
+                    .to_owned(),
+            ));
+        }
+        if self.run.options.require_complete && !self.incomplete.is_empty() {
+            return Err(Error::Incomplete(format!(
+                "--require-complete: the preemption bound was not finished for {}.\n\
+                 Give more --schedules, or a smaller bound with --preemptions.",
+                self.incomplete.join(", ")
+            )));
+        }
+        Ok(code)
+    }
+
+    fn exit_code(&self) -> u8 {
+        if self.run.interrupt.requested() {
+            exit::INTERRUPTED
+        } else if self.counts.failed + self.counts.timeout > 0 {
+            exit::FAILURE_FOUND
+        } else {
+            exit::OK
+        }
+    }
+
+    fn finished(&mut self, index: usize, verdict: Verdict) -> Result<()> {
+        let test = &self.tests[index];
+        let exploration = &self.explorations[index];
+        let saved = self.save(index, &verdict)?;
+        let Verdict {
+            finished,
+            stderr,
+            duration,
+        } = verdict;
+        let bound_done =
+            finished.complete || finished.bound_completed >= Some(exploration.preemptions);
+        match finished.outcome {
+            Outcome::Passed => self.counts.passed += 1,
+            Outcome::Failed => self.counts.failed += 1,
+            Outcome::Skipped => self.counts.skipped += 1,
+            Outcome::Timeout => self.counts.timeout += 1,
+        }
+        if test.not_explored.is_some() {
+            self.not_explored += 1;
+        } else if finished.outcome == Outcome::Passed && !bound_done {
+            self.incomplete.push(format!("`{}`", test.id));
+        }
+        let (path, schedule) = saved.unzip();
+        let event = Event::TestFinished(Box::new(TestFinished {
+            package: test.id.package.clone(),
+            binary: test.id.binary.clone(),
+            test: test.id.test.clone(),
+            outcome: finished.outcome,
+            kind: finished.kind,
+            message: finished.message.clone(),
+            location: finished.location.clone(),
+            schedules: finished.schedules,
+            executions: finished.executions,
+            distinct: finished.distinct,
+            pruned: finished.pruned,
+            steps: finished.steps,
+            max_steps_in_execution: finished.max_steps_in_execution,
+            threads: finished.threads,
+            preemptions: finished.preemptions,
+            bound_completed: finished.bound_completed,
+            complete: finished.complete,
+            coverage: if test.not_explored.is_some() {
+                coverage(Outcome::Skipped, false, None)
+            } else {
+                coverage(
+                    finished.outcome,
+                    finished.complete,
+                    finished.bound_completed,
+                )
+            },
+            strategy: finished.strategy.clone(),
+            seed: finished.seed,
+            duration_ms: millis(duration),
+            schedule: path,
+            warnings: finished.warnings.clone(),
+        }));
+        let detail = Detail {
+            exploration: exploration.clone(),
+            finished,
+            stderr,
+            schedule,
+        };
+        self.tell(&event, Some(&detail))
+    }
+
+    /// Saves the schedule of a failure, and says where, relative to the workspace.
+    fn save(&mut self, index: usize, verdict: &Verdict) -> Result<Option<(String, Schedule)>> {
+        let finished = &verdict.finished;
+        let (Outcome::Failed, Some(kind), Some(decisions)) =
+            (finished.outcome, finished.kind, &finished.decisions)
+        else {
+            return Ok(None);
+        };
+        let plan = self.run.plan;
+        let sources = match &self.sources {
+            Some(sources) => sources.clone(),
+            None => self.sources.insert(digest::sources(plan)?).clone(),
+        };
+        let exploration = &self.explorations[index];
+        let schedule = Schedule {
+            test: self.tests[index].id.clone(),
+            kind,
+            message: finished.message.clone().unwrap_or_default(),
+            location: finished.location.clone().map(|mut location| {
+                location.file = source_path(&location.file);
+                location
+            }),
+            preemptions: finished.preemptions,
+            strategy: finished
+                .strategy
+                .clone()
+                .unwrap_or_else(|| "auto".to_owned()),
+            seed: exploration.seed,
+            memory: exploration.memory.to_string(),
+            max_steps: exploration.max_steps,
+            isolate: exploration.isolate.to_string(),
+            backend: exploration.backend.to_string(),
+            cargo: self.run.cargo_flags.to_owned(),
+            sources,
+            decisions: decisions.clone(),
+        };
+        let path = schedule.save(&plan.chess_dir)?;
+        let shown = path.strip_prefix(&plan.workspace_root).unwrap_or(&path);
+        Ok(Some((shown.to_string(), schedule)))
+    }
+
+    fn tell(&mut self, event: &Event, detail: Option<&Detail>) -> Result<()> {
+        self.record.event(event)?;
+        match self.reporter.event(event, detail) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.hung_up = true;
+                Err(Error::Interrupted)
+            }
+            Err(error) => Err(Error::io("write to", "standard output")(error)),
+        }
+    }
+}
+
+impl Listener for Session<'_> {
+    fn news(&mut self, news: News) -> Result<()> {
+        match news {
+            News::Started(index) => {
+                self.tell(&Event::TestStarted(self.tests[index].id.clone()), None)
+            }
+            News::Advanced(index, advance) => {
+                let id = self.tests[index].id.clone();
+                let progress = Event::Progress(Progress {
+                    package: id.package,
+                    binary: id.binary,
+                    test: id.test,
+                    schedules: advance.schedules,
+                    bound: advance.bound,
+                    estimate: None,
+                });
+                self.tell(&progress, None)
+            }
+            News::Finished(index, verdict) => self.finished(index, *verdict),
+        }
+    }
+
+    fn moment(&mut self, moment: Moment) {
+        match moment {
+            Moment::Begun(index) => self.live.begin(index, &self.tests[index].id),
+            Moment::Advanced(index, advance) => {
+                self.live.advance(index, advance.schedules, advance.bound);
+            }
+            Moment::Ended(index) => self.live.end(index),
+        }
+        self.reporter.live(&self.live);
+    }
+
+    fn is_fatal(&self, verdict: &Verdict) -> bool {
+        self.run.options.fail_fast
+            && matches!(verdict.finished.outcome, Outcome::Failed | Outcome::Timeout)
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

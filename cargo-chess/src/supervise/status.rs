@@ -1,0 +1,68 @@
+//! How a process ended, in words.
+
+use std::process::ExitStatus;
+
+/// Completes the sentence "it ...".
+pub(super) fn in_words(status: ExitStatus) -> String {
+    match status.code() {
+        Some(code) => format!("exited with code {code}"),
+        None => match signal(status) {
+            Some(signal) => format!("was killed by {}", signal_in_words(signal)),
+            None => "ended in an unknown way".to_owned(),
+        },
+    }
+}
+
+fn signal(status: ExitStatus) -> Option<i32> {
+    #[cfg(unix)]
+    {
+        std::os::unix::process::ExitStatusExt::signal(&status)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = status;
+        None
+    }
+}
+
+/// Only numbers that are the same on every Unix have names here.
+fn signal_in_words(signal: i32) -> String {
+    let (name, meaning) = match signal {
+        2 => ("SIGINT", "interrupted"),
+        3 => ("SIGQUIT", "told to quit"),
+        4 => ("SIGILL", "illegal instruction"),
+        5 => (
+            "SIGTRAP",
+            "a breakpoint, or an overflow that the compiler traps",
+        ),
+        6 => ("SIGABRT", "it aborted"),
+        8 => ("SIGFPE", "arithmetic error"),
+        9 => (
+            "SIGKILL",
+            "by another process, or by the system for lack of memory",
+        ),
+        11 => ("SIGSEGV", "invalid memory access, or stack overflow"),
+        13 => ("SIGPIPE", "a write to a closed pipe"),
+        15 => ("SIGTERM", "told to end"),
+        other => return format!("signal {other}"),
+    };
+    format!("{name} ({meaning})")
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+
+    use super::*;
+
+    #[test]
+    fn a_signal_is_named_and_explained() {
+        let words = |raw| in_words(ExitStatus::from_raw(raw));
+        assert_eq!(
+            words(11),
+            "was killed by SIGSEGV (invalid memory access, or stack overflow)"
+        );
+        assert_eq!(words(42), "was killed by signal 42");
+        assert_eq!(words(3 << 8), "exited with code 3");
+    }
+}

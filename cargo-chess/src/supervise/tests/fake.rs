@@ -1,0 +1,231 @@
+//! A workspace of fake test binaries, and a run over it.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+use std::time::Duration;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::build::{Build, TestBinary};
+use crate::cli::{OutputArgs, RunOptions};
+use crate::config::{Config, Layer};
+use crate::error::Result;
+use crate::events::{Event, TestFinished};
+use crate::interrupt::Interrupt;
+use crate::plan::Plan;
+use crate::report::{Detail, Reporter};
+use crate::supervise::{Run, run};
+
+/// A verdict line without a failure.
+pub(super) const PASSED: &str = r#"{"type":"finished","outcome":"passed","schedules":7,"executions":8,"bound_completed":2,"strategy":"icb"}"#;
+
+/// A verdict line with one.
+pub(super) const FAILED: &str = r#"{"type":"finished","outcome":"failed","kind":"panic","message":"boom","location":{"file":"src/lib.rs","line":1,"column":1},"schedules":3,"executions":4,"preemptions":1,"bound_completed":0,"strategy":"icb","decisions":"0*2 1"}"#;
+
+/// Fake binaries in a directory of their own.
+pub(super) struct Fakes {
+    directory: tempfile::TempDir,
+    binaries: Vec<TestBinary>,
+    pub(super) options: RunOptions,
+    pub(super) flags: Layer,
+    pub(super) interrupt: Interrupt,
+}
+
+impl Fakes {
+    /// None yet. Two tests run at once, and the watchdog is a short one.
+    pub(super) fn new() -> Self {
+        Self {
+            directory: tempfile::tempdir().expect("a directory"),
+            binaries: Vec::new(),
+            options: RunOptions {
+                fail_fast: false,
+                ..RunOptions::new(&OutputArgs::default(), Some(2))
+            },
+            flags: Layer {
+                watchdog: Some(Duration::from_secs(20)),
+                ..Layer::default()
+            },
+            interrupt: Interrupt::default(),
+        }
+    }
+
+    /// Adds a binary with `tests`: each a name and what the shell does in its stead.
+    pub(super) fn binary(mut self, name: &str, tests: &[(&str, &str)]) -> Self {
+        let names: String = tests
+            .iter()
+            .map(|(test, _)| format!("echo '{test}: test'; "))
+            .collect();
+        let ignored: String = tests
+            .iter()
+            .filter(|(test, _)| test.starts_with("ignored"))
+            .map(|(test, _)| format!("echo '{test}: test'; "))
+            .collect();
+        let cases: String = tests
+            .iter()
+            .map(|(test, body)| format!("{test})\n{body}\n;;\n"))
+            .collect();
+        let script = format!(
+            "#!/bin/sh\n\
+             case \"$*\" in\n\
+             '--list --format terse') {names} exit 0;;\n\
+             '--list --format terse --ignored') {ignored} exit 0;;\n\
+             esac\n\
+             case \"$2\" in\n{cases}esac\n"
+        );
+        self.add(name, &script, true);
+        self
+    }
+
+    /// Adds a binary with a harness of its own.
+    pub(super) fn own_harness(mut self, name: &str, body: &str) -> Self {
+        self.add(name, &format!("#!/bin/sh\n{body}\n"), false);
+        self
+    }
+
+    /// Adds a binary that is this script and nothing else.
+    pub(super) fn script(mut self, name: &str, body: &str) -> Self {
+        self.add(name, &format!("#!/bin/sh\n{body}\n"), true);
+        self
+    }
+
+    fn add(&mut self, name: &str, script: &str, harness: bool) {
+        let path = self.root().join(name);
+        let script = script.replacen('\n', "\n[ \"$1\" = --probe ] && exit\n", 1);
+        fs::write(&path, script).expect("a file");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("our own file");
+        // Another thread's child may hold the file open for writing until it
+        // runs its own program; until then this one cannot be run.
+        while matches!(
+            Command::new(&path).arg("--probe").status(),
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy
+        ) {}
+        self.binaries.push(TestBinary {
+            package: "bank".into(),
+            package_root: self.root(),
+            id: format!("bank::{name}"),
+            path,
+            harness,
+            swapped: true,
+            env: vec![("CARGO_PKG_NAME".into(), "bank".into())],
+        });
+    }
+
+    /// The directory of the scripts, in which they also run.
+    pub(super) fn root(&self) -> Utf8PathBuf {
+        Utf8Path::from_path(self.directory.path())
+            .expect("a path in UTF-8")
+            .to_owned()
+    }
+
+    /// Runs all tests.
+    pub(super) fn run(&self) -> Ran {
+        let mut heard = Heard::default();
+        let code = self.run_with(&mut heard);
+        Ran { code, heard }
+    }
+
+    /// Runs all tests with this reporter.
+    pub(super) fn run_with(&self, reporter: &mut dyn Reporter) -> Result<u8> {
+        let root = self.root();
+        let plan = Plan {
+            workspace_root: root.clone(),
+            target_dir: root.join("target"),
+            chess_dir: root.join("target/chess"),
+            packages: Vec::new(),
+            metadata: no_metadata(&root),
+        };
+        let config = Config::load(&root, None, [], &self.flags).expect("flags alone");
+        let build = Build {
+            binaries: self.binaries.clone(),
+            rustc_version: String::new(),
+            runtime_digest: String::new(),
+        };
+        run(
+            Run {
+                plan: &plan,
+                config: &config,
+                build: &build,
+                cargo_flags: "",
+                options: &self.options,
+                interrupt: &self.interrupt,
+            },
+            reporter,
+        )
+    }
+}
+
+fn no_metadata(root: &Utf8Path) -> cargo_metadata::Metadata {
+    let json = serde_json::json!({
+        "packages": [], "workspace_members": [], "workspace_default_members": [], "resolve": null,
+        "workspace_root": root, "target_directory": root.join("target"), "version": 1,
+    });
+    serde_json::from_value(json).expect("what cargo prints")
+}
+
+/// What a run returned and told.
+#[derive(Debug)]
+pub(super) struct Ran {
+    /// The exit code.
+    pub(super) code: Result<u8>,
+    /// The events.
+    pub(super) heard: Heard,
+}
+
+/// A reporter that remembers.
+#[derive(Default, Debug)]
+pub(super) struct Heard {
+    /// The events, in order.
+    pub(super) events: Vec<Event>,
+    details: Vec<Detail>,
+}
+
+impl Reporter for Heard {
+    fn event(&mut self, event: &Event, detail: Option<&Detail>) -> io::Result<()> {
+        self.events.push(event.clone());
+        self.details.extend(detail.cloned());
+        Ok(())
+    }
+}
+
+impl Ran {
+    /// The verdicts, in the order in which they were told.
+    pub(super) fn verdicts(&self) -> Vec<&TestFinished> {
+        let finished = |event| match event {
+            &Event::TestFinished(ref test) => Some(&**test),
+            _ => None,
+        };
+        self.heard.events.iter().filter_map(finished).collect()
+    }
+
+    /// The only verdict.
+    pub(super) fn verdict(&self) -> &TestFinished {
+        let verdicts = self.verdicts();
+        assert_eq!(verdicts.len(), 1, "{self:?}");
+        verdicts[0]
+    }
+
+    /// The detail of the only verdict.
+    pub(super) fn detail(&self) -> &Detail {
+        assert_eq!(self.heard.details.len(), 1);
+        &self.heard.details[0]
+    }
+
+    /// The exit code, where the run came to its end.
+    pub(super) fn code(&self) -> u8 {
+        *self.code.as_ref().unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// The events as JSON, without durations.
+    pub(super) fn json(&self) -> Vec<serde_json::Value> {
+        let without_duration = |event| {
+            let mut value = serde_json::to_value(event).expect("plain data");
+            if let Some(object) = value.as_object_mut() {
+                object.remove("duration_ms");
+            }
+            value
+        };
+        self.heard.events.iter().map(without_duration).collect()
+    }
+}

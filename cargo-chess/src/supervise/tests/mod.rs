@@ -1,0 +1,5 @@
+//! The supervisor against test binaries that misbehave: shell scripts that speak the protocol.
+
+mod fake;
+mod processes;
+mod runs;

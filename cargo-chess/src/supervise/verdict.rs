@@ -1,0 +1,277 @@
+//! One test in a process of its own: from the request to the verdict, whatever the process does.
+
+use std::time::{Duration, Instant};
+
+use super::list::{ListedTest, OWN_HARNESS};
+use super::process::{End, Ended, Flow, Invocation, watch};
+use super::protocol::{Finished, Line};
+use super::request::{self, Mode, request};
+use super::status;
+use crate::build::TestBinary;
+use crate::config::Exploration;
+use crate::error::{Error, Result};
+use crate::events::{Kind, Outcome};
+
+/// How much longer than its own watchdog a test process may be silent, at most.
+const BACKSTOP: Duration = Duration::from_secs(10);
+
+/// How many lines that are no part of the protocol are quoted.
+const QUOTED: usize = 5;
+
+/// The verdict on a test, and what its process said besides.
+#[derive(Clone, Debug)]
+pub(crate) struct Verdict {
+    /// What the process reported, or what its end says.
+    pub(crate) finished: Finished,
+    /// What it wrote to standard error.
+    pub(crate) stderr: String,
+    /// How long it took.
+    pub(crate) duration: Duration,
+}
+
+/// How far an exploration is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Advance {
+    /// Schedules so far.
+    pub(crate) schedules: u64,
+    /// The preemption bound being explored.
+    pub(crate) bound: Option<u32>,
+}
+
+/// What is to be done with a test.
+pub(crate) struct Job<'a> {
+    /// The test.
+    pub(crate) test: &'a ListedTest,
+    /// Its binary.
+    pub(crate) binary: &'a TestBinary,
+    /// Its options.
+    pub(crate) exploration: &'a Exploration,
+    /// Whether to search or to replay.
+    pub(crate) mode: Mode<'a>,
+    /// The `policy=` lines of the request.
+    pub(crate) policies: &'a [String],
+    /// Whether the test's output goes straight to ours.
+    pub(crate) no_capture: bool,
+    /// Further arguments for the binary.
+    pub(crate) binary_args: &'a [String],
+}
+
+impl Job<'_> {
+    /// Does it; none if `stop` said so first.
+    pub(crate) fn run(
+        &self,
+        stop: &dyn Fn() -> bool,
+        on_advance: &mut dyn FnMut(Advance),
+    ) -> Result<Option<Verdict>> {
+        let start = Instant::now();
+        let mut answer = Answer::default();
+        let explored = self.test.not_explored.is_none();
+        let patience = explored.then(|| patience(self.exploration));
+        let ended = watch(&self.invocation(explored), patience, stop, &mut |line| {
+            if explored {
+                answer.hear(line, on_advance)
+            } else {
+                answer.strange.push(line);
+                Flow::Continue
+            }
+        })
+        .map_err(Error::io("run", &self.binary.path))?;
+        if let Some(message) = answer.error {
+            return Err(Error::Unsupported(format!(
+                "cannot explore `{}`: {message}",
+                self.test.id
+            )));
+        }
+        let Some(mut finished) = (match self.test.not_explored {
+            None => self.explored(answer.finished, &answer.strange, &ended)?,
+            Some(why) => not_explored(why, &answer.strange, &ended),
+        }) else {
+            return Ok(None);
+        };
+        if explored && let Some(warning) = answer.strange.warning() {
+            finished.warnings.push(warning);
+        }
+        Ok(Some(Verdict {
+            finished,
+            stderr: ended.stderr,
+            duration: start.elapsed(),
+        }))
+    }
+
+    fn invocation(&self, explored: bool) -> Invocation {
+        let mut args: Vec<&str> = Vec::new();
+        if self.test.id.test != OWN_HARNESS || self.binary.harness {
+            args.extend(["--exact", &self.test.id.test]);
+            args.extend(self.test.ignored.then_some("--ignored"));
+            args.extend(self.no_capture.then_some("--nocapture"));
+        }
+        args.extend(self.binary_args.iter().map(String::as_str));
+        let invocation = Invocation::new(self.binary, args)
+            .inherit_stderr(self.no_capture)
+            // A failing execution must not leave snapshots in the user's tree.
+            .env("INSTA_UPDATE", "no".to_owned())
+            .env("INSTA_FORCE_PASS", "0".to_owned());
+        if explored {
+            let text = request(self.exploration, self.mode, self.policies);
+            invocation.env(request::VARIABLE, text)
+        } else {
+            invocation
+        }
+    }
+
+    /// The verdict on a test that was explored; none if it was stopped.
+    fn explored(
+        &self,
+        finished: Option<Box<Finished>>,
+        strange: &Strange,
+        ended: &Ended,
+    ) -> Result<Option<Finished>> {
+        if let Some(finished) = finished {
+            return Ok(Some(*finished));
+        }
+        let (outcome, kind, message) = match &ended.end {
+            End::Stopped => return Ok(None),
+            End::Silent => (
+                Outcome::Timeout,
+                None,
+                format!(
+                    "nothing was heard of the test process for {} s, though its watchdog ends a task that hangs after {} s; it was killed",
+                    patience(self.exploration).as_secs_f64(),
+                    self.exploration.watchdog.as_secs_f64()
+                ),
+            ),
+            End::Exited(status) if status.success() && strange.is_libtest() => {
+                return Err(Error::Unsupported(format!(
+                    "`{}` is not under control: its binary ran the test as plain `cargo test` does.\n\
+                     Remove {} and try again; if that does not help, please report it.",
+                    self.test.id, self.binary.path
+                )));
+            }
+            End::Exited(status) => (
+                Outcome::Failed,
+                Some(Kind::Crash),
+                format!(
+                    "the test process {} before it had a verdict",
+                    status::in_words(*status)
+                ),
+            ),
+        };
+        Ok(Some(Finished {
+            kind,
+            message: Some(message),
+            seed: self.exploration.seed,
+            ..Finished::new(outcome)
+        }))
+    }
+}
+
+/// The longest silence of a test process: its own watchdog comes first.
+fn patience(exploration: &Exploration) -> Duration {
+    exploration.watchdog + exploration.watchdog.min(BACKSTOP)
+}
+
+/// The verdict on a binary that was only run, as it is.
+fn not_explored(why: &str, output: &Strange, ended: &Ended) -> Option<Finished> {
+    let End::Exited(status) = &ended.end else {
+        return None;
+    };
+    let words = status::in_words(*status);
+    let warning = format!("not explored, since it {why}: it was run once, and {words}");
+    Some(if status.success() {
+        Finished {
+            executions: 1,
+            warnings: vec![warning],
+            ..Finished::new(Outcome::Skipped)
+        }
+    } else {
+        Finished {
+            kind: Some(Kind::Crash),
+            message: Some(format!("the test process {words}")),
+            executions: 1,
+            warnings: vec![warning],
+            output: output.text(),
+            ..Finished::new(Outcome::Failed)
+        }
+    })
+}
+
+/// What a test binary said on its standard output.
+#[derive(Default)]
+struct Answer {
+    finished: Option<Box<Finished>>,
+    error: Option<String>,
+    strange: Strange,
+}
+
+impl Answer {
+    fn hear(&mut self, line: &[u8], on_advance: &mut dyn FnMut(Advance)) -> Flow {
+        match serde_json::from_slice(line) {
+            Ok(Line::Progress { schedules, bound }) => on_advance(Advance { schedules, bound }),
+            Ok(Line::Finished(finished)) => {
+                self.finished = Some(finished);
+                return Flow::Last;
+            }
+            Ok(Line::Error { message }) => {
+                self.error = Some(message);
+                return Flow::Last;
+            }
+            Ok(Line::Unknown) => {}
+            Err(_) => self.strange.push(line),
+        }
+        Flow::Continue
+    }
+}
+
+/// Lines that are no part of the protocol.
+#[derive(Default)]
+struct Strange {
+    first: Vec<String>,
+    last: Vec<String>,
+    count: usize,
+}
+
+impl Strange {
+    fn push(&mut self, line: &[u8]) {
+        self.count += 1;
+        let line = String::from_utf8_lossy(line).into_owned();
+        if self.first.len() < QUOTED {
+            self.first.push(line);
+        } else {
+            if self.last.len() == 20 * QUOTED {
+                self.last.remove(0);
+            }
+            self.last.push(line);
+        }
+    }
+
+    /// What plain libtest prints first of all.
+    fn is_libtest(&self) -> bool {
+        self.first.iter().any(|line| {
+            line.strip_prefix("running ")
+                .is_some_and(|rest| rest.ends_with(" test") || rest.ends_with(" tests"))
+        })
+    }
+
+    fn warning(&self) -> Option<String> {
+        let first = self.first.iter().find(|line| !line.trim().is_empty())?;
+        let shown: String = first
+            .chars()
+            .take(100)
+            .filter(|c| !c.is_control())
+            .collect();
+        Some(format!(
+            "{} of the test process's lines were not understood; the first: `{shown}`",
+            self.count
+        ))
+    }
+
+    fn text(&self) -> String {
+        let omitted = self.count - self.first.len() - self.last.len();
+        let mut lines = self.first.clone();
+        if omitted > 0 {
+            lines.push(format!("... {omitted} lines left out ..."));
+        }
+        lines.extend(self.last.iter().cloned());
+        lines.join("\n")
+    }
+}
