@@ -80,9 +80,14 @@ fn plan_one(metadata: &Metadata, config: &Config, package: &Package) -> Result<P
     };
     let root = package_root(package);
     let prefix = prefix_of(metadata, package, &root);
+    let everywhere = |policy| whole_package(package, &root, &prefix, policy);
     let prefixes = match entry.filter(|entry| !entry.scope.is_empty()) {
-        None => vec![(prefix, policy)],
-        Some(entry) => scoped_prefixes(config, entry, package, &root, &prefix)?,
+        None => everywhere(policy),
+        Some(entry) => {
+            let mut prefixes = everywhere(Policy::Atomic);
+            prefixes.extend(scope_prefixes(config, entry, package, &root, &prefix)?);
+            prefixes
+        }
     };
     Ok(PlannedPackage {
         name: package.name.to_string(),
@@ -123,15 +128,41 @@ fn directory_prefix(dir: &Utf8Path) -> String {
     }
 }
 
-/// The package is atomic but for the files that its scope names.
-fn scoped_prefixes(
+/// The prefixes of all files of a package: its directory or, where that is the
+/// workspace's root and so has no name, the directories of its targets.
+fn whole_package(
+    package: &Package,
+    root: &Utf8Path,
+    prefix: &str,
+    policy: Policy,
+) -> Vec<(String, Policy)> {
+    if !prefix.is_empty() {
+        return vec![(prefix.to_owned(), policy)];
+    }
+    let places: BTreeSet<String> = package
+        .targets
+        .iter()
+        .filter(|target| !target.is_custom_build())
+        .filter_map(|target| {
+            let path = target.src_path.strip_prefix(root).ok()?;
+            let mut components = path.components();
+            let first = components.next()?.as_str();
+            let is_directory = components.next().is_some();
+            Some(format!("{first}{}", if is_directory { "/" } else { "" }))
+        })
+        .collect();
+    places.into_iter().map(|place| (place, policy)).collect()
+}
+
+/// The prefixes of the files that a scope names.
+fn scope_prefixes(
     config: &Config,
     entry: &CrateEntry,
     package: &Package,
     root: &Utf8Path,
     prefix: &str,
 ) -> Result<Vec<(String, Policy)>> {
-    let mut prefixes = vec![(prefix.to_owned(), Policy::Atomic)];
+    let mut prefixes = Vec::new();
     for (index, scope) in entry.scope.iter().enumerate() {
         let found = files_of(package, root, scope);
         if found.is_empty() {

@@ -22,6 +22,7 @@ const FILES: &[(&str, &str)] = &[
     ),
     ("ws/src/lib.rs", ""),
     ("ws/build.rs", "fn main() {}"),
+    ("ws/tests/t.rs", ""),
     (
         "ws/crates/my-queue/Cargo.toml",
         "[package]\nname = \"my-queue\"\nversion = \"0.2.0\"\nedition = \"2024\"\n\
@@ -121,7 +122,8 @@ fn source_paths_are_relative_within_the_workspace_and_absolute_outside() {
     assert_eq!(
         Project::new().lines(""),
         [
-            "policy==preempt",
+            "policy=src/=preempt",
+            "policy=tests/=preempt",
             "policy=crates/my-queue/=preempt",
             "policy=DIR/far/=atomic",
             "policy=vendor/near/=atomic",
@@ -148,7 +150,7 @@ fn a_scope_preempts_only_the_files_and_modules_it_names() {
     let lines = Project::new()
         .lines("[crates.my-queue]\nscope = [\"src/ring.rs\", \"my_queue::slots\"]\n");
     assert_eq!(
-        lines[1..5],
+        lines[2..6],
         [
             "policy=crates/my-queue/=atomic",
             "policy=crates/my-queue/src/ring.rs=preempt",
