@@ -18,6 +18,13 @@ pub(super) fn prepare_output() {
     OUTPUT.get_or_init(Arc::default);
 }
 
+/// Forgets what was printed so far.
+pub(super) fn clear_output() {
+    if let Some(output) = OUTPUT.get() {
+        output.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
 /// What the tasks of the last execution printed.
 pub(super) fn read_output(read: impl FnOnce(&[u8])) {
     if let Some(output) = OUTPUT.get() {

@@ -78,6 +78,7 @@ impl Explorer<'_> {
     fn warm_up(&self, engine: &mut Engine) {
         set_strategy(engine, Replay::new(engine_vec()));
         run_tasks(engine, Entry::Rust(body::warm_up, core::ptr::null_mut()));
+        body::clear_output();
     }
 
     /// The image can serve only where the program's heap is the arena.

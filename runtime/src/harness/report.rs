@@ -252,9 +252,14 @@ fn events(execution: &Execution, names: &ObjectNames) -> impl Iterator<Item = St
         let object = Object::new()
             .number("task", event.task.0.into())
             .string("op", event.op.name())
-            .optional_string("object", names.name(event.object));
+            .optional_string("object", names.name(event.object).filter(|_| shows_object(event.op)));
         located(object, event.site).boolean("preempted", event.preempted).finish()
     })
+}
+
+/// A task's own start and end say nothing by naming the task again.
+fn shows_object(op: Op) -> bool {
+    !matches!(op, Op::Start | Op::Exit)
 }
 
 fn blocked_task(blocked: &Blocked, names: &ObjectNames) -> String {
@@ -263,6 +268,7 @@ fn blocked_task(blocked: &Blocked, names: &ObjectNames) -> String {
         .string("op", blocked.op.name())
         .optional_string("object", names.name(blocked.object));
     located(object, blocked.site)
+        .boolean("preempted", blocked.preempted)
         .optional_number("holder", blocked.holder.map(|t| t.0.into()))
         .raw("held_at", blocked.held_at.map(place).as_deref().unwrap_or("null"))
         .finish()

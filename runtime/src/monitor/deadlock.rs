@@ -9,6 +9,8 @@ pub(crate) struct Blocked {
     pub(crate) op: Op,
     pub(crate) object: ObjectId,
     pub(crate) site: Option<Site>,
+    /// It was switched out by a preemption, and has not run since.
+    pub(crate) preempted: bool,
     /// The task that holds what this one waits for.
     pub(crate) holder: Option<TaskId>,
     /// Where the holder took it.
@@ -25,6 +27,7 @@ pub(crate) fn blocked_tasks(execution: &mut Execution) -> Vec<Blocked> {
             continue;
         }
         let (op, site, object) = (task.op, task.site, task.object);
+        let preempted = task.preempted;
         let object = if object == 0 { ObjectId::NONE } else { execution.object(object) };
         let (holder, held_at) = match wait {
             Wait::Task(other) => (Some(other), None),
@@ -35,7 +38,7 @@ pub(crate) fn blocked_tasks(execution: &mut Execution) -> Vec<Blocked> {
             }
             _ => (None, None),
         };
-        blocked.push(Blocked { task: id, op, object, site, holder, held_at });
+        blocked.push(Blocked { task: id, op, object, site, preempted, holder, held_at });
     }
     blocked
 }
@@ -71,6 +74,7 @@ mod tests {
             op: Op::MutexLock,
             object: ObjectId(0),
             site: None,
+            preempted: false,
             holder: holder.map(TaskId),
             held_at: None,
         }

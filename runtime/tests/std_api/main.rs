@@ -9,7 +9,7 @@ mod signature;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use page::Page;
+use page::{Member, Page};
 use rustdoc::Docs;
 
 /// A module of std whose items the shims stand for.
@@ -45,7 +45,13 @@ const MODULES: &[Module] = &[
     Module {
         real: "std/sync/mpsc",
         shim: "shim/sync/mpsc",
-        kept: &["RecvError", "RecvTimeoutError", "SendError", "TryRecvError", "TrySendError"],
+        kept: &[
+            "RecvError",
+            "RecvTimeoutError",
+            "SendError",
+            "TryRecvError",
+            "TrySendError",
+        ],
         only: &[],
     },
     Module {
@@ -68,9 +74,24 @@ const MODULES: &[Module] = &[
         ],
         only: &[],
     },
-    Module { real: "std/cell", shim: "shim/cell", kept: &[], only: &["UnsafeCell"] },
-    Module { real: "alloc/sync", shim: "shim/sync", kept: &[], only: &[] },
-    Module { real: "alloc/task", shim: "shim/task", kept: &[], only: &[] },
+    Module {
+        real: "std/cell",
+        shim: "shim/cell",
+        kept: &[],
+        only: &["UnsafeCell"],
+    },
+    Module {
+        real: "alloc/sync",
+        shim: "shim/sync",
+        kept: &[],
+        only: &[],
+    },
+    Module {
+        real: "alloc/task",
+        shim: "shim/task",
+        kept: &[],
+        only: &[],
+    },
     Module {
         real: "std/ptr",
         shim: "shim/ptr",
@@ -114,7 +135,11 @@ fn the_shims_lack_nothing_of_std() {
             };
             let kept = module.kept.contains(&item.name.as_str());
             if kept != shim.is_of_std() {
-                let found = if kept { "ours, but listed as std's" } else { "std's own" };
+                let found = if kept {
+                    "ours, but listed as std's"
+                } else {
+                    "std's own"
+                };
                 writeln!(lacking, "{path}: {found}").unwrap();
             }
             if !kept {
@@ -123,19 +148,24 @@ fn the_shims_lack_nothing_of_std() {
         }
     }
     assert!(lacking.is_empty(), "the shims differ from std:\n{lacking}");
-    assert!(compared > 1000, "only {compared} members found: has rustdoc changed its pages?");
+    assert!(
+        compared > 1000,
+        "only {compared} members found: has rustdoc changed its pages?"
+    );
 }
 
 /// Compares all members of one item, and returns how many there are.
 fn compare(path: &str, real: &Page, shim: &Page, lacking: &mut String) -> usize {
-    let ours: BTreeSet<String> = shim.members().map(|member| member.normalised()).collect();
+    let ours: BTreeSet<String> = shim.members().iter().map(Member::normalised).collect();
     let mut count = 0;
-    for member in real.members().filter(|member| member.is_promised()) {
+    for member in real.members().iter().filter(|member| member.is_promised()) {
         count += 1;
         let wanted = member.normalised();
         if !ours.contains(&wanted) {
             writeln!(lacking, "{path}: no `{wanted}`").unwrap();
-            let nearest = ours.iter().filter(|found| signature::name(found) == signature::name(&wanted));
+            let nearest = ours
+                .iter()
+                .filter(|found| signature::name(found) == signature::name(&wanted));
             for found in nearest {
                 writeln!(lacking, "{path}:    `{found}`").unwrap();
             }

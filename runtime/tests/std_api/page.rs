@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::signature::{self, plain};
+use crate::signature::{Signature, plain};
 
 pub(crate) struct Page {
     html: String,
@@ -15,7 +15,9 @@ pub(crate) struct Member {
     stable: bool,
     /// The page says since which version it is there.
     dated: bool,
-    code: String,
+    /// The page says that it is for Windows, whose types std documents everywhere.
+    foreign: bool,
+    signature: Signature,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,7 +45,8 @@ impl Page {
 
     /// Whether std declares the item: its source is not in this crate.
     pub(crate) fn is_of_std(&self) -> bool {
-        let heading = between(&self.html, "<div class=\"main-heading\">", "item-decl").unwrap_or("");
+        let heading =
+            between(&self.html, "<div class=\"main-heading\">", "item-decl").unwrap_or("");
         !heading.contains("src/chess_runtime/")
     }
 
@@ -59,57 +62,83 @@ impl Page {
         &rest[..end]
     }
 
-    pub(crate) fn members(&self) -> impl Iterator<Item = Member> {
+    pub(crate) fn members(&self) -> Vec<Member> {
+        let mut members = Vec::new();
         let declaration = between(self.head(), "<code>", "</code>").map(plain);
-        let item = declaration.filter(|code| signature::is_callable(code)).map(|code| Member {
-            kind: Kind::Item,
-            stable: true,
-            dated: true,
-            code,
-        });
-        let auto = self.html.find("id=\"synthetic-implementations\"").unwrap_or(self.html.len());
-        let sections = self.html.match_indices("<section id=\"").filter_map(move |(start, _)| {
+        if let Some(declaration) = declaration.filter(|code| code.contains("fn ")) {
+            let signature = Signature::parse(&declaration);
+            members.push(Member {
+                kind: Kind::Item,
+                stable: true,
+                dated: true,
+                foreign: false,
+                signature,
+            });
+        }
+        let auto = self
+            .html
+            .find("id=\"synthetic-implementations\"")
+            .unwrap_or(self.html.len());
+        let mut implementation = None;
+        for (start, _) in self.html.match_indices("<section id=\"") {
             let rest = &self.html[start..];
-            let section = between(rest, "<section ", "</section>")?;
-            let class = between(section, "class=\"", "\"")?;
-            let kind = match class {
-                "method" | "associatedconstant" => Kind::Method,
+            let Some((section, after)) = rest.split_once("</section>") else {
+                continue;
+            };
+            let class = between(section, " class=\"", "\"").unwrap_or("");
+            let Some(code) = between(section, "class=\"code-header\">", "</h") else {
+                continue;
+            };
+            let mut signature = Signature::parse(&plain(code));
+            let kind = match class.trim_end_matches(" deprecated") {
+                "impl" if !signature.implements_a_trait() => {
+                    implementation = Some(signature);
+                    continue;
+                }
                 "impl" if start > auto => Kind::AutoTraitImpl,
                 "impl" => Kind::TraitImpl,
-                _ => return None,
+                "method" => {
+                    if let Some(implementation) = &implementation {
+                        signature = signature.within(implementation);
+                    }
+                    Kind::Method
+                }
+                _ => continue,
             };
-            let code = plain(between(section, "class=\"code-header\">", "</h")?);
-            if kind == Kind::TraitImpl && !signature::names_a_trait(&code) {
-                return None;
-            }
-            let after = &rest[section.len()..];
-            let after = &after["<section ".len()..];
-            let end = ["<section ", "</summary>"].iter().filter_map(|mark| after.find(mark)).min();
-            Some(Member {
+            let end = ["<section ", "</summary>"]
+                .iter()
+                .filter_map(|mark| after.find(mark))
+                .min();
+            let remarks = &after[..end.unwrap_or(after.len())];
+            members.push(Member {
                 kind,
-                stable: !after[..end.unwrap_or(after.len())].contains("stab unstable"),
+                stable: !remarks.contains("stab unstable"),
                 dated: section.contains("class=\"since\""),
-                code,
-            })
-        });
-        item.into_iter().chain(sections)
+                foreign: section.contains("<strong>Windows</strong>"),
+                signature,
+            });
+        }
+        members
     }
 }
 
 impl Member {
     /// Whether stable code may rely on it. The implementations of unstable
-    /// traits bear no version, nor do those that the compiler finds.
+    /// traits bear no version, nor do those that the compiler finds. How a type
+    /// is dropped is its own affair.
     pub(crate) fn is_promised(&self) -> bool {
+        let auto = ["Send", "Sync", "Unpin", "UnwindSafe", "RefUnwindSafe"];
         self.stable
+            && !self.foreign
             && match self.kind {
                 Kind::Item | Kind::Method => true,
-                Kind::TraitImpl => self.dated,
-                Kind::AutoTraitImpl => signature::is_of_stable_auto_trait(&self.code),
+                Kind::TraitImpl => self.dated && !self.signature.implements(&["Drop"]),
+                Kind::AutoTraitImpl => self.signature.implements(&auto),
             }
     }
 
     pub(crate) fn normalised(&self) -> String {
-        signature::normalise(&self.code)
+        self.signature.normalised()
     }
 }
 

@@ -20,7 +20,10 @@ pub(crate) struct Item {
 
 impl Docs {
     pub(crate) fn new() -> Docs {
-        Docs { real: documentation_of_std(), shim: document_the_shims() }
+        Docs {
+            real: documentation_of_std(),
+            shim: document_the_shims(),
+        }
     }
 
     /// The public items of a module of std, unstable ones included.
@@ -33,11 +36,18 @@ impl Docs {
                 let name = entry.expect("a readable directory").file_name();
                 let (kind, name) = name.to_str()?.strip_suffix(".html")?.split_once('.')?;
                 let known = ["struct", "enum", "union", "trait", "fn", "constant", "type"];
-                known.contains(&kind).then(|| Item { kind: kind.into(), name: name.into() })
+                known.contains(&kind).then(|| Item {
+                    kind: kind.into(),
+                    name: name.into(),
+                })
             })
             .collect();
         items.sort_by(|a, b| a.name.cmp(&b.name));
-        assert!(!items.is_empty(), "{} documents nothing", directory.display());
+        assert!(
+            !items.is_empty(),
+            "{} documents nothing",
+            directory.display()
+        );
         items
     }
 
@@ -78,13 +88,24 @@ fn document_the_shims() -> PathBuf {
     let _ = fs::remove_dir_all(&out);
     let output = Command::new(env_or("RUSTDOC", "rustdoc"))
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs"))
-        .args(["--crate-name", "chess_runtime", "--edition", "2024", "--cap-lints", "allow", "-o"])
+        .args([
+            "--crate-name",
+            "chess_runtime",
+            "--edition",
+            "2024",
+            "--cap-lints",
+            "allow",
+            "-o",
+        ])
         .arg(&out)
         .env("RUSTC_BOOTSTRAP", "1")
         .output()
         .expect("rustdoc starts");
     let messages = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "rustdoc failed on the runtime:\n{messages}");
+    assert!(
+        output.status.success(),
+        "rustdoc failed on the runtime:\n{messages}"
+    );
     out.join("chess_runtime")
 }
 

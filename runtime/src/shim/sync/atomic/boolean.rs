@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use super::operations::{atomic, effect, read_modify_write};
 use crate::execution::{self, Op, Site};
 
-atomic!(AtomicBool, bool, val);
+atomic!(AtomicBool, bool, v, val);
 read_modify_write!(
     AtomicBool, bool => bool,
     fetch_and = AtomicFetchAnd,

@@ -10,7 +10,7 @@ use crate::execution::{self, Op, Site};
 macro_rules! integers {
     ($($Atomic:ident: $value:ty;)*) => {
         $(
-            atomic!($Atomic, $value, val);
+            atomic!($Atomic, $value, v, val);
             read_modify_write!(
                 $Atomic, $value => $value,
                 fetch_add = AtomicFetchAdd,

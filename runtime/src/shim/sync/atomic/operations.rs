@@ -2,15 +2,15 @@
 
 /// Declares an atomic type with the methods and traits that each of them has.
 macro_rules! atomic {
-    ($Atomic:ident $(<$T:ident>)?, $value:ty, $val:ident) => {
+    ($Atomic:ident $(<$T:ident>)?, $value:ty, $v:ident, $val:ident) => {
         #[doc = concat!("See [`std::sync::atomic::", stringify!($Atomic), "`].")]
         #[repr(transparent)]
         pub struct $Atomic $(<$T>)? (std::sync::atomic::$Atomic $(<$T>)?);
 
         impl $(<$T>)? $Atomic $(<$T>)? {
             #[inline]
-            pub const fn new(v: $value) -> Self {
-                Self(std::sync::atomic::$Atomic::new(v))
+            pub const fn new($v: $value) -> Self {
+                Self(std::sync::atomic::$Atomic::new($v))
             }
 
             #[inline]

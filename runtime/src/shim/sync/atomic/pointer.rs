@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use super::operations::{atomic, effect, read_modify_write};
 use crate::execution::{self, Op, Site};
 
-atomic!(AtomicPtr<T>, *mut T, ptr);
+atomic!(AtomicPtr<T>, *mut T, p, ptr);
 read_modify_write!(
     AtomicPtr<T>, usize => *mut T,
     fetch_ptr_add = AtomicFetchPtr,
