@@ -1,2 +1,18 @@
-//! What the end-to-end tests share.
+//! What the end-to-end tests share: the real tool, workspaces to run it in, and
+//! the results that the fixtures' `expected.toml` promise.
+
 #![forbid(unsafe_code)]
+
+mod expected;
+mod process;
+mod run;
+mod tool;
+mod tree;
+mod workspace;
+
+pub use expected::{Expected, ExpectedTest};
+pub use process::{Process, descendants};
+pub use run::{Run, without_durations};
+pub use tool::Chess;
+pub use tree::Tree;
+pub use workspace::Workspace;

@@ -1,0 +1,157 @@
+//! The results that a fixture's `expected.toml` promises.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::Run;
+
+/// The bound that a test which passes must have finished, unless stated.
+const DEFAULT_BOUND: u64 = 2;
+
+/// A whole `expected.toml`.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct Expected {
+    /// A table for each test.
+    pub test: Vec<ExpectedTest>,
+}
+
+/// What is known of one test.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub struct ExpectedTest {
+    /// Its binary.
+    pub binary: String,
+    /// Its path.
+    pub test: String,
+    /// `passed`, `failed`, `skipped` or `timeout`.
+    pub outcome: String,
+    /// The kind of failure.
+    pub kind: Option<String>,
+    /// The fewest preemptions of a failing schedule.
+    pub preemptions: Option<u64>,
+    /// Part of the message.
+    pub message: Option<String>,
+    /// The bound that must have been finished, if it is not the usual one.
+    pub bound_completed: Option<u64>,
+    /// The number of schedules, where it is known.
+    pub schedules: Option<u64>,
+    /// False where no bound can be finished.
+    pub complete: Option<bool>,
+    /// What plain `cargo test` does, for readers.
+    pub native: Option<String>,
+}
+
+impl Expected {
+    /// Of the workspace at `root`.
+    pub fn of(root: &Path) -> Self {
+        let path = root.join("expected.toml");
+        let text = fs::read_to_string(&path).expect("a fixture says what is expected");
+        toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// Without the tests that `drop` says.
+    #[must_use]
+    pub fn without(mut self, drop: impl Fn(&ExpectedTest) -> bool) -> Self {
+        self.test.retain(|test| !drop(test));
+        self
+    }
+
+    /// Panics, listing all differences, unless `run` has the expected verdict on
+    /// each expected test and no other.
+    #[track_caller]
+    pub fn assert_met_by(&self, run: &Run) {
+        let verdicts = run.verdicts();
+        let name = |verdict: &Value| {
+            (
+                text(&verdict["binary"]).to_owned(),
+                text(&verdict["test"]).to_owned(),
+            )
+        };
+        let mut differences = Vec::new();
+        let mut known = BTreeSet::new();
+        for expected in &self.test {
+            let id = (expected.binary.clone(), expected.test.clone());
+            let found: Vec<_> = verdicts
+                .iter()
+                .filter(|verdict| name(verdict) == id)
+                .collect();
+            match &*found {
+                [verdict] => differences.extend(expected.differences(verdict)),
+                found => differences.push(format!("{expected}: {} verdicts", found.len())),
+            }
+            known.insert(id);
+        }
+        let strangers = verdicts.iter().map(name).filter(|id| !known.contains(id));
+        differences
+            .extend(strangers.map(|(binary, test)| format!("{binary} {test}: not expected")));
+        assert!(
+            differences.is_empty(),
+            "{} of {} tests differ:\n{}\n--- stderr\n{}",
+            differences.len(),
+            self.test.len(),
+            differences.join("\n"),
+            run.stderr,
+        );
+    }
+}
+
+impl std::fmt::Display for ExpectedTest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.binary, self.test)
+    }
+}
+
+impl ExpectedTest {
+    /// All in which `verdict` is not as expected, in one line.
+    fn differences(&self, verdict: &Value) -> Option<String> {
+        let mut wrong = Vec::new();
+        let mut compare = |field: &str, expected: Value| {
+            if verdict[field] != expected {
+                wrong.push(format!("{field} {} instead of {expected}", verdict[field]));
+            }
+        };
+        compare("outcome", self.outcome.as_str().into());
+        compare("kind", self.kind.as_deref().into());
+        compare("preemptions", self.preemptions.into());
+        if let Some(schedules) = self.schedules {
+            compare("schedules", schedules.into());
+        }
+        match self.outcome.as_str() {
+            "passed" if self.complete == Some(false) => compare("complete", false.into()),
+            "passed" if verdict["complete"] == true => {}
+            "passed" => {
+                let bound = self.bound_completed.unwrap_or(DEFAULT_BOUND);
+                compare("bound_completed", bound.into());
+            }
+            // The search has finished every bound below that of the failure.
+            "failed" => {
+                let below = self
+                    .preemptions
+                    .and_then(|preemptions| preemptions.checked_sub(1));
+                compare("bound_completed", below.into());
+            }
+            _ => {}
+        }
+        let message = text(&verdict["message"]);
+        if let Some(part) = self
+            .message
+            .as_deref()
+            .filter(|part| !message.contains(part))
+        {
+            wrong.push(format!("message {message:?} without {part:?}"));
+        }
+        if self.outcome == "passed" && verdict["warnings"] != serde_json::json!([]) {
+            wrong.push(format!("warnings {}", verdict["warnings"]));
+        }
+        (!wrong.is_empty()).then(|| format!("{self}: {} | {verdict}", wrong.join("; ")))
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}

@@ -1,0 +1,147 @@
+//! A started command: signals to it, and its end.
+
+use std::fs;
+use std::io::Read;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+use crate::Run;
+
+/// How often a waiting test looks again.
+const TICK: Duration = Duration::from_millis(5);
+
+/// A command that runs in a process group of its own.
+pub struct Process {
+    child: Child,
+    description: String,
+    stdout: Option<JoinHandle<String>>,
+    stderr: Option<JoinHandle<String>>,
+}
+
+impl Process {
+    pub(crate) fn start(mut command: Command) -> Self {
+        let description = format!("{command:?}");
+        let mut child = command
+            .process_group(0)
+            .spawn()
+            .expect("the command starts");
+        let stdout = child.stdout.take().map(read);
+        let stderr = child.stderr.take().map(read);
+        Self {
+            child,
+            description,
+            stdout,
+            stderr,
+        }
+    }
+
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What Ctrl-C on a terminal does: SIGINT to the whole process group.
+    pub fn interrupt(&self) {
+        // It may have ended by itself.
+        let _gone = kill_process_group(self.pid(), Signal::INT);
+    }
+
+    /// SIGKILL to the tool alone; what it started must notice.
+    pub fn kill(&self) {
+        let _gone = kill_process(self.pid(), Signal::KILL);
+    }
+
+    /// Waits until `condition` holds; whether it came to hold before the process ended.
+    pub fn wait_until(&mut self, mut condition: impl FnMut() -> bool) -> bool {
+        loop {
+            if condition() {
+                return true;
+            }
+            if self.child.try_wait().expect("it is our child").is_some() {
+                return condition();
+            }
+            thread::sleep(TICK);
+        }
+    }
+
+    /// Waits for its end; kills its whole group and panics after `patience`.
+    pub fn finish(mut self, patience: Duration) -> Run {
+        let deadline = Instant::now() + patience;
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("it is our child") {
+                break status;
+            }
+            if Instant::now() > deadline {
+                let _gone = kill_process_group(self.pid(), Signal::KILL);
+                let stderr = self.stderr.take().map(|reader| reader.join().unwrap());
+                panic!(
+                    "{} did not end: {}",
+                    self.description,
+                    stderr.unwrap_or_default()
+                );
+            }
+            thread::sleep(TICK);
+        };
+        let text = |reader: Option<JoinHandle<String>>| {
+            reader.map_or_else(String::new, |reader| {
+                reader.join().expect("reading does not panic")
+            })
+        };
+        Run {
+            code: status.code(),
+            signal: status.signal(),
+            stdout: text(self.stdout.take()),
+            stderr: text(self.stderr.take()),
+            description: self.description,
+        }
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+}
+
+fn read(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        pipe.read_to_end(&mut bytes).expect("the pipe can be read");
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+/// The processes below process `root` that now run, with their command lines.
+pub fn descendants(root: u32) -> Vec<(u32, String)> {
+    let processes: Vec<(u32, u32)> = fs::read_dir("/proc")
+        .expect("there is a /proc")
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter_map(|id: u32| {
+            let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+            // The name, in parentheses, may contain anything.
+            let parent = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?;
+            Some((id, parent.parse().ok()?))
+        })
+        .collect();
+    let mut found = vec![root];
+    let mut next = 0;
+    while let Some(&parent) = found.get(next) {
+        found.extend(
+            processes
+                .iter()
+                .filter(|(_, of)| *of == parent)
+                .map(|(id, _)| *id),
+        );
+        next += 1;
+    }
+    found
+        .into_iter()
+        .skip(1)
+        .map(|id| {
+            let line = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+            (id, String::from_utf8_lossy(&line).replace('\0', " "))
+        })
+        .collect()
+}

@@ -1,0 +1,111 @@
+//! What a finished call of the tool said.
+
+use std::fmt;
+
+use serde_json::Value;
+
+/// The end of a process and its output.
+pub struct Run {
+    /// Its exit code, unless a signal ended it.
+    pub code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+    /// The command, for messages.
+    pub(crate) description: String,
+}
+
+impl Run {
+    /// Panics, with all that was said, unless it exited with `code`.
+    #[track_caller]
+    pub fn assert_code(&self, code: i32) {
+        assert_eq!(self.code, Some(code), "exit code of {self:?}");
+    }
+
+    /// The JSON events, in order.
+    #[track_caller]
+    pub fn events(&self) -> Vec<Value> {
+        let parse = |line| match serde_json::from_str::<Value>(line) {
+            Ok(event) if event["type"].is_string() => event,
+            _ => panic!("not an event: {line}\nin {self:?}"),
+        };
+        self.stdout.lines().map(parse).collect()
+    }
+
+    /// The `test-finished` events.
+    #[track_caller]
+    pub fn verdicts(&self) -> Vec<Value> {
+        let mut events = self.events();
+        events.retain(|event| event["type"] == "test-finished");
+        events
+    }
+
+    /// The verdict on the only test.
+    #[track_caller]
+    pub fn verdict(&self) -> Value {
+        match &*self.verdicts() {
+            [verdict] => verdict.clone(),
+            verdicts => panic!("{} verdicts instead of one in {self:?}", verdicts.len()),
+        }
+    }
+
+    /// Standard error without what differs from run to run: for snapshots.
+    ///
+    /// Progress lines of cargo and of the tool go too: who built what, and how
+    /// fast, depends on what was there before.
+    pub fn message(&self) -> String {
+        let is_progress = |line: &&str| {
+            let verbs = [
+                "Compiling",
+                "Finished",
+                "Building",
+                "Locking",
+                "Updating",
+                "Adding",
+            ];
+            let more = [
+                "Downloading",
+                "Downloaded",
+                "Blocking",
+                "Running",
+                "Checking",
+                "Cached",
+            ];
+            let word = line.split_whitespace().next().unwrap_or_default();
+            line.starts_with(' ') && (verbs.contains(&word) || more.contains(&word))
+        };
+        let lines: Vec<_> = self
+            .stderr
+            .lines()
+            .filter(|line| !is_progress(line))
+            .collect();
+        lines.join("\n")
+    }
+}
+
+impl fmt::Debug for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            code,
+            signal,
+            stdout,
+            stderr,
+            description,
+        } = self;
+        writeln!(f, "{description}\ncode {code:?}, signal {signal:?}")?;
+        writeln!(f, "--- stdout\n{stdout}\n--- stderr\n{stderr}")
+    }
+}
+
+/// `events` without the times that they took.
+pub fn without_durations(mut events: Vec<Value>) -> Vec<Value> {
+    for event in &mut events {
+        if let Some(fields) = event.as_object_mut() {
+            fields.remove("duration_ms");
+        }
+    }
+    events
+}

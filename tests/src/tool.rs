@@ -1,0 +1,165 @@
+//! Finds the real `cargo-chess`, builds it where needed, and starts it as a user would.
+
+use std::env;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use crate::{Process, Run};
+
+/// No call of the tool in these tests takes so long.
+const PATIENCE: Duration = Duration::from_mins(5);
+
+/// Where this test executable and its siblings were built.
+pub(crate) struct BuildDirs {
+    /// The directory of the profile, as in `target/debug`.
+    profile: PathBuf,
+    /// The target directory.
+    pub(crate) target: PathBuf,
+}
+
+/// The directories that this executable lies in.
+pub(crate) fn build_dirs() -> &'static BuildDirs {
+    static DIRS: OnceLock<BuildDirs> = OnceLock::new();
+    DIRS.get_or_init(|| {
+        let executable = env::current_exe().expect("this executable has a path");
+        // target/[triple/]profile/deps/executable
+        let profile = executable
+            .ancestors()
+            .nth(2)
+            .expect("it lies below a target directory");
+        let target = profile
+            .ancestors()
+            .skip(1)
+            .find(|dir| dir.join("CACHEDIR.TAG").exists())
+            .expect("cargo marks its target directory");
+        BuildDirs {
+            profile: profile.to_owned(),
+            target: target.to_owned(),
+        }
+    })
+}
+
+/// The tool, built once in this process: cargo knows whether it is stale.
+fn binary() -> &'static Path {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| {
+        let BuildDirs { profile, target } = build_dirs();
+        let name = profile
+            .file_name()
+            .and_then(OsStr::to_str)
+            .expect("a profile has a name");
+        let mut build = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        build
+            .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")))
+            .args([
+                "build",
+                "--quiet",
+                "--package",
+                "cargo-chess",
+                "--bin",
+                "cargo-chess",
+            ])
+            .args(["--profile", if name == "debug" { "dev" } else { name }])
+            .arg("--target-dir")
+            .arg(target);
+        if let Some(triple) = profile.parent().filter(|parent| parent != target) {
+            build
+                .arg("--target")
+                .arg(triple.file_name().expect("a triple"));
+        }
+        let status = build.status().expect("cargo runs");
+        assert!(status.success(), "cargo-chess could not be built");
+        profile.join("cargo-chess")
+    })
+}
+
+/// A call of `cargo-chess` in some directory, with an environment in which
+/// nothing of cargo's own (which runs these tests) is left.
+#[derive(Debug)]
+pub struct Chess {
+    command: Command,
+}
+
+impl Chess {
+    /// In `directory`, with `args`; standard output and error are kept.
+    pub fn new(directory: &Path, args: &[&str]) -> Self {
+        let mut command = Command::new(binary());
+        command.args(args);
+        Self::from_command(command, directory)
+    }
+
+    /// A shell script that calls the tool as `"$CHESS"`, for what only a shell can arrange.
+    pub fn in_shell(directory: &Path, script: &str) -> Self {
+        let mut command = Command::new("sh");
+        command.args(["-euc", script]).env("CHESS", binary());
+        Self::from_command(command, directory)
+    }
+
+    fn from_command(mut command: Command, directory: &Path) -> Self {
+        for (name, _) in env::vars_os() {
+            if name.to_str().is_some_and(is_of_the_outer_cargo) {
+                command.env_remove(name);
+            }
+        }
+        command
+            .current_dir(directory)
+            .env(
+                "CHESS_CACHE_DIR",
+                build_dirs().target.join("end-to-end/cache"),
+            )
+            .env("NO_COLOR", "1")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        Self { command }
+    }
+
+    /// Adds an argument.
+    #[must_use]
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.command.arg(arg);
+        self
+    }
+
+    /// Sets a variable.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Starts it, in a process group of its own.
+    pub fn start(self) -> Process {
+        Process::start(self.command)
+    }
+
+    /// Runs it to its end.
+    pub fn run(self) -> Run {
+        self.start().finish(PATIENCE)
+    }
+}
+
+/// Variables that cargo sets for these tests, or that steer it, and that a user's shell would not have.
+fn is_of_the_outer_cargo(name: &str) -> bool {
+    let kept = [
+        "CARGO_HOME",
+        "CARGO_REGISTR",
+        "CARGO_HTTP",
+        "CARGO_NET",
+        "CARGO_SOURCE",
+    ];
+    let removed = [
+        "CARGO",
+        "CHESS_",
+        "RUSTFLAGS",
+        "RUSTDOCFLAGS",
+        "RUSTC",
+        "RUST_",
+        "LD_LIBRARY",
+    ];
+    let starts = |list: &[&str]| list.iter().any(|start| name.starts_with(start));
+    starts(&removed) && !starts(&kept)
+}

@@ -1,0 +1,95 @@
+//! A user's tree of files as it is at one moment, to be compared with a later one.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// Every file below a directory, `target` aside: its mode and its bytes.
+///
+/// Directories count, empty ones too.
+#[derive(PartialEq, Eq)]
+pub struct Tree {
+    entries: BTreeMap<PathBuf, (u32, Vec<u8>)>,
+}
+
+impl Tree {
+    /// The tree below `root` as it is now.
+    pub fn of(root: &Path) -> Self {
+        let mut entries = BTreeMap::new();
+        let mut open = vec![root.to_owned()];
+        while let Some(dir) = open.pop() {
+            for entry in fs::read_dir(&dir).expect("the directory can be read") {
+                let path = entry.expect("the directory can be read").path();
+                let name = path
+                    .strip_prefix(root)
+                    .expect("it lies below the root")
+                    .to_owned();
+                if name == Path::new("target") {
+                    continue;
+                }
+                let metadata = fs::symlink_metadata(&path).expect("the file is there");
+                let content = if metadata.is_dir() {
+                    open.push(path);
+                    Vec::new()
+                } else {
+                    fs::read(&path).expect("the file can be read")
+                };
+                entries.insert(name, (metadata.permissions().mode(), content));
+            }
+        }
+        Self { entries }
+    }
+
+    /// Panics, naming the files, unless the tree below `root` is still the same.
+    #[track_caller]
+    pub fn assert_same_as(&self, root: &Path) {
+        let now = Self::of(root);
+        let all = self.entries.keys().chain(now.entries.keys());
+        let mut changed: Vec<_> = all
+            .filter(|name| self.entries.get(*name) != now.entries.get(*name))
+            .collect();
+        changed.dedup();
+        assert!(
+            changed.is_empty(),
+            "changed in the user's tree: {changed:?}"
+        );
+    }
+
+    /// Writes into `root` what differs there, and removes what is not in this
+    /// tree: files that are the same keep their times, so that nothing is built
+    /// without need.
+    pub(crate) fn write_to(&self, root: &Path) {
+        fs::create_dir_all(root).expect("the directory can be made");
+        let present = Self::of(root);
+        for name in present
+            .entries
+            .keys()
+            .rev()
+            .filter(|name| !self.entries.contains_key(*name))
+        {
+            let path = root.join(name);
+            let removed = if path.is_dir() {
+                fs::remove_dir(&path)
+            } else {
+                fs::remove_file(&path)
+            };
+            removed.expect("it can be removed");
+        }
+        for (name, entry) in &self.entries {
+            if present.entries.get(name) == Some(entry) {
+                continue;
+            }
+            let (mode, content) = entry;
+            let path = root.join(name);
+            // The type of a file is in its mode.
+            if mode & 0o170_000 == 0o040_000 {
+                fs::create_dir_all(&path).expect("the directory can be made");
+            } else {
+                fs::write(&path, content).expect("the file can be written");
+            }
+            let permissions = fs::Permissions::from_mode(mode & 0o7777);
+            fs::set_permissions(&path, permissions).expect("the mode can be set");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Workspaces to run the tool in: copies of fixtures, and small packages made up on the spot.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::tool::build_dirs;
+use crate::{Chess, Tree};
+
+/// A directory with a user's workspace in it.
+pub struct Workspace {
+    root: PathBuf,
+    /// Removes it at the end, where it is nobody else's.
+    _temporary: Option<TempDir>,
+}
+
+impl Workspace {
+    /// The copy of a fixture that all tests share, its target directory with it:
+    /// built once. Nothing but the target directory may change in it.
+    pub fn shared(fixture: &str) -> Self {
+        let root = build_dirs().target.join("end-to-end").join(fixture);
+        fs::create_dir_all(&root).expect("the directory can be made");
+        // Other tests, of this process or of another, may be doing the same.
+        let lock = File::create(root.with_extension("lock")).expect("the file can be made");
+        lock.lock().expect("the file can be locked");
+        Tree::of(&source_of(fixture)).write_to(&root);
+        Self {
+            root,
+            _temporary: None,
+        }
+    }
+
+    /// A copy of a fixture for one test alone.
+    pub fn copy_of(fixture: &str) -> Self {
+        let workspace = Self::empty();
+        Tree::of(&source_of(fixture)).write_to(&workspace.root);
+        workspace
+    }
+
+    /// A directory with nothing in it.
+    pub fn empty() -> Self {
+        let place = build_dirs().target.join("end-to-end/tmp");
+        fs::create_dir_all(&place).expect("the directory can be made");
+        let temporary = tempfile::Builder::new()
+            .prefix("chess-")
+            .tempdir_in(place)
+            .expect("a temporary directory can be made");
+        Self {
+            root: temporary.path().to_owned(),
+            _temporary: Some(temporary),
+        }
+    }
+
+    /// A package `small` whose library is `source`.
+    pub fn with_library(source: &str) -> Self {
+        let workspace = Self::empty();
+        workspace.write(
+            "Cargo.toml",
+            "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n",
+        );
+        workspace.write(
+            "Cargo.lock",
+            "version = 4\n\n[[package]]\nname = \"small\"\nversion = \"0.1.0\"\n",
+        );
+        workspace.write("src/lib.rs", source);
+        workspace
+    }
+
+    /// Its root directory.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Writes a file, its directories with it.
+    pub fn write(&self, name: &str, content: &str) {
+        let path = self.root.join(name);
+        let dir = path.parent().expect("it lies below the root");
+        fs::create_dir_all(dir).expect("the directory can be made");
+        fs::write(path, content).expect("the file can be written");
+    }
+
+    /// The files as they are now.
+    pub fn tree(&self) -> Tree {
+        Tree::of(&self.root)
+    }
+
+    /// A call of the tool here.
+    pub fn chess(&self, args: &[&str]) -> Chess {
+        Chess::new(&self.root, args)
+    }
+
+    /// A shell script here that calls the tool as `"$CHESS"`.
+    pub fn shell(&self, script: &str) -> Chess {
+        Chess::in_shell(&self.root, script)
+    }
+
+    /// `text` with the paths of this workspace and of its neighbours made the same everywhere.
+    pub fn redact(&self, text: &str) -> String {
+        let neighbours = build_dirs().target.join("end-to-end");
+        text.replace(&*self.root.to_string_lossy(), "[ROOT]")
+            .replace(&*neighbours.to_string_lossy(), "[PLACE]")
+    }
+}
+
+fn source_of(fixture: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../fixtures")
+        .join(fixture)
+}

@@ -1,0 +1,68 @@
+//! `list`, `demo`, `clean`, and how fast everything starts.
+
+use std::time::{Duration, Instant};
+
+use end_to_end::Workspace;
+
+#[test]
+fn list_names_every_test_and_every_package() {
+    let workspace = Workspace::shared("members");
+    let run = workspace
+        .chess(&["list", "-p", "tool", "-p", "ledger"])
+        .run();
+    run.assert_code(0);
+    insta::assert_snapshot!(run.stdout);
+}
+
+#[test]
+fn the_demo_finds_explains_and_replays_a_bug_and_verifies_its_fix() {
+    let workspace = Workspace::empty();
+    let run = workspace.chess(&["demo"]).run();
+    run.assert_code(0);
+    assert!(
+        workspace.tree() == Workspace::empty().tree(),
+        "the demo wrote here"
+    );
+}
+
+#[test]
+fn a_failure_is_explained_to_people() {
+    let workspace = Workspace::shared("catalog");
+    let run = workspace
+        .chess(&["test", "--exact", "bank::buggy", "--test", "locks"])
+        .run();
+    run.assert_code(100);
+    assert_eq!(run.stdout, "", "standard output is for machines");
+    insta::with_settings!({
+        filters => vec![
+            (r"\b\d+(\.\d+)?(ms|s)\b", "[TIME]"),
+            (r"-[0-9a-f]{4,16}\b", "-[HASH]"),
+        ],
+    }, { insta::assert_snapshot!(run.message()) });
+}
+
+#[test]
+fn clean_removes_what_was_written_and_nothing_else() {
+    let workspace = Workspace::copy_of("no_std_alloc");
+    workspace.chess(&["test"]).run().assert_code(100);
+    workspace.write("target/mine.txt", "kept");
+    workspace.chess(&["clean"]).run().assert_code(0);
+    assert!(!workspace.root().join("target/chess").exists());
+    assert!(workspace.root().join("target/mine.txt").exists());
+    // There is nothing left to remove, which is no error.
+    workspace.chess(&["clean"]).run().assert_code(0);
+}
+
+#[test]
+fn a_built_workspace_is_tested_in_half_a_second() {
+    let workspace = Workspace::shared("no_std_alloc");
+    let once = || {
+        let start = Instant::now();
+        workspace.chess(&["test", "fixed"]).run().assert_code(0);
+        start.elapsed()
+    };
+    once();
+    // Other tests run beside this one.
+    let fastest = (0..20).map(|_| once()).min().expect("there were runs");
+    assert!(fastest < Duration::from_millis(500), "{fastest:?}");
+}

@@ -1,0 +1,125 @@
+//! Tests that leave the scheduler's reach end with a plain word about what they did.
+
+use std::time::Duration;
+
+use end_to_end::{Run, Workspace, descendants};
+use rustix::process::{Pid, Signal, kill_process};
+
+fn explore(binary: &str, test: &str) -> Run {
+    let workspace = Workspace::shared("hostile");
+    let args = [
+        "test",
+        "--test",
+        binary,
+        "--exact",
+        test,
+        "--watchdog",
+        "2s",
+    ];
+    workspace.chess(&args).run()
+}
+
+/// What people read about a failing test.
+macro_rules! assert_report {
+    ($run:expr) => {{
+        let run = $run;
+        run.assert_code(100);
+        let message = Workspace::shared("hostile").redact(&run.message());
+        insta::with_settings!({
+            filters => vec![
+                (r"\b\d+(\.\d+)?(ms|s)\b", "[TIME]"),
+                (r"-[0-9a-f]{4,16}\b", "-[HASH]"),
+                (r"0x[0-9a-f]+", "[ADDRESS]"),
+                (r"/[a-z0-9_./-]*/rustlib/", "[RUSTLIB]/"),
+            ],
+        }, { insta::assert_snapshot!(message) });
+    }};
+}
+
+#[test]
+fn a_segfault_is_reported_with_its_interleaving() {
+    assert_report!(explore("crash", "segfault_in_some_schedules"));
+}
+
+#[test]
+fn an_abort_is_reported_with_its_interleaving() {
+    assert_report!(explore("crash", "abort_in_some_schedules"));
+}
+
+#[test]
+fn a_double_free_is_reported_where_it_happens() {
+    assert_report!(explore("crash", "double_free_in_some_schedules"));
+}
+
+#[test]
+fn a_stack_overflow_is_reported() {
+    assert_report!(explore("crash", "stack_overflow_in_a_task"));
+}
+
+#[test]
+fn a_panic_of_a_detached_thread_is_reported() {
+    assert_report!(explore("crash", "panic_in_a_detached_thread"));
+}
+
+#[test]
+fn an_exit_with_success_is_no_success() {
+    assert_report!(explore("leave", "exit_in_a_task"));
+}
+
+#[test]
+fn an_exit_in_some_schedules_is_reported_with_its_interleaving() {
+    assert_report!(explore("leave", "exit_in_some_schedules"));
+}
+
+#[test]
+fn a_child_process_is_no_failure() {
+    explore("leave", "a_child_process").assert_code(0);
+}
+
+#[test]
+fn a_fork_is_no_failure() {
+    explore("leave", "fork_without_exec").assert_code(0);
+}
+
+#[test]
+fn a_task_that_never_comes_back_is_named_with_its_last_event() {
+    assert_report!(explore("hang", "loop_without_synchronization"));
+}
+
+#[test]
+fn a_task_that_waits_for_input_is_named_with_its_last_event() {
+    assert_report!(explore("hang", "read_from_a_silent_pipe"));
+}
+
+#[test]
+fn a_test_process_killed_from_outside_is_told_from_a_crash_of_the_test() {
+    let workspace = Workspace::shared("catalog");
+    let args = [
+        "test",
+        "--preemptions",
+        "9",
+        "--schedules",
+        "100000000",
+        "--exact",
+    ];
+    let mut process = workspace.chess(&args).arg("philosophers::fixed").start();
+    let id = process.id();
+    let exploring = || {
+        descendants(id)
+            .into_iter()
+            .filter(|(_, line)| line.contains("--exact"))
+    };
+    assert!(
+        process.wait_until(|| exploring().next().is_some()),
+        "a test process starts"
+    );
+    std::thread::sleep(Duration::from_millis(500));
+    for (test, _) in exploring() {
+        let pid = Pid::from_raw(test.cast_signed()).expect("a process id is not zero");
+        // Its parent may have ended it already.
+        let _gone = kill_process(pid, Signal::KILL);
+    }
+    let run = process.finish(Duration::from_secs(20));
+    run.assert_code(100);
+    assert!(run.stderr.contains("SIGKILL"), "{run:?}");
+}

@@ -1,0 +1,153 @@
+//! A saved schedule leads to the same failure, each time and anywhere.
+
+use std::fs;
+use std::path::PathBuf;
+use std::thread;
+
+use end_to_end::Workspace;
+use serde_json::Value;
+
+/// The verdict on one failing test, found now.
+fn find(workspace: &Workspace, test: &str, more_args: &[&str]) -> Value {
+    let args = ["test", "--exact", test, "--message-format", "json"];
+    let run = workspace.chess(&[&args, more_args].concat()).run();
+    run.assert_code(100);
+    run.verdict()
+}
+
+/// The path of the schedule that was saved with a verdict.
+fn schedule_of(workspace: &Workspace, verdict: &Value) -> PathBuf {
+    let schedule = verdict["schedule"]
+        .as_str()
+        .expect("a failure has a schedule");
+    workspace.root().join(schedule)
+}
+
+/// Replays `schedule` and checks that it fails as `found` says.
+fn assert_replays(workspace: &Workspace, schedule: &str, found: &Value) {
+    let run = workspace
+        .chess(&["replay", "--message-format", "json", schedule])
+        .run();
+    run.assert_code(100);
+    let replayed = run.verdict();
+    for field in [
+        "binary",
+        "test",
+        "outcome",
+        "kind",
+        "message",
+        "location",
+        "preemptions",
+    ] {
+        assert_eq!(replayed[field], found[field], "{field} of {run:?}");
+    }
+}
+
+fn assert_replays_a_hundred_times(fixture: &str, test: &str) {
+    let workspace = Workspace::shared(fixture);
+    let found = find(&workspace, test, &[]);
+    let schedule = schedule_of(&workspace, &found);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..25 {
+                    assert_replays(&workspace, schedule.to_str().unwrap(), &found);
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn a_panic_replays_a_hundred_times() {
+    assert_replays_a_hundred_times("catalog", "bank::buggy");
+}
+
+#[test]
+fn a_segfault_replays_a_hundred_times() {
+    assert_replays_a_hundred_times("hostile", "segfault_in_some_schedules");
+}
+
+/// Every failure of the catalog, as `backend` finds it.
+fn assert_every_failure_replays(backend: &str) {
+    let workspace = Workspace::shared("catalog");
+    let args = [
+        "test",
+        "--no-fail-fast",
+        "--message-format",
+        "json",
+        "--backend",
+        backend,
+    ];
+    let run = workspace.chess(&args).arg("buggy").run();
+    run.assert_code(100);
+    let verdicts = run.verdicts();
+    assert_eq!(verdicts.len(), 31);
+    for found in verdicts {
+        let schedule = schedule_of(&workspace, &found);
+        assert_replays(&workspace, schedule.to_str().unwrap(), &found);
+    }
+}
+
+#[test]
+fn every_failure_found_on_fibers_replays() {
+    assert_every_failure_replays("fibers");
+}
+
+#[test]
+fn every_failure_found_on_threads_replays() {
+    assert_every_failure_replays("threads");
+}
+
+#[test]
+fn a_schedule_replays_after_everything_built_is_gone() {
+    let workspace = Workspace::copy_of("no_std_alloc");
+    let found = find(&workspace, "buggy", &[]);
+    let elsewhere = workspace.root().join("kept.chess");
+    fs::copy(schedule_of(&workspace, &found), &elsewhere).unwrap();
+
+    workspace.chess(&["clean"]).run().assert_code(0);
+    assert!(!workspace.root().join("target/chess").exists());
+    assert_replays(&workspace, "kept.chess", &found);
+
+    fs::remove_dir_all(workspace.root().join("target")).unwrap();
+    assert_replays(&workspace, "kept.chess", &found);
+}
+
+#[test]
+fn the_schedule_of_a_segfault_replays_after_cleaning() {
+    let workspace = Workspace::copy_of("hostile");
+    let found = find(
+        &workspace,
+        "segfault_in_some_schedules",
+        &["--test", "crash"],
+    );
+    fs::copy(
+        schedule_of(&workspace, &found),
+        workspace.root().join("kept.chess"),
+    )
+    .unwrap();
+    workspace.chess(&["clean"]).run().assert_code(0);
+    assert_replays(&workspace, "kept.chess", &found);
+}
+
+#[test]
+fn the_inline_word_of_a_schedule_replays() {
+    let workspace = Workspace::shared("catalog");
+    let found = find(&workspace, "abba::buggy", &[]);
+    let file = fs::read_to_string(schedule_of(&workspace, &found)).unwrap();
+    let word = file
+        .split_whitespace()
+        .find(|word| word.starts_with("chess1:"));
+    assert_replays(&workspace, word.expect("the file says the word"), &found);
+}
+
+#[test]
+fn the_id_of_a_saved_schedule_replays() {
+    let workspace = Workspace::shared("catalog");
+    let found = find(&workspace, "twostage::buggy", &[]);
+    let path = schedule_of(&workspace, &found);
+    let name = path.file_stem().unwrap().to_str().unwrap();
+    let (_, id) = name.rsplit_once('-').expect("the name ends with the id");
+    assert_replays(&workspace, id, &found);
+}

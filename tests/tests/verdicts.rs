@@ -1,0 +1,44 @@
+//! Every fixture gets its verdict, kind and fewest preemptions, on both backends.
+
+use end_to_end::{Expected, Workspace};
+
+/// Explores all tests of a shared fixture and compares with its `expected.toml`.
+fn assert_verdicts(fixture: &str, more_args: &[&str]) {
+    let workspace = Workspace::shared(fixture);
+    let args = ["test", "--no-fail-fast", "--message-format", "json"];
+    let run = workspace.chess(&[&args, more_args].concat()).run();
+    run.assert_code(100);
+    // The binary without libtest's harness has a test of its own.
+    Expected::of(workspace.root())
+        .without(|test| test.test.is_empty())
+        .assert_met_by(&run);
+}
+
+macro_rules! on_both_backends {
+    ($($fixture:ident: $($arg:literal)*;)*) => {
+        mod on_fibers {
+            $(
+                #[test]
+                fn $fixture() {
+                    super::assert_verdicts(stringify!($fixture), &["--backend", "fibers" $(, $arg)*]);
+                }
+            )*
+        }
+        mod on_threads {
+            $(
+                #[test]
+                fn $fixture() {
+                    super::assert_verdicts(stringify!($fixture), &["--backend", "threads" $(, $arg)*]);
+                }
+            )*
+        }
+    };
+}
+
+on_both_backends! {
+    catalog:;
+    no_std_alloc:;
+    members: "-p" "tool" "-p" "ledger";
+    harness: "--lib" "--bins" "--examples" "--test" "kinds" "--test" "cases";
+    hostile: "--watchdog" "2s";
+}
