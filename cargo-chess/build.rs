@@ -28,7 +28,8 @@ fn main() {
         let name = file.strip_prefix(&runtime).expect("below the runtime");
         let name = name.to_str().expect("names of sources are UTF-8");
         add_to(&mut digest, name, file);
-        writeln!(list, "    ({name:?}, include_bytes!({file:?})),").expect("strings take it");
+        let path = file.to_str().expect("the checkout's path is UTF-8");
+        writeln!(list, "    ({name:?}, include_bytes!({path:?})),").expect("strings take it");
     }
     for name in BUILD_SOURCES {
         let file = package.join(name);

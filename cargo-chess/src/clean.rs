@@ -22,10 +22,10 @@ pub fn run(args: &CleanArgs) -> Result<()> {
         args.target_dir.as_deref(),
     )?;
     remove(&workspace.chess_dir(), shell)?;
-    if args.all {
-        if let Some(cache) = build::shared_cache_dir() {
-            remove(&cache, shell)?;
-        }
+    if args.all
+        && let Some(cache) = build::shared_cache_dir()
+    {
+        remove(&cache, shell)?;
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! `cargo chess list`: what would be explored, and how each package is treated.
 
-use std::io::{self, ErrorKind, Write};
+use std::fmt::Write as _;
+use std::io::{self, ErrorKind, Write as _};
 
 use serde::Serialize;
 
@@ -67,26 +68,20 @@ fn for_people(packages: &[PlannedPackage], tests: &[ListedTest]) -> String {
         .collect();
     let width = titles.iter().map(String::len).max().unwrap_or(0);
     for (package, title) in packages.iter().zip(&titles) {
-        text += &format!(
-            "    {title:width$}  {:7}  ({})\n",
-            package.policy.as_str(),
-            package.why
-        );
+        let (policy, why) = (package.policy.as_str(), package.why);
+        let _ = writeln!(text, "    {title:width$}  {policy:7}  ({why})");
     }
     let mut binary = None;
     for test in tests {
         if binary != Some(&test.id.binary) {
-            text += &format!("{}:\n", test.id.binary);
+            let _ = writeln!(text, "{}:", test.id.binary);
             binary = Some(&test.id.binary);
         }
-        text += &format!("    {}", test.id.test);
-        if test.ignored {
-            text += " (ignored)";
-        }
-        if let Some(why) = test.not_explored {
-            text += &format!(" (not explored: {why})");
-        }
-        text += "\n";
+        let ignored = if test.ignored { " (ignored)" } else { "" };
+        let why_not = test
+            .not_explored
+            .map_or_else(String::new, |why| format!(" (not explored: {why})"));
+        let _ = writeln!(text, "    {}{ignored}{why_not}", test.id.test);
     }
     text
 }

@@ -23,7 +23,7 @@ pub struct Shell {
 
 impl Shell {
     /// A line such as `   Compiling bank v0.1.0`; none with `--quiet`.
-    pub fn status(&self, verb: &str, message: impl Display) {
+    pub fn status(self, verb: &str, message: impl Display) {
         if self.verbosity >= 0 {
             let verb = format!("{verb:>12}");
             self.line(STATUS, &verb, &message);
@@ -31,17 +31,17 @@ impl Shell {
     }
 
     /// A warning.
-    pub fn warn(&self, message: impl Display) {
+    pub fn warn(self, message: impl Display) {
         self.line(WARNING, "warning:", &message);
     }
 
     /// A warning about Chess.toml, with its line.
-    pub fn config_warning(&self, warning: &ConfigError) {
+    pub fn config_warning(self, warning: &ConfigError) {
         write_line(&warning.render(self.color));
     }
 
     /// The error that ends the command.
-    pub fn error(&self, error: &Error) {
+    pub fn error(self, error: &Error) {
         match error {
             Error::Config(config) => write_line(&config.render(self.color)),
             Error::Interrupted => {}
@@ -49,7 +49,7 @@ impl Shell {
         }
     }
 
-    fn line(&self, style: Style, word: &str, message: &dyn Display) {
+    fn line(self, style: Style, word: &str, message: &dyn Display) {
         if self.color {
             write_line(&format!("{style}{word}{style:#} {message}"));
         } else {

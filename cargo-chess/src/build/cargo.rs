@@ -3,9 +3,10 @@
 use std::env;
 use std::io::{BufReader, ErrorKind};
 use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 use cargo_metadata::{Artifact, BuildScript, Message};
 
 use super::runtime::Runtime;
@@ -111,19 +112,16 @@ impl Invocation<'_> {
             .env_remove(wrapper::NEXT_VARIABLE)
             .stdin(Stdio::null())
             .stdout(Stdio::piped());
-        if let Some(next) = self.users_wrapper() {
-            if Utf8PathBuf::from_path_buf(this_program).ok().as_deref() != Some(&next) {
-                command.env(wrapper::NEXT_VARIABLE, next);
-            }
+        if let Some(next) = self.users_wrapper().filter(|next| *next != this_program) {
+            command.env(wrapper::NEXT_VARIABLE, next);
         }
         Ok(command)
     }
 
     /// The wrapper that the user has set, such as sccache.
-    fn users_wrapper(&self) -> Option<Utf8PathBuf> {
+    fn users_wrapper(&self) -> Option<PathBuf> {
         let wrapper = self.toolchain.config.build.rustc_wrapper.clone()?;
-        let wrapper = Utf8PathBuf::from_path_buf(wrapper).ok()?;
-        (!wrapper.as_str().is_empty()).then_some(wrapper)
+        (!wrapper.as_os_str().is_empty()).then_some(wrapper)
     }
 }
 

@@ -114,11 +114,7 @@ fn directory_name(runtime_key: &str, opaque: &[&str]) -> String {
     name
 }
 
-fn test_binaries(
-    toolchain: &Toolchain,
-    plan: &Plan,
-    products: Products,
-) -> Vec<TestBinary> {
+fn test_binaries(toolchain: &Toolchain, plan: &Plan, products: Products) -> Vec<TestBinary> {
     let (tests, programs): (Vec<_>, Vec<_>) = products
         .executables
         .into_iter()

@@ -54,7 +54,6 @@ pub enum NoTests {
 /// How tests are chosen and run.
 #[derive(Args, Clone, Default, Debug)]
 #[command(next_help_heading = "Test selection")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub struct RunArgs {
     /// Match filters with the whole path
     #[arg(long)]
@@ -80,7 +79,7 @@ pub struct OutputArgs {
     /// What goes to standard output
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     pub message_format: MessageFormat,
-    /// When to use colour [default: CARGO_TERM_COLOR, else auto]
+    /// When to use colour [default: as `CARGO_TERM_COLOR` says, else auto]
     #[arg(long, value_name = "WHEN", value_enum)]
     pub color: Option<ColorWhen>,
     /// Print more; twice: still more

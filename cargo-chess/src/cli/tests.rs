@@ -1,5 +1,7 @@
 //! Tests of what the command line accepts and how it is resolved.
 
+use std::fmt::Write as _;
+
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 
@@ -78,7 +80,9 @@ fn what_is_not_available_yet_says_so() {
 
 #[test]
 fn the_options_of_libtest_mean_after_the_dashes_what_they_mean_there() {
-    let args = test("test bank:: -- --exact --skip slow --include-ignored --test-threads=1 --nocapture other --bench");
+    let args = test(
+        "test bank:: -- --exact --skip slow --include-ignored --test-threads=1 --nocapture other --bench",
+    );
     let options = RunOptions::from_test(&args);
     assert!(options.exact && options.no_capture);
     assert_eq!(options.skip, ["slow"]);
@@ -124,7 +128,7 @@ fn help_lists_each_flag_under_its_heading() {
     for command in ["test", "list", "replay", "clean", "demo"] {
         let answer = parse(&format!("{command} --help")).expect_err("help ends the command");
         assert_eq!(answer.kind(), ErrorKind::DisplayHelp);
-        help += &format!("{answer}\n");
+        let _ = writeln!(help, "{answer}");
     }
     insta::assert_snapshot!(help);
 }

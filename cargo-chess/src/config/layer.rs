@@ -79,7 +79,7 @@ impl Layer {
             memory: self.memory.unwrap_or(Memory::Sc),
             isolate: self.isolate.unwrap_or(Isolate::Image),
             backend: self.backend.unwrap_or(Backend::Fibers),
-            watchdog: self.watchdog.unwrap_or(Duration::from_secs(60)),
+            watchdog: self.watchdog.unwrap_or(Duration::from_mins(1)),
             keep_going: self.keep_going.unwrap_or(false),
         }
     }

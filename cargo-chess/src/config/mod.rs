@@ -73,18 +73,14 @@ impl Config {
     /// Pass the tests that were found, before the filters of the command line.
     pub fn unmatched_filters<'a>(
         &self,
-        test_paths: impl IntoIterator<Item = &'a str> + Clone,
+        test_paths: impl IntoIterator<Item = &'a str>,
     ) -> Vec<ConfigError> {
+        let test_paths: Vec<&str> = test_paths.into_iter().collect();
         self.file
             .tests
             .iter()
-            .filter(|entry| {
-                !test_paths
-                    .clone()
-                    .into_iter()
-                    .any(|path| path.contains(&entry.filter))
-            })
-            .map(|entry| self.file.filter_warning(entry, test_paths.clone()))
+            .filter(|entry| !test_paths.iter().any(|path| path.contains(&entry.filter)))
+            .map(|entry| self.file.filter_warning(entry, test_paths.iter().copied()))
             .collect()
     }
 
@@ -104,16 +100,17 @@ impl Config {
     }
 
     /// Fails if a `[crates.NAME]` names a package that is not in the build.
-    pub fn check_crates<'a>(
-        &self,
-        packages: impl IntoIterator<Item = &'a str> + Clone,
-    ) -> Result<()> {
-        for entry in &self.file.crates {
-            if !packages.clone().into_iter().any(|name| name == entry.name) {
-                return Err(self.file.unknown_crate(entry, packages).into());
-            }
+    pub fn check_crates<'a>(&self, packages: impl IntoIterator<Item = &'a str>) -> Result<()> {
+        let packages: Vec<&str> = packages.into_iter().collect();
+        match self
+            .file
+            .crates
+            .iter()
+            .find(|entry| !packages.contains(&entry.name.as_str()))
+        {
+            Some(unknown) => Err(self.file.unknown_crate(unknown, packages).into()),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// The error that the `index`th scope of a crate names no file.

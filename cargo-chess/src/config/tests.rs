@@ -62,7 +62,7 @@ fn the_file_sets_what_it_names_and_leaves_the_rest() {
     assert_eq!(options.preemptions, 3);
     assert_eq!(options.schedules, 7_000);
     assert_eq!(options.strategy, [Strategy::Icb, Strategy::Random]);
-    assert_eq!(options.time, Some(Duration::from_secs(300)));
+    assert_eq!(options.time, Some(Duration::from_mins(5)));
     assert_eq!(options.max_steps, 20_000);
 }
 
@@ -72,7 +72,7 @@ fn a_profile_wins_over_explore() {
     let options = config.for_test("any");
     assert_eq!((options.preemptions, options.schedules), (4, 9_000));
     assert_eq!(options.backend, Backend::Threads);
-    assert_eq!(options.time, Some(Duration::from_secs(300)));
+    assert_eq!(options.time, Some(Duration::from_mins(5)));
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn durations_take_units_and_are_never_nothing() {
     let parse = super::parse_duration;
     assert_eq!(parse("90"), Ok(Duration::from_secs(90)));
     assert_eq!(parse("500ms"), Ok(Duration::from_millis(500)));
-    assert_eq!(parse("2h"), Ok(Duration::from_secs(7200)));
+    assert_eq!(parse("2h"), Ok(Duration::from_hours(2)));
     assert!(parse("0s").is_err());
     assert!(parse("s").is_err());
     assert!(parse("99999999999999999999").is_err());

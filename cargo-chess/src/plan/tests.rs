@@ -147,8 +147,8 @@ fn a_named_package_is_treated_as_named() {
 
 #[test]
 fn a_scope_preempts_only_the_files_and_modules_it_names() {
-    let lines = Project::new()
-        .lines("[crates.my-queue]\nscope = [\"src/ring.rs\", \"my_queue::slots\"]\n");
+    let lines =
+        Project::new().lines("[crates.my-queue]\nscope = [\"src/ring.rs\", \"my_queue::slots\"]\n");
     assert_eq!(
         lines[2..6],
         [
