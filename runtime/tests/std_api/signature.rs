@@ -49,7 +49,7 @@ type Tokens = Vec<String>;
 impl Signature {
     pub(crate) fn parse(code: &str) -> Signature {
         let code = code.replace("Sync + Send", "Send + Sync");
-        let mut tokens = resolve_projections(drop_allocators(tokenise(&code)));
+        let mut tokens = resolve_projections(drop_allocators(&tokenise(&code)));
         let mut bounds = BTreeSet::new();
         if let Some(at) = tokens.iter().position(|token| token == "where") {
             for predicate in split(&tokens.split_off(at)[1..], ",") {
@@ -87,17 +87,15 @@ impl Signature {
     /// A method with what its implementation says: its bounds, and what `Self` is.
     pub(crate) fn within(mut self, implementation: &Signature) -> Signature {
         let implementor = implementation.implementor();
-        let substitute = |tokens: Tokens| -> Tokens {
-            let by_token = tokens.into_iter().map(|token| match token.as_str() {
-                "Self" => implementor.to_vec(),
-                _ => vec![token],
-            });
-            by_token.flatten().collect()
-        };
-        self.head = substitute(self.head);
-        self.head.insert(0, "::".to_owned());
-        self.head.splice(0..0, implementor.iter().cloned());
-        self.bounds = self.bounds.into_iter().map(substitute).collect();
+        let mut head = implementor.to_vec();
+        head.push("::".to_owned());
+        head.extend(replace_self(&self.head, implementor));
+        self.head = head;
+        self.bounds = self
+            .bounds
+            .iter()
+            .map(|bound| replace_self(bound, implementor))
+            .collect();
         self.bounds.extend(implementation.bounds.iter().cloned());
         self
     }
@@ -146,6 +144,14 @@ impl Signature {
     }
 }
 
+fn replace_self(tokens: &[String], implementor: &[String]) -> Tokens {
+    let by_token = tokens.iter().map(|token| match token.as_str() {
+        "Self" => implementor,
+        _ => std::slice::from_ref(token),
+    });
+    by_token.flatten().cloned().collect()
+}
+
 fn tokenise(code: &str) -> Tokens {
     let mut tokens = Tokens::new();
     let mut rest = code;
@@ -171,7 +177,7 @@ fn tokenise(code: &str) -> Tokens {
 }
 
 /// Takes the allocator parameter out, which stable code cannot name.
-fn drop_allocators(tokens: Tokens) -> Tokens {
+fn drop_allocators(tokens: &[String]) -> Tokens {
     let mut kept = Tokens::new();
     let mut at = 0;
     while at < tokens.len() {

@@ -1,5 +1,6 @@
 //! `Builder`.
 
+use std::fmt;
 use std::io;
 use std::panic::Location;
 
@@ -9,7 +10,6 @@ use crate::execution;
 
 /// See [`std::thread::Builder`].
 #[must_use = "must eventually spawn the thread"]
-#[derive(Debug)]
 pub struct Builder {
     name: Option<String>,
     stack_size: Option<usize>,
@@ -90,5 +90,15 @@ impl Builder {
             real = real.stack_size(size);
         }
         real
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("name", &self.name)
+            .field("stack_size", &self.stack_size)
+            .field("no_hooks", &false)
+            .finish()
     }
 }

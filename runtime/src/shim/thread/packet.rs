@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::cell::UnsafeCell;
+use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::abort;
 use std::sync::Arc;
@@ -56,10 +57,9 @@ where
     F: FnOnce() -> T + Send,
     T: Send,
 {
-    assert!(
-        !name.is_some_and(|name| name.contains('\0')),
-        "thread name may not contain interior null bytes"
-    );
+    if let Some(name) = name.filter(|name| name.contains('\0')) {
+        CString::new(name).expect("thread name may not contain interior null bytes");
+    }
     if let Some(scope) = &scope {
         scope.begin_task();
     }
