@@ -34,7 +34,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use cli::{Cli, Command, OutputArgs, RunOptions, TestArgs};
-use error::{Result, exit};
+use error::{Error, Result, exit};
 use interrupt::Interrupt;
 use session::Session;
 
@@ -64,28 +64,41 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             .into();
         }
     };
-    match dispatch(&cli.command) {
+    let shell = output_of(&cli.command).shell();
+    let interrupt = match Interrupt::install() {
+        Ok(interrupt) => interrupt,
+        Err(error) => {
+            shell.error(&error);
+            return error.exit_code().into();
+        }
+    };
+    match dispatch(&cli.command, &interrupt) {
         Ok(code) => code.into(),
         Err(error) => {
-            output_of(&cli.command).shell().error(&error);
+            // Ctrl-C ends compilers and tests too: what fails then, fails for that.
+            let error = if interrupt.requested() {
+                Error::Interrupted
+            } else {
+                error
+            };
+            shell.error(&error);
             error.exit_code().into()
         }
     }
 }
 
-fn dispatch(command: &Command) -> Result<u8> {
+fn dispatch(command: &Command, interrupt: &Interrupt) -> Result<u8> {
     match command {
-        Command::Test(args) => test(args),
-        Command::List(args) => list::run(args).map(|()| exit::OK),
+        Command::Test(args) => test(args, interrupt),
+        Command::List(args) => list::run(args, interrupt).map(|()| exit::OK),
         Command::Clean(args) => clean::run(args).map(|()| exit::OK),
-        // To become `replay::run(args)` and `demo::run(args)`, both `-> Result<u8>`.
-        Command::Replay(_) | Command::Demo(_) => Err(error::Error::Usage("in work".to_owned())),
+        // To become `replay::run(args, interrupt)` and `demo::run(args, interrupt)`, both `-> Result<u8>`.
+        Command::Replay(_) | Command::Demo(_) => Err(Error::Usage("in work".to_owned())),
     }
 }
 
 /// `cargo chess test`: the exit code says what was found.
-fn test(args: &TestArgs) -> Result<u8> {
-    let interrupt = Interrupt::install()?;
+fn test(args: &TestArgs, interrupt: &Interrupt) -> Result<u8> {
     let options = RunOptions::from_test(args);
     let session = Session::open(
         &args.cargo,
@@ -100,7 +113,7 @@ fn test(args: &TestArgs) -> Result<u8> {
         build: &build,
         cargo_flags: &args.cargo.build_flags(),
         options: &options,
-        interrupt: &interrupt,
+        interrupt,
     };
     supervise::run(run, &mut *reporter)
 }

@@ -35,12 +35,11 @@ enum Line<'a> {
 }
 
 /// Builds the tests and lists them; the list goes to standard output.
-pub fn run(args: &ListArgs) -> Result<()> {
-    let interrupt = Interrupt::install()?;
+pub fn run(args: &ListArgs, interrupt: &Interrupt) -> Result<()> {
     let options = RunOptions::from_list(args);
     let session = Session::open(&args.cargo, args.profile.as_deref(), &Layer::default())?;
     let build = session.build(&args.cargo, &args.output)?;
-    let all = list(&build.binaries, &interrupt)?;
+    let all = list(&build.binaries, interrupt)?;
     let shell = args.output.shell();
     let paths = all.iter().map(|test| test.id.test.as_str());
     for warning in session.config.unmatched_filters(paths) {

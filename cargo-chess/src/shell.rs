@@ -44,7 +44,6 @@ impl Shell {
     pub fn error(self, error: &Error) {
         match error {
             Error::Config(config) => write_line(&config.render(self.color)),
-            Error::Interrupted => {}
             _ => self.line(ERROR, "error:", error),
         }
     }

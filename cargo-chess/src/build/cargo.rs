@@ -2,7 +2,6 @@
 
 use std::env;
 use std::io::{BufReader, ErrorKind};
-use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -10,7 +9,7 @@ use camino::Utf8Path;
 use cargo_metadata::{Artifact, BuildScript, Message};
 
 use super::runtime::Runtime;
-use super::toolchain::{SIGINT, Toolchain};
+use super::toolchain::Toolchain;
 use crate::cli::{CargoArgs, ColorWhen};
 use crate::error::{Error, Result};
 use crate::shell::Shell;
@@ -66,8 +65,6 @@ impl Invocation<'_> {
             .map_err(Error::io("wait for cargo in", self.target_dir))?;
         if status.success() {
             Ok(products)
-        } else if status.signal() == Some(SIGINT) {
-            Err(Error::Interrupted)
         } else if is_full(self.target_dir) {
             let full = ErrorKind::StorageFull.into();
             Err(Error::io("build the tests in", self.target_dir)(full))

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::fs::{self, File, TryLockError};
-use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -10,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::cache;
 use super::canary;
-use super::toolchain::{SIGINT, Toolchain};
+use super::toolchain::Toolchain;
 use crate::error::{Error, Result};
 use crate::shell::Shell;
 
@@ -286,9 +285,6 @@ impl Compiler<'_> {
             .map_err(Error::io("wait for rustc on", self.sources.join(it.root)))?;
         if output.status.success() {
             return Ok(());
-        }
-        if output.status.signal() == Some(SIGINT) {
-            return Err(Error::Interrupted);
         }
         let said = String::from_utf8_lossy(&output.stderr);
         if said.contains("No space left on device") {

@@ -15,9 +15,6 @@ use crate::error::{Error, Result};
 /// The one target that can be explored today.
 pub(super) const SUPPORTED_TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// The number of the signal that Ctrl-C sends, to us and to the compilers we run.
-pub(super) const SIGINT: i32 = 2;
-
 /// Cargo and rustc, and the user's configuration of them.
 #[derive(Debug)]
 pub struct Toolchain {
@@ -51,11 +48,19 @@ impl Toolchain {
         let (sysroot, verbose_version) = told
             .split_once('\n')
             .ok_or_else(|| Error::Internal(format!("rustc answered {told:?}")))?;
+        let sysroot = Utf8PathBuf::from(sysroot);
+        // The same compiler, whether it was reached through a proxy or not.
+        let itself = sysroot.join("bin/rustc");
+        let identity = if itself.is_file() {
+            self::identity(itself.as_std_path())
+        } else {
+            identity
+        };
         Ok(Self {
             cargo,
             rustc,
             verbose_version: verbose_version.to_owned(),
-            sysroot: sysroot.into(),
+            sysroot,
             config,
             identity,
         })
