@@ -20,7 +20,10 @@
     unboxed_closures,
     unsize
 )]
-#![allow(internal_features, reason = "an `Arc` of our own and the capture of output need them")]
+#![allow(
+    internal_features,
+    reason = "an `Arc` of our own and the capture of output need them"
+)]
 
 mod engine;
 pub mod execution;

@@ -35,7 +35,10 @@ pub(crate) fn mix(a: u64, b: u64) -> u64 {
 
 impl EventLog {
     pub(crate) const fn new() -> Self {
-        Self { events: engine_vec(), graph: 0 }
+        Self {
+            events: engine_vec(),
+            graph: 0,
+        }
     }
 
     #[inline]

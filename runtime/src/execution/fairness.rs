@@ -36,7 +36,10 @@ pub(crate) struct Fairness {
 
 impl Fairness {
     pub(crate) const fn new() -> Self {
-        Self { windows: engine_vec(), restrained: 0 }
+        Self {
+            windows: engine_vec(),
+            restrained: 0,
+        }
     }
 
     #[inline]

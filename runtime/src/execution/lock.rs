@@ -6,15 +6,15 @@
 //! writer that finds a read-write lock read-locked takes a step to enter its
 //! queue, after which new readers wait behind it.
 
+use super::object::ObjectId;
 use super::schedule::{Arrival, Execution, Step};
 use super::task::{State, Wait};
 use super::{Effect, Mode, Op, Site, TaskId, perform};
 
 impl Execution {
     /// Whether a lock can be taken now.
-    fn is_free(&mut self, object: usize, mode: Mode) -> bool {
-        let id = self.object(object);
-        let lock = self.objects.get(id);
+    fn is_free(&self, object: ObjectId, mode: Mode) -> bool {
+        let lock = self.objects.get(object);
         match mode {
             Mode::Exclusive => lock.owner.is_none() && lock.shared == 0,
             Mode::Shared => lock.owner.is_none() && lock.queued_writers == 0,
@@ -22,17 +22,15 @@ impl Execution {
     }
 
     /// Whether a task whose next operation is to take the lock can make a step.
-    fn is_passable(&mut self, object: usize, mode: Mode, queued: bool) -> bool {
-        let id = self.object(object);
+    fn is_passable(&self, object: ObjectId, mode: Mode, queued: bool) -> bool {
         let enters_queue =
-            mode == Mode::Exclusive && self.objects.get(id).shared > 0 && !queued;
+            mode == Mode::Exclusive && self.objects.get(object).shared > 0 && !queued;
         enters_queue || self.is_free(object, mode)
     }
 
     /// Enables and disables the tasks that contend for a lock whose state changed.
-    fn review(&mut self, object: usize) {
-        let id = self.object(object);
-        if self.objects.get(id).contenders == 0 {
+    fn review(&mut self, object: ObjectId) {
+        if self.objects.get(object).contenders == 0 {
             return;
         }
         for task in (0..self.live as u32).map(TaskId) {
@@ -40,7 +38,9 @@ impl Execution {
                 continue;
             }
             let contender = self.task(task);
-            let Some(Wait::Lock(at, mode)) = contender.awaits else { continue };
+            let Some(Wait::Lock(at, mode)) = contender.awaits else {
+                continue;
+            };
             if at != object {
                 continue;
             }
@@ -59,9 +59,8 @@ impl Execution {
     }
 
     /// The current task arrives before taking a lock.
-    fn arrive_to_acquire(&mut self, op: Op, object: usize, mode: Mode, site: Site) -> Step {
-        let id = self.object(object);
-        self.objects.get_mut(id).contenders += 1;
+    fn arrive_to_acquire(&mut self, op: Op, object: ObjectId, mode: Mode, site: Site) -> Step {
+        self.objects.get_mut(object).contenders += 1;
         let wait = Wait::Lock(object, mode);
         self.running().awaits = Some(wait);
         let arrival = self.announce(op, object, Some(site));
@@ -77,10 +76,9 @@ impl Execution {
     }
 
     /// The current task enters the queue of a lock that it cannot take.
-    fn enter_queue(&mut self, object: usize, mode: Mode) -> Step {
+    fn enter_queue(&mut self, object: ObjectId, mode: Mode) -> Step {
         if mode == Mode::Exclusive && !core::mem::replace(&mut self.running().queued, true) {
-            let id = self.object(object);
-            self.objects.get_mut(id).queued_writers += 1;
+            self.objects.get_mut(object).queued_writers += 1;
             self.review(object);
         }
         self.block(Wait::Lock(object, mode), None);
@@ -88,12 +86,11 @@ impl Execution {
     }
 
     /// The current task holds the lock from now on.
-    fn take(&mut self, op: Op, object: usize, mode: Mode, site: Site) {
-        let id = self.object(object);
+    fn take(&mut self, op: Op, object: ObjectId, mode: Mode, site: Site) {
         let current = self.current;
         let contended = self.running().awaits.take().is_some();
         let queued = core::mem::replace(&mut self.running().queued, false);
-        let lock = self.objects.get_mut(id);
+        let lock = self.objects.get_mut(object);
         lock.contenders -= u32::from(contended);
         lock.queued_writers -= u32::from(queued);
         lock.held_at = Some(site);
@@ -106,9 +103,8 @@ impl Execution {
     }
 
     /// The lock is held no more.
-    pub(super) fn drop_lock(&mut self, object: usize, mode: Mode) {
-        let id = self.object(object);
-        let lock = self.objects.get_mut(id);
+    pub(super) fn drop_lock(&mut self, object: ObjectId, mode: Mode) {
+        let lock = self.objects.get_mut(object);
         match mode {
             Mode::Exclusive => lock.owner = None,
             Mode::Shared => lock.shared = lock.shared.saturating_sub(1),
@@ -116,18 +112,20 @@ impl Execution {
         self.review(object);
     }
 
-    fn held_at(&mut self, object: usize) -> Option<Site> {
-        let id = self.object(object);
-        self.objects.get(id).held_at
+    fn held_at(&self, object: ObjectId) -> Option<Site> {
+        self.objects.get(object).held_at
     }
 }
 
 /// A scheduling point that the task passes only when the lock at `object` is
 /// free for `mode`; the lock is then held by it.
 pub fn acquire(op: Op, object: usize, mode: Mode, site: Site) {
-    let Some(execution) = super::running() else { return };
+    let Some(execution) = super::running() else {
+        return;
+    };
     // SAFETY: see `super::running`; no reference lives across `perform`.
     unsafe {
+        let object = (*execution).object(object);
         perform((*execution).arrive_to_acquire(op, object, mode, site));
         while !(*execution).is_free(object, mode) {
             perform((*execution).enter_queue(object, mode));
@@ -138,9 +136,12 @@ pub fn acquire(op: Op, object: usize, mode: Mode, site: Site) {
 
 /// A scheduling point, then an attempt to take the lock: whether it is now held.
 pub fn try_acquire(op: Op, object: usize, mode: Mode, site: Site) -> bool {
-    let Some(execution) = super::running() else { return true };
+    let Some(execution) = super::running() else {
+        return true;
+    };
     // SAFETY: see `super::running`; no reference lives across `perform`.
     unsafe {
+        let object = (*execution).object(object);
         perform((*execution).arrive(op, object, Some(site)));
         let free = (*execution).is_free(object, mode);
         if free {
@@ -157,22 +158,27 @@ pub fn try_acquire(op: Op, object: usize, mode: Mode, site: Site) -> bool {
 /// No `site`: a drop has no caller; the event shows where the lock was taken.
 #[inline]
 pub fn release(op: Op, object: usize, mode: Mode, unlock: impl FnOnce()) {
-    let before = release_point(op, object);
+    let object = release_point(op, object);
     unlock();
-    if before {
+    if let Some(object) = object {
         released(op, object, mode);
     }
 }
 
-fn release_point(op: Op, object: usize) -> bool {
-    let Some(execution) = super::running() else { return false };
+fn release_point(op: Op, object: usize) -> Option<ObjectId> {
+    let execution = super::running()?;
     // SAFETY: see `super::running`; no reference lives across `perform`.
-    unsafe { perform((*execution).arrive(op, object, None)) };
-    true
+    unsafe {
+        let object = (*execution).object(object);
+        perform((*execution).arrive(op, object, None));
+        Some(object)
+    }
 }
 
-fn released(op: Op, object: usize, mode: Mode) {
-    let Some(execution) = super::running() else { return };
+fn released(op: Op, object: ObjectId, mode: Mode) {
+    let Some(execution) = super::running() else {
+        return;
+    };
     // SAFETY: see `super::running`.
     unsafe {
         let site = (*execution).held_at(object);
@@ -184,19 +190,20 @@ fn released(op: Op, object: usize, mode: Mode) {
 /// An exclusive holder becomes a shared one (a scheduling point first).
 #[inline]
 pub fn downgrade(op: Op, object: usize, change: impl FnOnce()) {
-    let before = release_point(op, object);
+    let object = release_point(op, object);
     change();
-    if before {
+    if let Some(object) = object {
         downgraded(op, object);
     }
 }
 
-fn downgraded(op: Op, object: usize) {
-    let Some(execution) = super::running() else { return };
+fn downgraded(op: Op, object: ObjectId) {
+    let Some(execution) = super::running() else {
+        return;
+    };
     // SAFETY: see `super::running`.
     unsafe {
-        let id = (*execution).object(object);
-        (*execution).objects.get_mut(id).shared += 1;
+        (*execution).objects.get_mut(object).shared += 1;
         let site = (*execution).held_at(object);
         (*execution).record(op, object, op.effect(), site);
         (*execution).drop_lock(object, Mode::Exclusive);

@@ -28,10 +28,10 @@ pub use op::{Effect, Op};
 pub(crate) use policy::Policy;
 pub(crate) use schedule::{Ending, Execution};
 pub(crate) use task::{Entry, State, Task, Wait};
+pub use thread::{active, current, is_finished, join, panic_handled, panicked, spawn};
 pub(crate) use thread::{
     explorer, forget_task, join_from, perform, running, spawn_pthread, task_main, thread_object,
 };
-pub use thread::{active, current, is_finished, join, panic_handled, panicked, spawn};
 pub use waiting::{condvar_wait, notify, park, sleep, unpark, wait, wake_all, yield_now};
 pub(crate) use waiting::{futex_wait, futex_wake, sleep_until, yield_from};
 
@@ -68,6 +68,7 @@ pub fn access(op: Op, object: usize, site: Site) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
+        let object = (*execution).object(object);
         perform((*execution).arrive(op, object, Some(site)));
         (*execution).record(op, object, op.effect(), Some(site));
     }
@@ -78,21 +79,29 @@ pub fn access(op: Op, object: usize, site: Site) {
 pub fn before(op: Op, object: usize, site: Site) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe { perform((*execution).arrive(op, object, Some(site))) };
+    unsafe {
+        let object = (*execution).object(object);
+        perform((*execution).arrive(op, object, Some(site)));
+    }
 }
 
 /// The event of the operation announced by [`before`].
 pub fn effect(op: Op, object: usize, effect: Effect, site: Site) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`.
-    unsafe { (*execution).record(op, object, effect, Some(site)) };
+    unsafe {
+        let object = (*execution).object(object);
+        (*execution).record(op, object, effect, Some(site));
+    }
 }
 
 /// Whether this weak compare-exchange, which could succeed, is to fail: a
 /// choice of the search that costs as a preemption does. Call it after
 /// [`before`], only where the exchange would succeed.
 pub fn fails_spuriously() -> bool {
-    let Some(execution) = running() else { return false };
+    let Some(execution) = running() else {
+        return false;
+    };
     // SAFETY: see `running`.
     unsafe { !(*execution).running().in_atomic && (*execution).choose_outcome(2, true) == 1 }
 }
@@ -155,6 +164,7 @@ pub fn access_in_drop(op: Op, object: usize) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
+        let object = (*execution).object(object);
         perform((*execution).arrive(op, object, None));
         (*execution).record(op, object, op.effect(), None);
     }
@@ -162,7 +172,9 @@ pub fn access_in_drop(op: Op, object: usize) {
 
 /// Whether a task [`own`]s `object`, the calling one included.
 pub fn is_owned(object: usize) -> bool {
-    let Some(execution) = running() else { return false };
+    let Some(execution) = running() else {
+        return false;
+    };
     // SAFETY: see `running`.
     unsafe {
         let id = (*execution).object(object);

@@ -3,6 +3,7 @@
 //! Objects keep the exact layout of std's, so their state lives here. The table
 //! is emptied between executions by starting a new generation.
 
+use super::event::mix;
 use super::{Site, TaskId};
 use crate::platform::memory::{EngineVec, engine_vec};
 
@@ -58,7 +59,11 @@ const FIRST_SIZE: usize = 256;
 
 impl ObjectTable {
     pub(crate) const fn new() -> Self {
-        Self { slots: engine_vec(), objects: engine_vec(), generation: 0 }
+        Self {
+            slots: engine_vec(),
+            objects: engine_vec(),
+            generation: 0,
+        }
     }
 
     /// Forgets every object.
@@ -75,15 +80,16 @@ impl ObjectTable {
         }
     }
 
-    /// The object at `address`; `identity` names it where this is its first use.
+    /// The object at `address`; `history` is that of the task that uses it, and
+    /// names it where this is its first use.
     #[inline]
-    pub(crate) fn at(&mut self, address: usize, identity: u64) -> ObjectId {
+    pub(crate) fn at(&mut self, address: usize, history: u64) -> ObjectId {
         let mask = self.slots.len() - 1;
         let mut at = Self::start(address) & mask;
         loop {
             let slot = &self.slots[at];
             if slot.generation != self.generation {
-                return self.add(at, address, identity);
+                return self.add(at, address, mix(history, address as u64 & 15));
             }
             if slot.address == address {
                 return slot.object;
@@ -97,6 +103,7 @@ impl ObjectTable {
         ((address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
     }
 
+    #[inline(never)]
     fn add(&mut self, at: usize, address: usize, identity: u64) -> ObjectId {
         let object = ObjectId(u32::try_from(self.objects.len()).unwrap_or(u32::MAX));
         self.objects.push(Object {
@@ -111,7 +118,11 @@ impl ObjectTable {
             queued_writers: 0,
             waiters: 0,
         });
-        self.slots[at] = Slot { address, generation: self.generation, object };
+        self.slots[at] = Slot {
+            address,
+            generation: self.generation,
+            object,
+        };
         if self.objects.len() * 2 > self.slots.len() {
             self.grow(self.slots.len() * 2);
         }
@@ -120,7 +131,14 @@ impl ObjectTable {
 
     fn grow(&mut self, size: usize) {
         let old = core::mem::replace(&mut self.slots, engine_vec());
-        self.slots.resize(size, Slot { address: 0, generation: 0, object: ObjectId(0) });
+        self.slots.resize(
+            size,
+            Slot {
+                address: 0,
+                generation: 0,
+                object: ObjectId(0),
+            },
+        );
         let generation = self.generation.max(1);
         for slot in old.iter().filter(|s| s.generation == generation) {
             let mut at = Self::start(slot.address) & (size - 1);
@@ -151,8 +169,9 @@ mod tests {
     // tested there (tests of the harness). Here: the hash spreads neighbours.
     #[test]
     fn neighbouring_addresses_start_apart() {
-        let starts: std::collections::BTreeSet<usize> =
-            (0..64).map(|i| ObjectTable::start(0x6000_0000_1000 + i * 8) & 1023).collect();
+        let starts: std::collections::BTreeSet<usize> = (0..64)
+            .map(|i| ObjectTable::start(0x6000_0000_1000 + i * 8) & 1023)
+            .collect();
         assert!(starts.len() > 55, "{} of 64 distinct", starts.len());
     }
 }

@@ -23,12 +23,14 @@ macro_rules! operations {
 
         impl Op {
             /// The name that reports show.
+            #[inline]
             pub const fn name(self) -> &'static str {
                 match self { $(Op::$variant => $name,)* }
             }
 
             /// The effect that the operation has unless it says otherwise
             /// afterwards (a failed compare-exchange is a read).
+            #[inline]
             pub const fn effect(self) -> Effect {
                 match self { $(Op::$variant => Effect::$effect,)* }
             }

@@ -29,14 +29,20 @@ pub(crate) struct Policies {
 
 impl Policies {
     pub(crate) const fn new() -> Self {
-        Self { rules: engine_vec(), cache: [(0, Policy::Preempt); CACHE] }
+        Self {
+            rules: engine_vec(),
+            cache: [(0, Policy::Preempt); CACHE],
+        }
     }
 
     /// Adds a rule for the files below `prefix`.
     pub(crate) fn add(&mut self, prefix: &str, policy: Policy) {
         let mut bytes = engine_vec();
         bytes.extend_from_slice(prefix.as_bytes());
-        self.rules.push(Rule { prefix: bytes, policy });
+        self.rules.push(Rule {
+            prefix: bytes,
+            policy,
+        });
     }
 
     /// The policy of the code at `site`.
@@ -55,7 +61,10 @@ impl Policies {
 
     #[cold]
     fn decide(&self, file: &str) -> Policy {
-        let matching = self.rules.iter().filter(|r| covers(&r.prefix, file.as_bytes()));
+        let matching = self
+            .rules
+            .iter()
+            .filter(|r| covers(&r.prefix, file.as_bytes()));
         match matching.max_by_key(|r| r.prefix.len()) {
             Some(rule) => rule.policy,
             None if file.starts_with('/') => Policy::Atomic,
@@ -81,8 +90,14 @@ mod tests {
         policies.add("crates/a/src", Policy::Atomic);
         policies.add("crates/a/src/ring.rs", Policy::Preempt);
         assert_eq!(policies.decide("src/lib.rs"), Policy::Preempt);
-        assert_eq!(policies.decide("/registry/queue-1.0.0/src/lib.rs"), Policy::Preempt);
-        assert_eq!(policies.decide("/registry/queue-1.0.01/src/lib.rs"), Policy::Atomic);
+        assert_eq!(
+            policies.decide("/registry/queue-1.0.0/src/lib.rs"),
+            Policy::Preempt
+        );
+        assert_eq!(
+            policies.decide("/registry/queue-1.0.01/src/lib.rs"),
+            Policy::Atomic
+        );
         assert_eq!(policies.decide("crates/a/src/lib.rs"), Policy::Atomic);
         assert_eq!(policies.decide("crates/a/src/ring.rs"), Policy::Preempt);
     }

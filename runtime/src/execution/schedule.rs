@@ -154,7 +154,12 @@ impl Execution {
     }
 
     /// Adds a task; `None` where no donor is left.
-    pub(crate) fn add_task(&mut self, pool: &mut Pool, entry: Entry, stack: usize) -> Option<TaskId> {
+    pub(crate) fn add_task(
+        &mut self,
+        pool: &mut Pool,
+        entry: Entry,
+        stack: usize,
+    ) -> Option<TaskId> {
         let donor = match pool.acquire(stack) {
             Some(donor) => donor,
             None => self.retired_donor(pool, stack)?,
@@ -188,16 +193,19 @@ impl Execution {
         Some(donor)
     }
 
-    /// The object at `address`, new or known.
+    /// The object at `address`, new or known; none at address 0.
     #[inline]
     pub(crate) fn object(&mut self, address: usize) -> ObjectId {
+        if address == 0 {
+            return ObjectId::NONE;
+        }
         let history = self.tasks[self.current.0 as usize].last_event;
-        self.objects.at(address, mix(history, address as u64 & 15))
+        self.objects.at(address, history)
     }
 
     /// The current task arrives at a scheduling point before `op`.
     #[inline]
-    pub(crate) fn arrive(&mut self, op: Op, object: usize, site: Option<Site>) -> Step {
+    pub(crate) fn arrive(&mut self, op: Op, object: ObjectId, site: Option<Site>) -> Step {
         match self.announce(op, object, site) {
             Arrival::Point => self.decide(false),
             Arrival::Spin => self.yield_step(),
@@ -207,7 +215,7 @@ impl Execution {
 
     /// Notes what the current task does next, and what this makes of the place.
     #[inline]
-    pub(crate) fn announce(&mut self, op: Op, object: usize, site: Option<Site>) -> Arrival {
+    pub(crate) fn announce(&mut self, op: Op, object: ObjectId, site: Option<Site>) -> Arrival {
         let policy = site.map(|site| self.policies.of(site));
         let task = &mut self.tasks[self.current.0 as usize];
         task.op = op;
@@ -222,15 +230,18 @@ impl Execution {
         };
         if let Some(site) = site {
             task.site = Some(site);
-            if object != 0 && task.spin.is_watching() {
-                let id = self.object(object);
-                let version = self.objects.get(id).version;
-                if self.running().spin.spins(site, id, version) {
+            if task.spin.is_watching() && object != ObjectId::NONE {
+                let version = self.objects.get(object).version;
+                if task.spin.spins(site, object, version) {
                     return Arrival::Spin;
                 }
             }
         }
-        if inside { Arrival::Inside } else { Arrival::Point }
+        if inside {
+            Arrival::Inside
+        } else {
+            Arrival::Point
+        }
     }
 
     /// A step inside a call into `atomic` code: no scheduling point.
@@ -238,7 +249,11 @@ impl Execution {
     pub(crate) fn inside_step(&mut self) -> Step {
         self.pulse += 1;
         self.steps += 1;
-        if self.steps >= self.max_steps && self.passes_limit() { Step::End } else { Step::Continue }
+        if self.steps >= self.max_steps && self.passes_limit() {
+            Step::End
+        } else {
+            Step::Continue
+        }
     }
 
     /// The current task yields: switching away is free.
@@ -247,14 +262,14 @@ impl Execution {
         if self.body_done {
             self.running().idle_turns += 1;
         }
-        self.fairness.yielded(self.current, self.steps, &self.enabled);
+        self.fairness
+            .yielded(self.current, self.steps, &self.enabled);
         self.decide(true)
     }
 
     /// Records the current task's operation.
     #[inline]
-    pub(crate) fn record(&mut self, op: Op, object: usize, effect: Effect, site: Option<Site>) {
-        let id = if object == 0 { ObjectId::NONE } else { self.object(object) };
+    pub(crate) fn record(&mut self, op: Op, id: ObjectId, effect: Effect, site: Option<Site>) {
         let task = &mut self.tasks[self.current.0 as usize];
         match site {
             Some(site) if id != ObjectId::NONE && effect == Effect::Read => {
@@ -264,8 +279,15 @@ impl Execution {
             _ => task.spin.progress(),
         }
         let preempted = core::mem::replace(&mut task.preempted, false);
-        let event = Event { site, task: self.current, object: id, op, preempted };
-        self.log.record(event, effect, &mut self.objects, &mut task.last_event);
+        let event = Event {
+            site,
+            task: self.current,
+            object: id,
+            op,
+            preempted,
+        };
+        self.log
+            .record(event, effect, &mut self.objects, &mut task.last_event);
     }
 
     /// The heart: which task performs the next step. `yielded` says that the
@@ -288,7 +310,11 @@ impl Execution {
 
     fn choose_next(&mut self, yielded: bool) -> Step {
         if self.enabled.is_empty() {
-            let ending = if self.body_done { Ending::Finished } else { Ending::Deadlock };
+            let ending = if self.body_done {
+                Ending::Finished
+            } else {
+                Ending::Deadlock
+            };
             return self.end(ending);
         }
         if self.body_done && self.is_idle() {
@@ -300,10 +326,8 @@ impl Execution {
         let next = if let [only] = self.options[..] {
             only
         } else {
-            self.prefix = mix(
-                self.prefix ^ self.enabled.fingerprint(),
-                u64::from(current.0) << 32 | (self.log.events.len() as u64),
-            );
+            let place = u64::from(current.0) << 32 | self.log.events.len() as u64;
+            self.prefix = mix(self.prefix ^ self.enabled.fingerprint(), place);
             let point = SchedulingPoint {
                 index: self.decisions.len() as u32,
                 options: &self.options,
@@ -313,7 +337,7 @@ impl Execution {
             let strategy = self.strategy.as_mut().expect("an execution has a strategy");
             let next = self.options[strategy.choose_task(&point)];
             self.decisions.push(Decision::Task(next));
-            self.prefix = mix(self.prefix, next.0.into());
+            self.prefix ^= u64::from(next.0) << 48;
             next
         };
         if self.task(next).times_out() {
@@ -333,7 +357,14 @@ impl Execution {
     /// Fills `options`: first the task that an execution without preemptions runs
     /// next. Tasks that could only time out come last.
     fn list_options(&mut self, yielded: bool) {
-        let Self { options, enabled, tasks, fairness, current, .. } = self;
+        let Self {
+            options,
+            enabled,
+            tasks,
+            fairness,
+            current,
+            ..
+        } = self;
         let current = *current;
         options.clear();
         let restrained = fairness.restrains();
@@ -344,13 +375,15 @@ impl Execution {
             options.push(current);
         }
         let mut any_late = false;
-        for task in enabled.iter().filter(|&task| task != current && allowed(task)) {
-            if late(task) {
-                any_late = true;
-            } else {
-                options.push(task);
+        enabled.for_each(|task| {
+            if task != current && allowed(task) {
+                if late(task) {
+                    any_late = true;
+                } else {
+                    options.push(task);
+                }
             }
-        }
+        });
         if runs_on && yielded {
             options.push(current);
         }
@@ -401,8 +434,7 @@ impl Execution {
     /// Makes a blocked task runnable.
     pub(crate) fn wake(&mut self, task: TaskId, wake: Wake) {
         if let State::Blocked(Wait::Object(object)) = self.task(task).state {
-            let id = self.object(object);
-            let object = self.objects.get_mut(id);
+            let object = self.objects.get_mut(object);
             object.waiters = object.waiters.saturating_sub(1);
         }
         let woken = self.task_mut(task);
@@ -420,8 +452,7 @@ impl Execution {
     pub(crate) fn block(&mut self, wait: Wait, deadline: Option<u64>) {
         let current = self.current;
         if let Wait::Object(object) = wait {
-            let id = self.object(object);
-            self.objects.get_mut(id).waiters += 1;
+            self.objects.get_mut(object).waiters += 1;
         }
         let task = self.running();
         task.state = State::Blocked(wait);

@@ -21,7 +21,12 @@ struct Seen {
     repeats: u8,
 }
 
-const NOTHING: Seen = Seen { site: 0, object: 0, version: 0, repeats: 0 };
+const NOTHING: Seen = Seen {
+    site: 0,
+    object: 0,
+    version: 0,
+    repeats: 0,
+};
 
 /// What one task has read since it last changed something or saw a change.
 #[derive(Clone, Copy)]
@@ -32,7 +37,10 @@ pub(crate) struct SpinDetector {
 
 impl SpinDetector {
     pub(crate) const fn new() -> Self {
-        Self { seen: [NOTHING; REMEMBERED], count: 0 }
+        Self {
+            seen: [NOTHING; REMEMBERED],
+            count: 0,
+        }
     }
 
     /// The task changed something, or saw that another did.
@@ -65,7 +73,10 @@ impl SpinDetector {
     pub(crate) fn read(&mut self, site: Site, object: ObjectId, version: u32) {
         let site = core::ptr::from_ref(site).addr();
         let seen = &mut self.seen[..self.count as usize];
-        if let Some(same) = seen.iter_mut().find(|s| s.site == site && s.object == object.0) {
+        if let Some(same) = seen
+            .iter_mut()
+            .find(|s| s.site == site && s.object == object.0)
+        {
             if same.version == version {
                 same.repeats = same.repeats.saturating_add(1);
                 return;
@@ -73,7 +84,12 @@ impl SpinDetector {
             self.count = 0;
         }
         if (self.count as usize) < REMEMBERED {
-            let new = Seen { site, object: object.0, version, repeats: 1 };
+            let new = Seen {
+                site,
+                object: object.0,
+                version,
+                repeats: 1,
+            };
             self.seen[self.count as usize] = new;
             self.count += 1;
         }

@@ -2,6 +2,7 @@
 
 use core::ffi::c_void;
 
+use super::object::ObjectId;
 use super::spin::SpinDetector;
 use super::{Mode, Op, Site, TaskId, Wake};
 use crate::platform::memory::{EngineVec, engine_vec};
@@ -10,10 +11,10 @@ use crate::platform::sys::{Destructor, ThreadStart};
 /// What a task waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Wait {
-    /// The lock at this address, to be free for the mode.
-    Lock(usize, Mode),
-    /// Being woken at this address.
-    Object(usize),
+    /// This lock, to be free for the mode.
+    Lock(ObjectId, Mode),
+    /// Being woken at this object.
+    Object(ObjectId),
     /// The end of a task.
     Task(TaskId),
     /// Its own token.
@@ -52,7 +53,7 @@ pub(crate) struct Task {
     pub(crate) state: State,
     /// The operation that the task performs next, or is blocked in.
     pub(crate) op: Op,
-    pub(crate) object: usize,
+    pub(crate) object: ObjectId,
     pub(crate) site: Option<Site>,
     /// The wait that its next operation begins with, while the task could run.
     pub(crate) awaits: Option<Wait>,
@@ -94,7 +95,7 @@ impl Task {
             donor,
             state: State::Runnable,
             op: Op::Start,
-            object: 0,
+            object: ObjectId::NONE,
             site: None,
             awaits: None,
             deadline: None,
@@ -115,16 +116,31 @@ impl Task {
         }
     }
 
-    /// Makes the structure serve a new task.
+    /// Makes the structure serve a new task. Field by field: most of it is
+    /// memory that is kept.
     #[inline]
     pub(crate) fn renew(&mut self, entry: Entry, donor: usize) {
-        let mut name = core::mem::replace(&mut self.name, engine_vec());
-        let mut destructors = core::mem::replace(&mut self.destructors, engine_vec());
-        name.clear();
-        let mut key_values = core::mem::replace(&mut self.key_values, engine_vec());
-        destructors.clear();
-        key_values.clear();
-        *self = Self { name, destructors, key_values, ..Self::new(entry, donor) };
+        self.entry = entry;
+        self.donor = donor;
+        self.state = State::Runnable;
+        self.op = Op::Start;
+        self.object = ObjectId::NONE;
+        self.site = None;
+        self.awaits = None;
+        self.deadline = None;
+        self.wake = Wake::Notified;
+        self.token = false;
+        self.preempted = false;
+        self.in_atomic = false;
+        self.queued = false;
+        self.spin.progress();
+        self.unhandled_panic = false;
+        self.idle_turns = 0;
+        self.released = false;
+        self.result = core::ptr::null_mut();
+        self.name.clear();
+        self.destructors.clear();
+        self.key_values.clear();
     }
 
     /// Whether the task could go on only by its deadline.

@@ -14,7 +14,10 @@ pub(crate) struct TaskSet {
 
 impl TaskSet {
     pub(crate) const fn new() -> Self {
-        Self { first: 0, rest: engine_vec() }
+        Self {
+            first: 0,
+            rest: engine_vec(),
+        }
     }
 
     #[inline]
@@ -77,30 +80,51 @@ impl TaskSet {
 
     /// Whether the two sets have a task in common.
     pub(crate) fn intersects(&self, other: &Self) -> bool {
-        self.first & other.first != 0
-            || self.rest.iter().zip(&other.rest).any(|(a, b)| a & b != 0)
+        self.first & other.first != 0 || self.rest.iter().zip(&other.rest).any(|(a, b)| a & b != 0)
+    }
+
+    /// Calls `visit` with each task, in ascending order.
+    #[inline]
+    pub(crate) fn for_each(&self, mut visit: impl FnMut(TaskId)) {
+        let mut word = self.first;
+        while word != 0 {
+            visit(TaskId(word.trailing_zeros()));
+            word &= word - 1;
+        }
+        for (place, &far) in self.rest.iter().enumerate() {
+            let mut word = far;
+            while word != 0 {
+                visit(TaskId((place as u32 + 1) * BITS + word.trailing_zeros()));
+                word &= word - 1;
+            }
+        }
     }
 
     /// The tasks in ascending order.
     #[inline]
     pub(crate) fn iter(&self) -> impl Iterator<Item = TaskId> {
         let words = core::iter::once(self.first).chain(self.rest.iter().copied());
-        (0u32..).step_by(BITS as usize).zip(words).flat_map(|(base, mut word)| {
-            core::iter::from_fn(move || {
-                if word == 0 {
-                    return None;
-                }
-                let bit = word.trailing_zeros();
-                word &= word - 1;
-                Some(TaskId(base + bit))
+        (0u32..)
+            .step_by(BITS as usize)
+            .zip(words)
+            .flat_map(|(base, mut word)| {
+                core::iter::from_fn(move || {
+                    if word == 0 {
+                        return None;
+                    }
+                    let bit = word.trailing_zeros();
+                    word &= word - 1;
+                    Some(TaskId(base + bit))
+                })
             })
-        })
     }
 
     /// A number that tells sets apart, for checking that a prefix repeats.
     #[inline]
     pub(crate) fn fingerprint(&self) -> u64 {
-        self.rest.iter().fold(self.first, |sum, &word| sum.rotate_left(7) ^ word)
+        self.rest
+            .iter()
+            .fold(self.first, |sum, &word| sum.rotate_left(7) ^ word)
     }
 }
 

@@ -3,6 +3,7 @@
 use core::cell::Cell;
 use core::ffi::c_void;
 
+use super::object::ObjectId;
 use super::schedule::{Ending, Execution, Step};
 use super::task::{Entry, State, Wait};
 use super::{Effect, Op, Site, TaskId, Wake};
@@ -78,14 +79,22 @@ unsafe fn leave_execution() {
         let pool = &mut (*engine).pool;
         let from = pool.flow((*engine).execution.running().donor);
         let backend = pool.backend();
-        donor::transfer(backend, &raw const (*engine).explorer_baton, from, explorer());
+        donor::transfer(
+            backend,
+            &raw const (*engine).explorer_baton,
+            from,
+            explorer(),
+        );
     }
 }
 
 /// The exploring thread's flow.
 pub(crate) fn explorer() -> Flow {
     // SAFETY: only the field's address is taken.
-    Flow { context: unsafe { &raw mut (*engine()).explorer }, donor: core::ptr::null_mut() }
+    Flow {
+        context: unsafe { &raw mut (*engine()).explorer },
+        donor: core::ptr::null_mut(),
+    }
 }
 
 /// A task's whole life, on its donor's stack.
@@ -96,7 +105,8 @@ pub(crate) unsafe extern "C" fn task_main() -> ! {
         let execution = &raw mut (*engine).execution;
         let id = (*execution).current;
         TASK.set(id.0 + 1);
-        (*execution).record(Op::Start, thread_object(id), Effect::Read, None);
+        let own = (*execution).object(thread_object(id));
+        (*execution).record(Op::Start, own, Effect::Read, None);
         let result = match (*execution).running().entry {
             Entry::Rust(entry, data) => {
                 entry(data);
@@ -109,9 +119,9 @@ pub(crate) unsafe extern "C" fn task_main() -> ! {
             // The child of a fork has nowhere to return to.
             sys::exit_now(0);
         }
-        perform((*execution).arrive(Op::Exit, thread_object(id), None));
+        perform((*execution).arrive(Op::Exit, own, None));
         TASK.set(0);
-        let step = (*execution).finish(result);
+        let step = (*execution).finish(own, result);
         let pool = &mut (*engine).pool;
         let from = pool.flow((*execution).task(id).donor);
         let to = match step {
@@ -128,9 +138,9 @@ pub(crate) unsafe extern "C" fn task_main() -> ! {
 
 impl Execution {
     /// The current task has ended; what runs next.
-    fn finish(&mut self, result: *mut c_void) -> Step {
+    fn finish(&mut self, own: ObjectId, result: *mut c_void) -> Step {
         let current = self.current;
-        self.record(Op::Exit, thread_object(current), Effect::Write, None);
+        self.record(Op::Exit, own, Effect::Write, None);
         let task = self.running();
         task.state = State::Finished;
         task.result = result;
@@ -148,10 +158,11 @@ impl Execution {
 
     /// The current task arrives before joining `task`.
     fn arrive_to_join(&mut self, task: TaskId, site: Option<Site>) -> Step {
+        let object = self.object(thread_object(task));
         if self.task(task).state == State::Finished {
-            return self.arrive(Op::Join, thread_object(task), site);
+            return self.arrive(Op::Join, object, site);
         }
-        self.announce(Op::Join, thread_object(task), site);
+        self.announce(Op::Join, object, site);
         self.block(Wait::Task(task), None);
         self.decide(false)
     }
@@ -189,29 +200,42 @@ pub unsafe fn spawn(
             let child = (*execution).task_mut(task);
             // Nobody can ask for this task by its pthread.
             child.released = true;
-            child.name.extend_from_slice(name.unwrap_or_default().as_bytes());
+            child
+                .name
+                .extend_from_slice(name.unwrap_or_default().as_bytes());
         }
     }
     task
 }
 
 /// A new task for what `pthread_create` was given.
-pub(crate) fn spawn_pthread(start_routine: ThreadStart, argument: *mut c_void, stack: usize) -> TaskId {
-    start(Entry::C(start_routine, argument), stack.max(donor::DEFAULT_STACK), None)
+pub(crate) fn spawn_pthread(
+    start_routine: ThreadStart,
+    argument: *mut c_void,
+    stack: usize,
+) -> TaskId {
+    start(
+        Entry::C(start_routine, argument),
+        stack.max(donor::DEFAULT_STACK),
+        None,
+    )
 }
 
 fn start(entry: Entry, stack: usize, site: Option<Site>) -> TaskId {
-    let Some(execution) = running() else { return TaskId(0) };
+    let Some(execution) = running() else {
+        return TaskId(0);
+    };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
-        perform((*execution).arrive(Op::Spawn, 0, site));
+        perform((*execution).arrive(Op::Spawn, ObjectId::NONE, site));
         let pool = &mut (*engine()).pool;
         let Some(task) = (*execution).add_task(pool, entry, stack) else {
             perform((*execution).end(Ending::NoDonor(stack)));
             unreachable!("the execution has ended");
         };
         pool.prepare((*execution).task(task).donor);
-        (*execution).record(Op::Spawn, thread_object(task), Effect::Write, site);
+        let child = (*execution).object(thread_object(task));
+        (*execution).record(Op::Spawn, child, Effect::Write, site);
         task
     }
 }
@@ -227,13 +251,16 @@ pub(crate) fn join_from(task: TaskId, site: Option<Site>) {
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
         perform((*execution).arrive_to_join(task, site));
-        (*execution).record(Op::Join, thread_object(task), Effect::Read, site);
+        let object = (*execution).object(thread_object(task));
+        (*execution).record(Op::Join, object, Effect::Read, site);
     }
 }
 
 /// Whether `task` has ended (a scheduling point before it).
 pub fn is_finished(task: TaskId, site: Site) -> bool {
-    let Some(execution) = running() else { return true };
+    let Some(execution) = running() else {
+        return true;
+    };
     super::access(Op::IsFinished, thread_object(task), site);
     // SAFETY: see `running`.
     unsafe { (*execution).task(task).state == State::Finished }

@@ -1,5 +1,6 @@
 //! Waiting to be woken: condition variables, channels, barriers, parking, sleeping.
 
+use super::object::ObjectId;
 use super::schedule::{Execution, Step};
 use super::task::{State, Wait};
 use super::{Mode, Op, Site, TaskId, Wake, perform, running};
@@ -18,9 +19,8 @@ impl Execution {
     }
 
     /// Enables every task that waits on `object`.
-    fn wake_waiters(&mut self, object: usize) {
-        let id = self.object(object);
-        if self.objects.get(id).waiters == 0 {
+    fn wake_waiters(&mut self, object: ObjectId) {
+        if self.objects.get(object).waiters == 0 {
             return;
         }
         for task in (0..self.live as u32).map(TaskId) {
@@ -31,14 +31,17 @@ impl Execution {
     }
 
     /// Enables one task that waits on `object`: which one is a choice of the search.
-    fn wake_a_waiter(&mut self, object: usize) {
-        let waits = |task: &super::task::Task| task.state == State::Blocked(Wait::Object(object));
-        let count = self.tasks[..self.live].iter().filter(|t| waits(t)).count();
-        if count == 0 {
+    fn wake_a_waiter(&mut self, object: ObjectId) {
+        if self.objects.get(object).waiters == 0 {
             return;
         }
+        let waits = |task: &super::task::Task| task.state == State::Blocked(Wait::Object(object));
+        let count = self.tasks[..self.live].iter().filter(|t| waits(t)).count();
         let chosen = self.choose_outcome(count as u32, false) as usize;
-        let woken = self.live_tasks().filter(|(_, task)| waits(task)).nth(chosen);
+        let woken = self
+            .live_tasks()
+            .filter(|(_, task)| waits(task))
+            .nth(chosen);
         if let Some((task, _)) = woken {
             self.wake(task, Wake::Notified);
         }
@@ -64,9 +67,13 @@ pub fn condvar_wait(
 }
 
 fn condvar_sleep(condvar: usize, mutex: usize, deadline: Option<u64>) -> Wake {
-    let Some(execution) = running() else { return Wake::Spurious };
+    let Some(execution) = running() else {
+        return Wake::Spurious;
+    };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
+        let condvar = (*execution).object(condvar);
+        let mutex = (*execution).object(mutex);
         let spurious = (*execution).wakes_spuriously();
         (*execution).drop_lock(mutex, Mode::Exclusive);
         if spurious {
@@ -85,6 +92,7 @@ pub fn notify(op: Op, object: usize, all: bool, site: Site) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
+        let object = (*execution).object(object);
         perform((*execution).arrive(op, object, Some(site)));
         (*execution).record(op, object, op.effect(), Some(site));
         if all {
@@ -99,9 +107,12 @@ pub fn notify(op: Op, object: usize, all: bool, site: Site) {
 /// point before it: call [`super::before`] first. For shims that are a state of
 /// their own plus a wait (channels, barriers): loop over trying and waiting.
 pub fn wait(op: Op, object: usize, deadline: Option<u64>, site: Site) -> Wake {
-    let Some(execution) = running() else { return Wake::Notified };
+    let Some(execution) = running() else {
+        return Wake::Notified;
+    };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
+        let object = (*execution).object(object);
         let task = (*execution).running();
         task.op = op;
         task.object = object;
@@ -116,7 +127,10 @@ pub fn wait(op: Op, object: usize, deadline: Option<u64>, site: Site) -> Wake {
 pub fn wake_all(object: usize) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`.
-    unsafe { (*execution).wake_waiters(object) };
+    unsafe {
+        let object = (*execution).object(object);
+        (*execution).wake_waiters(object);
+    }
 }
 
 /// `thread::park` and `park_timeout`: a scheduling point, then waits for the
@@ -125,7 +139,7 @@ pub fn park(op: Op, deadline: Option<u64>, site: Site) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
-        let object = super::thread_object((*execution).current);
+        let object = (*execution).object(super::thread_object((*execution).current));
         perform((*execution).arrive(op, object, Some(site)));
         if !(*execution).running().token {
             if (*execution).wakes_spuriously() {
@@ -142,9 +156,9 @@ pub fn park(op: Op, deadline: Option<u64>, site: Site) {
 /// `Thread::unpark`: a scheduling point, then gives `task` its token.
 pub fn unpark(task: TaskId, site: Site) {
     let Some(execution) = running() else { return };
-    let object = super::thread_object(task);
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
+        let object = (*execution).object(super::thread_object(task));
         perform((*execution).arrive(Op::Unpark, object, Some(site)));
         (*execution).record(Op::Unpark, object, Op::Unpark.effect(), Some(site));
         let parked = (*execution).task_mut(task);
@@ -165,8 +179,8 @@ pub(crate) fn sleep_until(deadline: u64, site: Option<Site>) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
-        (*execution).announce(Op::Sleep, 0, site);
-        (*execution).record(Op::Sleep, 0, Op::Sleep.effect(), site);
+        (*execution).announce(Op::Sleep, ObjectId::NONE, site);
+        (*execution).record(Op::Sleep, ObjectId::NONE, Op::Sleep.effect(), site);
         perform((*execution).sleep_on(Wait::Time, Some(deadline)));
     }
 }
@@ -181,15 +195,17 @@ pub(crate) fn yield_from(op: Op, site: Option<Site>) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
-        (*execution).announce(op, 0, site);
-        (*execution).record(op, 0, op.effect(), site);
+        (*execution).announce(op, ObjectId::NONE, site);
+        (*execution).record(op, ObjectId::NONE, op.effect(), site);
         perform((*execution).yield_step());
     }
 }
 
 /// A futex wait by code that is not redirected; whether it timed out.
 pub(crate) fn futex_wait(address: usize, bits: u32, deadline: Option<u64>) -> bool {
-    let Some(execution) = running() else { return false };
+    let Some(execution) = running() else {
+        return false;
+    };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
         perform((*execution).sleep_on(Wait::Futex(address, bits), deadline));

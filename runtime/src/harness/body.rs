@@ -21,7 +21,10 @@ pub(super) fn prepare_output() {
 /// Forgets what was printed so far.
 pub(super) fn clear_output() {
     if let Some(output) = OUTPUT.get() {
-        output.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        output
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
     }
 }
 
@@ -65,9 +68,11 @@ pub(super) unsafe fn run(data: *mut ()) {
 pub(super) unsafe fn warm_up(_: *mut ()) {
     std::io::set_output_capture(OUTPUT.get().cloned());
     println!("{:?}", std::thread::current().id());
-    let thread = std::thread::Builder::new().name("warm-up".into()).spawn(|| {
-        let _ = catch_unwind(|| panic!("warm-up"));
-    });
+    let thread = std::thread::Builder::new()
+        .name("warm-up".into())
+        .spawn(|| {
+            let _ = catch_unwind(|| panic!("warm-up"));
+        });
     if let Ok(thread) = thread {
         let _ = thread.join();
     }

@@ -14,7 +14,10 @@ const ZERO: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl DistinctGraphs {
     pub(crate) const fn new() -> Self {
-        Self { slots: engine_vec(), count: 0 }
+        Self {
+            slots: engine_vec(),
+            count: 0,
+        }
     }
 
     /// How many graphs were seen.

@@ -148,7 +148,10 @@ impl Explorer<'_> {
                 strategy(engine).end(diverged);
                 engine.exploration.schedules += 1;
                 engine.exploration.diverged += u64::from(diverged);
-                engine.exploration.distinct.insert(engine.execution.log.graph());
+                engine
+                    .exploration
+                    .distinct
+                    .insert(engine.execution.log.graph());
                 return failure;
             }
             strategy(engine).retry();
@@ -194,7 +197,9 @@ impl Explorer<'_> {
     }
 
     fn replay(&mut self, engine: &mut Engine, decisions: &str) {
-        let Ok(schedule) = crate::search::parse_schedule(decisions) else { return };
+        let Ok(schedule) = crate::search::parse_schedule(decisions) else {
+            return;
+        };
         engine.exploration.strategy = "replay";
         set_strategy(engine, Replay::new(schedule.clone()));
         strategy(engine).begin();
@@ -225,7 +230,9 @@ impl Explorer<'_> {
                     None
                 }
             };
-            if crash.is_none() && let Ending::NoDonor(stack) = engine.execution.ending {
+            if crash.is_none()
+                && let Ending::NoDonor(stack) = engine.execution.ending
+            {
                 self.grow_pool(engine, stack);
                 continue;
             }
@@ -282,7 +289,9 @@ impl Explorer<'_> {
     }
 
     fn is_out_of_time(&self, engine: &mut Engine) -> bool {
-        let Some(deadline) = self.deadline else { return false };
+        let Some(deadline) = self.deadline else {
+            return false;
+        };
         let checks = engine.exploration.executions.is_multiple_of(CLOCK_CHECK);
         let over = checks && engine.exploration.executions > 0 && sys::real_nanos() > deadline;
         engine.exploration.out_of_time |= over;
@@ -296,7 +305,11 @@ fn set_strategy(engine: &mut Engine, strategy: impl Strategy + 'static) {
 }
 
 fn strategy(engine: &mut Engine) -> &mut dyn Strategy {
-    &mut **engine.execution.strategy.as_mut().expect("a strategy was set")
+    &mut **engine
+        .execution
+        .strategy
+        .as_mut()
+        .expect("a strategy was set")
 }
 
 fn note_progress(engine: &mut Engine) {
@@ -311,7 +324,9 @@ fn note_progress(engine: &mut Engine) {
 /// Runs one execution whose first task is `entry`.
 fn run_tasks(engine: &mut Engine, entry: Entry) {
     engine.execution.reset();
-    let first = engine.execution.add_task(&mut engine.pool, entry, DEFAULT_STACK);
+    let first = engine
+        .execution
+        .add_task(&mut engine.pool, entry, DEFAULT_STACK);
     let Some(first) = first else {
         engine.execution.ending = Ending::NoDonor(DEFAULT_STACK);
         return;

@@ -9,7 +9,9 @@ pub(super) struct Object {
 
 impl Object {
     pub(super) fn new() -> Self {
-        Self { text: String::from("{") }
+        Self {
+            text: String::from("{"),
+        }
     }
 
     fn key(&mut self, key: &str) {
@@ -118,6 +120,9 @@ mod tests {
             .boolean("c", true)
             .array("d", [quoted("x"), "1".to_owned()].into_iter())
             .finish();
-        assert_eq!(text, r#"{"a":"say \"hi\"\n\u0009\\","b":null,"c":true,"d":["x",1]}"#);
+        assert_eq!(
+            text,
+            r#"{"a":"say \"hi\"\n\u0009\\","b":null,"c":true,"d":["x",1]}"#
+        );
     }
 }

@@ -80,7 +80,11 @@ impl Exploration {
             steps: 0,
             max_steps: 0,
             threads: 0,
-            progress: Progress { bound: None, bound_completed: None, complete: false },
+            progress: Progress {
+                bound: None,
+                bound_completed: None,
+                complete: false,
+            },
             strategy: "icb",
             diverged: 0,
             unstable: false,

@@ -13,7 +13,10 @@ use crate::search::{Decision, format_schedule};
 
 /// A line for a request that cannot be served.
 pub(super) fn error(message: &str) -> String {
-    Object::new().string("type", "error").string("message", message).finish()
+    Object::new()
+        .string("type", "error")
+        .string("message", message)
+        .finish()
 }
 
 /// A line on the way.
@@ -112,7 +115,7 @@ fn warnings(exploration: &Exploration) -> Vec<String> {
 
 /// The line that ends a test.
 pub(super) fn finished(
-    engine: &mut Engine,
+    engine: &Engine,
     request: &Request,
     counters: &Counters,
     verdict: &Verdict<'_>,
@@ -120,7 +123,11 @@ pub(super) fn finished(
     let failed = verdict.kind.is_some();
     let names = ObjectNames::of(&engine.execution);
     let shown = failed || request.replay.is_some();
-    let blocked = if shown { monitor::blocked_tasks(&mut engine.execution) } else { Vec::new() };
+    let blocked = if shown {
+        monitor::blocked_tasks(&engine.execution)
+    } else {
+        Vec::new()
+    };
     let circle = monitor::cycle(&blocked);
     let exploration = &engine.exploration;
     let decisions = failed.then(|| format_schedule(&exploration.decisions));
@@ -146,7 +153,10 @@ pub(super) fn finished(
         .number("steps", counters.steps)
         .number("max_steps_in_execution", counters.max_steps)
         .number("threads", counters.threads as u64)
-        .optional_number("preemptions", failed.then_some(exploration.preemptions.into()))
+        .optional_number(
+            "preemptions",
+            failed.then_some(exploration.preemptions.into()),
+        )
         .optional_number("bound_completed", counters.bound_completed.map(u64::from))
         .boolean("complete", counters.complete)
         .string("strategy", counters.strategy)
@@ -154,20 +164,28 @@ pub(super) fn finished(
         .optional_string("decisions", decisions.as_deref())
         .array("warnings", counters.warnings.iter().map(|w| quoted(w)))
         .array("tasks", tasks(&engine.execution).filter(|_| shown))
-        .array("events", events(&engine.execution, &names).filter(|_| shown))
+        .array(
+            "events",
+            events(&engine.execution, &names).filter(|_| shown),
+        )
         .array("blocked", blocked.iter().map(|b| blocked_task(b, &names)))
         .array("cycle", circle.iter().map(|t| t.0.to_string()))
         .string("output", &String::from_utf8_lossy(&exploration.output))
-        .raw("diverged", divergence(exploration).as_deref().unwrap_or("null"))
+        .raw(
+            "diverged",
+            divergence(exploration).as_deref().unwrap_or("null"),
+        )
         .finish()
 }
 
 /// The words for a failure that the execution's end explains by itself.
-pub(super) fn explain(execution: &mut Execution, failure: &Failure) -> String {
+pub(super) fn explain(execution: &Execution, failure: &Failure) -> String {
     let own = String::from_utf8_lossy(&failure.message).into_owned();
     let steps = execution.steps;
     let words = match (failure.kind, execution.ending) {
-        (Kind::Deadlock, _) | (Kind::Nondeterminism, Ending::Deadlock) => describe_deadlock(execution),
+        (Kind::Deadlock, _) | (Kind::Nondeterminism, Ending::Deadlock) => {
+            describe_deadlock(execution)
+        }
         (Kind::Livelock, _) | (Kind::Nondeterminism, Ending::Livelock) => format!(
             "no end after {steps} steps, though every task got its turns; a test that is merely \
              long needs a larger --max-steps"
@@ -182,7 +200,7 @@ pub(super) fn explain(execution: &mut Execution, failure: &Failure) -> String {
     own + &words
 }
 
-fn describe_deadlock(execution: &mut Execution) -> String {
+fn describe_deadlock(execution: &Execution) -> String {
     let names = ObjectNames::of(execution);
     let blocked = monitor::blocked_tasks(execution);
     let circle = monitor::cycle(&blocked);
@@ -194,7 +212,12 @@ fn describe_deadlock(execution: &mut Execution) -> String {
     let in_circle = |task: TaskId| circle.is_empty() || circle.contains(&task);
     for (place, wait) in blocked.iter().filter(|b| in_circle(b.task)).enumerate() {
         let separator = if place == 0 { "" } else { "; " };
-        let _ = write!(text, "{separator}task {} waits in {}", wait.task.0, wait.op.name());
+        let _ = write!(
+            text,
+            "{separator}task {} waits in {}",
+            wait.task.0,
+            wait.op.name()
+        );
         if let Some(name) = names.name(wait.object) {
             let _ = write!(text, " for {name}");
         }
@@ -221,7 +244,9 @@ fn blocked_place(kind: Option<Kind>, blocked: &[Blocked], circle: &[TaskId]) -> 
         return None;
     }
     let first = circle.first();
-    let wait = blocked.iter().find(|b| first.is_none_or(|&t| t == b.task))?;
+    let wait = blocked
+        .iter()
+        .find(|b| first.is_none_or(|&t| t == b.task))?;
     wait.site.map(place)
 }
 
@@ -252,8 +277,13 @@ fn events(execution: &Execution, names: &ObjectNames) -> impl Iterator<Item = St
         let object = Object::new()
             .number("task", event.task.0.into())
             .string("op", event.op.name())
-            .optional_string("object", names.name(event.object).filter(|_| shows_object(event.op)));
-        located(object, event.site).boolean("preempted", event.preempted).finish()
+            .optional_string(
+                "object",
+                names.name(event.object).filter(|_| shows_object(event.op)),
+            );
+        located(object, event.site)
+            .boolean("preempted", event.preempted)
+            .finish()
     })
 }
 
@@ -270,7 +300,10 @@ fn blocked_task(blocked: &Blocked, names: &ObjectNames) -> String {
     located(object, blocked.site)
         .boolean("preempted", blocked.preempted)
         .optional_number("holder", blocked.holder.map(|t| t.0.into()))
-        .raw("held_at", blocked.held_at.map(place).as_deref().unwrap_or("null"))
+        .raw(
+            "held_at",
+            blocked.held_at.map(place).as_deref().unwrap_or("null"),
+        )
         .finish()
 }
 
@@ -296,7 +329,11 @@ impl ObjectNames {
     fn of(execution: &Execution) -> Self {
         let mut names = BTreeMap::new();
         let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
-        let uses = execution.log.events.iter().map(|event| (event.object, event.op));
+        let uses = execution
+            .log
+            .events
+            .iter()
+            .map(|event| (event.object, event.op));
         for (object, op) in uses.filter(|(object, _)| *object != ObjectId::NONE) {
             names.entry(object.0).or_insert_with(|| {
                 let kind = op.object_kind();

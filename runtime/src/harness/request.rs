@@ -77,8 +77,11 @@ impl Request {
             match key {
                 "mode" => replays = value == "replay",
                 "strategy" => {
-                    request.strategies =
-                        value.split(',').map(strategy).collect::<Option<_>>().ok_or_else(wrong)?;
+                    request.strategies = value
+                        .split(',')
+                        .map(strategy)
+                        .collect::<Option<_>>()
+                        .ok_or_else(wrong)?;
                 }
                 "preemptions" => request.preemptions = value.parse().map_err(|_| wrong())?,
                 "schedules" => request.schedules = number()?,
@@ -91,8 +94,11 @@ impl Request {
                 "policy" => {
                     let (prefix, policy) = value.rsplit_once('=').ok_or_else(wrong)?;
                     // What is opaque is not redirected, so no event of it has a line.
-                    let policy =
-                        if policy == "preempt" { Policy::Preempt } else { Policy::Atomic };
+                    let policy = if policy == "preempt" {
+                        Policy::Preempt
+                    } else {
+                        Policy::Atomic
+                    };
                     request.policies.push((prefix.to_owned(), policy));
                 }
                 "decisions" => value.clone_into(&mut decisions),
@@ -141,11 +147,17 @@ mod tests {
                     backend=threads\npolicy=/r/a=b-1.0=preempt\ndecisions=0*2 1\nnew=thing\n";
         let request = Request::parse(text).unwrap();
         assert_eq!(request.replay.as_deref(), Some("0*2 1"));
-        assert_eq!(request.strategies, [StrategyName::Icb, StrategyName::Random]);
+        assert_eq!(
+            request.strategies,
+            [StrategyName::Icb, StrategyName::Random]
+        );
         assert_eq!(request.preemptions, 3);
         assert_eq!(request.isolation, Isolation::Fork);
         assert_eq!(request.backend, Backend::Threads);
-        assert_eq!(request.policies, [("/r/a=b-1.0".to_owned(), Policy::Preempt)]);
+        assert_eq!(
+            request.policies,
+            [("/r/a=b-1.0".to_owned(), Policy::Preempt)]
+        );
     }
 
     #[test]

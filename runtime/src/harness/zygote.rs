@@ -50,12 +50,16 @@ fn serve_request(
     if let Some(decisions) = &request.replay
         && let Err(token) = crate::search::parse_schedule(decisions)
     {
-        return Err(format!("the schedule has a decision that is not understood: `{token}`"));
+        return Err(format!(
+            "the schedule has a decision that is not understood: `{token}`"
+        ));
     }
     if request.backend == Backend::Fibers && !context::supported() {
-        return Err("this machine's kernel does not let programs set the FS base (FSGSBASE, \
+        return Err(
+            "this machine's kernel does not let programs set the FS base (FSGSBASE, \
                     Linux 5.9); use --backend threads"
-            .to_owned());
+                .to_owned(),
+        );
     }
     let mut arguments = std::env::args().skip(1).filter(|a| !a.starts_with("--"));
     let wanted = arguments.next().unwrap_or_default();
@@ -111,7 +115,10 @@ fn watch(test: &Test, request: &Request, out: &mut File) -> Status {
         } else if last_change.elapsed() > limit {
             // SAFETY: our own child, not yet reaped.
             unsafe {
-                sys::syscall(sys::number::KILL, [child as usize, sys::SIGKILL as usize, 0, 0, 0, 0]);
+                sys::syscall(
+                    sys::number::KILL,
+                    [child as usize, sys::SIGKILL as usize, 0, 0, 0, 0],
+                );
             }
             reap(child);
             return Status::Silent;
@@ -133,7 +140,9 @@ fn explorer_main(test: &Test, request: &Request) -> ! {
         pin_to_one_processor();
     }
     let explorer = std::thread::Builder::new().name("chess explorer".into());
-    let thread = explorer.stack_size(8 << 20).spawn(move || explore::run(&test, &request));
+    let thread = explorer
+        .stack_size(8 << 20)
+        .spawn(move || explore::run(&test, &request));
     let ended = thread.is_ok_and(|thread| thread.join().is_ok());
     sys::exit_now(if ended { 0 } else { 70 })
 }
@@ -141,7 +150,9 @@ fn explorer_main(test: &Test, request: &Request) -> ! {
 fn report_end(engine: &mut Engine, request: &Request) -> String {
     let counters = Counters::read(&engine.exploration);
     let failure = engine.exploration.failure.clone();
-    let message = failure.as_ref().map(|f| report::explain(&mut engine.execution, f));
+    let message = failure
+        .as_ref()
+        .map(|f| report::explain(&engine.execution, f));
     let nothing_known = failure.is_none() && counters_say_nothing(&engine.exploration);
     let verdict = Verdict {
         outcome: match &failure {
@@ -169,7 +180,12 @@ fn report_silence(engine: &mut Engine, request: &Request) -> String {
     let mut message = format!("no scheduling point for {seconds} s: ");
     match execution.live_tasks().nth(execution.current.0 as usize) {
         Some((id, task)) if task.state != State::Finished => {
-            let _ = write!(message, "task {} never came back after {}", id.0, task.op.name());
+            let _ = write!(
+                message,
+                "task {} never came back after {}",
+                id.0,
+                task.op.name()
+            );
             if let Some(site) = task.site {
                 let _ = write!(message, " at {}:{}", site.file(), site.line());
             }
@@ -180,7 +196,12 @@ fn report_silence(engine: &mut Engine, request: &Request) -> String {
         }
         _ => message.push_str("the test has not begun"),
     }
-    let verdict = Verdict { outcome: "timeout", kind: None, message: Some(message), failure: None };
+    let verdict = Verdict {
+        outcome: "timeout",
+        kind: None,
+        message: Some(message),
+        failure: None,
+    };
     report::finished(engine, request, &counters, &verdict)
 }
 
@@ -216,7 +237,7 @@ fn report_crash(
     }
     request.replay = original;
     engine.exploration.preemptions = preemptions;
-    engine.exploration.decisions = 
+    engine.exploration.decisions =
         crate::search::parse_schedule(&decisions).expect("just formatted");
     let message = String::from_utf8_lossy(&failure.message).into_owned();
     let verdict = Verdict {
@@ -250,7 +271,10 @@ pub(super) fn crash(engine: &Engine, status: c_int) -> Failure {
     let signal = status & 0x7f;
     if signal == 0 {
         let code = status >> 8 & 0xff;
-        return Failure::new(Kind::Crash, &format!("the test ended the process with exit code {code}"));
+        return Failure::new(
+            Kind::Crash,
+            &format!("the test ended the process with exit code {code}"),
+        );
     }
     let mut text = format!("the test died by {}", signal_name(signal));
     if signal == sys::SIGSEGV
@@ -267,7 +291,10 @@ pub(super) fn crash(engine: &Engine, status: c_int) -> Failure {
     if signal == sys::SIGABRT
         && let Some(panic) = engine.execution.panics.last()
     {
-        let said = format!(", after a panic: {}", String::from_utf8_lossy(&panic.message));
+        let said = format!(
+            ", after a panic: {}",
+            String::from_utf8_lossy(&panic.message)
+        );
         failure.message.extend_from_slice(said.as_bytes());
         failure.place = Some(panic.place.clone());
     }
@@ -312,10 +339,19 @@ fn wait_for(handle: isize, time: Duration) -> bool {
         wanted: i16,
         got: i16,
     }
-    let mut poll = Poll { descriptor: handle as i32, wanted: 1, got: 0 };
+    let mut poll = Poll {
+        descriptor: handle as i32,
+        wanted: 1,
+        got: 0,
+    };
     let at = &raw mut poll as usize;
     // SAFETY: one entry, which is writable.
-    let ready = unsafe { sys::syscall(sys::number::POLL, [at, 1, time.as_millis() as usize, 0, 0, 0]) };
+    let ready = unsafe {
+        sys::syscall(
+            sys::number::POLL,
+            [at, 1, time.as_millis() as usize, 0, 0, 0],
+        )
+    };
     ready > 0
 }
 
@@ -325,7 +361,10 @@ fn die_with_parent(parent: u32) {
     const GETPPID: usize = 110;
     // SAFETY: plain system calls.
     unsafe {
-        sys::syscall(sys::number::PRCTL, [PR_SET_PDEATHSIG, sys::SIGKILL as usize, 0, 0, 0, 0]);
+        sys::syscall(
+            sys::number::PRCTL,
+            [PR_SET_PDEATHSIG, sys::SIGKILL as usize, 0, 0, 0, 0],
+        );
         // It may have ended before the call.
         if sys::syscall(GETPPID, [0; 6]) != parent as isize {
             sys::exit_now(1);
@@ -340,7 +379,10 @@ fn take_stdout() -> File {
     const PR_SET_PDEATHSIG: usize = 1;
     // SAFETY: descriptors 1 and 2 are this process' own; the duplicate is new.
     unsafe {
-        sys::syscall(sys::number::PRCTL, [PR_SET_PDEATHSIG, sys::SIGKILL as usize, 0, 0, 0, 0]);
+        sys::syscall(
+            sys::number::PRCTL,
+            [PR_SET_PDEATHSIG, sys::SIGKILL as usize, 0, 0, 0, 0],
+        );
         let own = sys::syscall(sys::number::FCNTL, [1, F_DUPFD_CLOEXEC, 3, 0, 0, 0]);
         sys::syscall(sys::number::DUP2, [2, 1, 0, 0, 0, 0]);
         File::from_raw_fd(own as c_int)
@@ -353,7 +395,12 @@ fn silence_stdout() {
     if let Ok(null) = File::options().write(true).open("/dev/null") {
         use std::os::fd::AsRawFd;
         // SAFETY: both descriptors are open.
-        unsafe { sys::syscall(sys::number::DUP2, [null.as_raw_fd() as usize, 1, 0, 0, 0, 0]) };
+        unsafe {
+            sys::syscall(
+                sys::number::DUP2,
+                [null.as_raw_fd() as usize, 1, 0, 0, 0, 0],
+            )
+        };
     }
 }
 
@@ -374,8 +421,9 @@ fn pin_to_one_processor() {
     // SAFETY: the mask is writable and as long as said.
     unsafe {
         sys::syscall(sys::number::SCHED_GETAFFINITY, [0, bytes, at, 0, 0, 0]);
-        let processors: Vec<usize> =
-            (0..1024).filter(|&p| allowed[p / 64] >> (p % 64) & 1 != 0).collect();
+        let processors: Vec<usize> = (0..1024)
+            .filter(|&p| allowed[p / 64] >> (p % 64) & 1 != 0)
+            .collect();
         if processors.is_empty() {
             return;
         }

@@ -18,27 +18,40 @@ pub(crate) struct Blocked {
 }
 
 /// The blocked tasks of the execution as it stands.
-pub(crate) fn blocked_tasks(execution: &mut Execution) -> Vec<Blocked> {
+pub(crate) fn blocked_tasks(execution: &Execution) -> Vec<Blocked> {
     let mut blocked = Vec::new();
     for id in (0..execution.live as u32).map(TaskId) {
         let task = execution.task(id);
-        let State::Blocked(wait) = task.state else { continue };
+        let State::Blocked(wait) = task.state else {
+            continue;
+        };
         if task.deadline.is_some() {
             continue;
         }
         let (op, site, object) = (task.op, task.site, task.object);
         let preempted = task.preempted;
-        let object = if object == 0 { ObjectId::NONE } else { execution.object(object) };
         let (holder, held_at) = match wait {
             Wait::Task(other) => (Some(other), None),
             Wait::Token | Wait::Time => (None, None),
             Wait::Lock(..) | Wait::Object(_) | Wait::Futex(..) if object != ObjectId::NONE => {
                 let held = execution.objects.get(object);
-                (held.owner, held.held_at.filter(|_| held.owner.is_some() || held.shared > 0))
+                (
+                    held.owner,
+                    held.held_at
+                        .filter(|_| held.owner.is_some() || held.shared > 0),
+                )
             }
             _ => (None, None),
         };
-        blocked.push(Blocked { task: id, op, object, site, preempted, holder, held_at });
+        blocked.push(Blocked {
+            task: id,
+            op,
+            object,
+            site,
+            preempted,
+            holder,
+            held_at,
+        });
     }
     blocked
 }
@@ -46,7 +59,12 @@ pub(crate) fn blocked_tasks(execution: &mut Execution) -> Vec<Blocked> {
 /// The tasks of a circle in which each waits for what the next one holds; empty
 /// where there is none.
 pub(crate) fn cycle(blocked: &[Blocked]) -> Vec<TaskId> {
-    let next = |task: TaskId| blocked.iter().find(|b| b.task == task).and_then(|b| b.holder);
+    let next = |task: TaskId| {
+        blocked
+            .iter()
+            .find(|b| b.task == task)
+            .and_then(|b| b.holder)
+    };
     for start in blocked {
         let mut path = vec![start.task];
         let mut at = start.task;
@@ -82,7 +100,12 @@ mod tests {
 
     #[test]
     fn a_circle_is_found_behind_tasks_that_wait_for_it() {
-        let blocked = [waits(0, Some(2)), waits(1, Some(2)), waits(2, Some(3)), waits(3, Some(1))];
+        let blocked = [
+            waits(0, Some(2)),
+            waits(1, Some(2)),
+            waits(2, Some(3)),
+            waits(3, Some(1)),
+        ];
         let tasks: Vec<u32> = cycle(&blocked).iter().map(|t| t.0).collect();
         assert_eq!(tasks, [1, 2, 3]);
     }

@@ -65,7 +65,11 @@ impl Failure {
     pub(crate) fn new(kind: Kind, message: &str) -> Self {
         let mut bytes = engine_vec();
         bytes.extend_from_slice(message.as_bytes());
-        Self { kind, message: bytes, place: None }
+        Self {
+            kind,
+            message: bytes,
+            place: None,
+        }
     }
 
     fn from_panic(panic: &Panic) -> Self {
@@ -126,10 +130,16 @@ pub(crate) fn judge(
             // What panicked first is the cause: joins and poisoned locks pass it on.
             let first = panics.first().map(Failure::from_panic);
             return Some(first.unwrap_or_else(|| {
-                Failure::new(Kind::Panic, "the test panicked (its own panic hook kept the message)")
+                Failure::new(
+                    Kind::Panic,
+                    "the test panicked (its own panic hook kept the message)",
+                )
             }));
         }
-        (BodyOutcome::Passed | BodyOutcome::Failed(_), Expectation::Panic | Expectation::PanicWith(_)) => {
+        (
+            BodyOutcome::Passed | BodyOutcome::Failed(_),
+            Expectation::Panic | Expectation::PanicWith(_),
+        ) => {
             let text = "the test did not panic in this schedule, but has #[should_panic]";
             return Some(Failure::new(Kind::Panic, text));
         }
@@ -145,7 +155,9 @@ pub(crate) fn judge(
         (BodyOutcome::Passed, Expectation::Pass) | (BodyOutcome::Panicked, Expectation::Panic) => {}
     }
     // A panic that nobody received would have gone unseen under `cargo test`.
-    let unseen = execution.live_tasks().find(|(_, task)| task.unhandled_panic);
+    let unseen = execution
+        .live_tasks()
+        .find(|(_, task)| task.unhandled_panic);
     let (task, _) = unseen?;
     if expectation != Expectation::Pass {
         return None;

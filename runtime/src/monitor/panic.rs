@@ -38,9 +38,13 @@ pub(crate) fn install_hook() {
 }
 
 fn remember(info: &PanicHookInfo<'_>) {
-    let Some(execution) = execution::running() else { return };
+    let Some(execution) = execution::running() else {
+        return;
+    };
     let mut message = engine_vec();
-    let text = info.payload_as_str().unwrap_or("a panic whose payload is no text");
+    let text = info
+        .payload_as_str()
+        .unwrap_or("a panic whose payload is no text");
     message.extend_from_slice(text.as_bytes());
     let mut file = engine_vec();
     let location = info.location();
@@ -51,7 +55,11 @@ fn remember(info: &PanicHookInfo<'_>) {
         line: location.map_or(0, std::panic::Location::line),
         column: location.map_or(0, std::panic::Location::column),
     };
-    let panic = Panic { task: execution::current(), message, place };
+    let panic = Panic {
+        task: execution::current(),
+        message,
+        place,
+    };
     // SAFETY: see `execution::running`.
     unsafe {
         let panics = &mut (*execution).panics;

@@ -16,7 +16,10 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    pub(crate) const EMPTY: Self = Self { stack_pointer: 0, thread_pointer: 0 };
+    pub(crate) const EMPTY: Self = Self {
+        stack_pointer: 0,
+        thread_pointer: 0,
+    };
 }
 
 /// Bytes from a suspended context's stack pointer to its caller's frame.

@@ -103,7 +103,10 @@ impl Pool {
         Self {
             donors: engine_vec(),
             free: engine_vec(),
-            tls: ThreadLocalBlock { offset: 0, pristine: engine_vec() },
+            tls: ThreadLocalBlock {
+                offset: 0,
+                pristine: engine_vec(),
+            },
             backend,
         }
     }
@@ -121,7 +124,10 @@ impl Pool {
     pub(crate) fn flow(&mut self, index: usize) -> Flow {
         let donor: *mut Donor = &raw mut *self.donors[index];
         // SAFETY: donors are boxed and live as long as the process.
-        Flow { context: unsafe { &raw mut (*donor).context }, donor }
+        Flow {
+            context: unsafe { &raw mut (*donor).context },
+            donor,
+        }
     }
 
     /// Prepares a donor to run a new task from its first frame.
@@ -151,7 +157,10 @@ impl Pool {
         let index = match self.free.last() {
             Some(&last) if self.donors[last].stack_size >= stack => self.free.pop()?,
             _ => {
-                let at = self.free.iter().rposition(|&i| self.donors[i].stack_size >= stack)?;
+                let at = self
+                    .free
+                    .iter()
+                    .rposition(|&i| self.donors[i].stack_size >= stack)?;
                 self.free.remove(at)
             }
         };
@@ -162,7 +171,9 @@ impl Pool {
     /// Makes a donor's thread-locals those of a new thread.
     #[inline]
     pub(crate) fn renew(&self, index: usize) {
-        let block = self.donors[index].thread_pointer.wrapping_add_signed(self.tls.offset);
+        let block = self.donors[index]
+            .thread_pointer
+            .wrapping_add_signed(self.tls.offset);
         let pristine = &self.tls.pristine;
         // SAFETY: the block belongs to a parked thread on which no task runs.
         unsafe {
@@ -232,9 +243,16 @@ impl Pool {
             sys::pthread_attr_init(&raw mut attributes);
             sys::pthread_attr_setstacksize(&raw mut attributes, stack + 2 * OWN_FRAMES);
             let mut pthread = 0;
-            let error =
-                real::pthread_create(&raw mut pthread, &raw const attributes, donor_main, donor.cast());
-            assert!(error == 0, "the system gave no thread for another task (error {error})");
+            let error = real::pthread_create(
+                &raw mut pthread,
+                &raw const attributes,
+                donor_main,
+                donor.cast(),
+            );
+            assert!(
+                error == 0,
+                "the system gave no thread for another task (error {error})"
+            );
             while (*donor).ready.load(Ordering::Acquire) == 0 {
                 sys::futex_wait(&(*donor).ready, 0);
             }
@@ -256,7 +274,9 @@ impl Pool {
         if length == 0 {
             return;
         }
-        self.tls.offset = address.wrapping_sub(context::thread_pointer()).cast_signed();
+        self.tls.offset = address
+            .wrapping_sub(context::thread_pointer())
+            .cast_signed();
         let newest = self.donors.last().expect("a donor was created");
         let block = newest.thread_pointer.wrapping_add_signed(self.tls.offset);
         // SAFETY: the block of a parked thread; the same offset holds in each thread.
@@ -286,7 +306,10 @@ unsafe extern "C" fn first_object_tls(
 struct Idle(Context);
 // SAFETY: never written.
 unsafe impl Sync for Idle {}
-static IDLE: Idle = Idle(Context { stack_pointer: 0, thread_pointer: 0 });
+static IDLE: Idle = Idle(Context {
+    stack_pointer: 0,
+    thread_pointer: 0,
+});
 const NO_TASK: *const Context = &raw const IDLE.0;
 
 unsafe extern "C" fn donor_main(argument: *mut c_void) -> *mut c_void {
@@ -301,7 +324,11 @@ unsafe extern "C" fn donor_main(argument: *mut c_void) -> *mut c_void {
         let mut attributes = sys::pthread_attr_t::zeroed();
         real::pthread_getattr_np(sys::pthread_self(), &raw mut attributes);
         let mut low = core::ptr::null_mut();
-        sys::pthread_attr_getstack(&raw const attributes, &raw mut low, &raw mut (*donor).stack_size);
+        sys::pthread_attr_getstack(
+            &raw const attributes,
+            &raw mut low,
+            &raw mut (*donor).stack_size,
+        );
         sys::pthread_attr_getguardsize(&raw const attributes, &raw mut (*donor).guard_size);
         sys::pthread_attr_destroy(&raw mut attributes);
         (*donor).stack_low = low as usize;
@@ -311,7 +338,9 @@ unsafe extern "C" fn donor_main(argument: *mut c_void) -> *mut c_void {
         (*donor).ready.store(1, Ordering::Release);
         sys::futex_wake(&(*donor).ready);
         match (*donor).backend {
-            Backend::Fibers => park_fiber_donor(&raw const (*donor).baton, &raw const (*donor).bound),
+            Backend::Fibers => {
+                park_fiber_donor(&raw const (*donor).baton, &raw const (*donor).bound)
+            }
             Backend::Threads => run_tasks(donor),
         }
     }
@@ -408,7 +437,11 @@ unsafe fn hand_over(explorer: *const Baton, from: Flow, to: Flow) {
     // SAFETY: as `transfer`; batons and donors live as long as the process.
     unsafe {
         let baton = |flow: Flow| {
-            if flow.donor.is_null() { explorer } else { &raw const (*flow.donor).baton }
+            if flow.donor.is_null() {
+                explorer
+            } else {
+                &raw const (*flow.donor).baton
+            }
         };
         (*baton(to)).give(GO);
         if (*baton(from)).take() == ABANDON {
@@ -428,8 +461,11 @@ pub(crate) unsafe fn leave_to(backend: Backend, explorer: *const Baton, from: Fl
         match backend {
             Backend::Fibers => context::switch(from.context, to.context),
             Backend::Threads => {
-                (*from.donor).successor =
-                    if to.donor.is_null() { explorer } else { &raw const (*to.donor).baton };
+                (*from.donor).successor = if to.donor.is_null() {
+                    explorer
+                } else {
+                    &raw const (*to.donor).baton
+                };
                 leave(from.donor);
             }
         }

@@ -383,7 +383,9 @@ unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
         // SAFETY: glibc's own.
         return unsafe { __libc_calloc(count, size) };
     }
-    let block = count.checked_mul(size).map_or(core::ptr::null_mut(), allocate);
+    let block = count
+        .checked_mul(size)
+        .map_or(core::ptr::null_mut(), allocate);
     if block.is_null() {
         set_no_memory();
     } else {

@@ -39,7 +39,11 @@ pub(crate) struct Image {
 
 impl Image {
     pub(crate) const fn new() -> Self {
-        Self { regions: engine_vec(), dirty: engine_vec(), taken: false }
+        Self {
+            regions: engine_vec(),
+            dirty: engine_vec(),
+            taken: false,
+        }
     }
 
     /// Saves the image. Between executions only, with no other thread running.
@@ -100,7 +104,11 @@ impl Image {
     /// Marks the page at `address` dirty; whether it belongs to the image.
     fn mark(&mut self, address: usize) -> bool {
         let page = address & !(sys::PAGE - 1);
-        let Some(region) = self.regions.iter().find(|r| (r.low..r.high).contains(&page)) else {
+        let Some(region) = self
+            .regions
+            .iter()
+            .find(|r| (r.low..r.high).contains(&page))
+        else {
             return false;
         };
         let copy = region.copy as usize + (page - region.low);
@@ -117,7 +125,10 @@ impl Image {
             return;
         }
         let copy = sys::map_anywhere(high - low);
-        assert!(!copy.is_null(), "there is no memory for a copy of the program's image");
+        assert!(
+            !copy.is_null(),
+            "there is no memory for a copy of the program's image"
+        );
         // SAFETY: the range is readable, the copy is new and as long.
         unsafe { core::ptr::copy_nonoverlapping(low as *const u8, copy, high - low) };
         self.regions.push(Region { low, high, copy });
@@ -144,8 +155,13 @@ fn writable_segments() -> EngineVec<(usize, usize)> {
                 let low = (object.base + header.virtual_address) as usize;
                 (low, low + header.memory_size as usize)
             };
-            let read_only = headers.iter().find(|h| h.kind == sys::PT_GNU_RELRO).map(range);
-            for header in headers.iter().filter(|h| h.kind == sys::PT_LOAD && h.flags & sys::PF_W != 0)
+            let read_only = headers
+                .iter()
+                .find(|h| h.kind == sys::PT_GNU_RELRO)
+                .map(range);
+            for header in headers
+                .iter()
+                .filter(|h| h.kind == sys::PT_LOAD && h.flags & sys::PF_W != 0)
             {
                 let (low, high) = range(header);
                 let mut low = low & !(sys::PAGE - 1);
@@ -192,12 +208,19 @@ unsafe extern "C" fn on_fault(signal: c_int, info: *mut sys::siginfo_t, _context
     unsafe {
         let address = (*info).address;
         let engine = engine();
-        if (*info).code == sys::SEGV_ACCERR && (*engine).image.taken && (*engine).image.mark(address)
+        if (*info).code == sys::SEGV_ACCERR
+            && (*engine).image.taken
+            && (*engine).image.mark(address)
         {
             return;
         }
         execution::note_fault(address);
-        let default = sys::sigaction_t { handler: 0, mask: [0; 16], flags: 0, restorer: 0 };
+        let default = sys::sigaction_t {
+            handler: 0,
+            mask: [0; 16],
+            flags: 0,
+            restorer: 0,
+        };
         // Going back faults again, and ends the process as it would have ended.
         sys::sigaction(signal, &raw const default, core::ptr::null_mut());
     }

@@ -29,7 +29,9 @@ struct Header {
 /// A sentence for the user where the kernel refuses the mapping.
 pub(crate) fn map() -> Result<(), &'static str> {
     if !sys::map_fixed(BASE, SIZE, true) {
-        return Err("the kernel refused 16 GiB of address space for the explorer (is RLIMIT_AS set?)");
+        return Err(
+            "the kernel refused 16 GiB of address space for the explorer (is RLIMIT_AS set?)",
+        );
     }
     // SAFETY: the region was just mapped, zeroed, and only this thread exists.
     unsafe { (*header()).next = BASE + FIRST_FREE };

@@ -129,10 +129,8 @@ unsafe extern "C" {
         size: *mut usize,
     ) -> c_int;
     pub(crate) fn pthread_attr_setguardsize(attr: *mut pthread_attr_t, size: usize) -> c_int;
-    pub(crate) fn pthread_attr_getguardsize(
-        attr: *const pthread_attr_t,
-        size: *mut usize,
-    ) -> c_int;
+    pub(crate) fn pthread_attr_getguardsize(attr: *const pthread_attr_t, size: *mut usize)
+    -> c_int;
 }
 
 /// `dlsym`'s handle for the definition behind our own.
@@ -234,7 +232,12 @@ const FUTEX_WAKE_PRIVATE: usize = 129;
 pub(crate) fn futex_wait(word: &core::sync::atomic::AtomicU32, value: u32) {
     let at = word.as_ptr() as usize;
     // SAFETY: `word` is a live futex word.
-    unsafe { syscall(number::FUTEX, [at, FUTEX_WAIT_PRIVATE, value as usize, 0, 0, 0]) };
+    unsafe {
+        syscall(
+            number::FUTEX,
+            [at, FUTEX_WAIT_PRIVATE, value as usize, 0, 0, 0],
+        )
+    };
 }
 
 /// Wakes all kernel waiters of `word`.
@@ -259,7 +262,12 @@ pub(crate) fn map_fixed(base: usize, size: usize, shared: bool) -> bool {
     let kind = if shared { MAP_SHARED } else { MAP_PRIVATE };
     let flags = kind | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
     // SAFETY: a new mapping that replaces none.
-    let at = unsafe { syscall(number::MMAP, [base, size, PROT_READ_WRITE, flags, usize::MAX, 0]) };
+    let at = unsafe {
+        syscall(
+            number::MMAP,
+            [base, size, PROT_READ_WRITE, flags, usize::MAX, 0],
+        )
+    };
     at.cast_unsigned() == base
 }
 
@@ -267,8 +275,17 @@ pub(crate) fn map_fixed(base: usize, size: usize, shared: bool) -> bool {
 pub(crate) fn map_anywhere(size: usize) -> *mut u8 {
     let flags = MAP_PRIVATE | MAP_ANONYMOUS;
     // SAFETY: a new mapping that replaces none.
-    let at = unsafe { syscall(number::MMAP, [0, size, PROT_READ_WRITE, flags, usize::MAX, 0]) };
-    if at < 0 { core::ptr::null_mut() } else { at.cast_unsigned() as *mut u8 }
+    let at = unsafe {
+        syscall(
+            number::MMAP,
+            [0, size, PROT_READ_WRITE, flags, usize::MAX, 0],
+        )
+    };
+    if at < 0 {
+        core::ptr::null_mut()
+    } else {
+        at.cast_unsigned() as *mut u8
+    }
 }
 
 /// Sets the protection of whole pages.
@@ -305,7 +322,10 @@ pub(crate) fn block_signals() {
 
 /// Real time in nanoseconds, past the interposed clock.
 pub(crate) fn real_nanos() -> u64 {
-    let mut now = timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut now = timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     let at = &raw mut now as usize;
     // SAFETY: `at` points to a writable timespec; 1 is the monotonic clock.
     unsafe { syscall(number::CLOCK_GETTIME, [1, at, 0, 0, 0, 0]) };

@@ -82,7 +82,12 @@ impl Icb {
     #[inline]
     fn decide(&mut self, index: u32, count: u32, costs: bool, prefix: u64) -> u32 {
         let Some(deviation) = self.current.get(self.followed) else {
-            self.found.push(Alternatives { index, count, costs, prefix });
+            self.found.push(Alternatives {
+                index,
+                count,
+                costs,
+                prefix,
+            });
             return 0;
         };
         if deviation.index != index {
@@ -110,10 +115,19 @@ impl Icb {
                     self.dropped.get_or_insert(self.bound + 1);
                     break;
                 }
-                let mut child = Prefix::with_capacity_in(self.current.len() + 1, *self.now.allocator());
+                let mut child =
+                    Prefix::with_capacity_in(self.current.len() + 1, *self.now.allocator());
                 child.extend_from_slice(&self.current);
-                child.push(Deviation { index: point.index, choice, prefix: point.prefix });
-                let queue = if point.costs { &mut self.next } else { &mut self.now };
+                child.push(Deviation {
+                    index: point.index,
+                    choice,
+                    prefix: point.prefix,
+                });
+                let queue = if point.costs {
+                    &mut self.next
+                } else {
+                    &mut self.now
+                };
                 queue.push(child);
             }
         }
@@ -179,7 +193,10 @@ impl Strategy for Icb {
         Progress {
             bound: Some(self.bound),
             bound_completed: self.completed,
-            complete: finished && !self.beyond && self.dropped.is_none() && self.completed.is_some(),
+            complete: finished
+                && !self.beyond
+                && self.dropped.is_none()
+                && self.completed.is_some(),
         }
     }
 }
@@ -204,8 +221,12 @@ mod tests {
                     current = other;
                 } else if left[other] != 0 {
                     let options = [TaskId(current as u32), TaskId(other as u32)];
-                    let point =
-                        SchedulingPoint { index, options: &options, preempts: true, prefix: 0 };
+                    let point = SchedulingPoint {
+                        index,
+                        options: &options,
+                        preempts: true,
+                        prefix: 0,
+                    };
                     index += 1;
                     if search.choose_task(&point) == 1 {
                         current = other;

@@ -14,7 +14,10 @@ pub(crate) struct Random {
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Self {
-        Self { rng: Rng::new(seed), start: Rng::new(seed) }
+        Self {
+            rng: Rng::new(seed),
+            start: Rng::new(seed),
+        }
     }
 }
 

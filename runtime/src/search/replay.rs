@@ -12,7 +12,11 @@ pub(crate) struct Replay {
 
 impl Replay {
     pub(crate) fn new(schedule: EngineVec<Decision>) -> Self {
-        Self { schedule, started: false, divergence: None }
+        Self {
+            schedule,
+            started: false,
+            divergence: None,
+        }
     }
 
     fn decision(&self, index: u32) -> Option<Decision> {
@@ -20,7 +24,8 @@ impl Replay {
     }
 
     fn diverge(&mut self, index: u32, expected: Decision) {
-        self.divergence.get_or_insert(Divergence { index, expected });
+        self.divergence
+            .get_or_insert(Divergence { index, expected });
     }
 }
 
@@ -35,7 +40,9 @@ impl Strategy for Replay {
 
     fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize {
         // Past its end a schedule goes on without preemptions.
-        let Some(decision) = self.decision(point.index) else { return 0 };
+        let Some(decision) = self.decision(point.index) else {
+            return 0;
+        };
         let wanted = match decision {
             Decision::Task(task) => point.options.iter().position(|&t| t == task),
             Decision::Outcome(_) => None,

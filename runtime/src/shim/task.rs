@@ -33,7 +33,8 @@ fn raw_waker<W: Wake + Send + Sync + 'static>(waker: Arc<W>) -> RawWaker {
     RawWaker::new(Arc::into_raw(waker).cast(), vtable::<W>())
 }
 
-/// One address for each `W` where the linker folds it, which `Waker::will_wake` compares.
+/// Never inlined: one address for each `W`, which `Waker::will_wake` compares.
+#[inline(never)]
 fn vtable<W: Wake + Send + Sync + 'static>() -> &'static RawWakerVTable {
     const {
         &RawWakerVTable::new(

@@ -51,7 +51,13 @@ unsafe extern "C" fn syscall(
 }
 
 /// A futex operation of a task; `None` for operations that do not block or wake.
-unsafe fn futex(word: usize, operation: usize, value: usize, time: usize, bits: usize) -> Option<isize> {
+unsafe fn futex(
+    word: usize,
+    operation: usize,
+    value: usize,
+    time: usize,
+    bits: usize,
+) -> Option<isize> {
     let operation = operation & !(PRIVATE | CLOCK_REALTIME);
     match operation {
         WAIT | WAIT_BITSET => {
@@ -64,16 +70,32 @@ unsafe fn futex(word: usize, operation: usize, value: usize, time: usize, bits: 
                 let deadline = (time != 0).then(|| {
                     let given = (*(time as *const timespec)).nanos();
                     // FUTEX_WAIT takes a duration, FUTEX_WAIT_BITSET a moment.
-                    let start = if operation == WAIT { execution::now() } else { 0 };
+                    let start = if operation == WAIT {
+                        execution::now()
+                    } else {
+                        0
+                    };
                     start.saturating_add(given)
                 });
-                let bits = if operation == WAIT { u32::MAX } else { bits as u32 };
+                let bits = if operation == WAIT {
+                    u32::MAX
+                } else {
+                    bits as u32
+                };
                 let timed_out = execution::futex_wait(word, bits, deadline);
-                Some(if timed_out { -(sys::ETIMEDOUT as isize) } else { 0 })
+                Some(if timed_out {
+                    -(sys::ETIMEDOUT as isize)
+                } else {
+                    0
+                })
             }
         }
         WAKE | WAKE_BITSET => {
-            let bits = if operation == WAKE { u32::MAX } else { bits as u32 };
+            let bits = if operation == WAKE {
+                u32::MAX
+            } else {
+                bits as u32
+            };
             let count = usize::try_from(value as c_int).unwrap_or(usize::MAX);
             Some(execution::futex_wake(word, bits, count).cast_signed())
         }
@@ -83,13 +105,24 @@ unsafe fn futex(word: usize, operation: usize, value: usize, time: usize, bits: 
 
 /// The kernel thread that a task's stack and thread-locals belong to.
 fn task_thread_id() -> c_int {
-    let Some(execution) = execution::running() else { return 0 };
+    let Some(execution) = execution::running() else {
+        return 0;
+    };
     // SAFETY: see `execution::running`.
-    unsafe { (*engine()).pool.get((*execution).running().donor).kernel_thread }
+    unsafe {
+        (*engine())
+            .pool
+            .get((*execution).running().donor)
+            .kernel_thread
+    }
 }
 
 /// libc's `gettid`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn gettid() -> c_int {
-    if active() { task_thread_id() } else { sys::kernel_thread_id() }
+    if active() {
+        task_thread_id()
+    } else {
+        sys::kernel_thread_id()
+    }
 }

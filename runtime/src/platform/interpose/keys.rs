@@ -32,7 +32,12 @@ struct Table(UnsafeCell<[Key; KEYS]>);
 unsafe impl Sync for Table {}
 
 /// In the executable's data: put back with the image, as std's key numbers are.
-static TABLE: Table = Table(UnsafeCell::new([Key { used: false, destructor: None }; KEYS]));
+static TABLE: Table = Table(UnsafeCell::new(
+    [Key {
+        used: false,
+        destructor: None,
+    }; KEYS],
+));
 
 thread_local! {
     /// The values of a thread that is not a task: `KEYS` words, or null.
@@ -66,7 +71,10 @@ unsafe extern "C" fn pthread_key_create(
         // SAFETY: one thread at a time; `key` is the caller's.
         unsafe {
             if !(*slot).used {
-                *slot = Key { used: true, destructor };
+                *slot = Key {
+                    used: true,
+                    destructor,
+                };
                 *key = number;
                 return 0;
             }
@@ -82,10 +90,15 @@ unsafe extern "C" fn pthread_key_delete(key: pthread_key_t) -> c_int {
         // SAFETY: the caller's arguments are those of the real function.
         return unsafe { real::pthread_key_delete(key) };
     }
-    let Some(slot) = slot(key) else { return sys::EINVAL };
+    let Some(slot) = slot(key) else {
+        return sys::EINVAL;
+    };
     // SAFETY: one thread at a time; see `execution::running`.
     unsafe {
-        (*slot) = Key { used: false, destructor: None };
+        (*slot) = Key {
+            used: false,
+            destructor: None,
+        };
         if let Some(execution) = execution::running() {
             let live = (*execution).live;
             for task in &mut (&mut (*execution).tasks)[..live] {
@@ -107,7 +120,10 @@ unsafe extern "C" fn pthread_getspecific(key: pthread_key_t) -> *mut c_void {
             return real::pthread_getspecific(key);
         }
         if let Some(values) = task_values() {
-            return (&(*values)).get(key as usize).copied().unwrap_or(core::ptr::null_mut());
+            return (&(*values))
+                .get(key as usize)
+                .copied()
+                .unwrap_or(core::ptr::null_mut());
         }
         let values = VALUES.get();
         if values.is_null() || key as usize >= KEYS {
@@ -163,7 +179,10 @@ unsafe extern "C" fn __cxa_thread_atexit_impl(
         let Some(execution) = execution::running() else {
             return real::__cxa_thread_atexit_impl(destructor, object, library);
         };
-        (*execution).running().destructors.push((destructor, object));
+        (*execution)
+            .running()
+            .destructors
+            .push((destructor, object));
     }
     0
 }
@@ -173,7 +192,9 @@ unsafe extern "C" fn __cxa_thread_atexit_impl(
 pub(crate) fn run_thread_destructors() {
     // SAFETY: see `execution::running`; no reference lives while a destructor runs.
     unsafe {
-        let Some(execution) = execution::running() else { return };
+        let Some(execution) = execution::running() else {
+            return;
+        };
         while let Some((destructor, object)) = (*execution).running().destructors.pop() {
             destructor(object);
         }

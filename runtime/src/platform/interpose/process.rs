@@ -25,7 +25,11 @@ pub(crate) struct Process {
 
 impl Process {
     pub(crate) const fn new() -> Self {
-        Self { first_free: usize::MAX, executions: 0, leaks: false }
+        Self {
+            first_free: usize::MAX,
+            executions: 0,
+            leaks: false,
+        }
     }
 
     /// Closes the gaps among the open descriptors, so that whatever the program
@@ -43,7 +47,10 @@ impl Process {
                     break;
                 }
                 if new.cast_unsigned() > highest {
-                    sys::syscall(number::CLOSE_RANGE, [new.cast_unsigned(), u32::MAX as usize, 0, 0, 0, 0]);
+                    sys::syscall(
+                        number::CLOSE_RANGE,
+                        [new.cast_unsigned(), u32::MAX as usize, 0, 0, 0, 0],
+                    );
                     break;
                 }
             }

@@ -34,5 +34,9 @@ unsafe extern "C" fn getrandom(out: *mut c_void, length: usize, flags: c_uint) -
 unsafe extern "C" fn getentropy(out: *mut c_void, length: usize) -> c_int {
     // SAFETY: as `getrandom`.
     let filled = unsafe { getrandom(out, length, 0) };
-    if filled == length.cast_signed() { 0 } else { -1 }
+    if filled == length.cast_signed() {
+        0
+    } else {
+        -1
+    }
 }

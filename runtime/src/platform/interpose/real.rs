@@ -68,8 +68,14 @@ real! {
 
 /// Looks up what a task may need.
 pub(crate) fn resolve() {
-    let mut now = sys::timespec { tv_sec: 0, tv_nsec: 0 };
-    let mut day = sys::timeval { tv_sec: 0, tv_usec: 0 };
+    let mut now = sys::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    let mut day = sys::timeval {
+        tv_sec: 0,
+        tv_usec: 0,
+    };
     // SAFETY: harmless calls with valid arguments; their point is the look-up.
     // `fork` is looked up when the zygote forks the explorer through it.
     unsafe {

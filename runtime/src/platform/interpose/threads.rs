@@ -52,7 +52,9 @@ unsafe extern "C" fn pthread_join(thread: pthread_t, result: *mut *mut c_void) -
         let Some(execution) = execution::running() else {
             return real::pthread_join(thread, result);
         };
-        let Some(task) = task_of(thread) else { return sys::ESRCH };
+        let Some(task) = task_of(thread) else {
+            return sys::ESRCH;
+        };
         execution::join_from(task, None);
         let joined = (*execution).task_mut(task);
         joined.released = true;
@@ -71,7 +73,9 @@ unsafe extern "C" fn pthread_detach(thread: pthread_t) -> c_int {
         let Some(execution) = execution::running() else {
             return real::pthread_detach(thread);
         };
-        let Some(task) = task_of(thread) else { return sys::ESRCH };
+        let Some(task) = task_of(thread) else {
+            return sys::ESRCH;
+        };
         // A detached task that still runs keeps its handle valid; one that has
         // ended is gone.
         if (*execution).task(task).state == State::Finished {
@@ -100,7 +104,10 @@ unsafe extern "C" fn pthread_setname_np(thread: pthread_t, name: *const c_char) 
 
 /// libc's `pthread_getattr_np`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_getattr_np(thread: pthread_t, attributes: *mut pthread_attr_t) -> c_int {
+unsafe extern "C" fn pthread_getattr_np(
+    thread: pthread_t,
+    attributes: *mut pthread_attr_t,
+) -> c_int {
     // SAFETY: the caller's arguments are those of the real function.
     unsafe {
         let Some(execution) = execution::running() else {

@@ -14,7 +14,9 @@ const TIMER_ABSTIME: c_int = 1;
 
 /// Reads the virtual clock.
 fn read_clock() -> u64 {
-    let Some(execution) = execution::running() else { return 0 };
+    let Some(execution) = execution::running() else {
+        return 0;
+    };
     // SAFETY: see `execution::running`.
     unsafe {
         (*execution).clock += READ;
@@ -44,7 +46,10 @@ unsafe extern "C" fn gettimeofday(out: *mut timeval, zone: *mut c_void) -> c_int
             return real::gettimeofday(out, zone);
         }
         let now = timespec::from_nanos(read_clock());
-        *out = timeval { tv_sec: now.tv_sec, tv_usec: now.tv_nsec / 1_000 };
+        *out = timeval {
+            tv_sec: now.tv_sec,
+            tv_usec: now.tv_nsec / 1_000,
+        };
     }
     0
 }
@@ -52,7 +57,10 @@ unsafe extern "C" fn gettimeofday(out: *mut timeval, zone: *mut c_void) -> c_int
 /// libc's `time`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn time(out: *mut c_long) -> c_long {
-    let mut now = timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut now = timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: `now` is writable; the caller gives null or a writable word.
     unsafe {
         clock_gettime(0, &raw mut now);
@@ -74,11 +82,21 @@ unsafe extern "C" fn clock_nanosleep(
     // SAFETY: the caller gives a readable timespec.
     unsafe {
         if !active() {
-            let arguments =
-                [clock as usize, flags as usize, request as usize, remaining as usize, 0, 0];
+            let arguments = [
+                clock as usize,
+                flags as usize,
+                request as usize,
+                remaining as usize,
+                0,
+                0,
+            ];
             return -(sys::syscall(number::CLOCK_NANOSLEEP, arguments) as c_int);
         }
-        let start = if flags & TIMER_ABSTIME == 0 { execution::now() } else { 0 };
+        let start = if flags & TIMER_ABSTIME == 0 {
+            execution::now()
+        } else {
+            0
+        };
         execution::sleep_until(start.saturating_add((*request).nanos()), None);
     }
     0
