@@ -176,3 +176,34 @@ fn kind_of(target: &Target) -> String {
 fn is_swapped(artifact: &Artifact) -> bool {
     !artifact.target.is_proc_macro()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(kind: &str, name: &str) -> String {
+        let target = serde_json::json!({ "name": name, "kind": [kind], "src_path": "src/x.rs" });
+        binary_id(
+            "bank",
+            &serde_json::from_value(target).expect("a target as cargo tells it"),
+        )
+    }
+
+    #[test]
+    fn test_binaries_are_named_as_nextest_names_them() {
+        assert_eq!(id("lib", "bank_lib"), "bank");
+        assert_eq!(id("cdylib", "bank_lib"), "bank");
+        assert_eq!(id("proc-macro", "bank_lib"), "bank");
+        assert_eq!(id("test", "t"), "bank::t");
+        assert_eq!(id("bin", "x"), "bank::bin/x");
+        assert_eq!(id("example", "x"), "bank::example/x");
+    }
+
+    #[test]
+    fn another_set_of_opaque_packages_is_another_build() {
+        assert_eq!(directory_name("k", &[]), "k");
+        let one = directory_name("k", &["a"]);
+        assert!(one.starts_with("k-"));
+        assert_ne!(one, directory_name("k", &["a", "b"]));
+    }
+}

@@ -300,3 +300,49 @@ impl Compiler<'_> {
         )))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_runtime_counts_only_while_each_of_its_files_is_whole() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let dir = Utf8Path::from_path(dir.path()).expect("a UTF-8 path");
+        let library = dir.join("libchess_std.rlib");
+        assert!(!is_complete(dir));
+        fs::write(&library, "code").expect("writable");
+        assert!(!is_complete(dir));
+        write_complete(dir).expect("writable");
+        assert!(is_complete(dir));
+        fs::write(&library, "co").expect("writable");
+        assert!(!is_complete(dir));
+        fs::remove_file(&library).expect("writable");
+        assert!(!is_complete(dir));
+    }
+
+    #[test]
+    fn what_a_killed_build_left_is_removed_and_nothing_else() {
+        let cache = tempfile::tempdir().expect("a temporary directory");
+        let cache = Utf8Path::from_path(cache.path()).expect("a UTF-8 path");
+        for name in [".building-k1-x", ".building-k2-x", "k1"] {
+            fs::create_dir(cache.join(name)).expect("writable");
+        }
+        remove_left_over(cache, "k1");
+        assert!(!cache.join(".building-k1-x").exists());
+        assert!(cache.join(".building-k2-x").exists());
+        assert!(cache.join("k1").exists());
+    }
+
+    #[test]
+    fn the_sources_carried_hold_the_roots_of_all_crates() {
+        for it in FACADES.iter().chain([&BASE]) {
+            assert!(
+                sources::FILES.iter().any(|(name, _)| *name == it.root),
+                "{} is missing",
+                it.root
+            );
+        }
+        assert_eq!(digest().len(), 32);
+    }
+}
