@@ -42,6 +42,15 @@ pub(super) fn read_output(read: impl FnOnce(&[u8])) {
 pub(super) unsafe fn run(data: *mut ()) {
     // SAFETY: the caller's promise.
     let test = unsafe { &*data.cast::<Test>() };
+    if let Some(execution) = execution::running() {
+        // SAFETY: see `running`. As libtest does, the thread bears the test's name.
+        unsafe {
+            (*execution)
+                .task_mut(execution::current())
+                .name
+                .extend_from_slice(test.name.as_bytes());
+        };
+    }
     std::io::set_output_capture(OUTPUT.get().cloned());
     let result = catch_unwind(AssertUnwindSafe(test.run));
     let outcome = match result {

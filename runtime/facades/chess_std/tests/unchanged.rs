@@ -2,15 +2,10 @@
 //! is compiled against std and against the facades, from the same source, and
 //! both print the same.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+#[path = "facades/mod.rs"]
+mod facades;
 
-/// The facades' libraries, built as this test was.
-struct Facades {
-    /// `name=path` of each, as `--extern` takes it.
-    externs: Vec<String>,
-    dependencies: PathBuf,
-}
+use facades::{Facades, compile, out_directory, run, rustc};
 
 const EDITIONS: [&str; 4] = ["2015", "2018", "2021", "2024"];
 
@@ -98,83 +93,4 @@ fn prints_the_same(program: &str, editions: &[&str]) {
             "{program}, edition {edition}"
         );
     }
-}
-
-impl Facades {
-    fn build() -> Facades {
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["build", "--message-format", "json", "--manifest-path"]);
-        cargo.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"));
-        cargo.args(["-p", "chess_std", "-p", "chess_core", "-p", "chess_alloc"]);
-        let output = finished(&mut cargo);
-        let messages = String::from_utf8(output.stdout).expect("JSON in UTF-8");
-        let path_of = |name: &str| {
-            let file = format!("lib{name}.rlib");
-            let is_wanted = |text: &&str| Path::new(text).file_name().is_some_and(|f| *f == *file);
-            let found = messages.split('"').find(is_wanted);
-            PathBuf::from(found.unwrap_or_else(|| panic!("cargo built no {file}:\n{messages}")))
-        };
-        let std = path_of("chess_std");
-        let directory = std.parent().expect("a directory");
-        let externs = vec![
-            format!("std={}", std.display()),
-            format!("core={}", path_of("chess_core").display()),
-            format!("noprelude:alloc={}", path_of("chess_alloc").display()),
-        ];
-        Facades {
-            externs,
-            dependencies: directory.join("deps"),
-        }
-    }
-
-    /// The compiler, with the facades where std was: as `cargo chess` calls it.
-    fn rustc(&self) -> Command {
-        let mut rustc = rustc();
-        rustc
-            .env("RUSTC_BOOTSTRAP", "1")
-            .args(["-Zunstable-options", "-L"]);
-        rustc.arg(format!("dependency={}", self.dependencies.display()));
-        for facade in &self.externs {
-            rustc.args(["--extern", facade]);
-        }
-        rustc
-    }
-}
-
-fn rustc() -> Command {
-    let mut rustc = Command::new(std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned()));
-    rustc.args(["--cap-lints", "allow"]);
-    rustc
-}
-
-fn compile(rustc: &mut Command, program: &str, out: &Path) {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/programs")
-        .join(program);
-    finished(rustc.arg(source.with_extension("rs")).arg("-o").arg(out));
-}
-
-fn run(program: &Path) -> String {
-    String::from_utf8(finished(&mut Command::new(program)).stdout).expect("output in UTF-8")
-}
-
-fn finished(command: &mut Command) -> Output {
-    let output = command
-        .output()
-        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        output.status.success(),
-        "{command:?}: {}\n{errors}",
-        output.status
-    );
-    output
-}
-
-fn out_directory(name: &str) -> PathBuf {
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .join("unchanged")
-        .join(name);
-    std::fs::create_dir_all(&directory).expect("a directory for the programs");
-    directory
 }

@@ -1,0 +1,137 @@
+//! That the shims do inside an execution what std promises, under every
+//! schedule with up to two preemptions, and that each choice std leaves open is
+//! one that the search makes. What is expected of a test is in its name.
+
+mod facades;
+
+use std::path::Path;
+use std::process::Command;
+
+use facades::{Facades, compile, finished, out_directory};
+
+#[test]
+fn the_search_finds_what_std_allows_and_nothing_else() {
+    let program = build("inside", "");
+    let list = finished(Command::new(&program).args(["--list", "--format", "terse"]));
+    let list = String::from_utf8(list.stdout).expect("names in UTF-8");
+    let names: Vec<&str> = list
+        .lines()
+        .filter_map(|line| line.strip_suffix(": test"))
+        .collect();
+    assert!(names.len() > 30, "only {names:?}");
+    let mut wrong = String::new();
+    for backend in ["fibers", "threads"] {
+        for name in &names {
+            let finished = explore(&program, name, 2, backend);
+            let found = match value(&finished, "outcome") {
+                "failed" => format!("fails_by_{}", value(&finished, "kind")),
+                other => other.to_owned(),
+            };
+            if !name.starts_with(&found) {
+                let message = value(&finished, "message");
+                wrong += &format!("{name} on {backend}: {found}: {message}\n");
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "verdicts that std does not warrant:\n{wrong}"
+    );
+}
+
+/// The programs of `unchanged.rs`, which print the same inside an execution.
+#[test]
+fn programs_print_the_same_inside_an_execution() {
+    for name in [
+        "locks",
+        "initialisation",
+        "channels",
+        "atomics",
+        "arcs",
+        "layouts",
+    ] {
+        let entry = "#[test] fn shown() { main(); panic!(\"end of output\") }";
+        let program = build(name, entry);
+        let printed = unescape(value(&explore(&program, "shown", 0, "fibers"), "output"));
+        let out = out_directory(&format!("{name}-real"));
+        compile(
+            facades::rustc().args(["--edition", "2021"]),
+            name,
+            &out.join("real"),
+        );
+        let expected = facades::run(&out.join("real"));
+        // A program's own panic hook shows the last panic too.
+        let printed = printed
+            .strip_suffix("panic: end of output\n")
+            .unwrap_or(&printed);
+        assert_eq!(printed, expected, "{name}");
+    }
+}
+
+/// Builds a program's tests as `cargo chess` would, with `more` appended.
+fn build(name: &str, more: &str) -> std::path::PathBuf {
+    let out = out_directory(&format!("{name}-inside"));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/programs/{name}.rs"));
+    let text = std::fs::read_to_string(source).expect("a program") + more;
+    std::fs::write(out.join("program.rs"), text).expect("a copy of the program");
+    let mut rustc = Facades::build().rustc();
+    rustc.args(["--test", "--edition", "2021", "program.rs", "-o", "program"]);
+    finished(rustc.current_dir(&out));
+    out.join("program")
+}
+
+/// The report of a test's exploration.
+fn explore(program: &Path, test: &str, preemptions: u32, backend: &str) -> String {
+    let request = format!(
+        "mode=explore\nstrategy=icb\npreemptions={preemptions}\nschedules=20000\nbackend={backend}"
+    );
+    let mut command = Command::new(program);
+    let output = finished(
+        command
+            .args(["--exact", test])
+            .env("CHESS_REQUEST", request),
+    );
+    let lines = String::from_utf8(output.stdout).expect("JSON in UTF-8");
+    let last = lines.lines().last().unwrap_or_default();
+    assert_eq!(value(last, "type"), "finished", "{test}: {lines}");
+    last.to_owned()
+}
+
+/// A string member of a line of JSON, as it is escaped there; `null` has none.
+fn value<'a>(line: &'a str, key: &str) -> &'a str {
+    let start = format!("\"{key}\":\"");
+    let Some(at) = line.find(&start) else {
+        return "";
+    };
+    let rest = &line[at + start.len()..];
+    let mut escaped = false;
+    let end = rest.find(|c| {
+        let ends = c == '"' && !escaped;
+        escaped = c == '\\' && !escaped;
+        ends
+    });
+    &rest[..end.unwrap_or(rest.len())]
+}
+
+fn unescape(text: &str) -> String {
+    let mut plain = String::new();
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        if character != '\\' {
+            plain.push(character);
+            continue;
+        }
+        match characters.next() {
+            Some('n') => plain.push('\n'),
+            Some('t') => plain.push('\t'),
+            Some('u') => {
+                let digits: String = characters.by_ref().take(4).collect();
+                let code = u32::from_str_radix(&digits, 16).expect("four digits");
+                plain.push(char::from_u32(code).expect("a character"));
+            }
+            Some(other) => plain.push(other),
+            None => {}
+        }
+    }
+    plain
+}
