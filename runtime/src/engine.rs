@@ -3,7 +3,8 @@
 use crate::execution::Execution;
 use crate::harness::Exploration;
 use crate::platform::context::Context;
-use crate::platform::donor::{Backend, Baton, Pool};
+use crate::platform::donor::Pool;
+use crate::platform::handover::{Backend, Baton};
 use crate::platform::image::Image;
 use crate::platform::interpose::Process;
 use crate::platform::memory;

@@ -24,6 +24,13 @@
     internal_features,
     reason = "an `Arc` of our own and the capture of output need them"
 )]
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "addresses and the kernel's words, on 64-bit machines only"
+)]
 
 mod engine;
 pub mod execution;

@@ -7,7 +7,8 @@
 //! queue, after which new readers wait behind it.
 
 use super::object::ObjectId;
-use super::schedule::{Arrival, Execution, Step};
+use super::schedule::{Arrival, Step};
+use super::state::Execution;
 use super::task::{State, Wait};
 use super::{Effect, Mode, Op, Site, TaskId, perform};
 

@@ -12,6 +12,7 @@ mod op;
 mod policy;
 mod schedule;
 mod spin;
+mod state;
 mod task;
 mod task_set;
 mod thread;
@@ -26,7 +27,7 @@ pub use lock::{acquire, downgrade, release, try_acquire};
 pub(crate) use object::ObjectId;
 pub use op::{Effect, Op};
 pub(crate) use policy::Policy;
-pub(crate) use schedule::{Ending, Execution};
+pub(crate) use state::{Ending, Execution};
 pub(crate) use task::{Entry, State, Task, Wait};
 pub use thread::{active, current, is_finished, join, panic_handled, panicked, spawn};
 pub(crate) use thread::{

@@ -1,36 +1,14 @@
-//! One execution: its state, and the scheduling point.
+//! The scheduling point: which task performs the next step.
 
-use super::event::{Event, EventLog, mix};
-use super::fairness::Fairness;
-use super::object::{ObjectId, ObjectTable};
-use super::policy::{Policies, Policy};
-use super::task::{Entry, State, Task, Wait};
-use super::task_set::TaskSet;
+use super::event::{Event, mix};
+use super::object::ObjectId;
+use super::policy::Policy;
+use super::state::{Ending, Execution};
 use super::{Effect, Op, Site, TaskId, Wake};
-use crate::monitor::Panic;
-use crate::platform::donor::Pool;
-use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
-use crate::search::{ChoicePoint, Decision, Rng, SchedulingPoint, Strategy};
+use crate::search::{ChoicePoint, Decision, SchedulingPoint};
 
-/// Virtual time at an execution's start: a moment in 2025, in nanoseconds since 1970.
-const START_OF_TIME: u64 = 1_750_000_000 * 1_000_000_000;
 /// A task that yielded so often since the test's body returned is idle.
 const IDLE_TURNS: u32 = 3;
-
-/// Why an execution ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Ending {
-    /// Every task ended, or the test's body did and the rest is idle.
-    Finished,
-    /// No task can go on, and the test's body has not returned.
-    Deadlock,
-    /// A fair execution passed the step limit.
-    Livelock,
-    /// This task ran on without yielding while others could run.
-    Spin(TaskId),
-    /// A task needs a donor with so large a stack, and none is left.
-    NoDonor(usize),
-}
 
 /// What the place of an operation is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,145 +32,7 @@ pub(crate) enum Step {
     End,
 }
 
-/// The state of the running execution.
-pub(crate) struct Execution {
-    pub(crate) tasks: EngineVec<Task>,
-    /// How many of `tasks` belong to this execution.
-    pub(crate) live: usize,
-    pub(crate) current: TaskId,
-    /// Tasks that can go on, some of them only by timing out.
-    pub(crate) enabled: TaskSet,
-    pub(crate) objects: ObjectTable,
-    pub(crate) log: EventLog,
-    pub(crate) fairness: Fairness,
-    pub(crate) policies: Policies,
-    pub(crate) strategy: Option<Box<dyn Strategy, EngineMemory>>,
-    pub(crate) decisions: EngineVec<Decision>,
-    options: EngineVec<TaskId>,
-    /// Hash of all that led here.
-    prefix: u64,
-    pub(crate) steps: u64,
-    pub(crate) max_steps: u64,
-    pub(crate) preemptions: u32,
-    /// Step of the newest yield.
-    last_yield: u64,
-    pub(crate) clock: u64,
-    pub(crate) entropy: Rng,
-    pub(crate) ending: Ending,
-    pub(crate) body_done: bool,
-    pub(crate) panics: EngineVec<Panic>,
-    /// Scheduling points of all executions: the watchdog's pulse.
-    pub(crate) pulse: u64,
-}
-
 impl Execution {
-    pub(crate) const fn new() -> Self {
-        Self {
-            tasks: engine_vec(),
-            live: 0,
-            current: TaskId(0),
-            enabled: TaskSet::new(),
-            objects: ObjectTable::new(),
-            log: EventLog::new(),
-            fairness: Fairness::new(),
-            policies: Policies::new(),
-            strategy: None,
-            decisions: engine_vec(),
-            options: engine_vec(),
-            prefix: 0,
-            steps: 0,
-            max_steps: 20_000,
-            preemptions: 0,
-            last_yield: 0,
-            clock: START_OF_TIME,
-            entropy: Rng::new(0),
-            ending: Ending::Finished,
-            body_done: false,
-            panics: engine_vec(),
-            pulse: 0,
-        }
-    }
-
-    /// Makes the structure serve a new execution.
-    pub(crate) fn reset(&mut self) {
-        self.fairness.clear(self.live);
-        self.live = 0;
-        self.current = TaskId(0);
-        self.enabled.clear();
-        self.objects.clear();
-        self.log.clear();
-        self.decisions.clear();
-        self.prefix = 0;
-        self.steps = 0;
-        self.preemptions = 0;
-        self.last_yield = 0;
-        self.clock = START_OF_TIME;
-        self.entropy = Rng::new(0);
-        self.ending = Ending::Finished;
-        self.body_done = false;
-        self.panics.clear();
-    }
-
-    #[inline]
-    pub(crate) fn task(&self, task: TaskId) -> &Task {
-        &self.tasks[task.0 as usize]
-    }
-
-    #[inline]
-    pub(crate) fn task_mut(&mut self, task: TaskId) -> &mut Task {
-        &mut self.tasks[task.0 as usize]
-    }
-
-    #[inline]
-    pub(crate) fn running(&mut self) -> &mut Task {
-        &mut self.tasks[self.current.0 as usize]
-    }
-
-    /// The tasks of this execution.
-    pub(crate) fn live_tasks(&self) -> impl Iterator<Item = (TaskId, &Task)> {
-        (0..).map(TaskId).zip(&self.tasks[..self.live])
-    }
-
-    /// Adds a task; `None` where no donor is left.
-    pub(crate) fn add_task(
-        &mut self,
-        pool: &mut Pool,
-        entry: Entry,
-        stack: usize,
-    ) -> Option<TaskId> {
-        let donor = match pool.acquire(stack) {
-            Some(donor) => donor,
-            None => self.retired_donor(pool, stack)?,
-        };
-        let id = TaskId(self.live as u32);
-        match self.tasks.get_mut(self.live) {
-            Some(task) => task.renew(entry, donor),
-            None => self.tasks.push(Task::new(entry, donor)),
-        }
-        // A child's identity: its parent's history so far.
-        let history = self.tasks[self.current.0 as usize].last_event;
-        self.tasks[self.live].last_event = mix(history, 0x5eed);
-        self.live += 1;
-        self.enabled.insert(id);
-        self.fairness.add(id, self.steps);
-        Some(id)
-    }
-
-    /// The donor of a task that has ended and that nobody will ask for again.
-    #[cold]
-    fn retired_donor(&mut self, pool: &mut Pool, stack: usize) -> Option<usize> {
-        let fits = |task: &&mut Task| {
-            task.released
-                && task.state == State::Finished
-                && task.donor != Task::NO_DONOR
-                && pool.get(task.donor).stack_size >= stack
-        };
-        let task = self.tasks[..self.live].iter_mut().find(fits)?;
-        let donor = core::mem::replace(&mut task.donor, Task::NO_DONOR);
-        pool.renew(donor);
-        Some(donor)
-    }
-
     /// The object at `address`, new or known; none at address 0.
     #[inline]
     pub(crate) fn object(&mut self, address: usize) -> ObjectId {
@@ -428,45 +268,6 @@ impl Execution {
             if due {
                 self.wake(id, Wake::TimedOut);
             }
-        }
-    }
-
-    /// Makes a blocked task runnable.
-    pub(crate) fn wake(&mut self, task: TaskId, wake: Wake) {
-        if let State::Blocked(Wait::Object(object)) = self.task(task).state {
-            let object = self.objects.get_mut(object);
-            object.waiters = object.waiters.saturating_sub(1);
-        }
-        let woken = self.task_mut(task);
-        woken.state = State::Runnable;
-        woken.deadline = None;
-        woken.wake = wake;
-        woken.idle_turns = 0;
-        if !self.enabled.contains(task) {
-            self.enabled.insert(task);
-            self.fairness.enabled(task, self.steps);
-        }
-    }
-
-    /// Blocks the current task. With a deadline it stays enabled: it can time out.
-    pub(crate) fn block(&mut self, wait: Wait, deadline: Option<u64>) {
-        let current = self.current;
-        if let Wait::Object(object) = wait {
-            self.objects.get_mut(object).waiters += 1;
-        }
-        let task = self.running();
-        task.state = State::Blocked(wait);
-        task.deadline = deadline;
-        if deadline.is_some() {
-            // A timed wait is a yield (PLDI'08, section on fairness; for Rust also
-            // park_timeout, recv_timeout and sleep).
-            self.last_yield = self.steps;
-            if self.body_done {
-                self.running().idle_turns += 1;
-            }
-            self.fairness.yielded(current, self.steps, &self.enabled);
-        } else {
-            self.enabled.remove(current);
         }
     }
 

@@ -47,6 +47,10 @@ pub(crate) enum Entry {
 }
 
 /// One task. Kept and reused between executions, for its vectors' memory.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, not a state machine"
+)]
 pub(crate) struct Task {
     pub(crate) entry: Entry,
     pub(crate) donor: usize,

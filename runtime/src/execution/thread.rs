@@ -4,11 +4,13 @@ use core::cell::Cell;
 use core::ffi::c_void;
 
 use super::object::ObjectId;
-use super::schedule::{Ending, Execution, Step};
+use super::schedule::Step;
+use super::state::{Ending, Execution};
 use super::task::{Entry, State, Wait};
 use super::{Effect, Op, Site, TaskId, Wake};
 use crate::engine::engine;
-use crate::platform::donor::{self, Flow};
+use crate::platform::donor::DEFAULT_STACK;
+use crate::platform::handover::{self, Flow};
 use crate::platform::interpose;
 use crate::platform::sys::{self, ThreadStart};
 
@@ -66,7 +68,7 @@ unsafe fn switch_to(next: TaskId) {
         let to = pool.flow(execution.task(next).donor);
         execution.current = next;
         let backend = pool.backend();
-        donor::transfer(backend, &raw const (*engine).explorer_baton, from, to);
+        handover::transfer(backend, &raw const (*engine).explorer_baton, from, to);
     }
 }
 
@@ -79,7 +81,7 @@ unsafe fn leave_execution() {
         let pool = &mut (*engine).pool;
         let from = pool.flow((*engine).execution.running().donor);
         let backend = pool.backend();
-        donor::transfer(
+        handover::transfer(
             backend,
             &raw const (*engine).explorer_baton,
             from,
@@ -90,8 +92,8 @@ unsafe fn leave_execution() {
 
 /// The exploring thread's flow.
 pub(crate) fn explorer() -> Flow {
-    // SAFETY: only the field's address is taken.
     Flow {
+        // SAFETY: only the field's address is taken.
         context: unsafe { &raw mut (*engine()).explorer },
         donor: core::ptr::null_mut(),
     }
@@ -132,7 +134,7 @@ pub(crate) unsafe extern "C" fn task_main() -> ! {
             Step::Continue | Step::End => explorer(),
         };
         let backend = pool.backend();
-        donor::leave_to(backend, &raw const (*engine).explorer_baton, from, to)
+        handover::leave_to(backend, &raw const (*engine).explorer_baton, from, to)
     }
 }
 
@@ -192,7 +194,7 @@ pub unsafe fn spawn(
     name: Option<&str>,
     site: Site,
 ) -> TaskId {
-    let stack = stack.max(donor::DEFAULT_STACK);
+    let stack = stack.max(DEFAULT_STACK);
     let task = start(Entry::Rust(entry, data), stack, Some(site));
     if let Some(execution) = running() {
         // SAFETY: see `running`.
@@ -216,7 +218,7 @@ pub(crate) fn spawn_pthread(
 ) -> TaskId {
     start(
         Entry::C(start_routine, argument),
-        stack.max(donor::DEFAULT_STACK),
+        stack.max(DEFAULT_STACK),
         None,
     )
 }

@@ -1,7 +1,8 @@
 //! Waiting to be woken: condition variables, channels, barriers, parking, sleeping.
 
 use super::object::ObjectId;
-use super::schedule::{Execution, Step};
+use super::schedule::Step;
+use super::state::Execution;
 use super::task::{State, Wait};
 use super::{Mode, Op, Site, TaskId, Wake, perform, running};
 

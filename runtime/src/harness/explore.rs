@@ -5,7 +5,8 @@ use super::{Test, body};
 use crate::engine::{Engine, engine};
 use crate::execution::{self, Ending, Entry, State};
 use crate::monitor::{self, BodyOutcome, Failure, Kind};
-use crate::platform::donor::{self, Backend, DEFAULT_STACK};
+use crate::platform::donor::DEFAULT_STACK;
+use crate::platform::handover::{self, Backend};
 use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
 use crate::platform::{context, heap, image, interpose, sys};
 use crate::search::{Decision, Icb, Random, Replay, Strategy};
@@ -61,7 +62,7 @@ impl Explorer<'_> {
         self.ready_donors = FIRST_DONORS;
         if !self.has_donors_per_child(engine) {
             engine.pool.grow(self.ready_donors, DEFAULT_STACK);
-            self.warm_up(engine);
+            warm_up(engine);
         }
         self.choose_isolation(engine);
         if self.isolation == Isolation::Image {
@@ -73,12 +74,6 @@ impl Explorer<'_> {
     /// survive a fork, stacks and thread-local blocks do.
     fn has_donors_per_child(&self, engine: &Engine) -> bool {
         self.isolation == Isolation::Fork && engine.pool.backend() == Backend::Threads
-    }
-
-    fn warm_up(&self, engine: &mut Engine) {
-        set_strategy(engine, Replay::new(engine_vec()));
-        run_tasks(engine, Entry::Rust(body::warm_up, core::ptr::null_mut()));
-        body::clear_output();
     }
 
     /// The image can serve only where the program's heap is the arena.
@@ -266,11 +261,11 @@ impl Explorer<'_> {
             self.run_body(engine);
             sys::exit_now(0);
         }
-        let status = super::zygote::reap(child);
+        let status = super::process::reap(child);
         if self.has_donors_per_child(engine) {
             engine.pool.forget();
         }
-        (status != 0).then(|| super::zygote::crash(engine, status))
+        (status != 0).then(|| super::crash::describe(engine, status))
     }
 
     /// A task found no donor: the pool must grow while no image is in force.
@@ -297,6 +292,13 @@ impl Explorer<'_> {
         engine.exploration.out_of_time |= over;
         over
     }
+}
+
+/// Lets std set up, in a first task, what it sets up on first use.
+fn warm_up(engine: &mut Engine) {
+    set_strategy(engine, Replay::new(engine_vec()));
+    run_tasks(engine, Entry::Rust(body::warm_up, core::ptr::null_mut()));
+    body::clear_output();
 }
 
 fn set_strategy(engine: &mut Engine, strategy: impl Strategy + 'static) {
@@ -337,7 +339,7 @@ fn run_tasks(engine: &mut Engine, entry: Entry) {
     let backend = engine.pool.backend();
     let baton = &raw const engine.explorer_baton;
     // SAFETY: the first task is new; `engine` is reborrowed after the transfer.
-    unsafe { donor::transfer(backend, baton, execution::explorer(), to) };
+    unsafe { handover::transfer(backend, baton, execution::explorer(), to) };
     // The last task to start takes its donor first again: addresses repeat.
     for at in (0..engine.execution.live).rev() {
         let task = &engine.execution.tasks[at];

@@ -2,9 +2,11 @@
 //! and what is told to the supervisor.
 
 mod body;
+mod crash;
 mod distinct;
 mod explore;
 mod json;
+mod process;
 mod report;
 mod request;
 mod zygote;
@@ -32,6 +34,10 @@ pub struct Test {
 
 /// What became known of the exploration so far. Kept in the engine's memory, so
 /// that the zygote can tell it when the explorer has died.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, not a state machine"
+)]
 pub(crate) struct Exploration {
     /// The explorer has said all that it had to say.
     pub(crate) finished: bool,

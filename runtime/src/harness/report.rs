@@ -256,7 +256,7 @@ fn place(site: Site) -> String {
 
 fn located(object: Object, site: Option<Site>) -> Object {
     object
-        .optional_string("file", site.map(|s| s.file()))
+        .optional_string("file", site.map(std::panic::Location::file))
         .optional_number("line", site.map(|s| s.line().into()))
         .optional_number("column", site.map(|s| s.column().into()))
 }

@@ -1,7 +1,7 @@
 //! The supervisor's request: `key=value` lines in one environment variable.
 
 use crate::execution::Policy;
-use crate::platform::donor::Backend;
+use crate::platform::handover::Backend;
 
 /// The variable that makes a test binary explore.
 pub const VARIABLE: &str = "CHESS_REQUEST";

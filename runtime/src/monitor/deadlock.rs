@@ -32,7 +32,6 @@ pub(crate) fn blocked_tasks(execution: &Execution) -> Vec<Blocked> {
         let preempted = task.preempted;
         let (holder, held_at) = match wait {
             Wait::Task(other) => (Some(other), None),
-            Wait::Token | Wait::Time => (None, None),
             Wait::Lock(..) | Wait::Object(_) | Wait::Futex(..) if object != ObjectId::NONE => {
                 let held = execution.objects.get(object);
                 (

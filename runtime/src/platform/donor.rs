@@ -11,6 +11,7 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::context::{self, Context};
+use super::handover::{ABANDON, Backend, Baton, Flow, GO};
 use super::interpose::real;
 use super::memory::{EngineMemory, EngineVec, engine_vec};
 use super::sys;
@@ -19,44 +20,6 @@ use super::sys;
 pub(crate) const DEFAULT_STACK: usize = 2 << 20;
 /// Left at a stack's top for the donor's own frames.
 const OWN_FRAMES: usize = 16 << 10;
-
-/// How control passes between tasks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Backend {
-    /// In user mode, on the exploring thread.
-    Fibers,
-    /// Between kernel threads.
-    Threads,
-}
-
-/// Values of [`Baton`].
-const STAY: u32 = 0;
-const GO: u32 = 1;
-const ABANDON: u32 = 2;
-
-/// What a kernel thread waits for with the `threads` backend.
-pub(crate) struct Baton(AtomicU32);
-
-impl Baton {
-    pub(crate) const fn new() -> Self {
-        Self(AtomicU32::new(STAY))
-    }
-
-    fn give(&self, value: u32) {
-        self.0.store(value, Ordering::Release);
-        sys::futex_wake(&self.0);
-    }
-
-    fn take(&self) -> u32 {
-        loop {
-            let value = self.0.swap(STAY, Ordering::Acquire);
-            if value != STAY {
-                return value;
-            }
-            sys::futex_wait(&self.0, STAY);
-        }
-    }
-}
 
 /// One pooled pthread.
 pub(crate) struct Donor {
@@ -73,12 +36,12 @@ pub(crate) struct Donor {
     /// it, from the frame of [`park_fiber_donor`].
     bound: *const Context,
     ready: AtomicU32,
-    baton: Baton,
+    pub(super) baton: Baton,
     backend: Backend,
     /// `threads` backend: the donor's loop, suspended while its task runs.
-    base: Context,
+    pub(super) base: Context,
     /// `threads` backend: who goes on once this donor is back in its loop.
-    successor: *const Baton,
+    pub(super) successor: *const Baton,
     /// `threads` backend: whether the donor is in its loop.
     idle: AtomicU32,
 }
@@ -124,10 +87,8 @@ impl Pool {
     pub(crate) fn flow(&mut self, index: usize) -> Flow {
         let donor: *mut Donor = &raw mut *self.donors[index];
         // SAFETY: donors are boxed and live as long as the process.
-        Flow {
-            context: unsafe { &raw mut (*donor).context },
-            donor,
-        }
+        let context = unsafe { &raw mut (*donor).context };
+        Flow { context, donor }
     }
 
     /// Prepares a donor to run a new task from its first frame.
@@ -404,79 +365,4 @@ unsafe extern "C" fn park_fiber_donor(_baton: *const Baton, _bound: *const *cons
         "jmp 2b",
         ".cfi_endproc",
     )
-}
-
-/// One side of a transfer of control.
-#[derive(Clone, Copy)]
-pub(crate) struct Flow {
-    /// Where the flow is suspended.
-    pub(crate) context: *mut Context,
-    /// The donor that it runs on; null for the exploring thread.
-    pub(crate) donor: *mut Donor,
-}
-
-/// Suspends `from`, which calls, and resumes `to`. Returns once `from` is
-/// resumed; never, if it is abandoned.
-///
-/// # Safety
-/// `from` is the running flow, `to` a suspended or new one; `explorer` is the
-/// exploring thread's baton. No reference may be held across the call to what
-/// other tasks change.
-#[inline]
-pub(crate) unsafe fn transfer(backend: Backend, explorer: *const Baton, from: Flow, to: Flow) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        match backend {
-            Backend::Fibers => context::switch(from.context, to.context),
-            Backend::Threads => hand_over(explorer, from, to),
-        }
-    }
-}
-
-unsafe fn hand_over(explorer: *const Baton, from: Flow, to: Flow) {
-    // SAFETY: as `transfer`; batons and donors live as long as the process.
-    unsafe {
-        let baton = |flow: Flow| {
-            if flow.donor.is_null() {
-                explorer
-            } else {
-                &raw const (*flow.donor).baton
-            }
-        };
-        (*baton(to)).give(GO);
-        if (*baton(from)).take() == ABANDON {
-            leave(from.donor);
-        }
-    }
-}
-
-/// Ends the calling task's flow and resumes `to`.
-///
-/// # Safety
-/// As [`transfer`]; the caller's stack is dead afterwards.
-pub(crate) unsafe fn leave_to(backend: Backend, explorer: *const Baton, from: Flow, to: Flow) -> ! {
-    // SAFETY: the caller's promise. With threads the successor goes on only when
-    // this kernel thread is off the task's stack, which may then be reused.
-    unsafe {
-        match backend {
-            Backend::Fibers => context::switch(from.context, to.context),
-            Backend::Threads => {
-                (*from.donor).successor = if to.donor.is_null() {
-                    explorer
-                } else {
-                    &raw const (*to.donor).baton
-                };
-                leave(from.donor);
-            }
-        }
-    }
-    unreachable!("an ended task was resumed")
-}
-
-/// Returns from a task's stack to its donor's loop.
-unsafe fn leave(donor: *mut Donor) -> ! {
-    let mut dead = Context::EMPTY;
-    // SAFETY: `base` was saved when the donor entered its task.
-    unsafe { context::switch(&raw mut dead, &raw const (*donor).base) };
-    unreachable!("an ended task was resumed")
 }

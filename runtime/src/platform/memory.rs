@@ -75,7 +75,7 @@ unsafe impl Allocator for EngineMemory {
         #[cfg(test)]
         return std::alloc::Global.allocate(layout);
         #[cfg(not(test))]
-        self.take(layout)
+        take(layout)
     }
 
     unsafe fn deallocate(&self, block: NonNull<u8>, layout: Layout) {
@@ -84,46 +84,45 @@ unsafe impl Allocator for EngineMemory {
             #[cfg(test)]
             return std::alloc::Global.deallocate(block, layout);
             #[cfg(not(test))]
-            self.give_back(block, layout);
+            give_back(block, layout);
         }
     }
 }
 
 #[cfg_attr(test, expect(dead_code, reason = "unit tests use the ordinary heap"))]
-impl EngineMemory {
-    #[inline]
-    fn take(self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
-        let class = class_of(layout);
-        let size = 1usize << class;
-        // SAFETY: the region is mapped, and engine code runs on one thread at a time.
-        let header = unsafe { &mut *header() };
-        let block = header.free[class];
-        let block = if block == 0 {
-            let block = header.next.next_multiple_of(size.min(sys::PAGE));
-            if block + size > BASE + SIZE {
-                return Err(AllocError);
-            }
-            header.next = block + size;
-            block
-        } else {
-            // SAFETY: a free block's first word links to the next one.
-            header.free[class] = unsafe { *(block as *const usize) };
-            block
-        };
-        let block = NonNull::new(block as *mut u8).ok_or(AllocError)?;
-        Ok(NonNull::slice_from_raw_parts(block, size))
-    }
-
-    #[inline]
-    unsafe fn give_back(self, block: NonNull<u8>, layout: Layout) {
-        let class = class_of(layout);
-        let block = block.as_ptr().cast::<usize>();
-        // SAFETY: the caller gives back a block of this class; engine code runs
-        // on one thread at a time.
-        unsafe {
-            let header = &mut *header();
-            *block = header.free[class];
-            header.free[class] = block as usize;
+#[inline]
+fn take(layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
+    let class = class_of(layout);
+    let size = 1usize << class;
+    // SAFETY: the region is mapped, and engine code runs on one thread at a time.
+    let header = unsafe { &mut *header() };
+    let block = header.free[class];
+    let block = if block == 0 {
+        let block = header.next.next_multiple_of(size.min(sys::PAGE));
+        if block + size > BASE + SIZE {
+            return Err(AllocError);
         }
+        header.next = block + size;
+        block
+    } else {
+        // SAFETY: a free block's first word links to the next one.
+        header.free[class] = unsafe { *(block as *const usize) };
+        block
+    };
+    let block = NonNull::new(block as *mut u8).ok_or(AllocError)?;
+    Ok(NonNull::slice_from_raw_parts(block, size))
+}
+
+#[cfg_attr(test, expect(dead_code, reason = "unit tests use the ordinary heap"))]
+#[inline]
+unsafe fn give_back(block: NonNull<u8>, layout: Layout) {
+    let class = class_of(layout);
+    let block = block.as_ptr() as usize as *mut usize;
+    // SAFETY: the caller gives back a block of this class; engine code runs
+    // on one thread at a time.
+    unsafe {
+        let header = &mut *header();
+        *block = header.free[class];
+        header.free[class] = block as usize;
     }
 }

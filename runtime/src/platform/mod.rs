@@ -3,6 +3,7 @@
 
 pub(crate) mod context;
 pub(crate) mod donor;
+pub(crate) mod handover;
 pub(crate) mod heap;
 pub(crate) mod image;
 pub(crate) mod interpose;

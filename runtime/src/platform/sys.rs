@@ -57,9 +57,9 @@ pub(crate) struct timeval {
 
 #[repr(C)]
 pub(crate) struct stack_t {
-    pub(crate) ss_sp: *mut c_void,
-    pub(crate) ss_flags: c_int,
-    pub(crate) ss_size: usize,
+    pub(crate) pointer: *mut c_void,
+    pub(crate) flags: c_int,
+    pub(crate) size: usize,
 }
 
 #[repr(C)]

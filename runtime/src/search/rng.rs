@@ -1,4 +1,4 @@
-//! A small generator of random numbers (SplitMix64, Steele et al., OOPSLA'14).
+//! A small generator of random numbers (`SplitMix64`, Steele et al., OOPSLA'14).
 
 /// Deterministic from its seed.
 #[derive(Clone, Debug)]

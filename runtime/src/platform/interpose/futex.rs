@@ -16,6 +16,10 @@ const PRIVATE: usize = 128;
 const CLOCK_REALTIME: usize = 256;
 
 /// libc's `syscall`.
+#[expect(
+    clippy::many_single_char_names,
+    reason = "the six words of any system call"
+)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syscall(
     number: c_long,

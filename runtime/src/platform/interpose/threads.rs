@@ -134,7 +134,7 @@ unsafe extern "C" fn sigaltstack(new: *const stack_t, old: *mut stack_t) -> c_in
         if !old.is_null() {
             sys::syscall(number::SIGALTSTACK, [0, old as usize, 0, 0, 0, 0]);
             // Said to be in use, so that nobody frees it.
-            (*old).ss_flags = 0;
+            (*old).flags = 0;
         }
     }
     0

@@ -1,15 +1,9 @@
-//! The program's heap while it is explored: an arena at a fixed address.
-//!
-//! The arena makes heap addresses the same in every execution and lets the
-//! image drop all that an execution allocated at once. Within an execution,
-//! freed blocks are poisoned and kept in quarantine before they are used again,
-//! and a double or invalid free stops the program, as glibc's allocator does.
-//! Outside an exploring process every call goes to glibc.
+//! The arena: size classes, headers, quarantine, and going back to a baseline.
 
-use core::ffi::{c_int, c_void};
-use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicU32, Ordering};
 
-use super::sys;
+use super::super::sys;
 use crate::execution;
 
 /// Where the arena lies in every process.
@@ -57,63 +51,8 @@ fn control() -> *mut Control {
     BASE as *mut Control
 }
 
-/// Who serves this process.
-static MODE: AtomicU8 = AtomicU8::new(UNDECIDED);
-const UNDECIDED: u8 = 0;
-const GLIBC: u8 = 1;
-const ARENA: u8 = 2;
-
-unsafe extern "C" {
-    static environ: *const *const u8;
-    fn __libc_malloc(size: usize) -> *mut c_void;
-    fn __libc_free(block: *mut c_void);
-    fn __libc_calloc(count: usize, size: usize) -> *mut c_void;
-    fn __libc_realloc(block: *mut c_void, size: usize) -> *mut c_void;
-    fn __libc_memalign(align: usize, size: usize) -> *mut c_void;
-}
-
-/// Whether the arena serves this process. Decided once, from the environment:
-/// allocations begin before any other code of ours runs.
-#[inline]
-fn arena() -> bool {
-    match MODE.load(Ordering::Relaxed) {
-        ARENA => true,
-        GLIBC => false,
-        _ => decide(),
-    }
-}
-
-#[cold]
-fn decide() -> bool {
-    const KEY: &[u8] = b"CHESS_REQUEST=";
-    // SAFETY: `environ` is null or a null-terminated array of C strings.
-    let requested = unsafe {
-        let mut at = environ;
-        if at.is_null() {
-            false
-        } else {
-            loop {
-                let entry = *at;
-                if entry.is_null() {
-                    break false;
-                }
-                if (0..KEY.len()).all(|i| *entry.add(i) == KEY[i]) {
-                    break true;
-                }
-                at = at.add(1);
-            }
-        }
-    };
-    if requested && !map() {
-        // The explorer notices that its image has no heap, and says so.
-        MODE.store(GLIBC, Ordering::Relaxed);
-        return false;
-    }
-    MODE.store(if requested { ARENA } else { GLIBC }, Ordering::Relaxed);
-    requested
-}
-
-fn map() -> bool {
+/// Maps the arena; whether the kernel agreed.
+pub(super) fn map() -> bool {
     let size = if sys::map_fixed(BASE, SIZE, false) {
         SIZE
     } else if sys::map_fixed(BASE, SMALL_SIZE, false) {
@@ -127,11 +66,6 @@ fn map() -> bool {
         (*control()).lists.next = BASE + CONTROL_PAGES;
     }
     true
-}
-
-/// Whether the arena serves this process' allocations.
-pub(crate) fn is_arena() -> bool {
-    MODE.load(Ordering::Relaxed) == ARENA
 }
 
 /// Whether `address` lies in the arena.
@@ -217,7 +151,7 @@ impl Drop for Locked {
 }
 
 #[inline]
-fn allocate(size: usize) -> *mut c_void {
+pub(super) fn allocate(size: usize) -> *mut c_void {
     if size > SIZE / 2 {
         return core::ptr::null_mut();
     }
@@ -247,7 +181,7 @@ fn allocate(size: usize) -> *mut c_void {
 
 /// A block's true start, its class, and whether it is live; `None` where `block`
 /// was never handed out.
-unsafe fn inspect(block: usize) -> Option<(usize, usize, bool)> {
+pub(super) unsafe fn inspect(block: usize) -> Option<(usize, usize, bool)> {
     // SAFETY: `block` lies in the arena, behind its control page.
     unsafe {
         if !block.is_multiple_of(16) || block < BASE + CONTROL_PAGES + HEADER {
@@ -268,7 +202,8 @@ unsafe fn inspect(block: usize) -> Option<(usize, usize, bool)> {
     }
 }
 
-unsafe fn release(block: usize) {
+/// Takes back a block; stops the program if it is none, or free already.
+pub(super) unsafe fn release(block: usize) {
     let tasks = execution::active();
     // SAFETY: `block` lies in the arena; writes go to a block that was handed out.
     unsafe {
@@ -310,7 +245,7 @@ unsafe fn release(block: usize) {
 }
 
 #[inline]
-fn allocate_aligned(align: usize, size: usize) -> *mut c_void {
+pub(super) fn allocate_aligned(align: usize, size: usize) -> *mut c_void {
     if align <= 16 {
         return allocate(size);
     }
@@ -330,149 +265,10 @@ fn allocate_aligned(align: usize, size: usize) -> *mut c_void {
 }
 
 /// How many bytes may be used at `block`.
-unsafe fn usable(block: usize) -> usize {
+pub(super) unsafe fn usable(block: usize) -> usize {
     // SAFETY: the caller passes a block of the arena.
     match unsafe { inspect(block) } {
         Some((start, class, _)) => start + class_size(class) - block,
         None => 0,
-    }
-}
-
-fn set_no_memory() {
-    sys::libc_result(-(sys::ENOMEM as isize));
-}
-
-/// C's `malloc`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
-    if !arena() {
-        // SAFETY: glibc's own.
-        return unsafe { __libc_malloc(size) };
-    }
-    let block = allocate(size);
-    if block.is_null() {
-        set_no_memory();
-    }
-    block
-}
-
-/// C's `free`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn free(block: *mut c_void) {
-    if block.is_null() {
-        return;
-    }
-    // SAFETY: the block goes back to the allocator that it came from.
-    unsafe {
-        if contains(block as usize) && is_arena() {
-            release(block as usize);
-        } else if !arena() {
-            __libc_free(block);
-        } else if execution::active() {
-            execution::fatal(execution::Fatal::InvalidFree);
-        }
-        // Else: memory that the dynamic linker took before any allocator was
-        // there; it cannot be given back.
-    }
-}
-
-/// C's `calloc`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
-    if !arena() {
-        // SAFETY: glibc's own.
-        return unsafe { __libc_calloc(count, size) };
-    }
-    let block = count
-        .checked_mul(size)
-        .map_or(core::ptr::null_mut(), allocate);
-    if block.is_null() {
-        set_no_memory();
-    } else {
-        // Earlier executions may have left something there.
-        // SAFETY: the block has at least that many bytes.
-        unsafe { core::ptr::write_bytes(block.cast::<u8>(), 0, count * size) };
-    }
-    block
-}
-
-/// C's `realloc`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
-    if !arena() && !(contains(block as usize) && is_arena()) {
-        // SAFETY: glibc's own.
-        return unsafe { __libc_realloc(block, size) };
-    }
-    if block.is_null() {
-        // SAFETY: as `malloc`.
-        return unsafe { malloc(size) };
-    }
-    // SAFETY: the caller passes a live block; copies stay within both blocks.
-    unsafe {
-        let old = usable(block as usize);
-        if old == 0 || !inspect(block as usize).is_some_and(|(_, _, live)| live) {
-            execution::fatal(execution::Fatal::InvalidFree);
-        }
-        if size <= old && size >= old / 2 {
-            return block;
-        }
-        let new = allocate(size);
-        if new.is_null() {
-            set_no_memory();
-            return new;
-        }
-        core::ptr::copy_nonoverlapping(block.cast::<u8>(), new.cast::<u8>(), old.min(size));
-        release(block as usize);
-        new
-    }
-}
-
-/// POSIX's `posix_memalign`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn posix_memalign(out: *mut *mut c_void, align: usize, size: usize) -> c_int {
-    // SAFETY: as `memalign`; `out` is the caller's.
-    unsafe {
-        let block = memalign(align, size);
-        if block.is_null() {
-            return sys::ENOMEM;
-        }
-        *out = block;
-    }
-    0
-}
-
-/// C's `aligned_alloc`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn aligned_alloc(align: usize, size: usize) -> *mut c_void {
-    // SAFETY: as `memalign`.
-    unsafe { memalign(align, size) }
-}
-
-/// The old name of `aligned_alloc`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn memalign(align: usize, size: usize) -> *mut c_void {
-    if !arena() {
-        // SAFETY: glibc's own.
-        return unsafe { __libc_memalign(align, size) };
-    }
-    let block = allocate_aligned(align, size);
-    if block.is_null() {
-        set_no_memory();
-    }
-    block
-}
-
-/// glibc's `malloc_usable_size`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn malloc_usable_size(block: *mut c_void) -> usize {
-    // SAFETY: the caller passes null or a live block.
-    unsafe {
-        if block.is_null() {
-            0
-        } else if contains(block as usize) && is_arena() {
-            usable(block as usize)
-        } else {
-            super::interpose::real::malloc_usable_size(block)
-        }
     }
 }

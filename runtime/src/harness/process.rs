@@ -1,0 +1,162 @@
+//! What the exploring processes ask of the kernel: addresses, descriptors, limits, children.
+
+use core::ffi::{c_char, c_int};
+use std::fs::File;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::time::Duration;
+
+use crate::platform::sys;
+
+/// Waits for the end of a child process; its wait status.
+pub(super) fn reap(child: c_int) -> c_int {
+    let mut status: c_int = 0;
+    let at = &raw mut status as usize;
+    // SAFETY: our own child; `at` is writable. Interrupted calls are repeated.
+    while unsafe { sys::syscall(sys::number::WAIT4, [child as usize, at, 0, 0, 0, 0]) } == -4 {}
+    status
+}
+
+/// A descriptor that becomes readable when the process ends.
+pub(super) fn open_process(child: c_int) -> isize {
+    // SAFETY: a plain system call.
+    unsafe { sys::syscall(sys::number::PIDFD_OPEN, [child as usize, 0, 0, 0, 0, 0]) }
+}
+
+/// Whether the process behind `handle` ends within `time`. Kernels without such
+/// descriptors (before 5.3) are refused by `wrfsbase` already.
+pub(super) fn wait_for(handle: isize, time: Duration) -> bool {
+    #[repr(C)]
+    struct Poll {
+        descriptor: i32,
+        wanted: i16,
+        got: i16,
+    }
+    let mut poll = Poll {
+        descriptor: handle as i32,
+        wanted: 1,
+        got: 0,
+    };
+    let at = &raw mut poll as usize;
+    // SAFETY: one entry, which is writable.
+    let ready = unsafe {
+        sys::syscall(
+            sys::number::POLL,
+            [at, 1, time.as_millis() as usize, 0, 0, 0],
+        )
+    };
+    ready > 0
+}
+
+/// Makes this process end when `parent` does.
+pub(super) fn die_with_parent(parent: u32) {
+    const PR_SET_PDEATHSIG: usize = 1;
+    const GETPPID: usize = 110;
+    // SAFETY: plain system calls.
+    unsafe {
+        sys::syscall(
+            sys::number::PRCTL,
+            [PR_SET_PDEATHSIG, sys::SIGKILL as usize, 0, 0, 0, 0],
+        );
+        // It may have ended before the call.
+        if sys::syscall(GETPPID, [0; 6]) != parent as isize {
+            sys::exit_now(1);
+        }
+    }
+}
+
+/// Keeps the protocol's pipe from the program: what it writes to standard output
+/// goes to standard error until the explorer silences it.
+pub(super) fn take_stdout() -> File {
+    const F_DUPFD_CLOEXEC: usize = 1030;
+    const PR_SET_PDEATHSIG: usize = 1;
+    // SAFETY: descriptors 1 and 2 are this process' own; the duplicate is new.
+    unsafe {
+        sys::syscall(
+            sys::number::PRCTL,
+            [PR_SET_PDEATHSIG, sys::SIGKILL as usize, 0, 0, 0, 0],
+        );
+        let own = sys::syscall(sys::number::FCNTL, [1, F_DUPFD_CLOEXEC, 3, 0, 0, 0]);
+        sys::syscall(sys::number::DUP2, [2, 1, 0, 0, 0, 0]);
+        File::from_raw_fd(own as c_int)
+    }
+}
+
+/// Sends what the program writes to standard output past std's capture (from C,
+/// say) to nowhere: thousands of executions would repeat it.
+pub(super) fn silence_stdout() {
+    if let Ok(null) = File::options().write(true).open("/dev/null") {
+        // SAFETY: both descriptors are open.
+        unsafe {
+            sys::syscall(
+                sys::number::DUP2,
+                [null.as_raw_fd() as usize, 1, 0, 0, 0, 0],
+            )
+        };
+    }
+}
+
+/// A crash must not leave a core file in the user's tree.
+pub(super) fn limit_core_files() {
+    const PRLIMIT64: usize = 302;
+    const RLIMIT_CORE: usize = 4;
+    let none = [0u64; 2];
+    let at = &raw const none as usize;
+    // SAFETY: two readable words.
+    unsafe { sys::syscall(PRLIMIT64, [0, RLIMIT_CORE, at, 0, 0, 0]) };
+}
+
+/// Kernel threads that hand control to each other are fastest on one processor.
+pub(super) fn pin_to_one_processor() {
+    let mut allowed = [0u64; 16];
+    let (at, bytes) = (&raw mut allowed as usize, size_of_val(&allowed));
+    // SAFETY: the mask is writable and as long as said.
+    unsafe {
+        sys::syscall(sys::number::SCHED_GETAFFINITY, [0, bytes, at, 0, 0, 0]);
+        let processors: Vec<usize> = (0..1024)
+            .filter(|&p| allowed[p / 64] >> (p % 64) & 1 != 0)
+            .collect();
+        if processors.is_empty() {
+            return;
+        }
+        // Explorers that run side by side spread over the processors.
+        let chosen = processors[std::process::id() as usize % processors.len()];
+        let mut chosen_mask = [0u64; 16];
+        chosen_mask[chosen / 64] = 1 << (chosen % 64);
+        let at = &raw const chosen_mask as usize;
+        sys::syscall(sys::number::SCHED_SETAFFINITY, [0, bytes, at, 0, 0, 0]);
+    }
+}
+
+/// Starts the program anew without address space randomisation: statics and
+/// stacks then lie at the same addresses in every process, so that a program
+/// which hashes addresses replays elsewhere.
+pub(super) fn fix_addresses() {
+    const ADDR_NO_RANDOMIZE: usize = 0x0004_0000;
+    const QUERY: usize = 0xffff_ffff;
+    unsafe extern "C" {
+        static environ: *const *const c_char;
+        fn execve(
+            path: *const c_char,
+            arguments: *const *const c_char,
+            environment: *const *const c_char,
+        ) -> c_int;
+    }
+    // SAFETY: plain system calls, and `execve` with arrays that end in null.
+    unsafe {
+        let persona = sys::syscall(sys::number::PERSONALITY, [QUERY, 0, 0, 0, 0, 0]);
+        if persona < 0 || persona as usize & ADDR_NO_RANDOMIZE != 0 {
+            return;
+        }
+        let wanted = persona as usize | ADDR_NO_RANDOMIZE;
+        if sys::syscall(sys::number::PERSONALITY, [wanted, 0, 0, 0, 0, 0]) < 0 {
+            return;
+        }
+        let arguments: Vec<_> = std::env::args_os()
+            .filter_map(|a| std::ffi::CString::new(a.into_encoded_bytes()).ok())
+            .collect();
+        let mut pointers: Vec<*const c_char> = arguments.iter().map(|a| a.as_ptr()).collect();
+        pointers.push(core::ptr::null());
+        // If it fails, the program goes on as it is.
+        execve(c"/proc/self/exe".as_ptr(), pointers.as_ptr(), environ);
+    }
+}

@@ -1,0 +1,120 @@
+//! Passing control from one flow to another: a context switch, or a hand-over between kernel threads.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use super::context::{self, Context};
+use super::donor::Donor;
+use super::sys;
+
+/// How control passes between tasks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Backend {
+    /// In user mode, on the exploring thread.
+    Fibers,
+    /// Between kernel threads.
+    Threads,
+}
+
+/// Values of [`Baton`].
+const STAY: u32 = 0;
+pub(super) const GO: u32 = 1;
+pub(super) const ABANDON: u32 = 2;
+
+/// What a kernel thread waits for with the `threads` backend.
+pub(crate) struct Baton(AtomicU32);
+
+impl Baton {
+    pub(crate) const fn new() -> Self {
+        Self(AtomicU32::new(STAY))
+    }
+
+    pub(super) fn give(&self, value: u32) {
+        self.0.store(value, Ordering::Release);
+        sys::futex_wake(&self.0);
+    }
+
+    pub(super) fn take(&self) -> u32 {
+        loop {
+            let value = self.0.swap(STAY, Ordering::Acquire);
+            if value != STAY {
+                return value;
+            }
+            sys::futex_wait(&self.0, STAY);
+        }
+    }
+}
+
+/// One side of a transfer of control.
+#[derive(Clone, Copy)]
+pub(crate) struct Flow {
+    /// Where the flow is suspended.
+    pub(crate) context: *mut Context,
+    /// The donor that it runs on; null for the exploring thread.
+    pub(crate) donor: *mut Donor,
+}
+
+/// Suspends `from`, which calls, and resumes `to`. Returns once `from` is
+/// resumed; never, if it is abandoned.
+///
+/// # Safety
+/// `from` is the running flow, `to` a suspended or new one; `explorer` is the
+/// exploring thread's baton. No reference may be held across the call to what
+/// other tasks change.
+#[inline]
+pub(crate) unsafe fn transfer(backend: Backend, explorer: *const Baton, from: Flow, to: Flow) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match backend {
+            Backend::Fibers => context::switch(from.context, to.context),
+            Backend::Threads => hand_over(explorer, from, to),
+        }
+    }
+}
+
+unsafe fn hand_over(explorer: *const Baton, from: Flow, to: Flow) {
+    // SAFETY: as `transfer`; batons and donors live as long as the process.
+    unsafe {
+        let baton = |flow: Flow| {
+            if flow.donor.is_null() {
+                explorer
+            } else {
+                &raw const (*flow.donor).baton
+            }
+        };
+        (*baton(to)).give(GO);
+        if (*baton(from)).take() == ABANDON {
+            leave(from.donor);
+        }
+    }
+}
+
+/// Ends the calling task's flow and resumes `to`.
+///
+/// # Safety
+/// As [`transfer`]; the caller's stack is dead afterwards.
+pub(crate) unsafe fn leave_to(backend: Backend, explorer: *const Baton, from: Flow, to: Flow) -> ! {
+    // SAFETY: the caller's promise. With threads the successor goes on only when
+    // this kernel thread is off the task's stack, which may then be reused.
+    unsafe {
+        match backend {
+            Backend::Fibers => context::switch(from.context, to.context),
+            Backend::Threads => {
+                (*from.donor).successor = if to.donor.is_null() {
+                    explorer
+                } else {
+                    &raw const (*to.donor).baton
+                };
+                leave(from.donor);
+            }
+        }
+    }
+    unreachable!("an ended task was resumed")
+}
+
+/// Returns from a task's stack to its donor's loop.
+unsafe fn leave(donor: *mut Donor) -> ! {
+    let mut dead = Context::EMPTY;
+    // SAFETY: `base` was saved when the donor entered its task.
+    unsafe { context::switch(&raw mut dead, &raw const (*donor).base) };
+    unreachable!("an ended task was resumed")
+}
