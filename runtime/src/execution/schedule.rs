@@ -138,7 +138,7 @@ impl Execution {
         if self.steps >= self.max_steps && self.passes_limit() {
             return Step::End;
         }
-        if self.enabled.is_only(self.current) && !self.task(self.current).times_out() {
+        if self.enabled.is_only(self.current) && self.late.is_empty() {
             if self.body_done && self.is_idle() {
                 return self.end(Ending::Finished);
             }
@@ -162,7 +162,7 @@ impl Execution {
         }
         let current = self.current;
         self.list_options(yielded);
-        let runs_on = self.options[0] == current && !yielded && !self.task(current).times_out();
+        let runs_on = self.options[0] == current && !yielded && !self.late.contains(current);
         let next = if let [only] = self.options[..] {
             only
         } else {
@@ -180,7 +180,7 @@ impl Execution {
             self.prefix ^= u64::from(next.0) << 48;
             next
         };
-        if self.task(next).times_out() {
+        if self.late.contains(next) {
             self.fire_timers(next);
         }
         self.fairness.ran(next, self.steps);
@@ -196,11 +196,44 @@ impl Execution {
 
     /// Fills `options`: first the task that an execution without preemptions runs
     /// next. Tasks that could only time out come last.
+    #[inline]
     fn list_options(&mut self, yielded: bool) {
+        let plain = self.late.is_empty() && !self.fairness.restrains();
+        match self.enabled.small() {
+            Some(word) if plain => self.list_few(word, yielded),
+            _ => self.list_many(yielded),
+        }
+    }
+
+    /// The common case: few tasks, all runnable, none held back.
+    #[inline]
+    fn list_few(&mut self, enabled: u64, yielded: bool) {
+        self.options.clear();
+        let current = self.current;
+        let own = if current.0 < u64::BITS {
+            1 << current.0
+        } else {
+            0
+        };
+        let runs_on = enabled & own != 0;
+        if runs_on && !yielded {
+            self.options.push(current);
+        }
+        let mut others = enabled & !own;
+        while others != 0 {
+            self.options.push(TaskId(others.trailing_zeros()));
+            others &= others - 1;
+        }
+        if runs_on && yielded {
+            self.options.push(current);
+        }
+    }
+
+    fn list_many(&mut self, yielded: bool) {
         let Self {
             options,
             enabled,
-            tasks,
+            late,
             fairness,
             current,
             ..
@@ -209,29 +242,18 @@ impl Execution {
         options.clear();
         let restrained = fairness.restrains();
         let allowed = |task| !restrained || fairness.allows(task, enabled);
-        let late = |task: TaskId| tasks[task.0 as usize].times_out();
-        let runs_on = enabled.contains(current) && !late(current) && allowed(current);
+        let runnable = |task| allowed(task) && !late.contains(task);
+        let runs_on = enabled.contains(current) && runnable(current);
         if runs_on && !yielded {
             options.push(current);
         }
-        let mut any_late = false;
-        enabled.for_each(|task| {
-            if task != current && allowed(task) {
-                if late(task) {
-                    any_late = true;
-                } else {
-                    options.push(task);
-                }
-            }
-        });
+        let others = || enabled.iter().filter(|&task| task != current);
+        options.extend(others().filter(|&task| runnable(task)));
         if runs_on && yielded {
             options.push(current);
         }
-        if any_late {
-            let others = enabled.iter().filter(|&task| task != current);
-            options.extend(others.filter(|&task| late(task) && allowed(task)));
-        }
-        if enabled.contains(current) && late(current) && allowed(current) {
+        options.extend(others().filter(|&task| late.contains(task) && allowed(task)));
+        if late.contains(current) && allowed(current) {
             options.push(current);
         }
         debug_assert!(!options.is_empty(), "the fair relation is acyclic");
@@ -264,7 +286,7 @@ impl Execution {
         let deadline = self.task(task).deadline.unwrap_or(self.clock);
         self.clock = self.clock.max(deadline);
         for id in (0..self.live as u32).map(TaskId) {
-            let due = self.task(id).times_out() && self.task(id).deadline <= Some(self.clock);
+            let due = self.late.contains(id) && self.task(id).deadline <= Some(self.clock);
             if due {
                 self.wake(id, Wake::TimedOut);
             }
@@ -275,7 +297,7 @@ impl Execution {
     fn is_idle(&self) -> bool {
         self.enabled.iter().all(|id| {
             let task = self.task(id);
-            task.times_out() || task.idle_turns >= IDLE_TURNS
+            self.late.contains(id) || task.idle_turns >= IDLE_TURNS
         })
     }
 

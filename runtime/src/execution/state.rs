@@ -37,6 +37,8 @@ pub(crate) struct Execution {
     pub(crate) current: TaskId,
     /// Tasks that can go on, some of them only by timing out.
     pub(crate) enabled: TaskSet,
+    /// Those of them that can go on only by timing out.
+    pub(crate) late: TaskSet,
     pub(crate) objects: ObjectTable,
     pub(crate) log: EventLog,
     pub(crate) fairness: Fairness,
@@ -67,6 +69,7 @@ impl Execution {
             live: 0,
             current: TaskId(0),
             enabled: TaskSet::new(),
+            late: TaskSet::new(),
             objects: ObjectTable::new(),
             log: EventLog::new(),
             fairness: Fairness::new(),
@@ -94,6 +97,7 @@ impl Execution {
         self.live = 0;
         self.current = TaskId(0);
         self.enabled.clear();
+        self.late.clear();
         self.objects.clear();
         self.log.clear();
         self.decisions.clear();
@@ -179,6 +183,7 @@ impl Execution {
         woken.deadline = None;
         woken.wake = wake;
         woken.idle_turns = 0;
+        self.late.remove(task);
         if !self.enabled.contains(task) {
             self.enabled.insert(task);
             self.fairness.enabled(task, self.steps);
@@ -195,6 +200,7 @@ impl Execution {
         task.state = State::Blocked(wait);
         task.deadline = deadline;
         if deadline.is_some() {
+            self.late.insert(current);
             // A timed wait is a yield (PLDI'08, section on fairness; for Rust also
             // park_timeout, recv_timeout and sleep).
             self.last_yield = self.steps;

@@ -146,10 +146,4 @@ impl Task {
         self.destructors.clear();
         self.key_values.clear();
     }
-
-    /// Whether the task could go on only by its deadline.
-    #[inline]
-    pub(crate) fn times_out(&self) -> bool {
-        matches!(self.state, State::Blocked(_)) && self.deadline.is_some()
-    }
 }

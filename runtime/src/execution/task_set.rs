@@ -83,21 +83,10 @@ impl TaskSet {
         self.first & other.first != 0 || self.rest.iter().zip(&other.rest).any(|(a, b)| a & b != 0)
     }
 
-    /// Calls `visit` with each task, in ascending order.
+    /// The set as one word, where no task is beyond the first 64.
     #[inline]
-    pub(crate) fn for_each(&self, mut visit: impl FnMut(TaskId)) {
-        let mut word = self.first;
-        while word != 0 {
-            visit(TaskId(word.trailing_zeros()));
-            word &= word - 1;
-        }
-        for (place, &far) in self.rest.iter().enumerate() {
-            let mut word = far;
-            while word != 0 {
-                visit(TaskId((place as u32 + 1) * BITS + word.trailing_zeros()));
-                word &= word - 1;
-            }
-        }
+    pub(crate) fn small(&self) -> Option<u64> {
+        self.rest.is_empty().then_some(self.first)
     }
 
     /// The tasks in ascending order.
