@@ -142,3 +142,127 @@ impl Fairness {
         !self.windows[task.0 as usize].waits_for.intersects(enabled)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::Rng;
+    use std::collections::BTreeSet;
+
+    type Tasks = BTreeSet<u32>;
+
+    /// The paper's algorithm, word for word: three sets a task, updated at each step.
+    #[derive(Default)]
+    struct Literal {
+        enabled: Vec<Tasks>,
+        disabled: Vec<Tasks>,
+        scheduled: Vec<Option<Tasks>>,
+        waits_for: Vec<Tasks>,
+    }
+
+    impl Literal {
+        fn step(&mut self, task: u32, before: &Tasks, after: &Tasks, yields: bool) {
+            for edges in &mut self.waits_for {
+                edges.remove(&task);
+            }
+            for at in 0..self.enabled.len() {
+                self.enabled[at] = &self.enabled[at] & after;
+                if let Some(scheduled) = &mut self.scheduled[at] {
+                    scheduled.insert(task);
+                }
+            }
+            let own = task as usize;
+            let lost = before - after;
+            self.disabled[own].extend(&lost);
+            if yields {
+                if let Some(scheduled) = &self.scheduled[own] {
+                    let starved = &(&self.enabled[own] | &self.disabled[own]) - scheduled;
+                    self.waits_for[own].extend(starved.iter().filter(|&&t| t != task));
+                }
+                self.enabled[own].clone_from(after);
+                self.disabled[own].clear();
+                self.scheduled[own] = Some(Tasks::new());
+            }
+        }
+    }
+
+    fn set(tasks: &Tasks) -> TaskSet {
+        let mut set = TaskSet::new();
+        for &task in tasks {
+            set.insert(TaskId(task));
+        }
+        set
+    }
+
+    #[test]
+    fn restrains_the_same_tasks_as_the_papers_three_sets() {
+        const TASKS: u32 = 4;
+        for seed in 0..2000 {
+            let mut rng = Rng::new(seed);
+            let mut fair = Fairness::new();
+            let mut literal = Literal::default();
+            let mut enabled: Tasks = (0..TASKS).collect();
+            for task in 0..TASKS {
+                fair.add(TaskId(task), 0);
+                literal.enabled.push(Tasks::new());
+                literal.disabled.push(Tasks::new());
+                literal.scheduled.push(None);
+                literal.waits_for.push(Tasks::new());
+            }
+            for step in 1..60 {
+                let allowed: Vec<u32> = enabled
+                    .iter()
+                    .copied()
+                    .filter(|&t| fair.allows(TaskId(t), &set(&enabled)))
+                    .collect();
+                let expected: Vec<u32> = enabled
+                    .iter()
+                    .copied()
+                    .filter(|&t| literal.waits_for[t as usize].is_disjoint(&enabled))
+                    .collect();
+                assert_eq!(allowed, expected, "seed {seed}, step {step}");
+                let Some(&task) = allowed.get(rng.below(allowed.len().max(1) as u64) as usize)
+                else {
+                    break;
+                };
+                let before = enabled.clone();
+                fair.ran(TaskId(task), step * 2);
+                // The step disables or enables another task now and then.
+                let other = rng.below(TASKS.into()) as u32;
+                if other != task && rng.below(3) == 0 {
+                    if enabled.remove(&other) {
+                        fair.disabled(TaskId(other), TaskId(task));
+                    } else {
+                        enabled.insert(other);
+                        fair.enabled(TaskId(other), step * 2);
+                    }
+                }
+                let yields = rng.below(2) == 0;
+                if yields {
+                    fair.yielded(TaskId(task), step * 2, &set(&enabled));
+                }
+                literal.step(task, &before, &enabled, yields);
+            }
+        }
+    }
+
+    #[test]
+    fn a_spinner_gives_way_to_the_task_that_it_starves() {
+        let mut fair = Fairness::new();
+        let both: Tasks = [0, 1].into();
+        fair.add(TaskId(0), 0);
+        fair.add(TaskId(1), 0);
+        fair.ran(TaskId(0), 1);
+        fair.yielded(TaskId(0), 1, &set(&both));
+        assert!(!fair.restrains(), "the first yield adds no edge");
+        fair.ran(TaskId(0), 2);
+        fair.yielded(TaskId(0), 2, &set(&both));
+        assert!(!fair.allows(TaskId(0), &set(&both)));
+        assert!(
+            fair.allows(TaskId(0), &set(&[0].into())),
+            "only while task 1 is enabled"
+        );
+        fair.ran(TaskId(1), 3);
+        assert!(fair.allows(TaskId(0), &set(&both)), "task 1 was served");
+    }
+}

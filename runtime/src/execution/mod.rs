@@ -31,7 +31,8 @@ pub(crate) use state::{Ending, Execution};
 pub(crate) use task::{Entry, State, Task, Wait};
 pub use thread::{active, current, is_finished, join, panic_handled, panicked, spawn};
 pub(crate) use thread::{
-    explorer, forget_task, join_from, perform, running, spawn_pthread, task_main, thread_object,
+    explorer, forget_task, join_from, perform, running, spawn_pthread, task_main, task_of_object,
+    thread_object,
 };
 pub use waiting::{condvar_wait, notify, park, sleep, unpark, wait, wake_all, yield_now};
 pub(crate) use waiting::{futex_wait, futex_wake, sleep_until, yield_from};

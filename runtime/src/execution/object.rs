@@ -19,6 +19,8 @@ impl ObjectId {
 /// What the engine knows of one object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Object {
+    /// Where it lies.
+    pub(crate) address: usize,
     /// Identity that does not depend on addresses, for hashes of happens-before.
     pub(crate) identity: u64,
     /// How often it was written.
@@ -107,6 +109,7 @@ impl ObjectTable {
     fn add(&mut self, at: usize, address: usize, identity: u64) -> ObjectId {
         let object = ObjectId(u32::try_from(self.objects.len()).unwrap_or(u32::MAX));
         self.objects.push(Object {
+            address,
             identity,
             version: 0,
             last_write: 0,

@@ -149,7 +149,11 @@ impl Execution {
             None => self.tasks.push(Task::new(entry, donor)),
         }
         // A child's identity: its parent's history so far.
-        let history = self.tasks[self.current.0 as usize].last_event;
+        let history = if self.live == 0 {
+            0
+        } else {
+            self.running().last_event
+        };
         self.tasks[self.live].last_event = mix(history, 0x5eed);
         self.live += 1;
         self.enabled.insert(id);

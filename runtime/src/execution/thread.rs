@@ -173,7 +173,15 @@ impl Execution {
 /// The address that stands for a task in the side table; no object lies there.
 #[inline]
 pub(crate) fn thread_object(task: TaskId) -> usize {
-    1 << 12 | (task.0 as usize) << 4
+    (1 << 12) + ((task.0 as usize) << 4)
+}
+
+/// The task that an address of the side table stands for.
+pub(crate) fn task_of_object(address: usize) -> Option<TaskId> {
+    const END: usize = 1 << 36;
+    (1 << 12..END)
+        .contains(&address)
+        .then(|| TaskId(((address - (1 << 12)) >> 4) as u32))
 }
 
 /// The task that calls. Only inside an execution.

@@ -7,7 +7,7 @@ use super::Exploration;
 use super::json::{Object, quoted};
 use super::request::Request;
 use crate::engine::Engine;
-use crate::execution::{Ending, Execution, ObjectId, Op, Site, TaskId};
+use crate::execution::{Ending, Execution, ObjectId, Op, Site, TaskId, task_of_object};
 use crate::monitor::{self, Blocked, Failure, Kind};
 use crate::search::{Decision, format_schedule};
 
@@ -336,6 +336,10 @@ impl ObjectNames {
             .map(|event| (event.object, event.op));
         for (object, op) in uses.filter(|(object, _)| *object != ObjectId::NONE) {
             names.entry(object.0).or_insert_with(|| {
+                let address = execution.objects.get(object).address;
+                if let Some(task) = task_of_object(address) {
+                    return format!("task {}", task.0);
+                }
                 let kind = op.object_kind();
                 let count = counts.entry(kind).or_default();
                 *count += 1;
