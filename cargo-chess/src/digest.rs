@@ -61,9 +61,11 @@ fn field(hasher: &mut Sha256, bytes: &[u8]) {
 }
 
 fn hex(bytes: &[u8], digits: usize) -> String {
-    let mut text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    text.truncate(digits);
-    text
+    let nibbles = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    nibbles
+        .take(digits)
+        .filter_map(|nibble| char::from_digit(nibble.into(), 16))
+        .collect()
 }
 
 fn without_carriage_returns(contents: Vec<u8>) -> Vec<u8> {

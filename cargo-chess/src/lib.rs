@@ -92,8 +92,8 @@ fn dispatch(command: &Command, interrupt: &Interrupt) -> Result<u8> {
         Command::Test(args) => test(args, interrupt),
         Command::List(args) => list::run(args, interrupt).map(|()| exit::OK),
         Command::Clean(args) => clean::run(args).map(|()| exit::OK),
-        // To become `replay::run(args, interrupt)` and `demo::run(args, interrupt)`, both `-> Result<u8>`.
-        Command::Replay(_) | Command::Demo(_) => Err(Error::Usage("in work".to_owned())),
+        Command::Replay(args) => replay::run(args, interrupt),
+        Command::Demo(args) => demo::run(args, interrupt),
     }
 }
 

@@ -8,7 +8,8 @@ use super::names::Names;
 use super::snippet::snippet;
 use super::text::{BAD, BOLD, NOTE, indented, plural, status, styled, wrap};
 use super::waiting;
-use crate::events::{Outcome, TestFinished};
+use crate::events::{Kind, Outcome, TestFinished};
+use crate::supervise::protocol::Finished;
 
 /// How a failure is shown.
 #[derive(Clone, Copy, Debug)]
@@ -35,64 +36,81 @@ pub(super) fn failure(
         (Outcome::Timeout, None) => "timeout".to_owned(),
         (_, None) => "failure".to_owned(),
     };
-    let mut text = format!(
+    let mut report = format!(
         "{}{} {}\n\n",
         styled(BAD, &kind),
         styled(BOLD, ":"),
         styled(BOLD, test.id())
     );
-    if let Some(message) = &test.message {
-        text += &indented(message, "    ");
-        text.push('\n');
-    }
-    if let Some(location) = &test.location {
-        text += &snippet(root, location);
-        text.push('\n');
-    }
-    let sentences = waiting::sentences(finished, &names);
-    if !sentences.is_empty() {
-        for sentence in sentences {
-            text += &wrap(&sentence, "    ", style.width);
-        }
-        text.push('\n');
+    let waiting = waiting::sentences(finished, &names);
+    let waiting: String = waiting
+        .iter()
+        .map(|sentence| wrap(sentence, "    ", style.width))
+        .collect();
+    let message = test
+        .message
+        .as_ref()
+        .map_or_else(String::new, |message| indented(message, "    "));
+    // Of a deadlock our own sentences say all, and with the tasks' names.
+    let is_told = test.kind == Some(Kind::Deadlock) && !waiting.is_empty();
+    let source = test
+        .location
+        .as_ref()
+        .map_or_else(String::new, |location| snippet(root, location));
+    let paragraphs = if is_told {
+        [waiting, source, String::new()]
+    } else {
+        [message, source, waiting]
+    };
+    for paragraph in paragraphs.iter().filter(|paragraph| !paragraph.is_empty()) {
+        report += paragraph;
+        report.push('\n');
     }
     if !finished.events.is_empty() {
-        let steps = plural(finished.events.len() as u64, "event");
-        let preemptions = test.preemptions.map_or_else(String::new, |n| {
-            format!(", {}", plural(n.into(), "preemption"))
-        });
-        text += &format!(
-            "  {}\n",
-            styled(
-                BOLD,
-                format!("The failing execution ({steps}{preemptions}):")
-            )
-        );
-        text += &interleaving(finished, &names, style.width, style.whole);
-        text.push('\n');
+        report += &execution(test, finished, style);
+        report.push('\n');
     }
-    text += &quoted("What it printed:", &finished.output);
-    text += &quoted(
+    report += &quoted("What it printed:", &finished.output);
+    report += &quoted(
         "What the test process wrote to standard error:",
         &detail.stderr,
     );
     if let (Some(path), Some(schedule)) = (&test.schedule, &detail.schedule) {
-        text += &status(NOTE, "Saved", path);
-        text += &status(
+        report += &status(NOTE, "Saved", path);
+        report += &status(
             NOTE,
             "Replay",
             format!("cargo chess replay {}", schedule.id()),
         );
         if style.inline {
-            text += &status(
+            report += &status(
                 NOTE,
                 "or",
                 format!("cargo chess replay {}", schedule.to_inline()),
             );
         }
     }
-    text.truncate(text.trim_end().len());
-    text + "\n"
+    report.truncate(report.trim_end().len());
+    report + "\n"
+}
+
+/// The interleaving, with a heading.
+pub(super) fn execution(test: &TestFinished, finished: &Finished, style: Style) -> String {
+    let what = if test.outcome == Outcome::Passed {
+        "execution"
+    } else {
+        "failing execution"
+    };
+    let steps = plural(finished.events.len() as u64, "event");
+    let preemptions = test.preemptions.map_or_else(String::new, |n| {
+        format!(", {}", plural(n.into(), "preemption"))
+    });
+    let heading = styled(BOLD, format!("The {what} ({steps}{preemptions}):"));
+    let names = Names::new(&finished.tasks);
+    format!(
+        "  {heading}\n{}",
+        interleaving(finished, &names, style.width, style.whole)
+    )
 }
 
 fn quoted(heading: &str, text: &str) -> String {

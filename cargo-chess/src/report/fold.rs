@@ -75,7 +75,7 @@ pub(super) fn folded(events: &[Step]) -> Vec<Row> {
     if events.len() <= SHORT {
         return unfolded(events);
     }
-    cut(fold_runs(events, fold_cycles(events)))
+    cut(fold_runs(events, &fold_cycles(events)))
 }
 
 fn fold_cycles(events: &[Step]) -> Vec<Row> {
@@ -114,7 +114,7 @@ fn repeats(events: &[Step], at: usize, period: usize) -> usize {
 }
 
 /// Folds events of one task, away from switches.
-fn fold_runs(events: &[Step], rows: Vec<Row>) -> Vec<Row> {
+fn fold_runs(events: &[Step], rows: &[Row]) -> Vec<Row> {
     let last = events.len() - 1;
     let dull = |row: Row| {
         let Row::Event(index) = row else { return false };
@@ -128,7 +128,7 @@ fn fold_runs(events: &[Step], rows: Vec<Row>) -> Vec<Row> {
             && events[index + 1].task == task
     };
     let mut result = Vec::new();
-    let mut rest = rows.as_slice();
+    let mut rest = rows;
     while let Some((&row, after)) = rest.split_first() {
         let count = rest.iter().take_while(|row| dull(**row)).count();
         if count >= LEAST_FOLDED {

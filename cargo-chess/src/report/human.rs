@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::failure::{Style, failure};
+use super::failure::{Style, execution, failure};
 use super::progress::ProgressLine;
 use super::summary::{Guarantee, counts, reached};
 use super::text::{BAD, DIM, GOOD, NOTE, WARN, plural, status, styled, thousands};
@@ -76,8 +76,14 @@ impl<W: Write> Human<W> {
 
     /// Tells one failure now, in full.
     pub fn failure(&mut self, test: &TestFinished, detail: &Detail) -> io::Result<()> {
-        let text = failure(&self.root, test, detail, self.style);
-        self.print(&text)
+        let report = failure(&self.root, test, detail, self.style);
+        self.print(&(report + "\n"))
+    }
+
+    /// Tells how an execution that did not fail went.
+    pub fn execution(&mut self, test: &TestFinished, detail: &Detail) -> io::Result<()> {
+        let report = execution(test, &detail.finished, self.style);
+        self.print(&report)
     }
 
     fn print(&mut self, text: &str) -> io::Result<()> {
@@ -130,17 +136,19 @@ impl<W: Write> Human<W> {
         if self.verbosity < 0 && !bad {
             return Ok(());
         }
-        let mut text = line(test, detail);
+        let mut lines = line(test, detail);
         for warning in &test.warnings {
-            text += &format!("{}: {warning}\n", styled(WARN, "warning"));
+            lines += &warning_line(warning);
         }
-        self.print(&text)
+        self.print(&lines)
     }
 
     fn finished(&mut self, run: &RunFinished) -> io::Result<()> {
         self.progress.end();
-        for (test, detail) in std::mem::take(&mut self.failures) {
+        if !self.failures.is_empty() {
             self.print("\n")?;
+        }
+        for (test, detail) in std::mem::take(&mut self.failures) {
             self.failure(&test, &detail)?;
         }
         let style = if run.interrupted {
@@ -196,9 +204,8 @@ impl<W: Write> Reporter for Human<W> {
     }
 
     fn warn(&mut self, message: &str) {
-        let text = format!("{}: {message}\n", styled(WARN, "warning"));
         // There is nobody to tell that standard error is gone.
-        let _ = self.print(&text);
+        let _ = self.print(&warning_line(message));
     }
 }
 
@@ -239,6 +246,10 @@ fn line(test: &TestFinished, detail: &Detail) -> String {
             format!("{id} {}", note("no verdict".into())),
         ),
     }
+}
+
+fn warning_line(message: &str) -> String {
+    format!("{}: {message}\n", styled(WARN, "warning"))
 }
 
 fn seconds(millis: u64) -> String {

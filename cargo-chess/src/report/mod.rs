@@ -69,6 +69,14 @@ pub fn reporter(options: &RunOptions, workspace_root: &Utf8Path) -> Box<dyn Repo
     }
 }
 
+/// `text` in lines of at most `width` columns, without a line end after the last.
+pub(crate) fn wrapped(text: &str, width: usize) -> String {
+    text::wrap(text, "", width)
+        .replace("\n  ", "\n")
+        .trim_end()
+        .to_owned()
+}
+
 /// Two reporters that hear the same.
 struct Both<A, B>(A, B);
 

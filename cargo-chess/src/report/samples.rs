@@ -1,7 +1,9 @@
 //! Verdicts as test binaries report them, for the tests of reports.
 
+use std::time::Duration;
+
 use crate::config::{Exploration, Layer};
-use crate::events::{Kind, Location, Outcome, TestFinished, TestId, coverage};
+use crate::events::{Kind, Location, Outcome, TestFinished, TestId};
 use crate::report::Detail;
 use crate::schedule::Schedule;
 use crate::supervise::protocol::{Blocked, Finished, Step, Task};
@@ -211,37 +213,9 @@ pub(crate) fn test(name: &str, finished: Finished, stderr: &str) -> (TestFinishe
         decisions,
         ..crate::schedule::tests::sample()
     });
-    let event = TestFinished {
-        package: id.package,
-        binary: id.binary,
-        test: id.test,
-        outcome: finished.outcome,
-        kind: finished.kind,
-        message: finished.message.clone(),
-        location: finished.location.clone(),
-        schedules: finished.schedules,
-        executions: finished.executions,
-        distinct: finished.distinct,
-        pruned: finished.pruned,
-        steps: finished.steps,
-        max_steps_in_execution: finished.max_steps_in_execution,
-        threads: finished.threads,
-        preemptions: finished.preemptions,
-        bound_completed: finished.bound_completed,
-        complete: finished.complete,
-        coverage: coverage(
-            finished.outcome,
-            finished.complete,
-            finished.bound_completed,
-        ),
-        strategy: finished.strategy.clone(),
-        seed: finished.seed,
-        duration_ms: 12,
-        schedule: schedule
-            .as_ref()
-            .map(|schedule| format!("target/chess/failures/{}.chess", schedule.stem())),
-        warnings: finished.warnings.clone(),
-    };
+    let saved = schedule.as_ref();
+    let path = saved.map(|schedule| format!("target/chess/failures/{}.chess", schedule.stem()));
+    let event = finished.to_event(&id, Duration::from_millis(12), path);
     let detail = Detail {
         exploration: exploration(),
         finished,

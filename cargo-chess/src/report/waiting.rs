@@ -47,21 +47,20 @@ fn cycle(finished: &Finished, names: &Names) -> Option<String> {
 
 /// `waits for Mutex M1 at src/lib.rs:10, held by task 2 since src/lib.rs:7`
 fn waits(blocked: &Blocked, names: &Names) -> String {
-    let mut words = format!("waits {}", what(blocked));
-    if let Some(location) = blocked.location() {
-        words += &format!(" at {}", place(&location));
-    }
-    match blocked.holder {
-        Some(holder) if is_lock(&blocked.op) => {
-            words += &format!(", held by {}", names.of(holder));
-            if let Some(location) = &blocked.held_at {
-                words += &format!(" since {}", place(location));
-            }
-        }
-        Some(holder) => words += &format!(" for {}", names.of(holder)),
-        None => {}
-    }
-    words
+    let mut words = vec![format!("waits {}", what(blocked))];
+    words.extend(
+        blocked
+            .location()
+            .map(|location| format!("at {}", place(&location))),
+    );
+    let holder = blocked.holder.map(|holder| names.of(holder));
+    let whom = match (holder, &blocked.held_at) {
+        (None, _) => String::new(),
+        (Some(holder), _) if !is_lock(&blocked.op) => format!(" for {holder}"),
+        (Some(holder), None) => format!(", held by {holder}"),
+        (Some(holder), Some(since)) => format!(", held by {holder} since {}", place(since)),
+    };
+    words.join(" ") + &whom
 }
 
 fn place(location: &Location) -> String {

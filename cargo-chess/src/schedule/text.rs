@@ -389,8 +389,10 @@ mod tests {
         schedule.location = None;
         schedule.preemptions = None;
         schedule.cargo = "--release --features a".into();
-        schedule.decisions = (0..200).map(|n| format!("{n}*{} ?{n} ", n + 1)).collect();
-        schedule.decisions = schedule.decisions.trim_end().to_owned();
+        schedule.decisions = (0..200)
+            .map(|n| format!("{n}*{} ?{n}", n + 1))
+            .collect::<Vec<_>>()
+            .join(" ");
         let text = print(&schedule);
         assert_eq!(parse(&text), Ok(schedule.clone()));
         assert_eq!(parse(&text.replace('\n', "\r\n")), Ok(schedule));

@@ -15,7 +15,7 @@ use crate::interrupt::Interrupt;
 pub const OWN_HARNESS: &str = "main";
 
 /// No list takes so long; a constructor that hangs would.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A test, and where it is.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -2,6 +2,7 @@
 
 mod group;
 mod list;
+mod milestones;
 mod pool;
 mod process;
 pub mod protocol;

@@ -23,7 +23,7 @@ pub(super) enum News {
 }
 
 /// What the pool does at this moment, told as it happens.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Moment {
     /// A test begins.
     Begun(usize),
@@ -51,7 +51,7 @@ pub(super) trait Listener {
 enum Message {
     Begun(usize),
     Advanced(usize, Advance),
-    Ended(usize, Result<Option<Verdict>>),
+    Ended(usize, Box<Result<Option<Verdict>>>),
 }
 
 /// Runs tests `0..count`, at most `jobs` at once.
@@ -82,11 +82,11 @@ pub(super) fn run(
             match &message {
                 Message::Begun(test) => listener.moment(Moment::Begun(*test)),
                 Message::Advanced(test, advance) => {
-                    listener.moment(Moment::Advanced(*test, *advance));
+                    listener.moment(Moment::Advanced(*test, advance.clone()));
                 }
                 Message::Ended(test, result) => {
                     listener.moment(Moment::Ended(*test));
-                    let fatal = match result {
+                    let fatal = match &**result {
                         Ok(Some(verdict)) => listener.is_fatal(verdict),
                         Ok(None) => false,
                         Err(_) => true,
@@ -139,9 +139,9 @@ fn worker(queue: &Queue, interrupt: &Interrupt, work: Work<'_>, sender: &Sender<
         let tell = |message| drop(sender.send(message));
         tell(Message::Begun(test));
         let result = work(test, &stop, &mut |advance| {
-            tell(Message::Advanced(test, advance))
+            tell(Message::Advanced(test, advance));
         });
-        tell(Message::Ended(test, result));
+        tell(Message::Ended(test, Box::new(result)));
     }
 }
 
@@ -171,7 +171,7 @@ impl Order {
         match message {
             Message::Begun(test) => self.tests[test].begun = true,
             Message::Advanced(test, advance) => self.tests[test].advances.push(advance),
-            Message::Ended(test, result) => self.tests[test].result = Some(result),
+            Message::Ended(test, result) => self.tests[test].result = Some(*result),
         }
     }
 
@@ -198,7 +198,7 @@ impl Order {
             match test.result.take() {
                 None => return Ok(()),
                 Some(Ok(Some(verdict))) => {
-                    listener.news(News::Finished(turn, Box::new(verdict)))?
+                    listener.news(News::Finished(turn, Box::new(verdict)))?;
                 }
                 // Stopped, with all others.
                 Some(Ok(None)) => {}

@@ -1,8 +1,10 @@
 //! The lines in which a test binary answers the supervisor.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
-use crate::events::{Kind, Location, Outcome};
+use crate::events::{Kind, Location, Outcome, TestFinished, TestId, coverage, millis};
 
 /// One line of a test binary's standard output.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -14,6 +16,9 @@ pub enum Line {
         schedules: u64,
         /// The preemption bound being explored.
         bound: Option<u32>,
+        /// For each bound begun, the schedules explored before it.
+        #[serde(default)]
+        bound_starts: Vec<u64>,
     },
     /// The request could not be served.
     Error {
@@ -68,6 +73,9 @@ pub struct Finished {
     /// The largest preemption bound that was finished.
     #[serde(default)]
     pub bound_completed: Option<u32>,
+    /// For each bound begun, the schedules explored before it.
+    #[serde(default)]
+    pub bound_starts: Vec<u64>,
     /// Whether every schedule was explored without a bound.
     #[serde(default)]
     pub complete: bool,
@@ -120,6 +128,7 @@ impl Finished {
             threads: 0,
             preemptions: None,
             bound_completed: None,
+            bound_starts: Vec::new(),
             complete: false,
             strategy: None,
             seed: 0,
@@ -131,6 +140,42 @@ impl Finished {
             cycle: Vec::new(),
             output: String::new(),
             diverged: None,
+        }
+    }
+}
+
+impl Finished {
+    /// The event that tells of this verdict on `test`; `schedule` is the saved one.
+    pub fn to_event(
+        &self,
+        test: &TestId,
+        duration: Duration,
+        schedule: Option<String>,
+    ) -> TestFinished {
+        TestFinished {
+            package: test.package.clone(),
+            binary: test.binary.clone(),
+            test: test.test.clone(),
+            outcome: self.outcome,
+            kind: self.kind,
+            message: self.message.clone(),
+            location: self.location.clone(),
+            schedules: self.schedules,
+            executions: self.executions,
+            distinct: self.distinct,
+            pruned: self.pruned,
+            steps: self.steps,
+            max_steps_in_execution: self.max_steps_in_execution,
+            threads: self.threads,
+            preemptions: self.preemptions,
+            bound_completed: self.bound_completed,
+            complete: self.complete,
+            coverage: coverage(self.outcome, self.complete, self.bound_completed),
+            strategy: self.strategy.clone(),
+            seed: self.seed,
+            duration_ms: millis(duration),
+            schedule,
+            warnings: self.warnings.clone(),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! `cargo chess test` from the built binaries to the exit code.
 
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::list::{ListedTest, list, select};
+use super::milestones::Milestones;
 use super::pool::{self, Listener, Moment, News};
 use super::request::Mode;
 use super::verdict::{Job, Verdict};
@@ -12,7 +13,7 @@ use crate::cli::{NoTests, RunOptions};
 use crate::config::{Config, Exploration};
 use crate::digest;
 use crate::error::{Error, Result, exit};
-use crate::events::{Event, Outcome, Progress, RunFinished, RunStarted, TestFinished, coverage};
+use crate::events::{Event, Outcome, Progress, RunFinished, RunStarted, coverage, millis};
 use crate::interrupt::Interrupt;
 use crate::plan::Plan;
 use crate::report::{Detail, Live, Record, Reporter, source_path};
@@ -68,6 +69,7 @@ pub fn run(run: Run<'_>, reporter: &mut dyn Reporter) -> Result<u8> {
         counts: RunFinished::default(),
         incomplete: Vec::new(),
         not_explored: 0,
+        milestones: Milestones::default(),
         hung_up: false,
         start: Instant::now(),
     };
@@ -121,6 +123,8 @@ struct Session<'a> {
     incomplete: Vec<String>,
     /// Tests that passed or failed without being explored.
     not_explored: usize,
+    /// Of the test that is being told of.
+    milestones: Milestones,
     /// Whether the consumer of standard output is gone.
     hung_up: bool,
     start: Instant,
@@ -217,6 +221,22 @@ impl Session<'_> {
         }
     }
 
+    fn progress(&mut self, index: usize, schedules: u64, bound_starts: &[u64]) -> Result<()> {
+        for (schedules, bound) in self.milestones.passed(schedules, bound_starts) {
+            let id = self.tests[index].id.clone();
+            let progress = Event::Progress(Progress {
+                package: id.package,
+                binary: id.binary,
+                test: id.test,
+                schedules,
+                bound,
+                estimate: None,
+            });
+            self.tell(&progress, None)?;
+        }
+        Ok(())
+    }
+
     fn finished(&mut self, index: usize, verdict: Verdict) -> Result<()> {
         let test = &self.tests[index];
         let exploration = &self.explorations[index];
@@ -240,46 +260,17 @@ impl Session<'_> {
             self.incomplete.push(format!("`{}`", test.id));
         }
         let (path, schedule) = saved.unzip();
-        let event = Event::TestFinished(Box::new(TestFinished {
-            package: test.id.package.clone(),
-            binary: test.id.binary.clone(),
-            test: test.id.test.clone(),
-            outcome: finished.outcome,
-            kind: finished.kind,
-            message: finished.message.clone(),
-            location: finished.location.clone(),
-            schedules: finished.schedules,
-            executions: finished.executions,
-            distinct: finished.distinct,
-            pruned: finished.pruned,
-            steps: finished.steps,
-            max_steps_in_execution: finished.max_steps_in_execution,
-            threads: finished.threads,
-            preemptions: finished.preemptions,
-            bound_completed: finished.bound_completed,
-            complete: finished.complete,
-            coverage: if test.not_explored.is_some() {
-                coverage(Outcome::Skipped, false, None)
-            } else {
-                coverage(
-                    finished.outcome,
-                    finished.complete,
-                    finished.bound_completed,
-                )
-            },
-            strategy: finished.strategy.clone(),
-            seed: finished.seed,
-            duration_ms: millis(duration),
-            schedule: path,
-            warnings: finished.warnings.clone(),
-        }));
+        let mut event = finished.to_event(&test.id, duration, path);
+        if test.not_explored.is_some() {
+            event.coverage = coverage(Outcome::Skipped, false, None);
+        }
         let detail = Detail {
             exploration: exploration.clone(),
             finished,
             stderr,
             schedule,
         };
-        self.tell(&event, Some(&detail))
+        self.tell(&Event::TestFinished(Box::new(event)), Some(&detail))
     }
 
     /// Saves the schedule of a failure, and says where, relative to the workspace.
@@ -340,21 +331,17 @@ impl Listener for Session<'_> {
     fn news(&mut self, news: News) -> Result<()> {
         match news {
             News::Started(index) => {
+                self.milestones = Milestones::default();
                 self.tell(&Event::TestStarted(self.tests[index].id.clone()), None)
             }
             News::Advanced(index, advance) => {
-                let id = self.tests[index].id.clone();
-                let progress = Event::Progress(Progress {
-                    package: id.package,
-                    binary: id.binary,
-                    test: id.test,
-                    schedules: advance.schedules,
-                    bound: advance.bound,
-                    estimate: None,
-                });
-                self.tell(&progress, None)
+                self.progress(index, advance.schedules, &advance.bound_starts)
             }
-            News::Finished(index, verdict) => self.finished(index, *verdict),
+            News::Finished(index, verdict) => {
+                let finished = &verdict.finished;
+                self.progress(index, finished.schedules, &finished.bound_starts)?;
+                self.finished(index, *verdict)
+            }
         }
     }
 
@@ -373,8 +360,4 @@ impl Listener for Session<'_> {
         self.run.options.fail_fast
             && matches!(verdict.finished.outcome, Outcome::Failed | Outcome::Timeout)
     }
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -30,12 +30,14 @@ pub(crate) struct Verdict {
 }
 
 /// How far an exploration is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Advance {
     /// Schedules so far.
     pub(crate) schedules: u64,
     /// The preemption bound being explored.
     pub(crate) bound: Option<u32>,
+    /// For each bound begun, the schedules explored before it.
+    pub(crate) bound_starts: Vec<u64>,
 }
 
 /// What is to be done with a test.
@@ -206,7 +208,15 @@ struct Answer {
 impl Answer {
     fn hear(&mut self, line: &[u8], on_advance: &mut dyn FnMut(Advance)) -> Flow {
         match serde_json::from_slice(line) {
-            Ok(Line::Progress { schedules, bound }) => on_advance(Advance { schedules, bound }),
+            Ok(Line::Progress {
+                schedules,
+                bound,
+                bound_starts,
+            }) => on_advance(Advance {
+                schedules,
+                bound,
+                bound_starts,
+            }),
             Ok(Line::Finished(finished)) => {
                 self.finished = Some(finished);
                 return Flow::Last;

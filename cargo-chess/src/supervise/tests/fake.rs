@@ -53,19 +53,20 @@ impl Fakes {
 
     /// Adds a binary with `tests`: each a name and what the shell does in its stead.
     pub(super) fn binary(mut self, name: &str, tests: &[(&str, &str)]) -> Self {
-        let names: String = tests
-            .iter()
-            .map(|(test, _)| format!("echo '{test}: test'; "))
-            .collect();
-        let ignored: String = tests
-            .iter()
-            .filter(|(test, _)| test.starts_with("ignored"))
-            .map(|(test, _)| format!("echo '{test}: test'; "))
-            .collect();
-        let cases: String = tests
+        let lines = |which: &dyn Fn(&str) -> bool| {
+            let tests = tests.iter().filter(|(test, _)| which(test));
+            let lines: Vec<String> = tests
+                .map(|(test, _)| format!("echo '{test}: test'; "))
+                .collect();
+            lines.concat()
+        };
+        let names = lines(&|_| true);
+        let ignored = lines(&|test| test.starts_with("ignored"));
+        let cases: Vec<String> = tests
             .iter()
             .map(|(test, body)| format!("{test})\n{body}\n;;\n"))
             .collect();
+        let cases = cases.concat();
         let script = format!(
             "#!/bin/sh\n\
              case \"$*\" in\n\
@@ -192,11 +193,13 @@ impl Reporter for Heard {
 impl Ran {
     /// The verdicts, in the order in which they were told.
     pub(super) fn verdicts(&self) -> Vec<&TestFinished> {
-        let finished = |event| match event {
-            &Event::TestFinished(ref test) => Some(&**test),
-            _ => None,
-        };
-        self.heard.events.iter().filter_map(finished).collect()
+        let mut verdicts = Vec::new();
+        for event in &self.heard.events {
+            if let Event::TestFinished(test) = event {
+                verdicts.push(&**test);
+            }
+        }
+        verdicts
     }
 
     /// The only verdict.

@@ -62,6 +62,36 @@ fn the_events_of_two_runs_are_the_same_but_for_durations() {
 }
 
 #[test]
+fn progress_is_told_at_fixed_numbers_of_schedules() {
+    let progress = |schedules: u64| {
+        let line = format!(
+            r#"{{"type":"progress","schedules":{schedules},"bound":1,"bound_starts":[0,1]}}"#
+        );
+        says(&line)
+    };
+    let last = PASSED.replace(
+        r#""schedules":7"#,
+        r#""schedules":31000,"bound_starts":[0,1,30000]"#,
+    );
+    let told = |lines: &[u64]| {
+        let lines: Vec<String> = lines.iter().map(|n| progress(*n)).collect();
+        let body = format!("{}\n{}", lines.join("\n"), says(&last));
+        let events = Fakes::new().binary("t", &[("only", &body)]).run().json();
+        let told = events.iter().filter(|event| event["type"] == "progress");
+        told.map(|event| format!("{} in bound {}", event["schedules"], event["bound"]))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    let often = told(&[3, 9_000, 12_000, 15_000, 29_999]);
+    assert_eq!(often, told(&[25_000]));
+    insta::assert_snapshot!(often, @r"
+    10000 in bound 1
+    20000 in bound 1
+    30000 in bound 1
+    ");
+}
+
+#[test]
 fn the_first_failure_in_the_plans_order_ends_the_run() {
     let mut fakes = mixed();
     fakes.options.fail_fast = true;

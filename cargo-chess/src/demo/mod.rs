@@ -1,0 +1,299 @@
+//! `cargo chess demo`: a shipped example from the bug to its correction.
+
+mod stories;
+
+use std::fs;
+use std::io::{self, Write};
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::build::{self, Build};
+use crate::cli::{CargoArgs, DemoArgs, RunOptions};
+use crate::config::Layer;
+use crate::error::{Error, Result, exit};
+use crate::events::{Event, Outcome, TestFinished};
+use crate::interrupt::Interrupt;
+use crate::replay;
+use crate::report::{Detail, Live, Reporter, reporter, wrapped};
+use crate::schedule::Schedule;
+use crate::session::Session;
+use crate::shell::Shell;
+use crate::suggest;
+use crate::supervise::{self, Run};
+use stories::{STORIES, Story};
+
+/// The test with the bug, in each example.
+const BUGGY: &str = "buggy";
+
+/// The test without it.
+const CORRECTED: &str = "corrected";
+
+/// Columns of what the narrator says.
+const NARRATION_WIDTH: usize = 88;
+
+/// Finds the bug of an example, replays it and verifies the corrected twin.
+/// The exit code is 0 when all that happened.
+pub fn run(args: &DemoArgs, interrupt: &Interrupt) -> Result<u8> {
+    let story = find(args.name.as_deref())?;
+    let directory = unpack(story)?;
+    let shell = args.output.shell();
+    let mut cargo = CargoArgs::default();
+    cargo.manifest.manifest_path = Some(directory.join("Cargo.toml"));
+    // Not the directory that a variable or a configuration of the user's names.
+    cargo.build.target_dir = Some(directory.join("target"));
+    shell.status("Demo", format!("{}: {}", story.name, story.title));
+    shell.status("Source", &directory);
+    let session = Session::open(&cargo, None, &Layer::default())?;
+    let stage = Stage {
+        story,
+        build: session.build(&cargo, &args.output)?,
+        session: &session,
+        options: RunOptions::new(&args.output, None),
+        interrupt,
+        shell,
+    };
+    stage.play()?;
+    say(shell, "");
+    shell.status(
+        "Done",
+        "found, explained, replayed, and the corrected twin verified",
+    );
+    let others: Vec<&str> = names().filter(|name| *name != story.name).collect();
+    shell.status("More", format!("cargo chess demo {}", others.join("|")));
+    Ok(exit::OK)
+}
+
+fn names() -> impl Iterator<Item = &'static str> {
+    STORIES.iter().map(|story| story.name)
+}
+
+fn find(name: Option<&str>) -> Result<&'static Story> {
+    let Some(name) = name else {
+        return Ok(&STORIES[0]);
+    };
+    STORIES
+        .iter()
+        .find(|story| story.name == name)
+        .ok_or_else(|| {
+            let nearest = suggest::nearest(name, names())
+                .map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"));
+            let all: Vec<&str> = names().collect();
+            Error::Usage(format!(
+                "there is no demo `{name}`{nearest}; there are: {}",
+                all.join(", ")
+            ))
+        })
+}
+
+/// Writes the example's files where they stay, so that the user can go on with
+/// them: an installed binary has no checkout to find them in.
+fn unpack(story: &Story) -> Result<Utf8PathBuf> {
+    let base = match build::shared_cache_dir() {
+        Some(cache) => camino::absolute_utf8(&cache).map_err(Error::io("find", &cache))?,
+        None => Utf8PathBuf::try_from(std::env::temp_dir().join("cargo-chess"))
+            .map_err(|error| Error::Usage(format!("the directory for temporary files: {error}")))?,
+    };
+    let directory = base.join("demo").join(story.name);
+    for (name, contents) in story.files {
+        let path = directory.join(name);
+        write(&path, contents)?;
+    }
+    Ok(directory)
+}
+
+/// Writes `path` unless it holds `contents` already: cargo looks at the time.
+fn write(path: &Utf8Path, contents: &str) -> Result<()> {
+    if fs::read(path).is_ok_and(|held| held == contents.as_bytes()) {
+        return Ok(());
+    }
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(Error::io("create the directory", parent))?;
+    }
+    fs::write(path, contents).map_err(Error::io("write", path))
+}
+
+/// A demo with everything built.
+struct Stage<'a> {
+    story: &'static Story,
+    session: &'a Session,
+    build: Build,
+    options: RunOptions,
+    interrupt: &'a Interrupt,
+    shell: Shell,
+}
+
+impl Stage<'_> {
+    fn play(&self) -> Result<()> {
+        self.say(self.story.intro);
+        self.command(
+            "1",
+            format_args!("test {BUGGY}"),
+            "explores every interleaving with 0 preemptions, then with 1, ...",
+        );
+        let buggy = self.explore(BUGGY)?;
+        let schedule = self.expect_failure(&buggy)?;
+        self.say(self.story.lesson);
+
+        self.command(
+            "2",
+            format_args!("replay {}", schedule.id()),
+            "runs the saved schedule again",
+        );
+        let replayed = replay::replay(self.session, &self.build, &schedule, self.interrupt)?;
+        let code = replay::tell(self.session, &self.options, &schedule, &replayed)?;
+        if replayed.meaning(&schedule) != replay::Meaning::Reproduced || code != exit::FAILURE_FOUND
+        {
+            return Err(unexpected(
+                "the saved schedule did not fail in the same way again",
+            ));
+        }
+
+        self.command(
+            "3",
+            format_args!("test {CORRECTED}"),
+            "explores the corrected twin",
+        );
+        let corrected = self.explore(CORRECTED)?;
+        let (test, detail) = corrected.verdict()?;
+        let verified =
+            test.complete || test.bound_completed >= Some(detail.exploration.preemptions);
+        if test.outcome != Outcome::Passed || !verified {
+            return Err(unexpected("the corrected test was not verified"));
+        }
+        Ok(())
+    }
+
+    fn explore(&self, test: &str) -> Result<Ear> {
+        let options = RunOptions {
+            filters: vec![test.to_owned()],
+            exact: true,
+            ..self.options.clone()
+        };
+        let mut ear = Ear {
+            told: reporter(&options, &self.session.plan.workspace_root),
+            heard: None,
+        };
+        supervise::run(
+            Run {
+                plan: &self.session.plan,
+                config: &self.session.config,
+                build: &self.build,
+                cargo_flags: "",
+                options: &options,
+                interrupt: self.interrupt,
+            },
+            &mut ear,
+        )?;
+        if self.interrupt.requested() {
+            return Err(Error::Interrupted);
+        }
+        Ok(ear)
+    }
+
+    fn expect_failure(&self, ear: &Ear) -> Result<Schedule> {
+        let (test, detail) = ear.verdict()?;
+        match &detail.schedule {
+            Some(schedule) if test.kind == Some(self.story.kind) => Ok(schedule.clone()),
+            _ => Err(unexpected("the bug of the example was not found")),
+        }
+    }
+
+    fn say(&self, text: &str) {
+        say(self.shell, "");
+        say(self.shell, text);
+    }
+
+    fn command(&self, number: &str, command: std::fmt::Arguments<'_>, what: &str) {
+        say(self.shell, "");
+        self.shell.status(
+            &format!("Step {number}"),
+            format!("cargo chess {command}   ({what})"),
+        );
+    }
+}
+
+/// Prints what the narrator says, as wide as a book.
+fn say(shell: Shell, text: &str) {
+    if shell.verbosity >= 0 {
+        // There is nobody to tell that standard error is gone.
+        let _ = writeln!(io::stderr(), "{}", wrapped(text, NARRATION_WIDTH));
+    }
+}
+
+fn unexpected(what: &str) -> Error {
+    Error::Internal(format!("the demo did not go as it should: {what}"))
+}
+
+/// A reporter that passes on what it hears, and remembers the last verdict.
+struct Ear {
+    told: Box<dyn Reporter>,
+    heard: Option<(TestFinished, Detail)>,
+}
+
+impl Ear {
+    fn verdict(&self) -> Result<&(TestFinished, Detail)> {
+        self.heard
+            .as_ref()
+            .ok_or_else(|| unexpected("no test was run"))
+    }
+}
+
+impl Reporter for Ear {
+    fn event(&mut self, event: &Event, detail: Option<&Detail>) -> io::Result<()> {
+        if let (Event::TestFinished(test), Some(detail)) = (event, detail) {
+            self.heard = Some(((**test).clone(), detail.clone()));
+        }
+        self.told.event(event, detail)
+    }
+
+    fn live(&mut self, live: &Live) {
+        self.told.live(live);
+    }
+
+    fn warn(&mut self, message: &str) {
+        self.told.warn(message);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_demo_is_found_by_name_and_the_first_is_the_default() {
+        assert_eq!(find(None).expect("a default").name, "bank");
+        for story in STORIES {
+            assert_eq!(
+                find(Some(story.name)).expect("it is there").name,
+                story.name
+            );
+        }
+        let error = find(Some("bnak")).err().expect("no such demo");
+        assert_eq!(
+            error.to_string(),
+            "there is no demo `bnak` (did you mean `bank`?); there are: bank, abba, lost-wakeup"
+        );
+    }
+
+    #[test]
+    fn each_demo_is_a_package_of_its_own_with_both_tests() {
+        for story in STORIES {
+            let text = |ending: &str| -> String {
+                let files = story
+                    .files
+                    .iter()
+                    .filter(|(name, _)| name.ends_with(ending));
+                files.map(|(_, contents)| *contents).collect()
+            };
+            assert!(text("Cargo.toml").contains(&format!("name = \"{}\"", story.name)));
+            assert!(text("Cargo.toml").contains("[workspace]"));
+            for test in [BUGGY, CORRECTED] {
+                assert!(
+                    text(".rs").contains(&format!("#[test]\nfn {test}()")),
+                    "{}",
+                    story.name
+                );
+            }
+        }
+    }
+}

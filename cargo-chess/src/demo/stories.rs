@@ -1,0 +1,70 @@
+//! The shipped examples: their sources, and what is to be found in them.
+
+use crate::events::Kind;
+
+/// An example with a buggy and a corrected test.
+pub(super) struct Story {
+    /// Its name on the command line, and that of its package.
+    pub(super) name: &'static str,
+    /// What it is about.
+    pub(super) title: &'static str,
+    /// How it goes.
+    pub(super) intro: &'static str,
+    /// The kind of failure that is to be found.
+    pub(super) kind: Kind,
+    /// What is wrong, and what the corrected twin does instead.
+    pub(super) lesson: &'static str,
+    /// The package's files.
+    pub(super) files: &'static [(&'static str, &'static str)],
+}
+
+macro_rules! files {
+    ($name:literal, $test:literal) => {
+        &[
+            ("Cargo.toml", file!($name, "Cargo.toml")),
+            ("Cargo.lock", file!($name, "Cargo.lock")),
+            ("src/lib.rs", file!($name, "src/lib.rs")),
+            ($test, file!($name, $test)),
+        ]
+    };
+}
+
+macro_rules! file {
+    ($name:literal, $path:expr) => {
+        include_str!(concat!("../../../fixtures/demo/", $name, "/", $path))
+    };
+}
+
+/// All examples; the first is the default.
+pub(super) const STORIES: &[Story] = &[
+    Story {
+        name: "bank",
+        title: "a bank account loses money",
+        intro: "One thread pays 50 into an account of 100, another takes 30 out: 120 must remain. \
+                `Account::withdraw` locks the balance to look at it, and again to write it.",
+        kind: Kind::Panic,
+        lesson: "Between the look and the write the other thread paid in, and `withdraw` wrote over it. \
+                 Two locked steps are not one step: `withdraw_corrected` keeps the lock.",
+        files: files!("bank", "tests/transfers.rs"),
+    },
+    Story {
+        name: "abba",
+        title: "two drawers block each other",
+        intro: "One thread moves a thing from the left drawer to the right one, another the other way. \
+                `Drawer::move_one` locks its own drawer, then the other.",
+        kind: Kind::Deadlock,
+        lesson: "Each thread holds the lock that the other waits for. `move_one_corrected` always takes \
+                 the lock of the lower number first, so there is no cycle.",
+        files: files!("abba", "tests/moves.rs"),
+    },
+    Story {
+        name: "lost-wakeup",
+        title: "a wake-up comes too early",
+        intro: "One thread waits at a door, another opens it. `Door::open` sets a flag and notifies, \
+                without the lock under which `Door::wait` looks at the flag.",
+        kind: Kind::Deadlock,
+        lesson: "The door was opened after the look at the flag and before the wait: nobody was there to be \
+                 woken, and nobody wakes later. `open_corrected` sets the flag under the lock.",
+        files: files!("lost-wakeup", "tests/door.rs"),
+    },
+];

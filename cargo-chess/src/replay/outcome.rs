@@ -1,0 +1,258 @@
+//! What a replay showed: the same failure, another one, none, or that the schedule no longer fits.
+
+use std::io;
+
+use camino::Utf8Path;
+
+use super::Verdict;
+use crate::cli::{MessageFormat, RunOptions};
+use crate::config::Exploration;
+use crate::error::{Error, Result, exit};
+use crate::events::{Event, Kind, Outcome, TestFinished};
+use crate::report::{Detail, Human, Json, Reporter};
+use crate::schedule::Schedule;
+use crate::shell::Shell;
+
+/// A schedule that was run again.
+#[derive(Debug)]
+pub(crate) struct Replayed {
+    /// What the process said.
+    pub(crate) verdict: Verdict,
+    /// The options that it ran with.
+    pub(crate) exploration: Exploration,
+    /// Whether the instrumented sources differ from those that it was saved with.
+    pub(crate) sources_changed: bool,
+}
+
+/// What a replay means.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Meaning {
+    /// It fails as it did.
+    Reproduced,
+    /// It fails in another way than this one.
+    Different,
+    /// It does not fail any more.
+    Gone,
+    /// The program does not follow it any more, as this sentence says.
+    Stale(String),
+}
+
+impl Replayed {
+    /// What it means for `schedule`.
+    pub(crate) fn meaning(&self, schedule: &Schedule) -> Meaning {
+        let finished = &self.verdict.finished;
+        let same = finished.outcome == Outcome::Failed
+            && finished.kind == Some(schedule.kind)
+            && same_words(schedule, finished.message.as_deref().unwrap_or_default());
+        match &finished.diverged {
+            _ if same => Meaning::Reproduced,
+            Some(diverged) => Meaning::Stale(format!(
+                "at decision {} the schedule says that {}, and the program did something else: {}",
+                diverged.step + 1,
+                diverged.expected,
+                diverged.found
+            )),
+            None if finished.outcome == Outcome::Passed => Meaning::Gone,
+            None => Meaning::Different,
+        }
+    }
+}
+
+/// Whether a failure is told as it was. Only the words of a panic say which
+/// failure it is; those of other kinds are ours, and name source lines, which
+/// move when the program is edited.
+fn same_words(schedule: &Schedule, message: &str) -> bool {
+    schedule.kind != Kind::Panic || schedule.message == message
+}
+
+/// How to tell of a replay.
+pub(super) struct Telling<'a> {
+    /// What is printed where.
+    pub(super) options: &'a RunOptions,
+    /// For source lines.
+    pub(super) workspace_root: &'a Utf8Path,
+    /// Whether every event is shown.
+    pub(super) trace: bool,
+}
+
+impl Telling<'_> {
+    /// Tells it, and returns the exit code or the error that stands for it.
+    pub(super) fn tell(&self, schedule: &Schedule, replayed: &Replayed) -> Result<u8> {
+        let verdict = &replayed.verdict;
+        let event = verdict
+            .finished
+            .to_event(&schedule.test, verdict.duration, None);
+        let detail = Detail {
+            exploration: replayed.exploration.clone(),
+            finished: verdict.finished.clone(),
+            stderr: verdict.stderr.clone(),
+            schedule: None,
+        };
+        if self.options.message_format == MessageFormat::Json {
+            let id = Event::TestStarted(schedule.test.clone());
+            let finished = Event::TestFinished(Box::new(event.clone()));
+            let mut json = Json::new(io::stdout());
+            for event in [id, finished] {
+                match json.event(&event, None) {
+                    Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                        return Err(Error::io("write to", "standard output")(error));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let meaning = replayed.meaning(schedule);
+        self.show(&meaning, &event, &detail);
+        let shell = self.shell();
+        let changed = "the sources have changed since the schedule was saved";
+        match meaning {
+            Meaning::Reproduced => {
+                shell.status(
+                    "Reproduced",
+                    format!("{}: {}", schedule.test, schedule.kind),
+                );
+                if verdict.finished.diverged.is_some() {
+                    shell
+                        .warn("the same failure, though the schedule no longer fits in every step");
+                }
+                if replayed.sources_changed {
+                    shell.warn(changed);
+                }
+                Ok(exit::FAILURE_FOUND)
+            }
+            Meaning::Different => {
+                shell.warn(format!(
+                    "this is another failure than the schedule was saved for, which was: {}: {}",
+                    schedule.kind,
+                    schedule.message.lines().next().unwrap_or_default()
+                ));
+                if replayed.sources_changed {
+                    shell.warn(changed);
+                }
+                Ok(exit::FAILURE_FOUND)
+            }
+            Meaning::Gone => {
+                shell.status(
+                    "Gone",
+                    format!(
+                        "{} passes under this schedule, which led to: {}",
+                        schedule.test, schedule.kind
+                    ),
+                );
+                let why = if replayed.sources_changed {
+                    changed
+                } else {
+                    "the instrumented sources are those that the schedule was saved with: a dependency, \
+                     the compiler or what the test reads has changed"
+                };
+                shell.status(
+                    "Note",
+                    format!("{why}; other schedules may fail: cargo chess test"),
+                );
+                Ok(exit::OK)
+            }
+            Meaning::Stale(where_) => Err(Error::Usage(format!(
+                "the schedule no longer fits the program: {where_}.\n\
+                 {}.\n\
+                 Run `cargo chess test` to explore the program as it is now.",
+                if replayed.sources_changed {
+                    "The sources have changed since it was saved"
+                } else {
+                    "The instrumented sources are those that it was saved with: a dependency, the compiler or \
+                     what the test reads has changed"
+                }
+            ))),
+        }
+    }
+
+    /// The execution: of a failure always, of another end if asked for.
+    fn show(&self, meaning: &Meaning, event: &TestFinished, detail: &Detail) {
+        let failed = matches!(meaning, Meaning::Reproduced | Meaning::Different);
+        let mut human = Human::on_stderr(self.options, self.workspace_root).with_trace(self.trace);
+        // There is nobody to tell that standard error is gone.
+        if failed {
+            let _ = human.failure(event, detail);
+        } else if self.trace {
+            let _ = human.execution(event, detail);
+        }
+    }
+
+    fn shell(&self) -> Shell {
+        Shell {
+            color: self.options.color,
+            verbosity: self.options.verbosity,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::config::Layer;
+    use crate::schedule::tests::sample;
+    use crate::supervise::protocol::{Divergence, Finished};
+
+    fn meaning(finished: Finished) -> Meaning {
+        let replayed = Replayed {
+            verdict: Verdict {
+                finished,
+                stderr: String::new(),
+                duration: Duration::ZERO,
+            },
+            exploration: Layer::default().resolve(),
+            sources_changed: false,
+        };
+        replayed.meaning(&sample())
+    }
+
+    fn failed(kind: Kind, message: &str) -> Finished {
+        Finished {
+            kind: Some(kind),
+            message: Some(message.into()),
+            ..Finished::new(Outcome::Failed)
+        }
+    }
+
+    fn diverged(finished: Finished) -> Finished {
+        Finished {
+            diverged: Some(Divergence {
+                step: 4,
+                expected: "task 1 runs".into(),
+                found: "it cannot".into(),
+            }),
+            ..finished
+        }
+    }
+
+    #[test]
+    fn the_same_failure_is_reproduced() {
+        let same = failed(Kind::Panic, &sample().message);
+        assert_eq!(meaning(same.clone()), Meaning::Reproduced);
+        assert_eq!(meaning(diverged(same)), Meaning::Reproduced);
+    }
+
+    #[test]
+    fn another_failure_is_told_from_it() {
+        assert_eq!(meaning(failed(Kind::Panic, "boom")), Meaning::Different);
+        assert_eq!(
+            meaning(failed(Kind::Deadlock, &sample().message)),
+            Meaning::Different
+        );
+        assert_eq!(meaning(Finished::new(Outcome::Timeout)), Meaning::Different);
+    }
+
+    #[test]
+    fn a_passing_execution_means_that_the_failure_is_gone() {
+        assert_eq!(meaning(Finished::new(Outcome::Passed)), Meaning::Gone);
+    }
+
+    #[test]
+    fn a_schedule_that_the_program_does_not_follow_is_stale() {
+        let Meaning::Stale(sentence) = meaning(diverged(Finished::new(Outcome::Passed))) else {
+            panic!("expected a stale schedule");
+        };
+        insta::assert_snapshot!(sentence, @"at decision 5 the schedule says that task 1 runs, and the program did something else: it cannot");
+    }
+}
