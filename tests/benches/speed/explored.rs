@@ -1,0 +1,112 @@
+//! Measures cargo chess by the events that the real tool prints.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::time::Duration;
+
+use end_to_end::Workspace;
+use serde_json::Value;
+
+use crate::sample::{Profile, Sample};
+
+/// Executions of the shorter and of the longer exploration of a sample.
+const SHORT: u64 = 50_000;
+const LONG: u64 = 250_000;
+
+/// How cargo chess searches.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Search {
+    /// All schedules with up to two preemptions, again and again.
+    Bounded,
+    Random,
+}
+
+/// The workloads as tests in a workspace of their own.
+pub(crate) struct Explored<'a> {
+    workspace: &'a Workspace,
+    profile: Profile,
+    /// How many schedules with up to two preemptions each workload has.
+    spaces: RefCell<HashMap<String, u64>>,
+}
+
+impl<'a> Explored<'a> {
+    /// Builds what there is to build, so that no sample has to.
+    pub(crate) fn new(workspace: &'a Workspace, profile: Profile) -> Self {
+        let explored = Self {
+            workspace,
+            profile,
+            spaces: RefCell::default(),
+        };
+        explored.explore("one_task", "icb", 1);
+        explored
+    }
+
+    /// The executions of a longer exploration beyond those of a shorter one.
+    pub(crate) fn sample(&self, workload: &str, search: Search) -> Sample {
+        let [short, long] = [SHORT, LONG].map(|executions| match search {
+            Search::Random => self.explore(workload, "random", executions),
+            Search::Bounded => {
+                let times = executions.div_ceil(self.space(workload));
+                let times = usize::try_from(times).expect("a small number");
+                self.explore(workload, &vec!["icb"; times].join(","), u64::MAX)
+            }
+        });
+        long.beyond(&short)
+    }
+
+    /// How many schedules with up to two preemptions `workload` has.
+    pub(crate) fn space(&self, workload: &str) -> u64 {
+        let mut spaces = self.spaces.borrow_mut();
+        *spaces.entry(workload.to_owned()).or_insert_with(|| {
+            let verdict = self.verdict(workload, "icb", u64::MAX);
+            assert_eq!(verdict["bound_completed"], 2, "{verdict}");
+            count(&verdict, "schedules")
+        })
+    }
+
+    fn explore(&self, workload: &str, strategy: &str, schedules: u64) -> Sample {
+        let verdict = self.verdict(workload, strategy, schedules);
+        #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+        Sample {
+            executions: count(&verdict, "executions") as f64,
+            points: count(&verdict, "steps") as f64,
+            time: Duration::from_millis(count(&verdict, "duration_ms")),
+        }
+    }
+
+    fn verdict(&self, workload: &str, strategy: &str, schedules: u64) -> Value {
+        let schedules = schedules.to_string();
+        let profile = self.profile.name();
+        let fixed = [
+            "chess",
+            "test",
+            "-q",
+            "--message-format",
+            "json",
+            "-p",
+            "explored",
+        ];
+        let run = self
+            .workspace
+            .chess(&fixed)
+            .arg("--cargo-profile")
+            .arg(profile)
+            .arg("--exact")
+            .arg(workload)
+            .arg("--preemptions")
+            .arg("2")
+            .arg("--strategy")
+            .arg(strategy)
+            .arg("--schedules")
+            .arg(schedules)
+            .run();
+        run.assert_code(0);
+        run.verdict()
+    }
+}
+
+fn count(verdict: &Value, field: &str) -> u64 {
+    verdict[field]
+        .as_u64()
+        .unwrap_or_else(|| panic!("no {field} in {verdict}"))
+}

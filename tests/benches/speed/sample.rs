@@ -1,0 +1,90 @@
+//! What one measurement of one tool yields, and medians of many.
+
+use std::time::Duration;
+
+/// How the workloads, and loom and shuttle with them, were compiled.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Profile {
+    Release,
+    Dev,
+}
+
+impl Profile {
+    /// Cargo's name for it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Release => "release",
+            Self::Dev => "dev",
+        }
+    }
+
+    /// Where cargo puts what it builds.
+    pub(crate) fn directory(self) -> &'static str {
+        match self {
+            Self::Release => "release",
+            Self::Dev => "debug",
+        }
+    }
+}
+
+/// Executions that a tool ran in some time.
+#[derive(Clone, Copy)]
+pub(crate) struct Sample {
+    pub(crate) executions: f64,
+    /// Scheduling points, as the tool counts its own.
+    pub(crate) points: f64,
+    pub(crate) time: Duration,
+}
+
+impl Sample {
+    /// Executions per second.
+    pub(crate) fn rate(&self) -> f64 {
+        self.executions / self.time.as_secs_f64()
+    }
+
+    /// Nanoseconds per scheduling point.
+    pub(crate) fn nanos_per_point(&self) -> f64 {
+        self.time.as_secs_f64() * 1e9 / self.points
+    }
+
+    /// Scheduling points per execution.
+    pub(crate) fn points_per_execution(&self) -> f64 {
+        self.points / self.executions
+    }
+
+    /// What `self` did beyond `shorter`: the start of processes is in both.
+    pub(crate) fn beyond(&self, shorter: &Self) -> Self {
+        Self {
+            executions: self.executions - shorter.executions,
+            points: self.points - shorter.points,
+            time: self
+                .time
+                .saturating_sub(shorter.time)
+                .max(Duration::from_millis(1)),
+        }
+    }
+}
+
+/// The middle one of `values`, and the least and the greatest.
+#[derive(Clone, Copy)]
+pub(crate) struct Spread {
+    pub(crate) median: f64,
+    pub(crate) least: f64,
+    pub(crate) greatest: f64,
+}
+
+impl Spread {
+    /// `None` of no values.
+    pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let mut values: Vec<f64> = values.into_iter().collect();
+        values.sort_by(f64::total_cmp);
+        let (&least, &greatest) = (values.first()?, values.last()?);
+        let upper = values[values.len() / 2];
+        let lower = values[(values.len() - 1) / 2];
+        Some(Self {
+            median: f64::midpoint(lower, upper),
+            least,
+            greatest,
+        })
+    }
+}
