@@ -79,9 +79,10 @@ impl Telling<'_> {
     /// Tells it, and returns the exit code or the error that stands for it.
     pub(super) fn tell(&self, schedule: &Schedule, replayed: &Replayed) -> Result<u8> {
         let verdict = &replayed.verdict;
-        let event = verdict
+        let mut event = verdict
             .finished
             .to_event(&schedule.test, verdict.duration, None);
+        "one schedule".clone_into(&mut event.coverage);
         let detail = Detail {
             exploration: replayed.exploration.clone(),
             finished: verdict.finished.clone(),

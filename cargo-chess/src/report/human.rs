@@ -145,7 +145,7 @@ impl<W: Write> Human<W> {
 
     fn finished(&mut self, run: &RunFinished) -> io::Result<()> {
         self.progress.end();
-        if !self.failures.is_empty() {
+        if self.verbosity >= 0 || !self.failures.is_empty() {
             self.print("\n")?;
         }
         for (test, detail) in std::mem::take(&mut self.failures) {
@@ -163,15 +163,8 @@ impl<W: Write> Human<W> {
         } else {
             "Finished"
         };
-        let mut text = String::new();
-        if self.verbosity >= 0 {
-            text.push('\n');
-        }
-        text += &status(
-            style,
-            verb,
-            format!("{} in {}", counts(run), seconds(run.duration_ms)),
-        );
+        let summary = format!("{} in {}", counts(run), seconds(run.duration_ms));
+        let mut text = status(style, verb, summary);
         if run.not_run > 0 && !run.interrupted {
             text += &status(
                 NOTE,

@@ -185,7 +185,8 @@ impl Order {
                 self.turn += 1;
                 continue;
             }
-            if !test.begun {
+            let is_stopped = matches!(test.result, Some(Ok(None)));
+            if !test.begun || is_stopped {
                 return Ok(());
             }
             if !test.started {
@@ -196,12 +197,10 @@ impl Order {
                 listener.news(News::Advanced(turn, advance))?;
             }
             match test.result.take() {
-                None => return Ok(()),
+                None | Some(Ok(None)) => return Ok(()),
                 Some(Ok(Some(verdict))) => {
                     listener.news(News::Finished(turn, Box::new(verdict)))?;
                 }
-                // Stopped, with all others.
-                Some(Ok(None)) => {}
                 Some(Err(error)) => return Err(error),
             }
             self.turn += 1;

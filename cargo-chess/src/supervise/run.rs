@@ -10,7 +10,7 @@ use super::request::Mode;
 use super::verdict::{Job, Verdict};
 use crate::build::Build;
 use crate::cli::{NoTests, RunOptions};
-use crate::config::{Config, Exploration};
+use crate::config::{Config, Exploration, Policy};
 use crate::digest;
 use crate::error::{Error, Result, exit};
 use crate::events::{Event, Outcome, Progress, RunFinished, RunStarted, coverage, millis};
@@ -73,6 +73,7 @@ pub fn run(run: Run<'_>, reporter: &mut dyn Reporter) -> Result<u8> {
         hung_up: false,
         start: Instant::now(),
     };
+    session.warn_of_opaque_packages();
     let ended = session.start().and_then(|()| session.explore());
     if session.hung_up {
         return Ok(session.exit_code());
@@ -146,6 +147,21 @@ impl Session<'_> {
             max_steps: base.max_steps,
         });
         self.tell(&started, None)
+    }
+
+    /// What is outside control is named, whatever the verdicts say.
+    fn warn_of_opaque_packages(&mut self) {
+        let packages = self.run.plan.packages.iter();
+        let opaque: Vec<&str> = packages
+            .filter(|package| package.policy == Policy::Opaque)
+            .map(|package| package.name.as_str())
+            .collect();
+        if !opaque.is_empty() {
+            self.reporter.warn(&format!(
+                "compiled as they are, only their blocking is under control: {}",
+                opaque.join(", ")
+            ));
+        }
     }
 
     fn explore(&mut self) -> Result<()> {
