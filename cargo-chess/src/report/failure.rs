@@ -47,10 +47,12 @@ pub(super) fn failure(
         .iter()
         .map(|sentence| wrap(sentence, "    ", style.width))
         .collect();
-    let message = test
-        .message
-        .as_ref()
-        .map_or_else(String::new, |message| indented(message, "    "));
+    let message = match (&test.message, test.kind) {
+        (None, _) => String::new(),
+        // A panic's message is the program's, line by line.
+        (Some(message), Some(Kind::Panic)) => indented(message, "    "),
+        (Some(message), _) => wrap(message, "    ", style.width),
+    };
     // Of a deadlock our own sentences say all, and with the tasks' names.
     let is_told = test.kind == Some(Kind::Deadlock) && !waiting.is_empty();
     let source = test

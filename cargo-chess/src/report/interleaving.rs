@@ -12,7 +12,7 @@ use crate::supervise::protocol::{Blocked, Finished, Step};
 /// The narrowest useful column of a task.
 const NARROWEST: usize = 12;
 
-/// The widest column of source lines.
+/// The widest column of source lines, unless there is room left.
 const WIDEST_PLACE: usize = 44;
 
 /// Between columns.
@@ -195,14 +195,17 @@ impl Layout {
             want(blocked.task, &what, blocked.location());
         }
         let number = finished.events.len().to_string().len().max(4);
-        let place = widest_place.min(WIDEST_PLACE).min(width / 3);
+        let before = 2 + number + GAP.len();
+        let natural: usize = wanted.values().map(|width| width + GAP.len()).sum();
+        // Source lines may have what the tasks leave, and a third in any case.
+        let left = width.saturating_sub(before + natural);
+        let place = widest_place.min(left.max(WIDEST_PLACE.min(width / 3)));
         let name = wanted
             .keys()
             .map(|task| columns(&names.of(*task)))
             .max()
             .unwrap_or(0);
-        let fixed = 2 + number + GAP.len() + place;
-        let room = width.saturating_sub(fixed);
+        let room = width.saturating_sub(before + place);
         Self {
             number,
             tasks: share(&wanted, room).unwrap_or_default(),
