@@ -211,6 +211,7 @@ impl Op {
     /// The letters that name the objects of this operation in reports.
     pub const fn object_kind(self) -> &'static str {
         match self as u8 {
+            n if n == Op::ScopeEnd as u8 => "scope ",
             n if n <= Op::SpinLoop as u8 => "T",
             n if n < Op::Fence as u8 => "A",
             n if n == Op::Fence as u8 => "fence ",

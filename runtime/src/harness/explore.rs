@@ -37,7 +37,7 @@ pub(super) fn run(test: &Test, request: &Request) {
     };
     explorer.prepare(engine);
     match &request.replay {
-        Some(decisions) => explorer.replay(engine, decisions),
+        Some(decisions) => explorer.replay(engine, decisions, request.repeat),
         None => explorer.search(engine, request),
     }
     engine.exploration.finished = true;
@@ -191,7 +191,7 @@ impl Explorer<'_> {
         engine.exploration.failure = Some(unstable);
     }
 
-    fn replay(&mut self, engine: &mut Engine, decisions: &str) {
+    fn replay(&mut self, engine: &mut Engine, decisions: &str, repeat: u64) {
         let Ok(schedule) = crate::search::parse_schedule(decisions) else {
             return;
         };
@@ -199,6 +199,13 @@ impl Explorer<'_> {
         set_strategy(engine, Replay::new(schedule.clone()));
         strategy(engine).begin();
         let failure = self.run_once(engine);
+        for _ in 1..repeat {
+            strategy(engine).retry();
+            if self.run_once(engine) != failure {
+                engine.exploration.unstable = true;
+                break;
+            }
+        }
         engine.exploration.schedules = 1;
         engine.exploration.divergence = strategy(engine).divergence();
         engine.exploration.preemptions = engine.execution.preemptions;

@@ -32,6 +32,8 @@ pub(crate) enum StrategyName {
 #[derive(Clone, Debug)]
 pub struct Request {
     pub(crate) replay: Option<String>,
+    /// How often a replay runs its schedule: until it fails differently than before.
+    pub(crate) repeat: u64,
     pub(crate) strategies: Vec<StrategyName>,
     pub(crate) preemptions: u32,
     pub(crate) schedules: u64,
@@ -57,6 +59,7 @@ impl Request {
     fn parse(text: &str) -> Result<Self, String> {
         let mut request = Self {
             replay: None,
+            repeat: 1,
             strategies: vec![StrategyName::Auto],
             preemptions: 2,
             schedules: 100_000,
@@ -101,6 +104,7 @@ impl Request {
                     };
                     request.policies.push((prefix.to_owned(), policy));
                 }
+                "repeat" => request.repeat = number()?.max(1),
                 "decisions" => value.clone_into(&mut decisions),
                 // Lines that later versions add change nothing for this one.
                 _ => {}
