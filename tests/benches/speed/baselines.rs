@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use crate::sample::{Profile, Sample};
 
-/// How long a baseline explores for one sample.
-const MILLISECONDS: &str = "400";
+/// How long a baseline explores for one sample, on a processor.
+const MILLISECONDS: &str = "500";
 
 /// The program, built as a user of loom or shuttle would build it.
 pub(crate) struct Baselines {

@@ -1,17 +1,17 @@
-//! Measures cargo chess by the events that the real tool prints.
+//! Measures cargo chess by what the real tool does in a workspace, and prints of it.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::time::Duration;
 
 use end_to_end::Workspace;
 use serde_json::Value;
 
+use crate::processor::time_of_children;
 use crate::sample::{Profile, Sample};
 
 /// Executions of the shorter and of the longer exploration of a sample.
 const SHORT: u64 = 50_000;
-const LONG: u64 = 250_000;
+const LONG: u64 = 450_000;
 
 /// How cargo chess searches.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -65,12 +65,13 @@ impl<'a> Explored<'a> {
     }
 
     fn explore(&self, workload: &str, strategy: &str, schedules: u64) -> Sample {
+        let before = time_of_children();
         let verdict = self.verdict(workload, strategy, schedules);
         #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
         Sample {
             executions: count(&verdict, "executions") as f64,
             points: count(&verdict, "steps") as f64,
-            time: Duration::from_millis(count(&verdict, "duration_ms")),
+            time: time_of_children().saturating_sub(before),
         }
     }
 

@@ -7,6 +7,7 @@
 mod baselines;
 mod explored;
 mod one_offs;
+mod processor;
 mod rounds;
 mod sample;
 mod table;
@@ -23,22 +24,21 @@ use self::sample::Profile;
 const USAGE: &str = "usage: cargo bench -p end-to-end --bench speed [-- --rounds N]";
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = env::args().skip(1).collect();
-    // `cargo bench` says so; `cargo test --all-targets` runs this too, and wants no benchmarks.
-    let Some(rounds) = arguments.iter().position(|a| a == "--bench").map(|place| {
-        let mut rest = arguments.clone();
-        rest.remove(place);
-        rest
-    }) else {
+    let (told_by_cargo, own): (Vec<String>, Vec<String>) = env::args()
+        .skip(1)
+        .partition(|argument| argument == "--bench");
+    if told_by_cargo.is_empty() {
+        // `cargo test --all-targets` runs this too, and wants no benchmarks.
         return ExitCode::SUCCESS;
+    }
+    let rounds = match &*own {
+        [] => Some(5),
+        [flag, count] if flag == "--rounds" => count.parse().ok().filter(|&count| count > 0),
+        _ => None,
     };
-    let rounds = match &*rounds {
-        [] => 5,
-        [flag, count] if flag == "--rounds" => match count.parse() {
-            Ok(count) if count > 0 => count,
-            _ => return fail(&format!("--rounds takes a number above 0, not `{count}`")),
-        },
-        _ => return fail(&format!("not understood: {}", rounds.join(" "))),
+    let Some(rounds) = rounds else {
+        eprintln!("not understood: {}\n{USAGE}", own.join(" "));
+        return ExitCode::FAILURE;
     };
 
     one_offs::print();
@@ -50,10 +50,6 @@ fn main() -> ExitCode {
         table::print(profile, &measured);
         one_offs::print_one_task(&chess, profile, rounds);
     }
+    table::print_notes();
     ExitCode::SUCCESS
-}
-
-fn fail(problem: &str) -> ExitCode {
-    eprintln!("{problem}\n{USAGE}");
-    ExitCode::FAILURE
 }

@@ -33,11 +33,12 @@ pub(crate) struct Sample {
     pub(crate) executions: f64,
     /// Scheduling points, as the tool counts its own.
     pub(crate) points: f64,
+    /// On a processor: every tool runs its executions one after the other.
     pub(crate) time: Duration,
 }
 
 impl Sample {
-    /// Executions per second.
+    /// Executions per second of processor time.
     pub(crate) fn rate(&self) -> f64 {
         self.executions / self.time.as_secs_f64()
     }
@@ -60,7 +61,7 @@ impl Sample {
             time: self
                 .time
                 .saturating_sub(shorter.time)
-                .max(Duration::from_millis(1)),
+                .max(Duration::from_millis(10)),
         }
     }
 }

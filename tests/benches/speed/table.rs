@@ -33,9 +33,11 @@ const RATIOS: [(Tool, Tool, &str); 4] = [
 ];
 
 const NOTES: &str = "\
-A sample of cargo chess is a longer exploration less a shorter one, by the real tool's own
-events: what is left is the cost of executions alone. At bound 2 the whole space is explored
-again and again. Events are recorded, statics and heap are put back before each execution.
+Seconds are of processor time, user and kernel: each tool uses one processor at a time, and
+what else the machine does matters less. A sample of cargo chess is a longer call of the
+tool less a shorter one: what is left is the cost of executions alone. At bound 2 the whole
+space is explored again and again. Events are recorded; statics and heap are put back before
+each execution.
 Each tool's own executions and scheduling points are counted, and they are not alike:
   loom      reduces partial orders and models weak memory and leaks; bound of 2 preemptions
   shuttle   sequentially consistent, no bound, no reduction; its DFS does not know yields,
@@ -74,6 +76,10 @@ pub(crate) fn print(profile: Profile, all: &[Measured]) {
     for (ours, theirs, title) in RATIOS {
         print_ratio(profile, all, (ours, theirs), title);
     }
+}
+
+/// Prints what the tables mean.
+pub(crate) fn print_notes() {
     println!("\n{NOTES}");
 }
 
