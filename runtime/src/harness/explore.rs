@@ -1,28 +1,25 @@
 //! The loop over executions: run, judge, confirm.
 
 use super::request::{Isolation, Request, StrategyName};
+use super::run::{Root, run_tasks, set_strategy, strategy, warm_up};
 use super::{Test, body};
-use crate::engine::{Engine, engine};
-use crate::execution::{self, Ending, Entry, State};
+use crate::engine::Engine;
+use crate::execution::{Ending, Entry};
 use crate::monitor::{self, BodyOutcome, Failure, Kind};
 use crate::platform::donor::DEFAULT_STACK;
-use crate::platform::handover::{self, Backend};
-use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
-use crate::platform::{context, heap, image, interpose, sys};
-use crate::search::{Decision, Icb, Random, Replay, Strategy};
+use crate::platform::handover::Backend;
+use crate::platform::{heap, image, interpose, sys};
+use crate::search::{Icb, Random, Replay};
 
 /// Donors to begin with; a test with more tasks makes the pool grow.
 const FIRST_DONORS: usize = 8;
-/// How often real time is read.
-const CLOCK_CHECK: u64 = 64;
 /// A schedule that cannot be repeated is tried so often.
 const TRIES: u32 = 3;
 
 /// Explores `test` as `request` asks and leaves the results in the engine. Runs
 /// in the explorer process, on the only thread that is not a donor or waiting.
 pub(super) fn run(test: &Test, request: &Request) {
-    // SAFETY: this thread alone uses the engine between executions.
-    let engine = unsafe { &mut *engine() };
+    let mut engine = Root;
     engine.execution.max_steps = request.max_steps;
     for (prefix, policy) in &request.policies {
         engine.execution.policies.add(prefix, *policy);
@@ -31,8 +28,6 @@ pub(super) fn run(test: &Test, request: &Request) {
         test,
         isolation: request.isolation,
         ready_donors: 0,
-        deadline: (request.time_ms > 0)
-            .then(|| sys::real_nanos() + request.time_ms.saturating_mul(1_000_000)),
         budget: request.schedules,
     };
     explorer.prepare(engine);
@@ -47,13 +42,12 @@ struct Explorer<'a> {
     test: &'a Test,
     isolation: Isolation,
     ready_donors: usize,
-    deadline: Option<u64>,
     budget: u64,
 }
 
 impl Explorer<'_> {
     /// Brings the process into the state that every execution starts from.
-    fn prepare(&mut self, engine: &mut Engine) {
+    fn prepare(&mut self, mut engine: Root) {
         interpose::real::resolve();
         body::prepare_output();
         monitor::install_hook();
@@ -72,12 +66,12 @@ impl Explorer<'_> {
 
     /// Whether each child of `fork` needs donors of its own: kernel threads do not
     /// survive a fork, stacks and thread-local blocks do.
-    fn has_donors_per_child(&self, engine: &Engine) -> bool {
+    fn has_donors_per_child(&self, engine: Root) -> bool {
         self.isolation == Isolation::Fork && engine.pool.backend() == Backend::Threads
     }
 
     /// The image can serve only where the program's heap is the arena.
-    fn choose_isolation(&mut self, engine: &mut Engine) {
+    fn choose_isolation(&mut self, mut engine: Root) {
         let block = Box::new(0u8);
         let ours = heap::is_arena() && heap::contains((&raw const *block).addr());
         if self.isolation == Isolation::Image && !ours {
@@ -86,7 +80,7 @@ impl Explorer<'_> {
         }
     }
 
-    fn search(&mut self, engine: &mut Engine, request: &Request) {
+    fn search(&mut self, engine: Root, request: &Request) {
         for (place, name) in request.strategies.iter().enumerate() {
             match name {
                 StrategyName::Auto | StrategyName::Icb => {
@@ -104,16 +98,18 @@ impl Explorer<'_> {
     }
 
     /// Runs a strategy to its end; whether the search goes on with the next one.
-    fn run_strategy(&mut self, engine: &mut Engine) -> bool {
+    fn run_strategy(&mut self, mut engine: Root) -> bool {
         engine.exploration.strategy = strategy(engine).name();
         loop {
-            if self.budget == 0 || self.is_out_of_time(engine) {
+            if self.budget == 0 || engine.exploration.is_out_of_time() {
                 note_progress(engine);
                 return false;
             }
             if !strategy(engine).begin() {
                 break;
             }
+            let bound = strategy(engine).progress().bound;
+            engine.exploration.note_bound(bound);
             if let Some(failure) = self.run_schedule(engine) {
                 note_progress(engine);
                 self.confirm(engine, failure);
@@ -132,7 +128,7 @@ impl Explorer<'_> {
     }
 
     /// Runs one schedule, again if it does not repeat its prefix.
-    fn run_schedule(&mut self, engine: &mut Engine) -> Option<Failure> {
+    fn run_schedule(&mut self, mut engine: Root) -> Option<Failure> {
         for attempt in 1..=TRIES {
             let failure = self.run_once(engine);
             if engine.exploration.schedules == 0 && attempt == 1 && failure.is_none() {
@@ -143,10 +139,8 @@ impl Explorer<'_> {
                 strategy(engine).end(diverged);
                 engine.exploration.schedules += 1;
                 engine.exploration.diverged += u64::from(diverged);
-                engine
-                    .exploration
-                    .distinct
-                    .insert(engine.execution.log.graph());
+                let graph = engine.execution.log.graph();
+                engine.exploration.distinct.insert(graph);
                 return failure;
             }
             strategy(engine).retry();
@@ -156,7 +150,7 @@ impl Explorer<'_> {
 
     /// Runs the first schedule a second time: a program that depends on more than
     /// its schedule is named before any search relies on it.
-    fn check_determinism(&mut self, engine: &mut Engine) {
+    fn check_determinism(&mut self, mut engine: Root) {
         if engine.execution.decisions.is_empty() {
             return;
         }
@@ -169,9 +163,9 @@ impl Explorer<'_> {
 
     /// Runs the failing schedule once more: a failure that cannot be repeated is
     /// reported as what it is.
-    fn confirm(&mut self, engine: &mut Engine, failure: Failure) {
+    fn confirm(&mut self, mut engine: Root, failure: Failure) {
         engine.exploration.preemptions = engine.execution.preemptions;
-        engine.exploration.decisions = engine.execution.decisions.clone();
+        keep_decisions(engine);
         for _ in 0..TRIES {
             let decisions = engine.exploration.decisions.clone();
             set_strategy(engine, Replay::new(decisions));
@@ -191,7 +185,7 @@ impl Explorer<'_> {
         engine.exploration.failure = Some(unstable);
     }
 
-    fn replay(&mut self, engine: &mut Engine, decisions: &str, repeat: u64) {
+    fn replay(&mut self, mut engine: Root, decisions: &str, repeat: u64) {
         let Ok(schedule) = crate::search::parse_schedule(decisions) else {
             return;
         };
@@ -209,20 +203,20 @@ impl Explorer<'_> {
         engine.exploration.schedules = 1;
         engine.exploration.divergence = strategy(engine).divergence();
         engine.exploration.preemptions = engine.execution.preemptions;
-        engine.exploration.decisions = engine.execution.decisions.clone();
+        keep_decisions(engine);
         engine.exploration.confirmed = true;
         engine.exploration.failure = failure;
         self.keep_output(engine);
     }
 
-    fn keep_output(&self, engine: &mut Engine) {
+    fn keep_output(&self, mut engine: Root) {
         if self.isolation != Isolation::Fork {
             body::read_output(|bytes| engine.exploration.output.extend_from_slice(bytes));
         }
     }
 
     /// Runs one execution, in a process of its own where asked.
-    fn run_once(&mut self, engine: &mut Engine) -> Option<Failure> {
+    fn run_once(&mut self, mut engine: Root) -> Option<Failure> {
         loop {
             let crash = match self.isolation {
                 Isolation::Fork => self.run_forked(engine),
@@ -238,27 +232,34 @@ impl Explorer<'_> {
                 self.grow_pool(engine, stack);
                 continue;
             }
-            let execution = &engine.execution;
-            let exploration = &mut engine.exploration;
+            let Engine {
+                execution,
+                exploration,
+                ..
+            } = &mut *engine;
             exploration.executions += 1;
             exploration.steps += execution.steps;
             exploration.max_steps = exploration.max_steps.max(execution.steps);
             exploration.threads = exploration.threads.max(execution.live);
-            return crash
-                .or_else(|| monitor::judge(execution, &exploration.body, self.test.expectation));
+            let expectation = self.test.expectation;
+            return crash.or_else(|| monitor::judge(execution, &exploration.body, expectation));
         }
     }
 
-    fn run_body(&self, engine: &mut Engine) {
+    fn run_body(&self, mut engine: Root) {
         engine.exploration.body = BodyOutcome::Unfinished;
         let data = core::ptr::from_ref(self.test).cast_mut().cast();
         run_tasks(engine, Entry::Rust(body::run, data));
-        interpose::tidy_descriptors(&mut engine.process);
+        if self.isolation != Isolation::Fork {
+            interpose::tidy_descriptors(&mut engine.process);
+        }
     }
 
     /// One execution in a child; the engine's memory is shared with it.
-    fn run_forked(&self, engine: &mut Engine) -> Option<Failure> {
+    fn run_forked(&self, mut engine: Root) -> Option<Failure> {
         engine.execution.reset();
+        engine.exploration.fault = None;
+        engine.exploration.fatal = None;
         // SAFETY: this process' other threads only wait.
         let child = unsafe { interpose::real::fork() };
         if child == 0 {
@@ -272,11 +273,11 @@ impl Explorer<'_> {
         if self.has_donors_per_child(engine) {
             engine.pool.forget();
         }
-        (status != 0).then(|| super::crash::describe(engine, status))
+        (status != 0).then(|| super::crash::describe(&engine, status))
     }
 
     /// A task found no donor: the pool must grow while no image is in force.
-    fn grow_pool(&mut self, engine: &mut Engine, stack: usize) {
+    fn grow_pool(&mut self, mut engine: Root, stack: usize) {
         self.ready_donors = (self.ready_donors * 2).max(engine.execution.live + 1);
         strategy(engine).retry();
         if self.has_donors_per_child(engine) {
@@ -289,79 +290,23 @@ impl Explorer<'_> {
             engine.image.take();
         }
     }
-
-    fn is_out_of_time(&self, engine: &mut Engine) -> bool {
-        let Some(deadline) = self.deadline else {
-            return false;
-        };
-        let checks = engine.exploration.executions.is_multiple_of(CLOCK_CHECK);
-        let over = checks && engine.exploration.executions > 0 && sys::real_nanos() > deadline;
-        engine.exploration.out_of_time |= over;
-        over
-    }
 }
 
-/// Lets std set up, in a first task, what it sets up on first use.
-fn warm_up(engine: &mut Engine) {
-    set_strategy(engine, Replay::new(engine_vec()));
-    run_tasks(engine, Entry::Rust(body::warm_up, core::ptr::null_mut()));
-    body::clear_output();
+/// Keeps the schedule of the last execution as the failing one.
+fn keep_decisions(mut engine: Root) {
+    let Engine {
+        execution,
+        exploration,
+        ..
+    } = &mut *engine;
+    exploration.decisions.clone_from(&execution.decisions);
 }
 
-fn set_strategy(engine: &mut Engine, strategy: impl Strategy + 'static) {
-    let boxed: Box<dyn Strategy, EngineMemory> = Box::new_in(strategy, EngineMemory);
-    engine.execution.strategy = Some(boxed);
-}
-
-fn strategy(engine: &mut Engine) -> &mut dyn Strategy {
-    &mut **engine
-        .execution
-        .strategy
-        .as_mut()
-        .expect("a strategy was set")
-}
-
-fn note_progress(engine: &mut Engine) {
+fn note_progress(mut engine: Root) {
     let complete = engine.exploration.progress.complete;
     engine.exploration.progress = strategy(engine).progress();
     engine.exploration.progress.complete |= complete;
     if engine.exploration.diverged > 0 {
         engine.exploration.progress.complete = false;
     }
-}
-
-/// Runs one execution whose first task is `entry`.
-fn run_tasks(engine: &mut Engine, entry: Entry) {
-    engine.execution.reset();
-    let first = engine
-        .execution
-        .add_task(&mut engine.pool, entry, DEFAULT_STACK);
-    let Some(first) = first else {
-        engine.execution.ending = Ending::NoDonor(DEFAULT_STACK);
-        return;
-    };
-    engine.pool.prepare(engine.execution.task(first).donor);
-    engine.explorer.thread_pointer = context::thread_pointer();
-    let to = engine.pool.flow(engine.execution.task(first).donor);
-    let backend = engine.pool.backend();
-    let baton = &raw const engine.explorer_baton;
-    // SAFETY: the first task is new; `engine` is reborrowed after the transfer.
-    unsafe { handover::transfer(backend, baton, execution::explorer(), to) };
-    // The last task to start takes its donor first again: addresses repeat.
-    for at in (0..engine.execution.live).rev() {
-        let task = &engine.execution.tasks[at];
-        if task.donor == execution::Task::NO_DONOR {
-            continue;
-        }
-        let (donor, finished) = (task.donor, task.state == State::Finished);
-        if !finished {
-            engine.pool.abandon(donor);
-        }
-        engine.pool.release(donor);
-    }
-}
-
-/// The decisions of the execution that died.
-pub(super) fn last_decisions(engine: &Engine) -> EngineVec<Decision> {
-    engine.execution.decisions.clone()
 }

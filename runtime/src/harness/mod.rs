@@ -9,7 +9,10 @@ mod json;
 mod process;
 mod report;
 mod request;
+mod run;
 mod zygote;
+
+use core::sync::atomic::{AtomicBool, Ordering};
 
 pub use request::{Request, VARIABLE};
 pub use zygote::serve;
@@ -52,6 +55,8 @@ pub(crate) struct Exploration {
     pub(crate) max_steps: u64,
     pub(crate) threads: usize,
     pub(crate) progress: Progress,
+    /// How many schedules were explored before each preemption bound.
+    pub(crate) bound_starts: EngineVec<u64>,
     pub(crate) strategy: &'static str,
     /// Schedules that could not be repeated.
     pub(crate) diverged: u64,
@@ -67,8 +72,8 @@ pub(crate) struct Exploration {
     pub(crate) fatal: Option<Fatal>,
     /// The address of the access that killed the program.
     pub(crate) fault: Option<usize>,
-    /// The time budget ended the search.
-    pub(crate) out_of_time: bool,
+    /// Set by the zygote when the time budget is used up.
+    pub(crate) out_of_time: AtomicBool,
     /// The program has a global allocator of its own.
     pub(crate) foreign_heap: bool,
 }
@@ -91,6 +96,7 @@ impl Exploration {
                 bound_completed: None,
                 complete: false,
             },
+            bound_starts: engine_vec(),
             strategy: "icb",
             diverged: 0,
             unstable: false,
@@ -100,8 +106,25 @@ impl Exploration {
             body: BodyOutcome::Unfinished,
             fatal: None,
             fault: None,
-            out_of_time: false,
+            out_of_time: AtomicBool::new(false),
             foreign_heap: false,
         }
+    }
+
+    /// The next schedule belongs to this preemption bound.
+    #[inline]
+    pub(crate) fn note_bound(&mut self, bound: Option<u32>) {
+        self.progress.bound = bound;
+        if let Some(bound) = bound
+            && self.bound_starts.len() <= bound as usize
+        {
+            self.bound_starts.push(self.schedules);
+        }
+    }
+
+    /// Whether the time budget is used up.
+    #[inline]
+    pub(crate) fn is_out_of_time(&self) -> bool {
+        self.out_of_time.load(Ordering::Relaxed)
     }
 }

@@ -26,6 +26,10 @@ pub(super) fn progress(exploration: &Exploration) -> String {
         .number("schedules", exploration.schedules)
         .number("executions", exploration.executions)
         .number("bound", exploration.progress.bound.unwrap_or(0).into())
+        .array(
+            "bound_starts",
+            exploration.bound_starts.iter().map(u64::to_string),
+        )
         .finish()
 }
 
@@ -47,6 +51,7 @@ pub(super) struct Counters {
     max_steps: u64,
     threads: usize,
     bound_completed: Option<u32>,
+    bound_starts: Vec<u64>,
     complete: bool,
     strategy: &'static str,
     warnings: Vec<String>,
@@ -62,6 +67,7 @@ impl Counters {
             max_steps: exploration.max_steps,
             threads: exploration.threads,
             bound_completed: exploration.progress.bound_completed,
+            bound_starts: exploration.bound_starts.to_vec(),
             complete: exploration.progress.complete && exploration.failure.is_none(),
             strategy: exploration.strategy,
             warnings: warnings(exploration),
@@ -107,7 +113,7 @@ fn warnings(exploration: &Exploration) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if exploration.out_of_time {
+    if exploration.is_out_of_time() {
         all.push("the time budget ended the search".to_owned());
     }
     all
@@ -158,6 +164,10 @@ pub(super) fn finished(
             failed.then_some(exploration.preemptions.into()),
         )
         .optional_number("bound_completed", counters.bound_completed.map(u64::from))
+        .array(
+            "bound_starts",
+            counters.bound_starts.iter().map(u64::to_string),
+        )
         .boolean("complete", counters.complete)
         .string("strategy", counters.strategy)
         .number("seed", request.seed)
@@ -238,16 +248,21 @@ fn describe_deadlock(execution: &Execution) -> String {
     text
 }
 
-/// A deadlock's place: the first wait of its circle, or the first wait at all.
+/// A deadlock's place: the first wait of its circle; where there is none, a wait
+/// that is not itself for a task that waits.
 fn blocked_place(kind: Option<Kind>, blocked: &[Blocked], circle: &[TaskId]) -> Option<String> {
     if kind != Some(Kind::Deadlock) {
         return None;
     }
-    let first = circle.first();
-    let wait = blocked
-        .iter()
-        .find(|b| first.is_none_or(|&t| t == b.task))?;
-    wait.site.map(place)
+    let waits_for_task = |b: &&Blocked| matches!(b.op, Op::Join | Op::ScopeEnd);
+    let wait = match circle.first() {
+        Some(&first) => blocked.iter().find(|b| b.task == first),
+        None => blocked
+            .iter()
+            .find(|b| !waits_for_task(b))
+            .or(blocked.first()),
+    };
+    wait?.site.map(place)
 }
 
 fn place(site: Site) -> String {

@@ -105,8 +105,23 @@ fn watch(test: &Test, request: &Request, out: &mut File) -> Status {
     };
     let (mut last_pulse, mut last_change) = (pulse(), Instant::now());
     let mut last_told = Instant::now();
+    let deadline =
+        (request.time_ms > 0).then(|| Instant::now() + Duration::from_millis(request.time_ms));
     loop {
-        if process::wait_for(handle, LOOK) {
+        let left = deadline.map(|d| d.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) {
+            // SAFETY: an atomic of the engine, which stays mapped.
+            unsafe {
+                (*engine())
+                    .exploration
+                    .out_of_time
+                    .store(true, Ordering::Relaxed);
+            };
+        }
+        let look = left
+            .filter(|left| !left.is_zero())
+            .map_or(LOOK, |left| left.min(LOOK));
+        if process::wait_for(handle, look) {
             return Status::Ended(process::reap(child));
         }
         let now = pulse();
@@ -216,7 +231,7 @@ fn report_crash(
     let first = crash::describe(engine, status);
     let mut counters = Counters::read(&engine.exploration).with_crash(&engine.execution);
     let preemptions = engine.execution.preemptions;
-    let decisions = format_schedule(&explore::last_decisions(engine));
+    let decisions = format_schedule(&engine.execution.decisions);
     let original = request.replay.take();
     let mut failure = first.clone();
     if original.is_none() {

@@ -313,6 +313,7 @@ unsafe fn run_tasks(donor: *mut Donor) -> ! {
     // touched by one thread at a time, in the order that the batons set.
     unsafe {
         unblock_faults();
+        give_alternate_stack();
         loop {
             if (*donor).baton.take() == GO {
                 (*donor).idle.store(0, Ordering::Release);
@@ -325,6 +326,21 @@ unsafe fn run_tasks(donor: *mut Donor) -> ! {
                 }
             }
         }
+    }
+}
+
+/// The image's handler must run even where a task's stack is used up.
+fn give_alternate_stack() {
+    const SIZE: usize = 64 << 10;
+    let stack = sys::stack_t {
+        pointer: sys::map_anywhere(SIZE).cast(),
+        flags: 0,
+        size: SIZE,
+    };
+    if !stack.pointer.is_null() {
+        let at = &raw const stack as usize;
+        // SAFETY: new memory that this kernel thread keeps for ever.
+        unsafe { sys::syscall(sys::number::SIGALTSTACK, [at, 0, 0, 0, 0, 0]) };
     }
 }
 

@@ -179,7 +179,6 @@ pub(crate) mod number {
     pub(crate) const FUTEX: usize = 202;
     pub(crate) const SCHED_SETAFFINITY: usize = 203;
     pub(crate) const SCHED_GETAFFINITY: usize = 204;
-    pub(crate) const CLOCK_GETTIME: usize = 228;
     pub(crate) const CLOCK_NANOSLEEP: usize = 230;
     pub(crate) const EXIT_GROUP: usize = 231;
     pub(crate) const GETRANDOM: usize = 318;
@@ -318,16 +317,4 @@ pub(crate) fn block_signals() {
     let mask = &raw const all as usize;
     // SAFETY: `mask` points to eight readable bytes.
     unsafe { syscall(number::RT_SIGPROCMASK, [0, mask, 0, 8, 0, 0]) };
-}
-
-/// Real time in nanoseconds, past the interposed clock.
-pub(crate) fn real_nanos() -> u64 {
-    let mut now = timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    let at = &raw mut now as usize;
-    // SAFETY: `at` points to a writable timespec; 1 is the monotonic clock.
-    unsafe { syscall(number::CLOCK_GETTIME, [1, at, 0, 0, 0, 0]) };
-    now.nanos()
 }

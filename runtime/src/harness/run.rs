@@ -1,0 +1,94 @@
+//! One execution: its first task starts, and control comes back when it is over.
+
+use std::ops::{Deref, DerefMut};
+
+use super::body;
+use crate::engine::{Engine, engine};
+use crate::execution::{self, Ending, Entry, State};
+use crate::platform::context;
+use crate::platform::donor::DEFAULT_STACK;
+use crate::platform::handover::{self, Flow};
+use crate::platform::memory::{EngineMemory, engine_vec};
+use crate::search::{Replay, Strategy};
+
+/// The engine, as the exploring thread sees it: borrowed anew at each use, since
+/// tasks change it while they run.
+#[derive(Clone, Copy)]
+pub(super) struct Root;
+
+impl Deref for Root {
+    type Target = Engine;
+
+    fn deref(&self) -> &Engine {
+        // SAFETY: between executions this thread alone uses the engine, and no
+        // borrow is held while tasks run.
+        unsafe { &*engine() }
+    }
+}
+
+impl DerefMut for Root {
+    fn deref_mut(&mut self) -> &mut Engine {
+        // SAFETY: as `deref`.
+        unsafe { &mut *engine() }
+    }
+}
+
+/// Lets std set up, in a first task, what it sets up on first use.
+pub(super) fn warm_up(engine: Root) {
+    set_strategy(engine, Replay::new(engine_vec()));
+    run_tasks(engine, Entry::Rust(body::warm_up, core::ptr::null_mut()));
+    body::clear_output();
+}
+
+pub(super) fn set_strategy(mut engine: Root, strategy: impl Strategy + 'static) {
+    let boxed: Box<dyn Strategy, EngineMemory> = Box::new_in(strategy, EngineMemory);
+    engine.execution.strategy = Some(boxed);
+}
+
+pub(super) fn strategy(_: Root) -> &'static mut dyn Strategy {
+    // SAFETY: as `Root`; each use ends before control passes to a task.
+    let execution = unsafe { &mut (*engine()).execution };
+    &mut **execution.strategy.as_mut().expect("a strategy was set")
+}
+
+/// Runs one execution whose first task is `entry`.
+pub(super) fn run_tasks(mut engine: Root, entry: Entry) {
+    let Some(first) = engine.begin(entry) else {
+        engine.execution.ending = Ending::NoDonor(DEFAULT_STACK);
+        return;
+    };
+    let backend = engine.pool.backend();
+    let baton = &raw const engine.explorer_baton;
+    // SAFETY: the first task is new, and no borrow of the engine is held.
+    unsafe { handover::transfer(backend, baton, execution::explorer(), first) };
+    engine.end();
+}
+
+impl Engine {
+    /// Prepares an execution; the flow of its first task, if there is a donor.
+    fn begin(&mut self, entry: Entry) -> Option<Flow> {
+        let Self {
+            execution, pool, ..
+        } = self;
+        execution.reset();
+        let first = execution.add_task(pool, entry, DEFAULT_STACK)?;
+        let donor = execution.task(first).donor;
+        pool.prepare(donor);
+        self.explorer.thread_pointer = context::thread_pointer();
+        Some(self.pool.flow(donor))
+    }
+
+    /// Takes the donors back. The first task's comes last, so that it is the
+    /// first to be given out again: addresses repeat.
+    fn end(&mut self) {
+        for task in self.execution.tasks[..self.execution.live].iter().rev() {
+            if task.donor == execution::Task::NO_DONOR {
+                continue;
+            }
+            if task.state != State::Finished {
+                self.pool.abandon(task.donor);
+            }
+            self.pool.release(task.donor);
+        }
+    }
+}
