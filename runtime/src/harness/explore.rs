@@ -108,8 +108,8 @@ impl Explorer<'_> {
             if !strategy(engine).begin() {
                 break;
             }
-            let bound = strategy(engine).progress().bound;
-            engine.exploration.note_bound(bound);
+            let progress = strategy(engine).progress();
+            engine.exploration.note_progress(progress);
             if let Some(failure) = self.run_schedule(engine) {
                 note_progress(engine);
                 self.confirm(engine, failure);
@@ -270,10 +270,11 @@ impl Explorer<'_> {
             sys::exit_now(0);
         }
         let status = super::process::reap(child);
+        let crash = (status != 0).then(|| super::crash::describe(&engine, status));
         if self.has_donors_per_child(engine) {
             engine.pool.forget();
         }
-        (status != 0).then(|| super::crash::describe(&engine, status))
+        crash
     }
 
     /// A task found no donor: the pool must grow while no image is in force.

@@ -111,11 +111,11 @@ impl Exploration {
         }
     }
 
-    /// The next schedule belongs to this preemption bound.
+    /// The search is so far as the next schedule begins.
     #[inline]
-    pub(crate) fn note_bound(&mut self, bound: Option<u32>) {
-        self.progress.bound = bound;
-        if let Some(bound) = bound
+    pub(crate) fn note_progress(&mut self, progress: Progress) {
+        self.progress = progress;
+        if let Some(bound) = progress.bound
             && self.bound_starts.len() <= bound as usize
         {
             self.bound_starts.push(self.schedules);
