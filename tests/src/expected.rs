@@ -54,13 +54,6 @@ impl Expected {
         toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// Without the tests that `drop` says.
-    #[must_use]
-    pub fn without(mut self, drop: impl Fn(&ExpectedTest) -> bool) -> Self {
-        self.test.retain(|test| !drop(test));
-        self
-    }
-
     /// Panics, listing all differences, unless `run` has the expected verdict on
     /// each expected test and no other.
     #[track_caller]

@@ -44,36 +44,38 @@ pub(crate) fn build_dirs() -> &'static BuildDirs {
 
 /// The tool, built once in this process: cargo knows whether it is stale.
 fn binary() -> &'static Path {
-    static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| {
-        let BuildDirs { profile, target } = build_dirs();
-        let name = profile
-            .file_name()
-            .and_then(OsStr::to_str)
-            .expect("a profile has a name");
-        let mut build = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    static BINARY: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let binary = BINARY.get_or_init(|| build().then(|| build_dirs().profile.join("cargo-chess")));
+    binary.as_deref().expect("cargo-chess could not be built")
+}
+
+/// Builds the tool in the profile of this executable; whether that succeeded.
+fn build() -> bool {
+    let BuildDirs { profile, target } = build_dirs();
+    let name = profile
+        .file_name()
+        .and_then(OsStr::to_str)
+        .expect("a profile has a name");
+    let mut build = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    build
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .args([
+            "build",
+            "--quiet",
+            "--package",
+            "cargo-chess",
+            "--bin",
+            "cargo-chess",
+        ])
+        .args(["--profile", if name == "debug" { "dev" } else { name }])
+        .arg("--target-dir")
+        .arg(target);
+    if let Some(triple) = profile.parent().filter(|parent| parent != target) {
         build
-            .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")))
-            .args([
-                "build",
-                "--quiet",
-                "--package",
-                "cargo-chess",
-                "--bin",
-                "cargo-chess",
-            ])
-            .args(["--profile", if name == "debug" { "dev" } else { name }])
-            .arg("--target-dir")
-            .arg(target);
-        if let Some(triple) = profile.parent().filter(|parent| parent != target) {
-            build
-                .arg("--target")
-                .arg(triple.file_name().expect("a triple"));
-        }
-        let status = build.status().expect("cargo runs");
-        assert!(status.success(), "cargo-chess could not be built");
-        profile.join("cargo-chess")
-    })
+            .arg("--target")
+            .arg(triple.file_name().expect("a triple"));
+    }
+    build.status().expect("cargo runs").success()
 }
 
 /// A call of `cargo-chess` in some directory, with an environment in which

@@ -27,7 +27,11 @@ macro_rules! assert_message {
             filters => vec![
                 (r"\b\d+(\.\d+)?(ms|s)\b", "[TIME]"),
                 (r"-[0-9a-f]{4,16}\b", "-[HASH]"),
+                (r"chess replay [0-9a-f]{4,16}\b", "chess replay [HASH]"),
                 (r"\(os error \d+\)", "(os error [N])"),
+                // Which file does not fit any more, and which unit fails first, is chance.
+                (r"could not write \S+:", "could not write [FILE]:"),
+                (r"(error: could not compile|warning: build failed).*\n", ""),
             ],
         }, { insta::assert_snapshot!(message) });
     }};
@@ -212,20 +216,42 @@ fn a_schedule_of_another_project() {
     assert_message!(other, run);
 }
 
-#[test]
-fn a_schedule_that_no_longer_fits_the_program() {
+/// Replays a saved failure after `from` has become `to` in the test's source.
+fn replay_after_a_change(from: &str, to: &str) -> (Workspace, Run) {
     let (workspace, schedule) = failing();
     let path = workspace.root().join("tests/registry.rs");
     let source = fs::read_to_string(&path).unwrap();
-    // The body adds once more before the threads start.
-    let changed = source.replace(
-        "let registry = Registry::new(1);",
-        "let registry = Registry::new(1);\n    assert!(registry.is_empty());",
-    );
+    let changed = source.replace(from, to);
     assert_ne!(source, changed);
     fs::write(path, changed).unwrap();
     let run = workspace.chess(&["replay", &schedule]).run();
+    (workspace, run)
+}
+
+#[test]
+fn a_schedule_that_no_longer_fits_the_program() {
+    let from = "scenario(Registry::add_check_then_act)";
+    let (workspace, run) = replay_after_a_change(from, "scenario(Registry::add)");
     run.assert_code(1);
+    assert_message!(workspace, run);
+}
+
+#[test]
+fn a_schedule_longer_than_the_program() {
+    // No second task, no decisions.
+    let from = "scope.spawn(|| add(&registry, \"theirs\"));";
+    let (workspace, run) = replay_after_a_change(from, "let _ = scope;");
+    run.assert_code(1);
+    assert_message!(workspace, run);
+}
+
+#[test]
+fn a_schedule_that_still_fits_a_changed_program() {
+    // Nothing that happens before there is a second task is a decision.
+    let from = "let registry = Registry::new(1);";
+    let to = "let registry = Registry::new(1);\n    assert!(registry.is_empty());";
+    let (workspace, run) = replay_after_a_change(from, to);
+    run.assert_code(100);
     assert_message!(workspace, run);
 }
 
