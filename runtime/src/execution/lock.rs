@@ -171,7 +171,8 @@ fn release_point(op: Op, object: usize) -> Option<ObjectId> {
     // SAFETY: see `super::running`; no reference lives across `perform`.
     unsafe {
         let object = (*execution).object(object);
-        perform((*execution).arrive(op, object, None));
+        let site = (*execution).held_at(object);
+        perform((*execution).arrive(op, object, site));
         Some(object)
     }
 }

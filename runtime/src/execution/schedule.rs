@@ -3,6 +3,7 @@
 use super::event::{Event, mix};
 use super::object::ObjectId;
 use super::policy::Policy;
+use super::spin::Access;
 use super::state::{Ending, Execution};
 use super::{Effect, Op, Site, TaskId, Wake};
 use crate::search::{ChoicePoint, Decision, SchedulingPoint};
@@ -72,7 +73,7 @@ impl Execution {
             task.site = Some(site);
             if task.spin.is_watching() && object != ObjectId::NONE {
                 let version = self.objects.get(object).version;
-                if task.spin.spins(site, object, version) {
+                if task.spin.spins(Access::new(op, site, object), version) {
                     return Arrival::Spin;
                 }
             }
@@ -114,7 +115,7 @@ impl Execution {
         match site {
             Some(site) if id != ObjectId::NONE && effect == Effect::Read => {
                 let version = self.objects.get(id).version;
-                task.spin.read(site, id, version);
+                task.spin.read(Access::new(op, site, id), version);
             }
             _ => task.spin.progress(),
         }

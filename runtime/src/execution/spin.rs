@@ -5,25 +5,47 @@
 //! an object that has not changed since, several times with no write of its own
 //! between, is taken to yield.
 
-use super::Site;
 use super::object::ObjectId;
+use super::{Op, Site};
 
 const REMEMBERED: usize = 8;
 /// So many unchanged repetitions make a spin: fewer would take short loops over
 /// a flag for one, and make switches there free.
 const TURNS: u8 = 3;
 
-#[derive(Clone, Copy)]
-struct Seen {
+/// An operation of the program: what, where, and on which object.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Access {
+    op: Op,
     site: usize,
     object: u32,
+}
+
+impl Access {
+    #[inline]
+    pub(crate) fn new(op: Op, site: Site, object: ObjectId) -> Self {
+        let site = core::ptr::from_ref(site).addr();
+        Self {
+            op,
+            site,
+            object: object.0,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Seen {
+    access: Access,
     version: u32,
     repeats: u8,
 }
 
 const NOTHING: Seen = Seen {
-    site: 0,
-    object: 0,
+    access: Access {
+        op: Op::Start,
+        site: 0,
+        object: 0,
+    },
     version: 0,
     repeats: 0,
 };
@@ -56,27 +78,17 @@ impl SpinDetector {
     }
 
     /// Whether the operation that the task is about to repeat is a spin's.
-    #[inline]
-    pub(crate) fn spins(&self, site: Site, object: ObjectId, version: u32) -> bool {
-        self.count != 0 && self.is_repeat(site, object, version)
-    }
-
-    fn is_repeat(&self, site: Site, object: ObjectId, version: u32) -> bool {
-        let site = core::ptr::from_ref(site).addr();
-        self.seen[..self.count as usize].iter().any(|s| {
-            s.site == site && s.object == object.0 && s.version == version && s.repeats >= TURNS
-        })
+    pub(crate) fn spins(&self, access: Access, version: u32) -> bool {
+        let seen = self.seen[..self.count as usize]
+            .iter()
+            .find(|s| s.access == access);
+        seen.is_some_and(|s| s.version == version && s.repeats >= TURNS)
     }
 
     /// The task performed an operation that changed nothing.
-    #[inline]
-    pub(crate) fn read(&mut self, site: Site, object: ObjectId, version: u32) {
-        let site = core::ptr::from_ref(site).addr();
+    pub(crate) fn read(&mut self, access: Access, version: u32) {
         let seen = &mut self.seen[..self.count as usize];
-        if let Some(same) = seen
-            .iter_mut()
-            .find(|s| s.site == site && s.object == object.0)
-        {
+        if let Some(same) = seen.iter_mut().find(|s| s.access == access) {
             if same.version == version {
                 same.repeats = same.repeats.saturating_add(1);
                 return;
@@ -84,13 +96,11 @@ impl SpinDetector {
             self.count = 0;
         }
         if (self.count as usize) < REMEMBERED {
-            let new = Seen {
-                site,
-                object: object.0,
+            self.seen[self.count as usize] = Seen {
+                access,
                 version,
                 repeats: 1,
             };
-            self.seen[self.count as usize] = new;
             self.count += 1;
         }
     }
@@ -104,25 +114,27 @@ mod tests {
     #[test]
     fn repeated_reads_of_an_unchanged_object_are_a_spin() {
         let mut spin = SpinDetector::new();
-        let (site, object) = (Location::caller(), ObjectId(1));
+        let load = Access::new(Op::AtomicLoad, Location::caller(), ObjectId(1));
         for _ in 0..TURNS {
-            assert!(!spin.spins(site, object, 7));
-            spin.read(site, object, 7);
+            assert!(!spin.spins(load, 7));
+            spin.read(load, 7);
         }
-        assert!(spin.spins(site, object, 7));
-        assert!(!spin.spins(site, object, 8), "the object changed");
+        assert!(spin.spins(load, 7));
+        assert!(!spin.spins(load, 8), "the object changed");
         spin.progress();
-        assert!(!spin.spins(site, object, 7), "the task wrote something");
+        assert!(!spin.spins(load, 7), "the task wrote something");
     }
 
     #[test]
     fn a_change_of_one_location_clears_the_others() {
         let mut spin = SpinDetector::new();
-        let (a, b) = (Location::caller(), Location::caller());
+        let site = Location::caller();
+        let a = Access::new(Op::AtomicLoad, site, ObjectId(1));
+        let b = Access::new(Op::AtomicLoad, site, ObjectId(2));
         for turn in 0..10 {
-            spin.read(a, ObjectId(1), 0);
-            spin.read(b, ObjectId(2), turn);
-            assert!(!spin.spins(a, ObjectId(1), 0));
+            spin.read(a, 0);
+            spin.read(b, turn);
+            assert!(!spin.spins(a, 0));
         }
     }
 }

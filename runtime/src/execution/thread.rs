@@ -121,6 +121,8 @@ pub(crate) unsafe extern "C" fn task_main() -> ! {
             // The child of a fork has nowhere to return to.
             sys::exit_now(0);
         }
+        // Whatever ran last: a task's end is a step of its own.
+        (*execution).running().in_atomic = false;
         perform((*execution).arrive(Op::Exit, own, None));
         TASK.set(0);
         let step = (*execution).finish(own, result);

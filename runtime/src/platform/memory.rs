@@ -12,7 +12,8 @@ use super::sys;
 
 /// Where the region lies in every process, so that pointers into it hold across forks.
 pub(crate) const BASE: usize = 0x5a00_0000_0000;
-const SIZE: usize = 16 << 30;
+/// The largest size first: machines that account for address space give less.
+const SIZES: [usize; 3] = [16 << 30, 2 << 30, 256 << 20];
 const CLASSES: usize = 48;
 /// The first bytes belong to [`Header`] and to the engine's root structure.
 const FIRST_FREE: usize = 1 << 20;
@@ -20,6 +21,7 @@ const FIRST_FREE: usize = 1 << 20;
 #[repr(C)]
 struct Header {
     next: usize,
+    end: usize,
     free: [usize; CLASSES],
 }
 
@@ -28,13 +30,17 @@ struct Header {
 /// # Errors
 /// A sentence for the user where the kernel refuses the mapping.
 pub(crate) fn map() -> Result<(), &'static str> {
-    if !sys::map_fixed(BASE, SIZE, true) {
-        return Err(
-            "the kernel refused 16 GiB of address space for the explorer (is RLIMIT_AS set?)",
-        );
-    }
+    let Some(size) = SIZES
+        .into_iter()
+        .find(|&size| sys::map_fixed(BASE, size, true))
+    else {
+        return Err("the kernel refused address space for the explorer (is RLIMIT_AS set?)");
+    };
     // SAFETY: the region was just mapped, zeroed, and only this thread exists.
-    unsafe { (*header()).next = BASE + FIRST_FREE };
+    unsafe {
+        (*header()).next = BASE + FIRST_FREE;
+        (*header()).end = BASE + size;
+    }
     Ok(())
 }
 
@@ -99,7 +105,7 @@ fn take(layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
     let block = header.free[class];
     let block = if block == 0 {
         let block = header.next.next_multiple_of(size.min(sys::PAGE));
-        if block + size > BASE + SIZE {
+        if block + size > header.end {
             return Err(AllocError);
         }
         header.next = block + size;

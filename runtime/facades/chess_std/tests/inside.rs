@@ -4,6 +4,7 @@
 
 mod facades;
 
+use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
@@ -29,7 +30,7 @@ fn the_search_finds_what_std_allows_and_nothing_else() {
             };
             if !name.starts_with(&found) {
                 let message = value(&finished, "message");
-                wrong += &format!("{name} on {backend}: {found}: {message}\n");
+                writeln!(wrong, "{name} on {backend}: {found}: {message}").unwrap();
             }
         }
     }
