@@ -6,6 +6,14 @@
 
 use crate::execution::{self, Effect, Op, Site};
 
+/// The engine's name for what is initialised in `place`: no address, since the
+/// value, a lock say, may begin where its `OnceLock` does.
+#[inline]
+pub(super) fn object<T>(place: &T) -> usize {
+    const NO_ADDRESS: usize = 1 << (usize::BITS - 1);
+    (&raw const *place).addr() | NO_ADDRESS
+}
+
 /// A scheduling point, then waits while another task initialises `object`.
 /// Returns whether it is `done`; if not, the caller may initialise it now.
 pub(super) fn arrive(op: Op, object: usize, site: Site, done: impl Fn() -> bool) -> bool {

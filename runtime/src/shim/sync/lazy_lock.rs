@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 
-use super::initialise::{Initialising, arrive};
+use super::initialise::{self, Initialising, arrive};
 use crate::execution::{self, Op, Site};
 
 /// See [`std::sync::LazyLock`].
@@ -98,7 +98,7 @@ impl<T, F> LazyLock<T, F> {
 
     #[inline]
     fn object(&self) -> usize {
-        (&raw const *self).addr()
+        initialise::object(self)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::panic::Location;
 
-use super::initialise::{Initialising, arrive, wait_until};
+use super::initialise::{self, Initialising, arrive, wait_until};
 use crate::execution::{self, Op};
 
 /// See [`std::sync::Once`].
@@ -99,7 +99,7 @@ impl Once {
 
     #[inline]
     fn object(&self) -> usize {
-        (&raw const *self).addr()
+        initialise::object(self)
     }
 }
 

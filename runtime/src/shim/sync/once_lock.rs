@@ -3,7 +3,7 @@
 use std::fmt;
 use std::panic::Location;
 
-use super::initialise::{Initialising, arrive, wait_until};
+use super::initialise::{self, Initialising, arrive, wait_until};
 use crate::execution::{self, Op};
 
 /// See [`std::sync::OnceLock`].
@@ -92,7 +92,7 @@ impl<T> OnceLock<T> {
 
     #[inline]
     fn object(&self) -> usize {
-        (&raw const *self).addr()
+        initialise::object(self)
     }
 
     #[inline]
