@@ -156,10 +156,10 @@ operations! {
     OnceLockGetOrInit = "OnceLock::get_or_init", Write;
     /// `OnceLock::wait`.
     OnceLockWait = "OnceLock::wait", Read;
-    /// `LazyLock::force` and its derefs.
-    LazyLockForce = "LazyLock::force", Write;
     /// `LazyLock::get`.
     LazyLockGet = "LazyLock::get", Read;
+    /// `LazyLock::force` and its derefs.
+    LazyLockForce = "LazyLock::force", Write;
 
     /// `Sender::send` and `SyncSender::send`.
     ChannelSend = "send", Write;
@@ -194,10 +194,10 @@ operations! {
     ArcTryUnwrap = "Arc::try_unwrap", Write;
     /// `Arc::get_mut` and `Arc::make_mut`.
     ArcGetMut = "Arc::get_mut", Write;
-    /// `Arc::strong_count` and `Weak::strong_count`.
-    ArcCount = "Arc::strong_count", Read;
     /// `Arc::weak_count` and `Weak::weak_count`.
     ArcWeakCount = "Arc::weak_count", Read;
+    /// `Arc::strong_count` and `Weak::strong_count`.
+    ArcCount = "Arc::strong_count", Read;
 
     /// A futex wait by code that is not redirected.
     FutexWait = "futex wait", Write;
