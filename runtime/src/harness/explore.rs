@@ -1,5 +1,7 @@
 //! The loop over executions: run, judge, confirm.
 
+use super::failures::{Distinct, Found};
+use super::report;
 use super::request::{Isolation, Request, StrategyName};
 use super::run::{Root, run_tasks, set_strategy, strategy, warm_up};
 use super::{Test, body};
@@ -8,8 +10,9 @@ use crate::execution::{Ending, Entry};
 use crate::monitor::{self, BodyOutcome, Failure, Kind};
 use crate::platform::donor::DEFAULT_STACK;
 use crate::platform::handover::Backend;
+use crate::platform::memory::EngineVec;
 use crate::platform::{heap, image, interpose, sys};
-use crate::search::{Icb, Random, Replay};
+use crate::search::{Decision, Icb, Random, Replay};
 
 /// Donors to begin with; a test with more tasks makes the pool grow.
 const FIRST_DONORS: usize = 8;
@@ -29,11 +32,15 @@ pub(super) fn run(test: &Test, request: &Request) {
         isolation: request.isolation,
         ready_donors: 0,
         budget: request.schedules,
+        keep_going: request.keep_going,
+        seen: Distinct::new(),
     };
     explorer.prepare(engine);
-    match &request.replay {
-        Some(decisions) => explorer.replay(engine, decisions, request.repeat),
-        None => explorer.search(engine, request),
+    if let Some(decisions) = &request.replay {
+        explorer.replay(engine, decisions, request.repeat);
+    } else {
+        explorer.search(engine, request);
+        explorer.confirm(engine);
     }
     engine.exploration.finished = true;
 }
@@ -43,6 +50,9 @@ struct Explorer<'a> {
     isolation: Isolation,
     ready_donors: usize,
     budget: u64,
+    /// Whether the search goes on after a failure.
+    keep_going: bool,
+    seen: Distinct,
 }
 
 impl Explorer<'_> {
@@ -99,7 +109,10 @@ impl Explorer<'_> {
 
     /// Runs a strategy to its end; whether the search goes on with the next one.
     fn run_strategy(&mut self, mut engine: Root) -> bool {
-        engine.exploration.strategy = strategy(engine).name();
+        let name = strategy(engine).name();
+        if engine.exploration.failure.is_none() {
+            engine.exploration.strategy = name;
+        }
         loop {
             if self.budget == 0 || engine.exploration.is_out_of_time() {
                 note_progress(engine);
@@ -110,14 +123,18 @@ impl Explorer<'_> {
             }
             let progress = strategy(engine).progress();
             engine.exploration.note_progress(progress);
-            if let Some(failure) = self.run_schedule(engine) {
-                note_progress(engine);
-                self.confirm(engine, failure);
-                return false;
+            let failure = self.run_schedule(engine);
+            let one_schedule = engine.execution.decisions.is_empty();
+            if let Some(failure) = failure {
+                self.collect(engine, failure);
+                if !self.keep_going {
+                    note_progress(engine);
+                    engine.exploration.progress.complete = false;
+                    return false;
+                }
             }
             self.budget -= 1;
-            let one_schedule = engine.execution.decisions.is_empty();
-            if one_schedule && engine.exploration.strategy != "icb" {
+            if one_schedule && name != "icb" {
                 // Nothing to choose: every further execution would be the same.
                 engine.exploration.progress.complete = true;
                 return false;
@@ -161,28 +178,72 @@ impl Explorer<'_> {
         engine.exploration.unstable = failure.is_some() || first != second;
     }
 
+    /// Keeps a failure that differs from those before. The first one is confirmed
+    /// when the search is over, so that its execution is the last one.
+    fn collect(&mut self, mut engine: Root, failure: Failure) {
+        if matches!(failure.kind, Kind::Livelock | Kind::Spin) {
+            let bound = strategy(engine).progress().bound.unwrap_or(0);
+            engine.exploration.cut_short.get_or_insert(bound);
+        }
+        if self.seen.contains(&engine.execution, &failure) {
+            return;
+        }
+        if self.seen.is_full() {
+            engine.exploration.more_failures = true;
+            return;
+        }
+        self.seen.insert(&engine.execution, failure.clone());
+        if engine.exploration.failure.is_none() {
+            engine.exploration.failure = Some(failure);
+            engine.exploration.preemptions = engine.execution.preemptions;
+            keep_decisions(engine);
+            return;
+        }
+        let preemptions = engine.execution.preemptions;
+        let decisions = engine.execution.decisions.clone();
+        let search = engine.execution.strategy.take();
+        let failure = if self.repeats(engine, &decisions, &failure) {
+            failure
+        } else {
+            failure.not_repeated()
+        };
+        engine.execution.strategy = search;
+        let failure = report::in_words(&engine.execution, failure);
+        engine.exploration.others.push(Found {
+            failure,
+            preemptions,
+            decisions,
+        });
+    }
+
     /// Runs the failing schedule once more: a failure that cannot be repeated is
     /// reported as what it is.
-    fn confirm(&mut self, mut engine: Root, failure: Failure) {
-        engine.exploration.preemptions = engine.execution.preemptions;
-        keep_decisions(engine);
-        for _ in 0..TRIES {
-            let decisions = engine.exploration.decisions.clone();
-            set_strategy(engine, Replay::new(decisions));
+    fn confirm(&mut self, mut engine: Root) {
+        let Some(failure) = engine.exploration.failure.clone() else {
+            return;
+        };
+        let decisions = engine.exploration.decisions.clone();
+        if self.repeats(engine, &decisions, &failure) {
+            engine.exploration.confirmed = true;
+            self.keep_output(engine);
+        } else {
+            engine.exploration.failure = Some(failure.not_repeated());
+        }
+    }
+
+    /// Whether a schedule leads to `failure` again.
+    fn repeats(
+        &mut self,
+        engine: Root,
+        decisions: &EngineVec<Decision>,
+        failure: &Failure,
+    ) -> bool {
+        (0..TRIES).any(|_| {
+            set_strategy(engine, Replay::new(decisions.clone()));
             strategy(engine).begin();
             let again = self.run_once(engine);
-            if again.as_ref() == Some(&failure) && !strategy(engine).diverged() {
-                engine.exploration.failure = Some(failure);
-                engine.exploration.confirmed = true;
-                self.keep_output(engine);
-                return;
-            }
-        }
-        let mut unstable = failure;
-        let intro = "the same schedule did not fail in the same way again; at first: ";
-        unstable.message.splice(0..0, intro.bytes());
-        unstable.kind = Kind::Nondeterminism;
-        engine.exploration.failure = Some(unstable);
+            again.as_ref() == Some(failure) && !strategy(engine).diverged()
+        })
     }
 
     fn replay(&mut self, mut engine: Root, decisions: &str, repeat: u64) {

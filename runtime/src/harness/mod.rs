@@ -5,6 +5,7 @@ mod body;
 mod crash;
 mod distinct;
 mod explore;
+mod failures;
 mod json;
 mod process;
 mod report;
@@ -23,6 +24,7 @@ use crate::monitor::{BodyOutcome, Failure};
 use crate::platform::memory::{EngineVec, engine_vec};
 use crate::search::{Decision, Divergence, Progress};
 use distinct::DistinctGraphs;
+use failures::Found;
 
 /// A test of the binary, as libtest's harness describes it.
 #[derive(Clone, Copy)]
@@ -48,6 +50,12 @@ pub(crate) struct Exploration {
     /// The decisions of the failing schedule.
     pub(crate) decisions: EngineVec<Decision>,
     pub(crate) preemptions: u32,
+    /// What else was found, where the search went on.
+    pub(crate) others: EngineVec<Found>,
+    /// There are more failures than are told.
+    pub(crate) more_failures: bool,
+    /// The bound in which an execution was first cut short: by the step limit.
+    pub(crate) cut_short: Option<u32>,
     pub(crate) schedules: u64,
     pub(crate) executions: u64,
     pub(crate) distinct: DistinctGraphs,
@@ -85,6 +93,9 @@ impl Exploration {
             failure: None,
             decisions: engine_vec(),
             preemptions: 0,
+            others: engine_vec(),
+            more_failures: false,
+            cut_short: None,
             schedules: 0,
             executions: 0,
             distinct: DistinctGraphs::new(),
@@ -114,7 +125,11 @@ impl Exploration {
     /// The search is so far as the next schedule begins.
     #[inline]
     pub(crate) fn note_progress(&mut self, progress: Progress) {
-        self.progress = progress;
+        self.progress = Progress {
+            // No other schedule may be left, but this one has still to run.
+            complete: false,
+            ..progress
+        };
         if let Some(bound) = progress.bound
             && self.bound_starts.len() <= bound as usize
         {
@@ -126,5 +141,21 @@ impl Exploration {
     #[inline]
     pub(crate) fn is_out_of_time(&self) -> bool {
         self.out_of_time.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_is_not_complete_before_its_last_schedule_has_run() {
+        let mut exploration = Exploration::new();
+        exploration.note_progress(Progress {
+            bound: Some(1),
+            bound_completed: Some(0),
+            complete: true,
+        });
+        assert!(!exploration.progress.complete);
     }
 }

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::Exploration;
+use super::failures::{Found, MOST};
 use super::json::{Object, quoted};
 use super::request::Request;
 use crate::engine::Engine;
 use crate::execution::{Ending, Execution, ObjectId, Op, Site, TaskId, task_of_object};
-use crate::monitor::{self, Blocked, Failure, Kind};
+use crate::monitor::{self, Blocked, Failure, Kind, Place};
 use crate::search::{Decision, format_schedule};
 
 /// A line for a request that cannot be served.
@@ -66,9 +67,9 @@ impl Counters {
             steps: exploration.steps,
             max_steps: exploration.max_steps,
             threads: exploration.threads,
-            bound_completed: exploration.progress.bound_completed,
+            bound_completed: bound_completed(exploration),
             bound_starts: exploration.bound_starts.to_vec(),
-            complete: exploration.progress.complete && exploration.failure.is_none(),
+            complete: exploration.progress.complete && exploration.cut_short.is_none(),
             strategy: exploration.strategy,
             warnings: warnings(exploration),
         }
@@ -84,10 +85,23 @@ impl Counters {
         self
     }
 
-    /// Counts the executions that confirmed a crash.
+    /// Adds a sentence for the user.
+    pub(super) fn warn(&mut self, sentence: &str) {
+        self.warnings.push(sentence.to_owned());
+    }
+
+    /// Counts executions that confirmed a failure.
     pub(super) fn add_executions(&mut self, count: u64) {
         self.executions += count;
     }
+}
+
+/// A bound is not finished where an execution was cut short.
+fn bound_completed(exploration: &Exploration) -> Option<u32> {
+    let finished = exploration.progress.bound_completed;
+    exploration
+        .cut_short
+        .map_or(finished, |bound| finished.min(bound.checked_sub(1)))
 }
 
 fn warnings(exploration: &Exploration) -> Vec<String> {
@@ -113,6 +127,11 @@ fn warnings(exploration: &Exploration) -> Vec<String> {
                 .to_owned(),
         );
     }
+    if exploration.more_failures {
+        all.push(format!(
+            "there are more than {MOST} different failures; only so many are told"
+        ));
+    }
     if exploration.is_out_of_time() {
         all.push("the time budget ended the search".to_owned());
     }
@@ -137,15 +156,9 @@ pub(super) fn finished(
     let circle = monitor::cycle(&blocked);
     let exploration = &engine.exploration;
     let decisions = failed.then(|| format_schedule(&exploration.decisions));
-    let place = verdict.failure.and_then(|f| f.place.as_ref());
-    let location = place.map(|p| {
-        Object::new()
-            .string("file", &String::from_utf8_lossy(&p.file))
-            .number("line", p.line.into())
-            .number("column", p.column.into())
-            .finish()
-    });
-    let location = location.or_else(|| blocked_place(verdict.kind, &blocked, &circle));
+    let location = verdict.failure.and_then(|f| f.place.as_ref().map(location));
+    let waits = || blocked_site(verdict.kind, &blocked, &circle).map(place);
+    let location = location.or_else(waits);
     Object::new()
         .string("type", "finished")
         .string("outcome", verdict.outcome)
@@ -181,11 +194,36 @@ pub(super) fn finished(
         .array("blocked", blocked.iter().map(|b| blocked_task(b, &names)))
         .array("cycle", circle.iter().map(|t| t.0.to_string()))
         .string("output", &String::from_utf8_lossy(&exploration.output))
+        .array("others", exploration.others.iter().map(other))
         .raw(
             "diverged",
             divergence(exploration).as_deref().unwrap_or("null"),
         )
         .finish()
+}
+
+/// A failure besides the first one.
+fn other(found: &Found) -> String {
+    let failure = &found.failure;
+    let location = failure.place.as_ref().map(location);
+    Object::new()
+        .string("kind", failure.kind.name())
+        .string("message", &String::from_utf8_lossy(&failure.message))
+        .raw("location", location.as_deref().unwrap_or("null"))
+        .number("preemptions", found.preemptions.into())
+        .string("decisions", &format_schedule(&found.decisions))
+        .finish()
+}
+
+/// `failure` with the words and the place that only the execution's end has.
+pub(super) fn in_words(execution: &Execution, mut failure: Failure) -> Failure {
+    let words = explain(execution, &failure);
+    failure.message.clear();
+    failure.message.extend_from_slice(words.as_bytes());
+    let blocked = monitor::blocked_tasks(execution);
+    let site = blocked_site(Some(failure.kind), &blocked, &monitor::cycle(&blocked));
+    failure.place = failure.place.or_else(|| site.map(Place::of));
+    failure
 }
 
 /// The words for a failure that the execution's end explains by itself.
@@ -250,7 +288,7 @@ fn describe_deadlock(execution: &Execution) -> String {
 
 /// A deadlock's place: the first wait of its circle; where there is none, a wait
 /// that is not itself for a task that waits.
-fn blocked_place(kind: Option<Kind>, blocked: &[Blocked], circle: &[TaskId]) -> Option<String> {
+fn blocked_site(kind: Option<Kind>, blocked: &[Blocked], circle: &[TaskId]) -> Option<Site> {
     if kind != Some(Kind::Deadlock) {
         return None;
     }
@@ -262,7 +300,15 @@ fn blocked_place(kind: Option<Kind>, blocked: &[Blocked], circle: &[TaskId]) -> 
             .find(|b| !waits_for_task(b))
             .or(blocked.first()),
     };
-    wait?.site.map(place)
+    wait?.site
+}
+
+fn location(place: &Place) -> String {
+    Object::new()
+        .string("file", &String::from_utf8_lossy(&place.file))
+        .number("line", place.line.into())
+        .number("column", place.column.into())
+        .finish()
 }
 
 fn place(site: Site) -> String {

@@ -43,6 +43,8 @@ pub struct Request {
     pub(crate) isolation: Isolation,
     pub(crate) backend: Backend,
     pub(crate) watchdog_ms: u64,
+    /// Whether the search goes on after a failure.
+    pub(crate) keep_going: bool,
     pub(crate) policies: Vec<(String, Policy)>,
 }
 
@@ -69,6 +71,7 @@ impl Request {
             isolation: Isolation::Image,
             backend: Backend::Fibers,
             watchdog_ms: 60_000,
+            keep_going: false,
             policies: Vec::new(),
         };
         let mut replays = false;
@@ -94,6 +97,7 @@ impl Request {
                 "isolate" => request.isolation = isolation(value).ok_or_else(wrong)?,
                 "backend" => request.backend = backend(value).ok_or_else(wrong)?,
                 "watchdog-ms" => request.watchdog_ms = number()?,
+                "keep-going" => request.keep_going = value.parse().map_err(|_| wrong())?,
                 "policy" => {
                     let (prefix, policy) = value.rsplit_once('=').ok_or_else(wrong)?;
                     // What is opaque is not redirected, so no event of it has a line.
@@ -148,7 +152,7 @@ mod tests {
     #[test]
     fn a_request_is_read_line_by_line() {
         let text = "mode=replay\nstrategy=icb,random\npreemptions=3\nisolate=fork\n\
-                    backend=threads\npolicy=/r/a=b-1.0=preempt\ndecisions=0*2 1\nnew=thing\n";
+                    backend=threads\nkeep-going=true\npolicy=/r/a=b-1.0=preempt\ndecisions=0*2 1\nnew=thing\n";
         let request = Request::parse(text).unwrap();
         assert_eq!(request.replay.as_deref(), Some("0*2 1"));
         assert_eq!(
@@ -158,6 +162,7 @@ mod tests {
         assert_eq!(request.preemptions, 3);
         assert_eq!(request.isolation, Isolation::Fork);
         assert_eq!(request.backend, Backend::Threads);
+        assert!(request.keep_going);
         assert_eq!(
             request.policies,
             [("/r/a=b-1.0".to_owned(), Policy::Preempt)]

@@ -2,21 +2,24 @@
 //! the explorer, watches it, and speaks for one that died.
 
 use core::ffi::c_int;
+use core::mem;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
+use super::failures::Found;
 use super::report::{self, Counters, Verdict};
 use super::request::Request;
 use super::{Exploration, Test, crash, explore, process};
 use crate::engine::{self, Engine, engine};
-use crate::execution::State;
-use crate::monitor::Kind;
+use crate::execution::{Execution, State};
+use crate::monitor::Failure;
 use crate::platform::handover::Backend;
+use crate::platform::memory::engine_vec;
 use crate::platform::{context, interpose, sys};
-use crate::search::format_schedule;
+use crate::search::{Decision, format_schedule};
 
 /// How often the explorer is looked at.
 const LOOK: Duration = Duration::from_millis(100);
@@ -45,7 +48,7 @@ fn serve_request(
     request: Result<Request, String>,
     out: &mut File,
 ) -> Result<String, String> {
-    let mut request = request?;
+    let request = request?;
     if request.backend == Backend::Fibers && !context::supported() {
         return Err(
             "this machine's kernel does not let programs set the FS base (FSGSBASE, \
@@ -72,11 +75,13 @@ fn serve_request(
     let status = watch(test, &request, out);
     // SAFETY: the explorer is gone; this process alone uses the engine.
     let engine = unsafe { &mut *engine() };
-    match status {
-        Status::Silent => Ok(report_silence(engine, &request)),
-        Status::Ended(_) if engine.exploration.finished => Ok(report_end(engine, &request)),
-        Status::Ended(status) => Ok(report_crash(engine, &mut request, test, status, out)),
-    }
+    let goes_on = request.keep_going && engine.exploration.failure.is_some();
+    Ok(match status {
+        Status::Ended(_) if engine.exploration.finished => report_end(engine, &request),
+        _ if goes_on => report_collected(engine, &request, test, &status, out),
+        Status::Silent => report_silence(engine, &request),
+        Status::Ended(status) => report_crash(engine, &request, test, status, out),
+    })
 }
 
 /// What became of the explorer.
@@ -190,7 +195,16 @@ fn counters_say_nothing(exploration: &Exploration) -> bool {
 /// A task never came back: no verdict, but the place is known.
 fn report_silence(engine: &mut Engine, request: &Request) -> String {
     let counters = Counters::read(&engine.exploration);
-    let execution = &engine.execution;
+    let verdict = Verdict {
+        outcome: "timeout",
+        kind: None,
+        message: Some(describe_silence(&engine.execution, request)),
+        failure: None,
+    };
+    report::finished(engine, request, &counters, &verdict)
+}
+
+fn describe_silence(execution: &Execution, request: &Request) -> String {
     let seconds = request.watchdog_ms as f64 / 1000.0;
     let mut message = format!("no scheduling point for {seconds} s: ");
     match execution.live_tasks().nth(execution.current.0 as usize) {
@@ -211,59 +225,130 @@ fn report_silence(engine: &mut Engine, request: &Request) -> String {
         }
         _ => message.push_str("the test has not begun"),
     }
-    let verdict = Verdict {
-        outcome: "timeout",
-        kind: None,
-        message: Some(message),
-        failure: None,
-    };
-    report::finished(engine, request, &counters, &verdict)
+    message
 }
 
 /// The explorer died: says how, and whether the same schedule kills it again.
 fn report_crash(
     engine: &mut Engine,
-    request: &mut Request,
+    request: &Request,
     test: &Test,
     status: c_int,
     out: &mut File,
 ) -> String {
-    let first = crash::describe(engine, status);
     let mut counters = Counters::read(&engine.exploration).with_crash(&engine.execution);
-    let preemptions = engine.execution.preemptions;
-    let decisions = format_schedule(&engine.execution.decisions);
-    let original = request.replay.take();
-    let mut failure = first.clone();
-    if original.is_none() {
-        // Again, to say only what repeats.
-        let mut again = request.clone();
-        again.replay = Some(decisions.clone());
-        *engine = new_engine();
-        let second = match watch(test, &again, out) {
-            Status::Ended(status) if !engine.exploration.finished => {
-                Some(crash::describe(engine, status))
-            }
-            Status::Ended(_) | Status::Silent => None,
-        };
+    let found = if request.replay.is_some() {
+        last_execution(engine, crash::describe(engine, status))
+    } else {
         counters.add_executions(1);
-        if second.as_ref() != Some(&first) {
-            failure.kind = Kind::Nondeterminism;
-            let intro = "the same schedule did not fail in the same way again; at first: ";
-            failure.message.splice(0..0, intro.bytes());
+        confirm_crash(engine, request, test, status, out)
+    };
+    let exploration = &mut engine.exploration;
+    exploration.preemptions = found.preemptions;
+    exploration.decisions = found.decisions;
+    let verdict = failed(&found.failure, &found.failure.message);
+    report::finished(engine, request, &counters, &verdict)
+}
+
+/// The explorer came to no end after it had found failures: the first one stays
+/// what is reported. Its execution has to be made once more.
+fn report_collected(
+    engine: &mut Engine,
+    request: &Request,
+    test: &Test,
+    status: &Status,
+    out: &mut File,
+) -> String {
+    let mut counters = Counters::read(&engine.exploration);
+    let end = match *status {
+        Status::Silent => {
+            let silence = describe_silence(&engine.execution, request);
+            counters.warn(&format!("the search ended early: {silence}"));
+            None
         }
+        Status::Ended(status) => {
+            counters = counters.with_crash(&engine.execution);
+            counters.add_executions(1);
+            counters.warn("the search ended early: a crash takes the explorer with it");
+            Some(status)
+        }
+    };
+    let exploration = &mut engine.exploration;
+    let mut first = exploration.failure.take().expect("a failure was found");
+    let preemptions = exploration.preemptions;
+    let decisions = mem::replace(&mut exploration.decisions, engine_vec());
+    let mut others = mem::replace(&mut exploration.others, engine_vec());
+    if let Some(status) = end {
+        others.push(confirm_crash(engine, request, test, status, out));
     }
-    request.replay = original;
-    engine.exploration.preemptions = preemptions;
-    engine.exploration.decisions =
-        crate::search::parse_schedule(&decisions).expect("just formatted");
-    let message = String::from_utf8_lossy(&failure.message).into_owned();
-    let verdict = Verdict {
+    counters.add_executions(1);
+    run_again(engine, request, test, &decisions, out);
+    if engine.exploration.failure.as_ref() != Some(&first) {
+        first = first.not_repeated();
+    }
+    let message = report::explain(&engine.execution, &first);
+    let exploration = &mut engine.exploration;
+    exploration.preemptions = preemptions;
+    exploration.decisions = decisions;
+    exploration.others = others;
+    let verdict = failed(&first, message.as_bytes());
+    report::finished(engine, request, &counters, &verdict)
+}
+
+fn failed<'a>(failure: &'a Failure, message: &[u8]) -> Verdict<'a> {
+    Verdict {
         outcome: "failed",
         kind: Some(failure.kind),
-        message: Some(message),
-        failure: Some(&failure),
+        message: Some(String::from_utf8_lossy(message).into_owned()),
+        failure: Some(failure),
+    }
+}
+
+/// The crash that ended the explorer, and whether its schedule leads to it again.
+fn confirm_crash(
+    engine: &mut Engine,
+    request: &Request,
+    test: &Test,
+    status: c_int,
+    out: &mut File,
+) -> Found {
+    let failure = crash::describe(engine, status);
+    let mut found = last_execution(engine, failure);
+    let again = match run_again(engine, request, test, &found.decisions, out) {
+        Status::Ended(status) if !engine.exploration.finished => {
+            Some(crash::describe(engine, status))
+        }
+        Status::Ended(_) | Status::Silent => None,
     };
-    report::finished(engine, request, &counters, &verdict)
+    if again.as_ref() != Some(&found.failure) {
+        found.failure = found.failure.not_repeated();
+    }
+    found
+}
+
+/// The execution that the engine holds, which ended in `failure`.
+fn last_execution(engine: &Engine, failure: Failure) -> Found {
+    Found {
+        failure,
+        preemptions: engine.execution.preemptions,
+        decisions: engine.execution.decisions.clone(),
+    }
+}
+
+/// Runs a schedule in an explorer of its own.
+fn run_again(
+    engine: &mut Engine,
+    request: &Request,
+    test: &Test,
+    decisions: &[Decision],
+    out: &mut File,
+) -> Status {
+    let again = Request {
+        replay: Some(format_schedule(decisions)),
+        ..request.clone()
+    };
+    *engine = new_engine();
+    watch(test, &again, out)
 }
 
 fn new_engine() -> Engine {

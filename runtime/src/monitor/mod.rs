@@ -7,7 +7,7 @@ pub(crate) use deadlock::{Blocked, blocked_tasks, cycle};
 pub(crate) use panic::{Panic, install_hook};
 
 use crate::engine::engine;
-use crate::execution::{Ending, Execution, Fatal};
+use crate::execution::{Ending, Execution, Fatal, Site};
 use crate::platform::memory::{EngineVec, engine_vec};
 use crate::platform::sys;
 
@@ -53,6 +53,18 @@ pub(crate) struct Place {
     pub(crate) column: u32,
 }
 
+impl Place {
+    pub(crate) fn of(site: Site) -> Self {
+        let mut file = engine_vec();
+        file.extend_from_slice(site.file().as_bytes());
+        Self {
+            file,
+            line: site.line(),
+            column: site.column(),
+        }
+    }
+}
+
 /// Why an execution failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Failure {
@@ -70,6 +82,14 @@ impl Failure {
             message: bytes,
             place: None,
         }
+    }
+
+    /// What is said of a failure that its schedule did not lead to again.
+    pub(crate) fn not_repeated(mut self) -> Self {
+        let intro = "the same schedule did not fail in the same way again; at first: ";
+        self.message.splice(0..0, intro.bytes());
+        self.kind = Kind::Nondeterminism;
+        self
     }
 
     fn from_panic(panic: &Panic) -> Self {
