@@ -1,0 +1,90 @@
+//! The failures that a search collects when it goes on after the first one.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::execution::{Ending, Execution, Op, Site};
+use crate::monitor::{self, Blocked, Failure};
+use crate::platform::memory::{EngineVec, engine_vec};
+use crate::search::Decision;
+
+/// So many failures of one test are told from each other.
+pub(super) const MOST: usize = 32;
+
+/// A failure besides the first one, in its final words.
+pub(crate) struct Found {
+    pub(crate) failure: Failure,
+    pub(crate) preemptions: u32,
+    pub(crate) decisions: EngineVec<Decision>,
+}
+
+/// The failures seen, each once.
+pub(super) struct Distinct(EngineVec<(Failure, u64)>);
+
+impl Distinct {
+    pub(super) const fn new() -> Self {
+        Self(engine_vec())
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.0.len() == MOST
+    }
+
+    pub(super) fn contains(&self, execution: &Execution, failure: &Failure) -> bool {
+        let end = end_of(execution);
+        self.0
+            .iter()
+            .any(|(known, known_end)| known == failure && *known_end == end)
+    }
+
+    pub(super) fn insert(&mut self, execution: &Execution, failure: Failure) {
+        self.0.push((failure, end_of(execution)));
+    }
+}
+
+/// A hash of what the words for an execution's end will be made of, without the
+/// numbers of its tasks: which operations wait, or go round, and where.
+fn end_of(execution: &Execution) -> u64 {
+    let events = &execution.log.events;
+    // Whether a task yields is judged by the last half of the steps.
+    let late = &events[events.len() / 2..];
+    let mut parts = engine_vec();
+    match execution.ending {
+        Ending::Deadlock => {
+            let blocked = monitor::blocked_tasks(execution);
+            parts.extend(essential(&blocked).map(|b| operation(b.op, b.site)));
+        }
+        Ending::Livelock => parts.extend(late.iter().map(|e| operation(e.op, e.site))),
+        Ending::Spin(task) => {
+            let own = late.iter().filter(|e| e.task == task);
+            parts.extend(own.map(|e| operation(e.op, e.site)));
+        }
+        Ending::Finished | Ending::NoDonor(_) => {}
+    }
+    parts.sort_unstable();
+    if execution.ending != Ending::Deadlock {
+        parts.dedup();
+    }
+    hash_of(&parts)
+}
+
+/// The waits that make the deadlock: those of its circle; where there is none,
+/// all but those for a task that waits itself.
+fn essential(blocked: &[Blocked]) -> impl Iterator<Item = &Blocked> {
+    let circle = monitor::cycle(blocked);
+    let waits_for_task = |b: &Blocked| matches!(b.op, Op::Join | Op::ScopeEnd);
+    let only_joins = blocked.iter().all(waits_for_task);
+    blocked.iter().filter(move |b| match circle.len() {
+        0 => only_joins || !waits_for_task(b),
+        _ => circle.contains(&b.task),
+    })
+}
+
+fn operation(op: Op, site: Option<Site>) -> u64 {
+    hash_of(&(op as u8, site))
+}
+
+fn hash_of(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
