@@ -23,7 +23,16 @@ struct Deviation {
     prefix: u64,
 }
 
-type Prefix = EngineVec<Deviation>;
+/// A schedule that was or will be run: its last deviation, after those of its
+/// parent. All schedules are one tree, so that each costs a few bytes.
+#[derive(Clone, Copy)]
+struct Node {
+    parent: u32,
+    deviation: Deviation,
+}
+
+/// The schedule without deviations: every tree's root.
+const DEFAULT: u32 = u32::MAX;
 
 /// A decision after the last deviation of the current execution.
 #[derive(Clone, Copy)]
@@ -39,17 +48,20 @@ pub(crate) struct Icb {
     largest_bound: u32,
     bound: u32,
     completed: Option<u32>,
-    /// Prefixes of this bound, the next one last.
-    now: EngineVec<Prefix>,
-    /// Prefixes of the next bound, in order.
-    next: EngineVec<Prefix>,
-    /// How many prefixes of the next bound are worth keeping: the budget.
+    nodes: EngineVec<Node>,
+    /// Schedules of this bound, the next one last.
+    now: EngineVec<u32>,
+    /// Schedules of the next bound, in order.
+    next: EngineVec<u32>,
+    /// How many schedules of the next bound are worth keeping: the budget.
     keep: usize,
-    /// The least bound of which prefixes were dropped: it cannot be finished.
+    /// The least bound of which schedules were dropped: it cannot be finished.
     dropped: Option<u32>,
     /// A schedule beyond the largest bound exists.
     beyond: bool,
-    current: Prefix,
+    /// The schedule that is running, and its deviations.
+    running: u32,
+    current: EngineVec<Deviation>,
     followed: usize,
     found: EngineVec<Alternatives>,
     diverged: bool,
@@ -64,11 +76,13 @@ impl Icb {
             largest_bound,
             bound: 0,
             completed: None,
+            nodes: engine_vec(),
             now: engine_vec(),
             next: engine_vec(),
             keep: usize::try_from(budget).unwrap_or(usize::MAX),
             dropped: None,
             beyond: false,
+            running: DEFAULT,
             current: engine_vec(),
             followed: 0,
             found: engine_vec(),
@@ -101,6 +115,18 @@ impl Icb {
         deviation.choice
     }
 
+    /// Lists the deviations of the schedule that runs next.
+    fn unfold(&mut self) {
+        self.current.clear();
+        let mut at = self.running;
+        while at != DEFAULT {
+            let node = self.nodes[at as usize];
+            self.current.push(node.deviation);
+            at = node.parent;
+        }
+        self.current.reverse();
+    }
+
     /// Queues the children of the execution that just ended.
     fn expand(&mut self) {
         let within = self.bound < self.largest_bound;
@@ -115,13 +141,15 @@ impl Icb {
                     self.dropped.get_or_insert(self.bound + 1);
                     break;
                 }
-                let mut child =
-                    Prefix::with_capacity_in(self.current.len() + 1, *self.now.allocator());
-                child.extend_from_slice(&self.current);
-                child.push(Deviation {
+                let deviation = Deviation {
                     index: point.index,
                     choice,
                     prefix: point.prefix,
+                };
+                let child = self.nodes.len() as u32;
+                self.nodes.push(Node {
+                    parent: self.running,
+                    deviation,
                 });
                 let queue = if point.costs {
                     &mut self.next
@@ -157,7 +185,8 @@ impl Strategy for Icb {
             core::mem::swap(&mut self.now, &mut self.next);
             self.now.reverse();
         }
-        self.current = self.now.pop().expect("not empty");
+        self.running = self.now.pop().expect("not empty");
+        self.unfold();
         true
     }
 
