@@ -128,6 +128,24 @@ pub struct TestFinished {
     pub schedule: Option<String>,
     /// What the reader should know besides.
     pub warnings: Vec<String>,
+    /// What else was found, with `--keep-going`.
+    #[serde(default)]
+    pub other_failures: Vec<OtherFailure>,
+}
+
+/// A failure of a test besides the one that its verdict describes.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct OtherFailure {
+    /// What kind of failure it is.
+    pub kind: Kind,
+    /// The failure in words.
+    pub message: Option<String>,
+    /// Its source line.
+    pub location: Option<Location>,
+    /// Preemptions of its schedule: the fewest that the search knows of.
+    pub preemptions: Option<u32>,
+    /// Its saved schedule, relative to the workspace root.
+    pub schedule: Option<String>,
 }
 
 impl TestFinished {
@@ -295,6 +313,13 @@ mod tests {
             duration_ms: 3,
             schedule: Some("target/chess/failures/bank-t-transfer_is_atomic-7f3a.chess".into()),
             warnings: vec![],
+            other_failures: vec![OtherFailure {
+                kind: Kind::Deadlock,
+                message: Some("no task can go on".into()),
+                location: None,
+                preemptions: Some(2),
+                schedule: Some("target/chess/failures/bank-t-transfer_is_atomic-81c0.chess".into()),
+            }],
         }
     }
 

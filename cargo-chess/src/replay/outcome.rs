@@ -88,6 +88,7 @@ impl Telling<'_> {
             finished: verdict.finished.clone(),
             stderr: verdict.stderr.clone(),
             schedule: None,
+            other_schedules: Vec::new(),
         };
         if self.options.message_format == MessageFormat::Json {
             let id = Event::TestStarted(schedule.test.clone());

@@ -5,10 +5,12 @@ use camino::Utf8Path;
 use super::Detail;
 use super::interleaving::interleaving;
 use super::names::Names;
+use super::paths::source_path;
 use super::snippet::snippet;
 use super::text::{BAD, BOLD, NOTE, indented, plural, status, styled, wrap};
 use super::waiting;
-use crate::events::{Kind, Outcome, TestFinished};
+use crate::events::{Kind, Location, OtherFailure, Outcome, TestFinished};
+use crate::schedule::Schedule;
 use crate::supervise::protocol::Finished;
 
 /// How a failure is shown.
@@ -92,8 +94,45 @@ pub(super) fn failure(
             );
         }
     }
+    report += &others(test, detail, style);
     report.truncate(report.trim_end().len());
     report + "\n"
+}
+
+/// In short, what else was found.
+fn others(test: &TestFinished, detail: &Detail, style: Style) -> String {
+    if test.other_failures.is_empty() {
+        return String::new();
+    }
+    let count = plural(test.other_failures.len() as u64, "other failure");
+    let heading = styled(BOLD, format!("Found besides ({count}):"));
+    let mut schedules = detail.other_schedules.iter();
+    let each = test.other_failures.iter();
+    let each: String = each
+        .map(|failure| other(failure, schedules.next(), style))
+        .collect();
+    format!("\n  {heading}\n{each}")
+}
+
+fn other(failure: &OtherFailure, schedule: Option<&Schedule>, style: Style) -> String {
+    let kind = styled(BAD, failure.kind);
+    let place = failure.location.as_ref().map(|location| {
+        let Location { file, line, column } = location;
+        format!(" at {}:{line}:{column}", source_path(file))
+    });
+    let preemptions = failure.preemptions.map_or_else(String::new, |n| {
+        format!(" ({})", plural(n.into(), "preemption"))
+    });
+    let message = failure.message.as_deref().unwrap_or_default();
+    let message = match failure.kind {
+        Kind::Panic => indented(message, "      "),
+        _ => wrap(message, "      ", style.width),
+    };
+    let replay = schedule.map_or_else(String::new, |schedule| {
+        format!("      cargo chess replay {}\n", schedule.id())
+    });
+    let place = place.unwrap_or_default();
+    format!("    {kind}{place}{preemptions}\n{message}{replay}")
 }
 
 /// The interleaving, with a heading.

@@ -215,17 +215,15 @@ fn line(test: &TestFinished, detail: &Detail) -> String {
         ),
         Outcome::Failed => {
             let kind = test.kind.map_or("failure", |kind| kind.name());
-            let schedules = match test.schedules {
-                0 => "no schedule".to_owned(),
-                n => format!("schedule {}", thousands(n)),
+            let others = match test.other_failures.len() {
+                0 => String::new(),
+                n => format!(" and {}", plural(n as u64, "other failure")),
             };
-            let preemptions = test.preemptions.map_or_else(String::new, |n| {
-                format!(", {}", plural(n.into(), "preemption"))
-            });
+            let found = found(test, detail);
             status(
                 BAD,
                 "Failed",
-                format!("{id}: {kind} {}", note(schedules + &preemptions)),
+                format!("{id}: {kind}{others} {}", note(found)),
             )
         }
         Outcome::Skipped => status(
@@ -239,6 +237,21 @@ fn line(test: &TestFinished, detail: &Detail) -> String {
             format!("{id} {}", note("no verdict".into())),
         ),
     }
+}
+
+/// How a failure was found; of a search that went on, how far it came.
+fn found(test: &TestFinished, detail: &Detail) -> String {
+    if detail.exploration.keep_going {
+        return reached(test, detail);
+    }
+    let schedules = match test.schedules {
+        0 => "no schedule".to_owned(),
+        n => format!("schedule {}", thousands(n)),
+    };
+    let preemptions = test.preemptions.map_or_else(String::new, |n| {
+        format!(", {}", plural(n.into(), "preemption"))
+    });
+    schedules + &preemptions
 }
 
 fn warning_line(message: &str) -> String {
@@ -360,6 +373,15 @@ mod tests {
     #[test]
     fn a_timeout_is_told_with_the_last_event() {
         insta::assert_snapshot!(report(100, &plain(), &[("hangs", samples::timeout(), "")]));
+    }
+
+    #[test]
+    fn other_failures_are_told_in_short() {
+        insta::assert_snapshot!(report(
+            100,
+            &plain(),
+            &[("transfer_is_atomic", samples::many_failures(), "")]
+        ));
     }
 
     #[test]

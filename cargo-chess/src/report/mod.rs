@@ -42,6 +42,8 @@ pub struct Detail {
     pub stderr: String,
     /// The schedule, if one was saved.
     pub schedule: Option<Schedule>,
+    /// Those of the other failures, in their order.
+    pub other_schedules: Vec<Schedule>,
 }
 
 /// Someone who tells the user, or a program, of a run.

@@ -6,7 +6,7 @@ use crate::config::{Exploration, Layer};
 use crate::events::{Kind, Location, Outcome, TestFinished, TestId};
 use crate::report::Detail;
 use crate::schedule::Schedule;
-use crate::supervise::protocol::{Blocked, Finished, Step, Task};
+use crate::supervise::protocol::{Blocked, Finished, Other, Step, Task};
 
 pub(crate) fn exploration() -> Exploration {
     Layer::default().resolve()
@@ -137,6 +137,23 @@ pub(crate) fn deadlock() -> Finished {
     }
 }
 
+pub(crate) fn many_failures() -> Finished {
+    let other = |finished: Finished| Other {
+        kind: finished.kind.expect("a failure has a kind"),
+        message: finished.message,
+        location: finished.location,
+        preemptions: finished.preemptions,
+        decisions: finished.decisions.expect("a failure has a schedule"),
+    };
+    let mut second = panic();
+    second.location = Some(at(4));
+    second.decisions = Some("0*3 2 1*3 2*2 0".into());
+    Finished {
+        others: vec![other(second), other(deadlock()), other(livelock())],
+        ..panic()
+    }
+}
+
 pub(crate) fn livelock() -> Finished {
     let mut events: Vec<Step> = (0..30)
         .map(|n| step(0, "store", &format!("A{n}"), 50 + n))
@@ -207,20 +224,31 @@ pub(crate) fn test(name: &str, finished: Finished, stderr: &str) -> (TestFinishe
         binary: "bank::t".into(),
         test: name.into(),
     };
-    let schedule = finished.decisions.clone().map(|decisions| Schedule {
+    let saved = |kind, decisions| Schedule {
         test: id.clone(),
-        kind: finished.kind.expect("a failure has a kind"),
+        kind,
         decisions,
         ..crate::schedule::tests::sample()
-    });
-    let saved = schedule.as_ref();
-    let path = saved.map(|schedule| format!("target/chess/failures/{}.chess", schedule.stem()));
+    };
+    let schedule = finished
+        .decisions
+        .clone()
+        .map(|decisions| saved(finished.kind.expect("a failure has a kind"), decisions));
+    let others = finished.others.iter();
+    let other_schedules = others
+        .map(|other| saved(other.kind, other.decisions.clone()))
+        .collect();
+    let path = |schedule: &Schedule| format!("target/chess/failures/{}.chess", schedule.stem());
+    let path = schedule.as_ref().map(path);
     let event = finished.to_event(&id, Duration::from_millis(12), path);
+    let mut exploration = exploration();
+    exploration.keep_going = !finished.others.is_empty();
     let detail = Detail {
-        exploration: exploration(),
+        exploration,
         finished,
         stderr: stderr.into(),
         schedule,
+        other_schedules,
     };
     (event, detail)
 }

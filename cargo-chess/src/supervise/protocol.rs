@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::events::{Kind, Location, Outcome, TestFinished, TestId, coverage, millis};
+use crate::events::{
+    Kind, Location, OtherFailure, Outcome, TestFinished, TestId, coverage, millis,
+};
 
 /// One line of a test binary's standard output.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -106,6 +108,9 @@ pub struct Finished {
     /// What it printed.
     #[serde(default)]
     pub output: String,
+    /// What else was found, where the search went on after the first failure.
+    #[serde(default)]
+    pub others: Vec<Other>,
     /// Where a replayed schedule no longer fits the program.
     #[serde(default)]
     pub diverged: Option<Divergence>,
@@ -139,6 +144,7 @@ impl Finished {
             blocked: Vec::new(),
             cycle: Vec::new(),
             output: String::new(),
+            others: Vec::new(),
             diverged: None,
         }
     }
@@ -146,6 +152,7 @@ impl Finished {
 
 impl Finished {
     /// The event that tells of this verdict on `test`; `schedule` is the saved one.
+    /// Where the others' are is not known here.
     pub fn to_event(
         &self,
         test: &TestId,
@@ -176,6 +183,34 @@ impl Finished {
             duration_ms: millis(duration),
             schedule,
             warnings: self.warnings.clone(),
+            other_failures: self.others.iter().map(Other::to_event).collect(),
+        }
+    }
+}
+
+/// A failure besides the one that the verdict describes.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Other {
+    /// What kind of failure it is.
+    pub kind: Kind,
+    /// The failure in words.
+    pub message: Option<String>,
+    /// Its source line.
+    pub location: Option<Location>,
+    /// Preemptions of its schedule.
+    pub preemptions: Option<u32>,
+    /// Its schedule.
+    pub decisions: String,
+}
+
+impl Other {
+    fn to_event(&self) -> OtherFailure {
+        OtherFailure {
+            kind: self.kind,
+            message: self.message.clone(),
+            location: self.location.clone(),
+            preemptions: self.preemptions,
+            schedule: None,
         }
     }
 }

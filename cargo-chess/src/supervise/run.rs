@@ -6,6 +6,7 @@ use std::time::Instant;
 use super::list::{ListedTest, list, select};
 use super::milestones::Milestones;
 use super::pool::{self, Listener, Moment, News};
+use super::protocol::{Finished, Other};
 use super::request::Mode;
 use super::verdict::{Job, Verdict};
 use crate::build::Build;
@@ -108,6 +109,9 @@ fn nothing_selected(options: &RunOptions, found: usize) -> Error {
         ),
     })
 }
+
+/// The path of a saved schedule, relative to the workspace, and the schedule.
+type Saved = (String, Schedule);
 
 /// A run under way.
 struct Session<'a> {
@@ -256,7 +260,14 @@ impl Session<'_> {
     fn finished(&mut self, index: usize, verdict: Verdict) -> Result<()> {
         let test = &self.tests[index];
         let exploration = &self.explorations[index];
-        let saved = self.save(index, &verdict)?;
+        let (path, schedule) = self.save_first(index, &verdict.finished)?.unzip();
+        let others = &verdict.finished.others;
+        let (other_paths, other_schedules): (Vec<_>, Vec<_>) = others
+            .iter()
+            .map(|other| self.save(index, &verdict.finished, other))
+            .collect::<Result<Vec<_>>>()?
+            .into_iter()
+            .unzip();
         let Verdict {
             finished,
             stderr,
@@ -275,8 +286,10 @@ impl Session<'_> {
         } else if finished.outcome == Outcome::Passed && !bound_done {
             self.incomplete.push(format!("`{}`", test.id));
         }
-        let (path, schedule) = saved.unzip();
         let mut event = finished.to_event(&test.id, duration, path);
+        for (other, path) in event.other_failures.iter_mut().zip(other_paths) {
+            other.schedule = Some(path);
+        }
         if test.not_explored.is_some() {
             event.coverage = coverage(Outcome::Skipped, false, None);
         }
@@ -285,18 +298,30 @@ impl Session<'_> {
             finished,
             stderr,
             schedule,
+            other_schedules,
         };
         self.tell(&Event::TestFinished(Box::new(event)), Some(&detail))
     }
 
-    /// Saves the schedule of a failure, and says where, relative to the workspace.
-    fn save(&mut self, index: usize, verdict: &Verdict) -> Result<Option<(String, Schedule)>> {
-        let finished = &verdict.finished;
+    /// Saves the schedule of the failure that the verdict describes.
+    fn save_first(&mut self, index: usize, finished: &Finished) -> Result<Option<Saved>> {
         let (Outcome::Failed, Some(kind), Some(decisions)) =
             (finished.outcome, finished.kind, &finished.decisions)
         else {
             return Ok(None);
         };
+        let failure = Other {
+            kind,
+            message: finished.message.clone(),
+            location: finished.location.clone(),
+            preemptions: finished.preemptions,
+            decisions: decisions.clone(),
+        };
+        self.save(index, finished, &failure).map(Some)
+    }
+
+    /// Saves the schedule of a failure, and says where, relative to the workspace.
+    fn save(&mut self, index: usize, finished: &Finished, failure: &Other) -> Result<Saved> {
         let plan = self.run.plan;
         let sources = match &self.sources {
             Some(sources) => sources.clone(),
@@ -305,13 +330,13 @@ impl Session<'_> {
         let exploration = &self.explorations[index];
         let schedule = Schedule {
             test: self.tests[index].id.clone(),
-            kind,
-            message: finished.message.clone().unwrap_or_default(),
-            location: finished.location.clone().map(|mut location| {
+            kind: failure.kind,
+            message: failure.message.clone().unwrap_or_default(),
+            location: failure.location.clone().map(|mut location| {
                 location.file = source_path(&location.file);
                 location
             }),
-            preemptions: finished.preemptions,
+            preemptions: failure.preemptions,
             strategy: finished
                 .strategy
                 .clone()
@@ -323,11 +348,11 @@ impl Session<'_> {
             backend: exploration.backend.to_string(),
             cargo: self.run.cargo_flags.to_owned(),
             sources,
-            decisions: decisions.clone(),
+            decisions: failure.decisions.clone(),
         };
         let path = schedule.save(&plan.chess_dir)?;
         let shown = path.strip_prefix(&plan.workspace_root).unwrap_or(&path);
-        Ok(Some((shown.to_string(), schedule)))
+        Ok((shown.to_string(), schedule))
     }
 
     fn tell(&mut self, event: &Event, detail: Option<&Detail>) -> Result<()> {
