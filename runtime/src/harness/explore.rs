@@ -12,7 +12,7 @@ use crate::platform::donor::DEFAULT_STACK;
 use crate::platform::handover::Backend;
 use crate::platform::memory::EngineVec;
 use crate::platform::{heap, image, interpose, sys};
-use crate::search::{Decision, Icb, Random, Replay};
+use crate::search::{Decision, Divergence, Icb, Random, Replay};
 
 /// Donors to begin with; a test with more tasks makes the pool grow.
 const FIRST_DONORS: usize = 8;
@@ -262,7 +262,13 @@ impl Explorer<'_> {
             }
         }
         engine.exploration.schedules = 1;
-        engine.exploration.divergence = strategy(engine).divergence();
+        let taken = engine.execution.decisions.len();
+        // A program that ends early leaves decisions over.
+        let left_over = schedule.get(taken).map(|&expected| Divergence {
+            index: u32::try_from(taken).unwrap_or(u32::MAX),
+            expected,
+        });
+        engine.exploration.divergence = strategy(engine).divergence().or(left_over);
         engine.exploration.preemptions = engine.execution.preemptions;
         keep_decisions(engine);
         engine.exploration.confirmed = true;

@@ -374,11 +374,13 @@ fn divergence(exploration: &Exploration) -> Option<String> {
         Decision::Task(task) => format!("task {} runs", task.0),
         Decision::Outcome(outcome) => format!("an operation has outcome {outcome}"),
     };
+    let ended = divergence.index as usize >= exploration.decisions.len();
+    let found = if ended { "it had ended" } else { "it cannot" };
     Some(
         Object::new()
             .number("step", divergence.index.into())
             .string("expected", &expected)
-            .string("found", "it cannot")
+            .string("found", found)
             .finish(),
     )
 }
