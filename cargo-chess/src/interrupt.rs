@@ -3,6 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+
 use crate::error::{Error, Result};
 
 /// Whether the user asked the run to end.
@@ -12,12 +15,14 @@ pub struct Interrupt(Arc<AtomicBool>);
 impl Interrupt {
     /// Takes over Ctrl-C and termination signals: from now on they only set the flag.
     ///
-    /// Call it once a process.
+    /// Call it once a process. The signal's handler itself sets the flag: a child
+    /// that the same Ctrl-C ends must not be seen to fail before that.
     pub fn install() -> Result<Self> {
         let interrupt = Self::default();
-        let flag = interrupt.clone();
-        ctrlc::set_handler(move || flag.request())
-            .map_err(|error| Error::Internal(format!("cannot take over Ctrl-C: {error}")))?;
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            flag::register(signal, interrupt.0.clone())
+                .map_err(|error| Error::Internal(format!("cannot take over Ctrl-C: {error}")))?;
+        }
         Ok(interrupt)
     }
 
