@@ -7,9 +7,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 fn explore(test: &str) -> Run {
     let workspace = Workspace::shared("hostile");
-    workspace
-        .chess(&["test", "--exact", test, "--watchdog", "2s"])
-        .run()
+    workspace.chess(&["test", "--exact", test]).run()
 }
 
 /// What people read about a failing test.

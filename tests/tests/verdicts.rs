@@ -37,5 +37,10 @@ on_both_backends! {
     no_std_alloc:;
     members: "-p" "tool" "-p" "ledger";
     harness:;
-    hostile: "--watchdog" "2s";
+    hostile:;
+}
+
+#[test]
+fn executions_in_processes_of_their_own_have_the_same_verdicts() {
+    assert_verdicts("catalog", &["--isolate", "fork"]);
 }
