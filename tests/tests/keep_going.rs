@@ -57,7 +57,7 @@ fn both() {
 "#;
 
 /// With one preemption the task waits for a flag that nobody sets.
-const A_LIVELOCK: &str = r#"
+const A_LIVELOCK: &str = r"
 #![cfg(test)]
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::thread;
@@ -77,7 +77,7 @@ fn waits() {
         begun.store(2, SeqCst);
     });
 }
-"#;
+";
 
 fn run(workspace: &Workspace, more_args: &[&str]) -> Run {
     let args = ["test", "--message-format", "json"];
