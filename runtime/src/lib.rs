@@ -14,16 +14,13 @@
     dispatch_from_dyn,
     dropck_eyepatch,
     fn_traits,
-    internal_output_capture,
     legacy_receiver_trait,
     pin_coerce_unsized_trait,
+    thread_local,
     unboxed_closures,
     unsize
 )]
-#![allow(
-    internal_features,
-    reason = "an `Arc` of our own and the capture of output need them"
-)]
+#![allow(internal_features, reason = "an `Arc` of our own needs them")]
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,

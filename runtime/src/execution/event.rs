@@ -9,6 +9,21 @@ use super::object::{ObjectId, ObjectTable};
 use super::{Effect, Op, Site, TaskId};
 use crate::platform::memory::{EngineVec, engine_vec};
 
+/// What is not plain from an operation alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Note {
+    /// Nothing.
+    None,
+    /// It waited, and went on for no reason.
+    WokeSpuriously,
+    /// It waited, and its time was over.
+    TimedOut,
+    /// It could have succeeded, and failed for no reason.
+    FailedSpuriously,
+    /// It was this waiter that it woke.
+    Wakes(TaskId),
+}
+
 /// One operation of one task.
 #[derive(Clone, Copy)]
 pub(crate) struct Event {
@@ -18,6 +33,7 @@ pub(crate) struct Event {
     pub(crate) op: Op,
     /// The task was switched out by a preemption just before this operation.
     pub(crate) preempted: bool,
+    pub(crate) note: Note,
 }
 
 /// The events of one execution in the order in which they happened.
@@ -63,14 +79,24 @@ impl EventLog {
         objects: &mut ObjectTable,
         last: &mut u64,
     ) {
-        let mut hash = mix(*last, event.op as u64);
-        if event.object != ObjectId::NONE {
+        // The operation in the top byte; one multiplication for all that it
+        // depends on, whose parts are hashes themselves.
+        let own = *last ^ (event.op as u64) << 56;
+        let hash;
+        if event.object == ObjectId::NONE {
+            hash = mix(own, 0);
+        } else {
             let object = objects.get_mut(event.object);
-            hash = mix(hash ^ object.identity, object.last_write);
+            let past = object
+                .identity
+                .wrapping_add(object.last_write.rotate_left(21));
             match effect {
-                Effect::Read => object.reads = object.reads.wrapping_add(hash),
+                Effect::Read => {
+                    hash = mix(own, past);
+                    object.reads = object.reads.wrapping_add(hash);
+                }
                 Effect::Write => {
-                    hash = mix(hash, object.reads);
+                    hash = mix(own, past.wrapping_add(object.reads.rotate_left(43)));
                     object.last_write = hash;
                     object.reads = 0;
                     object.version = object.version.wrapping_add(1);

@@ -23,6 +23,7 @@ use core::panic::Location;
 use crate::engine::engine;
 use crate::monitor;
 
+pub(crate) use event::Note;
 pub use lock::{acquire, downgrade, release, try_acquire};
 pub(crate) use object::ObjectId;
 pub use op::{Effect, Op};
@@ -105,7 +106,13 @@ pub fn fails_spuriously() -> bool {
         return false;
     };
     // SAFETY: see `running`.
-    unsafe { !(*execution).running().in_atomic && (*execution).choose_outcome(2, true) == 1 }
+    unsafe {
+        let fails = !(*execution).running().in_atomic && (*execution).choose_outcome(2, true) == 1;
+        if fails {
+            (*execution).running().note = Note::FailedSpuriously;
+        }
+        fails
+    }
 }
 
 /// For deadlock reports: the running task is what others wait for at `object`
@@ -136,6 +143,23 @@ pub fn disown(object: usize) {
 pub fn now() -> u64 {
     // SAFETY: see `running`.
     running().map_or(0, |execution| unsafe { (*execution).clock })
+}
+
+/// Keeps what a task printed, up to a limit; whether a task called.
+pub(crate) fn print(bytes: &[u8]) -> bool {
+    const LIMIT: usize = 256 << 10;
+    let Some(execution) = running() else {
+        return false;
+    };
+    // SAFETY: see `running`.
+    unsafe {
+        if (*execution).keeps_output {
+            let output = &mut (*execution).output;
+            let room = LIMIT.saturating_sub(output.len());
+            output.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        }
+    }
+    true
 }
 
 /// An error of the program that its allocator found.

@@ -19,12 +19,16 @@ struct Rule {
 }
 
 const CACHE: usize = 512;
+/// So many files of `atomic` code are remembered.
+const ATOMIC_FILES: usize = 64;
 
 /// The policies of a run. The longest matching prefix wins; without one,
 /// relative paths (the workspace's) are `Preempt` and absolute ones `Atomic`.
 pub(crate) struct Policies {
     rules: EngineVec<Rule>,
     cache: [(usize, Policy); CACHE],
+    /// Files of `atomic` code that synchronized.
+    atomic_files: EngineVec<&'static str>,
 }
 
 impl Policies {
@@ -32,6 +36,7 @@ impl Policies {
         Self {
             rules: engine_vec(),
             cache: [(0, Policy::Preempt); CACHE],
+            atomic_files: engine_vec(),
         }
     }
 
@@ -55,8 +60,17 @@ impl Policies {
             return policy;
         }
         let policy = self.decide(site.file());
+        let known = self.atomic_files.len() >= ATOMIC_FILES;
+        if policy == Policy::Atomic && !known && !self.atomic_files.contains(&site.file()) {
+            self.atomic_files.push(site.file());
+        }
         self.cache[slot] = (address, policy);
         policy
+    }
+
+    /// Files of `atomic` code that synchronized, in order of first use.
+    pub(crate) fn atomic_files(&self) -> &[&'static str] {
+        &self.atomic_files
     }
 
     #[cold]

@@ -1,6 +1,6 @@
 //! The scheduling point: which task performs the next step.
 
-use super::event::{Event, mix};
+use super::event::{Event, Note, mix};
 use super::object::ObjectId;
 use super::policy::Policy;
 use super::spin::Access;
@@ -10,6 +10,9 @@ use crate::search::{ChoicePoint, Decision, SchedulingPoint};
 
 /// A task that yielded so often since the test's body returned is idle.
 const IDLE_TURNS: u32 = 3;
+
+/// A task that nobody competes with may take so many times the step limit.
+const LONE_TASK: u64 = 50;
 
 /// What the place of an operation is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -120,12 +123,14 @@ impl Execution {
             _ => task.spin.progress(),
         }
         let preempted = core::mem::replace(&mut task.preempted, false);
+        let note = core::mem::replace(&mut task.note, Note::None);
         let event = Event {
             site,
             task: self.current,
             object: id,
             op,
             preempted,
+            note,
         };
         self.log
             .record(event, effect, &mut self.objects, &mut task.last_event);
@@ -327,7 +332,7 @@ impl Execution {
             return true;
         }
         // One task alone, that has much to do: long, but neither unfair nor stuck.
-        self.steps >= self.max_steps.saturating_mul(1000) && {
+        self.steps >= self.max_steps.saturating_mul(LONE_TASK) && {
             self.ending = Ending::Livelock;
             true
         }

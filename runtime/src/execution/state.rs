@@ -1,6 +1,6 @@
 //! One execution: its tasks and objects, and what wakes and blocks.
 
-use super::event::{EventLog, mix};
+use super::event::{EventLog, Note, mix};
 use super::fairness::Fairness;
 use super::object::ObjectTable;
 use super::policy::Policies;
@@ -58,6 +58,9 @@ pub(crate) struct Execution {
     pub(crate) ending: Ending,
     pub(crate) body_done: bool,
     pub(crate) panics: EngineVec<Panic>,
+    /// What the tasks printed, where it is kept.
+    pub(crate) output: EngineVec<u8>,
+    pub(crate) keeps_output: bool,
     /// Scheduling points of all executions: the watchdog's pulse.
     pub(crate) pulse: u64,
 }
@@ -87,6 +90,8 @@ impl Execution {
             ending: Ending::Finished,
             body_done: false,
             panics: engine_vec(),
+            output: engine_vec(),
+            keeps_output: false,
             pulse: 0,
         }
     }
@@ -110,6 +115,7 @@ impl Execution {
         self.ending = Ending::Finished;
         self.body_done = false;
         self.panics.clear();
+        self.output.clear();
     }
 
     #[inline]
@@ -182,7 +188,11 @@ impl Execution {
             let object = self.objects.get_mut(object);
             object.waiters = object.waiters.saturating_sub(1);
         }
+        let waited = self.task(task).state != State::Blocked(Wait::Time);
         let woken = self.task_mut(task);
+        if wake == Wake::TimedOut && waited {
+            woken.note = Note::TimedOut;
+        }
         woken.state = State::Runnable;
         woken.deadline = None;
         woken.wake = wake;

@@ -2,6 +2,7 @@
 
 use core::ffi::c_void;
 
+use super::event::Note;
 use super::object::ObjectId;
 use super::spin::SpinDetector;
 use super::{Mode, Op, Site, TaskId, Wake};
@@ -64,6 +65,8 @@ pub(crate) struct Task {
     /// When a blocked task times out, in virtual nanoseconds.
     pub(crate) deadline: Option<u64>,
     pub(crate) wake: Wake,
+    /// What its next event is to say.
+    pub(crate) note: Note,
     /// The token of `park` and `unpark`.
     pub(crate) token: bool,
     /// Switched out by a preemption, and not run since.
@@ -104,6 +107,7 @@ impl Task {
             awaits: None,
             deadline: None,
             wake: Wake::Notified,
+            note: Note::None,
             token: false,
             preempted: false,
             in_atomic: false,
@@ -133,6 +137,7 @@ impl Task {
         self.awaits = None;
         self.deadline = None;
         self.wake = Wake::Notified;
+        self.note = Note::None;
         self.token = false;
         self.preempted = false;
         self.in_atomic = false;

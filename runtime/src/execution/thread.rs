@@ -14,11 +14,11 @@ use crate::platform::handover::{self, Flow};
 use crate::platform::interpose;
 use crate::platform::sys::{self, ThreadStart};
 
-thread_local! {
-    /// The task of this thread-local block plus one; 0 where there is none. A
-    /// task keeps its block while it runs, so this tells tasks apart for free.
-    static TASK: Cell<u32> = const { Cell::new(0) };
-}
+/// The task of this thread-local block plus one; 0 where there is none. A
+/// task keeps its block while it runs, so this tells tasks apart for free. Not
+/// the macro: every shim reads it, also in code that is not optimised.
+#[thread_local]
+static TASK: Cell<u32> = Cell::new(0);
 
 /// Whether the calling thread is a task of a running execution.
 #[inline]

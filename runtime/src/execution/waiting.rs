@@ -1,5 +1,6 @@
 //! Waiting to be woken: condition variables, channels, barriers, parking, sleeping.
 
+use super::event::Note;
 use super::object::ObjectId;
 use super::schedule::Step;
 use super::state::Execution;
@@ -10,7 +11,11 @@ impl Execution {
     /// Whether this wait ends at once and for no reason: a choice of the search
     /// that costs as a preemption does. Not within `atomic` code.
     fn wakes_spuriously(&mut self) -> bool {
-        !self.running().in_atomic && self.choose_outcome(2, true) == 1
+        let wakes = !self.running().in_atomic && self.choose_outcome(2, true) == 1;
+        if wakes {
+            self.running().note = Note::WokeSpuriously;
+        }
+        wakes
     }
 
     /// Blocks the current task until it is woken or times out.
@@ -45,6 +50,7 @@ impl Execution {
             .nth(chosen);
         if let Some((task, _)) = woken {
             self.wake(task, Wake::Notified);
+            self.running().note = Note::Wakes(task);
         }
     }
 }
@@ -95,12 +101,12 @@ pub fn notify(op: Op, object: usize, all: bool, site: Site) {
     unsafe {
         let object = (*execution).object(object);
         perform((*execution).arrive(op, object, Some(site)));
-        (*execution).record(op, object, op.effect(), Some(site));
         if all {
             (*execution).wake_waiters(object);
         } else {
             (*execution).wake_a_waiter(object);
         }
+        (*execution).record(op, object, op.effect(), Some(site));
     }
 }
 

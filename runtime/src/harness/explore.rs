@@ -59,7 +59,6 @@ impl Explorer<'_> {
     /// Brings the process into the state that every execution starts from.
     fn prepare(&mut self, mut engine: Root) {
         interpose::real::resolve();
-        body::prepare_output();
         monitor::install_hook();
         image::install_fault_handler();
         engine.process.settle();
@@ -225,7 +224,6 @@ impl Explorer<'_> {
         let decisions = engine.exploration.decisions.clone();
         if self.repeats(engine, &decisions, &failure) {
             engine.exploration.confirmed = true;
-            self.keep_output(engine);
         } else {
             engine.exploration.failure = Some(failure.not_repeated());
         }
@@ -234,16 +232,19 @@ impl Explorer<'_> {
     /// Whether a schedule leads to `failure` again.
     fn repeats(
         &mut self,
-        engine: Root,
+        mut engine: Root,
         decisions: &EngineVec<Decision>,
         failure: &Failure,
     ) -> bool {
-        (0..TRIES).any(|_| {
+        engine.execution.keeps_output = true;
+        let repeats = (0..TRIES).any(|_| {
             set_strategy(engine, Replay::new(decisions.clone()));
             strategy(engine).begin();
             let again = self.run_once(engine);
             again.as_ref() == Some(failure) && !strategy(engine).diverged()
-        })
+        });
+        engine.execution.keeps_output = false;
+        repeats
     }
 
     fn replay(&mut self, mut engine: Root, decisions: &str, repeat: u64) {
@@ -251,6 +252,7 @@ impl Explorer<'_> {
             return;
         };
         engine.exploration.strategy = "replay";
+        engine.execution.keeps_output = true;
         set_strategy(engine, Replay::new(schedule.clone()));
         strategy(engine).begin();
         let failure = self.run_once(engine);
@@ -273,13 +275,6 @@ impl Explorer<'_> {
         keep_decisions(engine);
         engine.exploration.confirmed = true;
         engine.exploration.failure = failure;
-        self.keep_output(engine);
-    }
-
-    fn keep_output(&self, mut engine: Root) {
-        if self.isolation != Isolation::Fork {
-            body::read_output(|bytes| engine.exploration.output.extend_from_slice(bytes));
-        }
     }
 
     /// Runs one execution, in a process of its own where asked.

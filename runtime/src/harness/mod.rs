@@ -74,7 +74,6 @@ pub(crate) struct Exploration {
     pub(crate) divergence: Option<Divergence>,
     /// The last execution confirmed the failure, so its events are the failure's.
     pub(crate) confirmed: bool,
-    pub(crate) output: EngineVec<u8>,
     pub(crate) body: BodyOutcome,
     /// The memory error that stopped the program.
     pub(crate) fatal: Option<Fatal>,
@@ -113,7 +112,6 @@ impl Exploration {
             unstable: false,
             divergence: None,
             confirmed: false,
-            output: engine_vec(),
             body: BodyOutcome::Unfinished,
             fatal: None,
             fault: None,

@@ -8,7 +8,7 @@ use super::failures::{Found, MOST};
 use super::json::{Object, quoted};
 use super::request::Request;
 use crate::engine::Engine;
-use crate::execution::{Ending, Execution, ObjectId, Op, Site, TaskId, task_of_object};
+use crate::execution::{Ending, Execution, Note, ObjectId, Op, Site, TaskId, task_of_object};
 use crate::monitor::{self, Blocked, Failure, Kind, Place};
 use crate::search::{Decision, format_schedule};
 
@@ -69,7 +69,9 @@ impl Counters {
             threads: exploration.threads,
             bound_completed: bound_completed(exploration),
             bound_starts: exploration.bound_starts.to_vec(),
-            complete: exploration.progress.complete && exploration.cut_short.is_none(),
+            complete: exploration.progress.complete
+                && !exploration.unstable
+                && exploration.cut_short.is_none(),
             strategy: exploration.strategy,
             warnings: warnings(exploration),
         }
@@ -185,6 +187,7 @@ pub(super) fn finished(
         .string("strategy", counters.strategy)
         .number("seed", request.seed)
         .optional_string("decisions", decisions.as_deref())
+        .array("atomic", atomic_files(&engine.execution))
         .array("warnings", counters.warnings.iter().map(|w| quoted(w)))
         .array("tasks", tasks(&engine.execution).filter(|_| shown))
         .array(
@@ -193,7 +196,7 @@ pub(super) fn finished(
         )
         .array("blocked", blocked.iter().map(|b| blocked_task(b, &names)))
         .array("cycle", circle.iter().map(|t| t.0.to_string()))
-        .string("output", &String::from_utf8_lossy(&exploration.output))
+        .string("output", &String::from_utf8_lossy(&engine.execution.output))
         .array("others", exploration.others.iter().map(other))
         .raw(
             "diverged",
@@ -226,9 +229,37 @@ pub(super) fn in_words(execution: &Execution, mut failure: Failure) -> Failure {
     failure
 }
 
+/// Files of code that took one step a call. Sorted: which one came first may
+/// depend on the search.
+fn atomic_files(execution: &Execution) -> impl Iterator<Item = String> {
+    let mut files = execution.policies.atomic_files().to_vec();
+    files.sort_unstable();
+    files.into_iter().map(quoted)
+}
+
+/// How people call a task.
+pub(super) fn called(task: TaskId) -> String {
+    match task.0 {
+        0 => "main".to_owned(),
+        number => format!("task {number}"),
+    }
+}
+
+/// A line as messages show it: without the place of the registry.
+pub(super) fn line_of(site: Site) -> String {
+    let file = site.file();
+    let short = file
+        .split_once("/registry/src/")
+        .and_then(|(_, rest)| rest.split_once('/'));
+    format!("{}:{}", short.map_or(file, |(_, rest)| rest), site.line())
+}
+
 /// The words for a failure that the execution's end explains by itself.
 pub(super) fn explain(execution: &Execution, failure: &Failure) -> String {
-    let own = String::from_utf8_lossy(&failure.message).into_owned();
+    let own = with_error(
+        String::from_utf8_lossy(&failure.message).into_owned(),
+        execution,
+    );
     let steps = execution.steps;
     let words = match (failure.kind, execution.ending) {
         (Kind::Deadlock, _) | (Kind::Nondeterminism, Ending::Deadlock) => {
@@ -239,13 +270,28 @@ pub(super) fn explain(execution: &Execution, failure: &Failure) -> String {
              long needs a larger --max-steps"
         ),
         (Kind::Spin, Ending::Spin(task)) => format!(
-            "task {} runs on without yielding, {steps} steps so far, while others could run; a \
+            "{} runs on without yielding, {steps} steps so far, while others could run; a \
              loop that waits needs std::hint::spin_loop or std::thread::yield_now",
-            task.0
+            called(task)
         ),
         _ => String::new(),
     };
     own + &words
+}
+
+/// libtest prints a failed test's error and returns a sentence of its own: the
+/// error says more.
+fn with_error(message: String, execution: &Execution) -> String {
+    const INTRO: &str = "the test returned an error: ";
+    let output = String::from_utf8_lossy(&execution.output);
+    let error = output
+        .lines()
+        .rev()
+        .find_map(|line| line.strip_prefix("Error: "));
+    match error {
+        Some(error) if message.starts_with(INTRO) => format!("{INTRO}{error}"),
+        _ => message,
+    }
 }
 
 fn describe_deadlock(execution: &Execution) -> String {
@@ -262,25 +308,25 @@ fn describe_deadlock(execution: &Execution) -> String {
         let separator = if place == 0 { "" } else { "; " };
         let _ = write!(
             text,
-            "{separator}task {} waits in {}",
-            wait.task.0,
+            "{separator}{} waits in {}",
+            called(wait.task),
             wait.op.name()
         );
         if let Some(name) = names.name(wait.object) {
             let _ = write!(text, " for {name}");
         }
         if let Some(site) = wait.site {
-            let _ = write!(text, " at {}:{}", site.file(), site.line());
+            let _ = write!(text, " at {}", line_of(site));
         }
         if let Some(holder) = wait.holder.filter(|_| wait.op != Op::Join) {
-            let _ = write!(text, ", held by task {}", holder.0);
+            let _ = write!(text, ", held by {}", called(holder));
             if let Some(site) = wait.held_at {
-                let _ = write!(text, " since {}:{}", site.file(), site.line());
+                let _ = write!(text, " since {}", line_of(site));
             }
         } else if wait.op == Op::Join
             && let Some(other) = wait.holder
         {
-            let _ = write!(text, " for task {}", other.0);
+            let _ = write!(text, " for {}", called(other));
         }
     }
     text
@@ -344,7 +390,19 @@ fn events(execution: &Execution, names: &ObjectNames) -> impl Iterator<Item = St
             );
         located(object, event.site)
             .boolean("preempted", event.preempted)
+            .optional_string("note", words(event.note).as_deref())
             .finish()
+    })
+}
+
+fn words(note: Note) -> Option<String> {
+    const COSTS: &str = "(counts as a preemption)";
+    Some(match note {
+        Note::None => return None,
+        Note::WokeSpuriously => format!("woke spuriously {COSTS}"),
+        Note::TimedOut => "timed out".to_owned(),
+        Note::FailedSpuriously => format!("failed spuriously {COSTS}"),
+        Note::Wakes(task) => format!("wakes {}", called(task)),
     })
 }
 

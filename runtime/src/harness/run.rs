@@ -37,7 +37,6 @@ impl DerefMut for Root {
 pub(super) fn warm_up(engine: Root) {
     set_strategy(engine, Replay::new(engine_vec()));
     run_tasks(engine, Entry::Rust(body::warm_up, core::ptr::null_mut()));
-    body::clear_output();
 }
 
 pub(super) fn set_strategy(mut engine: Root, strategy: impl Strategy + 'static) {

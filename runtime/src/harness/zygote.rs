@@ -209,14 +209,10 @@ fn describe_silence(execution: &Execution, request: &Request) -> String {
     let mut message = format!("no scheduling point for {seconds} s: ");
     match execution.live_tasks().nth(execution.current.0 as usize) {
         Some((id, task)) if task.state != State::Finished => {
-            let _ = write!(
-                message,
-                "task {} never came back after {}",
-                id.0,
-                task.op.name()
-            );
+            let who = report::called(id);
+            let _ = write!(message, "{who} never came back after {}", task.op.name());
             if let Some(site) = task.site {
-                let _ = write!(message, " at {}:{}", site.file(), site.line());
+                let _ = write!(message, " at {}", report::line_of(site));
             }
             message.push_str(
                 "; it computes, or waits for something outside the scheduler's reach (--watchdog \

@@ -161,10 +161,12 @@ pub(crate) const ETIMEDOUT: c_int = 110;
 
 /// System call numbers (x86-64).
 pub(crate) mod number {
+    pub(crate) const WRITE: usize = 1;
     pub(crate) const POLL: usize = 7;
     pub(crate) const MMAP: usize = 9;
     pub(crate) const MPROTECT: usize = 10;
     pub(crate) const RT_SIGPROCMASK: usize = 14;
+    pub(crate) const WRITEV: usize = 20;
     pub(crate) const SCHED_YIELD: usize = 24;
     pub(crate) const DUP2: usize = 33;
     pub(crate) const NANOSLEEP: usize = 35;

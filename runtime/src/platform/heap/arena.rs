@@ -171,12 +171,37 @@ pub(super) fn allocate(size: usize) -> *mut c_void {
             *((block - 16) as *mut usize) = class;
             block
         } else {
-            lists.free[class] = *(block as *const usize);
+            lists.free[class] = next_of(block);
+            link(block, class, 0);
             block
         };
         *((block - 8) as *mut usize) = LIVE;
         block as *mut c_void
     }
+}
+
+/// The low bits of a header's first word are the block's class; those above, the
+/// next block of a list. So a freed block's own bytes stay poisoned.
+const CLASS_BITS: u32 = 12;
+
+/// The class of the block at `start`.
+unsafe fn class_at(start: usize) -> usize {
+    // SAFETY: the caller passes the true start of a block of the arena.
+    let word = unsafe { *((start - 16) as *const usize) };
+    word & ((1 << CLASS_BITS) - 1)
+}
+
+/// The block after `start` in its list; 0 at the end.
+unsafe fn next_of(start: usize) -> usize {
+    // SAFETY: as `class_at`.
+    let word = unsafe { *((start - 16) as *const usize) };
+    word >> CLASS_BITS
+}
+
+/// Puts `next` behind the block at `start` in a list.
+unsafe fn link(start: usize, class: usize, next: usize) {
+    // SAFETY: as `class_at`.
+    unsafe { *((start - 16) as *mut usize) = class | next << CLASS_BITS };
 }
 
 /// A block's true start, its class, and whether it is live; `None` where `block`
@@ -188,14 +213,14 @@ pub(super) unsafe fn inspect(block: usize) -> Option<(usize, usize, bool)> {
             return None;
         }
         let mut start = block;
-        let mut class = *((start - 16) as *const usize);
-        if class & ALIGNED != 0 {
-            start = class & !ALIGNED;
+        let word = *((start - 16) as *const usize);
+        if word & ALIGNED != 0 {
+            start = word & !ALIGNED;
             if !contains(start) || start > block {
                 return None;
             }
-            class = *((start - 16) as *const usize);
         }
+        let class = class_at(start);
         let state = *((start - 8) as *const usize);
         let known = (1..CLASSES).contains(&class) && (state == LIVE || state == FREED);
         known.then_some((start, class, state == LIVE))
@@ -218,27 +243,27 @@ pub(super) unsafe fn release(block: usize) {
         let _locked = Locked::new();
         let lists = &mut (*control()).lists;
         if !tasks || size > QUARANTINE_BLOCK {
-            *(start as *mut usize) = lists.free[class];
+            link(start, class, lists.free[class]);
             lists.free[class] = start;
             return;
         }
         if size <= POISONED {
             core::ptr::write_bytes(start as *mut u8, POISON, size);
         }
-        *(start as *mut usize) = 0;
+        link(start, class, 0);
         if lists.newest == 0 {
             lists.oldest = start;
         } else {
-            *(lists.newest as *mut usize) = start;
+            link(lists.newest, class_at(lists.newest), start);
         }
         lists.newest = start;
         lists.quarantined += size;
         while lists.quarantined > QUARANTINE {
             let oldest = lists.oldest;
-            let class = *((oldest - 16) as *const usize);
-            lists.oldest = *(oldest as *const usize);
+            let class = class_at(oldest);
+            lists.oldest = next_of(oldest);
             lists.quarantined -= class_size(class);
-            *(oldest as *mut usize) = lists.free[class];
+            link(oldest, class, lists.free[class]);
             lists.free[class] = oldest;
         }
     }

@@ -7,6 +7,7 @@
 
 mod futex;
 mod keys;
+mod output;
 mod process;
 mod random;
 pub(crate) mod real;

@@ -2,7 +2,6 @@
 //! to the engine directly. `thread_local!` and `LocalKey` stay `std`'s.
 
 mod builder;
-mod capture;
 mod current;
 mod functions;
 mod handle;

@@ -8,7 +8,6 @@ use std::process::abort;
 use std::sync::Arc;
 use std::thread::Result;
 
-use super::capture::{self, Capture};
 use super::scope::ScopeData;
 use crate::execution::{self, Site, TaskId};
 
@@ -34,7 +33,6 @@ struct Panic {
 struct Start<F, T> {
     closure: F,
     packet: Arc<Packet<T>>,
-    capture: Capture,
 }
 
 // SAFETY: the task writes the outcome before it ends, everybody else reads it
@@ -70,7 +68,6 @@ where
     let start = Start {
         closure,
         packet: packet.clone(),
-        capture: capture::inherit(),
     };
     let data = Box::into_raw(Box::new(start)).cast();
     // SAFETY: `run` takes back the box it is given, once, and does not unwind;
@@ -86,12 +83,7 @@ where
 unsafe fn run<F: FnOnce() -> T, T>(data: *mut ()) {
     // SAFETY: the caller's promise.
     let start = *unsafe { Box::from_raw(data.cast::<Start<F, T>>()) };
-    let Start {
-        closure,
-        packet,
-        capture,
-    } = start;
-    capture::set(capture);
+    let Start { closure, packet } = start;
     let outcome = catch_unwind(AssertUnwindSafe(closure)).map_err(|payload| {
         execution::panicked();
         Panic {
