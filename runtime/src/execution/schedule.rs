@@ -6,10 +6,14 @@ use super::policy::Policy;
 use super::spin::Access;
 use super::state::{Ending, Execution};
 use super::{Effect, Op, Site, TaskId, Wake};
+use crate::platform::memory::engine_vec;
 use crate::search::{ChoicePoint, Decision, SchedulingPoint};
 
 /// A task that yielded so often since the test's body returned is idle.
 const IDLE_TURNS: u32 = 3;
+
+/// The options of so many tasks are listed without memory of their own.
+const FEW: usize = 8;
 
 /// A task that nobody competes with may take so many times the step limit.
 const LONE_TASK: u64 = 50;
@@ -166,55 +170,38 @@ impl Execution {
         if self.body_done && self.is_idle() {
             return self.end(Ending::Finished);
         }
-        let current = self.current;
-        self.list_options(yielded);
-        let runs_on = self.options[0] == current && !yielded && !self.late.contains(current);
-        let next = if let [only] = self.options[..] {
-            only
-        } else {
-            let place = u64::from(current.0) << 32 | self.log.events.len() as u64;
-            self.prefix = mix(self.prefix ^ self.enabled.fingerprint(), place);
-            let point = SchedulingPoint {
-                index: self.decisions.len() as u32,
-                options: &self.options,
-                preempts: runs_on,
-                prefix: self.prefix,
-            };
-            let strategy = self.strategy.as_mut().expect("an execution has a strategy");
-            let next = self.options[strategy.choose_task(&point)];
-            self.decisions.push(Decision::Task(next));
-            self.prefix ^= u64::from(next.0) << 48;
-            next
+        let plain = self.late.is_empty() && !self.fairness.restrains();
+        let next = match self.enabled.small() {
+            Some(word) if plain && self.live <= FEW => self.choose_of_few(word, yielded),
+            _ => {
+                self.list_many(yielded);
+                let options = core::mem::replace(&mut self.options, engine_vec());
+                let next = self.choose(&options, yielded);
+                self.options = options;
+                next
+            }
         };
         if self.late.contains(next) {
             self.fire_timers(next);
         }
         self.fairness.ran(next, self.steps);
-        if next == current {
-            return Step::Continue;
-        }
-        if runs_on {
-            self.preemptions += 1;
-            self.running().preempted = true;
-        }
-        Step::Switch(next)
-    }
-
-    /// Fills `options`: first the task that an execution without preemptions runs
-    /// next. Tasks that could only time out come last.
-    #[inline]
-    fn list_options(&mut self, yielded: bool) {
-        let plain = self.late.is_empty() && !self.fairness.restrains();
-        match self.enabled.small() {
-            Some(word) if plain => self.list_few(word, yielded),
-            _ => self.list_many(yielded),
+        if next == self.current {
+            Step::Continue
+        } else {
+            Step::Switch(next)
         }
     }
 
-    /// The common case: few tasks, all runnable, none held back.
+    /// The common case: few tasks, all runnable, none held back. The options stay
+    /// in registers and on the stack: this runs at every scheduling point.
     #[inline]
-    fn list_few(&mut self, enabled: u64, yielded: bool) {
-        self.options.clear();
+    fn choose_of_few(&mut self, enabled: u64, yielded: bool) -> TaskId {
+        let mut options = [TaskId(0); FEW];
+        let mut count = 0;
+        let mut add = |task| {
+            options[count] = task;
+            count += 1;
+        };
         let current = self.current;
         let own = if current.0 < u64::BITS {
             1 << current.0
@@ -223,18 +210,48 @@ impl Execution {
         };
         let runs_on = enabled & own != 0;
         if runs_on && !yielded {
-            self.options.push(current);
+            add(current);
         }
         let mut others = enabled & !own;
         while others != 0 {
-            self.options.push(TaskId(others.trailing_zeros()));
+            add(TaskId(others.trailing_zeros()));
             others &= others - 1;
         }
         if runs_on && yielded {
-            self.options.push(current);
+            add(current);
         }
+        self.choose(&options[..count], yielded)
     }
 
+    /// Asks the strategy which of the options runs, if there is a choice.
+    #[inline]
+    fn choose(&mut self, options: &[TaskId], yielded: bool) -> TaskId {
+        let current = self.current;
+        let runs_on = options[0] == current && !yielded && !self.late.contains(current);
+        if let [only] = options {
+            return *only;
+        }
+        let place = u64::from(current.0) << 32 | self.log.events.len() as u64;
+        self.prefix = mix(self.prefix ^ self.enabled.fingerprint(), place);
+        let point = SchedulingPoint {
+            index: self.decisions.len() as u32,
+            options,
+            preempts: runs_on,
+            prefix: self.prefix,
+        };
+        let strategy = self.strategy.as_mut().expect("an execution has a strategy");
+        let next = options[strategy.choose_task(&point)];
+        self.decisions.push(Decision::Task(next));
+        self.prefix ^= u64::from(next.0) << 48;
+        if runs_on && next != current {
+            self.preemptions += 1;
+            self.running().preempted = true;
+        }
+        next
+    }
+
+    /// Fills `options`: first the task that an execution without preemptions runs
+    /// next. Tasks that could only time out come last.
     fn list_many(&mut self, yielded: bool) {
         let Self {
             options,
