@@ -75,7 +75,7 @@ pub(super) fn folded(events: &[Step]) -> Vec<Row> {
     if events.len() <= SHORT {
         return unfolded(events);
     }
-    cut(fold_runs(events, &fold_cycles(events)))
+    cut(fold_runs(events, &fold_cycles(events)), events)
 }
 
 fn fold_cycles(events: &[Step]) -> Vec<Row> {
@@ -122,6 +122,7 @@ fn fold_runs(events: &[Step], rows: &[Row]) -> Vec<Row> {
         index > 0
             && index + 1 < last
             && !events[index].preempted
+            && events[index].note.is_none()
             // Where a task comes from is always of interest.
             && events[index].op != "spawn"
             && events[index - 1].task == task
@@ -147,14 +148,27 @@ fn fold_runs(events: &[Step], rows: &[Row]) -> Vec<Row> {
 }
 
 /// Takes out the middle: how it began and how it came to the failure matter most.
-fn cut(mut rows: Vec<Row>) -> Vec<Row> {
+fn cut(mut rows: Vec<Row>, events: &[Step]) -> Vec<Row> {
     if rows.len() <= MOST_ROWS {
         return rows;
     }
     let end = rows.len() - (MOST_ROWS - ROWS_BEFORE_CUT);
-    let first = rows[ROWS_BEFORE_CUT].events().start;
-    let count = rows[end].events().start - first;
-    rows.splice(ROWS_BEFORE_CUT..end, [Row::Cut { first, count }]);
+    let chosen = |row: &Row| matches!(*row, Row::Event(index) if events[index].note.is_some());
+    let middle = &rows[ROWS_BEFORE_CUT..end];
+    // What the search chose stays, unless it chose so often that it hides the rest.
+    let few = middle.iter().filter(|row| chosen(row)).count() <= MOST_ROWS;
+    let mut kept: Vec<Row> = Vec::new();
+    for row in middle {
+        match (row, kept.last_mut()) {
+            (row, _) if few && chosen(row) => kept.push(*row),
+            (row, Some(Row::Cut { count, .. })) => *count += row.events().len(),
+            (row, _) => kept.push(Row::Cut {
+                first: row.events().start,
+                count: row.events().len(),
+            }),
+        }
+    }
+    rows.splice(ROWS_BEFORE_CUT..end, kept);
     rows
 }
 
@@ -171,6 +185,7 @@ mod tests {
             line: None,
             column: None,
             preempted: false,
+            note: None,
         }
     }
 
@@ -240,5 +255,18 @@ mod tests {
         let mut events: Vec<Step> = (0..40).map(|n| step(0, &format!("op{n}"))).collect();
         events[20].preempted = true;
         assert!(folded(&events).contains(&Row::Event(20)));
+    }
+
+    #[test]
+    fn what_the_search_chose_is_never_folded() {
+        let mut events: Vec<Step> = (0..40).map(|n| step(0, &format!("op{n}"))).collect();
+        events.extend((0..5000_u32).map(|n| step(n % 3, &format!("op{n}"))));
+        for noted in [20, 2000] {
+            events[noted].note = Some("timed out".into());
+        }
+        let rows = folded(&events);
+        assert!(covers(&rows, &events));
+        assert!(rows.contains(&Row::Event(20)));
+        assert!(rows.contains(&Row::Event(2000)));
     }
 }

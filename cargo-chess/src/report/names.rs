@@ -35,6 +35,23 @@ impl Names {
             id => unnamed(id),
         })
     }
+
+    /// `text` with the name of each task that it speaks of as `task 2`.
+    pub(super) fn in_text(&self, text: &str) -> String {
+        let mut words = text.split(' ').peekable();
+        let mut named = Vec::new();
+        while let Some(word) = words.next() {
+            let id = words.peek().and_then(|next| next.parse().ok());
+            match id {
+                Some(id) if word == "task" => {
+                    words.next();
+                    named.push(self.of(id));
+                }
+                _ => named.push(word.to_owned()),
+            }
+        }
+        named.join(" ")
+    }
 }
 
 fn unnamed(id: u32) -> String {
@@ -60,6 +77,7 @@ mod tests {
         ];
         let names = Names::new(&tasks);
         let all: Vec<String> = (0..6).map(|id| names.of(id)).collect();
+        assert_eq!(names.in_text("wakes task 4"), "wakes logger");
         assert_eq!(
             all,
             ["main", "task 1", "worker#2", "worker#3", "logger", "task 5"]

@@ -40,6 +40,7 @@ fn step(task: u32, op: &str, object: &str, line: u32) -> Step {
         line: (line > 0).then_some(line),
         column: (line > 0).then_some(9),
         preempted: false,
+        note: None,
     }
 }
 
@@ -54,6 +55,7 @@ fn blocked(task: u32, op: &str, object: &str, line: u32) -> Blocked {
         holder: None,
         held_at: None,
         preempted: false,
+        note: None,
     }
 }
 
@@ -177,6 +179,49 @@ pub(crate) fn livelock() -> Finished {
         tasks: tasks(&[None, None, None]),
         events,
         ..searched(Outcome::Failed)
+    }
+}
+
+/// What the search chose is told: behind an operation, below one, and for one that waits.
+pub(crate) fn noted() -> Finished {
+    let note = |mut step: Step, note: &str| {
+        step.note = Some(note.into());
+        step
+    };
+    let mut waits = blocked(1, "Condvar::wait", "C1", 12);
+    waits.note = Some("woke spuriously (counts as a preemption)".into());
+    Finished {
+        tasks: tasks(&[None, Some("waiter"), None]),
+        events: vec![
+            step(0, "spawn", "T1", 20),
+            step(0, "spawn", "T2", 21),
+            note(
+                step(2, "compare_exchange_weak", "A1", 30),
+                "failed spuriously (counts as a preemption)",
+            ),
+            note(step(0, "Condvar::notify_one", "C1", 22), "wakes task 1"),
+            note(step(2, "park_timeout", "", 31), "timed out"),
+        ],
+        blocked: vec![waits],
+        ..deadlock()
+    }
+}
+
+/// Operations and source lines that do not fit side by side.
+pub(crate) fn long_names() -> Finished {
+    let file = "/home/u/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/parking_lot-0.12.5/src/raw_mutex.rs";
+    let mut events: Vec<Step> = (0..3)
+        .map(|task| step(task, "compare_exchange_weak", "A1", 104))
+        .collect();
+    for event in &mut events {
+        event.file = Some(file.into());
+    }
+    events[2].preempted = true;
+    Finished {
+        tasks: tasks(&[None; 3]),
+        events,
+        blocked: vec![blocked(0, "scope end", "scope 1", 20)],
+        ..deadlock()
     }
 }
 

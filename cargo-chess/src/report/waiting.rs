@@ -56,6 +56,7 @@ fn waits(blocked: &Blocked, names: &Names) -> String {
     let holder = blocked.holder.map(|holder| names.of(holder));
     let whom = match (holder, &blocked.held_at) {
         (None, _) => String::new(),
+        (Some(holder), _) if blocked.op == "scope end" => format!(", for {holder}"),
         (Some(holder), _) if !is_lock(&blocked.op) => format!(" for {holder}"),
         (Some(holder), None) => format!(", held by {holder}"),
         (Some(holder), Some(since)) => format!(", held by {holder} since {}", place(since)),
@@ -83,6 +84,7 @@ fn what(blocked: &Blocked) -> String {
             _ => format!("for {lock}{object}"),
         },
         Some(("Condvar", _)) => format!("for a notification of Condvar{object}"),
+        _ if blocked.op == "scope end" => "for the threads of its scope".to_owned(),
         _ if blocked.op == "join" => match blocked.holder {
             Some(_) => "in join".to_owned(),
             None => format!("in join{object}"),
@@ -116,6 +118,7 @@ mod tests {
             holder,
             held_at: None,
             preempted: false,
+            note: None,
         };
         let names = Names::new(&[]);
         let sentences: Vec<String> = [
@@ -125,6 +128,8 @@ mod tests {
             blocked("RwLock::write", "R1", None),
             blocked("Condvar::wait", "C1", None),
             blocked("join", "T2", Some(2)),
+            blocked("scope end", "scope 1", None),
+            blocked("scope end", "scope 1", Some(2)),
             blocked("recv", "Q1", None),
             blocked("park", "P1", None),
             blocked("OnceLock::get_or_init", "O1", Some(0)),

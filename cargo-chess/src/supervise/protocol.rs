@@ -243,6 +243,9 @@ pub struct Step {
     /// operation, which then ran when it was resumed.
     #[serde(default)]
     pub preempted: bool,
+    /// What the search chose for this operation, in words.
+    #[serde(default)]
+    pub note: Option<String>,
 }
 
 /// A task that waits at the end of the reported execution.
@@ -269,6 +272,9 @@ pub struct Blocked {
     /// Whether the task was switched out by a preemption before it came to wait.
     #[serde(default)]
     pub preempted: bool,
+    /// What the search chose for this operation, in words.
+    #[serde(default)]
+    pub note: Option<String>,
 }
 
 /// Where a replayed schedule no longer fits the program.

@@ -1,0 +1,246 @@
+//! Where things stand in the lines of an execution's table.
+
+use std::collections::BTreeMap;
+
+use anstyle::Style;
+
+use super::names::Names;
+use super::shorten::{fit_operation, fit_place, least_columns, operation};
+use super::text::{BOLD, DIM, WARN, columns, cut, fit, styled};
+
+/// The narrowest useful column of a task.
+const NARROWEST: usize = 12;
+
+/// Between columns.
+const GAP: &str = "  ";
+
+/// What one line of the table is about.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Line {
+    /// The number of the step, where it is one.
+    pub(super) number: Option<usize>,
+    /// The task.
+    pub(super) task: u32,
+    /// What it does.
+    pub(super) op: String,
+    /// What it does that to.
+    pub(super) object: Option<String>,
+    /// What the search chose for this operation.
+    pub(super) note: Option<String>,
+    /// The source line, or nothing.
+    pub(super) place: String,
+    /// How the operation is written.
+    pub(super) style: Option<Style>,
+}
+
+impl Line {
+    fn what_columns(&self) -> usize {
+        columns(&operation(&self.op, self.object.as_deref()))
+    }
+}
+
+/// The columns of the table.
+pub(super) struct Layout<'a> {
+    names: &'a Names,
+    /// The width of step numbers.
+    number: usize,
+    /// How the tasks' operations are told apart.
+    form: Form,
+    /// The width of source lines.
+    place: usize,
+    /// The width of everything.
+    width: usize,
+}
+
+enum Form {
+    /// A column each, of this width.
+    Columns(Vec<(u32, usize)>),
+    /// One column of names and one of operations, since there are too many tasks.
+    Named { name: usize, what: usize },
+}
+
+impl<'a> Layout<'a> {
+    /// Room for `lines` of an execution with `events` events in `width` columns:
+    /// operations before source lines.
+    pub(super) fn new(lines: &[Line], events: usize, names: &'a Names, width: usize) -> Self {
+        let mut wanted: BTreeMap<u32, usize> = BTreeMap::new();
+        for line in lines {
+            let own = wanted
+                .entry(line.task)
+                .or_insert_with(|| columns(&names.of(line.task)));
+            *own = line.what_columns().max(*own);
+        }
+        let widest = |measure: &dyn Fn(&str) -> usize| {
+            let places = lines.iter().map(|line| measure(&line.place));
+            places.max().unwrap_or(0).max(columns("at"))
+        };
+        let widest_place = widest(&columns);
+        let least_place = widest(&least_columns).min(width / 3).min(widest_place);
+        let place_in = |room: usize| widest_place.min(room.max(least_place));
+
+        let number = events.to_string().len().max(4);
+        let left = width.saturating_sub(2 + number + GAP.len());
+        let natural: usize = wanted.values().map(|width| width + GAP.len()).sum();
+        let place = place_in(left.saturating_sub(natural));
+        if let Some(tasks) = share(&wanted, left.saturating_sub(place)) {
+            return Self {
+                names,
+                number,
+                form: Form::Columns(tasks),
+                place,
+                width,
+            };
+        }
+        let all_names = wanted.keys().map(|task| columns(&names.of(*task)));
+        let name = all_names.max().unwrap_or(0).min(16);
+        let left = left.saturating_sub(name + 2 * GAP.len());
+        let what = wanted.values().copied().max().unwrap_or(0);
+        let place = place_in(left.saturating_sub(what));
+        Self {
+            names,
+            number,
+            form: Form::Named {
+                name,
+                what: what.min(left.saturating_sub(place)).max(NARROWEST),
+            },
+            place,
+            width,
+        }
+    }
+
+    /// The line above all.
+    pub(super) fn header(&self) -> String {
+        let mut line = format!("  {:>number$}{GAP}", "step", number = self.number);
+        match &self.form {
+            Form::Named { name, what } => {
+                line += &fit("task", *name);
+                line += GAP;
+                line += &fit("operation", *what);
+            }
+            Form::Columns(tasks) => {
+                for (position, (task, width)) in tasks.iter().enumerate() {
+                    line += if position > 0 { GAP } else { "" };
+                    line += &fit(&self.names.of(*task), *width);
+                }
+            }
+        }
+        line += GAP;
+        line += "at";
+        styled(BOLD, line.trim_end()) + "\n"
+    }
+
+    /// The line, and another one below for a note that finds no room behind the operation.
+    pub(super) fn line(&self, line: &Line) -> String {
+        let number = line.number.map_or_else(String::new, |n| n.to_string());
+        let mut text = format!("  {number:>width$}{GAP}", width = self.number);
+        let (before, room) = self.cell(line.task);
+        if let Form::Named { name, .. } = self.form {
+            text += &fit(&self.names.of(line.task), name);
+            text += GAP;
+        } else {
+            text += &" ".repeat(before - self.first_column());
+        }
+        let what = fit_operation(&line.op, line.object.as_deref(), room);
+        let note = line.note.as_ref().map(|note| self.names.in_text(note));
+        let behind = note
+            .as_ref()
+            .map(|note| format!(": {note}"))
+            .filter(|behind| columns(&what) + columns(behind) <= room);
+        text += &line
+            .style
+            .map_or_else(|| what.clone(), |style| styled(style, &what));
+        let mut used = columns(&what);
+        if let Some(behind) = &behind {
+            text += &styled(WARN, behind);
+            used += columns(behind);
+        }
+        if !line.place.is_empty() {
+            text += &" ".repeat(room - used);
+            text += GAP;
+            text += &styled(DIM, fit_place(&line.place, self.place));
+        }
+        text.push('\n');
+        match (note, behind) {
+            (Some(note), None) => text + &self.below(before, &note),
+            _ => text,
+        }
+    }
+
+    /// A line across all columns that tells of `text`, at `place` if there is room for it.
+    pub(super) fn mark(&self, text: &str, place: &str) -> String {
+        let room = self.width.saturating_sub(self.first_column());
+        let left = room.saturating_sub(columns(&format!("~~~ {text} at  ~~~")));
+        let line = if place.is_empty() || left + 2 < least_columns(place) {
+            cut(&format!("~~~ {text} ~~~"), room)
+        } else {
+            format!("~~~ {text} at {} ~~~", fit_place(place, left))
+        };
+        let indent = " ".repeat(self.first_column());
+        format!("{indent}{}\n", styled(WARN, line))
+    }
+
+    /// A line across all columns about what is left out.
+    pub(super) fn omission(&self, text: &str) -> String {
+        let line = format!("{}{text}", " ".repeat(self.first_column()));
+        styled(DIM, line) + "\n"
+    }
+
+    /// A note on the operation above, which begins after `before` columns.
+    fn below(&self, before: usize, note: &str) -> String {
+        let note = format!("^ {note}");
+        let indent = before
+            .min(self.width.saturating_sub(columns(&note)))
+            .max(self.first_column());
+        let note = cut(&note, self.width.saturating_sub(indent));
+        format!("{}{}\n", " ".repeat(indent), styled(WARN, note))
+    }
+
+    /// Where the operations of `task` begin, and the columns from there to the
+    /// source line: what stands to the right of an operation is empty.
+    fn cell(&self, task: u32) -> (usize, usize) {
+        let mut before = self.first_column();
+        match &self.form {
+            Form::Named { name, what } => (before + name + GAP.len(), *what),
+            Form::Columns(tasks) => {
+                let own = tasks.iter().take_while(|(other, _)| *other != task);
+                before += own.map(|(_, width)| width + GAP.len()).sum::<usize>();
+                let all: usize = tasks.iter().map(|(_, width)| width + GAP.len()).sum();
+                (
+                    before,
+                    (self.first_column() + all).saturating_sub(before + GAP.len()),
+                )
+            }
+        }
+    }
+
+    /// The columns before the first task's.
+    fn first_column(&self) -> usize {
+        2 + self.number + GAP.len()
+    }
+}
+
+/// Shares `room` among the tasks; none if there is too little for a column each.
+fn share(wanted: &BTreeMap<u32, usize>, room: usize) -> Option<Vec<(u32, usize)>> {
+    let gaps = GAP.len() * wanted.len();
+    let room = room.checked_sub(gaps)?;
+    let least: usize = wanted.values().map(|width| (*width).min(NARROWEST)).sum();
+    if room < least {
+        return None;
+    }
+    // The widest columns give way first.
+    let mut limit = wanted.values().copied().max().unwrap_or(0);
+    while wanted
+        .values()
+        .map(|width| (*width).min(limit))
+        .sum::<usize>()
+        > room
+    {
+        limit -= 1;
+    }
+    Some(
+        wanted
+            .iter()
+            .map(|(task, width)| (*task, (*width).min(limit)))
+            .collect(),
+    )
+}

@@ -1,0 +1,97 @@
+//! Operations and source lines in words, shortened where there is little room.
+
+use super::paths::source_path;
+use super::text::{columns, cut, cut_front};
+use crate::events::Location;
+
+/// What an operation is called together with what it acts on.
+pub(super) fn operation(op: &str, object: Option<&str>) -> String {
+    match object_shown(op, object) {
+        Some(object) => format!("{op} {object}"),
+        None => op.to_owned(),
+    }
+}
+
+/// The object of an operation whose name does not say it already.
+pub(super) fn object_shown<'a>(op: &str, object: Option<&'a str>) -> Option<&'a str> {
+    object.filter(|_| !op.ends_with("scope end"))
+}
+
+/// The operation in at most `width` columns: its object, which tells it from others, stays.
+pub(super) fn fit_operation(op: &str, object: Option<&str>, width: usize) -> String {
+    let whole = operation(op, object);
+    if columns(&whole) <= width {
+        return whole;
+    }
+    match object_shown(op, object) {
+        Some(object) if columns(object) + 4 <= width => {
+            format!("{} {object}", cut(op, width - columns(object) - 1))
+        }
+        _ => cut(&whole, width),
+    }
+}
+
+/// A source line: `src/lib.rs:10`.
+pub(super) fn place(location: &Location) -> String {
+    format!("{}:{}", source_path(&location.file), location.line)
+}
+
+/// `place` in at most `width` columns: directories give way from the front; the
+/// file's name and the line stay as long as they can.
+pub(super) fn fit_place(place: &str, width: usize) -> String {
+    if columns(place) <= width {
+        return place.to_owned();
+    }
+    let mut rest = place;
+    while let Some((_, after)) = rest.split_once('/') {
+        rest = after;
+        let shorter = format!("\u{2026}/{rest}");
+        if columns(&shorter) <= width {
+            return shorter;
+        }
+    }
+    cut_front(rest, width)
+}
+
+/// The columns that the file's name and the line of `place` need.
+pub(super) fn least_columns(place: &str) -> usize {
+    match place.rsplit_once('/') {
+        Some((_, name)) => columns(name) + 2,
+        None => columns(place),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operation_keeps_its_object_in_few_columns() {
+        let fitted = |width| fit_operation("compare_exchange_weak", Some("A12"), width);
+        assert_eq!(fitted(30), "compare_exchange_weak A12");
+        assert_eq!(fitted(20), "compare_exchang\u{2026} A12");
+        assert_eq!(fitted(5), "comp\u{2026}");
+        assert_eq!(fit_operation("Mutex unlock", None, 8), "Mutex u\u{2026}");
+    }
+
+    #[test]
+    fn a_scope_is_not_named_twice() {
+        assert_eq!(operation("scope end", Some("scope 1")), "scope end");
+        assert_eq!(operation("load", Some("A1")), "load A1");
+    }
+
+    #[test]
+    fn a_source_line_keeps_its_file_and_line_in_few_columns() {
+        let place = "parking_lot-0.12.5/src/raw_mutex.rs:104";
+        for (width, shown) in [
+            (39, place),
+            (38, "\u{2026}/src/raw_mutex.rs:104"),
+            (20, "\u{2026}/raw_mutex.rs:104"),
+            (17, "raw_mutex.rs:104"),
+            (10, "\u{2026}ex.rs:104"),
+        ] {
+            assert_eq!(fit_place(place, width), shown);
+        }
+        assert_eq!(least_columns(place), 18);
+    }
+}
