@@ -128,6 +128,10 @@ pub struct TestFinished {
     pub schedule: Option<String>,
     /// What the reader should know besides.
     pub warnings: Vec<String>,
+    /// The packages into which calls were taken as single steps: those of the
+    /// policy `atomic` whose code synchronized.
+    #[serde(default)]
+    pub atomic: Vec<String>,
     /// What else was found, with `--keep-going`.
     #[serde(default)]
     pub other_failures: Vec<OtherFailure>,
@@ -270,15 +274,32 @@ pub fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// What was explored, in the words of `coverage`.
-pub fn coverage(outcome: Outcome, complete: bool, bound_completed: Option<u32>) -> String {
-    match (outcome, complete, bound_completed) {
-        (Outcome::Skipped, ..) => "not explored".to_owned(),
+/// What was explored, in the words of `coverage`; `atomic` are the packages into
+/// which calls were single steps.
+pub fn coverage(
+    outcome: Outcome,
+    complete: bool,
+    bound_completed: Option<u32>,
+    atomic: &[String],
+) -> String {
+    let explored = match (outcome, complete, bound_completed) {
+        (Outcome::Skipped, ..) => return NOT_EXPLORED.to_owned(),
         (_, true, _) => "complete".to_owned(),
         (_, false, Some(bound)) => format!("preemptions<={bound}"),
         (_, false, None) => "sampled".to_owned(),
+    };
+    if atomic.is_empty() {
+        return explored;
     }
+    let packages = atomic.join(", ");
+    format!("{explored}, calls into {packages} as single steps")
 }
+
+/// The coverage of a test that was not explored.
+pub const NOT_EXPLORED: &str = "not explored";
+
+/// The coverage of a test that runs differently under one and the same schedule.
+pub const NOT_DETERMINISTIC: &str = "not deterministic";
 
 #[cfg(test)]
 mod tests {
@@ -307,12 +328,18 @@ mod tests {
             preemptions: Some(1),
             bound_completed: Some(0),
             complete: false,
-            coverage: coverage(Outcome::Failed, false, Some(0)),
+            coverage: coverage(
+                Outcome::Failed,
+                false,
+                Some(0),
+                &["parking_lot 0.12.5".into()],
+            ),
             strategy: Some("icb".into()),
             seed: 0,
             duration_ms: 3,
             schedule: Some("target/chess/failures/bank-t-transfer_is_atomic-7f3a.chess".into()),
             warnings: vec![],
+            atomic: vec!["parking_lot 0.12.5".into()],
             other_failures: vec![OtherFailure {
                 kind: Kind::Deadlock,
                 message: Some("no task can go on".into()),
@@ -374,9 +401,18 @@ mod tests {
 
     #[test]
     fn coverage_never_says_more_than_was_explored() {
-        assert_eq!(coverage(Outcome::Passed, true, Some(2)), "complete");
-        assert_eq!(coverage(Outcome::Passed, false, Some(2)), "preemptions<=2");
-        assert_eq!(coverage(Outcome::Passed, false, None), "sampled");
-        assert_eq!(coverage(Outcome::Skipped, false, None), "not explored");
+        let passed = |complete, bound| coverage(Outcome::Passed, complete, bound, &[]);
+        assert_eq!(passed(true, Some(2)), "complete");
+        assert_eq!(passed(false, Some(2)), "preemptions<=2");
+        assert_eq!(passed(false, None), "sampled");
+        let atomic = ["parking_lot 0.12.5".to_owned(), "dashmap 6.1.0".to_owned()];
+        assert_eq!(
+            coverage(Outcome::Passed, true, None, &atomic),
+            "complete, calls into parking_lot 0.12.5, dashmap 6.1.0 as single steps"
+        );
+        assert_eq!(
+            coverage(Outcome::Skipped, false, None, &atomic),
+            "not explored"
+        );
     }
 }

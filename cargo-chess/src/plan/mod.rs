@@ -5,6 +5,7 @@ mod packages;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -14,6 +15,7 @@ use crate::build::Toolchain;
 use crate::cli::{FeatureArgs, ManifestArgs};
 use crate::config::{Config, Policy};
 use crate::error::{Error, Result};
+use crate::report::source_path;
 
 /// The workspace, its directories and its packages.
 #[derive(Debug)]
@@ -120,6 +122,28 @@ impl Plan {
         })
     }
 
+    /// The packages that the source files `files`, as rustc names them, belong to:
+    /// `parking_lot 0.12.5`, each once, in their order.
+    pub fn packages_of(&self, files: &[String]) -> Vec<String> {
+        let names: BTreeSet<String> = files.iter().map(|file| self.package_of(file)).collect();
+        names.into_iter().collect()
+    }
+
+    fn package_of(&self, file: &str) -> String {
+        let path = self.workspace_root.join(file);
+        let owners = self
+            .packages
+            .iter()
+            .filter(|package| path.starts_with(&package.root));
+        // The innermost: a package may lie in another one's directory.
+        let owner = owners.max_by_key(|package| package.root.components().count());
+        match (owner, registry_package(file)) {
+            (Some(package), _) => format!("{} {}", package.name, package.version),
+            (None, Some(package)) => package,
+            (None, None) => source_path(file),
+        }
+    }
+
     /// The `policy=` lines of a request to a test binary.
     pub fn policy_lines(&self) -> Vec<String> {
         self.packages
@@ -128,4 +152,19 @@ impl Plan {
             .map(|(prefix, policy)| format!("policy={prefix}={policy}"))
             .collect()
     }
+}
+
+/// `parking_lot 0.12.5` for a file below `.../registry/src/INDEX/parking_lot-0.12.5/`.
+fn registry_package(file: &str) -> Option<String> {
+    let (_, rest) = file.split_once("/registry/src/")?;
+    let directory = rest.split('/').nth(1)?;
+    let (end, _) = directory
+        .match_indices('-')
+        .find(|(at, _)| is_version(&directory[at + 1..]))?;
+    Some(format!("{} {}", &directory[..end], &directory[end + 1..]))
+}
+
+fn is_version(text: &str) -> bool {
+    text.split_once('.')
+        .is_some_and(|(major, _)| !major.is_empty() && major.bytes().all(|b| b.is_ascii_digit()))
 }

@@ -191,3 +191,34 @@ fn a_directory_without_a_manifest_is_cargos_to_complain_about() {
         .expect_err("there is no workspace");
     assert_eq!(error.exit_code(), exit::METADATA_FAILED);
 }
+
+#[test]
+fn the_package_of_a_source_file_is_told_with_its_version() {
+    let project = Project::new();
+    let plan = project.plan("").expect("a valid plan");
+    let far = plan.packages.iter().find(|package| package.name == "far");
+    let far = far.expect("it is there").root.join("src/lib.rs");
+    let registry = "/home/u/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f";
+    let files = [
+        "src/lib.rs".to_owned(),
+        "vendor/near/src/lib.rs".to_owned(),
+        "crates/my-queue/src/ring.rs".to_owned(),
+        "crates/my-queue/src/slots.rs".to_owned(),
+        far.to_string(),
+        format!("{registry}/parking_lot-0.12.5/src/raw_mutex.rs"),
+        format!("{registry}/x-2d-1.0.0-rc.1/src/lib.rs"),
+        "/elsewhere/lib.rs".to_owned(),
+    ];
+    assert_eq!(
+        plan.packages_of(&files),
+        [
+            "/elsewhere/lib.rs",
+            "bank 0.1.0",
+            "far 1.0.0",
+            "my-queue 0.2.0",
+            "near 1.0.0",
+            "parking_lot 0.12.5",
+            "x-2d 1.0.0-rc.1",
+        ]
+    );
+}

@@ -74,6 +74,7 @@ pub(crate) fn replay(
         return Err(Error::Interrupted);
     };
     Ok(Replayed {
+        atomic: session.plan.packages_of(&verdict.finished.atomic),
         verdict,
         exploration,
         sources_changed: digest::sources(&session.plan)? != schedule.sources,

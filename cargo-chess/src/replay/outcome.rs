@@ -20,6 +20,8 @@ pub(crate) struct Replayed {
     pub(crate) verdict: Verdict,
     /// The options that it ran with.
     pub(crate) exploration: Exploration,
+    /// The packages into which calls were single steps.
+    pub(crate) atomic: Vec<String>,
     /// Whether the instrumented sources differ from those that it was saved with.
     pub(crate) sources_changed: bool,
 }
@@ -79,9 +81,10 @@ impl Telling<'_> {
     /// Tells it, and returns the exit code or the error that stands for it.
     pub(super) fn tell(&self, schedule: &Schedule, replayed: &Replayed) -> Result<u8> {
         let verdict = &replayed.verdict;
-        let mut event = verdict
-            .finished
-            .to_event(&schedule.test, verdict.duration, None);
+        let mut event =
+            verdict
+                .finished
+                .to_event(&schedule.test, verdict.duration, replayed.atomic.clone());
         "one schedule".clone_into(&mut event.coverage);
         let detail = Detail {
             exploration: replayed.exploration.clone(),
@@ -204,6 +207,7 @@ mod tests {
                 duration: Duration::ZERO,
             },
             exploration: Layer::default().resolve(),
+            atomic: Vec::new(),
             sources_changed: false,
         };
         replayed.meaning(&sample())

@@ -6,11 +6,12 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::failure::{Style, execution, failure};
 use super::progress::ProgressLine;
-use super::summary::{Guarantee, counts, reached};
+use super::summary::{Guarantee, counts, reached, single_steps};
 use super::text::{BAD, DIM, GOOD, NOTE, WARN, plural, status, styled, thousands};
 use super::{Detail, Live, Reporter};
 use crate::cli::RunOptions;
 use crate::events::{Event, Outcome, RunFinished, RunStarted, TestFinished};
+use crate::supervise::protocol::Finished;
 
 /// The width of what is not printed to a terminal.
 const PLAIN_WIDTH: usize = 100;
@@ -128,7 +129,7 @@ impl<W: Write> Human<W> {
     }
 
     fn test_finished(&mut self, test: &TestFinished, detail: &Detail) -> io::Result<()> {
-        self.guarantee.add(test, detail);
+        let told_short = self.guarantee.add(test, detail);
         let bad = matches!(test.outcome, Outcome::Failed | Outcome::Timeout);
         if bad {
             self.failures.push((test.clone(), detail.clone()));
@@ -137,8 +138,13 @@ impl<W: Write> Human<W> {
             return Ok(());
         }
         let mut lines = line(test, detail);
-        for warning in &test.warnings {
-            lines += &warning_line(warning);
+        if self.verbosity > 0 && test.outcome != Outcome::Skipped {
+            lines += &status(NOTE, "Note", statistics(test));
+        }
+        let warnings = test.warnings.iter();
+        // What the summary will say is not said here.
+        for warning in warnings.filter(|it| !(told_short && Finished::is_of_time(it))) {
+            lines += &warning_line(&format!("{}: {warning}", test.id()));
         }
         self.print(&lines)
     }
@@ -237,6 +243,24 @@ fn line(test: &TestFinished, detail: &Detail) -> String {
             format!("{id} {}", note("no verdict".into())),
         ),
     }
+}
+
+/// What `-v` adds: `19 executions (11 distinct), 412 steps (at most 61 in one), 3 tasks, strategy icb`
+fn statistics(test: &TestFinished) -> String {
+    let mut text = format!(
+        "{} ({} distinct), {} (at most {} in one), {}, strategy {}",
+        plural(test.executions, "execution"),
+        thousands(test.distinct),
+        plural(test.steps, "step"),
+        thousands(test.max_steps_in_execution),
+        plural(test.threads.into(), "task"),
+        test.strategy.as_deref().unwrap_or("unknown"),
+    );
+    if !test.atomic.is_empty() {
+        text += ", ";
+        text += &single_steps(&test.atomic);
+    }
+    text
 }
 
 /// How a failure was found; of a search that went on, how far it came.
@@ -412,6 +436,28 @@ mod tests {
         };
         let text = report(100, &output, &[("abba", samples::deadlock(), "")]);
         assert!(text.contains("cargo chess replay chess1:"));
+    }
+
+    #[test]
+    fn verbose_adds_what_the_search_did_and_which_calls_were_single_steps() {
+        let output = OutputArgs {
+            verbose: 1,
+            ..plain()
+        };
+        let locks = samples::with_atomic("parking_lot 0.12.5", samples::passed(Some(2), false));
+        insta::assert_snapshot!(report(100, &output, &[("locks", locks, "")]));
+    }
+
+    #[test]
+    fn a_test_that_is_not_deterministic_gets_no_guarantee() {
+        let tests = [("sometimes", samples::unstable(), "")];
+        insta::assert_snapshot!(report(100, &plain(), &tests));
+    }
+
+    #[test]
+    fn the_end_of_the_time_is_told_once() {
+        let tests = [("slow", samples::out_of_time(), "")];
+        insta::assert_snapshot!(report(100, &plain(), &tests));
     }
 
     #[test]

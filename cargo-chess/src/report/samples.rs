@@ -81,6 +81,28 @@ pub(crate) fn passed(bound: Option<u32>, complete: bool) -> Finished {
     }
 }
 
+/// With calls into a package that were single steps; its name stands for its file.
+pub(crate) fn with_atomic(package: &str, finished: Finished) -> Finished {
+    Finished {
+        atomic: vec![package.into()],
+        ..finished
+    }
+}
+
+pub(crate) fn unstable() -> Finished {
+    Finished {
+        warnings: vec!["the first schedule ran differently the second time: the test depends on more than its schedule (real time, randomness, files, addresses?)".into()],
+        ..passed(None, false)
+    }
+}
+
+pub(crate) fn out_of_time() -> Finished {
+    Finished {
+        warnings: vec!["the time budget ended the search".into()],
+        ..passed(Some(0), false)
+    }
+}
+
 pub(crate) fn panic() -> Finished {
     let mut resumed = step(1, "store", "A1", 10);
     resumed.preempted = true;
@@ -285,7 +307,9 @@ pub(crate) fn test(name: &str, finished: Finished, stderr: &str) -> (TestFinishe
         .collect();
     let path = |schedule: &Schedule| format!("target/chess/failures/{}.chess", schedule.stem());
     let path = schedule.as_ref().map(path);
-    let event = finished.to_event(&id, Duration::from_millis(12), path);
+    let atomic = finished.atomic.clone();
+    let mut event = finished.to_event(&id, Duration::from_millis(12), atomic);
+    event.schedule = path;
     let mut exploration = exploration();
     exploration.keep_going = !finished.others.is_empty();
     let detail = Detail {

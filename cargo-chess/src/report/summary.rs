@@ -1,67 +1,89 @@
 //! What a run guarantees, in words that never say more than was explored.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use super::Detail;
 use super::text::{plural, thousands};
 use crate::events::{Outcome, TestFinished};
+use crate::supervise::protocol::Finished;
+
+/// How far a test was explored.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Reach {
+    Complete,
+    /// To this bound.
+    Bound(Reverse<u32>),
+    Sampled,
+    NotDeterministic,
+}
 
 /// What the tests in which no failure was found were explored to.
 #[derive(Default)]
 pub(super) struct Guarantee {
-    complete: u64,
-    /// Number of tests by the bound that they finished.
-    bounds: std::collections::BTreeMap<u32, u64>,
-    /// Tests that were sampled.
-    sampled: u64,
+    /// Numbers of tests by their reach and by the packages into which calls were single steps.
+    groups: BTreeMap<(Reach, Vec<String>), u64>,
     /// Tests that stopped before their bound was finished, in words.
     cut_short: Vec<String>,
 }
 
 impl Guarantee {
-    /// Takes a finished test into account.
-    pub(super) fn add(&mut self, test: &TestFinished, detail: &Detail) {
+    /// Takes a finished test into account; whether a sentence will say that it stopped early.
+    pub(super) fn add(&mut self, test: &TestFinished, detail: &Detail) -> bool {
         if test.outcome != Outcome::Passed {
-            return;
+            return false;
         }
-        let wanted = detail.exploration.preemptions;
-        match test.bound_completed {
-            _ if test.complete => self.complete += 1,
-            Some(bound) => {
-                *self.bounds.entry(bound).or_default() += 1;
-                if bound < wanted {
-                    self.cut_short.push(cut_short(test, detail, Some(bound)));
-                }
-            }
-            None if is_search(test) => {
-                self.sampled += 1;
-                self.cut_short.push(cut_short(test, detail, None));
-            }
-            None => self.sampled += 1,
+        let reach = if detail.finished.is_unstable() {
+            Reach::NotDeterministic
+        } else if test.complete {
+            Reach::Complete
+        } else {
+            test.bound_completed
+                .map_or(Reach::Sampled, |bound| Reach::Bound(Reverse(bound)))
+        };
+        let is_short = match reach {
+            Reach::Bound(Reverse(bound)) => bound < detail.exploration.preemptions,
+            Reach::Sampled => is_search(test),
+            Reach::Complete | Reach::NotDeterministic => false,
+        };
+        if is_short {
+            self.cut_short.push(cut_short(test, detail));
         }
+        let atomic = match reach {
+            Reach::Complete | Reach::Bound(_) => test.atomic.clone(),
+            Reach::Sampled | Reach::NotDeterministic => Vec::new(),
+        };
+        *self.groups.entry((reach, atomic)).or_default() += 1;
+        is_short
     }
 
     /// The sentences, each on its own line.
     pub(super) fn sentences(&self) -> Vec<String> {
-        let mut sentences = Vec::new();
-        if self.complete > 0 {
-            sentences.push(format!(
-                "{}: complete, every sequentially consistent interleaving was explored",
-                plural(self.complete, "test")
-            ));
-        }
-        for (bound, count) in self.bounds.iter().rev() {
-            sentences.push(format!(
-                "{}: any remaining bug needs {} or more, or weakly ordered memory",
-                plural(*count, "test"),
-                plural(u64::from(*bound) + 1, "preemption")
-            ));
-        }
-        if self.sampled > 0 {
-            sentences.push(format!(
-                "{}: sampled, nothing is guaranteed",
-                plural(self.sampled, "test")
-            ));
-        }
-        sentences
+        let sentence = |((reach, atomic), count): (&(Reach, Vec<String>), &u64)| {
+            let what = match reach {
+                Reach::Complete => {
+                    "every interleaving of the synchronization operations was explored \
+                     (sequentially consistent; plain memory accesses are not scheduling points)"
+                        .to_owned()
+                }
+                Reach::Bound(Reverse(bound)) => format!(
+                    "any remaining bug needs {} or more, weakly ordered memory or a data race",
+                    plural(u64::from(*bound) + 1, "preemption")
+                ),
+                Reach::Sampled => "sampled, nothing is guaranteed".to_owned(),
+                Reach::NotDeterministic => "not deterministic, nothing is guaranteed".to_owned(),
+            };
+            let steps = if atomic.is_empty() {
+                String::new()
+            } else {
+                format!(
+                    ", taking {} (policy = \"preempt\" in Chess.toml explores them)",
+                    single_steps(atomic)
+                )
+            };
+            format!("{}: {what}{steps}", plural(*count, "test"))
+        };
+        self.groups.iter().map(sentence).collect()
     }
 
     /// A sentence for each test that stopped early.
@@ -70,23 +92,30 @@ impl Guarantee {
     }
 }
 
+/// `calls into parking_lot 0.12.5 as single steps`
+pub(super) fn single_steps(atomic: &[String]) -> String {
+    format!("calls into {} as single steps", atomic.join(", "))
+}
+
 /// Whether the strategy works bound by bound.
 fn is_search(test: &TestFinished) -> bool {
     matches!(test.strategy.as_deref(), Some("icb" | "auto"))
 }
 
-fn cut_short(test: &TestFinished, detail: &Detail, finished: Option<u32>) -> String {
-    let bound = finished.map_or(0, |bound| bound + 1);
+fn cut_short(test: &TestFinished, detail: &Detail) -> String {
+    let bound = test.bound_completed.map_or(0, |bound| bound + 1);
+    let out_of_time = test.warnings.iter().any(|it| Finished::is_of_time(it));
     let ended = if test.schedules >= detail.exploration.schedules {
         let budget = plural(detail.exploration.schedules, "schedule");
         format!("its budget of {budget} ended in bound {bound}")
     } else {
         format!(
-            "its time ended in bound {bound}, after {}",
+            "its {} ended in bound {bound}, after {}",
+            if out_of_time { "time" } else { "search" },
             plural(test.schedules, "schedule")
         )
     };
-    let done = match finished {
+    let done = match test.bound_completed {
         Some(bound) => format!("bound {bound} is finished"),
         None => "no bound is finished".to_owned(),
     };
@@ -96,19 +125,18 @@ fn cut_short(test: &TestFinished, detail: &Detail, finished: Option<u32>) -> Str
 /// How far a test was explored, for its line.
 pub(super) fn reached(test: &TestFinished, detail: &Detail) -> String {
     let schedules = plural(test.schedules, "schedule");
-    match (test.complete, test.bound_completed) {
-        (true, _) => format!("{schedules}, complete"),
+    let preemptions = |bound: u32| plural(bound.into(), "preemption");
+    let how_far = match (test.complete, test.bound_completed) {
+        _ if detail.finished.is_unstable() => "not deterministic".to_owned(),
+        (true, _) => "complete".to_owned(),
         (false, Some(bound)) if bound < detail.exploration.preemptions => {
-            format!(
-                "{schedules}, only up to {}",
-                plural(bound.into(), "preemption")
-            )
+            format!("only up to {}", preemptions(bound))
         }
-        (false, Some(bound)) => {
-            format!("{schedules}, up to {}", plural(bound.into(), "preemption"))
-        }
-        (false, None) => format!("{schedules}, sampled"),
-    }
+        (false, Some(bound)) => format!("up to {}", preemptions(bound)),
+        (false, None) if is_search(test) => "no bound finished".to_owned(),
+        (false, None) => "sampled".to_owned(),
+    };
+    format!("{schedules}, {how_far}")
 }
 
 /// The line of a run's counts: `11 passed, 1 failed`.
@@ -156,7 +184,17 @@ mod tests {
             ("a", samples::passed(Some(2), false)),
             ("b", samples::passed(Some(2), false)),
             ("large", over_budget),
-            ("slow", samples::passed(None, false)),
+            ("slow", samples::out_of_time()),
+            ("slower", samples::passed(None, false)),
+            (
+                "locks",
+                samples::with_atomic("parking_lot 0.12.5", samples::passed(Some(2), false))
+            ),
+            (
+                "locks_once",
+                samples::with_atomic("parking_lot 0.12.5", samples::passed(None, true))
+            ),
+            ("sometimes", samples::unstable()),
             ("random", sampled),
             ("fails", samples::panic()),
         ]));

@@ -5,8 +5,15 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::events::{
-    Kind, Location, OtherFailure, Outcome, TestFinished, TestId, coverage, millis,
+    Kind, Location, NOT_DETERMINISTIC, OtherFailure, Outcome, TestFinished, TestId, coverage,
+    millis,
 };
+
+/// How a test binary's warning begins that a test is not deterministic.
+const RAN_DIFFERENTLY: &str = "the first schedule ran differently the second time";
+
+/// A test binary's warning that the time of `--time` was over.
+const TIME_ENDED: &str = "the time budget ended the search";
 
 /// One line of a test binary's standard output.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -93,6 +100,9 @@ pub struct Finished {
     /// What the reader should know besides.
     #[serde(default)]
     pub warnings: Vec<String>,
+    /// Source files of code under the policy `atomic` that synchronized.
+    #[serde(default)]
+    pub atomic: Vec<String>,
     /// The failing execution, in detail.
     #[serde(default)]
     pub tasks: Vec<Task>,
@@ -139,6 +149,7 @@ impl Finished {
             seed: 0,
             decisions: None,
             warnings: Vec::new(),
+            atomic: Vec::new(),
             tasks: Vec::new(),
             events: Vec::new(),
             blocked: Vec::new(),
@@ -151,14 +162,25 @@ impl Finished {
 }
 
 impl Finished {
-    /// The event that tells of this verdict on `test`; `schedule` is the saved one.
-    /// Where the others' are is not known here.
-    pub fn to_event(
-        &self,
-        test: &TestId,
-        duration: Duration,
-        schedule: Option<String>,
-    ) -> TestFinished {
+    /// Whether the test ran differently under one and the same schedule, so that
+    /// nothing is known of the schedules that were not run.
+    pub fn is_unstable(&self) -> bool {
+        self.warnings
+            .iter()
+            .any(|warning| warning.starts_with(RAN_DIFFERENTLY))
+    }
+
+    /// Whether this is the warning that the time of `--time` was over.
+    pub fn is_of_time(warning: &str) -> bool {
+        warning == TIME_ENDED
+    }
+
+    /// The event that tells of this verdict on `test`; `atomic` are the packages
+    /// into which calls were single steps. Where schedules are saved is not known here.
+    pub fn to_event(&self, test: &TestId, duration: Duration, atomic: Vec<String>) -> TestFinished {
+        let stable = !self.is_unstable();
+        let complete = self.complete && stable;
+        let bound_completed = self.bound_completed.filter(|_| stable);
         TestFinished {
             package: test.package.clone(),
             binary: test.binary.clone(),
@@ -175,14 +197,19 @@ impl Finished {
             max_steps_in_execution: self.max_steps_in_execution,
             threads: self.threads,
             preemptions: self.preemptions,
-            bound_completed: self.bound_completed,
-            complete: self.complete,
-            coverage: coverage(self.outcome, self.complete, self.bound_completed),
+            bound_completed,
+            complete,
+            coverage: if stable {
+                coverage(self.outcome, complete, bound_completed, &atomic)
+            } else {
+                NOT_DETERMINISTIC.to_owned()
+            },
             strategy: self.strategy.clone(),
             seed: self.seed,
             duration_ms: millis(duration),
-            schedule,
+            schedule: None,
             warnings: self.warnings.clone(),
+            atomic,
             other_failures: self.others.iter().map(Other::to_event).collect(),
         }
     }
@@ -327,6 +354,26 @@ mod tests {
         assert_eq!(
             line,
             Line::Finished(Box::new(Finished::new(Outcome::Passed)))
+        );
+    }
+
+    #[test]
+    fn of_a_test_that_is_not_deterministic_nothing_is_known() {
+        let finished = Finished {
+            complete: true,
+            bound_completed: Some(2),
+            warnings: vec![format!("{RAN_DIFFERENTLY}: the test depends on real time")],
+            ..Finished::new(Outcome::Passed)
+        };
+        let test = TestId {
+            package: "bank".into(),
+            binary: "bank::t".into(),
+            test: "sometimes".into(),
+        };
+        let event = finished.to_event(&test, Duration::ZERO, Vec::new());
+        assert_eq!(
+            (event.complete, event.bound_completed, &*event.coverage),
+            (false, None, "not deterministic")
         );
     }
 }

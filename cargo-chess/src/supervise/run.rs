@@ -14,7 +14,7 @@ use crate::cli::{NoTests, RunOptions};
 use crate::config::{Config, Exploration, Policy};
 use crate::digest;
 use crate::error::{Error, Result, exit};
-use crate::events::{Event, Outcome, Progress, RunFinished, RunStarted, coverage, millis};
+use crate::events::{Event, NOT_EXPLORED, Outcome, Progress, RunFinished, RunStarted, millis};
 use crate::interrupt::Interrupt;
 use crate::plan::Plan;
 use crate::report::{Detail, Live, Record, Reporter, source_path};
@@ -273,8 +273,10 @@ impl Session<'_> {
             stderr,
             duration,
         } = verdict;
-        let bound_done =
-            finished.complete || finished.bound_completed >= Some(exploration.preemptions);
+        let atomic = self.run.plan.packages_of(&finished.atomic);
+        let mut event = finished.to_event(&test.id, duration, atomic);
+        event.schedule = path;
+        let bound_done = event.complete || event.bound_completed >= Some(exploration.preemptions);
         match finished.outcome {
             Outcome::Passed => self.counts.passed += 1,
             Outcome::Failed => self.counts.failed += 1,
@@ -286,12 +288,11 @@ impl Session<'_> {
         } else if finished.outcome == Outcome::Passed && !bound_done {
             self.incomplete.push(format!("`{}`", test.id));
         }
-        let mut event = finished.to_event(&test.id, duration, path);
         for (other, path) in event.other_failures.iter_mut().zip(other_paths) {
             other.schedule = Some(path);
         }
         if test.not_explored.is_some() {
-            event.coverage = coverage(Outcome::Skipped, false, None);
+            NOT_EXPLORED.clone_into(&mut event.coverage);
         }
         let detail = Detail {
             exploration: exploration.clone(),
