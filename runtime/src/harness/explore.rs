@@ -62,12 +62,13 @@ impl Explorer<'_> {
         monitor::install_hook();
         image::install_fault_handler();
         engine.process.settle();
+        // Before any donor: those of a parent would not live in its children.
+        self.choose_isolation(engine);
         self.ready_donors = FIRST_DONORS;
         if !self.has_donors_per_child(engine) {
             engine.pool.grow(self.ready_donors, DEFAULT_STACK);
             warm_up(engine);
         }
-        self.choose_isolation(engine);
         if self.isolation == Isolation::Image {
             engine.image.take();
         }
