@@ -116,6 +116,10 @@ fn hint(source: &std::io::Error) -> &'static str {
             "\ncargo chess writes only to the target directory and to its cache of runtimes: make them \
              writable, or name other places with --target-dir and CHESS_CACHE_DIR."
         }
+        ErrorKind::NotADirectory | ErrorKind::AlreadyExists => {
+            "\nA file stands where a directory is needed: move it away, or name another place with \
+             --target-dir (for the cache of runtimes: CHESS_CACHE_DIR)."
+        }
         _ => "",
     }
 }

@@ -70,7 +70,9 @@ impl Invocation<'_> {
             Err(Error::io("build the tests in", self.target_dir)(full))
         } else {
             Err(Error::Build(
-                "the tests could not be built, so nothing was explored; cargo says above why"
+                "the tests could not be built, so nothing was explored; cargo says above why.\n\
+                 If plain `cargo test --no-run` builds them, this is a defect of cargo-chess: please \
+                 report it. (Paths in /cargo-chess/runtime are those of its own `std`.)"
                     .to_owned(),
             ))
         }

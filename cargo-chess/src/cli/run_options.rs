@@ -157,6 +157,8 @@ pub struct RunOptions {
     pub skip: Vec<String>,
     /// Which tests to run with regard to `#[ignore]`.
     pub run_ignored: RunIgnored,
+    /// Whether reports say where schedules are saved and how to replay them.
+    pub tell_saved: bool,
     /// What to do when no test is selected.
     pub no_tests: NoTests,
     /// Whether an unfinished bound is an error.
@@ -211,6 +213,7 @@ impl RunOptions {
             exact: false,
             skip: Vec::new(),
             run_ignored: RunIgnored::Default,
+            tell_saved: true,
             no_tests: NoTests::Fail,
             require_complete: false,
             no_capture: false,

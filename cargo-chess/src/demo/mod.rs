@@ -15,7 +15,7 @@ use crate::events::{Event, Outcome, TestFinished};
 use crate::interrupt::Interrupt;
 use crate::replay;
 use crate::report::{Detail, Live, Reporter, reporter, wrapped};
-use crate::schedule::Schedule;
+use crate::schedule::{Schedule, id_in};
 use crate::session::Session;
 use crate::shell::Shell;
 use crate::suggest;
@@ -48,19 +48,38 @@ pub fn run(args: &DemoArgs, interrupt: &Interrupt) -> Result<u8> {
         story,
         build: session.build(&cargo, &args.output)?,
         session: &session,
-        options: RunOptions::new(&args.output, None),
+        // What they say holds in the example's directory, where nobody stands.
+        options: RunOptions {
+            tell_saved: false,
+            ..RunOptions::new(&args.output, None)
+        },
         interrupt,
         shell,
     };
-    stage.play()?;
+    let schedule = stage.play()?;
     say(shell, "");
     shell.status(
         "Done",
         "found, explained, replayed, and the corrected twin verified",
     );
+    let directory = shell_word(directory.as_str());
+    shell.status(
+        "Go on",
+        format!("cd {directory} && cargo chess replay {schedule}"),
+    );
     let others: Vec<&str> = names().filter(|name| *name != story.name).collect();
     shell.status("More", format!("cargo chess demo {}", others.join("|")));
     Ok(exit::OK)
+}
+
+/// `text` as one word of a shell.
+fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+@:".contains(c);
+    if text.chars().all(is_plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
 }
 
 fn names() -> impl Iterator<Item = &'static str> {
@@ -123,7 +142,8 @@ struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    fn play(&self) -> Result<()> {
+    /// Returns the path of the schedule that fails, relative to the example.
+    fn play(&self) -> Result<String> {
         self.say(self.story.intro);
         self.command(
             "1",
@@ -131,12 +151,12 @@ impl Stage<'_> {
             "explores every interleaving with 0 preemptions, then with 1, ...",
         );
         let buggy = self.explore(BUGGY)?;
-        let schedule = self.expect_failure(&buggy)?;
+        let (path, schedule) = self.expect_failure(&buggy)?;
         self.say(self.story.lesson);
 
         self.command(
             "2",
-            format_args!("replay {}", schedule.id()),
+            format_args!("replay {}", id_in(&path)),
             "runs the saved schedule again",
         );
         let replayed = replay::replay(self.session, &self.build, &schedule, self.interrupt)?;
@@ -160,7 +180,7 @@ impl Stage<'_> {
         if test.outcome != Outcome::Passed || !verified {
             return Err(unexpected("the corrected test was not verified"));
         }
-        Ok(())
+        Ok(path)
     }
 
     fn explore(&self, test: &str) -> Result<Ear> {
@@ -190,10 +210,12 @@ impl Stage<'_> {
         Ok(ear)
     }
 
-    fn expect_failure(&self, ear: &Ear) -> Result<Schedule> {
+    fn expect_failure(&self, ear: &Ear) -> Result<(String, Schedule)> {
         let (test, detail) = ear.verdict()?;
-        match &detail.schedule {
-            Some(schedule) if test.kind == Some(self.story.kind) => Ok(schedule.clone()),
+        match (&test.schedule, &detail.schedule) {
+            (Some(path), Some(schedule)) if test.kind == Some(self.story.kind) => {
+                Ok((path.clone(), schedule.clone()))
+            }
             _ => Err(unexpected("the bug of the example was not found")),
         }
     }
@@ -273,6 +295,12 @@ mod tests {
             error.to_string(),
             "there is no demo `bnak` (did you mean `bank`?); there are: bank, abba, lost-wakeup"
         );
+    }
+
+    #[test]
+    fn a_path_is_one_word_of_a_shell() {
+        assert_eq!(shell_word("/home/u/.cache/demo"), "/home/u/.cache/demo");
+        assert_eq!(shell_word("/home/u's place"), r"'/home/u'\''s place'");
     }
 
     #[test]

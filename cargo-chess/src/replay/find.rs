@@ -5,7 +5,7 @@ use std::fs;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::error::{Error, Result};
-use crate::schedule::{Schedule, failures_dir};
+use crate::schedule::{Schedule, failures_dir, id_in};
 use crate::suggest;
 
 /// The ending of schedule files.
@@ -35,7 +35,7 @@ pub(super) fn among_saved(argument: &str, chess_dir: &Utf8Path) -> Result<Schedu
         .iter()
         .filter(|path| {
             let stem = path.file_stem().unwrap_or_default();
-            stem == argument || stem.rsplit('-').next() == Some(argument)
+            stem == argument || id_in(path) == argument
         })
         .collect();
     match named.as_slice() {

@@ -12,6 +12,7 @@ use crate::events::{Event, Kind, Outcome, TestFinished};
 use crate::report::{Detail, Human, Json, Reporter};
 use crate::schedule::Schedule;
 use crate::shell::Shell;
+use crate::supervise::protocol::Divergence;
 
 /// A schedule that was run again.
 #[derive(Debug)]
@@ -48,16 +49,29 @@ impl Replayed {
             && same_words(schedule, finished.message.as_deref().unwrap_or_default());
         match &finished.diverged {
             _ if same => Meaning::Reproduced,
-            Some(diverged) => Meaning::Stale(format!(
-                "at decision {} the schedule says that {}, and the program did something else: {}",
-                diverged.step + 1,
-                diverged.expected,
-                diverged.found
-            )),
+            Some(diverged) => Meaning::Stale(in_words(diverged)),
             None if finished.outcome == Outcome::Passed => Meaning::Gone,
             None => Meaning::Different,
         }
     }
+}
+
+/// Where and how a schedule no longer fits.
+fn in_words(diverged: &Divergence) -> String {
+    let Divergence {
+        step,
+        expected,
+        found,
+    } = diverged;
+    let why = match found.as_str() {
+        "it cannot" => ", which is not possible there".to_owned(),
+        "it had ended" => ", but the program has ended by then".to_owned(),
+        found => format!(", but {found}"),
+    };
+    format!(
+        "decision {} of the schedule says that {expected}{why}",
+        step + 1
+    )
 }
 
 /// Whether a failure is told as it was. Only the words of a panic say which
@@ -91,7 +105,6 @@ impl Telling<'_> {
             finished: verdict.finished.clone(),
             stderr: verdict.stderr.clone(),
             schedule: None,
-            other_schedules: Vec::new(),
         };
         if self.options.message_format == MessageFormat::Json {
             let id = Event::TestStarted(schedule.test.clone());
@@ -197,7 +210,7 @@ mod tests {
     use super::*;
     use crate::config::Layer;
     use crate::schedule::tests::sample;
-    use crate::supervise::protocol::{Divergence, Finished};
+    use crate::supervise::protocol::Finished;
 
     fn meaning(finished: Finished) -> Meaning {
         let replayed = Replayed {
@@ -259,6 +272,6 @@ mod tests {
         let Meaning::Stale(sentence) = meaning(diverged(Finished::new(Outcome::Passed))) else {
             panic!("expected a stale schedule");
         };
-        insta::assert_snapshot!(sentence, @"at decision 5 the schedule says that task 1 runs, and the program did something else: it cannot");
+        insta::assert_snapshot!(sentence, @"decision 5 of the schedule says that task 1 runs, which is not possible there");
     }
 }

@@ -7,10 +7,10 @@ use super::interleaving::interleaving;
 use super::names::Names;
 use super::paths::source_path;
 use super::snippet::snippet;
-use super::text::{BAD, BOLD, NOTE, indented, plural, status, styled, wrap};
+use super::text::{BAD, BOLD, NOTE, grouped, indented, plural, status, styled, wrap};
 use super::waiting;
 use crate::events::{Kind, Location, OtherFailure, Outcome, TestFinished};
-use crate::schedule::Schedule;
+use crate::schedule::id_in;
 use crate::supervise::protocol::Finished;
 
 /// How a failure is shown.
@@ -20,6 +20,8 @@ pub(super) struct Style {
     pub(super) width: usize,
     /// Whether every event is shown.
     pub(super) whole: bool,
+    /// Whether the report says where the schedule is and how to replay it.
+    pub(super) saved: bool,
     /// Whether the one-word form of the schedule is shown too.
     pub(super) inline: bool,
 }
@@ -53,7 +55,7 @@ pub(super) fn failure(
         (None, _) => String::new(),
         // A panic's message is the program's, line by line.
         (Some(message), Some(Kind::Panic)) => indented(message, "    "),
-        (Some(message), _) => wrap(message, "    ", style.width),
+        (Some(message), _) => wrap(&grouped(message), "    ", style.width),
     };
     // Of a deadlock our own sentences say all, and with the tasks' names.
     let is_told = test.kind == Some(Kind::Deadlock) && !waiting.is_empty();
@@ -79,12 +81,12 @@ pub(super) fn failure(
         "What the test process wrote to standard error:",
         &detail.stderr,
     );
-    if let (Some(path), Some(schedule)) = (&test.schedule, &detail.schedule) {
+    if let (Some(path), Some(schedule), true) = (&test.schedule, &detail.schedule, style.saved) {
         report += &status(NOTE, "Saved", path);
         report += &status(
             NOTE,
             "Replay",
-            format!("cargo chess replay {}", schedule.id()),
+            format!("cargo chess replay {}", id_in(path)),
         );
         if style.inline {
             report += &status(
@@ -94,27 +96,24 @@ pub(super) fn failure(
             );
         }
     }
-    report += &others(test, detail, style);
+    report += &others(test, style);
     report.truncate(report.trim_end().len());
     report + "\n"
 }
 
 /// In short, what else was found.
-fn others(test: &TestFinished, detail: &Detail, style: Style) -> String {
+fn others(test: &TestFinished, style: Style) -> String {
     if test.other_failures.is_empty() {
         return String::new();
     }
     let count = plural(test.other_failures.len() as u64, "other failure");
     let heading = styled(BOLD, format!("Found besides ({count}):"));
-    let mut schedules = detail.other_schedules.iter();
     let each = test.other_failures.iter();
-    let each: String = each
-        .map(|failure| other(failure, schedules.next(), style))
-        .collect();
+    let each: String = each.map(|failure| other(failure, style)).collect();
     format!("\n  {heading}\n{each}")
 }
 
-fn other(failure: &OtherFailure, schedule: Option<&Schedule>, style: Style) -> String {
+fn other(failure: &OtherFailure, style: Style) -> String {
     let kind = styled(BAD, failure.kind);
     let place = failure.location.as_ref().map(|location| {
         let Location { file, line, column } = location;
@@ -126,10 +125,11 @@ fn other(failure: &OtherFailure, schedule: Option<&Schedule>, style: Style) -> S
     let message = failure.message.as_deref().unwrap_or_default();
     let message = match failure.kind {
         Kind::Panic => indented(message, "      "),
-        _ => wrap(message, "      ", style.width),
+        _ => wrap(&grouped(message), "      ", style.width),
     };
-    let replay = schedule.map_or_else(String::new, |schedule| {
-        format!("      cargo chess replay {}\n", schedule.id())
+    let saved = failure.schedule.as_ref().filter(|_| style.saved);
+    let replay = saved.map_or_else(String::new, |path| {
+        format!("      cargo chess replay {}\n", id_in(path))
     });
     let place = place.unwrap_or_default();
     format!("    {kind}{place}{preemptions}\n{message}{replay}")

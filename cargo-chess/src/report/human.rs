@@ -7,7 +7,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::failure::{Style, execution, failure};
 use super::progress::ProgressLine;
 use super::summary::{Guarantee, counts, reached, single_steps};
-use super::text::{BAD, DIM, GOOD, NOTE, WARN, plural, status, styled, thousands};
+use super::text::{BAD, DIM, GOOD, NOTE, WARN, grouped, plural, status, styled, thousands};
 use super::{Detail, Live, Reporter};
 use crate::cli::RunOptions;
 use crate::events::{Event, Outcome, RunFinished, RunStarted, TestFinished};
@@ -59,6 +59,7 @@ impl<W: Write> Human<W> {
             style: Style {
                 width: width.max(40),
                 whole: options.verbosity >= 2,
+                saved: options.tell_saved,
                 inline: options.verbosity >= 1,
             },
             root: workspace_root.to_owned(),
@@ -144,7 +145,7 @@ impl<W: Write> Human<W> {
         let warnings = test.warnings.iter();
         // What the summary will say is not said here.
         for warning in warnings.filter(|it| !(told_short && Finished::is_of_time(it))) {
-            lines += &warning_line(&format!("{}: {warning}", test.id()));
+            lines += &warning_line(&format!("{}: {}", test.id(), grouped(warning)));
         }
         self.print(&lines)
     }
@@ -247,7 +248,7 @@ fn line(test: &TestFinished, detail: &Detail) -> String {
 
 /// What `-v` adds: `19 executions (11 distinct), 412 steps (at most 61 in one), 3 tasks, strategy icb`
 fn statistics(test: &TestFinished) -> String {
-    let mut text = format!(
+    let counts = format!(
         "{} ({} distinct), {} (at most {} in one), {}, strategy {}",
         plural(test.executions, "execution"),
         thousands(test.distinct),
@@ -256,11 +257,11 @@ fn statistics(test: &TestFinished) -> String {
         plural(test.threads.into(), "task"),
         test.strategy.as_deref().unwrap_or("unknown"),
     );
-    if !test.atomic.is_empty() {
-        text += ", ";
-        text += &single_steps(&test.atomic);
+    if test.atomic.is_empty() {
+        counts
+    } else {
+        format!("{counts}, {}", single_steps(&test.atomic))
     }
-    text
 }
 
 /// How a failure was found; of a search that went on, how far it came.

@@ -24,7 +24,7 @@ use camino::Utf8Path;
 pub use human::Human;
 pub use json::Json;
 pub use live::Live;
-pub use paths::source_path;
+pub use paths::{source_path, with_source_paths};
 pub use record::Record;
 
 use crate::cli::{MessageFormat, RunOptions};
@@ -44,8 +44,6 @@ pub struct Detail {
     pub stderr: String,
     /// The schedule, if one was saved.
     pub schedule: Option<Schedule>,
-    /// Those of the other failures, in their order.
-    pub other_schedules: Vec<Schedule>,
 }
 
 /// Someone who tells the user, or a program, of a run.

@@ -24,6 +24,25 @@ pub fn source_path(path: &str) -> String {
     portable
 }
 
+/// `text` with each path of a dependency's or the standard library's source file
+/// as [`source_path`] shows it.
+pub fn with_source_paths(text: &str) -> String {
+    const MARKS: [&str; 4] = [
+        "/registry/src/",
+        "/git/checkouts/",
+        "/rustc/",
+        "/lib/rustlib/src/rust/",
+    ];
+    text.split_inclusive([' ', '\n'])
+        .map(|word| match word.find('/') {
+            Some(at) if MARKS.iter().any(|mark| word.contains(mark)) => {
+                format!("{}{}", &word[..at], source_path(&word[at..]))
+            }
+            _ => word.to_owned(),
+        })
+        .collect()
+}
+
 /// What follows `marker` and then `skip` directories.
 fn after<'a>(path: &'a str, marker: &str, skip: usize) -> Option<&'a str> {
     let (_, rest) = path.split_once(marker)?;
@@ -58,5 +77,11 @@ mod tests {
         ] {
             assert_eq!(source_path(path), shown);
         }
+        assert_eq!(
+            with_source_paths(
+                "stuck at /h/.cargo/registry/src/i-1/lock-1.0.0/src/raw.rs:104, held since src/lib.rs:7"
+            ),
+            "stuck at lock-1.0.0/src/raw.rs:104, held since src/lib.rs:7"
+        );
     }
 }

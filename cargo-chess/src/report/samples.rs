@@ -301,15 +301,18 @@ pub(crate) fn test(name: &str, finished: Finished, stderr: &str) -> (TestFinishe
         .decisions
         .clone()
         .map(|decisions| saved(finished.kind.expect("a failure has a kind"), decisions));
-    let others = finished.others.iter();
-    let other_schedules = others
+    let others: Vec<Schedule> = finished
+        .others
+        .iter()
         .map(|other| saved(other.kind, other.decisions.clone()))
         .collect();
     let path = |schedule: &Schedule| format!("target/chess/failures/{}.chess", schedule.stem());
-    let path = schedule.as_ref().map(path);
     let atomic = finished.atomic.clone();
     let mut event = finished.to_event(&id, Duration::from_millis(12), atomic);
-    event.schedule = path;
+    event.schedule = schedule.as_ref().map(path);
+    for (failure, saved) in event.other_failures.iter_mut().zip(&others) {
+        failure.schedule = Some(path(saved));
+    }
     let mut exploration = exploration();
     exploration.keep_going = !finished.others.is_empty();
     let detail = Detail {
@@ -317,7 +320,6 @@ pub(crate) fn test(name: &str, finished: Finished, stderr: &str) -> (TestFinishe
         finished,
         stderr: stderr.into(),
         schedule,
-        other_schedules,
     };
     (event, detail)
 }

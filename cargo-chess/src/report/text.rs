@@ -135,6 +135,26 @@ pub(super) fn thousands(number: u64) -> String {
     result
 }
 
+/// `text` with its longer numbers as `12,345`. Parts of words are left alone.
+pub(super) fn grouped(text: &str) -> String {
+    text.split_inclusive([' ', '\n'])
+        .map(|word| {
+            let end = word
+                .find(|c: char| !c.is_ascii_digit())
+                .unwrap_or(word.len());
+            let (digits, rest) = word.split_at(end);
+            let is_alone = rest
+                .trim_end()
+                .trim_end_matches([',', '.', ';', ':', ')'])
+                .is_empty();
+            match digits.parse() {
+                Ok(number) if is_alone && digits.len() > 3 => thousands(number) + rest,
+                _ => word.to_owned(),
+            }
+        })
+        .collect()
+}
+
 /// `1 test`, `2 tests`.
 pub(super) fn plural(count: u64, noun: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
@@ -158,6 +178,10 @@ mod tests {
         assert_eq!(thousands(7), "7");
         assert_eq!(thousands(1234), "1,234");
         assert_eq!(thousands(1_234_567), "1,234,567");
+        assert_eq!(
+            grouped("no end after 20000 steps, 1234, at src/lib.rs:2000 of 0x1000 in 999 s"),
+            "no end after 20,000 steps, 1,234, at src/lib.rs:2000 of 0x1000 in 999 s"
+        );
         assert_eq!(plural(1, "test"), "1 test");
         assert_eq!(plural(100_000, "schedule"), "100,000 schedules");
     }

@@ -18,6 +18,9 @@ pub const FORMAT: u32 = 1;
 /// Digits of the id that ends a file's name.
 const ID_LEN: usize = 4;
 
+/// The most digits of an id: no two schedules share so many.
+const LONGEST_ID: usize = 32;
+
 /// A schedule that fails, with what it needs to fail again.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Schedule {
@@ -59,7 +62,7 @@ impl Schedule {
 
     /// The text of a `*.chess` file.
     pub fn to_text(&self) -> String {
-        text::print(self)
+        text::print(self, &self.id())
     }
 
     /// Reads the one-word form.
@@ -84,11 +87,19 @@ impl Schedule {
     /// Four digits that name it, taken from its contents: the same failure found
     /// again has the same id.
     pub fn id(&self) -> String {
-        digest::short(text::body(self).as_bytes(), ID_LEN)
+        self.longer_id(ID_LEN)
+    }
+
+    fn longer_id(&self, digits: usize) -> String {
+        digest::short(text::body(self).as_bytes(), digits)
     }
 
     /// The name of its file without extension: `bank-t-transfer_is_atomic-7f3a`.
     pub fn stem(&self) -> String {
+        self.stem_with(&self.id())
+    }
+
+    fn stem_with(&self, id: &str) -> String {
         let binary = self.test.binary.strip_prefix(&self.test.package);
         let parts = [
             self.test.package.as_str(),
@@ -104,26 +115,52 @@ impl Schedule {
             stem.push_str(&part);
             stem.push('-');
         }
-        stem + &self.id()
+        stem + id
     }
 
-    /// Writes it below `chess_dir` (`target/chess`) and says where.
+    /// Writes it below `chess_dir` (`target/chess`) and says where. Its id gets
+    /// more digits where another failure's has the same.
     pub fn save(&self, chess_dir: &Utf8Path) -> Result<Utf8PathBuf> {
         let directory = failures_dir(chess_dir);
         std::fs::create_dir_all(&directory)
             .map_err(Error::io("create the directory", &directory))?;
-        let path = directory.join(self.stem() + ".chess");
+        let id = self.free_id(&directory)?;
+        let path = directory.join(self.stem_with(&id) + ".chess");
         // Written beside and moved, so that no one ever reads half a file.
         let mut file = tempfile::Builder::new()
             .prefix(".schedule")
             .tempfile_in(&directory)
             .map_err(Error::io("write", &path))?;
-        std::io::Write::write_all(&mut file, self.to_text().as_bytes())
+        std::io::Write::write_all(&mut file, text::print(self, &id).as_bytes())
             .map_err(Error::io("write", &path))?;
         file.persist(&path)
             .map_err(|error| Error::io("write", &path)(error.error))?;
         Ok(path)
     }
+
+    /// The shortest id that no file in `directory` has but one with this schedule.
+    fn free_id(&self, directory: &Utf8Path) -> Result<String> {
+        let entries = directory
+            .read_dir_utf8()
+            .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+            .map_err(Error::io("read the directory", directory))?;
+        let is_taken = |id: &str| {
+            let named = entries.iter().filter(|entry| id_in(entry.path()) == id);
+            let mut held = named.map(|entry| std::fs::read_to_string(entry.path()));
+            held.any(|text| !text.is_ok_and(|text| Self::parse(&text).as_ref() == Ok(self)))
+        };
+        let mut digits = ID_LEN;
+        while digits < LONGEST_ID && is_taken(&self.longer_id(digits)) {
+            digits += 2;
+        }
+        Ok(self.longer_id(digits))
+    }
+}
+
+/// The id in the name of a schedule's file.
+pub fn id_in(path: &(impl AsRef<Utf8Path> + ?Sized)) -> &str {
+    let stem = path.as_ref().file_stem().unwrap_or_default();
+    stem.rsplit('-').next().unwrap_or(stem)
 }
 
 /// Where failing schedules are saved.
@@ -186,6 +223,25 @@ pub(crate) mod tests {
         let mut other = sample();
         other.decisions = "0*12 1*3 ?0 0".into();
         assert_ne!(sample().id(), other.id());
+    }
+
+    #[test]
+    fn another_failure_with_the_same_id_is_kept() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let chess_dir = Utf8Path::from_path(directory.path()).expect("a path in UTF-8");
+        let mut other = sample();
+        other.decisions = "0*12 1*3 ?0 0".into();
+        // In the place where the sample would be.
+        let taken = failures_dir(chess_dir).join(sample().stem() + ".chess");
+        std::fs::create_dir_all(failures_dir(chess_dir)).expect("a directory");
+        std::fs::write(&taken, other.to_text()).expect("a file");
+        let path = sample().save(chess_dir).expect("a writable directory");
+        assert_eq!(id_in(&path), sample().longer_id(6));
+        let text = |path| std::fs::read_to_string(path).expect("a file");
+        assert_eq!(Schedule::parse(&text(&taken)), Ok(other));
+        assert_eq!(Schedule::parse(&text(&path)), Ok(sample()));
+        assert!(text(&path).contains(&format!("cargo chess replay {}\n", id_in(&path))));
+        assert_eq!(sample().save(chess_dir).expect("saved again"), path);
     }
 
     #[test]

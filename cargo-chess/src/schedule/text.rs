@@ -32,11 +32,10 @@ const KEYS: &[&str] = &[
 const WIDTH: usize = 80;
 
 /// The whole file: comments for the reader, then the body.
-pub(super) fn print(schedule: &Schedule) -> String {
+pub(super) fn print(schedule: &Schedule, id: &str) -> String {
     format!(
-        "# A failing schedule, saved by cargo chess. To run it again: cargo chess replay {}\n\
+        "# A failing schedule, saved by cargo chess. To run it again: cargo chess replay {id}\n\
          # As one word, to paste:\n# {}\n{}",
-        schedule.id(),
         schedule.to_inline(),
         body(schedule)
     )
@@ -378,13 +377,13 @@ mod tests {
 
     #[test]
     fn the_file_is_text_for_people() {
-        insta::assert_snapshot!(print(&sample()));
+        insta::assert_snapshot!(sample().to_text());
     }
 
     #[test]
     fn what_is_written_is_read_back() {
         let mut schedule = sample();
-        assert_eq!(parse(&print(&schedule)), Ok(schedule.clone()));
+        assert_eq!(parse(&schedule.to_text()), Ok(schedule.clone()));
         schedule.message = "  a = b \\n\n\r\t\u{1b}[31m \u{e4}\\ ".into();
         schedule.location = None;
         schedule.preemptions = None;
@@ -393,7 +392,7 @@ mod tests {
             .map(|n| format!("{n}*{} ?{n}", n + 1))
             .collect::<Vec<_>>()
             .join(" ");
-        let text = print(&schedule);
+        let text = schedule.to_text();
         assert_eq!(parse(&text), Ok(schedule.clone()));
         assert_eq!(parse(&text.replace('\n', "\r\n")), Ok(schedule));
         let longest = text

@@ -262,12 +262,10 @@ impl Session<'_> {
         let exploration = &self.explorations[index];
         let (path, schedule) = self.save_first(index, &verdict.finished)?.unzip();
         let others = &verdict.finished.others;
-        let (other_paths, other_schedules): (Vec<_>, Vec<_>) = others
+        let other_paths = others
             .iter()
-            .map(|other| self.save(index, &verdict.finished, other))
-            .collect::<Result<Vec<_>>>()?
-            .into_iter()
-            .unzip();
+            .map(|other| Ok(self.save(index, &verdict.finished, other)?.0))
+            .collect::<Result<Vec<_>>>()?;
         let Verdict {
             finished,
             stderr,
@@ -299,7 +297,6 @@ impl Session<'_> {
             finished,
             stderr,
             schedule,
-            other_schedules,
         };
         self.tell(&Event::TestFinished(Box::new(event)), Some(&detail))
     }

@@ -11,6 +11,7 @@ use crate::build::TestBinary;
 use crate::config::Exploration;
 use crate::error::{Error, Result};
 use crate::events::{Kind, Outcome};
+use crate::report::with_source_paths;
 
 /// How much longer than its own watchdog a test process may be silent, at most.
 const BACKSTOP: Duration = Duration::from_secs(10);
@@ -129,7 +130,7 @@ impl Job<'_> {
         ended: &Ended,
     ) -> Result<Option<Finished>> {
         if let Some(finished) = finished {
-            return Ok(Some(*finished));
+            return Ok(Some(without_machine_paths(*finished)));
         }
         let (outcome, kind, message) = match &ended.end {
             End::Stopped => return Ok(None),
@@ -165,6 +166,19 @@ impl Job<'_> {
             ..Finished::new(outcome)
         }))
     }
+}
+
+/// `finished` with our own messages as they are on every machine; a panic's is the program's.
+fn without_machine_paths(mut finished: Finished) -> Finished {
+    let others = finished.others.iter_mut();
+    let others = others.map(|other| (Some(other.kind), other.message.as_mut()));
+    let all = others.chain([(finished.kind, finished.message.as_mut())]);
+    for (kind, message) in all {
+        if let Some(message) = message.filter(|_| kind != Some(Kind::Panic)) {
+            *message = with_source_paths(message);
+        }
+    }
+    finished
 }
 
 /// The longest silence of a test process: its own watchdog comes first.
