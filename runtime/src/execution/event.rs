@@ -40,6 +40,8 @@ pub(crate) struct Event {
 pub(crate) struct EventLog {
     pub(crate) events: EngineVec<Event>,
     graph: u64,
+    /// So many events are kept; all are part of the graph.
+    pub(crate) most: usize,
 }
 
 /// Combines two hashes; order matters.
@@ -54,6 +56,7 @@ impl EventLog {
         Self {
             events: engine_vec(),
             graph: 0,
+            most: usize::MAX,
         }
     }
 
@@ -105,6 +108,8 @@ impl EventLog {
         }
         *last = hash;
         self.graph = self.graph.wrapping_add(hash);
-        self.events.push(event);
+        if self.events.len() < self.most {
+            self.events.push(event);
+        }
     }
 }

@@ -30,7 +30,7 @@ pub use op::{Effect, Op};
 pub(crate) use policy::Policy;
 pub(crate) use state::{Ending, Execution};
 pub(crate) use task::{Entry, State, Task, Wait};
-pub use thread::{active, current, is_finished, join, panic_handled, panicked, spawn};
+pub use thread::{active, current, is_finished, join, panic_handled, panicked, pthread_of, spawn};
 pub(crate) use thread::{
     explorer, forget_task, join_from, perform, running, spawn_pthread, task_main, task_of_object,
     thread_object,

@@ -50,6 +50,8 @@ pub(crate) struct Execution {
     pub(super) prefix: u64,
     pub(crate) steps: u64,
     pub(crate) max_steps: u64,
+    /// The step limit was passed: nothing is chosen any more.
+    pub(crate) past_limit: bool,
     pub(crate) preemptions: u32,
     /// Step of the newest yield.
     pub(super) last_yield: u64,
@@ -83,6 +85,7 @@ impl Execution {
             prefix: 0,
             steps: 0,
             max_steps: 20_000,
+            past_limit: false,
             preemptions: 0,
             last_yield: 0,
             clock: START_OF_TIME,
@@ -108,6 +111,7 @@ impl Execution {
         self.decisions.clear();
         self.prefix = 0;
         self.steps = 0;
+        self.past_limit = false;
         self.preemptions = 0;
         self.last_yield = 0;
         self.clock = START_OF_TIME;

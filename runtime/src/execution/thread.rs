@@ -6,7 +6,7 @@ use core::ffi::c_void;
 use super::object::ObjectId;
 use super::schedule::Step;
 use super::state::{Ending, Execution};
-use super::task::{Entry, State, Wait};
+use super::task::{Entry, State, Task, Wait};
 use super::{Effect, Op, Site, TaskId, Wake};
 use crate::engine::engine;
 use crate::platform::donor::DEFAULT_STACK;
@@ -276,6 +276,23 @@ pub fn is_finished(task: TaskId, site: Site) -> bool {
     super::access(Op::IsFinished, thread_object(task), site);
     // SAFETY: see `running`.
     unsafe { (*execution).task(task).state == State::Finished }
+}
+
+/// The pthread on whose stack `task` runs; the program may join it.
+pub fn pthread_of(task: TaskId) -> usize {
+    let Some(execution) = running() else {
+        return 0;
+    };
+    // SAFETY: see `running`.
+    unsafe {
+        let named = (*execution).task_mut(task);
+        if named.donor == Task::NO_DONOR {
+            // It ended, and its donor serves another task: a name of its own.
+            return thread_object(task);
+        }
+        named.released = false;
+        (*engine()).pool.get(named.donor).pthread
+    }
 }
 
 /// The calling task's closure unwound. Unless [`panic_handled`] follows, the

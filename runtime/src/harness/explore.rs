@@ -7,7 +7,7 @@ use super::run::{Root, run_tasks, set_strategy, strategy, warm_up};
 use super::{Test, body};
 use crate::engine::Engine;
 use crate::execution::{Ending, Entry};
-use crate::monitor::{self, BodyOutcome, Failure, Kind};
+use crate::monitor::{self, BodyOutcome, Failure};
 use crate::platform::donor::DEFAULT_STACK;
 use crate::platform::handover::Backend;
 use crate::platform::memory::EngineVec;
@@ -24,6 +24,7 @@ const TRIES: u32 = 3;
 pub(super) fn run(test: &Test, request: &Request) {
     let mut engine = Root;
     engine.execution.max_steps = request.max_steps;
+    engine.execution.log.most = usize::try_from(request.max_steps * 2).unwrap_or(usize::MAX);
     for (prefix, policy) in &request.policies {
         engine.execution.policies.add(prefix, *policy);
     }
@@ -156,6 +157,11 @@ impl Explorer<'_> {
                 strategy(engine).end(diverged);
                 engine.exploration.schedules += 1;
                 engine.exploration.diverged += u64::from(diverged);
+                if engine.execution.past_limit {
+                    let bound = strategy(engine).progress().bound.unwrap_or(0);
+                    engine.exploration.cut_short.get_or_insert(bound);
+                    engine.exploration.long += 1;
+                }
                 let graph = engine.execution.log.graph();
                 engine.exploration.distinct.insert(graph);
                 return failure;
@@ -181,10 +187,6 @@ impl Explorer<'_> {
     /// Keeps a failure that differs from those before. The first one is confirmed
     /// when the search is over, so that its execution is the last one.
     fn collect(&mut self, mut engine: Root, failure: Failure) {
-        if matches!(failure.kind, Kind::Livelock | Kind::Spin) {
-            let bound = strategy(engine).progress().bound.unwrap_or(0);
-            engine.exploration.cut_short.get_or_insert(bound);
-        }
         if self.seen.contains(&engine.execution, &failure) {
             return;
         }

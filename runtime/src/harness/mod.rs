@@ -56,6 +56,8 @@ pub(crate) struct Exploration {
     pub(crate) more_failures: bool,
     /// The bound in which an execution was first cut short: by the step limit.
     pub(crate) cut_short: Option<u32>,
+    /// Schedules that passed the step limit.
+    pub(crate) long: u64,
     pub(crate) schedules: u64,
     pub(crate) executions: u64,
     pub(crate) distinct: DistinctGraphs,
@@ -95,6 +97,7 @@ impl Exploration {
             others: engine_vec(),
             more_failures: false,
             cut_short: None,
+            long: 0,
             schedules: 0,
             executions: 0,
             distinct: DistinctGraphs::new(),

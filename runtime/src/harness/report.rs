@@ -122,6 +122,13 @@ fn warnings(exploration: &Exploration) -> Vec<String> {
             exploration.diverged, exploration.schedules
         ));
     }
+    if exploration.long > 0 && exploration.failure.is_none() {
+        all.push(format!(
+            "{} of {} schedules took more than --max-steps steps: what lies beyond was run, but \
+             not explored",
+            exploration.long, exploration.schedules
+        ));
+    }
     if exploration.foreign_heap {
         all.push(
             "the program has a global allocator of its own, which cannot be put back: each \
