@@ -172,6 +172,9 @@ pub struct RunFinished {
     pub failed: usize,
     /// Tests that were not explored.
     pub skipped: usize,
+    /// Those of them that are marked `#[ignore]`.
+    #[serde(default)]
+    pub ignored: usize,
     /// Tests that got no verdict in their time.
     pub timeout: usize,
     /// Tests that were selected, but not run since the run ended before.
@@ -376,6 +379,8 @@ mod tests {
             Event::RunFinished(RunFinished {
                 passed: 11,
                 failed: 1,
+                skipped: 2,
+                ignored: 1,
                 duration_ms: 412,
                 ..RunFinished::default()
             }),

@@ -41,9 +41,11 @@ pub fn run(args: &ListArgs, interrupt: &Interrupt) -> Result<()> {
     let build = session.build(&args.cargo, &args.output)?;
     let all = list(&build.binaries, interrupt)?;
     let shell = args.output.shell();
-    let paths = all.iter().map(|test| test.id.test.as_str());
-    for warning in session.config.unmatched_filters(paths) {
-        shell.config_warning(&warning);
+    if build.is_of_all_targets(&session.plan) {
+        let paths = all.iter().map(|test| test.id.test.as_str());
+        for warning in session.config.unmatched_filters(paths) {
+            shell.config_warning(&warning);
+        }
     }
     let tests = select(all, &options);
     let packages = &session.plan.packages;

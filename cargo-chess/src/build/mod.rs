@@ -37,6 +37,19 @@ pub struct Build {
     pub runtime_digest: String,
 }
 
+impl Build {
+    /// Whether every target of the workspace that `cargo test` tests by default was built.
+    pub fn is_of_all_targets(&self, plan: &Plan) -> bool {
+        plan.metadata.workspace_packages().iter().all(|package| {
+            let mut tested = package.targets.iter().filter(|target| target.test);
+            tested.all(|target| {
+                let id = binary_id(&package.name, target);
+                self.binaries.iter().any(|binary| binary.id == id)
+            })
+        })
+    }
+}
+
 /// A test executable.
 #[derive(Clone, Debug)]
 pub struct TestBinary {
@@ -59,7 +72,7 @@ pub struct TestBinary {
 
 /// Fails if the tests would be built for something that cannot be explored.
 pub fn check_supported(toolchain: &Toolchain, args: &CargoArgs) -> Result<()> {
-    support::check(toolchain, &args.build)
+    support::check(toolchain, args)
 }
 
 /// Builds the runtime if this toolchain has none yet, then the tests that `args` select.

@@ -1,11 +1,19 @@
 //! Refuses, before anything is built, what could be built but not explored.
 
 use super::toolchain::{SUPPORTED_TARGET, Toolchain};
-use crate::cli::BuildArgs;
+use crate::cli::CargoArgs;
 use crate::error::{Error, Result};
 
 /// Fails if the tests would be built for a target, or linked in a way, that cannot be explored.
-pub(super) fn check(toolchain: &Toolchain, args: &BuildArgs) -> Result<()> {
+pub(super) fn check(toolchain: &Toolchain, args: &CargoArgs) -> Result<()> {
+    if args.targets.doc {
+        return Err(Error::Unsupported(
+            "documentation tests are not explored: rustdoc compiles and runs each by itself; run them \
+             with `cargo test --doc`, and move what is to be explored to a `#[test]`"
+                .to_owned(),
+        ));
+    }
+    let args = &args.build;
     let host = toolchain.host();
     if host != SUPPORTED_TARGET {
         return Err(Error::Unsupported(format!(
@@ -58,7 +66,8 @@ fn links_statically(flags: &[String]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::links_statically;
+    use super::{Toolchain, check, links_statically};
+    use crate::cli::{CargoArgs, TargetArgs};
 
     fn flags(line: &str) -> Vec<String> {
         line.split_whitespace().map(str::to_owned).collect()
@@ -81,5 +90,19 @@ mod tests {
             "-Ctarget-feature=+crt-static -Ctarget-feature=-crt-static"
         )));
         assert!(!links_statically(&flags("--cfg crt-static")));
+    }
+
+    #[test]
+    fn documentation_tests_are_said_not_to_be_explored() {
+        let toolchain = Toolchain::find().expect("the compiler that built this");
+        let args = CargoArgs {
+            targets: TargetArgs {
+                doc: true,
+                ..TargetArgs::default()
+            },
+            ..CargoArgs::default()
+        };
+        let error = check(&toolchain, &args).expect_err("it is asked for doctests");
+        insta::assert_snapshot!(error, @"documentation tests are not explored: rustdoc compiles and runs each by itself; run them with `cargo test --doc`, and move what is to be explored to a `#[test]`");
     }
 }

@@ -44,6 +44,9 @@ pub struct TargetArgs {
     /// Test only the example named
     #[arg(long, value_name = "NAME")]
     pub example: Vec<String>,
+    /// Documentation tests, which rustdoc compiles and runs by itself
+    #[arg(long, hide = true)]
+    pub doc: bool,
 }
 
 /// Which features are on.

@@ -5,7 +5,7 @@ use std::fs;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{Plan, Why, Workspace};
-use crate::build::Toolchain;
+use crate::build::{Build, TestBinary, Toolchain};
 use crate::cli::{FeatureArgs, ManifestArgs};
 use crate::config::{Config, Layer, Policy};
 use crate::error::{Result, exit};
@@ -221,4 +221,29 @@ fn the_package_of_a_source_file_is_told_with_its_version() {
             "x-2d 1.0.0-rc.1",
         ]
     );
+}
+
+#[test]
+fn a_build_of_all_targets_is_told_from_a_selection() {
+    let plan = Project::new().plan("").expect("a valid plan");
+    let build = |ids: &[&str]| Build {
+        binaries: ids.iter().map(|id| binary(id)).collect(),
+        rustc_version: String::new(),
+        runtime_digest: String::new(),
+    };
+    assert!(build(&["bank", "bank::t", "my-queue"]).is_of_all_targets(&plan));
+    assert!(!build(&["bank", "bank::t"]).is_of_all_targets(&plan));
+    assert!(!build(&["bank", "my-queue"]).is_of_all_targets(&plan));
+}
+
+fn binary(id: &str) -> TestBinary {
+    TestBinary {
+        package: String::new(),
+        package_root: Utf8PathBuf::new(),
+        id: id.to_owned(),
+        path: Utf8PathBuf::new(),
+        harness: true,
+        swapped: true,
+        env: Vec::new(),
+    }
 }

@@ -194,6 +194,10 @@ impl<W: Write> Reporter for Human<W> {
         match (event, detail) {
             (Event::RunStarted(run), _) => self.started(run),
             (Event::TestFinished(test), Some(detail)) => self.test_finished(test, detail),
+            // Of a test that is ignored there is no more to tell.
+            (Event::TestFinished(test), None) if self.verbosity > 0 => {
+                self.print(&status(NOTE, "Ignored", test.id()))
+            }
             (Event::RunFinished(run), _) => self.finished(run),
             (Event::TestStarted(_) | Event::Progress(_) | Event::TestFinished(_), _) => Ok(()),
         }

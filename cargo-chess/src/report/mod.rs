@@ -48,7 +48,7 @@ pub struct Detail {
 
 /// Someone who tells the user, or a program, of a run.
 pub trait Reporter {
-    /// The next event; `detail` comes with each `test-finished`.
+    /// The next event; `detail` comes with each `test-finished`, but for ignored tests.
     ///
     /// An error ends the run; a consumer that went away is a broken pipe.
     fn event(&mut self, event: &Event, detail: Option<&Detail>) -> io::Result<()>;

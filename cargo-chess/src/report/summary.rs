@@ -147,7 +147,8 @@ pub(super) fn counts(run: &crate::events::RunFinished) -> String {
     ];
     for (count, what) in [
         (run.timeout, "timed out"),
-        (run.skipped, "not explored"),
+        (run.skipped - run.ignored, "not explored"),
+        (run.ignored, "ignored"),
         (run.not_run, "not run"),
     ] {
         if count > 0 {
@@ -198,6 +199,20 @@ mod tests {
             ("random", sampled),
             ("fails", samples::panic()),
         ]));
+    }
+
+    #[test]
+    fn ignored_tests_are_counted_apart_from_those_that_cannot_be_explored() {
+        let run = crate::events::RunFinished {
+            passed: 3,
+            skipped: 2,
+            ignored: 1,
+            ..crate::events::RunFinished::default()
+        };
+        assert_eq!(
+            counts(&run),
+            "3 passed, 0 failed, 1 not explored, 1 ignored"
+        );
     }
 
     #[test]

@@ -75,6 +75,18 @@ pub fn select(tests: Vec<ListedTest>, options: &RunOptions) -> Vec<ListedTest> {
         .collect()
 }
 
+/// Those of `tests` that `options` would select if they were not marked `#[ignore]`.
+pub(super) fn ignored(tests: &[ListedTest], options: &RunOptions) -> Vec<TestId> {
+    if options.run_ignored != RunIgnored::Default {
+        return Vec::new();
+    }
+    tests
+        .iter()
+        .filter(|test| test.ignored && options.selects(&test.id.test))
+        .map(|test| test.id.clone())
+        .collect()
+}
+
 fn id(binary: &TestBinary, test: String) -> TestId {
     TestId {
         package: binary.package.clone(),

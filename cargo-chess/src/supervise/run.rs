@@ -1,9 +1,9 @@
 //! `cargo chess test` from the built binaries to the exit code.
 
 use std::io;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use super::list::{ListedTest, list, select};
+use super::list::{ListedTest, ignored, list, select};
 use super::milestones::Milestones;
 use super::pool::{self, Listener, Moment, News};
 use super::protocol::{Finished, Other};
@@ -14,7 +14,9 @@ use crate::cli::{NoTests, RunOptions};
 use crate::config::{Config, Exploration, Policy};
 use crate::digest;
 use crate::error::{Error, Result, exit};
-use crate::events::{Event, NOT_EXPLORED, Outcome, Progress, RunFinished, RunStarted, millis};
+use crate::events::{
+    Event, NOT_EXPLORED, Outcome, Progress, RunFinished, RunStarted, TestId, millis,
+};
 use crate::interrupt::Interrupt;
 use crate::plan::Plan;
 use crate::report::{Detail, Live, Record, Reporter, source_path};
@@ -45,14 +47,18 @@ pub struct Run<'a> {
 pub fn run(run: Run<'_>, reporter: &mut dyn Reporter) -> Result<u8> {
     super::adopt_orphans();
     let found = list(&run.build.binaries, run.interrupt)?;
-    let paths = found.iter().map(|test| test.id.test.as_str());
-    for warning in run.config.unmatched_filters(paths) {
-        shell(run.options).config_warning(&warning);
+    // What was not built may hold the tests that a filter is for.
+    if run.build.is_of_all_targets(run.plan) {
+        let paths = found.iter().map(|test| test.id.test.as_str());
+        for warning in run.config.unmatched_filters(paths) {
+            shell(run.options).config_warning(&warning);
+        }
     }
     let found_count = found.len();
+    let ignored = ignored(&found, run.options);
     let tests = select(found, run.options);
     if tests.is_empty() && run.options.no_tests == NoTests::Fail {
-        return Err(nothing_selected(run.options, found_count));
+        return Err(nothing_selected(run.options, found_count, ignored.len()));
     }
     let explorations: Vec<Exploration> = tests
         .iter()
@@ -75,7 +81,10 @@ pub fn run(run: Run<'_>, reporter: &mut dyn Reporter) -> Result<u8> {
         start: Instant::now(),
     };
     session.warn_of_opaque_packages();
-    let ended = session.start().and_then(|()| session.explore());
+    let ended = session
+        .start()
+        .and_then(|()| session.skip(&ignored))
+        .and_then(|()| session.explore());
     if session.hung_up {
         return Ok(session.exit_code());
     }
@@ -91,22 +100,25 @@ fn shell(options: &RunOptions) -> Shell {
     }
 }
 
-fn nothing_selected(options: &RunOptions, found: usize) -> Error {
+fn nothing_selected(options: &RunOptions, found: usize, ignored: usize) -> Error {
     let next = "--no-tests pass makes this a success.";
+    let filters = options
+        .filters
+        .iter()
+        .map(|filter| format!("`{filter}`"))
+        .collect::<Vec<_>>()
+        .join(" or ");
     Error::NothingSelected(match found {
         0 => format!("no tests were found in what was built.\n{next}"),
         n if options.filters.is_empty() => format!(
             "none of the {n} tests found is to run; see --run-ignored for those marked `#[ignore]`.\n{next}"
         ),
-        n => format!(
-            "no test matches {}, of {n} found: see `cargo chess list`.\n{next}",
-            options
-                .filters
-                .iter()
-                .map(|filter| format!("`{filter}`"))
-                .collect::<Vec<_>>()
-                .join(" or ")
+        _ if ignored > 0 => format!(
+            "every test that matches {filters} is marked `#[ignore]`; --run-ignored all explores it too.\n{next}"
         ),
+        n => {
+            format!("no test matches {filters}, of {n} found: see `cargo chess list`.\n{next}")
+        }
     })
 }
 
@@ -151,6 +163,23 @@ impl Session<'_> {
             max_steps: base.max_steps,
         });
         self.tell(&started, None)
+    }
+
+    /// Tests marked `#[ignore]` are told of first, since they take no time.
+    fn skip(&mut self, ignored: &[TestId]) -> Result<()> {
+        for test in ignored {
+            self.counts.skipped += 1;
+            self.counts.ignored += 1;
+            let verdict = Finished {
+                message: Some("marked `#[ignore]`; --run-ignored all explores it too".to_owned()),
+                seed: self.run.config.for_test(&test.test).seed,
+                ..Finished::new(Outcome::Skipped)
+            };
+            let event = verdict.to_event(test, Duration::ZERO, Vec::new());
+            self.tell(&Event::TestStarted(test.clone()), None)?;
+            self.tell(&Event::TestFinished(Box::new(event)), None)?;
+        }
+        Ok(())
     }
 
     /// What is outside control is named, whatever the verdicts say.
@@ -198,7 +227,7 @@ impl Session<'_> {
     fn finish(&mut self) -> Result<()> {
         let told =
             self.counts.passed + self.counts.failed + self.counts.skipped + self.counts.timeout;
-        self.counts.not_run = self.tests.len() - told;
+        self.counts.not_run = self.tests.len() + self.counts.ignored - told;
         self.counts.interrupted = self.run.interrupt.requested();
         self.counts.duration_ms = millis(self.start.elapsed());
         let finished = Event::RunFinished(self.counts.clone());

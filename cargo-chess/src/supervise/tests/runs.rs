@@ -145,6 +145,7 @@ fn filters_and_run_ignored_select_tests() {
         let names: Vec<String> = ran
             .verdicts()
             .iter()
+            .filter(|test| test.outcome != Outcome::Skipped)
             .map(|test| test.test.clone())
             .collect();
         names.join(" ")
@@ -184,6 +185,38 @@ fn nothing_selected_is_an_error_unless_it_may_be() {
     ");
     fakes.options.no_tests = NoTests::Pass;
     assert_eq!(fakes.run().code(), exit::OK);
+}
+
+#[test]
+fn ignored_tests_are_told_and_counted_but_not_run() {
+    let mut fakes = Fakes::new().binary("t", &[("ignored_one", "exit 1"), ("two", &says(PASSED))]);
+    let ran = fakes.run();
+    assert_eq!(ran.code(), exit::OK);
+    let ignored = ran.verdicts()[0];
+    assert_eq!(
+        (ignored.test.as_str(), ignored.outcome, ignored.executions),
+        ("ignored_one", Outcome::Skipped, 0)
+    );
+    insta::assert_snapshot!(
+        ignored.message.as_deref().unwrap_or_default(),
+        @"marked `#[ignore]`; --run-ignored all explores it too"
+    );
+    let last = ran.json().pop().expect("an event");
+    assert_eq!(
+        (
+            &last["passed"],
+            &last["skipped"],
+            &last["ignored"],
+            &last["not_run"]
+        ),
+        (&1.into(), &1.into(), &1.into(), &0.into())
+    );
+    fakes.options.filters = vec!["one".into()];
+    let error = fakes.run().code.expect_err("nothing selected");
+    insta::assert_snapshot!(error, @"
+    every test that matches `one` is marked `#[ignore]`; --run-ignored all explores it too.
+    --no-tests pass makes this a success.
+    ");
 }
 
 #[test]
