@@ -189,6 +189,7 @@ impl Execution {
         if next == self.current {
             Step::Continue
         } else {
+            self.last_switch = self.steps;
             Step::Switch(next)
         }
     }
@@ -343,13 +344,14 @@ impl Execution {
         if self.steps < self.max_steps.saturating_mul(PATIENCE) {
             return false;
         }
-        let window = self.steps / 2;
-        let yields = self.last_yield + window >= self.steps && self.last_yield != 0;
+        let lately = |step: u64| step != 0 && step >= self.steps / 2;
         let others = self.enabled.iter().any(|task| task != self.current);
-        self.ending = if others && !yields {
+        self.ending = if lately(self.last_yield) {
+            Ending::Livelock
+        } else if others && !lately(self.last_switch) {
             Ending::Spin(self.current)
         } else {
-            Ending::Livelock
+            Ending::TooLong
         };
         true
     }

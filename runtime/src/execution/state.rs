@@ -23,6 +23,8 @@ pub(crate) enum Ending {
     Deadlock,
     /// A fair execution passed the step limit.
     Livelock,
+    /// It took very many steps, and nothing says that it would not end.
+    TooLong,
     /// This task ran on without yielding while others could run.
     Spin(TaskId),
     /// A task needs a donor with so large a stack, and none is left.
@@ -53,6 +55,8 @@ pub(crate) struct Execution {
     /// The step limit was passed: nothing is chosen any more.
     pub(crate) past_limit: bool,
     pub(crate) preemptions: u32,
+    /// Step of the newest switch between tasks.
+    pub(super) last_switch: u64,
     /// Step of the newest yield.
     pub(super) last_yield: u64,
     pub(crate) clock: u64,
@@ -87,6 +91,7 @@ impl Execution {
             max_steps: 20_000,
             past_limit: false,
             preemptions: 0,
+            last_switch: 0,
             last_yield: 0,
             clock: START_OF_TIME,
             entropy: Rng::new(0),
@@ -113,6 +118,7 @@ impl Execution {
         self.steps = 0;
         self.past_limit = false;
         self.preemptions = 0;
+        self.last_switch = 0;
         self.last_yield = 0;
         self.clock = START_OF_TIME;
         self.entropy = Rng::new(0);

@@ -161,6 +161,8 @@ impl Explorer<'_> {
                     let bound = strategy(engine).progress().bound.unwrap_or(0);
                     engine.exploration.cut_short.get_or_insert(bound);
                     engine.exploration.long += 1;
+                    let too_long = engine.execution.ending == Ending::TooLong;
+                    engine.exploration.too_long += u64::from(too_long);
                 }
                 let graph = engine.execution.log.graph();
                 engine.exploration.distinct.insert(graph);

@@ -58,6 +58,8 @@ pub(crate) struct Exploration {
     pub(crate) cut_short: Option<u32>,
     /// Schedules that passed the step limit.
     pub(crate) long: u64,
+    /// Those of them that were given up: nothing says that they would not end.
+    pub(crate) too_long: u64,
     pub(crate) schedules: u64,
     pub(crate) executions: u64,
     pub(crate) distinct: DistinctGraphs,
@@ -98,6 +100,7 @@ impl Exploration {
             more_failures: false,
             cut_short: None,
             long: 0,
+            too_long: 0,
             schedules: 0,
             executions: 0,
             distinct: DistinctGraphs::new(),

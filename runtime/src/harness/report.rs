@@ -129,6 +129,12 @@ fn warnings(exploration: &Exploration) -> Vec<String> {
             exploration.long, exploration.schedules
         ));
     }
+    if exploration.too_long > 0 {
+        all.push(format!(
+            "{} of {} schedules were given up after 50 times as many steps: they have no verdict",
+            exploration.too_long, exploration.schedules
+        ));
+    }
     if exploration.foreign_heap {
         all.push(
             "the program has a global allocator of its own, which cannot be put back: each \

@@ -173,7 +173,7 @@ fn report_end(engine: &mut Engine, request: &Request) -> String {
     let message = failure
         .as_ref()
         .map(|f| report::explain(&engine.execution, f));
-    let nothing_known = failure.is_none() && counters_say_nothing(&engine.exploration);
+    let nothing_known = failure.is_none() && nothing_is_known(&engine.exploration);
     let verdict = Verdict {
         outcome: match &failure {
             Some(_) => "failed",
@@ -187,9 +187,9 @@ fn report_end(engine: &mut Engine, request: &Request) -> String {
     report::finished(engine, request, &counters, &verdict)
 }
 
-/// The budget ended before the first execution did.
-fn counters_say_nothing(exploration: &Exploration) -> bool {
-    exploration.schedules == 0
+/// The budget ended before the first execution did, or all were given up.
+fn nothing_is_known(exploration: &Exploration) -> bool {
+    exploration.schedules == exploration.too_long
 }
 
 /// A task never came back: no verdict, but the place is known.

@@ -136,6 +136,8 @@ pub(crate) fn judge(
         Ending::Deadlock => return Some(Failure::new(Kind::Deadlock, "")),
         Ending::Livelock => return Some(Failure::new(Kind::Livelock, "")),
         Ending::Spin(_) => return Some(Failure::new(Kind::Spin, "")),
+        // No verdict, and so none that it failed.
+        Ending::TooLong => return None,
         Ending::Finished | Ending::NoDonor(_) => {}
     }
     let panics = &execution.panics;
