@@ -73,6 +73,7 @@ impl Run {
                 "Running",
                 "Checking",
                 "Cached",
+                "Waiting",
             ];
             let word = line.split_whitespace().next().unwrap_or_default();
             line.starts_with(' ') && (verbs.contains(&word) || more.contains(&word))

@@ -143,8 +143,9 @@ impl<W: Write> Human<W> {
             lines += &status(NOTE, "Note", statistics(test));
         }
         let warnings = test.warnings.iter();
-        // What the summary will say is not said here.
-        for warning in warnings.filter(|it| !(told_short && Finished::is_of_time(it))) {
+        // What the summary or the message will say is not said here.
+        let is_told = told_short || test.outcome == Outcome::Timeout;
+        for warning in warnings.filter(|it| !(is_told && Finished::is_of_time(it))) {
             lines += &warning_line(&format!("{}: {}", test.id(), grouped(warning)));
         }
         self.print(&lines)
@@ -411,6 +412,14 @@ mod tests {
             &plain(),
             &[("transfer_is_atomic", samples::many_failures(), "")]
         ));
+    }
+
+    #[test]
+    fn a_search_that_went_on_says_how_many_schedules_it_took_in_all() {
+        let tests = [("transfer_is_atomic", samples::many_failures(), "")];
+        let text = report(100, &plain(), &tests);
+        assert!(text.contains("panic and 3 other failures (17 schedules, "));
+        assert!(!text.contains("(schedule 17"));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use anstyle::Style;
 
 use super::names::Names;
 use super::shorten::{fit_operation, fit_place, least_columns, operation};
-use super::text::{BOLD, DIM, WARN, columns, cut, fit, styled};
+use super::text::{BOLD, DIM, WARN, columns, cut, fit, styled, thousands};
 
 /// The narrowest useful column of a task.
 const NARROWEST: usize = 12;
@@ -78,7 +78,7 @@ impl<'a> Layout<'a> {
         let least_place = widest(&least_columns).min(width / 3).min(widest_place);
         let place_in = |room: usize| widest_place.min(room.max(least_place));
 
-        let number = events.to_string().len().max(4);
+        let number = thousands(events as u64).len().max(4);
         let left = width.saturating_sub(2 + number + GAP.len());
         let natural: usize = wanted.values().map(|width| width + GAP.len()).sum();
         let place = place_in(left.saturating_sub(natural));
@@ -131,7 +131,9 @@ impl<'a> Layout<'a> {
 
     /// The line, and another one below for a note that finds no room behind the operation.
     pub(super) fn line(&self, line: &Line) -> String {
-        let number = line.number.map_or_else(String::new, |n| n.to_string());
+        let number = line
+            .number
+            .map_or_else(String::new, |n| thousands(n as u64));
         let mut text = format!("  {number:>width$}{GAP}", width = self.number);
         let (before, room) = self.cell(line.task);
         if let Form::Named { name, .. } = self.form {

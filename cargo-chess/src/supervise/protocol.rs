@@ -9,8 +9,11 @@ use crate::events::{
     millis,
 };
 
-/// How a test binary's warning begins that a test is not deterministic.
-const RAN_DIFFERENTLY: &str = "the first schedule ran differently the second time";
+/// What a test binary's warnings say of a test that is not deterministic.
+const NOT_REPEATED: [&str; 2] = [
+    "the first schedule ran differently the second time",
+    "schedules could not be repeated as they were planned",
+];
 
 /// A test binary's warning that the time of `--time` was over.
 const TIME_ENDED: &str = "the time budget ended the search";
@@ -167,7 +170,7 @@ impl Finished {
     pub fn is_unstable(&self) -> bool {
         self.warnings
             .iter()
-            .any(|warning| warning.starts_with(RAN_DIFFERENTLY))
+            .any(|warning| NOT_REPEATED.iter().any(|words| warning.contains(words)))
     }
 
     /// Whether this is the warning that the time of `--time` was over.
@@ -359,21 +362,26 @@ mod tests {
 
     #[test]
     fn of_a_test_that_is_not_deterministic_nothing_is_known() {
-        let finished = Finished {
-            complete: true,
-            bound_completed: Some(2),
-            warnings: vec![format!("{RAN_DIFFERENTLY}: the test depends on real time")],
-            ..Finished::new(Outcome::Passed)
-        };
         let test = TestId {
             package: "bank".into(),
             binary: "bank::t".into(),
             test: "sometimes".into(),
         };
-        let event = finished.to_event(&test, Duration::ZERO, Vec::new());
-        assert_eq!(
-            (event.complete, event.bound_completed, &*event.coverage),
-            (false, None, "not deterministic")
-        );
+        for warning in [
+            "the first schedule ran differently the second time: the test depends on more than its schedule",
+            "2 of 13 schedules could not be repeated as they were planned, and what lies beyond them was not explored",
+        ] {
+            let finished = Finished {
+                complete: true,
+                bound_completed: Some(2),
+                warnings: vec![warning.into()],
+                ..Finished::new(Outcome::Passed)
+            };
+            let event = finished.to_event(&test, Duration::ZERO, Vec::new());
+            assert_eq!(
+                (event.complete, event.bound_completed, &*event.coverage),
+                (false, None, "not deterministic")
+            );
+        }
     }
 }

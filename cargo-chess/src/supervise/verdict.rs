@@ -130,7 +130,12 @@ impl Job<'_> {
         ended: &Ended,
     ) -> Result<Option<Finished>> {
         if let Some(finished) = finished {
-            return Ok(Some(without_machine_paths(*finished)));
+            let mut finished = without_machine_paths(*finished);
+            if finished.outcome == Outcome::Timeout && finished.message.is_none() {
+                let message = "the time ended before the first execution did: give more --time";
+                finished.message = Some(message.to_owned());
+            }
+            return Ok(Some(finished));
         }
         let (outcome, kind, message) = match &ended.end {
             End::Stopped => return Ok(None),

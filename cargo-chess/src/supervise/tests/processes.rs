@@ -265,3 +265,36 @@ fn a_binary_that_cannot_list_its_tests_is_an_error_that_says_why() {
     .collect();
     insta::assert_snapshot!(errors.join("\n\n"));
 }
+
+#[test]
+fn a_budget_that_ends_in_the_first_execution_is_told() {
+    let line = r#"{"type":"finished","outcome":"timeout"}"#;
+    let ran = one(&format!("echo '{line}'")).run();
+    insta::assert_snapshot!(
+        ran.verdict().message.as_deref().unwrap_or_default(),
+        @"the time ended before the first execution did: give more --time"
+    );
+}
+
+#[test]
+fn our_own_messages_are_the_same_on_every_machine() {
+    let path =
+        "/home/u/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/lock-1.0.0/src/raw.rs:104";
+    for (outcome, shown) in [
+        (
+            r#""timeout""#,
+            "never came back after load at lock-1.0.0/src/raw.rs:104",
+        ),
+        // A panic's words are the program's.
+        (
+            r#""failed","kind":"panic""#,
+            &*format!("never came back after load at {path}"),
+        ),
+    ] {
+        let line = format!(
+            r#"{{"type":"finished","outcome":{outcome},"message":"never came back after load at {path}"}}"#
+        );
+        let ran = one(&format!("echo '{line}'")).run();
+        assert_eq!(ran.verdict().message.as_deref(), Some(shown));
+    }
+}
