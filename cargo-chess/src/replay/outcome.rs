@@ -9,7 +9,7 @@ use crate::cli::{MessageFormat, RunOptions};
 use crate::config::Exploration;
 use crate::error::{Error, Result, exit};
 use crate::events::{Event, Kind, Outcome, TestFinished};
-use crate::report::{Detail, Human, Json, Reporter};
+use crate::report::{Detail, Human, Json, Reporter, thousands};
 use crate::schedule::Schedule;
 use crate::shell::Shell;
 use crate::supervise::protocol::Divergence;
@@ -70,7 +70,7 @@ fn in_words(diverged: &Divergence) -> String {
     };
     format!(
         "decision {} of the schedule says that {expected}{why}",
-        step + 1
+        thousands(step + 1)
     )
 }
 

@@ -6,8 +6,9 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use super::failure::{Style, execution, failure};
 use super::progress::ProgressLine;
-use super::summary::{Guarantee, counts, reached, single_steps};
-use super::text::{BAD, DIM, GOOD, NOTE, WARN, grouped, plural, status, styled, thousands};
+use super::summary::{Guarantee, counts};
+use super::text::{BAD, GOOD, NOTE, WARN, grouped, plural, status, styled, thousands};
+use super::verdict_line::{line, seconds, statistics};
 use super::{Detail, Live, Reporter};
 use crate::cli::RunOptions;
 use crate::events::{Event, Outcome, RunFinished, RunStarted, TestFinished};
@@ -214,82 +215,8 @@ impl<W: Write> Reporter for Human<W> {
     }
 }
 
-/// The line of a test: outcome, name, schedules, how far, time.
-fn line(test: &TestFinished, detail: &Detail) -> String {
-    let time = seconds(test.duration_ms);
-    let note = |text: String| styled(DIM, format!("({text}, {time})"));
-    let id = test.id();
-    match test.outcome {
-        Outcome::Passed => status(
-            GOOD,
-            "Passed",
-            format!("{id} {}", note(reached(test, detail))),
-        ),
-        Outcome::Failed => {
-            let kind = test.kind.map_or("failure", |kind| kind.name());
-            let others = match test.other_failures.len() {
-                0 => String::new(),
-                n => format!(" and {}", plural(n as u64, "other failure")),
-            };
-            let found = found(test, detail);
-            status(
-                BAD,
-                "Failed",
-                format!("{id}: {kind}{others} {}", note(found)),
-            )
-        }
-        Outcome::Skipped => status(
-            WARN,
-            "Skipped",
-            format!("{id} {}", note("not explored".into())),
-        ),
-        Outcome::Timeout => status(
-            BAD,
-            "Timed out",
-            format!("{id} {}", note("no verdict".into())),
-        ),
-    }
-}
-
-/// What `-v` adds: `19 executions (11 distinct), 412 steps (at most 61 in one), 3 tasks, strategy icb`
-fn statistics(test: &TestFinished) -> String {
-    let counts = format!(
-        "{} ({} distinct), {} (at most {} in one), {}, strategy {}",
-        plural(test.executions, "execution"),
-        thousands(test.distinct),
-        plural(test.steps, "step"),
-        thousands(test.max_steps_in_execution),
-        plural(test.threads.into(), "task"),
-        test.strategy.as_deref().unwrap_or("unknown"),
-    );
-    if test.atomic.is_empty() {
-        counts
-    } else {
-        format!("{counts}, {}", single_steps(&test.atomic))
-    }
-}
-
-/// How a failure was found; of a search that went on, how far it came.
-fn found(test: &TestFinished, detail: &Detail) -> String {
-    if detail.exploration.keep_going {
-        return reached(test, detail);
-    }
-    let schedules = match test.schedules {
-        0 => "no schedule".to_owned(),
-        n => format!("schedule {}", thousands(n)),
-    };
-    let preemptions = test.preemptions.map_or_else(String::new, |n| {
-        format!(", {}", plural(n.into(), "preemption"))
-    });
-    schedules + &preemptions
-}
-
 fn warning_line(message: &str) -> String {
     format!("{}: {message}\n", styled(WARN, "warning"))
-}
-
-fn seconds(millis: u64) -> String {
-    format!("{}.{:02}s", millis / 1000, millis % 1000 / 10)
 }
 
 fn plural_binaries(count: usize) -> String {

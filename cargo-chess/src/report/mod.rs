@@ -15,6 +15,7 @@ mod shorten;
 mod snippet;
 mod summary;
 mod text;
+mod verdict_line;
 mod waiting;
 
 use std::io;
@@ -26,6 +27,7 @@ pub use json::Json;
 pub use live::Live;
 pub use paths::{source_path, with_source_paths};
 pub use record::Record;
+pub(crate) use text::thousands;
 
 use crate::cli::{MessageFormat, RunOptions};
 use crate::config::Exploration;

@@ -123,7 +123,7 @@ pub(super) fn indented(text: &str, indent: &str) -> String {
 }
 
 /// `12345` as `12,345`.
-pub(super) fn thousands(number: u64) -> String {
+pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut result = String::new();
     for (index, digit) in digits.chars().enumerate() {

@@ -19,7 +19,7 @@ use crate::events::{
 };
 use crate::interrupt::Interrupt;
 use crate::plan::Plan;
-use crate::report::{Detail, Live, Record, Reporter, source_path};
+use crate::report::{Detail, Live, Record, Reporter, source_path, thousands};
 use crate::schedule::Schedule;
 use crate::shell::Shell;
 
@@ -108,16 +108,17 @@ fn nothing_selected(options: &RunOptions, found: usize, ignored: usize) -> Error
         .map(|filter| format!("`{filter}`"))
         .collect::<Vec<_>>()
         .join(" or ");
+    let all = thousands(found as u64);
     Error::NothingSelected(match found {
         0 => format!("no tests were found in what was built.\n{next}"),
-        n if options.filters.is_empty() => format!(
-            "none of the {n} tests found is to run; see --run-ignored for those marked `#[ignore]`.\n{next}"
+        _ if options.filters.is_empty() => format!(
+            "none of the {all} tests found is to run; see --run-ignored for those marked `#[ignore]`.\n{next}"
         ),
         _ if ignored > 0 => format!(
             "every test that matches {filters} is marked `#[ignore]`; --run-ignored all explores it too.\n{next}"
         ),
-        n => {
-            format!("no test matches {filters}, of {n} found: see `cargo chess list`.\n{next}")
+        _ => {
+            format!("no test matches {filters}, of {all} found: see `cargo chess list`.\n{next}")
         }
     })
 }

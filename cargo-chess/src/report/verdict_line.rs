@@ -1,0 +1,81 @@
+//! The line of a test: outcome, name, how far it was explored, time; and what `-v` adds.
+
+use super::Detail;
+use super::summary::{reached, single_steps};
+use super::text::{BAD, DIM, GOOD, WARN, plural, status, styled, thousands};
+use crate::events::{Outcome, TestFinished};
+
+/// The line of a test: outcome, name, schedules, how far, time.
+pub(super) fn line(test: &TestFinished, detail: &Detail) -> String {
+    let time = seconds(test.duration_ms);
+    let note = |text: String| styled(DIM, format!("({text}, {time})"));
+    let id = test.id();
+    match test.outcome {
+        Outcome::Passed => status(
+            GOOD,
+            "Passed",
+            format!("{id} {}", note(reached(test, detail))),
+        ),
+        Outcome::Failed => {
+            let kind = test.kind.map_or("failure", |kind| kind.name());
+            let others = match test.other_failures.len() {
+                0 => String::new(),
+                n => format!(" and {}", plural(n as u64, "other failure")),
+            };
+            let found = found(test, detail);
+            status(
+                BAD,
+                "Failed",
+                format!("{id}: {kind}{others} {}", note(found)),
+            )
+        }
+        Outcome::Skipped => status(
+            WARN,
+            "Skipped",
+            format!("{id} {}", note("not explored".into())),
+        ),
+        Outcome::Timeout => status(
+            BAD,
+            "Timed out",
+            format!("{id} {}", note("no verdict".into())),
+        ),
+    }
+}
+
+/// What `-v` adds: `19 executions (11 distinct), 412 steps (at most 61 in one), 3 tasks, strategy icb`
+pub(super) fn statistics(test: &TestFinished) -> String {
+    let counts = format!(
+        "{} ({} distinct), {} (at most {} in one), {}, strategy {}",
+        plural(test.executions, "execution"),
+        thousands(test.distinct),
+        plural(test.steps, "step"),
+        thousands(test.max_steps_in_execution),
+        plural(test.threads.into(), "task"),
+        test.strategy.as_deref().unwrap_or("unknown"),
+    );
+    if test.atomic.is_empty() {
+        counts
+    } else {
+        format!("{counts}, {}", single_steps(&test.atomic))
+    }
+}
+
+/// How a failure was found; of a search that went on, how far it came.
+fn found(test: &TestFinished, detail: &Detail) -> String {
+    if detail.exploration.keep_going {
+        return reached(test, detail);
+    }
+    let schedules = match test.schedules {
+        0 => "no schedule".to_owned(),
+        n => format!("schedule {}", thousands(n)),
+    };
+    let preemptions = test.preemptions.map_or_else(String::new, |n| {
+        format!(", {}", plural(n.into(), "preemption"))
+    });
+    schedules + &preemptions
+}
+
+/// `0.41s`
+pub(super) fn seconds(millis: u64) -> String {
+    format!("{}.{:02}s", thousands(millis / 1000), millis % 1000 / 10)
+}
