@@ -253,13 +253,14 @@ impl Execution {
     }
 
     /// Fills `options`: first the task that an execution without preemptions runs
-    /// next. Tasks that could only time out come last.
+    /// next. Tasks that could only time out come last, the earliest first.
     fn list_many(&mut self, yielded: bool) {
         let Self {
             options,
             enabled,
             late,
             fairness,
+            tasks,
             current,
             ..
         } = self;
@@ -277,10 +278,10 @@ impl Execution {
         if runs_on && yielded {
             options.push(current);
         }
-        options.extend(others().filter(|&task| late.contains(task) && allowed(task)));
-        if late.contains(current) && allowed(current) {
-            options.push(current);
-        }
+        let first_late = options.len();
+        options.extend(late.iter().filter(|&task| allowed(task)));
+        // As time would have it: the earliest deadline first.
+        options[first_late..].sort_unstable_by_key(|&task| (tasks[task.0 as usize].deadline, task));
         debug_assert!(!options.is_empty(), "the fair relation is acyclic");
     }
 
