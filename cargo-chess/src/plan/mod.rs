@@ -17,6 +17,9 @@ use crate::config::{Config, Policy};
 use crate::error::{Error, Result};
 use crate::report::source_path;
 
+/// What the packages of the standard library are called together; they have no policy.
+pub const STD: &str = "std";
+
 /// The workspace, its directories and its packages.
 #[derive(Debug)]
 pub struct Plan {
@@ -140,7 +143,14 @@ impl Plan {
         match (owner, registry_package(file)) {
             (Some(package), _) => format!("{} {}", package.name, package.version),
             (None, Some(package)) => package,
-            (None, None) => source_path(file),
+            (None, None) => {
+                let shown = source_path(file);
+                if shown.starts_with("library/") {
+                    STD.to_owned()
+                } else {
+                    shown
+                }
+            }
         }
     }
 

@@ -208,6 +208,7 @@ fn the_package_of_a_source_file_is_told_with_its_version() {
         format!("{registry}/parking_lot-0.12.5/src/raw_mutex.rs"),
         format!("{registry}/x-2d-1.0.0-rc.1/src/lib.rs"),
         "/elsewhere/lib.rs".to_owned(),
+        "/rustc/5980761/library/core/src/iter/traits/iterator.rs".to_owned(),
     ];
     assert_eq!(
         plan.packages_of(&files),
@@ -218,6 +219,7 @@ fn the_package_of_a_source_file_is_told_with_its_version() {
             "my-queue 0.2.0",
             "near 1.0.0",
             "parking_lot 0.12.5",
+            "std",
             "x-2d 1.0.0-rc.1",
         ]
     );

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::Detail;
 use super::text::{plural, thousands};
 use crate::events::{Outcome, TestFinished};
+use crate::plan::STD;
 use crate::supervise::protocol::Finished;
 
 /// How far a test was explored.
@@ -73,13 +74,12 @@ impl Guarantee {
                 Reach::Sampled => "sampled, nothing is guaranteed".to_owned(),
                 Reach::NotDeterministic => "not deterministic, nothing is guaranteed".to_owned(),
             };
-            let steps = if atomic.is_empty() {
-                String::new()
-            } else {
-                format!(
-                    ", taking {} (policy = \"preempt\" in Chess.toml explores them)",
-                    single_steps(atomic)
-                )
+            let steps = match single_steps(atomic) {
+                _ if atomic.is_empty() => String::new(),
+                steps if atomic == &[STD] => format!(", taking {steps}"),
+                steps => {
+                    format!(", taking {steps} (policy = \"preempt\" in Chess.toml explores them)")
+                }
             };
             format!("{}: {what}{steps}", plural(*count, "test"))
         };
@@ -194,6 +194,10 @@ mod tests {
             (
                 "locks_once",
                 samples::with_atomic("parking_lot 0.12.5", samples::passed(None, true))
+            ),
+            (
+                "sums",
+                samples::with_atomic("std", samples::passed(Some(2), false))
             ),
             ("sometimes", samples::unstable()),
             ("random", sampled),
