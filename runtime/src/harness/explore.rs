@@ -8,7 +8,7 @@ use super::{Test, body};
 use crate::engine::Engine;
 use crate::execution::{Ending, Entry};
 use crate::monitor::{self, BodyOutcome, Failure};
-use crate::platform::donor::DEFAULT_STACK;
+use crate::platform::donor::{self, DEFAULT_STACK};
 use crate::platform::handover::Backend;
 use crate::platform::memory::EngineVec;
 use crate::platform::{heap, image, interpose, sys};
@@ -62,6 +62,7 @@ impl Explorer<'_> {
         interpose::real::resolve();
         monitor::install_hook();
         image::install_fault_handler();
+        donor::give_alternate_stack();
         engine.process.settle();
         // Before any donor: those of a parent would not live in its children.
         self.choose_isolation(engine);

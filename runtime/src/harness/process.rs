@@ -1,11 +1,12 @@
 //! What the exploring processes ask of the kernel: addresses, descriptors, limits, children.
 
-use core::ffi::{c_char, c_int};
+use core::ffi::{c_char, c_int, c_void};
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::time::Duration;
 
-use crate::platform::sys;
+use crate::platform::interpose::real;
+use crate::platform::sys::{self, ThreadStart};
 
 /// Waits for the end of a child process; its wait status.
 pub(super) fn reap(child: c_int) -> c_int {
@@ -45,6 +46,23 @@ pub(super) fn wait_for(handle: isize, time: Duration) -> bool {
         )
     };
     ready > 0
+}
+
+/// Starts a kernel thread that std knows nothing of.
+pub(super) fn start_thread(stack: usize, start: ThreadStart, argument: *mut c_void) {
+    let mut attributes = sys::pthread_attr_t::zeroed();
+    let mut thread = 0;
+    // SAFETY: plain pthread calls; `argument` is the caller's affair.
+    let error = unsafe {
+        sys::pthread_attr_init(&raw mut attributes);
+        sys::pthread_attr_setstacksize(&raw mut attributes, stack);
+        let attributes = &raw const attributes;
+        real::pthread_create(&raw mut thread, attributes, start, argument)
+    };
+    assert!(
+        error == 0,
+        "the system gave no thread to explore on (error {error})"
+    );
 }
 
 /// Makes this process end when `parent` does.

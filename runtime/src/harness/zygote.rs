@@ -1,12 +1,13 @@
 //! The process around the explorer: it stays as it was at the program's start, forks
 //! the explorer, watches it, and speaks for one that died.
 
-use core::ffi::c_int;
+use core::ffi::{c_int, c_void};
 use core::mem;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Write;
+use std::panic::catch_unwind;
 use std::time::{Duration, Instant};
 
 use super::failures::Found;
@@ -151,20 +152,52 @@ fn watch(test: &Test, request: &Request, out: &mut File) -> Status {
     }
 }
 
-/// The explorer process. It explores on a thread of its own: the main thread's
-/// stack belongs to the program's start, and is not one of our sizes.
+/// The explorer process. It explores on a thread of its own, with a stack of a
+/// size that we choose. Not one of std's threads: what std does on both sides
+/// of a thread's start and end would be going on while the image is taken.
 fn explorer_main(test: &Test, request: &Request) -> ! {
-    let (test, request) = (*test, request.clone());
     process::silence_stdout();
     if request.backend == Backend::Threads {
         process::pin_to_one_processor();
     }
-    let explorer = std::thread::Builder::new().name("chess explorer".into());
-    let thread = explorer
-        .stack_size(8 << 20)
-        .spawn(move || explore::run(&test, &request));
-    let ended = thread.is_ok_and(|thread| thread.join().is_ok());
-    sys::exit_now(if ended { 0 } else { 70 })
+    let parked = AtomicU32::new(0);
+    let mut work = Exploring {
+        test,
+        request,
+        parked: &parked,
+    };
+    process::start_thread(EXPLORER_STACK, explorer_thread, (&raw mut work).cast());
+    parked.store(1, Ordering::Release);
+    sys::futex_wake(&parked);
+    loop {
+        // The explorer ends the process. This thread touches nothing any more.
+        sys::futex_wait(&parked, 1);
+    }
+}
+
+/// Stack of the exploring thread, in bytes.
+const EXPLORER_STACK: usize = 8 << 20;
+
+/// What the exploring thread is given.
+struct Exploring<'a> {
+    test: &'a Test,
+    request: &'a Request,
+    /// Not 0 once the main thread touches nothing any more.
+    parked: &'a AtomicU32,
+}
+
+unsafe extern "C" fn explorer_thread(work: *mut c_void) -> *mut c_void {
+    // SAFETY: the main thread keeps what it passed alive, and only waits.
+    let Exploring {
+        test,
+        request,
+        parked,
+    } = unsafe { &*work.cast::<Exploring<'_>>() };
+    while parked.load(Ordering::Acquire) == 0 {
+        sys::futex_wait(parked, 0);
+    }
+    let ended = catch_unwind(|| explore::run(test, request));
+    sys::exit_now(if ended.is_ok() { 0 } else { 70 })
 }
 
 fn report_end(engine: &mut Engine, request: &Request) -> String {

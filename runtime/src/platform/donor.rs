@@ -330,7 +330,7 @@ unsafe fn run_tasks(donor: *mut Donor) -> ! {
 }
 
 /// The image's handler must run even where a task's stack is used up.
-fn give_alternate_stack() {
+pub(crate) fn give_alternate_stack() {
     const SIZE: usize = 64 << 10;
     let stack = sys::stack_t {
         pointer: sys::map_anywhere(SIZE).cast(),
