@@ -198,7 +198,7 @@ fn the_package_of_a_source_file_is_told_with_its_version() {
     let plan = project.plan("").expect("a valid plan");
     let far = plan.packages.iter().find(|package| package.name == "far");
     let far = far.expect("it is there").root.join("src/lib.rs");
-    let registry = "/home/u/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f";
+    let registry = "/home/u/.cargo/registry/src/index-0123456789abcdef";
     let files = [
         "src/lib.rs".to_owned(),
         "vendor/near/src/lib.rs".to_owned(),

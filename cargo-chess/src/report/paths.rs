@@ -59,7 +59,7 @@ mod tests {
             ("src/lib.rs", "src/lib.rs"),
             (r"crates\a\src\lib.rs", "crates/a/src/lib.rs"),
             (
-                "/home/u/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/stm-0.2.3/src/a/b.rs",
+                "/home/u/.cargo/registry/src/index-0123456789abcdef/stm-0.2.3/src/a/b.rs",
                 "stm-0.2.3/src/a/b.rs",
             ),
             (

@@ -26,7 +26,7 @@ const ATOMIC_FILES: usize = 64;
 /// relative paths (the workspace's) are `Preempt` and absolute ones `Atomic`.
 pub(crate) struct Policies {
     rules: EngineVec<Rule>,
-    cache: [(usize, Policy); CACHE],
+    cache: [(usize, Option<Policy>); CACHE],
     /// Files of `atomic` code that synchronized.
     atomic_files: EngineVec<&'static str>,
 }
@@ -35,7 +35,7 @@ impl Policies {
     pub(crate) const fn new() -> Self {
         Self {
             rules: engine_vec(),
-            cache: [(0, Policy::Preempt); CACHE],
+            cache: [(0, None); CACHE],
             atomic_files: engine_vec(),
         }
     }
@@ -50,19 +50,21 @@ impl Policies {
         });
     }
 
-    /// The policy of the code at `site`.
+    /// The policy of the code at `site`; `None` for std's own, which is as its
+    /// caller: an iterator's `sum` calls a channel's `next` for the program.
     #[inline]
-    pub(crate) fn of(&mut self, site: Site) -> Policy {
+    pub(crate) fn of(&mut self, site: Site) -> Option<Policy> {
         let address = core::ptr::from_ref(site).addr();
         let slot = (address >> 3) & (CACHE - 1);
         let (cached, policy) = self.cache[slot];
         if cached == address {
             return policy;
         }
-        let policy = self.decide(site.file());
+        let file = site.file();
+        let policy = (!is_std(file)).then(|| self.decide(file));
         let known = self.atomic_files.len() >= ATOMIC_FILES;
-        if policy == Policy::Atomic && !known && !self.atomic_files.contains(&site.file()) {
-            self.atomic_files.push(site.file());
+        if policy == Some(Policy::Atomic) && !known && !self.atomic_files.contains(&file) {
+            self.atomic_files.push(file);
         }
         self.cache[slot] = (address, policy);
         policy
@@ -85,6 +87,12 @@ impl Policies {
             None => Policy::Preempt,
         }
     }
+}
+
+/// Whether a file belongs to the standard library: its paths begin as the
+/// toolchain's builders remapped them, or lie in the component `rust-src`.
+fn is_std(file: &str) -> bool {
+    file.starts_with("/rustc/") || file.contains("/rustlib/src/rust/library/")
 }
 
 /// Whether `file` is `prefix` or lies below it.
@@ -114,5 +122,9 @@ mod tests {
         );
         assert_eq!(policies.decide("crates/a/src/lib.rs"), Policy::Atomic);
         assert_eq!(policies.decide("crates/a/src/ring.rs"), Policy::Preempt);
+        assert!(is_std(
+            "/rustc/0123/library/core/src/iter/traits/iterator.rs"
+        ));
+        assert!(!is_std("src/library/mod.rs"));
     }
 }

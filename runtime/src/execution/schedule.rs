@@ -65,7 +65,7 @@ impl Execution {
     /// Notes what the current task does next, and what this makes of the place.
     #[inline]
     pub(crate) fn announce(&mut self, op: Op, object: ObjectId, site: Option<Site>) -> Arrival {
-        let policy = site.map(|site| self.policies.of(site));
+        let policy = site.and_then(|site| self.policies.of(site));
         let task = &mut self.tasks[self.current.0 as usize];
         task.op = op;
         task.object = object;

@@ -100,6 +100,9 @@ impl Counters {
 
 /// A bound is not finished where an execution was cut short.
 fn bound_completed(exploration: &Exploration) -> Option<u32> {
+    if exploration.unstable || exploration.diverged > 0 {
+        return None;
+    }
     let finished = exploration.progress.bound_completed;
     exploration
         .cut_short

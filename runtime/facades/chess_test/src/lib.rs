@@ -6,8 +6,8 @@
 
 extern crate test as real;
 
-use chess_runtime::harness::{Request, Test, serve};
 use chess_runtime::harness::Expectation;
+use chess_runtime::harness::{Request, Test, serve};
 pub use real::*;
 
 /// The entry point of a test binary's generated `main`.
@@ -31,12 +31,20 @@ pub fn test_main_static_abort(tests: &[&TestDescAndFn]) {
 
 fn described(test: &TestDescAndFn) -> Option<Test> {
     // Other kinds of functions come from nightly's benches and from rustdoc.
-    let TestFn::StaticTestFn(run) = test.testfn else { return None };
-    let TestName::StaticTestName(name) = test.desc.name else { return None };
+    let TestFn::StaticTestFn(run) = test.testfn else {
+        return None;
+    };
+    let TestName::StaticTestName(name) = test.desc.name else {
+        return None;
+    };
     let expectation = match test.desc.should_panic {
         ShouldPanic::No => Expectation::Pass,
         ShouldPanic::Yes => Expectation::Panic,
         ShouldPanic::YesWithMessage(message) => Expectation::PanicWith(message),
     };
-    Some(Test { name, run, expectation })
+    Some(Test {
+        name,
+        run,
+        expectation,
+    })
 }
