@@ -231,7 +231,8 @@ pub(crate) fn noted() -> Finished {
 
 /// Operations and source lines that do not fit side by side.
 pub(crate) fn long_names() -> Finished {
-    let file = "/home/u/.cargo/registry/src/index-0123456789abcdef/parking_lot-0.12.5/src/raw_mutex.rs";
+    let file =
+        "/home/u/.cargo/registry/src/index-0123456789abcdef/parking_lot-0.12.5/src/raw_mutex.rs";
     let mut events: Vec<Step> = (0..3)
         .map(|task| step(task, "compare_exchange_weak", "A1", 104))
         .collect();

@@ -278,8 +278,7 @@ fn a_budget_that_ends_in_the_first_execution_is_told() {
 
 #[test]
 fn our_own_messages_are_the_same_on_every_machine() {
-    let path =
-        "/home/u/.cargo/registry/src/index-0123456789abcdef/lock-1.0.0/src/raw.rs:104";
+    let path = "/home/u/.cargo/registry/src/index-0123456789abcdef/lock-1.0.0/src/raw.rs:104";
     for (outcome, shown) in [
         (
             r#""timeout""#,
