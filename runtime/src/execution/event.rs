@@ -9,19 +9,32 @@ use super::object::{ObjectId, ObjectTable};
 use super::{Effect, Op, Site, TaskId};
 use crate::platform::memory::{EngineVec, engine_vec};
 
-/// What is not plain from an operation alone.
+/// What is not plain from an operation alone. One word, not an enum with a
+/// field: it is written and read at every event, and must be as wide both times
+/// for the processor to pass it on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Note {
+pub(crate) struct Note(u32);
+
+impl Note {
     /// Nothing.
-    None,
+    pub(crate) const NONE: Self = Self(0);
     /// It waited, and went on for no reason.
-    WokeSpuriously,
+    pub(crate) const WOKE_SPURIOUSLY: Self = Self(1);
     /// It waited, and its time was over.
-    TimedOut,
+    pub(crate) const TIMED_OUT: Self = Self(2);
     /// It could have succeeded, and failed for no reason.
-    FailedSpuriously,
+    pub(crate) const FAILED_SPURIOUSLY: Self = Self(3);
+    const FIRST_TASK: u32 = 16;
+
     /// It was this waiter that it woke.
-    Wakes(TaskId),
+    pub(crate) fn wakes(task: TaskId) -> Self {
+        Self(Self::FIRST_TASK + task.0)
+    }
+
+    /// The waiter that it woke.
+    pub(crate) fn woken(self) -> Option<TaskId> {
+        self.0.checked_sub(Self::FIRST_TASK).map(TaskId)
+    }
 }
 
 /// One operation of one task.

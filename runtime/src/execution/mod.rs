@@ -109,7 +109,7 @@ pub fn fails_spuriously() -> bool {
     unsafe {
         let fails = !(*execution).running().in_atomic && (*execution).choose_outcome(2, true) == 1;
         if fails {
-            (*execution).running().note = Note::FailedSpuriously;
+            (*execution).running().note = Note::FAILED_SPURIOUSLY;
         }
         fails
     }

@@ -128,7 +128,7 @@ impl Execution {
             _ => task.spin.progress(),
         }
         let preempted = core::mem::replace(&mut task.preempted, false);
-        let note = core::mem::replace(&mut task.note, Note::None);
+        let note = core::mem::replace(&mut task.note, Note::NONE);
         let event = Event {
             site,
             task: self.current,

@@ -201,7 +201,7 @@ impl Execution {
         let waited = self.task(task).state != State::Blocked(Wait::Time);
         let woken = self.task_mut(task);
         if wake == Wake::TimedOut && waited {
-            woken.note = Note::TimedOut;
+            woken.note = Note::TIMED_OUT;
         }
         woken.state = State::Runnable;
         woken.deadline = None;

@@ -107,7 +107,7 @@ impl Task {
             awaits: None,
             deadline: None,
             wake: Wake::Notified,
-            note: Note::None,
+            note: Note::NONE,
             token: false,
             preempted: false,
             in_atomic: false,
@@ -137,7 +137,7 @@ impl Task {
         self.awaits = None;
         self.deadline = None;
         self.wake = Wake::Notified;
-        self.note = Note::None;
+        self.note = Note::NONE;
         self.token = false;
         self.preempted = false;
         self.in_atomic = false;

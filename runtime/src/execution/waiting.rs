@@ -13,7 +13,7 @@ impl Execution {
     fn wakes_spuriously(&mut self) -> bool {
         let wakes = !self.running().in_atomic && self.choose_outcome(2, true) == 1;
         if wakes {
-            self.running().note = Note::WokeSpuriously;
+            self.running().note = Note::WOKE_SPURIOUSLY;
         }
         wakes
     }
@@ -50,7 +50,7 @@ impl Execution {
             .nth(chosen);
         if let Some((task, _)) = woken {
             self.wake(task, Wake::Notified);
-            self.running().note = Note::Wakes(task);
+            self.running().note = Note::wakes(task);
         }
     }
 }

@@ -413,12 +413,14 @@ fn events(execution: &Execution, names: &ObjectNames) -> impl Iterator<Item = St
 
 fn words(note: Note) -> Option<String> {
     const COSTS: &str = "(counts as a preemption)";
+    if let Some(task) = note.woken() {
+        return Some(format!("wakes {}", called(task)));
+    }
     Some(match note {
-        Note::None => return None,
-        Note::WokeSpuriously => format!("woke spuriously {COSTS}"),
-        Note::TimedOut => "timed out".to_owned(),
-        Note::FailedSpuriously => format!("failed spuriously {COSTS}"),
-        Note::Wakes(task) => format!("wakes {}", called(task)),
+        Note::WOKE_SPURIOUSLY => format!("woke spuriously {COSTS}"),
+        Note::TIMED_OUT => "timed out".to_owned(),
+        Note::FAILED_SPURIOUSLY => format!("failed spuriously {COSTS}"),
+        _ => return None,
     })
 }
 
