@@ -174,13 +174,7 @@ impl Execution {
         let plain = self.late.is_empty() && !self.fairness.restrains();
         let next = match self.enabled.small() {
             Some(word) if plain && self.live <= FEW => self.choose_of_few(word, yielded),
-            _ => {
-                self.list_many(yielded);
-                let options = core::mem::replace(&mut self.options, engine_vec());
-                let next = self.choose(&options, yielded);
-                self.options = options;
-                next
-            }
+            _ => self.choose_of_many(yielded),
         };
         if self.late.contains(next) {
             self.fire_timers(next);
@@ -225,8 +219,21 @@ impl Execution {
         self.choose(&options[..count], yielded)
     }
 
+    #[cold]
+    fn choose_of_many(&mut self, yielded: bool) -> TaskId {
+        self.list_many(yielded);
+        let options = core::mem::replace(&mut self.options, engine_vec());
+        let next = self.choose(&options, yielded);
+        self.options = options;
+        next
+    }
+
     /// Asks the strategy which of the options runs, if there is a choice.
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "a call at each scheduling point shows in the benchmarks"
+    )]
     fn choose(&mut self, options: &[TaskId], yielded: bool) -> TaskId {
         let current = self.current;
         let runs_on = options[0] == current && !yielded && !self.late.contains(current);
