@@ -253,6 +253,15 @@ fn atomic_files(execution: &Execution) -> impl Iterator<Item = String> {
     files.into_iter().map(quoted)
 }
 
+/// Why there is no verdict where every execution was too long.
+pub(super) fn given_up(execution: &Execution) -> String {
+    format!(
+        "no execution ended within {} steps, and none was seen to go round in circles; a test of \
+         fewer turns, or a larger --max-steps, gets a verdict",
+        execution.steps
+    )
+}
+
 /// How people call a task.
 pub(super) fn called(task: TaskId) -> String {
     match task.0 {

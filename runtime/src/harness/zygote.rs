@@ -207,6 +207,8 @@ fn report_end(engine: &mut Engine, request: &Request) -> String {
         .as_ref()
         .map(|f| report::explain(&engine.execution, f));
     let nothing_known = failure.is_none() && nothing_is_known(&engine.exploration);
+    let gave_up = nothing_known && engine.exploration.too_long > 0;
+    let message = message.or_else(|| gave_up.then(|| report::given_up(&engine.execution)));
     let verdict = Verdict {
         outcome: match &failure {
             Some(_) => "failed",
