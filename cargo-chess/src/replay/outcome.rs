@@ -63,13 +63,8 @@ fn in_words(diverged: &Divergence) -> String {
         expected,
         found,
     } = diverged;
-    let why = match found.as_str() {
-        "it cannot" => ", which is not possible there".to_owned(),
-        "it had ended" => ", but the program has ended by then".to_owned(),
-        found => format!(", but {found}"),
-    };
     format!(
-        "decision {} of the schedule says that {expected}{why}",
+        "decision {} of the schedule says that {expected}, {found}",
         thousands(step + 1)
     )
 }
@@ -239,7 +234,7 @@ mod tests {
             diverged: Some(Divergence {
                 step: 4,
                 expected: "task 1 runs".into(),
-                found: "it cannot".into(),
+                found: "which is not possible there".into(),
             }),
             ..finished
         }

@@ -91,6 +91,7 @@ pub(crate) fn with_atomic(package: &str, finished: Finished) -> Finished {
 
 pub(crate) fn unstable() -> Finished {
     Finished {
+        deterministic: false,
         warnings: vec!["the first schedule ran differently the second time: the test depends on more than its schedule (real time, randomness, files, addresses?)".into()],
         ..passed(None, false)
     }

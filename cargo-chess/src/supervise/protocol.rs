@@ -9,14 +9,12 @@ use crate::events::{
     millis,
 };
 
-/// What a test binary's warnings say of a test that is not deterministic.
-const NOT_REPEATED: [&str; 2] = [
-    "the first schedule ran differently the second time",
-    "schedules could not be repeated as they were planned",
-];
-
 /// A test binary's warning that the time of `--time` was over.
 const TIME_ENDED: &str = "the time budget ended the search";
+
+fn yes() -> bool {
+    true
+}
 
 /// One line of a test binary's standard output.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -91,6 +89,9 @@ pub struct Finished {
     /// Whether every schedule was explored without a bound.
     #[serde(default)]
     pub complete: bool,
+    /// Whether schedules repeated: without that, nothing is guaranteed.
+    #[serde(default = "yes")]
+    pub deterministic: bool,
     /// The strategy that found the failure, or ran last.
     #[serde(default)]
     pub strategy: Option<String>,
@@ -148,6 +149,7 @@ impl Finished {
             bound_completed: None,
             bound_starts: Vec::new(),
             complete: false,
+            deterministic: true,
             strategy: None,
             seed: 0,
             decisions: None,
@@ -168,9 +170,7 @@ impl Finished {
     /// Whether the test ran differently under one and the same schedule, so that
     /// nothing is known of the schedules that were not run.
     pub fn is_unstable(&self) -> bool {
-        self.warnings
-            .iter()
-            .any(|warning| NOT_REPEATED.iter().any(|words| warning.contains(words)))
+        !self.deterministic
     }
 
     /// Whether this is the warning that the time of `--time` was over.
@@ -367,21 +367,16 @@ mod tests {
             binary: "bank::t".into(),
             test: "sometimes".into(),
         };
-        for warning in [
-            "the first schedule ran differently the second time: the test depends on more than its schedule",
-            "2 of 13 schedules could not be repeated as they were planned, and what lies beyond them was not explored",
-        ] {
-            let finished = Finished {
-                complete: true,
-                bound_completed: Some(2),
-                warnings: vec![warning.into()],
-                ..Finished::new(Outcome::Passed)
-            };
-            let event = finished.to_event(&test, Duration::ZERO, Vec::new());
-            assert_eq!(
-                (event.complete, event.bound_completed, &*event.coverage),
-                (false, None, "not deterministic")
-            );
-        }
+        let finished = Finished {
+            complete: true,
+            bound_completed: Some(2),
+            deterministic: false,
+            ..Finished::new(Outcome::Passed)
+        };
+        let event = finished.to_event(&test, Duration::ZERO, Vec::new());
+        assert_eq!(
+            (event.complete, event.bound_completed, &*event.coverage),
+            (false, None, "not deterministic")
+        );
     }
 }

@@ -54,6 +54,7 @@ pub(super) struct Counters {
     bound_completed: Option<u32>,
     bound_starts: Vec<u64>,
     complete: bool,
+    deterministic: bool,
     strategy: &'static str,
     warnings: Vec<String>,
 }
@@ -72,6 +73,7 @@ impl Counters {
             complete: exploration.progress.complete
                 && !exploration.unstable
                 && exploration.cut_short.is_none(),
+            deterministic: !exploration.unstable && exploration.diverged == 0,
             strategy: exploration.strategy,
             warnings: warnings(exploration),
         }
@@ -200,6 +202,7 @@ pub(super) fn finished(
             counters.bound_starts.iter().map(u64::to_string),
         )
         .boolean("complete", counters.complete)
+        .boolean("deterministic", counters.deterministic)
         .string("strategy", counters.strategy)
         .number("seed", request.seed)
         .optional_string("decisions", decisions.as_deref())
@@ -460,7 +463,11 @@ fn divergence(exploration: &Exploration) -> Option<String> {
         Decision::Outcome(outcome) => format!("an operation has outcome {outcome}"),
     };
     let ended = divergence.index as usize >= exploration.decisions.len();
-    let found = if ended { "it had ended" } else { "it cannot" };
+    let found = if ended {
+        "but the program has ended by then"
+    } else {
+        "which is not possible there"
+    };
     Some(
         Object::new()
             .number("step", divergence.index.into())
