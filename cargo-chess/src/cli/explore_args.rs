@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::config::{
-    Backend, Isolate, Layer, Memory, Strategy, parse_duration, parse_number, parse_positive,
+    Backend, Isolate, Layer, Memory, Strategy, Timers, parse_duration, parse_number, parse_positive,
 };
 
 /// How each test is explored.
@@ -39,6 +39,9 @@ pub struct ExploreArgs {
     /// What tasks run on: fibers or threads [default: fibers]
     #[arg(long, value_name = "WHAT")]
     pub backend: Option<Backend>,
+    /// When timeouts and sleeps end: any (early ones cost a preemption) or last [default: any]
+    #[arg(long, value_name = "WHEN")]
+    pub timers: Option<Timers>,
     /// Give up on a test whose task reaches no scheduling point for so long [default: 60s]
     #[arg(long, value_name = "SECS", value_parser = parse_duration)]
     pub watchdog: Option<Duration>,
@@ -63,6 +66,7 @@ impl ExploreArgs {
             memory: self.memory,
             isolate: self.isolate,
             backend: self.backend,
+            timers: self.timers,
             watchdog: self.watchdog,
             keep_going: self.keep_going.then_some(true),
         }

@@ -30,6 +30,7 @@ const KEYS: &[(&str, Kind)] = &[
     ("memory", Kind::Text),
     ("isolate", Kind::Text),
     ("backend", Kind::Text),
+    ("timers", Kind::Text),
     ("watchdog", Kind::Duration),
     ("keep-going", Kind::Boolean),
 ];
@@ -56,6 +57,7 @@ impl Layer {
             "memory" => self.memory = Some(text.parse()?),
             "isolate" => self.isolate = Some(text.parse()?),
             "backend" => self.backend = Some(text.parse()?),
+            "timers" => self.timers = Some(text.parse()?),
             "watchdog" => self.watchdog = Some(parse_duration(text)?),
             "keep-going" => {
                 self.keep_going = Some(match text {

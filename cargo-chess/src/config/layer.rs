@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::values::{Backend, Isolate, Memory, Strategy};
+use super::values::{Backend, Isolate, Memory, Strategy, Timers};
 
 /// The resolved exploration options of one test.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,6 +25,8 @@ pub struct Exploration {
     pub isolate: Isolate,
     /// What tasks run on.
     pub backend: Backend,
+    /// When timeouts fire.
+    pub timers: Timers,
     /// How long a task may go without reaching a scheduling point.
     pub watchdog: Duration,
     /// Whether to go on after a test's first failure.
@@ -44,6 +46,7 @@ pub struct Layer {
     pub memory: Option<Memory>,
     pub isolate: Option<Isolate>,
     pub backend: Option<Backend>,
+    pub timers: Option<Timers>,
     pub watchdog: Option<Duration>,
     pub keep_going: Option<bool>,
 }
@@ -62,6 +65,7 @@ impl Layer {
             memory: over.memory.or(self.memory),
             isolate: over.isolate.or(self.isolate),
             backend: over.backend.or(self.backend),
+            timers: over.timers.or(self.timers),
             watchdog: over.watchdog.or(self.watchdog),
             keep_going: over.keep_going.or(self.keep_going),
         }
@@ -79,6 +83,7 @@ impl Layer {
             memory: self.memory.unwrap_or(Memory::Sc),
             isolate: self.isolate.unwrap_or(Isolate::Image),
             backend: self.backend.unwrap_or(Backend::Fibers),
+            timers: self.timers.unwrap_or(Timers::Any),
             watchdog: self.watchdog.unwrap_or(Duration::from_mins(1)),
             keep_going: self.keep_going.unwrap_or(false),
         }

@@ -68,6 +68,16 @@ named! {
 }
 
 named! {
+    /// When the timeouts of waits and sleeps fire.
+    Timers, "way of timers", {
+        /// At any time; early ones cost as a preemption does.
+        Any = "any",
+        /// Only when nothing else can run, in the order of their deadlines.
+        Last = "last",
+    }
+}
+
+named! {
     /// How executions are kept apart from one another.
     Isolate, "isolation", {
         /// The whole memory image is put back before each execution.

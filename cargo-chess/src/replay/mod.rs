@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use crate::build::Build;
 use crate::cli::{ReplayArgs, RunOptions};
-use crate::config::Layer;
+use crate::config::{Layer, Timers};
 use crate::digest;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
@@ -118,6 +118,10 @@ fn layer(schedule: &Schedule) -> Result<Layer> {
         memory: Some(option("memory", &schedule.memory)?),
         isolate: Some(option("isolate", &schedule.isolate)?),
         backend: Some(option("backend", &schedule.backend)?),
+        timers: match &schedule.timers {
+            Some(timers) => Some(option("timers", timers)?),
+            None => Some(Timers::Any),
+        },
         ..Layer::default()
     })
 }

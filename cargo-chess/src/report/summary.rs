@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use super::Detail;
 use super::text::{plural, thousands};
-use crate::events::{Outcome, TestFinished};
+use crate::config::Timers;
+use crate::events::{Outcome, TIMERS_LAST, TestFinished};
 use crate::plan::STD;
 use crate::supervise::protocol::Finished;
 
@@ -26,6 +27,8 @@ pub(super) struct Guarantee {
     groups: BTreeMap<(Reach, Vec<String>), u64>,
     /// Tests that stopped before their bound was finished, in words.
     cut_short: Vec<String>,
+    /// Timeouts of some test ended only when nothing else could run.
+    timers_last: bool,
 }
 
 impl Guarantee {
@@ -34,6 +37,7 @@ impl Guarantee {
         if test.outcome != Outcome::Passed {
             return false;
         }
+        self.timers_last |= detail.exploration.timers == Timers::Last;
         let reach = if detail.finished.is_unstable() {
             Reach::NotDeterministic
         } else if test.complete {
@@ -81,7 +85,11 @@ impl Guarantee {
                     format!(", taking {steps} (policy = \"preempt\" in Chess.toml explores them)")
                 }
             };
-            format!("{}: {what}{steps}", plural(*count, "test"))
+            let timers = match reach {
+                Reach::Complete | Reach::Bound(_) if self.timers_last => TIMERS_LAST,
+                _ => "",
+            };
+            format!("{}: {what}{timers}{steps}", plural(*count, "test"))
         };
         self.groups.iter().map(sentence).collect()
     }

@@ -46,6 +46,8 @@ pub struct Schedule {
     pub isolate: String,
     /// What tasks run on.
     pub backend: String,
+    /// When timeouts fire, where that is not the default.
+    pub timers: Option<String>,
     /// Cargo's flags that change what is built, as in `--release --features x`.
     pub cargo: String,
     /// Digest of the instrumented sources.
@@ -211,6 +213,7 @@ pub(crate) mod tests {
             max_steps: 20_000,
             isolate: "image".into(),
             backend: "fibers".into(),
+            timers: None,
             cargo: String::new(),
             sources: "9f86d081884c7d659a2feaa0c55ad015".into(),
             decisions: "0*12 1*3 ?1 0".into(),

@@ -23,6 +23,7 @@ const KEYS: &[&str] = &[
     "max-steps",
     "isolate",
     "backend",
+    "timers",
     "cargo",
     "sources",
     "decisions",
@@ -73,6 +74,9 @@ pub(super) fn body(schedule: &Schedule) -> String {
     line("max-steps", &schedule.max_steps);
     line("isolate", &schedule.isolate);
     line("backend", &schedule.backend);
+    if let Some(timers) = &schedule.timers {
+        line("timers", timers);
+    }
     if !schedule.cargo.is_empty() {
         line("cargo", &schedule.cargo);
     }
@@ -138,6 +142,7 @@ pub(super) fn parse(text: &str) -> Result<Schedule, ScheduleError> {
         max_steps: header.number("max-steps")?,
         isolate: header.text("isolate")?.to_owned(),
         backend: header.text("backend")?.to_owned(),
+        timers: header.optional("timers").map(str::to_owned),
         cargo: header.optional("cargo").unwrap_or_default().to_owned(),
         sources: header.text("sources")?.to_owned(),
         decisions,

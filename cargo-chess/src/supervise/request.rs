@@ -42,6 +42,7 @@ pub(super) fn request(exploration: &Exploration, mode: Mode<'_>, policies: &[Str
     line("seed", &exploration.seed);
     line("isolate", &exploration.isolate);
     line("backend", &exploration.backend);
+    line("timers", &exploration.timers);
     line("watchdog-ms", &exploration.watchdog.as_millis());
     line("keep-going", &exploration.keep_going);
     if let Mode::Replay { decisions } = mode {
@@ -73,6 +74,7 @@ mod tests {
         seed=0
         isolate=image
         backend=fibers
+        timers=any
         watchdog-ms=60000
         keep-going=false
         policy=src=preempt

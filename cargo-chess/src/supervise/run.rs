@@ -11,11 +11,11 @@ use super::request::Mode;
 use super::verdict::{Job, Verdict};
 use crate::build::Build;
 use crate::cli::{NoTests, RunOptions};
-use crate::config::{Config, Exploration, Policy};
+use crate::config::{Config, Exploration, Policy, Timers};
 use crate::digest;
 use crate::error::{Error, Result, exit};
 use crate::events::{
-    Event, NOT_EXPLORED, Outcome, Progress, RunFinished, RunStarted, TestId, millis,
+    Event, NOT_EXPLORED, Outcome, Progress, RunFinished, RunStarted, TIMERS_LAST, TestId, millis,
 };
 use crate::interrupt::Interrupt;
 use crate::plan::Plan;
@@ -321,6 +321,8 @@ impl Session<'_> {
         }
         if test.not_explored.is_some() {
             NOT_EXPLORED.clone_into(&mut event.coverage);
+        } else if exploration.timers == Timers::Last && finished.outcome == Outcome::Passed {
+            event.coverage += TIMERS_LAST;
         }
         let detail = Detail {
             exploration: exploration.clone(),
@@ -374,6 +376,7 @@ impl Session<'_> {
             max_steps: exploration.max_steps,
             isolate: exploration.isolate.to_string(),
             backend: exploration.backend.to_string(),
+            timers: (exploration.timers != Timers::Any).then(|| exploration.timers.to_string()),
             cargo: self.run.cargo_flags.to_owned(),
             sources,
             decisions: failure.decisions.clone(),

@@ -7,6 +7,7 @@
 mod event;
 mod fairness;
 mod lock;
+mod mark;
 mod object;
 mod op;
 mod policy;
@@ -25,10 +26,11 @@ use crate::monitor;
 
 pub(crate) use event::Note;
 pub use lock::{acquire, downgrade, release, try_acquire};
+pub use mark::mark;
 pub(crate) use object::ObjectId;
 pub use op::{Effect, Op};
 pub(crate) use policy::Policy;
-pub(crate) use state::{Ending, Execution};
+pub(crate) use state::{Ending, Execution, Timers};
 pub(crate) use task::{Entry, State, Task, Wait};
 pub use thread::{active, current, is_finished, join, panic_handled, panicked, pthread_of, spawn};
 pub(crate) use thread::{
@@ -107,7 +109,7 @@ pub fn fails_spuriously() -> bool {
     };
     // SAFETY: see `running`.
     unsafe {
-        let fails = !(*execution).running().in_atomic && (*execution).choose_outcome(2, true) == 1;
+        let fails = !mark::is_inside() && (*execution).choose_outcome(2, true) == 1;
         if fails {
             (*execution).running().note = Note::FAILED_SPURIOUSLY;
         }

@@ -4,8 +4,8 @@ use super::event::{Event, Note, mix};
 use super::object::ObjectId;
 use super::policy::Policy;
 use super::spin::Access;
-use super::state::{Ending, Execution};
-use super::{Effect, Op, Site, TaskId, Wake};
+use super::state::{Ending, Execution, Timers};
+use super::{Effect, Op, Site, TaskId, Wake, mark};
 use crate::platform::memory::engine_vec;
 use crate::search::{ChoicePoint, Decision, SchedulingPoint};
 
@@ -18,6 +18,13 @@ const FEW: usize = 8;
 /// An execution that passes the step limit is given so many times as many steps to
 /// end by itself: stress tests with loops of thousands of operations do.
 const PATIENCE: u64 = 50;
+
+/// As [`PATIENCE`], before any execution has ended by itself: nothing is known of
+/// the test's length.
+const FIRST_PATIENCE: u64 = 5_000;
+
+/// It is also given so many times the steps of the longest that ended by itself.
+const FAR_LONGER: u64 = 10;
 
 /// What the place of an operation is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -71,11 +78,11 @@ impl Execution {
         task.object = object;
         let inside = match policy {
             Some(Policy::Preempt) => {
-                task.in_atomic = false;
+                mark::mark();
                 false
             }
-            Some(Policy::Atomic) => core::mem::replace(&mut task.in_atomic, true),
-            None => task.in_atomic,
+            Some(Policy::Atomic) => mark::enter(),
+            None => mark::is_inside(),
         };
         if let Some(site) = site {
             task.site = Some(site);
@@ -216,27 +223,36 @@ impl Execution {
         if runs_on && yielded {
             add(current);
         }
-        self.choose(&options[..count], yielded)
+        let preempts = runs_on && !yielded;
+        let free = if preempts { 1 } else { count };
+        self.choose(&options[..count], free, preempts)
     }
 
     #[cold]
     fn choose_of_many(&mut self, yielded: bool) -> TaskId {
-        self.list_many(yielded);
+        let preempts = self.list_many(yielded);
         let options = core::mem::replace(&mut self.options, engine_vec());
-        let next = self.choose(&options, yielded);
+        let runnable = options
+            .iter()
+            .take_while(|&&task| !self.late.contains(task));
+        // Time passes for free only while no task can run, and in its order: a
+        // program that sleeps to let others finish is right nearly always.
+        let free = if preempts { 1 } else { runnable.count().max(1) };
+        let next = self.choose(&options, free, preempts);
         self.options = options;
         next
     }
 
-    /// Asks the strategy which of the options runs, if there is a choice.
+    /// Asks the strategy which of the options runs, if there is a choice. The
+    /// first `free` of them cost nothing; `preempts` says that the first is the
+    /// current task, which could go on.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
         reason = "a call at each scheduling point shows in the benchmarks"
     )]
-    fn choose(&mut self, options: &[TaskId], yielded: bool) -> TaskId {
+    fn choose(&mut self, options: &[TaskId], free: usize, preempts: bool) -> TaskId {
         let current = self.current;
-        let runs_on = options[0] == current && !yielded && !self.late.contains(current);
         if options.len() == 1 || self.past_limit {
             return options[0];
         }
@@ -245,23 +261,26 @@ impl Execution {
         let point = SchedulingPoint {
             index: self.decisions.len() as u32,
             options,
-            preempts: runs_on,
+            free: free as u32,
             prefix: self.prefix,
         };
         let strategy = self.strategy.as_mut().expect("an execution has a strategy");
-        let next = options[strategy.choose_task(&point)];
+        let chosen = strategy.choose_task(&point);
+        let next = options[chosen];
         self.decisions.push(Decision::Task(next));
         self.prefix ^= u64::from(next.0) << 48;
-        if runs_on && next != current {
+        if chosen >= free {
             self.preemptions += 1;
-            self.running().preempted = true;
+            // Else a timeout fired early.
+            self.running().preempted = preempts;
         }
         next
     }
 
     /// Fills `options`: first the task that an execution without preemptions runs
-    /// next. Tasks that could only time out come last, the earliest first.
-    fn list_many(&mut self, yielded: bool) {
+    /// next. Tasks that could only time out come last, the earliest first. Whether
+    /// every other option is a preemption.
+    fn list_many(&mut self, yielded: bool) -> bool {
         let Self {
             options,
             enabled,
@@ -269,6 +288,7 @@ impl Execution {
             fairness,
             tasks,
             current,
+            timers,
             ..
         } = self;
         let current = *current;
@@ -290,6 +310,10 @@ impl Execution {
         // As time would have it: the earliest deadline first.
         options[first_late..].sort_unstable_by_key(|&task| (tasks[task.0 as usize].deadline, task));
         debug_assert!(!options.is_empty(), "the fair relation is acyclic");
+        if *timers == Timers::Last {
+            options.truncate(first_late.max(1));
+        }
+        runs_on && !yielded
     }
 
     /// An outcome of the current task's operation, of `outcomes` many.
@@ -349,7 +373,13 @@ impl Execution {
             return true;
         }
         self.past_limit = true;
-        if self.steps < self.max_steps.saturating_mul(PATIENCE) {
+        let patience = if self.longest == 0 {
+            FIRST_PATIENCE
+        } else {
+            PATIENCE
+        };
+        let ordinary = self.longest.saturating_mul(FAR_LONGER);
+        if self.steps < self.max_steps.saturating_mul(patience).max(ordinary) {
             return false;
         }
         let lately = |step: u64| step != 0 && step >= self.steps / 2;

@@ -31,6 +31,16 @@ pub(crate) enum Ending {
     NoDonor(usize),
 }
 
+/// When the deadline of a task may pass.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Timers {
+    /// At any time; while a task can run, or before an earlier deadline, this
+    /// costs as a preemption does.
+    Any,
+    /// Only when nothing else can run, the earliest first.
+    Last,
+}
+
 /// The state of the running execution.
 pub(crate) struct Execution {
     pub(crate) tasks: EngineVec<Task>,
@@ -52,6 +62,10 @@ pub(crate) struct Execution {
     pub(super) prefix: u64,
     pub(crate) steps: u64,
     pub(crate) max_steps: u64,
+    /// Steps of the longest execution that ended by itself.
+    pub(crate) longest: u64,
+    /// When timeouts fire.
+    pub(crate) timers: Timers,
     /// The step limit was passed: nothing is chosen any more.
     pub(crate) past_limit: bool,
     pub(crate) preemptions: u32,
@@ -89,6 +103,8 @@ impl Execution {
             prefix: 0,
             steps: 0,
             max_steps: 20_000,
+            longest: 0,
+            timers: Timers::Any,
             past_limit: false,
             preemptions: 0,
             last_switch: 0,

@@ -71,8 +71,6 @@ pub(crate) struct Task {
     pub(crate) token: bool,
     /// Switched out by a preemption, and not run since.
     pub(crate) preempted: bool,
-    /// In a call into `atomic` code.
-    pub(crate) in_atomic: bool,
     /// A writer in a read-write lock's queue.
     pub(crate) queued: bool,
     pub(crate) spin: SpinDetector,
@@ -110,7 +108,6 @@ impl Task {
             note: Note::NONE,
             token: false,
             preempted: false,
-            in_atomic: false,
             queued: false,
             spin: SpinDetector::new(),
             last_event: 0,
@@ -140,7 +137,6 @@ impl Task {
         self.note = Note::NONE;
         self.token = false;
         self.preempted = false;
-        self.in_atomic = false;
         self.queued = false;
         self.spin.progress();
         self.unhandled_panic = false;

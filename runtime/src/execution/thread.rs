@@ -7,7 +7,7 @@ use super::object::ObjectId;
 use super::schedule::Step;
 use super::state::{Ending, Execution};
 use super::task::{Entry, State, Task, Wait};
-use super::{Effect, Op, Site, TaskId, Wake};
+use super::{Effect, Op, Site, TaskId, Wake, mark};
 use crate::engine::engine;
 use crate::platform::donor::DEFAULT_STACK;
 use crate::platform::handover::{self, Flow};
@@ -107,6 +107,7 @@ pub(crate) unsafe extern "C" fn task_main() -> ! {
         let execution = &raw mut (*engine).execution;
         let id = (*execution).current;
         TASK.set(id.0 + 1);
+        mark::mark();
         let own = (*execution).object(thread_object(id));
         (*execution).record(Op::Start, own, Effect::Read, None);
         let result = match (*execution).running().entry {
@@ -122,7 +123,7 @@ pub(crate) unsafe extern "C" fn task_main() -> ! {
             sys::exit_now(0);
         }
         // Whatever ran last: a task's end is a step of its own.
-        (*execution).running().in_atomic = false;
+        mark::mark();
         perform((*execution).arrive(Op::Exit, own, None));
         TASK.set(0);
         let step = (*execution).finish(own, result);

@@ -5,13 +5,13 @@ use super::object::ObjectId;
 use super::schedule::Step;
 use super::state::Execution;
 use super::task::{State, Wait};
-use super::{Mode, Op, Site, TaskId, Wake, perform, running};
+use super::{Mode, Op, Site, TaskId, Wake, mark, perform, running};
 
 impl Execution {
     /// Whether this wait ends at once and for no reason: a choice of the search
     /// that costs as a preemption does. Not within `atomic` code.
     fn wakes_spuriously(&mut self) -> bool {
-        let wakes = !self.running().in_atomic && self.choose_outcome(2, true) == 1;
+        let wakes = !mark::is_inside() && self.choose_outcome(2, true) == 1;
         if wakes {
             self.running().note = Note::WOKE_SPURIOUSLY;
         }

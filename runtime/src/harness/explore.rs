@@ -24,6 +24,7 @@ const TRIES: u32 = 3;
 pub(super) fn run(test: &Test, request: &Request) {
     let mut engine = Root;
     engine.execution.max_steps = request.max_steps;
+    engine.execution.timers = request.timers;
     engine.execution.log.most = usize::try_from(request.max_steps * 2).unwrap_or(usize::MAX);
     for (prefix, policy) in &request.policies {
         engine.execution.policies.add(prefix, *policy);
@@ -306,6 +307,9 @@ impl Explorer<'_> {
                 ..
             } = &mut *engine;
             exploration.executions += 1;
+            if execution.ending == Ending::Finished && crash.is_none() {
+                execution.longest = execution.longest.max(execution.steps);
+            }
             exploration.steps += execution.steps;
             exploration.max_steps = exploration.max_steps.max(execution.steps);
             exploration.threads = exploration.threads.max(execution.live);

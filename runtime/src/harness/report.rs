@@ -136,7 +136,7 @@ fn warnings(exploration: &Exploration) -> Vec<String> {
     }
     if exploration.too_long > 0 {
         all.push(format!(
-            "{} of {} schedules were given up after 50 times as many steps: they have no verdict",
+            "{} of {} schedules were given up after many times as many steps: they have no verdict",
             exploration.too_long, exploration.schedules
         ));
     }

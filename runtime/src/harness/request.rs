@@ -1,6 +1,6 @@
 //! The supervisor's request: `key=value` lines in one environment variable.
 
-use crate::execution::Policy;
+use crate::execution::{Policy, Timers};
 use crate::platform::handover::Backend;
 
 /// The variable that makes a test binary explore.
@@ -45,6 +45,7 @@ pub struct Request {
     pub(crate) watchdog_ms: u64,
     /// Whether the search goes on after a failure.
     pub(crate) keep_going: bool,
+    pub(crate) timers: Timers,
     pub(crate) policies: Vec<(String, Policy)>,
 }
 
@@ -72,6 +73,7 @@ impl Request {
             backend: Backend::Fibers,
             watchdog_ms: 60_000,
             keep_going: false,
+            timers: Timers::Any,
             policies: Vec::new(),
         };
         let mut replays = false;
@@ -98,6 +100,7 @@ impl Request {
                 "backend" => request.backend = backend(value).ok_or_else(wrong)?,
                 "watchdog-ms" => request.watchdog_ms = number()?,
                 "keep-going" => request.keep_going = value.parse().map_err(|_| wrong())?,
+                "timers" => request.timers = timers(value).ok_or_else(wrong)?,
                 "policy" => {
                     let (prefix, policy) = value.rsplit_once('=').ok_or_else(wrong)?;
                     // What is opaque is not redirected, so no event of it has a line.
@@ -133,6 +136,14 @@ fn isolation(name: &str) -> Option<Isolation> {
         "image" => Isolation::Image,
         "tls" => Isolation::Tls,
         "fork" => Isolation::Fork,
+        _ => return None,
+    })
+}
+
+fn timers(name: &str) -> Option<Timers> {
+    Some(match name {
+        "any" => Timers::Any,
+        "last" => Timers::Last,
         _ => return None,
     })
 }

@@ -39,7 +39,8 @@ const DEFAULT: u32 = u32::MAX;
 struct Alternatives {
     index: u32,
     count: u32,
-    costs: bool,
+    /// So many of the first choices cost nothing.
+    free: u32,
     prefix: u64,
 }
 
@@ -94,12 +95,12 @@ impl Icb {
     /// The prescribed choice at this decision, or 0 with a note of what else
     /// could be chosen.
     #[inline]
-    fn decide(&mut self, index: u32, count: u32, costs: bool, prefix: u64) -> u32 {
+    fn decide(&mut self, index: u32, count: u32, free: u32, prefix: u64) -> u32 {
         let Some(deviation) = self.current.get(self.followed) else {
             self.found.push(Alternatives {
                 index,
                 count,
-                costs,
+                free,
                 prefix,
             });
             return 0;
@@ -132,12 +133,13 @@ impl Icb {
         let within = self.bound < self.largest_bound;
         for at in 0..self.found.len() {
             let point = self.found[at];
-            if point.costs && !within {
-                self.beyond = true;
-                continue;
-            }
             for choice in 1..point.count {
-                if point.costs && self.next.len() >= self.keep {
+                let costs = choice >= point.free;
+                if costs && !within {
+                    self.beyond = true;
+                    break;
+                }
+                if costs && self.next.len() >= self.keep {
                     self.dropped.get_or_insert(self.bound + 1);
                     break;
                 }
@@ -151,11 +153,7 @@ impl Icb {
                     parent: self.running,
                     deviation,
                 });
-                let queue = if point.costs {
-                    &mut self.next
-                } else {
-                    &mut self.now
-                };
+                let queue = if costs { &mut self.next } else { &mut self.now };
                 queue.push(child);
             }
         }
@@ -193,12 +191,13 @@ impl Strategy for Icb {
     #[inline]
     fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize {
         let count = point.options.len() as u32;
-        self.decide(point.index, count, point.preempts, point.prefix) as usize
+        self.decide(point.index, count, point.free, point.prefix) as usize
     }
 
     #[inline]
     fn choose_outcome(&mut self, point: &ChoicePoint) -> u32 {
-        self.decide(point.index, point.outcomes, point.costs, point.prefix)
+        let free = if point.costs { 1 } else { point.outcomes };
+        self.decide(point.index, point.outcomes, free, point.prefix)
     }
 
     fn retry(&mut self) {
@@ -253,7 +252,7 @@ mod tests {
                     let point = SchedulingPoint {
                         index,
                         options: &options,
-                        preempts: true,
+                        free: 1,
                         prefix: 0,
                     };
                     index += 1;

@@ -20,9 +20,10 @@ pub(crate) struct SchedulingPoint<'a> {
     /// The enabled tasks that fairness allows, at least two. First the one that
     /// an execution without preemptions runs next.
     pub(crate) options: &'a [TaskId],
-    /// Whether every option but the first is a preemption: the current task
-    /// could go on and did not yield.
-    pub(crate) preempts: bool,
+    /// So many of the first options cost nothing. Each of the others costs a
+    /// preemption: the current task could go on and did not yield, or a timeout
+    /// fires although a task could run.
+    pub(crate) free: u32,
     /// Hash of all that led here, to see that a prefix repeats.
     pub(crate) prefix: u64,
 }
