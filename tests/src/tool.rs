@@ -25,10 +25,11 @@ pub(crate) fn build_dirs() -> &'static BuildDirs {
     static DIRS: OnceLock<BuildDirs> = OnceLock::new();
     DIRS.get_or_init(|| {
         let executable = env::current_exe().expect("this executable has a path");
-        // target/[triple/]profile/deps/executable
+        // A test is target/[triple/]profile/deps/executable; a program lies one higher.
         let profile = executable
             .ancestors()
-            .nth(2)
+            .skip(1)
+            .find(|dir| !dir.ends_with("deps"))
             .expect("it lies below a target directory");
         let target = profile
             .ancestors()

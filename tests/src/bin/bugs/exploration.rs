@@ -1,0 +1,102 @@
+//! What the real tool says of the tests of one entry.
+
+use end_to_end::{Chess, Workspace};
+use serde_json::Value;
+
+use crate::expected::Bug;
+
+/// The bound that a test which passes must have finished.
+const BOUND: u64 = 2;
+
+/// The verdicts on one entry.
+pub(crate) struct Exploration {
+    pub(crate) entry: String,
+    pub(crate) verdicts: Vec<Value>,
+    /// All that the tool said, where it said no verdict.
+    failure: Option<String>,
+}
+
+impl Exploration {
+    /// Explores the tests of the package in `entry`, a directory of `workspace`.
+    pub(crate) fn of(workspace: &Workspace, entry: &str, schedules: u64) -> Self {
+        let args = ["chess", "test", "--locked", "--no-fail-fast"];
+        let run = Chess::new(&workspace.root().join(entry), &args)
+            .arg("--message-format=json")
+            .arg(format!("--schedules={schedules}"))
+            .arg("--target-dir")
+            .arg(workspace.root().join("target"))
+            .run();
+        let verdicts = run.verdicts();
+        Self {
+            entry: entry.to_owned(),
+            failure: verdicts.is_empty().then(|| format!("{run:?}")),
+            verdicts,
+        }
+    }
+
+    /// The verdict on the test that failed.
+    pub(crate) fn failed(&self) -> Option<&Value> {
+        self.verdicts
+            .iter()
+            .find(|verdict| verdict["outcome"] == "failed")
+    }
+
+    /// The sum of `field` over all tests.
+    pub(crate) fn sum(&self, field: &str) -> u64 {
+        let values = self.verdicts.iter().map(|verdict| verdict[field].as_u64());
+        values.map(Option::unwrap_or_default).sum()
+    }
+
+    /// The outcome that all tests have in common.
+    pub(crate) fn outcome(&self) -> &str {
+        let outcomes = self.verdicts.iter().map(|verdict| &verdict["outcome"]);
+        let worst = outcomes.max_by_key(|outcome| *outcome != "passed");
+        worst.and_then(Value::as_str).unwrap_or("no verdict")
+    }
+
+    /// In which way the bug was not found.
+    pub(crate) fn differences_from_bug(&self, bug: &Bug) -> Vec<String> {
+        let Some(failed) = self.failed() else {
+            return vec![self.describe("the bug is not found")];
+        };
+        let mut differences = Vec::new();
+        if failed["kind"] != *bug.kind {
+            let what = format!("{} instead of {:?}", failed["kind"], bug.kind);
+            differences.push(self.describe(&what));
+        }
+        if failed["preemptions"]
+            .as_u64()
+            .is_none_or(|found| found > bug.preemptions)
+        {
+            let found = &failed["preemptions"];
+            let what = format!("{found} preemptions instead of {}", bug.preemptions);
+            differences.push(self.describe(&what));
+        }
+        differences
+    }
+
+    /// In which way tests that have no bug did not end as they should.
+    pub(crate) fn differences_from_clean(&self) -> Vec<String> {
+        let is_finished = |verdict: &Value| {
+            let bound = verdict["bound_completed"].as_u64();
+            verdict["complete"] == true || bound.is_some_and(|bound| bound >= BOUND)
+        };
+        if self.verdicts.is_empty() {
+            return vec![self.describe("no test was explored")];
+        }
+        let wrong = self
+            .verdicts
+            .iter()
+            .filter(|verdict| verdict["outcome"] != "passed" || !is_finished(verdict));
+        wrong
+            .map(|verdict| self.describe(&format!("not finished without a failure: {verdict}")))
+            .collect()
+    }
+
+    fn describe(&self, what: &str) -> String {
+        let failure = self.failure.as_deref().unwrap_or_default();
+        format!("{}: {what} {failure}", self.entry)
+            .trim_end()
+            .to_owned()
+    }
+}

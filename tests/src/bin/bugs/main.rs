@@ -1,0 +1,79 @@
+//! `cargo bugs`: real bugs of published crates, each beside its fixed version, as the real tool finds them.
+
+#![forbid(unsafe_code)]
+
+mod expected;
+mod exploration;
+mod table;
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Parser;
+use end_to_end::Workspace;
+
+use self::expected::Expected;
+use self::exploration::Exploration;
+
+/// Explores the bugs in fixtures/bugs, their fixed versions and the clean
+/// entries, and prints what was found beside what was expected.
+///
+/// The exit code is 1 if anything differs from what fixtures/bugs/expected.toml
+/// says.
+#[derive(Parser)]
+#[command(name = "cargo bugs", bin_name = "cargo bugs")]
+struct Args {
+    /// The most schedules for each test.
+    #[arg(long, value_name = "N", default_value = "100000")]
+    schedules: u64,
+    /// Only entries whose name contains one of these.
+    #[arg(value_name = "ENTRY")]
+    entries: Vec<String>,
+}
+
+impl Args {
+    fn selects(&self, entry: &str) -> bool {
+        self.entries.is_empty() || self.entries.iter().any(|part| entry.contains(part))
+    }
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let started = Instant::now();
+    let workspace = Workspace::shared("bugs");
+    let explore = |entry: &str| Exploration::of(&workspace, entry, args.schedules);
+    let Expected { bug, clean } = Expected::of(&workspace);
+    let mut differences = Vec::new();
+
+    println!("{}", table::HEADER);
+    for bug in bug.iter().filter(|bug| args.selects(&bug.entry)) {
+        if let Some(needs) = &bug.needs {
+            println!("{}", table::not_yet(bug, needs));
+            continue;
+        }
+        let [buggy, fixed] = [
+            explore(&bug.entry),
+            explore(&format!("{}/fixed", bug.entry)),
+        ];
+        println!("{}", table::bug(bug, &buggy, &fixed));
+        differences.extend(buggy.differences_from_bug(bug));
+        differences.extend(fixed.differences_from_clean());
+    }
+    for clean in clean.iter().filter(|clean| args.selects(&clean.entry)) {
+        let explored = explore(&clean.entry);
+        println!("{}", table::clean(&explored));
+        differences.extend(explored.differences_from_clean());
+    }
+    println!(
+        "\n{:.0} s, building included",
+        started.elapsed().as_secs_f64()
+    );
+    for difference in &differences {
+        println!("not as expected: {difference}");
+    }
+    if differences.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
