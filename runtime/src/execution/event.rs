@@ -25,6 +25,7 @@ impl Note {
     /// It could have succeeded, and failed for no reason.
     pub(crate) const FAILED_SPURIOUSLY: Self = Self(3);
     const FIRST_TASK: u32 = 16;
+    const FIRST_DRAW: u32 = 1 << 31;
 
     /// It was this waiter that it woke.
     pub(crate) fn wakes(task: TaskId) -> Self {
@@ -33,7 +34,18 @@ impl Note {
 
     /// The waiter that it woke.
     pub(crate) fn woken(self) -> Option<TaskId> {
-        self.0.checked_sub(Self::FIRST_TASK).map(TaskId)
+        let is_task = (Self::FIRST_TASK..Self::FIRST_DRAW).contains(&self.0);
+        is_task.then(|| TaskId(self.0 - Self::FIRST_TASK))
+    }
+
+    /// It was this number that it drew.
+    pub(crate) fn drew(outcome: u32) -> Self {
+        Self(Self::FIRST_DRAW.saturating_add(outcome))
+    }
+
+    /// The number that it drew.
+    pub(crate) fn drawn(self) -> Option<u32> {
+        self.0.checked_sub(Self::FIRST_DRAW)
     }
 }
 

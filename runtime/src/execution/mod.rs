@@ -4,6 +4,7 @@
 //! whether the calling thread is a task. Shims ask it once and, where it is
 //! false, do what the real thing does.
 
+mod draw;
 mod event;
 mod fairness;
 mod lock;
@@ -24,6 +25,7 @@ use core::panic::Location;
 use crate::engine::engine;
 use crate::monitor;
 
+pub use draw::draw;
 pub(crate) use event::Note;
 pub use lock::{acquire, downgrade, release, try_acquire};
 pub use mark::mark;

@@ -205,6 +205,10 @@ operations! {
     FutexWake = "futex wake", Write;
     /// A wait for input or output.
     Poll = "poll", Read;
+    /// A random number of an executor.
+    Draw = "draw", Read;
+    /// Inline assembly that synchronizes through memory.
+    Asm = "asm", Write;
 }
 
 impl Op {

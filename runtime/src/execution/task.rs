@@ -80,6 +80,8 @@ pub(crate) struct Task {
     pub(crate) unhandled_panic: bool,
     /// Turns that it yielded since the test's body returned.
     pub(crate) idle_turns: u32,
+    /// Random numbers that it drew as choices of the search.
+    pub(crate) draws: u32,
     /// A pthread that was joined or detached; its donor serves again.
     pub(crate) released: bool,
     pub(crate) result: *mut c_void,
@@ -113,6 +115,7 @@ impl Task {
             last_event: 0,
             unhandled_panic: false,
             idle_turns: 0,
+            draws: 0,
             released: false,
             result: core::ptr::null_mut(),
             name: engine_vec(),
@@ -141,6 +144,7 @@ impl Task {
         self.spin.progress();
         self.unhandled_panic = false;
         self.idle_turns = 0;
+        self.draws = 0;
         self.released = false;
         self.result = core::ptr::null_mut();
         self.name.clear();

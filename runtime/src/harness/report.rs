@@ -428,6 +428,9 @@ fn words(note: Note) -> Option<String> {
     if let Some(task) = note.woken() {
         return Some(format!("wakes {}", called(task)));
     }
+    if let Some(outcome) = note.drawn() {
+        return Some(format!("drew {outcome}"));
+    }
     Some(match note {
         Note::WOKE_SPURIOUSLY => format!("woke spuriously {COSTS}"),
         Note::TIMED_OUT => "timed out".to_owned(),

@@ -19,9 +19,11 @@
     reason = "an item here is documented at its namesake in std"
 )]
 
+pub mod asm;
 pub mod cell;
 pub mod hint;
 mod memory;
+pub mod overlay;
 pub mod ptr;
 pub mod sync;
 pub mod task;

@@ -1,9 +1,39 @@
 //! What `core` is to code under cargo chess: the real one, with our atomics,
-//! cells, pointer functions and spin hints in their place.
+//! cells, pointer functions and spin hints in their place. `asm!` is looked at.
 
 pub use ::core::*;
 
 pub use chess_runtime::shim::{cell, hint, ptr};
+
+#[doc(hidden)]
+pub use chess_runtime::{__chess_mark, shim::overlay as __chess};
+
+/// See [`core::arch`].
+pub mod arch {
+    pub use ::core::arch::*;
+
+    pub use chess_runtime::__chess_asm as asm;
+}
+
+/// See [`core::prelude`].
+pub mod prelude {
+    /// Each is the real one, and the macro that marks statements.
+    macro_rules! preludes {
+        ($($edition:ident)*) => {
+            $(
+                /// See [`core::prelude`].
+                pub mod $edition {
+                    pub use ::core::prelude::$edition::*;
+
+                    #[doc(hidden)]
+                    pub use chess_runtime::__chess_mark;
+                }
+            )*
+        };
+    }
+
+    preludes!(v1 rust_2015 rust_2018 rust_2021 rust_2024);
+}
 
 /// See [`core::sync`].
 pub mod sync {

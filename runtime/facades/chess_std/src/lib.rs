@@ -1,6 +1,37 @@
 //! What `std` is to code under cargo chess: the real one, with our concurrency
-//! in its place. Macros and preludes are the real ones: they name none of ours.
+//! in its place. Preludes and macros are the real ones, for they name none of
+//! ours; but `asm!` is looked at.
 
 pub use ::std::*;
 
 pub use chess_runtime::shim::{cell, hint, ptr, sync, task, thread};
+
+#[doc(hidden)]
+pub use chess_runtime::{__chess_mark, shim::overlay as __chess};
+
+/// See [`std::arch`].
+pub mod arch {
+    pub use ::std::arch::*;
+
+    pub use chess_runtime::__chess_asm as asm;
+}
+
+/// See [`std::prelude`].
+pub mod prelude {
+    /// Each is the real one, and the macro that marks statements.
+    macro_rules! preludes {
+        ($($edition:ident)*) => {
+            $(
+                /// See [`std::prelude`].
+                pub mod $edition {
+                    pub use ::std::prelude::$edition::*;
+
+                    #[doc(hidden)]
+                    pub use chess_runtime::__chess_mark;
+                }
+            )*
+        };
+    }
+
+    preludes!(v1 rust_2015 rust_2018 rust_2021 rust_2024);
+}

@@ -12,16 +12,22 @@ use facades::{Facades, compile, finished, out_directory};
 
 #[test]
 fn the_search_finds_what_std_allows_of_locks_and_nothing_else() {
-    assert_verdicts("inside_locks");
+    assert_verdicts("inside_locks", 25);
 }
 
 #[test]
 fn the_search_finds_what_std_allows_of_threads_and_nothing_else() {
-    assert_verdicts("inside_threads");
+    assert_verdicts("inside_threads", 25);
 }
 
-/// Explores each test of a program on both backends; its name says what is right.
-fn assert_verdicts(program: &str) {
+#[test]
+fn the_search_sees_the_fences_in_inline_assembly_and_chooses_draws() {
+    assert_verdicts("inside_assembly", 11);
+}
+
+/// Explores each test of a program, at least so many, on both backends; its name
+/// says what is right.
+fn assert_verdicts(program: &str, tests: usize) {
     let program = build(program, "");
     let list = finished(Command::new(&program).args(["--list", "--format", "terse"]));
     let list = String::from_utf8(list.stdout).expect("names in UTF-8");
@@ -29,7 +35,7 @@ fn assert_verdicts(program: &str) {
         .lines()
         .filter_map(|line| line.strip_suffix(": test"))
         .collect();
-    assert!(names.len() >= 25, "only {names:?}");
+    assert!(names.len() >= tests, "only {names:?}");
     let mut wrong = String::new();
     for backend in ["fibers", "threads"] {
         for name in &names {

@@ -50,6 +50,23 @@ fn preludes_and_macros_of_every_edition_are_those_of_std() {
 }
 
 #[test]
+fn inline_assembly_is_that_of_std() {
+    prints_the_same("assembly", &EDITIONS);
+}
+
+#[test]
+fn statements_can_be_marked_in_every_edition() {
+    let facades = Facades::build();
+    for edition in EDITIONS {
+        let out = out_directory(&format!("marks-{edition}"));
+        let mut program = facades.rustc();
+        program.args(["--edition", edition]);
+        compile(&mut program, "marks", &out.join("marks"));
+        assert_eq!(run(&out.join("marks")), "1 2 1\n", "edition {edition}");
+    }
+}
+
+#[test]
 fn crates_without_std_share_the_types_of_those_with_it() {
     let facades = Facades::build();
     let out = out_directory("no_std");

@@ -1,0 +1,65 @@
+//! Random draws of executors, as choices of the search.
+
+use super::event::{Event, Note, mix};
+use super::object::ObjectId;
+use super::state::Execution;
+use super::{Op, Site, running};
+
+/// So many draws of a task have their first outcome unless the search says
+/// otherwise. After that it varies: a loop that counts on chance must end.
+const IN_ORDER: u32 = 32;
+
+impl Execution {
+    fn draw(&mut self, outcomes: u32, site: Site) -> u32 {
+        let usual = usual_outcome(self.running().draws, outcomes);
+        self.running().draws += 1;
+        let outcome = (usual + self.choose_outcome(outcomes, true)) % outcomes;
+        let task = &mut self.tasks[self.current.0 as usize];
+        // What the task does next depends on it.
+        task.last_event = mix(task.last_event, outcome.into());
+        // Not by `record`: a spin with a draw in each turn makes no progress.
+        let event = Event {
+            site: Some(site),
+            task: self.current,
+            object: ObjectId::NONE,
+            op: Op::Draw,
+            preempted: core::mem::replace(&mut task.preempted, false),
+            note: Note::drew(outcome),
+        };
+        let (effect, last) = (Op::Draw.effect(), &mut task.last_event);
+        self.log.record(event, effect, &mut self.objects, last);
+        outcome
+    }
+}
+
+/// A draw among `outcomes`, at least one: a choice of the search, of which all
+/// outcomes but the usual one cost as much as a preemption. `None` outside an
+/// execution.
+pub fn draw(outcomes: u32, site: Site) -> Option<u32> {
+    // SAFETY: see `running`.
+    running().map(|execution| unsafe { (*execution).draw(outcomes, site) })
+}
+
+/// The outcome that costs nothing, at a task's `count`-th draw.
+fn usual_outcome(count: u32, outcomes: u32) -> u32 {
+    if count < IN_ORDER {
+        return 0;
+    }
+    (mix(count.into(), 0xd4a3) % u64::from(outcomes)) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loop_that_draws_on_gets_every_outcome() {
+        let mut seen = [false; 4];
+        for count in 0..IN_ORDER + 40 {
+            let outcome = usual_outcome(count, 4);
+            assert!(count >= IN_ORDER || outcome == 0);
+            seen[outcome as usize] = true;
+        }
+        assert_eq!(seen, [true; 4]);
+    }
+}

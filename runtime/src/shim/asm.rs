@@ -1,0 +1,467 @@
+//! `asm!`: a look at the text before the real one. Fences are seen as such, and
+//! what else synchronizes there, or leaves the program, is named.
+//!
+//! The text is judged while the program is compiled, so that inline assembly
+//! which does neither stays what it was.
+
+use std::panic::Location;
+
+use crate::execution::{self, Op, Site};
+
+/// A longer text is not looked at: it would take the compiler too long.
+const LONGEST: usize = 16 << 10;
+
+/// So far above the current frame lies what a function puts on its own stack.
+const NEAR: usize = 4 << 10;
+
+/// What inline assembly does that other tasks, or the outside, can observe.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Asm(u8);
+
+impl Asm {
+    const NOTHING: Asm = Asm(0);
+    /// It orders memory, and no more.
+    const FENCE: Asm = Asm(1);
+    /// It changes memory that others may use, in one step.
+    const ATOMIC: Asm = Asm(2);
+    /// It calls the kernel.
+    const SYSCALL: Asm = Asm(4);
+    /// It reads the processor's clock or random numbers.
+    const CHANCE: Asm = Asm(8);
+    /// It is too long to be looked at.
+    const LONG: Asm = Asm(16);
+
+    /// What the operands of an `asm!` say, as `stringify!` shows them.
+    #[must_use]
+    pub const fn of(tokens: &str) -> Asm {
+        if tokens.len() > LONGEST {
+            return Asm::LONG;
+        }
+        Reader::new(tokens.as_bytes()).read()
+    }
+
+    /// To be called just before the assembly runs. `memory` is the address that
+    /// is its one operand, and 0 where it has others.
+    #[inline(always)]
+    #[track_caller]
+    #[expect(
+        clippy::inline_always,
+        reason = "assembly of no interest must not pay for a call, optimised or not"
+    )]
+    pub fn before(self, memory: usize) {
+        if self != Asm::NOTHING && execution::active() {
+            self.happens(memory, Location::caller());
+        }
+    }
+
+    #[cold]
+    fn happens(self, memory: usize, site: Site) {
+        let has = |what: Asm| self.0 & what.0 != 0;
+        let on_own_stack = memory.wrapping_sub((&raw const site).addr()) < NEAR;
+        if has(Asm::ATOMIC) && !on_own_stack {
+            execution::access(Op::Asm, 0, site);
+            outside(
+                site,
+                "synchronizes through memory in a way that is not seen",
+            );
+        } else if has(Asm::ATOMIC) || has(Asm::FENCE) {
+            execution::access(Op::Fence, 0, site);
+        }
+        if has(Asm::SYSCALL) {
+            outside(site, "calls the kernel");
+        }
+        if has(Asm::CHANCE) {
+            outside(site, "reads the processor's clock or random numbers");
+        }
+        if has(Asm::LONG) {
+            outside(site, "is too long to be looked at");
+        }
+    }
+
+    const fn and(self, other: Asm) -> Asm {
+        Asm(self.0 | other.0)
+    }
+}
+
+/// The value of an operand as a word; 0 where it is none.
+#[inline]
+pub fn word<T: Copy>(operand: T) -> usize {
+    if size_of::<T>() == size_of::<usize>() {
+        // SAFETY: the sizes are equal, and what goes into a register is a plain
+        // number or a pointer.
+        unsafe { core::mem::transmute_copy(&operand) }
+    } else {
+        0
+    }
+}
+
+/// Notes that the assembly at `site` is outside control, and how.
+fn outside(site: Site, how: &str) {
+    let _ = (site, how);
+}
+
+/// Reads the strings among the tokens as assembly, an instruction at a time.
+struct Reader<'a> {
+    tokens: &'a [u8],
+    found: Asm,
+    /// The word being read.
+    word: [u8; WORD],
+    length: usize,
+    /// The instruction's name, once it is complete.
+    name: [u8; WORD],
+    /// A `lock` stands before the instruction.
+    locked: bool,
+    /// How many brackets are open; inside them is an address.
+    brackets: u32,
+    has_memory: bool,
+    /// The address is relative to the stack pointer.
+    on_stack: bool,
+    has_zero: bool,
+    is_linux_call: bool,
+    comment: Comment,
+    last: u8,
+}
+
+/// Longer words are none that matter.
+const WORD: usize = 12;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Comment {
+    None,
+    ToEndOfLine,
+    Enclosed,
+}
+
+impl<'a> Reader<'a> {
+    const fn new(tokens: &'a [u8]) -> Self {
+        Self {
+            tokens,
+            found: Asm::NOTHING,
+            word: [0; WORD],
+            length: 0,
+            name: [0; WORD],
+            locked: false,
+            brackets: 0,
+            has_memory: false,
+            on_stack: false,
+            has_zero: false,
+            is_linux_call: false,
+            comment: Comment::None,
+            last: 0,
+        }
+    }
+
+    /// Finds the strings. Each is a line, but within a `concat!`.
+    const fn read(mut self) -> Asm {
+        let (mut at, mut depth) = (0, 0_u32);
+        while at < self.tokens.len() {
+            match self.tokens[at] {
+                b'"' => at = self.string(at),
+                b'(' | b'[' | b'{' => depth += 1,
+                b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+                b',' if depth == 0 => self.end_line(),
+                // A quoted quotation mark; other characters need no care.
+                b'\'' if self.starts_with(at, b"'\"'") => at += 2,
+                b'\'' if self.starts_with(at, b"'\\\"'") => at += 3,
+                _ => {}
+            }
+            at += 1;
+        }
+        self.end_line();
+        self.found
+    }
+
+    /// Reads the string that starts at `start`; where it ends.
+    const fn string(&mut self, start: usize) -> usize {
+        let mut hashes = 0;
+        while hashes < start && self.tokens[start - 1 - hashes] == b'#' {
+            hashes += 1;
+        }
+        let is_raw = hashes < start && self.tokens[start - 1 - hashes] == b'r';
+        let mut at = start + 1;
+        while at < self.tokens.len() {
+            match self.tokens[at] {
+                b'"' if !is_raw || self.has_hashes(at + 1, hashes) => return at,
+                b'\\' if !is_raw => {
+                    at += 1;
+                    match self.at(at) {
+                        b'n' => self.next(b'\n'),
+                        // Of no meaning in assembly, the end of the line included.
+                        _ => self.next(b' '),
+                    }
+                }
+                byte => self.next(byte),
+            }
+            at += 1;
+        }
+        at
+    }
+
+    const fn at(&self, at: usize) -> u8 {
+        if at < self.tokens.len() {
+            self.tokens[at]
+        } else {
+            0
+        }
+    }
+
+    const fn starts_with(&self, at: usize, text: &[u8]) -> bool {
+        let mut i = 0;
+        while i < text.len() {
+            if self.at(at + i) != text[i] {
+                return false;
+            }
+            i += 1;
+        }
+        true
+    }
+
+    const fn has_hashes(&self, at: usize, count: usize) -> bool {
+        let mut i = 0;
+        while i < count {
+            if self.at(at + i) != b'#' {
+                return false;
+            }
+            i += 1;
+        }
+        true
+    }
+
+    /// Reads a character of the assembly.
+    const fn next(&mut self, byte: u8) {
+        let last = core::mem::replace(&mut self.last, byte);
+        match (self.comment, last, byte) {
+            (Comment::ToEndOfLine, _, b'\n') => self.comment = Comment::None,
+            (Comment::Enclosed, b'*', b'/') => {
+                self.comment = Comment::None;
+                self.last = 0;
+                return;
+            }
+            (Comment::None, b'/', b'/') | (Comment::None, _, b'#') => {
+                self.comment = Comment::ToEndOfLine;
+            }
+            (Comment::None, b'/', b'*') => self.comment = Comment::Enclosed,
+            _ => {}
+        }
+        if !matches!(self.comment, Comment::None) {
+            return;
+        }
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'.' => {
+                if self.length < WORD {
+                    self.word[self.length] = byte.to_ascii_lowercase();
+                }
+                self.length += 1;
+            }
+            b'\n' | b';' => self.end_instruction(),
+            // A label; a colon among the operands belongs to a placeholder.
+            b':' if self.name[0] == 0 => self.length = 0,
+            _ => {
+                self.end_word(byte);
+                match byte {
+                    b'[' | b'(' => {
+                        self.brackets += 1;
+                        self.has_memory = true;
+                    }
+                    b']' | b')' => self.brackets = self.brackets.saturating_sub(1),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    const fn end_word(&mut self, next: u8) {
+        let word = core::mem::replace(&mut self.word, [0; WORD]);
+        let length = core::mem::replace(&mut self.length, 0);
+        if length == 0 {
+            return;
+        }
+        if self.name[0] != 0 {
+            if self.brackets > 0 {
+                self.on_stack |= is(&word, b"rsp") || is(&word, b"esp");
+            } else if next != b'(' {
+                self.has_zero |= is(&word, b"0");
+                self.is_linux_call |= is(&word, b"0x80") || is(&word, b"80h");
+            }
+        } else if is(&word, b"lock") {
+            self.locked = true;
+        } else if !is_prefix(&word) && length <= WORD {
+            self.name = word;
+        } else if length > WORD {
+            self.name[0] = b'?';
+        }
+    }
+
+    const fn end_line(&mut self) {
+        self.comment = Comment::None;
+        self.next(b'\n');
+    }
+
+    const fn end_instruction(&mut self) {
+        self.end_word(b' ');
+        let name = core::mem::replace(&mut self.name, [0; WORD]);
+        if name[0] == 0 {
+            // Nothing, or a prefix on a line of its own.
+            return;
+        }
+        let found = if is(&name, b"mfence") || is(&name, b"lfence") || is(&name, b"sfence") {
+            Asm::FENCE
+        } else if self.locked || (is_sized(&name, b"xchg") && self.has_memory) {
+            let changes_nothing = self.has_zero
+                && (is_sized(&name, b"or") || is_sized(&name, b"add") || is_sized(&name, b"sub"));
+            if self.on_stack || changes_nothing {
+                Asm::FENCE
+            } else {
+                Asm::ATOMIC
+            }
+        } else if is(&name, b"xbegin") {
+            Asm::ATOMIC
+        } else if is(&name, b"syscall")
+            || is(&name, b"sysenter")
+            || (is(&name, b"int") && self.is_linux_call)
+        {
+            Asm::SYSCALL
+        } else if is(&name, b"rdtsc")
+            || is(&name, b"rdtscp")
+            || is(&name, b"rdrand")
+            || is(&name, b"rdseed")
+        {
+            Asm::CHANCE
+        } else {
+            Asm::NOTHING
+        };
+        self.found = self.found.and(found);
+        self.locked = false;
+        self.brackets = 0;
+        self.has_memory = false;
+        self.on_stack = false;
+        self.has_zero = false;
+        self.is_linux_call = false;
+    }
+}
+
+/// Whether `word` is `text`.
+const fn is(word: &[u8; WORD], text: &[u8]) -> bool {
+    let mut i = 0;
+    while i < WORD {
+        let wanted = if i < text.len() { text[i] } else { 0 };
+        if word[i] != wanted {
+            return false;
+        }
+        i += 1;
+    }
+    true
+}
+
+/// Whether `word` is `text`, or `text` with the letter of an operand's size.
+const fn is_sized(word: &[u8; WORD], text: &[u8]) -> bool {
+    let mut plain = *word;
+    if matches!(plain[text.len()], b'b' | b'w' | b'l' | b'q') {
+        plain[text.len()] = 0;
+    }
+    is(&plain, text)
+}
+
+/// Whether `word` stands before an instruction and changes nothing here.
+const fn is_prefix(word: &[u8; WORD]) -> bool {
+    is(word, b"rep")
+        || is(word, b"repe")
+        || is(word, b"repz")
+        || is(word, b"repne")
+        || is(word, b"repnz")
+        || is(word, b"xacquire")
+        || is(word, b"xrelease")
+        || is(word, b"data16")
+}
+
+/// See [`std::arch::asm`]: what stands in its place.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! __chess_asm {
+    // With one address as its operand, as fences have it that go to the stack.
+    ($template:expr, in(reg) $operand:expr, options($($option:tt)*) $(,)?) => {
+        match $operand {
+            operand => {
+                const SEEN: $crate::shim::asm::Asm =
+                    $crate::shim::asm::Asm::of($crate::shim::asm::stringify!($template));
+                SEEN.before($crate::shim::asm::word(operand));
+                $crate::shim::asm::asm!($template, in(reg) operand, options($($option)*))
+            }
+        }
+    };
+    ($($tokens:tt)*) => {{
+        const SEEN: $crate::shim::asm::Asm =
+            $crate::shim::asm::Asm::of($crate::shim::asm::stringify!($($tokens)*));
+        SEEN.before(0);
+        $crate::shim::asm::asm!($($tokens)*)
+    }};
+}
+
+pub use core::arch::asm;
+pub use core::stringify;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fences_are_recognised_by_every_idiom() {
+        for tokens in [
+            r#""mfence", options(nostack)"#,
+            r#""MFENCE""#,
+            r#""nop; sfence""#,
+            r##"r#"lfence"#"##,
+            r#""2: lock or dword ptr [{0}], 0", in(reg) x"#,
+            r#""lock addl $0, (%rsp)", options(att_syntax)"#,
+            r#""lock add qword ptr [rsp - 8], 1""#,
+            r#""lock", "orq $0, 8(%rdi)""#,
+            r#""mov eax, 1\nmfence""#,
+            r#""xchg qword ptr [rsp + 8], rax""#,
+        ] {
+            assert_eq!(Asm::of(tokens), Asm::FENCE, "{tokens}");
+        }
+    }
+
+    #[test]
+    fn other_atomic_instructions_are_not_taken_for_fences() {
+        for tokens in [
+            r#""lock not qword ptr [{0}]", in(reg) a.get(), options(nostack)"#,
+            r#""xacquire", "lock", "cmpxchg [{}], {}", in(reg) self, in(reg) new"#,
+            r#"concat!("lock cmpxchg16b xmmword ptr [", "rdi", "]"), "setne cl""#,
+            r#"concat!("lock ", "xadd", " [{0}], 0"), in(reg) x"#,
+            r#""xchg [{0}], {1}", in(reg) x, in(reg) y"#,
+            r#""xchgl %eax, (%rdi)", options(att_syntax)"#,
+            r#""lock addl %eax, 0(%rdi)", options(att_syntax)"#,
+        ] {
+            assert_eq!(Asm::of(tokens), Asm::ATOMIC, "{tokens}");
+        }
+    }
+
+    #[test]
+    fn calls_of_the_kernel_and_of_chance_are_named() {
+        assert_eq!(Asm::of(r#""syscall", in("rax") 0"#), Asm::SYSCALL);
+        assert_eq!(Asm::of(r#""int 0x80""#), Asm::SYSCALL);
+        assert_eq!(Asm::of(r#""int 3""#), Asm::NOTHING);
+        assert_eq!(Asm::of(r#""rdtsc", out("eax") low"#), Asm::CHANCE);
+        let both = Asm::of(r#""rdtscp", "lfence""#);
+        assert_eq!(both, Asm::CHANCE.and(Asm::FENCE));
+    }
+
+    #[test]
+    fn everything_else_is_left_alone() {
+        for tokens in [
+            r#""/*{0}*/", inout(reg) p"#,
+            r##""nop // mfence", "# lock""##,
+            r#""/* lock */ inc {0}", inout(reg) lock"#,
+            r#""mov {save:r}, rbx", "xchg {tmp:r}, rbx", tmp = out(reg) _"#,
+            r#""call {f}", f = sym syscall, clobber_abi("C")"#,
+            r#""lock: jmp lock", "unlock_everything_now: nop""#,
+            r#""cpuid", in("eax") '"' as u32, out("ecx") _"#,
+            "",
+        ] {
+            assert_eq!(Asm::of(tokens), Asm::NOTHING, "{tokens}");
+        }
+        let long = "nop; ".repeat(LONGEST);
+        assert_eq!(Asm::of(&long), Asm::LONG);
+    }
+}
