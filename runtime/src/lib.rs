@@ -10,6 +10,8 @@
     allocator_api,
     clone_to_uninit,
     coerce_unsized,
+    const_eval_select,
+    core_intrinsics,
     deref_pure_trait,
     dispatch_from_dyn,
     dropck_eyepatch,
@@ -20,7 +22,10 @@
     unboxed_closures,
     unsize
 )]
-#![allow(internal_features, reason = "an `Arc` of our own needs them")]
+#![allow(
+    internal_features,
+    reason = "an `Arc` of our own and marks in `const fn` need them"
+)]
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,

@@ -101,6 +101,10 @@ fn outside(site: Site, how: &str) {
 }
 
 /// Reads the strings among the tokens as assembly, an instruction at a time.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts about one instruction"
+)]
 struct Reader<'a> {
     tokens: &'a [u8],
     found: Asm,

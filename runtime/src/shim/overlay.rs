@@ -4,6 +4,9 @@ use std::panic::Location;
 
 use crate::execution;
 
+/// A draw among more is no choice between tasks or branches.
+const MOST: u32 = 64;
+
 /// Whether the caller is a task of an execution.
 #[inline]
 #[must_use]
@@ -13,8 +16,14 @@ pub fn active() -> bool {
 
 /// The code at a statement of `preempt` code is in control again: what `atomic`
 /// code does next is a call of its own.
-#[inline]
-pub const fn mark() {}
+// Not `#[inline]`: in a program that is not optimised, one call of optimised
+// code is less than what it consists of.
+pub const fn mark() {
+    // A `const fn` has statements, too; the compiler's own run of it has no tasks.
+    core::intrinsics::const_eval_select((), nothing, execution::mark);
+}
+
+const fn nothing() {}
 
 /// The number below `outcomes` that an executor is to take for a random one: a
 /// choice of the search. `None` where the executor is to draw by itself.
@@ -27,7 +36,10 @@ where
     if !execution::active() {
         return None;
     }
-    let outcomes = outcomes.try_into().ok().filter(|&number| number > 0)?;
+    let outcomes = outcomes
+        .try_into()
+        .ok()
+        .filter(|number| (1..=MOST).contains(number))?;
     N::try_from(execution::draw(outcomes, Location::caller())?).ok()
 }
 
