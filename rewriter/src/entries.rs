@@ -1,0 +1,117 @@
+//! Statements at the start of the functions that are named.
+
+use std::borrow::Cow;
+
+use syn::visit::{self, Visit};
+use syn::{Attribute, Block, File, ImplItemFn, ItemFn, ItemImpl, ItemTrait, TraitItemFn, Type};
+
+use crate::extent;
+use crate::marks::runs_only_at_run_time;
+use crate::rewrite::Edit;
+use crate::source::Source;
+
+/// A statement for the start of a function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EntrySplice<'a> {
+    /// `Type::function` for each of that name in the type's `impl` blocks, or of a
+    /// trait; `function` for each that is in neither. Modules and generic
+    /// arguments are not part of a name.
+    pub function: &'a str,
+    /// The statement, in one line.
+    pub statement: &'a str,
+}
+
+impl EntrySplice<'_> {
+    pub(crate) fn edit(&self, at: usize) -> Edit {
+        Edit {
+            at,
+            text: Cow::Owned(self.statement.to_owned()),
+        }
+    }
+}
+
+/// For each splice, the offsets where its functions begin.
+pub(crate) fn find<'a>(
+    source: &Source,
+    file: &File,
+    splices: &'a [EntrySplice<'a>],
+) -> Vec<(&'a EntrySplice<'a>, Vec<usize>)> {
+    let mut finder = Finder {
+        source,
+        owner: None,
+        found: splices.iter().map(|splice| (splice, vec![])).collect(),
+    };
+    if !splices.is_empty() {
+        finder.visit_file(file);
+    }
+    finder.found
+}
+
+struct Finder<'s, 'a> {
+    source: &'s Source<'s>,
+    /// The type or trait of the functions looked at.
+    owner: Option<String>,
+    found: Vec<(&'a EntrySplice<'a>, Vec<usize>)>,
+}
+
+impl Finder<'_, '_> {
+    fn function(&mut self, attributes: &[Attribute], signature: &syn::Signature, body: &Block) {
+        if runs_only_at_run_time(attributes, signature) {
+            for (splice, places) in &mut self.found {
+                let (owner, name) = match splice.function.rsplit_once("::") {
+                    Some((owner, name)) => (Some(owner), name),
+                    None => (None, splice.function),
+                };
+                if signature.ident == name && self.owner.as_deref() == owner {
+                    places.push(extent::head_of(self.source, attributes, body));
+                }
+            }
+        }
+        self.within(None, |finder| finder.visit_block(body));
+    }
+
+    fn within(&mut self, owner: Option<String>, visit: impl FnOnce(&mut Self)) {
+        let outer = std::mem::replace(&mut self.owner, owner);
+        visit(self);
+        self.owner = outer;
+    }
+}
+
+impl<'ast> Visit<'ast> for Finder<'_, '_> {
+    fn visit_item_fn(&mut self, node: &'ast ItemFn) {
+        self.function(&node.attrs, &node.sig, &node.block);
+    }
+
+    fn visit_impl_item_fn(&mut self, node: &'ast ImplItemFn) {
+        self.function(&node.attrs, &node.sig, &node.block);
+    }
+
+    fn visit_trait_item_fn(&mut self, node: &'ast TraitItemFn) {
+        if let Some(body) = &node.default {
+            self.function(&node.attrs, &node.sig, body);
+        }
+    }
+
+    fn visit_item_impl(&mut self, node: &'ast ItemImpl) {
+        self.within(name_of(&node.self_ty), |finder| {
+            visit::visit_item_impl(finder, node);
+        });
+    }
+
+    fn visit_item_trait(&mut self, node: &'ast ItemTrait) {
+        self.within(Some(node.ident.to_string()), |finder| {
+            visit::visit_item_trait(finder, node);
+        });
+    }
+}
+
+fn name_of(mut ty: &Type) -> Option<String> {
+    loop {
+        ty = match ty {
+            Type::Path(path) => return Some(path.path.segments.last()?.ident.to_string()),
+            Type::Reference(reference) => &reference.elem,
+            Type::Paren(paren) => &paren.elem,
+            _ => return Some(String::new()),
+        };
+    }
+}

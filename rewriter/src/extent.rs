@@ -1,0 +1,135 @@
+//! Where statements, expressions and the heads of blocks end.
+//!
+//! `syn` can tell the span of anything, but makes all its tokens anew to do so.
+//! What is long, because it may hold blocks, is therefore looked at by hand.
+
+use proc_macro2::Span;
+use syn::spanned::Spanned;
+use syn::{AttrStyle, Attribute, Block, Expr, MacroDelimiter, Stmt};
+
+use crate::source::Source;
+
+/// Where a statement ends.
+pub(crate) fn end_of_statement(source: &Source, statement: &Stmt) -> usize {
+    source.end_of(match statement {
+        Stmt::Local(local) => local.semi_token.span,
+        Stmt::Expr(_, Some(semicolon)) => semicolon.span,
+        Stmt::Expr(expression, None) => last_of(expression),
+        Stmt::Macro(invocation) => match &invocation.semi_token {
+            Some(semicolon) => semicolon.span,
+            None => invocation.mac.delimiter.span().close(),
+        },
+        Stmt::Item(item) => return source.end_of(item.span()),
+    })
+}
+
+/// Where an expression ends.
+pub(crate) fn end_of(source: &Source, expression: &Expr) -> usize {
+    source.end_of(last_of(expression))
+}
+
+/// A span that ends where the expression does.
+fn last_of(expression: &Expr) -> Span {
+    match expression {
+        Expr::Array(e) => e.bracket_token.span.close(),
+        Expr::Assign(e) => last_of(&e.right),
+        Expr::Async(e) => last_of_block(&e.block),
+        Expr::Await(e) => e.await_token.span,
+        Expr::Binary(e) => last_of(&e.right),
+        Expr::Block(e) => last_of_block(&e.block),
+        Expr::Call(e) => e.paren_token.span.close(),
+        Expr::Closure(e) => last_of(&e.body),
+        Expr::Const(e) => last_of_block(&e.block),
+        Expr::Field(e) => e.member.span(),
+        Expr::ForLoop(e) => last_of_block(&e.body),
+        Expr::If(e) => match &e.else_branch {
+            Some((_, otherwise)) => last_of(otherwise),
+            None => last_of_block(&e.then_branch),
+        },
+        Expr::Index(e) => e.bracket_token.span.close(),
+        Expr::Let(e) => last_of(&e.expr),
+        Expr::Loop(e) => last_of_block(&e.body),
+        Expr::Macro(e) => e.mac.delimiter.span().close(),
+        Expr::Match(e) => e.brace_token.span.close(),
+        Expr::MethodCall(e) => e.paren_token.span.close(),
+        Expr::Paren(e) => e.paren_token.span.close(),
+        Expr::Reference(e) => last_of(&e.expr),
+        Expr::Repeat(e) => e.bracket_token.span.close(),
+        Expr::Struct(e) => e.brace_token.span.close(),
+        Expr::Try(e) => e.question_token.span,
+        Expr::TryBlock(e) => last_of_block(&e.block),
+        Expr::Tuple(e) => e.paren_token.span.close(),
+        Expr::Unary(e) => last_of(&e.expr),
+        Expr::Unsafe(e) => last_of_block(&e.block),
+        Expr::While(e) => last_of_block(&e.body),
+        Expr::Break(syn::ExprBreak { expr: Some(e), .. })
+        | Expr::Return(syn::ExprReturn { expr: Some(e), .. }) => last_of(e),
+        _ => expression.span(),
+    }
+}
+
+fn last_of_block(block: &Block) -> Span {
+    block.brace_token.span.close()
+}
+
+/// Where a block's statements may begin: behind its brace and its inner attributes.
+pub(crate) fn head_of(source: &Source, attributes: &[Attribute], block: &Block) -> usize {
+    let inner = attributes
+        .iter()
+        .rfind(|attribute| matches!(attribute.style, AttrStyle::Inner(_)));
+    let Some(last) = inner else {
+        return source.end_of(block.brace_token.span.open());
+    };
+    // What follows `//!` on its line is a comment.
+    if source
+        .from(source.start_of(last.pound_token.span))
+        .starts_with("//")
+    {
+        return source.start_of(match block.stmts.first() {
+            Some(first) => first.span(),
+            None => block.brace_token.span.close(),
+        });
+    }
+    source.end_of(last.bracket_token.span.close())
+}
+
+/// Whether the expression, where a statement could begin, would end before its end:
+/// there, `match x {} + 1` is a statement and a plus sign.
+pub(crate) fn ends_early_as_statement(expression: &Expr) -> bool {
+    let mut leftmost = expression;
+    loop {
+        leftmost = match leftmost {
+            Expr::Assign(e) => &e.left,
+            Expr::Await(e) => &e.base,
+            Expr::Binary(e) => &e.left,
+            Expr::Call(e) => &e.func,
+            Expr::Cast(e) => &e.expr,
+            Expr::Field(e) => &e.base,
+            Expr::Index(e) => &e.expr,
+            Expr::MethodCall(e) => &e.receiver,
+            Expr::Try(e) => &e.expr,
+            Expr::Range(syn::ExprRange { start: Some(e), .. }) => e,
+            Expr::Macro(e) => {
+                return matches!(e.mac.delimiter, MacroDelimiter::Brace(_))
+                    && !std::ptr::eq(leftmost, expression);
+            }
+            _ => return is_block_like(leftmost) && !std::ptr::eq(leftmost, expression),
+        };
+    }
+}
+
+/// Whether a statement of this expression needs no semicolon.
+pub(crate) fn is_block_like(expression: &Expr) -> bool {
+    matches!(
+        expression,
+        Expr::Block(_)
+            | Expr::Const(_)
+            | Expr::ForLoop(_)
+            | Expr::If(_)
+            | Expr::Loop(_)
+            | Expr::Match(_)
+            | Expr::TryBlock(_)
+            | Expr::Unsafe(_)
+            | Expr::While(_)
+    )
+}

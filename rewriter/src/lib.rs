@@ -1,0 +1,61 @@
+//! Finds what to insert into the source text of code under test: text in, edits out.
+//!
+//! Nothing is printed anew. An edit inserts text at a byte offset, never a line
+//! break, so that lines, comments and what is not edited stay as they are.
+//!
+//! - **Marks** ([`MARK`]) say that control is in the package's own code again.
+//!   The engine takes what a trusted package does within one call for one step
+//!   and does not see a call return; a mark between two statements makes two
+//!   calls two steps.
+//! - **Entries** ([`EntrySplice`]) are statements at the start of functions that
+//!   are named, by which a function that draws random numbers can ask instead.
+
+#![forbid(unsafe_code)]
+
+mod asm;
+mod calls;
+mod entries;
+mod extent;
+mod marks;
+mod rewrite;
+mod source;
+
+pub use asm::{Asm, inline_asm};
+pub use entries::EntrySplice;
+pub use marks::MARK;
+pub use rewrite::{Edit, Rewrite};
+pub use source::SyntaxError;
+
+use source::Source;
+
+/// What to insert.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Request<'a> {
+    /// Whether to mark statements.
+    pub marks: bool,
+    /// Statements for the start of functions.
+    pub entries: &'a [EntrySplice<'a>],
+}
+
+/// Finds the edits that `request` asks for in the text of a source file.
+pub fn rewrite(text: &str, request: &Request) -> Result<Rewrite, SyntaxError> {
+    let source = Source::new(text)?;
+    let file = source.parse()?;
+    let mut rewrite = Rewrite::default();
+    if request.marks {
+        rewrite.edits = marks::find(&source, &file);
+        rewrite.marks = rewrite.edits.iter().map(Edit::marks).sum();
+    }
+    for (splice, places) in entries::find(&source, &file, request.entries) {
+        if places.is_empty() {
+            rewrite.missing_entries.push(splice.function.to_owned());
+        }
+        rewrite.entries += places.len();
+        rewrite
+            .edits
+            .extend(places.into_iter().map(|at| splice.edit(at)));
+    }
+    // Stable: where a mark and an entry share an offset, the mark is first.
+    rewrite.edits.sort_by_key(|edit| edit.at);
+    Ok(rewrite)
+}

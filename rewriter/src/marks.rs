@@ -1,0 +1,383 @@
+//! Where marks go: between statements, and where control comes back into a body.
+//!
+//! A mark follows directly on the token before the statement: there it shifts
+//! no line, and the statement's columns only if that token is on its line.
+//! Nothing that is computed while compiling is marked.
+
+use proc_macro2::TokenTree;
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
+use syn::{
+    AngleBracketedGenericArguments, Arm, Attribute, Block, Expr, ExprAsync, ExprClosure, ExprConst,
+    ExprForLoop, ExprIf, ExprLoop, ExprRepeat, ExprWhile, File, Generics, ImplItemConst,
+    ImplItemFn, ItemConst, ItemFn, ItemMod, ItemStatic, Local, Pat, ReturnType, Signature, Stmt,
+    StmtMacro, TraitItemConst, TraitItemFn, Type, Variant,
+};
+
+use crate::rewrite::Edit;
+use crate::source::Source;
+use crate::{calls, extent};
+
+/// The statement that says: control is in this package's own code again.
+pub const MARK: &str = "__chess_mark!();";
+
+/// Makes an expression the value of a block that begins with a mark; `}` closes it.
+const MARKED_BLOCK: &str = "{__chess_mark!();";
+
+/// Makes the unit value at the end of a block a statement that a mark can follow.
+/// The pattern keeps what the value's type is inferred from.
+const MARKED_UNIT: &str = "__chess_mark!();let () = ";
+
+/// Makes the value at the end of a block a statement, and marks the end.
+const MARK_OF_VALUE: &str = ";__chess_mark!();";
+
+/// Attributes that say what to warn of.
+const LINTS: &[&str] = &["allow", "deny", "expect", "forbid", "warn"];
+
+/// All marks of a file, in the order of the text.
+pub(crate) fn find(source: &Source, file: &File) -> Vec<Edit> {
+    let mut marker = Marker {
+        source,
+        edits: Vec::new(),
+        constant: false,
+    };
+    if finds_the_mark(&file.attrs) {
+        marker.visit_file(file);
+    }
+    marker.edits
+}
+
+/// Whether the function is never called while compiling, and its body is Rust.
+///
+/// Attributes can make a function `const`: `#[cfg_attr(feature = "x", const_fn)]`,
+/// `#[rustversion::attr(since(1.61), const)]`.
+pub(crate) fn runs_only_at_run_time(attributes: &[Attribute], signature: &Signature) -> bool {
+    signature.constness.is_none()
+        && !attributes.iter().any(|attribute| {
+            let path = attribute.path();
+            !path.is_ident("doc")
+                && !LINTS.iter().any(|lint| path.is_ident(lint))
+                && (path.segments.iter().any(|part| forbids_marks(&part.ident))
+                    || match &attribute.meta {
+                        syn::Meta::List(list) => any_ident(list.tokens.clone(), forbids_marks),
+                        _ => false,
+                    })
+        })
+}
+
+fn forbids_marks(name: &proc_macro2::Ident) -> bool {
+    let name = name.to_string();
+    name == "naked" || name.contains("const")
+}
+
+fn any_ident(
+    tokens: proc_macro2::TokenStream,
+    is: impl Fn(&proc_macro2::Ident) -> bool + Copy,
+) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => is(&ident),
+        TokenTree::Group(group) => any_ident(group.stream(), is),
+        _ => false,
+    })
+}
+
+/// Whether macros of `std` can be named within the module of these attributes.
+fn finds_the_mark(attributes: &[Attribute]) -> bool {
+    !attributes
+        .iter()
+        .any(|attribute| attribute.path().is_ident("no_implicit_prelude"))
+}
+
+/// What a block is the body of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Body {
+    /// Of a function, closure or future: others call it.
+    Callable,
+    /// Of a loop that is more than its body.
+    Turn,
+    /// Of `loop`.
+    Loop,
+    /// Of nothing in particular.
+    Plain,
+}
+
+struct Marker<'s> {
+    source: &'s Source<'s>,
+    edits: Vec<Edit>,
+    /// Whether the code looked at is computed while compiling.
+    constant: bool,
+}
+
+impl Marker<'_> {
+    fn insert(&mut self, at: usize, text: &'static str) {
+        if !self.constant {
+            self.edits.push(Edit::new(at, text));
+        }
+    }
+
+    fn within(&mut self, constant: bool, visit: impl FnOnce(&mut Self)) {
+        let outer = std::mem::replace(&mut self.constant, constant);
+        visit(self);
+        self.constant = outer;
+    }
+
+    fn function(&mut self, attributes: &[Attribute], signature: &Signature, block: &Block) {
+        let constant = !runs_only_at_run_time(attributes, signature);
+        self.within(constant, |marker| {
+            marker.block(attributes, block, Body::Callable);
+        });
+    }
+
+    fn block(&mut self, attributes: &[Attribute], block: &Block, body: Body) {
+        let mut end = extent::head_of(self.source, attributes, block);
+        let begins_with_mark = match body {
+            Body::Callable => !is_trivial(block),
+            Body::Turn | Body::Loop => true,
+            Body::Plain => block.stmts.first().is_some_and(calls::in_statement),
+        };
+        let end_mark = match end_mark(block, body) {
+            EndMark::Unit
+                if block
+                    .stmts
+                    .last()
+                    .is_some_and(|last| self.has_attribute(last)) =>
+            {
+                EndMark::None
+            }
+            end_mark => end_mark,
+        };
+        for (index, statement) in block.stmts.iter().enumerate() {
+            let (first, last) = (index == 0, index + 1 == block.stmts.len());
+            if last && end_mark == EndMark::Unit {
+                self.insert(end, MARKED_UNIT);
+            } else if first && begins_with_mark || !first && calls::in_statement(statement) {
+                self.insert(end, MARK);
+            }
+            self.visit_stmt(statement);
+            end = extent::end_of_statement(self.source, statement);
+        }
+        if block.stmts.is_empty() && begins_with_mark {
+            self.insert(end, MARK);
+        }
+        match end_mark {
+            EndMark::None => {}
+            EndMark::Plain => self.insert(end, MARK),
+            EndMark::Macro | EndMark::Unit => self.insert(end, MARK_OF_VALUE),
+        }
+    }
+
+    fn has_attribute(&self, statement: &Stmt) -> bool {
+        let start = self.source.start_of(statement.span());
+        self.source.from(start).starts_with(['#', '/'])
+    }
+
+    /// Visits an expression, as the value of a block that begins with a mark if it may call something.
+    fn value(&mut self, behind: usize, value: &Expr) {
+        let marked = calls::in_expression(value)
+            && !extent::ends_early_as_statement(value)
+            && !self.source.from(behind).trim_start().starts_with('#');
+        if marked {
+            self.insert(behind, MARKED_BLOCK);
+        }
+        self.visit_expr(value);
+        if marked {
+            self.insert(extent::end_of(self.source, value), "}");
+        }
+    }
+}
+
+/// Whether a body that others call has nothing to separate from the caller.
+fn is_trivial(block: &Block) -> bool {
+    match &block.stmts[..] {
+        [] => true,
+        [Stmt::Expr(value, None)] => !extent::is_block_like(value) && !calls::in_expression(value),
+        _ => false,
+    }
+}
+
+/// How a block's end is marked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum EndMark {
+    None,
+    /// Behind the last statement.
+    Plain,
+    /// Behind the last statement, a macro that lacks a semicolon.
+    Macro,
+    /// Behind the last statement, a unit value that is made a statement.
+    Unit,
+}
+
+/// Marks the end of a block: what the block then drops is a step of its own, and
+/// so is a loop's next condition.
+///
+/// The value at the end of a block becomes a statement only if the block has no
+/// variables, for its temporaries may be meant to be dropped after those.
+fn end_mark(block: &Block, body: Body) -> EndMark {
+    let Some(last) = block.stmts.last() else {
+        return EndMark::None;
+    };
+    let drops = block
+        .stmts
+        .iter()
+        .any(|statement| matches!(statement, Stmt::Local(_)));
+    let turns = body == Body::Turn;
+    match last {
+        Stmt::Expr(Expr::Break(_) | Expr::Continue(_) | Expr::Return(_), _) => EndMark::None,
+        Stmt::Expr(value, None) => match value {
+            _ if drops || !turns => EndMark::None,
+            Expr::Macro(_) => EndMark::Macro,
+            _ if extent::is_block_like(value) => EndMark::Plain,
+            _ if calls::in_expression(value) => EndMark::Unit,
+            _ => EndMark::None,
+        },
+        Stmt::Macro(StmtMacro {
+            semi_token: None, ..
+        }) if drops || !turns => EndMark::None,
+        _ if drops || turns => EndMark::Plain,
+        _ => EndMark::None,
+    }
+}
+
+impl<'ast> Visit<'ast> for Marker<'_> {
+    fn visit_item_fn(&mut self, node: &'ast ItemFn) {
+        self.function(&node.attrs, &node.sig, &node.block);
+    }
+
+    fn visit_impl_item_fn(&mut self, node: &'ast ImplItemFn) {
+        self.function(&node.attrs, &node.sig, &node.block);
+    }
+
+    fn visit_trait_item_fn(&mut self, node: &'ast TraitItemFn) {
+        if let Some(block) = &node.default {
+            self.function(&node.attrs, &node.sig, block);
+        }
+    }
+
+    fn visit_item_mod(&mut self, node: &'ast ItemMod) {
+        if finds_the_mark(&node.attrs) {
+            visit::visit_item_mod(self, node);
+        }
+    }
+
+    fn visit_block(&mut self, node: &'ast Block) {
+        self.block(&[], node, Body::Plain);
+    }
+
+    fn visit_expr_block(&mut self, node: &'ast syn::ExprBlock) {
+        self.block(&node.attrs, &node.block, Body::Plain);
+    }
+
+    fn visit_expr_unsafe(&mut self, node: &'ast syn::ExprUnsafe) {
+        self.block(&node.attrs, &node.block, Body::Plain);
+    }
+
+    fn visit_expr_async(&mut self, node: &'ast ExprAsync) {
+        self.within(false, |marker| {
+            marker.block(&node.attrs, &node.block, Body::Callable);
+        });
+    }
+
+    fn visit_expr_while(&mut self, node: &'ast ExprWhile) {
+        self.visit_expr(&node.cond);
+        self.block(&node.attrs, &node.body, Body::Turn);
+    }
+
+    fn visit_expr_for_loop(&mut self, node: &'ast ExprForLoop) {
+        self.visit_expr(&node.expr);
+        self.block(&node.attrs, &node.body, Body::Turn);
+    }
+
+    fn visit_expr_loop(&mut self, node: &'ast ExprLoop) {
+        self.block(&node.attrs, &node.body, Body::Loop);
+    }
+
+    fn visit_expr_if(&mut self, node: &'ast ExprIf) {
+        self.visit_expr(&node.cond);
+        self.visit_block(&node.then_branch);
+        match &node.else_branch {
+            Some((else_token, otherwise)) if matches!(**otherwise, Expr::If(_)) => {
+                self.value(self.source.end_of(else_token.span), otherwise);
+            }
+            Some((_, otherwise)) => self.visit_expr(otherwise),
+            None => {}
+        }
+    }
+
+    fn visit_arm(&mut self, node: &'ast Arm) {
+        self.visit_pat(&node.pat);
+        self.value(
+            self.source.end_of(node.fat_arrow_token.spans[1]),
+            &node.body,
+        );
+    }
+
+    fn visit_expr_closure(&mut self, node: &'ast ExprClosure) {
+        self.within(node.constness.is_some(), |marker| match &*node.body {
+            Expr::Block(body) if body.label.is_none() => {
+                marker.block(&body.attrs, &body.block, Body::Callable);
+            }
+            body => match &node.output {
+                ReturnType::Default => {
+                    marker.value(marker.source.end_of(node.inputs_end.span), body);
+                }
+                ReturnType::Type(..) => marker.visit_expr(body),
+            },
+        });
+    }
+
+    // What is computed while compiling: only functions and closures within it run later.
+
+    fn visit_item_const(&mut self, node: &'ast ItemConst) {
+        self.within(true, |marker| marker.visit_expr(&node.expr));
+    }
+
+    fn visit_item_static(&mut self, node: &'ast ItemStatic) {
+        self.within(true, |marker| marker.visit_expr(&node.expr));
+    }
+
+    fn visit_impl_item_const(&mut self, node: &'ast ImplItemConst) {
+        self.within(true, |marker| marker.visit_expr(&node.expr));
+    }
+
+    fn visit_trait_item_const(&mut self, node: &'ast TraitItemConst) {
+        if let Some((_, value)) = &node.default {
+            self.within(true, |marker| marker.visit_expr(value));
+        }
+    }
+
+    fn visit_expr_const(&mut self, node: &'ast ExprConst) {
+        self.within(true, |marker| marker.visit_block(&node.block));
+    }
+
+    fn visit_expr_repeat(&mut self, node: &'ast ExprRepeat) {
+        self.visit_expr(&node.expr);
+    }
+
+    // What has expressions, if any, only for the compiler.
+
+    fn visit_angle_bracketed_generic_arguments(&mut self, _: &'ast AngleBracketedGenericArguments) {
+    }
+
+    fn visit_attribute(&mut self, _: &'ast Attribute) {}
+
+    fn visit_generics(&mut self, _: &'ast Generics) {}
+
+    fn visit_type(&mut self, _: &'ast Type) {}
+
+    fn visit_variant(&mut self, _: &'ast Variant) {}
+
+    fn visit_local(&mut self, node: &'ast Local) {
+        if let Some(init) = &node.init {
+            self.visit_expr(&init.expr);
+            if let Some((_, diverge)) = &init.diverge {
+                self.visit_expr(diverge);
+            }
+        }
+    }
+
+    fn visit_pat(&mut self, node: &'ast Pat) {
+        if let Pat::Guard(guarded) = node {
+            self.visit_expr(&guarded.guard);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! A source file as tokens, and the way from their spans to byte offsets of its text.
+
+use std::fmt;
+
+use proc_macro2::{Span, TokenStream};
+
+/// The byte order mark that a file may begin with.
+const BYTE_ORDER_MARK: &str = "\u{feff}";
+
+/// Why a file cannot be rewritten: it is not Rust, or newer Rust than is known here.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SyntaxError {
+    /// The line, from 1.
+    pub line: usize,
+    /// The column, from 1, in characters.
+    pub column: usize,
+    /// What was expected, or found.
+    pub message: String,
+}
+
+impl SyntaxError {
+    fn new(span: Span, message: String) -> Self {
+        let start = span.start();
+        Self {
+            line: start.line,
+            column: start.column + 1,
+            message,
+        }
+    }
+}
+
+impl fmt::Display for SyntaxError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            line,
+            column,
+            message,
+        } = self;
+        write!(f, "{line}:{column}: {message}")
+    }
+}
+
+impl std::error::Error for SyntaxError {}
+
+/// A file's text and tokens.
+pub(crate) struct Source<'s> {
+    text: &'s str,
+    /// Where the text begins of which the tokens are: spans count from there.
+    base: usize,
+    tokens: TokenStream,
+}
+
+impl<'s> Source<'s> {
+    pub(crate) fn new(text: &'s str) -> Result<Self, SyntaxError> {
+        let start = start_of_text(text);
+        let base = start + length_of_shebang(&text[start..]);
+        let tokens = text[base..]
+            .parse()
+            .map_err(|error: proc_macro2::LexError| {
+                SyntaxError::new(error.span(), error.to_string())
+            })?;
+        Ok(Self { text, base, tokens })
+    }
+
+    /// The file's syntax tree.
+    pub(crate) fn parse(&self) -> Result<syn::File, SyntaxError> {
+        syn::parse2(self.tokens.clone())
+            .map_err(|error| SyntaxError::new(error.span(), error.to_string()))
+    }
+
+    pub(crate) fn tokens(&self) -> &TokenStream {
+        &self.tokens
+    }
+
+    pub(crate) fn start_of(&self, span: Span) -> usize {
+        self.base + span.byte_range().start
+    }
+
+    pub(crate) fn end_of(&self, span: Span) -> usize {
+        self.base + span.byte_range().end
+    }
+
+    /// The text from an offset to the end.
+    pub(crate) fn from(&self, offset: usize) -> &'s str {
+        &self.text[offset..]
+    }
+}
+
+/// Where a file's text begins: behind its byte order mark.
+pub(crate) fn start_of_text(text: &str) -> usize {
+    if text.starts_with(BYTE_ORDER_MARK) {
+        BYTE_ORDER_MARK.len()
+    } else {
+        0
+    }
+}
+
+/// The length of a first line for the system, `#!/usr/bin/env ...`, which is no Rust.
+///
+/// `#!` also begins inner attributes, `#![no_std]`, in which there may be blanks.
+fn length_of_shebang(text: &str) -> usize {
+    match text.strip_prefix("#!") {
+        Some(rest) if !rest.trim_start().starts_with('[') => text.find('\n').unwrap_or(text.len()),
+        _ => 0,
+    }
+}
