@@ -7,13 +7,41 @@
 
 use core::cell::Cell;
 
+use super::Site;
+
 /// Thread-local, and so a task's own: a mark needs no look at the engine.
 #[thread_local]
 static INSIDE: Cell<bool> = Cell::new(false);
 
-/// The calling thread is in `preempt` code.
+/// The line of the newest mark, and how deep the stack was there.
+#[thread_local]
+static LINE: Cell<Option<(Site, usize)>> = Cell::new(None);
+
+/// The calling thread is in `preempt` code, at `line`.
 #[inline]
-pub fn mark() {
+pub fn mark(line: Site) {
+    INSIDE.set(false);
+    LINE.set(Some((line, depth())));
+}
+
+/// The line of `preempt` code from which the calling thread came to where it is.
+pub fn marked_line() -> Option<Site> {
+    // A stack less deep has left the function that marked its line.
+    LINE.get()
+        .filter(|mark| depth() < mark.1)
+        .map(|mark| mark.0)
+}
+
+/// The stack grows towards lower addresses.
+#[inline]
+fn depth() -> usize {
+    let here = 0_u8;
+    (&raw const here).addr()
+}
+
+/// The calling thread is no more in `atomic` code.
+#[inline]
+pub(crate) fn leave() {
     INSIDE.set(false);
 }
 

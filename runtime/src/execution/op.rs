@@ -123,6 +123,10 @@ operations! {
     RwLockWriteUnlock = "RwLock write unlock", Write;
     /// `RwLockWriteGuard::downgrade`.
     RwLockDowngrade = "RwLock downgrade", Write;
+    /// `RwLock::upgradable_read` of `parking_lot`.
+    RwLockUpgradableRead = "RwLock::upgradable_read", Write;
+    /// `RwLockUpgradableReadGuard::upgrade` of `parking_lot`.
+    RwLockUpgrade = "RwLock::upgrade", Write;
     /// `is_poisoned` of a lock.
     IsPoisoned = "is_poisoned", Read;
     /// `clear_poison` of a lock.
@@ -207,6 +211,10 @@ operations! {
     Poll = "poll", Read;
     /// A random number of an executor.
     Draw = "draw", Read;
+    /// The end of a wait in `parking_lot`.
+    Parked = "parked", Write;
+    /// The end of another task's wait in `parking_lot`.
+    Unparks = "unparks", Write;
     /// Inline assembly that synchronizes through memory.
     Asm = "asm", Write;
 }
@@ -220,13 +228,14 @@ impl Op {
             n if n < Op::Fence as u8 => "A",
             n if n == Op::Fence as u8 => "fence ",
             n if n <= Op::MutexUnlock as u8 => "M",
-            n if n <= Op::RwLockDowngrade as u8 => "RW",
+            n if n <= Op::RwLockUpgrade as u8 => "RW",
             n if n <= Op::ClearPoison as u8 => "M",
             n if n <= Op::NotifyAll as u8 => "C",
             n if n == Op::BarrierWait as u8 => "B",
             n if n <= Op::LazyLockForce as u8 => "O",
             n if n <= Op::ReceiverDrop as u8 => "Q",
             n if n <= Op::ArcCount as u8 => "Arc",
+            n if n == Op::Parked as u8 || n == Op::Unparks as u8 => "P",
             _ => "F",
         }
     }

@@ -78,7 +78,7 @@ impl Execution {
         task.object = object;
         let inside = match policy {
             Some(Policy::Preempt) => {
-                mark::mark();
+                mark::leave();
                 false
             }
             Some(Policy::Atomic) => mark::enter(),

@@ -107,7 +107,7 @@ pub(crate) unsafe extern "C" fn task_main() -> ! {
         let execution = &raw mut (*engine).execution;
         let id = (*execution).current;
         TASK.set(id.0 + 1);
-        mark::mark();
+        mark::leave();
         let own = (*execution).object(thread_object(id));
         (*execution).record(Op::Start, own, Effect::Read, None);
         let result = match (*execution).running().entry {
@@ -123,7 +123,7 @@ pub(crate) unsafe extern "C" fn task_main() -> ! {
             sys::exit_now(0);
         }
         // Whatever ran last: a task's end is a step of its own.
-        mark::mark();
+        mark::leave();
         perform((*execution).arrive(Op::Exit, own, None));
         TASK.set(0);
         let step = (*execution).finish(own, result);

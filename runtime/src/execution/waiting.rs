@@ -19,13 +19,13 @@ impl Execution {
     }
 
     /// Blocks the current task until it is woken or times out.
-    fn sleep_on(&mut self, wait: Wait, deadline: Option<u64>) -> Step {
+    pub(super) fn sleep_on(&mut self, wait: Wait, deadline: Option<u64>) -> Step {
         self.block(wait, deadline);
         self.decide(false)
     }
 
     /// Enables every task that waits on `object`.
-    fn wake_waiters(&mut self, object: ObjectId) {
+    pub(super) fn wake_waiters(&mut self, object: ObjectId) {
         if self.objects.get(object).waiters == 0 {
             return;
         }

@@ -24,6 +24,7 @@ pub mod cell;
 pub mod hint;
 mod memory;
 pub mod overlay;
+pub mod parking;
 pub mod ptr;
 pub mod sync;
 pub mod task;

@@ -2,10 +2,13 @@
 
 use std::panic::Location;
 
-use crate::execution;
+use crate::execution::{self, Site};
 
-/// A draw among more is no choice between tasks or branches.
-const MOST: u32 = 64;
+pub use super::parking;
+
+/// A draw among more is left to the executor: each outcome would be tried at
+/// each draw, and large numbers choose a shard, say, more often than a branch.
+const MOST: u32 = 7;
 
 /// Whether the caller is a task of an execution.
 #[inline]
@@ -18,12 +21,13 @@ pub fn active() -> bool {
 /// code does next is a call of its own.
 // Not `#[inline]`: in a program that is not optimised, one call of optimised
 // code is less than what it consists of.
+#[track_caller]
 pub const fn mark() {
     // A `const fn` has statements, too; the compiler's own run of it has no tasks.
-    core::intrinsics::const_eval_select((), nothing, execution::mark);
+    core::intrinsics::const_eval_select((Location::caller(),), nothing, execution::mark);
 }
 
-const fn nothing() {}
+const fn nothing(_: Site) {}
 
 /// The number below `outcomes` that an executor is to take for a random one: a
 /// choice of the search. `None` where the executor is to draw by itself.
@@ -36,11 +40,31 @@ where
     if !execution::active() {
         return None;
     }
-    let outcomes = outcomes
-        .try_into()
-        .ok()
-        .filter(|number| (1..=MOST).contains(number))?;
-    N::try_from(execution::draw(outcomes, Location::caller())?).ok()
+    let outcomes = outcomes.try_into().ok()?;
+    let drawn = match outcomes {
+        1 => 0,
+        2..=MOST => execution::draw(outcomes, Location::caller())?,
+        _ => return None,
+    };
+    N::try_from(drawn).ok()
+}
+
+/// Puts `slice` into an order that the search chooses, its own unless that costs
+/// something; whether it did, as in [`draw`].
+#[inline]
+#[track_caller]
+pub fn shuffle<T>(slice: &mut [T]) -> bool {
+    if !execution::active() || slice.len() > MOST as usize {
+        return false;
+    }
+    for place in 0..slice.len() {
+        let others = slice.len() - place;
+        let Some(drawn) = draw(others) else {
+            return false;
+        };
+        slice.swap(place, place + drawn);
+    }
+    true
 }
 
 /// At the start of each statement of `preempt` code.

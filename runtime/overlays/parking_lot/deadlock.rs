@@ -1,0 +1,23 @@
+//! In the place of `parking_lot`'s words for its deadlock detection: the engine hears them, too.
+
+#[cfg(feature = "deadlock_detection")]
+pub use parking_lot_core::deadlock::check_deadlock;
+
+#[inline]
+#[track_caller]
+pub(crate) unsafe fn acquire_resource(key: usize) {
+    ::std::__chess::parking::acquired(key);
+    #[cfg(feature = "deadlock_detection")]
+    unsafe {
+        parking_lot_core::deadlock::acquire_resource(key);
+    }
+}
+
+#[inline]
+pub(crate) unsafe fn release_resource(key: usize) {
+    ::std::__chess::parking::released(key);
+    #[cfg(feature = "deadlock_detection")]
+    unsafe {
+        parking_lot_core::deadlock::release_resource(key);
+    }
+}

@@ -1,0 +1,20 @@
+//! In the place of `parking_lot_core`'s lock of a queue: one that the engine knows.
+
+pub struct WordLock(::std::__chess::parking::Lock);
+
+impl WordLock {
+    pub const fn new() -> Self {
+        WordLock(::std::__chess::parking::Lock::new())
+    }
+
+    #[inline]
+    #[track_caller]
+    pub fn lock(&self) {
+        self.0.lock();
+    }
+
+    #[inline]
+    pub unsafe fn unlock(&self) {
+        self.0.unlock();
+    }
+}

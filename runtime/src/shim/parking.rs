@@ -1,0 +1,243 @@
+//! What `parking_lot_core` parks threads with, as its overlay has it, and what
+//! `parking_lot` tells of its locks.
+//!
+//! Inside an execution a thread that parks is a blocked task; outside it is
+//! parked by the real std.
+
+use std::cell::Cell;
+use std::panic::Location;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread::Thread;
+use std::time::Instant;
+
+use super::time::deadline;
+use crate::execution::{self, Mode, Op, Site, Wake};
+
+/// What one thread parks on.
+pub struct Parker {
+    parked: AtomicBool,
+    /// The thread to wake, outside an execution.
+    thread: Mutex<Option<Thread>>,
+}
+
+/// What wakes a parked thread. The [`Parker`] may be gone by then.
+pub struct Unpark {
+    parker: usize,
+    thread: Option<Thread>,
+}
+
+impl Parker {
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            parked: AtomicBool::new(false),
+            thread: Mutex::new(None),
+        }
+    }
+
+    /// The calling thread is about to park.
+    pub fn prepare(&self) {
+        if !execution::active() {
+            let own = std::thread::current();
+            *self.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(own);
+        }
+        self.parked.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether nobody has unparked the thread since it prepared.
+    pub fn is_parked(&self) -> bool {
+        self.parked.load(Ordering::Relaxed)
+    }
+
+    /// Waits until unparked.
+    #[track_caller]
+    pub fn park(&self) {
+        let site = Location::caller();
+        while self.parked.load(Ordering::Acquire) {
+            if execution::active() {
+                self.block(None, site);
+            } else {
+                std::thread::park();
+            }
+        }
+    }
+
+    /// Waits until unparked or `timeout`; whether it was unparked.
+    #[track_caller]
+    pub fn park_until(&self, timeout: Instant) -> bool {
+        let site = Location::caller();
+        while self.parked.load(Ordering::Acquire) {
+            let left = timeout.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            if !execution::active() {
+                std::thread::park_timeout(left);
+            } else if self.block(Some(deadline(left)), site) == Wake::TimedOut {
+                return !self.parked.load(Ordering::Acquire);
+            }
+        }
+        true
+    }
+
+    fn block(&self, deadline: Option<u64>, site: Site) -> Wake {
+        let (op, key) = WAITS.get();
+        execution::park_at(self.address(), op, key, deadline, called_from(site))
+    }
+
+    /// Marks the thread as unparked; the handle wakes it.
+    pub fn unpark(&self) -> Unpark {
+        let thread = if execution::active() {
+            None
+        } else {
+            let thread = self.thread.lock();
+            thread.unwrap_or_else(PoisonError::into_inner).clone()
+        };
+        let parker = self.address();
+        // The last access: the thread may end as soon as it sees this.
+        self.parked.store(false, Ordering::Release);
+        Unpark { parker, thread }
+    }
+
+    fn address(&self) -> usize {
+        (&raw const *self).addr()
+    }
+}
+
+impl Default for Parker {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Unpark {
+    /// Wakes the thread.
+    #[track_caller]
+    pub fn wake(self) {
+        if execution::active() {
+            execution::unpark_at(self.parker, Location::caller());
+        } else if let Some(thread) = self.thread {
+            thread.unpark();
+        }
+    }
+}
+
+/// A lock without a guard.
+pub struct Lock(AtomicBool);
+
+impl Lock {
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(AtomicBool::new(false))
+    }
+
+    #[track_caller]
+    pub fn lock(&self) {
+        if execution::active() {
+            let (object, mode) = (self.address(), Mode::Exclusive);
+            execution::acquire(Op::MutexLock, object, mode, Location::caller());
+        }
+        while self.0.swap(true, Ordering::Acquire) {
+            // Only outside an execution, for a few instructions at most.
+            std::thread::yield_now();
+        }
+    }
+
+    /// Unlocks what the caller has locked.
+    pub fn unlock(&self) {
+        let unlock = || self.0.store(false, Ordering::Release);
+        if execution::active() {
+            execution::release(Op::MutexUnlock, self.address(), Mode::Exclusive, unlock);
+        } else {
+            unlock();
+        }
+    }
+
+    fn address(&self) -> usize {
+        (&raw const *self).addr()
+    }
+}
+
+impl Default for Lock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+thread_local! {
+    /// The operation in which the thread would park, and on which address.
+    static WAITS: Cell<(Op, usize)> = const { Cell::new((Op::Parked, 0)) };
+}
+
+/// Says in what the calling thread would park, until dropped.
+#[must_use]
+pub struct Waits((Op, usize));
+
+macro_rules! reasons {
+    ($($name:ident = $op:ident;)*) => {
+        impl Waits {
+            $(
+                pub fn $name() -> Self {
+                    Self::r#in(Op::$op)
+                }
+            )*
+        }
+    };
+}
+
+reasons! {
+    mutex = MutexLock;
+    read = RwLockRead;
+    upgradable_read = RwLockUpgradableRead;
+    upgrade = RwLockUpgrade;
+    write = RwLockWrite;
+    condvar = CondvarWait;
+    once = OnceCall;
+}
+
+impl Waits {
+    fn r#in(op: Op) -> Self {
+        let (_, key) = WAITS.get();
+        Self(WAITS.replace((op, key)))
+    }
+
+    /// The address that stands for what is waited for.
+    pub fn on(key: usize) -> Self {
+        let (op, _) = WAITS.get();
+        let key = match op {
+            // A writer waits for the last reader at an address of its own.
+            Op::RwLockWrite | Op::RwLockUpgrade => key & !1,
+            _ => key,
+        };
+        Self(WAITS.replace((op, key)))
+    }
+}
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        WAITS.set(self.0);
+    }
+}
+
+/// For deadlock reports: the calling thread holds the lock at `key`.
+#[inline]
+#[track_caller]
+pub fn acquired(key: usize) {
+    if execution::active() {
+        execution::own(key, called_from(Location::caller()));
+    }
+}
+
+/// Ends [`acquired`].
+#[inline]
+pub fn released(key: usize) {
+    if execution::active() {
+        execution::disown(key);
+    }
+}
+
+/// The line in `preempt` code that led to `site`, where one is known.
+fn called_from(site: Site) -> Site {
+    execution::marked_line().unwrap_or(site)
+}
