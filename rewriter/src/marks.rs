@@ -5,7 +5,6 @@
 //! Nothing that is computed while compiling is marked.
 
 use proc_macro2::TokenTree;
-use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{
     AngleBracketedGenericArguments, Arm, Attribute, Block, Expr, ExprAsync, ExprClosure, ExprConst,
@@ -129,35 +128,32 @@ impl Marker<'_> {
     }
 
     fn block(&mut self, attributes: &[Attribute], block: &Block, body: Body) {
-        let mut end = extent::head_of(self.source, attributes, block);
+        let head = extent::head_of(self.source, attributes, block);
         let begins_with_mark = match body {
             Body::Callable => !is_trivial(block),
             Body::Turn | Body::Loop => true,
             Body::Plain => block.stmts.first().is_some_and(calls::in_statement),
         };
+        let count = block.stmts.len();
+        let markable = self.markable(block);
         let end_mark = match end_mark(block, body) {
-            EndMark::Unit
-                if block
-                    .stmts
-                    .last()
-                    .is_some_and(|last| self.has_attribute(last)) =>
-            {
-                EndMark::None
-            }
+            _ if markable < count => EndMark::None,
+            EndMark::Unit if self.is_attributed(block, head, count - 1) => EndMark::None,
             end_mark => end_mark,
         };
+
+        if begins_with_mark && !(count == 1 && end_mark == EndMark::Unit) {
+            self.insert(head, MARK);
+        }
+        let mut end = head;
         for (index, statement) in block.stmts.iter().enumerate() {
-            let (first, last) = (index == 0, index + 1 == block.stmts.len());
-            if last && end_mark == EndMark::Unit {
+            if index + 1 == count && end_mark == EndMark::Unit {
                 self.insert(end, MARKED_UNIT);
-            } else if first && begins_with_mark || !first && calls::in_statement(statement) {
+            } else if (1..=markable).contains(&index) && calls::in_statement(statement) {
                 self.insert(end, MARK);
             }
             self.visit_stmt(statement);
             end = extent::end_of_statement(self.source, statement);
-        }
-        if block.stmts.is_empty() && begins_with_mark {
-            self.insert(end, MARK);
         }
         match end_mark {
             EndMark::None => {}
@@ -166,16 +162,37 @@ impl Marker<'_> {
         }
     }
 
-    fn has_attribute(&self, statement: &Stmt) -> bool {
-        let start = self.source.start_of(statement.span());
-        self.source.from(start).starts_with(['#', '/'])
+    /// The last statement that a mark may precede; their number, if also the end may be marked.
+    ///
+    /// A statement without a semicolon, as `#[cfg(x)] { 1 }`, is the block's
+    /// value if `cfg` leaves out all behind it.
+    fn markable(&self, block: &Block) -> usize {
+        let mut markable = block.stmts.len();
+        for index in (1..markable).rev() {
+            if !self.is_attributed(block, 0, index) {
+                break;
+            }
+            if lacks_semicolon(&block.stmts[index - 1]) {
+                markable = index - 1;
+            }
+        }
+        markable
+    }
+
+    /// Whether the statement of this index has attributes, in a block whose statements begin at `head`.
+    fn is_attributed(&self, block: &Block, head: usize, index: usize) -> bool {
+        let end = match index.checked_sub(1) {
+            None => head,
+            Some(before) => extent::end_of_statement(self.source, &block.stmts[before]),
+        };
+        self.source.has_attribute_behind(end)
     }
 
     /// Visits an expression, as the value of a block that begins with a mark if it may call something.
     fn value(&mut self, behind: usize, value: &Expr) {
         let marked = calls::in_expression(value)
             && !extent::ends_early_as_statement(value)
-            && !self.source.from(behind).trim_start().starts_with('#');
+            && !self.source.has_attribute_behind(behind);
         if marked {
             self.insert(behind, MARKED_BLOCK);
         }
@@ -235,6 +252,14 @@ fn end_mark(block: &Block, body: Body) -> EndMark {
         }) if drops || !turns => EndMark::None,
         _ if drops || turns => EndMark::Plain,
         _ => EndMark::None,
+    }
+}
+
+fn lacks_semicolon(statement: &Stmt) -> bool {
+    match statement {
+        Stmt::Expr(_, semicolon) => semicolon.is_none(),
+        Stmt::Macro(invocation) => invocation.semi_token.is_none(),
+        Stmt::Local(_) | Stmt::Item(_) => false,
     }
 }
 

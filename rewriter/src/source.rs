@@ -2,10 +2,13 @@
 
 use std::fmt;
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 
 /// The byte order mark that a file may begin with.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
+
+/// What names something in edition 2015, and nothing since.
+const KEYWORDS_OF_2018: &[&str] = &["async", "await", "try"];
 
 /// Why a file cannot be rewritten: it is not Rust, or newer Rust than is known here.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -62,10 +65,13 @@ impl<'s> Source<'s> {
         Ok(Self { text, base, tokens })
     }
 
-    /// The file's syntax tree.
+    /// The file's syntax tree, as of the newest edition or else as of that of 2015.
     pub(crate) fn parse(&self) -> Result<syn::File, SyntaxError> {
-        syn::parse2(self.tokens.clone())
-            .map_err(|error| SyntaxError::new(error.span(), error.to_string()))
+        let parsed = syn::parse2(self.tokens.clone());
+        parsed.or_else(|error| {
+            syn::parse2(with_names_of_2015(self.tokens.clone()))
+                .map_err(|_| SyntaxError::new(error.span(), error.to_string()))
+        })
     }
 
     pub(crate) fn tokens(&self) -> &TokenStream {
@@ -84,6 +90,56 @@ impl<'s> Source<'s> {
     pub(crate) fn from(&self, offset: usize) -> &'s str {
         &self.text[offset..]
     }
+
+    /// Whether the first token behind an offset, comments apart, begins an attribute.
+    pub(crate) fn has_attribute_behind(&self, offset: usize) -> bool {
+        let mut rest = self.from(offset).trim_start();
+        while rest.starts_with("//") || rest.starts_with("/*") {
+            rest = &rest[length_of_comment(rest)..];
+            rest = rest.trim_start();
+        }
+        rest.starts_with('#')
+    }
+}
+
+/// The tokens, in which words that became keywords in 2018 are names.
+fn with_names_of_2015(tokens: TokenStream) -> TokenStream {
+    tokens
+        .into_iter()
+        .map(|token| match token {
+            TokenTree::Ident(ident) if KEYWORDS_OF_2018.iter().any(|word| ident == word) => {
+                Ident::new_raw(&ident.to_string(), ident.span()).into()
+            }
+            TokenTree::Group(group) => {
+                let mut names = Group::new(group.delimiter(), with_names_of_2015(group.stream()));
+                names.set_span(group.span());
+                names.into()
+            }
+            token => token,
+        })
+        .collect()
+}
+
+fn length_of_comment(text: &str) -> usize {
+    if text.starts_with("//") {
+        return text.find('\n').unwrap_or(text.len());
+    }
+    let mut depth = 0;
+    let mut at = 0;
+    while let Some(found) = text[at..].find(['/', '*']) {
+        at += found;
+        let step = match text.get(at..at + 2) {
+            Some("/*") => 1,
+            Some("*/") => -1,
+            _ => 0,
+        };
+        at += if step == 0 { 1 } else { 2 };
+        depth += step;
+        if depth == 0 {
+            return at;
+        }
+    }
+    text.len()
 }
 
 /// Where a file's text begins: behind its byte order mark.
