@@ -38,6 +38,7 @@ on_both_backends! {
     members: "-p" "tool" "-p" "ledger";
     harness:;
     hostile:;
+    opaque:;
 }
 
 #[test]

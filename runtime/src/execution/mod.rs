@@ -11,6 +11,7 @@ mod lock;
 mod mark;
 mod object;
 mod op;
+pub(crate) mod opaque;
 mod parking;
 mod policy;
 mod schedule;
@@ -42,7 +43,7 @@ pub(crate) use thread::{
     thread_object,
 };
 pub use waiting::{condvar_wait, notify, park, sleep, unpark, wait, wake_all, yield_now};
-pub(crate) use waiting::{futex_wait, futex_wake, sleep_until, yield_from};
+pub(crate) use waiting::{sleep_until, yield_from};
 
 /// The source line of an event: the caller of the shim.
 pub type Site = &'static Location<'static>;

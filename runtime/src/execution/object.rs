@@ -100,6 +100,22 @@ impl ObjectTable {
         }
     }
 
+    /// The object at `address`, if this execution has used it.
+    pub(crate) fn find(&self, address: usize) -> Option<ObjectId> {
+        let mask = self.slots.len() - 1;
+        let mut at = Self::start(address) & mask;
+        loop {
+            let slot = &self.slots[at];
+            if slot.generation != self.generation {
+                return None;
+            }
+            if slot.address == address {
+                return Some(slot.object);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
     #[inline]
     fn start(address: usize) -> usize {
         ((address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize

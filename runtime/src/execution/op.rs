@@ -205,8 +205,12 @@ operations! {
 
     /// A futex wait by code that is not redirected.
     FutexWait = "futex wait", Write;
+    /// The end of such a wait.
+    FutexWaitEnd = "futex wait ends", Write;
     /// A futex wake by code that is not redirected.
     FutexWake = "futex wake", Write;
+    /// A futex requeue by code that is not redirected.
+    FutexRequeue = "futex requeue", Write;
     /// A wait for input or output.
     Poll = "poll", Read;
     /// A random number of an executor.
@@ -217,6 +221,57 @@ operations! {
     Unparks = "unparks", Write;
     /// Inline assembly that synchronizes through memory.
     Asm = "asm", Write;
+
+    /// `pthread_mutex_lock`.
+    PthreadMutexLock = "pthread_mutex_lock", Write;
+    /// `pthread_mutex_timedlock` and `pthread_mutex_clocklock`.
+    PthreadMutexTimedLock = "pthread_mutex_timedlock", Write;
+    /// `pthread_mutex_trylock`.
+    PthreadMutexTryLock = "pthread_mutex_trylock", Write;
+    /// The mutex taken again at the end of `pthread_cond_wait`.
+    PthreadMutexRelock = "pthread_mutex_lock after wait", Write;
+    /// `pthread_mutex_unlock`.
+    PthreadMutexUnlock = "pthread_mutex_unlock", Write;
+    /// `pthread_spin_lock`.
+    PthreadSpinLock = "pthread_spin_lock", Write;
+    /// `pthread_spin_trylock`.
+    PthreadSpinTryLock = "pthread_spin_trylock", Write;
+    /// `pthread_spin_unlock`.
+    PthreadSpinUnlock = "pthread_spin_unlock", Write;
+    /// `pthread_rwlock_rdlock` and its timed kin.
+    PthreadRwLockRead = "pthread_rwlock_rdlock", Read;
+    /// `pthread_rwlock_tryrdlock`.
+    PthreadRwLockTryRead = "pthread_rwlock_tryrdlock", Read;
+    /// `pthread_rwlock_wrlock` and its timed kin.
+    PthreadRwLockWrite = "pthread_rwlock_wrlock", Write;
+    /// `pthread_rwlock_trywrlock`.
+    PthreadRwLockTryWrite = "pthread_rwlock_trywrlock", Write;
+    /// `pthread_rwlock_unlock`.
+    PthreadRwLockUnlock = "pthread_rwlock_unlock", Write;
+    /// `pthread_cond_wait`.
+    PthreadCondWait = "pthread_cond_wait", Write;
+    /// `pthread_cond_timedwait` and `pthread_cond_clockwait`.
+    PthreadCondTimedWait = "pthread_cond_timedwait", Write;
+    /// `pthread_cond_signal`.
+    PthreadCondSignal = "pthread_cond_signal", Write;
+    /// `pthread_cond_broadcast`.
+    PthreadCondBroadcast = "pthread_cond_broadcast", Write;
+    /// `pthread_barrier_wait`.
+    PthreadBarrierWait = "pthread_barrier_wait", Write;
+    /// `pthread_once`.
+    PthreadOnce = "pthread_once", Write;
+    /// The end of what `pthread_once` runs.
+    PthreadOnceComplete = "pthread_once complete", Write;
+    /// `sem_wait`.
+    SemWait = "sem_wait", Write;
+    /// `sem_timedwait` and `sem_clockwait`.
+    SemTimedWait = "sem_timedwait", Write;
+    /// `sem_trywait`.
+    SemTryWait = "sem_trywait", Write;
+    /// `sem_post`.
+    SemPost = "sem_post", Write;
+    /// A function of a package that is compiled as it is was called.
+    OpaqueCall = "a call into opaque code", Write;
 }
 
 impl Op {
@@ -236,7 +291,21 @@ impl Op {
             n if n <= Op::ReceiverDrop as u8 => "Q",
             n if n <= Op::ArcCount as u8 => "Arc",
             n if n == Op::Parked as u8 || n == Op::Unparks as u8 => "P",
-            _ => "F",
+            n if n <= Op::Asm as u8 => "F",
+            n if n <= Op::PthreadSpinUnlock as u8 => "M",
+            n if n <= Op::PthreadRwLockUnlock as u8 => "RW",
+            n if n <= Op::PthreadCondBroadcast as u8 => "C",
+            n if n == Op::PthreadBarrierWait as u8 => "B",
+            n if n <= Op::PthreadOnceComplete as u8 => "O",
+            n if n <= Op::SemPost as u8 => "S",
+            _ => "opaque code ",
         }
+    }
+
+    /// Whether only code that is not redirected does this: it has no line.
+    pub const fn is_opaque(self) -> bool {
+        let n = self as u8;
+        let futex = Op::FutexWait as u8 <= n && n <= Op::FutexRequeue as u8;
+        futex || n >= Op::PthreadMutexLock as u8
     }
 }

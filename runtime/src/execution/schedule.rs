@@ -134,6 +134,13 @@ impl Execution {
             }
             _ => task.spin.progress(),
         }
+        self.log_event(op, id, effect, site);
+    }
+
+    /// As [`Self::record`], and says nothing about whether the task spins.
+    #[inline]
+    pub(super) fn log_event(&mut self, op: Op, id: ObjectId, effect: Effect, site: Option<Site>) {
+        let task = &mut self.tasks[self.current.0 as usize];
         let preempted = core::mem::replace(&mut task.preempted, false);
         let note = core::mem::replace(&mut task.note, Note::NONE);
         let event = Event {

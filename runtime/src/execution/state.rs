@@ -73,6 +73,8 @@ pub(crate) struct Execution {
     pub(super) last_switch: u64,
     /// Step of the newest yield.
     pub(super) last_yield: u64,
+    /// How many waits have begun, futex requeues included.
+    pub(super) waits: u64,
     pub(crate) clock: u64,
     pub(crate) entropy: Rng,
     pub(crate) ending: Ending,
@@ -109,6 +111,7 @@ impl Execution {
             preemptions: 0,
             last_switch: 0,
             last_yield: 0,
+            waits: 0,
             clock: START_OF_TIME,
             entropy: Rng::new(0),
             ending: Ending::Finished,
@@ -136,6 +139,7 @@ impl Execution {
         self.preemptions = 0;
         self.last_switch = 0;
         self.last_yield = 0;
+        self.waits = 0;
         self.clock = START_OF_TIME;
         self.entropy = Rng::new(0);
         self.ending = Ending::Finished;
@@ -236,8 +240,11 @@ impl Execution {
         if let Wait::Object(object) = wait {
             self.objects.get_mut(object).waiters += 1;
         }
+        self.waits += 1;
+        let place = self.waits;
         let task = self.running();
         task.state = State::Blocked(wait);
+        task.queue = place;
         task.deadline = deadline;
         if deadline.is_some() {
             self.late.insert(current);

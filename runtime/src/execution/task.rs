@@ -62,6 +62,8 @@ pub(crate) struct Task {
     pub(crate) site: Option<Site>,
     /// The wait that its next operation begins with, while the task could run.
     pub(crate) awaits: Option<Wait>,
+    /// Its place among the tasks that wait: who began to wait first has the lowest.
+    pub(crate) queue: u64,
     /// When a blocked task times out, in virtual nanoseconds.
     pub(crate) deadline: Option<u64>,
     pub(crate) wake: Wake,
@@ -105,6 +107,7 @@ impl Task {
             object: ObjectId::NONE,
             site: None,
             awaits: None,
+            queue: 0,
             deadline: None,
             wake: Wake::Notified,
             note: Note::NONE,

@@ -37,7 +37,7 @@ impl Execution {
     }
 
     /// Enables one task that waits on `object`: which one is a choice of the search.
-    fn wake_a_waiter(&mut self, object: ObjectId) {
+    pub(super) fn wake_a_waiter(&mut self, object: ObjectId) {
         if self.objects.get(object).waiters == 0 {
             return;
         }
@@ -206,34 +206,4 @@ pub(crate) fn yield_from(op: Op, site: Option<Site>) {
         (*execution).record(op, ObjectId::NONE, op.effect(), site);
         perform((*execution).yield_step());
     }
-}
-
-/// A futex wait by code that is not redirected; whether it timed out.
-pub(crate) fn futex_wait(address: usize, bits: u32, deadline: Option<u64>) -> bool {
-    let Some(execution) = running() else {
-        return false;
-    };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        perform((*execution).sleep_on(Wait::Futex(address, bits), deadline));
-        (*execution).running().wake == Wake::TimedOut
-    }
-}
-
-/// Wakes up to `count` tasks from futex waits at `address`; how many it woke.
-pub(crate) fn futex_wake(address: usize, bits: u32, count: usize) -> usize {
-    let Some(execution) = running() else { return 0 };
-    let mut woken = 0;
-    // SAFETY: see `running`.
-    unsafe {
-        for task in (0..(*execution).live as u32).map(TaskId) {
-            let waits = matches!((*execution).task(task).state,
-                State::Blocked(Wait::Futex(at, mask)) if at == address && mask & bits != 0);
-            if waits && woken < count {
-                (*execution).wake(task, Wake::Notified);
-                woken += 1;
-            }
-        }
-    }
-    woken
 }

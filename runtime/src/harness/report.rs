@@ -344,7 +344,12 @@ fn describe_deadlock(execution: &Execution) -> String {
             let _ = write!(text, " for {name}");
         }
         if let Some(site) = wait.site {
-            let _ = write!(text, " at {}", line_of(site));
+            let where_it_is = if wait.op.is_opaque() {
+                "in opaque code after"
+            } else {
+                "at"
+            };
+            let _ = write!(text, " {where_it_is} {}", line_of(site));
         }
         if let Some(holder) = wait.holder.filter(|_| wait.op != Op::Join) {
             let _ = write!(text, ", held by {}", called(holder));
@@ -449,7 +454,7 @@ fn blocked_task(blocked: &Blocked, names: &ObjectNames) -> String {
         .number("task", blocked.task.0.into())
         .string("op", blocked.op.name())
         .optional_string("object", names.name(blocked.object));
-    located(object, blocked.site)
+    located(object, blocked.site.filter(|_| !blocked.op.is_opaque()))
         .boolean("preempted", blocked.preempted)
         .optional_number("holder", blocked.holder.map(|t| t.0.into()))
         .raw(

@@ -8,6 +8,7 @@ pub(crate) struct Blocked {
     pub(crate) task: TaskId,
     pub(crate) op: Op,
     pub(crate) object: ObjectId,
+    /// Where it waits; where it was last seen, if it waits in code without lines.
     pub(crate) site: Option<Site>,
     /// It was switched out by a preemption, and has not run since.
     pub(crate) preempted: bool,

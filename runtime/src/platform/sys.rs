@@ -25,6 +25,33 @@ impl pthread_attr_t {
     }
 }
 
+/// What `pthread_once` runs. It may unwind.
+pub(crate) type OnceRoutine = unsafe extern "C-unwind" fn();
+
+/// The beginning of glibc's mutex; the rest is its own affair.
+#[repr(C)]
+pub(crate) struct pthread_mutex_t {
+    lock: c_int,
+    count: u32,
+    /// The kernel thread that holds it, where its kind remembers that.
+    pub(crate) owner: c_int,
+    users: u32,
+    /// Its kind, and bits that do not matter here.
+    pub(crate) kind: c_int,
+}
+
+/// The beginning of glibc's read-write lock.
+#[repr(C)]
+pub(crate) struct pthread_rwlock_t {
+    words: [u32; 6],
+    /// The kernel thread that writes, 0 where none does.
+    pub(crate) writer: c_int,
+    shared: c_int,
+    padding: [u64; 2],
+    /// Whom it prefers.
+    pub(crate) kind: u32,
+}
+
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(crate) struct timespec {
@@ -33,6 +60,11 @@ pub(crate) struct timespec {
 }
 
 impl timespec {
+    /// Whether the kernel would take it as a time.
+    pub(crate) fn is_valid(self) -> bool {
+        (0..1_000_000_000).contains(&self.tv_nsec)
+    }
+
     /// Nanoseconds, saturating at both ends.
     pub(crate) fn nanos(self) -> u64 {
         let seconds = u64::try_from(self.tv_sec).unwrap_or(0);
@@ -154,6 +186,10 @@ pub(crate) const SA_NODEFER: c_int = 0x4000_0000;
 pub(crate) const SEGV_ACCERR: c_int = 2;
 
 pub(crate) const EAGAIN: c_int = 11;
+pub(crate) const EBUSY: c_int = 16;
+pub(crate) const EDEADLK: c_int = 35;
+pub(crate) const ENOSYS: c_int = 38;
+pub(crate) const EOWNERDEAD: c_int = 130;
 pub(crate) const ESRCH: c_int = 3;
 pub(crate) const EINVAL: c_int = 22;
 pub(crate) const ENOMEM: c_int = 12;
@@ -186,6 +222,7 @@ pub(crate) mod number {
     pub(crate) const GETRANDOM: usize = 318;
     pub(crate) const PIDFD_OPEN: usize = 434;
     pub(crate) const CLOSE_RANGE: usize = 436;
+    pub(crate) const FUTEX_WAITV: usize = 449;
 }
 
 /// A system call, past every interposed symbol. Returns what the kernel

@@ -1,114 +1,193 @@
-//! `syscall`: futexes, on which std's own internals and opaque crates block.
+//! Futexes, on which std's own internals and opaque crates block.
+//!
+//! All that a program can tell of the kernel's futexes is kept: who waits
+//! longest is woken first, and nobody else. The words themselves are the
+//! program's, changed by instructions that are not seen.
 
-use core::ffi::{c_int, c_long};
+use core::ffi::c_int;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use super::super::sys::{self, number, timespec};
-use super::random;
+use super::super::sys::{self, timespec};
 use crate::engine::engine;
-use crate::execution::{self, active};
+use crate::execution::{self, Effect, Op, opaque};
 
 const WAIT: usize = 0;
 const WAKE: usize = 1;
+const REQUEUE: usize = 3;
+const CMP_REQUEUE: usize = 4;
+const WAKE_OP: usize = 5;
 const WAIT_BITSET: usize = 9;
 const WAKE_BITSET: usize = 10;
 const PRIVATE: usize = 128;
 const CLOCK_REALTIME: usize = 256;
+const ANY: u32 = u32::MAX;
 
-/// libc's `syscall`.
-#[expect(
-    clippy::many_single_char_names,
-    reason = "the six words of any system call"
-)]
-#[unsafe(no_mangle)]
-unsafe extern "C" fn syscall(
-    number: c_long,
-    a: usize,
-    b: usize,
-    c: usize,
-    d: usize,
-    e: usize,
-    f: usize,
-) -> c_long {
-    let number = number.cast_unsigned() as usize;
-    if active() {
-        // SAFETY: the caller's arguments are those of the system call.
-        unsafe {
-            match number {
-                number::FUTEX => {
-                    if let Some(result) = futex(a, b, c, d, f) {
-                        return sys::libc_result(result) as c_long;
-                    }
-                }
-                number::GETRANDOM => return random::fill(a as *mut u8, b).cast_signed() as c_long,
-                number::SCHED_YIELD => {
-                    execution::yield_from(execution::Op::YieldNow, None);
-                    return 0;
-                }
-                number::GETTID => return c_long::from(task_thread_id()),
-                _ => {}
-            }
+/// The futex system call of a task; what it returns is as the kernel's, a
+/// negative error number on failure.
+///
+/// Operations on priority-inheriting futexes do not exist here, as in kernels
+/// that are built without them: callers know how to do without.
+///
+/// # Safety
+/// As the system call.
+pub(super) unsafe fn call(
+    [word, operation, value, time, other, bits]: [usize; 6],
+) -> Result<usize, c_int> {
+    let aligned = |address: usize| address.is_multiple_of(size_of::<u32>());
+    if !aligned(word) {
+        return Err(sys::EINVAL);
+    }
+    let operation = operation & !(PRIVATE | CLOCK_REALTIME);
+    // SAFETY: the caller passes live futex words, and null or a time where one belongs.
+    unsafe {
+        match operation {
+            WAIT => wait(word, value as u32, relative(time)?, ANY),
+            WAIT_BITSET => wait(word, value as u32, absolute(time)?, bits as u32),
+            WAKE => Ok(wake(word, value, ANY)),
+            WAKE_BITSET if bits as u32 == 0 => Err(sys::EINVAL),
+            WAKE_BITSET => Ok(wake(word, value, bits as u32)),
+            REQUEUE | CMP_REQUEUE | WAKE_OP if !aligned(other) => Err(sys::EINVAL),
+            // The fourth argument is a number here.
+            REQUEUE => requeue(word, None, value, other, time),
+            CMP_REQUEUE => requeue(word, Some(bits as u32), value, other, time),
+            WAKE_OP => wake_op(word, value, other, time, bits as u32),
+            _ => Err(sys::ENOSYS),
         }
     }
-    // SAFETY: the caller's promise.
-    sys::libc_result(unsafe { sys::syscall(number, [a, b, c, d, e, f]) }) as c_long
 }
 
-/// A futex operation of a task; `None` for operations that do not block or wake.
-unsafe fn futex(
-    word: usize,
-    operation: usize,
-    value: usize,
-    time: usize,
-    bits: usize,
-) -> Option<isize> {
-    let operation = operation & !(PRIVATE | CLOCK_REALTIME);
-    match operation {
-        WAIT | WAIT_BITSET => {
-            // SAFETY: the caller passes a live futex word, and null or a timespec.
-            unsafe {
-                let current = (*(word as *const AtomicU32)).load(Ordering::SeqCst);
-                if current != value as u32 {
-                    return Some(-(sys::EAGAIN as isize));
-                }
-                let deadline = (time != 0).then(|| {
-                    let given = (*(time as *const timespec)).nanos();
-                    // FUTEX_WAIT takes a duration, FUTEX_WAIT_BITSET a moment.
-                    let start = if operation == WAIT {
-                        execution::now()
-                    } else {
-                        0
-                    };
-                    start.saturating_add(given)
-                });
-                let bits = if operation == WAIT {
-                    u32::MAX
-                } else {
-                    bits as u32
-                };
-                let timed_out = execution::futex_wait(word, bits, deadline);
-                Some(if timed_out {
-                    -(sys::ETIMEDOUT as isize)
-                } else {
-                    0
-                })
-            }
-        }
-        WAKE | WAKE_BITSET => {
-            let bits = if operation == WAKE {
-                u32::MAX
-            } else {
-                bits as u32
-            };
-            let count = usize::try_from(value as c_int).unwrap_or(usize::MAX);
-            Some(execution::futex_wake(word, bits, count).cast_signed())
-        }
-        _ => None,
+/// `FUTEX_WAIT` takes a duration.
+unsafe fn relative(time: usize) -> Result<Option<u64>, c_int> {
+    // SAFETY: the caller's promise.
+    let duration = unsafe { absolute(time)? };
+    Ok(duration.map(|nanos| execution::now().saturating_add(nanos)))
+}
+
+/// All others take a moment. Of which clock is no matter: a task's clocks agree.
+unsafe fn absolute(time: usize) -> Result<Option<u64>, c_int> {
+    if time == 0 {
+        return Ok(None);
     }
+    // SAFETY: the caller gives a readable time.
+    unsafe { super::locks::moment(time as *const timespec) }
+}
+
+/// How many to wake: at least one, whatever the count, as in the kernel.
+fn count_of(value: usize) -> usize {
+    usize::try_from(value as c_int).unwrap_or(1).max(1)
+}
+
+unsafe fn load(word: usize) -> u32 {
+    // SAFETY: the caller gives a live futex word.
+    unsafe { (*(word as *const AtomicU32)).load(Ordering::SeqCst) }
+}
+
+unsafe fn wait(
+    word: usize,
+    expected: u32,
+    deadline: Option<u64>,
+    bits: u32,
+) -> Result<usize, c_int> {
+    if bits == 0 {
+        return Err(sys::EINVAL);
+    }
+    opaque::arrive(Op::FutexWait, word);
+    // SAFETY: the caller gives a live futex word.
+    if unsafe { load(word) } != expected {
+        opaque::record(Op::FutexWait, word, Effect::Read);
+        return Err(sys::EAGAIN);
+    }
+    if opaque::futex_wait(word, bits, deadline) {
+        Err(sys::ETIMEDOUT)
+    } else {
+        Ok(0)
+    }
+}
+
+fn wake(word: usize, count: usize, bits: u32) -> usize {
+    opaque::arrive(Op::FutexWake, word);
+    let woken = opaque::futex_wake(word, bits, count_of(count));
+    opaque::record(Op::FutexWake, word, Effect::Write);
+    woken
+}
+
+/// Wakes up to `count` waiters, and makes up to `most` others wait at `other`.
+unsafe fn requeue(
+    word: usize,
+    expected: Option<u32>,
+    count: usize,
+    other: usize,
+    most: usize,
+) -> Result<usize, c_int> {
+    let number = |value: usize| usize::try_from(value as c_int).map_err(|_| sys::EINVAL);
+    let (count, most) = (number(count)?, number(most)?);
+    opaque::arrive(Op::FutexRequeue, word);
+    // SAFETY: the caller gives a live futex word.
+    if expected.is_some_and(|expected| unsafe { load(word) } != expected) {
+        opaque::record(Op::FutexRequeue, word, Effect::Read);
+        return Err(sys::EAGAIN);
+    }
+    let woken = opaque::futex_wake(word, ANY, count);
+    let moved = opaque::futex_requeue(word, other, most);
+    opaque::record(Op::FutexRequeue, word, Effect::Write);
+    opaque::record(Op::FutexRequeue, other, Effect::Write);
+    Ok(woken + moved)
+}
+
+/// Changes the word at `other` as `how` says, and wakes waiters of both words.
+unsafe fn wake_op(
+    word: usize,
+    count: usize,
+    other: usize,
+    count_other: usize,
+    how: u32,
+) -> Result<usize, c_int> {
+    opaque::arrive(Op::FutexWake, word);
+    // SAFETY: the caller gives a live futex word.
+    let passes = unsafe { change(&*(other as *const AtomicU32), how)? };
+    let mut woken = opaque::futex_wake(word, ANY, count_of(count));
+    opaque::record(Op::FutexWake, word, Effect::Write);
+    if passes {
+        woken += opaque::futex_wake(other, ANY, count_of(count_other));
+    }
+    opaque::record(Op::FutexWake, other, Effect::Write);
+    Ok(woken)
+}
+
+/// `FUTEX_WAKE_OP`'s operation and comparison, both packed into `how`.
+fn change(word: &AtomicU32, how: u32) -> Result<bool, c_int> {
+    const SHIFT: u32 = 8;
+    let signed = |bits: u32| (bits << 20).cast_signed() >> 20;
+    let (operation, comparison) = (how >> 28, how >> 24 & 15);
+    let (argument, compared) = (signed(how >> 12 & 0xfff), signed(how & 0xfff));
+    let argument = if operation & SHIFT == 0 {
+        argument.cast_unsigned()
+    } else {
+        1 << (argument & 31)
+    };
+    let order = Ordering::SeqCst;
+    let old = match operation & !SHIFT {
+        0 => word.swap(argument, order),
+        1 => word.fetch_add(argument, order),
+        2 => word.fetch_or(argument, order),
+        3 => word.fetch_and(!argument, order),
+        4 => word.fetch_xor(argument, order),
+        _ => return Err(sys::ENOSYS),
+    };
+    let old = old.cast_signed();
+    Ok(match comparison {
+        0 => old == compared,
+        1 => old != compared,
+        2 => old < compared,
+        3 => old <= compared,
+        4 => old > compared,
+        5 => old >= compared,
+        _ => return Err(sys::ENOSYS),
+    })
 }
 
 /// The kernel thread that a task's stack and thread-locals belong to.
-fn task_thread_id() -> c_int {
+pub(super) fn task_thread_id() -> c_int {
     let Some(execution) = execution::running() else {
         return 0;
     };
@@ -124,9 +203,39 @@ fn task_thread_id() -> c_int {
 /// libc's `gettid`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn gettid() -> c_int {
-    if active() {
+    if execution::active() {
         task_thread_id()
     } else {
         sys::kernel_thread_id()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As `FUTEX_OP` of the kernel's header packs them.
+    fn packed(operation: u32, argument: u32, comparison: u32, compared: u32) -> u32 {
+        operation << 28 | comparison << 24 | (argument & 0xfff) << 12 | compared & 0xfff
+    }
+
+    #[test]
+    fn a_wake_operation_changes_the_word_and_compares_what_was_there() {
+        let word = AtomicU32::new(2);
+        assert_eq!(change(&word, packed(0, 5, 0, 2)), Ok(true), "set; was 2");
+        assert_eq!(change(&word, packed(1, 3, 2, 5)), Ok(false), "add; was 5");
+        assert_eq!(word.load(Ordering::Relaxed), 8);
+        let minus_one = u32::MAX;
+        assert_eq!(change(&word, packed(1, minus_one, 4, minus_one)), Ok(true));
+        assert_eq!(word.load(Ordering::Relaxed), 7);
+        assert_eq!(
+            change(&word, packed(3 | 8, 0, 5, 7)),
+            Ok(true),
+            "clear bit 0"
+        );
+        assert_eq!(word.load(Ordering::Relaxed), 6);
+        assert_eq!(change(&word, packed(4, 6, 3, 5)), Ok(false), "xor; was 6");
+        assert_eq!(word.load(Ordering::Relaxed), 0);
+        assert_eq!(change(&word, packed(7, 0, 0, 0)), Err(sys::ENOSYS));
     }
 }

@@ -7,10 +7,18 @@
 
 mod futex;
 mod keys;
+mod locks;
+mod mcount;
 mod output;
 mod process;
+mod pthread_cond;
+mod pthread_mutex;
+mod pthread_once;
+mod pthread_rwlock;
 mod random;
 pub(crate) mod real;
+mod semaphore;
+mod syscall;
 mod threads;
 mod time;
 

@@ -3,29 +3,39 @@
 //! Looked up once by name and before the image is taken: an address found
 //! later would be forgotten with every execution.
 
-use core::ffi::{c_char, c_int, c_void};
+use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use super::super::sys::{self, ThreadStart, pthread_attr_t, pthread_key_t, pthread_t};
+use super::super::sys::{
+    self, OnceRoutine, ThreadStart, pthread_attr_t, pthread_key_t, pthread_mutex_t,
+    pthread_rwlock_t, pthread_t, timespec,
+};
+
+/// The address of libc's definition, 0 where this libc has none.
+fn look_up(address: &AtomicUsize, name: &CStr) -> usize {
+    let mut found = address.load(Ordering::Relaxed);
+    if found == 0 {
+        // SAFETY: a zero-terminated name.
+        found = unsafe { sys::dlsym(sys::RTLD_NEXT, name.as_ptr()) } as usize;
+        address.store(found, Ordering::Relaxed);
+    }
+    found
+}
 
 macro_rules! real {
     ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
+        #[expect(non_upper_case_globals, reason = "C names are kept")]
+        mod addresses {
+            use super::AtomicUsize;
+
+            $(pub(super) static $name: AtomicUsize = AtomicUsize::new(0);)*
+        }
+
         $(
             /// libc's definition.
             pub(crate) unsafe fn $name($($argument: $type),*) -> $result {
-                static ADDRESS: AtomicUsize = AtomicUsize::new(0);
-                const NAME: &core::ffi::CStr =
-                    match core::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
-                        Ok(name) => name,
-                        Err(_) => panic!("a name without inner zeros"),
-                    };
-                let mut address = ADDRESS.load(Ordering::Relaxed);
-                if address == 0 {
-                    // SAFETY: a zero-terminated name.
-                    address = unsafe { sys::dlsym(sys::RTLD_NEXT, NAME.as_ptr()) } as usize;
-                    assert!(address != 0, concat!("libc has no ", stringify!($name)));
-                    ADDRESS.store(address, Ordering::Relaxed);
-                }
+                let address = look_up(&addresses::$name, c_name!($name));
+                assert!(address != 0, concat!("libc has no ", stringify!($name)));
                 // SAFETY: libc's function of that name has this type.
                 unsafe {
                     let function: unsafe extern "C" fn($($type),*) -> $result =
@@ -34,6 +44,22 @@ macro_rules! real {
                 }
             }
         )*
+
+        /// Looks up all that a task may need.
+        pub(crate) fn resolve() {
+            $(look_up(&addresses::$name, c_name!($name));)*
+        }
+    };
+}
+
+macro_rules! c_name {
+    ($name:ident) => {
+        const {
+            match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                Ok(name) => name,
+                Err(_) => panic!("a name without inner zeros"),
+            }
+        }
     };
 }
 
@@ -55,6 +81,56 @@ real! {
     pthread_key_delete(key: pthread_key_t) -> c_int;
     pthread_getspecific(key: pthread_key_t) -> *mut c_void;
     pthread_setspecific(key: pthread_key_t, value: *const c_void) -> c_int;
+    pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int;
+    pthread_mutex_trylock(mutex: *mut pthread_mutex_t) -> c_int;
+    pthread_mutex_timedlock(mutex: *mut pthread_mutex_t, time: *const timespec) -> c_int;
+    pthread_mutex_clocklock(
+        mutex: *mut pthread_mutex_t,
+        clock: c_int,
+        time: *const timespec
+    ) -> c_int;
+    pthread_mutex_unlock(mutex: *mut pthread_mutex_t) -> c_int;
+    pthread_spin_lock(lock: *mut c_int) -> c_int;
+    pthread_spin_trylock(lock: *mut c_int) -> c_int;
+    pthread_spin_unlock(lock: *mut c_int) -> c_int;
+    pthread_rwlock_rdlock(lock: *mut pthread_rwlock_t) -> c_int;
+    pthread_rwlock_tryrdlock(lock: *mut pthread_rwlock_t) -> c_int;
+    pthread_rwlock_timedrdlock(lock: *mut pthread_rwlock_t, time: *const timespec) -> c_int;
+    pthread_rwlock_clockrdlock(
+        lock: *mut pthread_rwlock_t,
+        clock: c_int,
+        time: *const timespec
+    ) -> c_int;
+    pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t) -> c_int;
+    pthread_rwlock_trywrlock(lock: *mut pthread_rwlock_t) -> c_int;
+    pthread_rwlock_timedwrlock(lock: *mut pthread_rwlock_t, time: *const timespec) -> c_int;
+    pthread_rwlock_clockwrlock(
+        lock: *mut pthread_rwlock_t,
+        clock: c_int,
+        time: *const timespec
+    ) -> c_int;
+    pthread_rwlock_unlock(lock: *mut pthread_rwlock_t) -> c_int;
+    pthread_cond_wait(condition: *mut c_void, mutex: *mut pthread_mutex_t) -> c_int;
+    pthread_cond_timedwait(
+        condition: *mut c_void,
+        mutex: *mut pthread_mutex_t,
+        time: *const timespec
+    ) -> c_int;
+    pthread_cond_clockwait(
+        condition: *mut c_void,
+        mutex: *mut pthread_mutex_t,
+        clock: c_int,
+        time: *const timespec
+    ) -> c_int;
+    pthread_cond_signal(condition: *mut c_void) -> c_int;
+    pthread_cond_broadcast(condition: *mut c_void) -> c_int;
+    pthread_barrier_wait(barrier: *mut c_void) -> c_int;
+    pthread_once(control: *mut c_int, routine: OnceRoutine) -> c_int;
+    sem_wait(semaphore: *mut c_void) -> c_int;
+    sem_trywait(semaphore: *mut c_void) -> c_int;
+    sem_timedwait(semaphore: *mut c_void, time: *const timespec) -> c_int;
+    sem_clockwait(semaphore: *mut c_void, clock: c_int, time: *const timespec) -> c_int;
+    sem_post(semaphore: *mut c_void) -> c_int;
     clock_gettime(clock: c_int, out: *mut sys::timespec) -> c_int;
     gettimeofday(out: *mut sys::timeval, zone: *mut c_void) -> c_int;
     fork() -> c_int;
@@ -64,23 +140,4 @@ real! {
         object: *mut c_void,
         library: *mut c_void
     ) -> c_int;
-}
-
-/// Looks up what a task may need.
-pub(crate) fn resolve() {
-    let mut now = sys::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    let mut day = sys::timeval {
-        tv_sec: 0,
-        tv_usec: 0,
-    };
-    // SAFETY: harmless calls with valid arguments; their point is the look-up.
-    // `fork` is looked up when the zygote forks the explorer through it.
-    unsafe {
-        clock_gettime(1, &raw mut now);
-        gettimeofday(&raw mut day, core::ptr::null_mut());
-        malloc_usable_size(core::ptr::null_mut());
-    }
 }

@@ -1,0 +1,315 @@
+//! Operations of code that is not redirected: C code, packages compiled as they are, std's own locks.
+//!
+//! Such code has neither a line nor a policy. A call into it is one step, as one
+//! into `atomic` code is: a scheduling point before the first operation by which
+//! it shows itself, and none after that until code of policy `preempt` has
+//! control again. In between only its blocking is seen. This leaves out the
+//! schedules that preempt such code half-way, and invents none: whatever is
+//! explored can happen. More points would not be sound in a better way, and
+//! would turn each allocation of a C allocator into choices.
+
+use super::event::Note;
+use super::object::ObjectId;
+use super::schedule::Step;
+use super::spin::Access;
+use super::state::Execution;
+use super::task::Wait;
+use super::{Effect, Op, Site, TaskId, Wake, mark, perform, running};
+use core::panic::Location;
+
+/// Stands for all that opaque code touches and nobody sees: any two calls into
+/// it depend on each other.
+const UNSEEN: usize = 8;
+
+impl Execution {
+    /// Notes what the current task does next; whether it does so within a call
+    /// into code that is one step.
+    #[inline]
+    fn announce_opaque(&mut self, op: Op, object: ObjectId) -> bool {
+        let task = self.running();
+        task.op = op;
+        task.object = object;
+        mark::enter()
+    }
+
+    #[inline]
+    fn arrive_opaque(&mut self, op: Op, object: ObjectId) -> (Step, bool) {
+        if self.announce_opaque(op, object) {
+            (self.inside_step(), false)
+        } else {
+            (self.decide(false), true)
+        }
+    }
+}
+
+/// The task is about to perform `op` on the object at address `object`: whether
+/// this was a scheduling point, and not within a call.
+pub(crate) fn arrive(op: Op, object: usize) -> bool {
+    let Some(execution) = running() else {
+        return false;
+    };
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        let object = (*execution).object(object);
+        let (step, outermost) = (*execution).arrive_opaque(op, object);
+        perform(step);
+        outermost
+    }
+}
+
+/// As [`arrive`], before an attempt that does not wait. Where the task has made
+/// it in vain already and nothing has changed since, it yields: code that polls
+/// a lock for ever must let the holder go on.
+pub(crate) fn arrive_to_try(op: Op, object: usize) {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        let object = (*execution).object(object);
+        let version = (*execution).objects.get(object).version;
+        let attempt = Access::new(op, nowhere(), object);
+        if (*execution).running().spin.spins(attempt, version) {
+            (*execution).announce_opaque(op, object);
+            perform((*execution).yield_step());
+        } else {
+            perform((*execution).arrive_opaque(op, object).0);
+        }
+    }
+}
+
+/// Ends an attempt announced by [`arrive_to_try`] that was in vain.
+pub(crate) fn failed_to_take(op: Op, object: usize) {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`.
+    unsafe {
+        let object = (*execution).object(object);
+        let version = (*execution).objects.get(object).version;
+        let attempt = Access::new(op, nowhere(), object);
+        (*execution).running().spin.read(attempt, version);
+        (*execution).log_event(op, object, Effect::Read, None);
+    }
+}
+
+/// In place of the line that opaque code does not have, to tell spins.
+fn nowhere() -> Site {
+    Location::caller()
+}
+
+/// The event of the operation announced by [`arrive`].
+pub(crate) fn record(op: Op, object: usize, effect: Effect) {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`.
+    unsafe {
+        let object = (*execution).object(object);
+        (*execution).record(op, object, effect, None);
+    }
+}
+
+/// Waits at `object` to be woken there, or for the deadline. No event.
+pub(crate) fn sleep(op: Op, object: usize, deadline: Option<u64>) -> Wake {
+    let Some(execution) = running() else {
+        return Wake::Notified;
+    };
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        let object = (*execution).object(object);
+        let task = (*execution).running();
+        task.op = op;
+        task.object = object;
+        perform((*execution).sleep_on(Wait::Object(object), deadline));
+        (*execution).running().wake
+    }
+}
+
+/// Waits at `object` as [`sleep`] does, or wakes for no reason: a choice of the
+/// search that costs as a preemption does, where `outermost` says that the wait
+/// is not within a call that is one step.
+pub(crate) fn sleep_lightly(op: Op, object: usize, deadline: Option<u64>, outermost: bool) -> Wake {
+    let Some(execution) = running() else {
+        return Wake::Spurious;
+    };
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        if outermost && (*execution).choose_outcome(2, true) == 1 {
+            (*execution).running().note = Note::WOKE_SPURIOUSLY;
+            // It slept, so that going on with another task costs nothing more.
+            perform((*execution).decide(true));
+            return Wake::Spurious;
+        }
+    }
+    sleep(op, object, deadline)
+}
+
+/// A scheduling point, then one waiter (a choice of the search) or all waiters
+/// of `object` become enabled.
+pub(crate) fn notify(op: Op, object: usize, all: bool) {
+    arrive(op, object);
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`.
+    unsafe {
+        let object = (*execution).object(object);
+        if all {
+            (*execution).wake_waiters(object);
+        } else {
+            (*execution).wake_a_waiter(object);
+        }
+        (*execution).record(op, object, op.effect(), None);
+    }
+}
+
+/// For deadlock reports: the running task holds the lock at `object` alone,
+/// until [`super::disown`].
+pub(crate) fn own(object: usize) {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`.
+    unsafe {
+        let id = (*execution).object(object);
+        let current = (*execution).current;
+        let owned = (*execution).objects.get_mut(id);
+        owned.owner = Some(current);
+        owned.held_at = None;
+    }
+}
+
+/// The running task waits to write the lock at `object`, or does so no longer.
+pub(crate) fn queue_writer(object: usize, waits: bool) {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`.
+    unsafe {
+        let waited = core::mem::replace(&mut (*execution).running().queued, waits);
+        let id = (*execution).object(object);
+        let lock = (*execution).objects.get_mut(id);
+        lock.queued_writers += u32::from(waits);
+        lock.queued_writers -= u32::from(waited);
+        let gave_up = waited && !waits && lock.owner.is_none();
+        if gave_up {
+            (*execution).wake_waiters(id);
+        }
+    }
+}
+
+/// Whether a task waits to write the lock at `object`.
+pub(crate) fn has_queued_writers(object: usize) -> bool {
+    let Some(execution) = running() else {
+        return false;
+    };
+    // SAFETY: see `running`.
+    unsafe {
+        let id = (*execution).object(object);
+        (*execution).objects.get(id).queued_writers > 0
+    }
+}
+
+/// Whether this execution has used the object at `object`.
+pub(crate) fn is_known(object: usize) -> bool {
+    // SAFETY: see `running`.
+    running().is_some_and(|execution| unsafe { (*execution).objects.find(object).is_some() })
+}
+
+/// One more task has come to the barrier at `object`: how many are there.
+pub(crate) fn come(object: usize) -> u32 {
+    let Some(execution) = running() else { return 0 };
+    // SAFETY: see `running`.
+    unsafe {
+        let id = (*execution).object(object);
+        let barrier = (*execution).objects.get_mut(id);
+        barrier.shared += 1;
+        barrier.shared
+    }
+}
+
+/// All go on from the barrier at `object`.
+pub(crate) fn go(object: usize) {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`.
+    unsafe {
+        let id = (*execution).object(object);
+        (*execution).objects.get_mut(id).shared = 0;
+        (*execution).wake_waiters(id);
+    }
+}
+
+/// A function of a package that is compiled as it is was entered.
+pub(crate) fn enter() {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        if mark::is_inside() {
+            return;
+        }
+        let object = (*execution).object(UNSEEN);
+        perform((*execution).arrive_opaque(Op::OpaqueCall, object).0);
+        (*execution).record(Op::OpaqueCall, object, Effect::Write, None);
+    }
+}
+
+/// A futex wait, to be called once its word was found to hold the expected
+/// value; whether it timed out.
+pub(crate) fn futex_wait(address: usize, bits: u32, deadline: Option<u64>) -> bool {
+    let Some(execution) = running() else {
+        return false;
+    };
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        let object = (*execution).object(address);
+        (*execution).record(Op::FutexWait, object, Effect::Write, None);
+        perform((*execution).sleep_on(Wait::Futex(address, bits), deadline));
+        let object = (*execution).object(address);
+        (*execution).record(Op::FutexWaitEnd, object, Effect::Write, None);
+        (*execution).running().wake == Wake::TimedOut
+    }
+}
+
+/// Wakes up to `count` tasks from futex waits at `address`, the one that waits
+/// longest first, as the kernel does; how many it woke.
+pub(crate) fn futex_wake(address: usize, bits: u32, count: usize) -> usize {
+    let mut woken = 0;
+    let Some(execution) = running() else { return 0 };
+    // SAFETY: see `running`.
+    unsafe {
+        while woken < count
+            && let Some(task) = (*execution).first_futex_waiter(address, bits)
+        {
+            (*execution).wake(task, Wake::Notified);
+            woken += 1;
+        }
+    }
+    woken
+}
+
+/// Makes up to `count` tasks that wait at `from` wait at `to`, behind those that
+/// do already; how many.
+pub(crate) fn futex_requeue(from: usize, to: usize, count: usize) -> usize {
+    let mut moved = 0;
+    let Some(execution) = running() else { return 0 };
+    // SAFETY: see `running`.
+    unsafe {
+        let object = (*execution).object(to);
+        while from != to
+            && moved < count
+            && let Some(task) = (*execution).first_futex_waiter(from, u32::MAX)
+        {
+            (*execution).waits += 1;
+            let place = (*execution).waits;
+            let task = (*execution).task_mut(task);
+            if let super::State::Blocked(Wait::Futex(address, _)) = &mut task.state {
+                *address = to;
+            }
+            task.queue = place;
+            task.object = object;
+            moved += 1;
+        }
+    }
+    moved
+}
+
+impl Execution {
+    fn first_futex_waiter(&self, address: usize, bits: u32) -> Option<TaskId> {
+        self.live_tasks()
+            .filter(|(_, task)| {
+                matches!(task.state, super::State::Blocked(Wait::Futex(at, mask))
+                    if at == address && mask & bits != 0)
+            })
+            .min_by_key(|(_, task)| task.queue)
+            .map(|(id, _)| id)
+    }
+}
