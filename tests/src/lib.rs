@@ -15,4 +15,4 @@ pub use process::{Process, descendants};
 pub use run::{Run, without_durations};
 pub use tool::Chess;
 pub use tree::Tree;
-pub use workspace::Workspace;
+pub use workspace::{Workspace, source_of};

@@ -69,20 +69,27 @@ impl Process {
     }
 
     /// Waits for its end; kills its whole group and panics after `patience`.
-    pub fn finish(mut self, patience: Duration) -> Run {
+    pub fn finish(self, patience: Duration) -> Run {
+        let run = self.finish_or_kill(patience);
+        assert!(
+            !run.killed,
+            "{} did not end: {}",
+            run.description, run.stderr
+        );
+        run
+    }
+
+    /// Waits for its end, and kills its whole group after `patience`.
+    pub fn finish_or_kill(mut self, patience: Duration) -> Run {
         let deadline = Instant::now() + patience;
+        let mut killed = false;
         let status = loop {
             if let Some(status) = self.child.try_wait().expect("it is our child") {
                 break status;
             }
-            if Instant::now() > deadline {
+            if Instant::now() > deadline && !killed {
+                killed = true;
                 let _gone = kill_process_group(self.pid(), Signal::KILL);
-                let stderr = self.stderr.take().map(|reader| reader.join().unwrap());
-                panic!(
-                    "{} did not end: {}",
-                    self.description,
-                    stderr.unwrap_or_default()
-                );
             }
             thread::sleep(TICK);
         };
@@ -94,6 +101,7 @@ impl Process {
         Run {
             code: status.code(),
             signal: status.signal(),
+            killed,
             stdout: text(self.stdout.take()),
             stderr: text(self.stderr.take()),
             description: self.description,

@@ -10,6 +10,8 @@ pub struct Run {
     pub code: Option<i32>,
     /// The signal that ended it.
     pub signal: Option<i32>,
+    /// Whether the signal came from here, as it took too long.
+    pub killed: bool,
     /// Standard output.
     pub stdout: String,
     /// Standard error.
@@ -92,6 +94,7 @@ impl fmt::Debug for Run {
         let Self {
             code,
             signal,
+            killed: _,
             stdout,
             stderr,
             description,

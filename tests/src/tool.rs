@@ -1,7 +1,7 @@
 //! Finds the real `cargo-chess`, builds it where needed, and starts it as a user would.
 
 use std::env;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -50,6 +50,11 @@ fn binary() -> &'static Path {
     binary.as_deref().expect("cargo-chess could not be built")
 }
 
+/// The cargo that runs this executable.
+fn cargo() -> OsString {
+    env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
 /// Builds the tool in the profile of this executable; whether that succeeded.
 fn build() -> bool {
     let BuildDirs { profile, target } = build_dirs();
@@ -57,7 +62,7 @@ fn build() -> bool {
         .file_name()
         .and_then(OsStr::to_str)
         .expect("a profile has a name");
-    let mut build = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut build = Command::new(cargo());
     build
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .args([
@@ -90,6 +95,13 @@ impl Chess {
     /// In `directory`, with `args`; standard output and error are kept.
     pub fn new(directory: &Path, args: &[&str]) -> Self {
         let mut command = Command::new(binary());
+        command.args(args);
+        Self::from_command(command, directory)
+    }
+
+    /// Cargo itself, as the user would call it.
+    pub fn cargo(directory: &Path, args: &[&str]) -> Self {
+        let mut command = Command::new(cargo());
         command.args(args);
         Self::from_command(command, directory)
     }

@@ -38,6 +38,24 @@ impl Workspace {
         workspace
     }
 
+    /// The directory `name` beside the shared copies: made by `fill` at the first
+    /// call, and then kept.
+    pub fn kept(name: &str, fill: impl FnOnce(&Self)) -> Self {
+        let root = build_dirs().target.join("end-to-end").join(name);
+        if !root.exists() {
+            let parent = root.parent().expect("it is not the root of all");
+            fs::create_dir_all(parent).expect("the directory can be made");
+            let new = Self::empty();
+            fill(&new);
+            // In one step: who finds it finds all of it.
+            fs::rename(&new.root, &root).expect("it can be moved on one disk");
+        }
+        Self {
+            root,
+            _temporary: None,
+        }
+    }
+
     /// A directory with nothing in it.
     pub fn empty() -> Self {
         let place = build_dirs().target.join("end-to-end/tmp");
@@ -80,6 +98,11 @@ impl Workspace {
         fs::write(path, content).expect("the file can be written");
     }
 
+    /// Makes its files those of `source`.
+    pub fn fill_with(&self, source: &Path) {
+        Tree::of(source).write_to(&self.root);
+    }
+
     /// The files as they are now.
     pub fn tree(&self) -> Tree {
         Tree::of(&self.root)
@@ -103,7 +126,8 @@ impl Workspace {
     }
 }
 
-fn source_of(fixture: &str) -> PathBuf {
+/// Where the files of a fixture are. They must not be changed.
+pub fn source_of(fixture: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../fixtures")
         .join(fixture)

@@ -1,0 +1,99 @@
+//! `cargo corpus`: the tests that published crates ship, under plain `cargo test` and under `cargo chess test`.
+
+#![forbid(unsafe_code)]
+
+mod explored;
+mod native;
+mod sources;
+mod table;
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Parser;
+use end_to_end::Workspace;
+
+use self::explored::Explored;
+use self::native::Native;
+use self::sources::Package;
+use self::table::{Comparison, HEADER, Totals};
+
+/// Runs the tests that published concurrency crates ship, and prints which of
+/// those that pass under `cargo test` do not pass under `cargo chess test`.
+///
+/// The crates and their versions are those of fixtures/corpus/Cargo.toml. Each
+/// is copied, as published, below target/end-to-end/corpus, and explored as the
+/// member of a workspace. What `cargo test` said is kept there; remove the
+/// directory to start afresh. The exit code is 1 if there is such a test.
+#[derive(Parser)]
+#[command(name = "cargo corpus", bin_name = "cargo corpus")]
+struct Args {
+    /// The most schedules for each test.
+    #[arg(long, value_name = "N", default_value = "1")]
+    schedules: u64,
+    /// The most time for each test, as in 5s.
+    #[arg(long, value_name = "DUR", default_value = "10s")]
+    time: String,
+    /// The crates (all unless some are named), as in `tokio` or `parking_lot@0.12`.
+    #[arg(value_name = "CRATE")]
+    crates: Vec<String>,
+    /// More arguments for `cargo chess test`.
+    #[arg(last = true, value_name = "ARGS")]
+    more: Vec<String>,
+}
+
+impl Args {
+    fn selects(&self, package: &Package) -> bool {
+        let is_named = |wanted: &String| {
+            let (name, version) = wanted.split_once('@').unwrap_or((wanted, ""));
+            package.name == name && package.version.starts_with(version)
+        };
+        self.crates.is_empty() || self.crates.iter().any(is_named)
+    }
+
+    /// The arguments of `cargo chess test` that say how to explore.
+    fn exploration(&self) -> Vec<String> {
+        let mut all = vec![
+            format!("--schedules={}", self.schedules),
+            format!("--time={}", self.time),
+        ];
+        all.extend_from_slice(&self.more);
+        all
+    }
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let started = Instant::now();
+    let mut packages = sources::fetch(&Workspace::shared("corpus"));
+    packages.retain(|package| args.selects(package));
+    if packages.is_empty() {
+        eprintln!(
+            "no such crate in fixtures/corpus/Cargo.toml: {}",
+            args.crates.join(", ")
+        );
+        return ExitCode::FAILURE;
+    }
+
+    let mut totals = Totals::default();
+    let mut alarms = Vec::new();
+    println!("{HEADER}");
+    for package in &packages {
+        let workspace = package.workspace();
+        let native = Native::of(package, &workspace);
+        let explored = Explored::of(package, &workspace, &args.exploration());
+        let comparison = Comparison::new(&native, &explored);
+        println!("{}", comparison.row(package, &explored));
+        totals.add(&comparison);
+        alarms.extend(comparison.alarms(package));
+    }
+    println!("{}", totals.row(started.elapsed()));
+    if alarms.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    println!("\nPass under cargo test, and not under cargo chess test:");
+    for alarm in alarms {
+        println!("{alarm}");
+    }
+    ExitCode::FAILURE
+}

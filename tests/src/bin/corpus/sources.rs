@@ -1,0 +1,132 @@
+//! The published sources: fetched by cargo, and copied so that each is a workspace of its own.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use end_to_end::{Chess, Workspace, source_of};
+use serde_json::Value;
+
+/// One crate at one version.
+pub(crate) struct Package {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    /// The features that its tests are run with, beside the default ones.
+    pub(crate) features: Vec<String>,
+    /// Where cargo unpacked it.
+    sources: PathBuf,
+}
+
+/// The crates that the package in `corpus` depends on, in alphabetical order.
+pub(crate) fn fetch(corpus: &Workspace) -> Vec<Package> {
+    let run = Chess::cargo(
+        corpus.root(),
+        &["metadata", "--locked", "--format-version=1"],
+    )
+    .run();
+    run.assert_code(0);
+    let metadata: Value = serde_json::from_str(&run.stdout).expect("cargo prints JSON");
+    let packages = array(&metadata["packages"]);
+    let root = packages
+        .iter()
+        .find(|package| package["name"] == "corpus")
+        .expect("the package itself is in its graph");
+    let nodes = array(&metadata["resolve"]["nodes"]);
+    let root_node = nodes
+        .iter()
+        .find(|node| node["id"] == root["id"])
+        .expect("the package itself is in its graph");
+    let mut all: Vec<_> = array(&root_node["deps"])
+        .iter()
+        .filter_map(|dep| packages.iter().find(|package| package["id"] == dep["pkg"]))
+        .map(|package| Package::new(package, array(&root["dependencies"])))
+        .collect();
+    all.sort_by(|a, b| (&a.name, &a.version).cmp(&(&b.name, &b.version)));
+    all
+}
+
+impl Package {
+    fn new(package: &Value, requirements: &[Value]) -> Self {
+        let version = text(&package["version"]);
+        let requirement = requirements.iter().find(|requirement| {
+            requirement["name"] == package["name"] && requirement["req"] == format!("={version}")
+        });
+        let features = requirement.map_or(&[][..], |requirement| array(&requirement["features"]));
+        let manifest = Path::new(text(&package["manifest_path"]));
+        Self {
+            name: text(&package["name"]).to_owned(),
+            version: version.to_owned(),
+            features: features.iter().map(|name| text(name).to_owned()).collect(),
+            sources: manifest
+                .parent()
+                .expect("it lies in a directory")
+                .to_owned(),
+        }
+    }
+
+    /// The arguments of cargo that select its tests; doctests and examples are none of them.
+    pub(crate) fn selection(&self) -> Vec<String> {
+        let mut all = vec![
+            "--lib".to_owned(),
+            "--bins".to_owned(),
+            "--tests".to_owned(),
+        ];
+        if !self.features.is_empty() {
+            all.push(format!("--features={}", self.features.join(",")));
+        }
+        all
+    }
+
+    /// A copy of it that is a workspace, made at the first call and then kept.
+    pub(crate) fn workspace(&self) -> Workspace {
+        let name = format!("corpus/{}-{}", self.name, self.version);
+        Workspace::kept(&name, |new| {
+            new.fill_with(&self.sources);
+            let read = |path: &Path| fs::read_to_string(path).unwrap_or_default();
+            let mut manifest = read(&new.root().join("Cargo.toml"));
+            let mut lock = read(&new.root().join("Cargo.lock"));
+            if lock.is_empty() {
+                let name = format!("{}-{}.lock", self.name, self.version);
+                lock = read(&source_of("corpus/locks").join(name));
+            }
+            manifest.push_str("\n[workspace]\n");
+            if let Some(without_second) = self.without_second_copy(&lock) {
+                let name = &self.name;
+                write!(manifest, "\n[patch.crates-io.{name}]\npath = \".\"\n")
+                    .expect("memory takes every byte");
+                lock = without_second;
+            }
+            new.write("Cargo.toml", &manifest);
+            new.write("Cargo.lock", &lock);
+        })
+    }
+
+    /// `lock` without the published copy of this very crate that helpers of its
+    /// tests may depend on: in its own repository they use it as it is there.
+    fn without_second_copy(&self, lock: &str) -> Option<String> {
+        let name = format!("name = \"{}\"\n", self.name);
+        let is_second = |block: &&str| block.contains(&name) && block.contains("\nsource = ");
+        let blocks: Vec<_> = lock.split("\n\n").collect();
+        let rest: Vec<_> = blocks
+            .iter()
+            .copied()
+            .filter(|block| !is_second(block))
+            .collect();
+        (rest.len() < blocks.len()).then(|| rest.join("\n\n"))
+    }
+}
+
+/// The file beside `workspace` that keeps `what` is known of it.
+pub(crate) fn beside(workspace: &Workspace, what: &str) -> PathBuf {
+    let mut path = workspace.root().as_os_str().to_owned();
+    path.push(format!(".{what}"));
+    path.into()
+}
+
+fn array(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
