@@ -22,7 +22,7 @@ use self::table::{Comparison, HEADER, Totals};
 /// those that pass under `cargo test` do not pass under `cargo chess test`.
 ///
 /// The crates and their versions are those of fixtures/corpus/Cargo.toml. Each
-/// is copied, as published, below target/end-to-end/corpus, and explored as the
+/// is copied, as published, below target/end-to-end/published, and explored as the
 /// member of a workspace. What `cargo test` said is kept there; remove the
 /// directory to start afresh. The exit code is 1 if there is such a test.
 #[derive(Parser)]

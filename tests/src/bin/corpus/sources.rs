@@ -79,7 +79,7 @@ impl Package {
 
     /// A copy of it that is a workspace, made at the first call and then kept.
     pub(crate) fn workspace(&self) -> Workspace {
-        let name = format!("corpus/{}-{}", self.name, self.version);
+        let name = format!("published/{}-{}", self.name, self.version);
         Workspace::kept(&name, |new| {
             new.fill_with(&self.sources);
             let read = |path: &Path| fs::read_to_string(path).unwrap_or_default();
