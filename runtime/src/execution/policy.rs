@@ -89,10 +89,13 @@ impl Policies {
     }
 }
 
-/// Whether a file belongs to the standard library: its paths begin as the
-/// toolchain's builders remapped them, or lie in the component `rust-src`.
+/// Whether a file belongs to the standard library, or to what stands for it
+/// here: its paths begin as the toolchain's builders (or this tool) remapped
+/// them, or lie in the component `rust-src`.
 fn is_std(file: &str) -> bool {
-    file.starts_with("/rustc/") || file.contains("/rustlib/src/rust/library/")
+    file.starts_with("/rustc/")
+        || file.starts_with("/cargo-chess/runtime/")
+        || file.contains("/rustlib/src/rust/library/")
 }
 
 /// Whether `file` is `prefix` or lies below it.
@@ -125,6 +128,7 @@ mod tests {
         assert!(is_std(
             "/rustc/0123/library/core/src/iter/traits/iterator.rs"
         ));
+        assert!(is_std("/cargo-chess/runtime/src/shim/task.rs"));
         assert!(!is_std("src/library/mod.rs"));
     }
 }
