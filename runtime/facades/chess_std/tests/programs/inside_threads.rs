@@ -5,7 +5,7 @@
 use std::cell::Cell;
 use std::collections::HashSet;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
+use std::sync::atomic::{fence, AtomicBool, AtomicUsize, Ordering::*};
 use std::sync::mpsc::{channel, sync_channel, RecvTimeoutError, TrySendError};
 use std::sync::Arc;
 use std::task::{Wake, Waker};
@@ -302,6 +302,16 @@ fn passed_a_waker_from_another_thread() {
     let thread = thread::spawn(move || waker.wake());
     while !unparks.1.load(SeqCst) {
         thread::park();
+    }
+    thread.join().unwrap();
+}
+
+#[test]
+fn passed_a_loop_of_loads_and_fences_gives_way() {
+    static READY: AtomicBool = AtomicBool::new(false);
+    let thread = thread::spawn(|| READY.store(true, SeqCst));
+    while !READY.load(SeqCst) {
+        fence(SeqCst);
     }
     thread.join().unwrap();
 }
