@@ -14,6 +14,7 @@
 
 mod asm;
 mod calls;
+mod edition_2015;
 mod entries;
 mod extent;
 mod marks;

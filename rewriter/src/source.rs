@@ -2,13 +2,12 @@
 
 use std::fmt;
 
-use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Span, TokenStream};
+
+use crate::edition_2015;
 
 /// The byte order mark that a file may begin with.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
-
-/// What names something in edition 2015, and nothing since.
-const KEYWORDS_OF_2018: &[&str] = &["async", "await", "try"];
 
 /// Why a file cannot be rewritten: it is not Rust, or newer Rust than is known here.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -65,11 +64,10 @@ impl<'s> Source<'s> {
         Ok(Self { text, base, tokens })
     }
 
-    /// The file's syntax tree, as of the newest edition or else as of that of 2015.
+    /// The file's syntax tree; what is not of the newest edition may be of that of 2015.
     pub(crate) fn parse(&self) -> Result<syn::File, SyntaxError> {
-        let parsed = syn::parse2(self.tokens.clone());
-        parsed.or_else(|error| {
-            syn::parse2(with_names_of_2015(self.tokens.clone()))
+        syn::parse2(self.tokens.clone()).or_else(|error: syn::Error| {
+            syn::parse2(edition_2015::modernize(self.tokens.clone()))
                 .map_err(|_| SyntaxError::new(error.span(), error.to_string()))
         })
     }
@@ -100,24 +98,6 @@ impl<'s> Source<'s> {
         }
         rest.starts_with('#')
     }
-}
-
-/// The tokens, in which words that became keywords in 2018 are names.
-fn with_names_of_2015(tokens: TokenStream) -> TokenStream {
-    tokens
-        .into_iter()
-        .map(|token| match token {
-            TokenTree::Ident(ident) if KEYWORDS_OF_2018.iter().any(|word| ident == word) => {
-                Ident::new_raw(&ident.to_string(), ident.span()).into()
-            }
-            TokenTree::Group(group) => {
-                let mut names = Group::new(group.delimiter(), with_names_of_2015(group.stream()));
-                names.set_span(group.span());
-                names.into()
-            }
-            token => token,
-        })
-        .collect()
 }
 
 fn length_of_comment(text: &str) -> usize {
