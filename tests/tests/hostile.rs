@@ -84,6 +84,11 @@ fn a_task_that_waits_for_input_is_named_with_its_last_event() {
 }
 
 #[test]
+fn a_task_that_waits_for_the_kernel_is_named_with_its_system_call() {
+    assert_report!(explore("lock_a_file_twice"));
+}
+
+#[test]
 fn a_test_process_killed_from_outside_is_told_from_a_crash_of_the_test() {
     let workspace = Workspace::shared("catalog");
     let args = [

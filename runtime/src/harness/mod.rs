@@ -11,6 +11,7 @@ mod process;
 mod report;
 mod request;
 mod run;
+mod silence;
 mod zygote;
 
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -46,6 +47,8 @@ pub struct Test {
 pub(crate) struct Exploration {
     /// The explorer has said all that it had to say.
     pub(crate) finished: bool,
+    /// The kernel thread that explores.
+    pub(crate) kernel_thread: i32,
     pub(crate) failure: Option<Failure>,
     /// The decisions of the failing schedule.
     pub(crate) decisions: EngineVec<Decision>,
@@ -93,6 +96,7 @@ impl Exploration {
     pub(crate) const fn new() -> Self {
         Self {
             finished: false,
+            kernel_thread: 0,
             failure: None,
             decisions: engine_vec(),
             preemptions: 0,

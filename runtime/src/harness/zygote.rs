@@ -4,7 +4,6 @@
 use core::ffi::{c_int, c_void};
 use core::mem;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Write;
 use std::panic::catch_unwind;
@@ -13,9 +12,9 @@ use std::time::{Duration, Instant};
 use super::failures::Found;
 use super::report::{self, Counters, Verdict};
 use super::request::Request;
-use super::{Exploration, Test, crash, explore, process};
+use super::silence::Activity;
+use super::{Exploration, Test, crash, explore, process, silence};
 use crate::engine::{self, Engine, engine};
-use crate::execution::{Execution, State};
 use crate::monitor::Failure;
 use crate::platform::handover::Backend;
 use crate::platform::memory::engine_vec;
@@ -80,7 +79,7 @@ fn serve_request(
     Ok(match status {
         Status::Ended(_) if engine.exploration.finished => report_end(engine, &request),
         _ if goes_on => report_collected(engine, &request, test, &status, out),
-        Status::Silent => report_silence(engine, &request),
+        Status::Silent(activity) => report_silence(engine, &request, activity),
         Status::Ended(status) => report_crash(engine, &request, test, status, out),
     })
 }
@@ -89,8 +88,8 @@ fn serve_request(
 enum Status {
     /// It ended, with this wait status.
     Ended(c_int),
-    /// It reached no scheduling point for too long, and was killed.
-    Silent,
+    /// It reached no scheduling point for too long, did this, and was killed.
+    Silent(Activity),
 }
 
 /// Forks the explorer and waits for its end.
@@ -134,6 +133,8 @@ fn watch(test: &Test, request: &Request, out: &mut File) -> Status {
         if now != last_pulse {
             (last_pulse, last_change) = (now, Instant::now());
         } else if last_change.elapsed() > limit {
+            // SAFETY: the explorer is silent: it is not within the engine.
+            let activity = Activity::of_running_task(unsafe { &*engine() }, request);
             // SAFETY: our own child, not yet reaped.
             unsafe {
                 sys::syscall(
@@ -142,7 +143,7 @@ fn watch(test: &Test, request: &Request, out: &mut File) -> Status {
                 );
             }
             process::reap(child);
-            return Status::Silent;
+            return Status::Silent(activity);
         }
         if last_told.elapsed() > TELL {
             last_told = Instant::now();
@@ -196,6 +197,8 @@ unsafe extern "C" fn explorer_thread(work: *mut c_void) -> *mut c_void {
     while parked.load(Ordering::Acquire) == 0 {
         sys::futex_wait(parked, 0);
     }
+    // SAFETY: this thread alone uses the engine.
+    unsafe { (*engine()).exploration.kernel_thread = sys::kernel_thread_id() };
     let ended = catch_unwind(|| explore::run(test, request));
     sys::exit_now(if ended.is_ok() { 0 } else { 70 })
 }
@@ -228,35 +231,15 @@ fn nothing_is_known(exploration: &Exploration) -> bool {
 }
 
 /// A task never came back: no verdict, but the place is known.
-fn report_silence(engine: &mut Engine, request: &Request) -> String {
+fn report_silence(engine: &mut Engine, request: &Request, activity: Activity) -> String {
     let counters = Counters::read(&engine.exploration);
     let verdict = Verdict {
         outcome: "timeout",
         kind: None,
-        message: Some(describe_silence(&engine.execution, request)),
+        message: Some(silence::describe(engine, request, activity)),
         failure: None,
     };
     report::finished(engine, request, &counters, &verdict)
-}
-
-fn describe_silence(execution: &Execution, request: &Request) -> String {
-    let seconds = request.watchdog_ms as f64 / 1000.0;
-    let mut message = format!("no scheduling point for {seconds} s: ");
-    match execution.live_tasks().nth(execution.current.0 as usize) {
-        Some((id, task)) if task.state != State::Finished => {
-            let who = report::called(id);
-            let _ = write!(message, "{who} never came back after {}", task.op.name());
-            if let Some(site) = task.site {
-                let _ = write!(message, " at {}", report::line_of(site));
-            }
-            message.push_str(
-                "; it computes, or waits for something outside the scheduler's reach (--watchdog \
-                 sets how long is too long)",
-            );
-        }
-        _ => message.push_str("the test has not begun"),
-    }
-    message
 }
 
 /// The explorer died: says how, and whether the same schedule kills it again.
@@ -292,8 +275,8 @@ fn report_collected(
 ) -> String {
     let mut counters = Counters::read(&engine.exploration);
     let end = match *status {
-        Status::Silent => {
-            let silence = describe_silence(&engine.execution, request);
+        Status::Silent(activity) => {
+            let silence = silence::describe(engine, request, activity);
             counters.warn(&format!("the search ended early: {silence}"));
             None
         }
@@ -349,7 +332,7 @@ fn confirm_crash(
         Status::Ended(status) if !engine.exploration.finished => {
             Some(crash::describe(engine, status))
         }
-        Status::Ended(_) | Status::Silent => None,
+        Status::Ended(_) | Status::Silent(_) => None,
     };
     if again.as_ref() != Some(&found.failure) {
         found.failure = found.failure.not_repeated();

@@ -1,0 +1,164 @@
+//! What an explorer is doing that reaches no scheduling point any more.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use super::report;
+use super::request::{Isolation, Request};
+use crate::engine::Engine;
+use crate::execution::State;
+use crate::platform::handover::Backend;
+
+/// What a silent task is doing, as the kernel tells it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Activity {
+    /// It runs, or is ready to.
+    Computes,
+    /// It waits in the system call of this number.
+    Waits(usize),
+    /// The kernel does not say.
+    Unknown,
+}
+
+impl Activity {
+    /// Of the running task; while the explorer lives.
+    pub(super) fn of_running_task(engine: &Engine, request: &Request) -> Self {
+        let execution = &engine.execution;
+        let mut thread = engine.exploration.kernel_thread;
+        let forks = request.isolation == Isolation::Fork || engine.exploration.foreign_heap;
+        let current = execution.live_tasks().nth(execution.current.0 as usize);
+        match (engine.pool.backend(), current) {
+            (Backend::Threads, Some((_, task))) => {
+                thread = engine.pool.get(task.donor).kernel_thread;
+            }
+            _ if forks => thread = only_child_of(thread).unwrap_or(0),
+            _ => {}
+        }
+        let path = format!("/proc/{thread}/syscall");
+        fs::read_to_string(path).map_or(Self::Unknown, |text| Self::parse(&text))
+    }
+
+    /// Understands the kernel's file `syscall`: a word, or a number and what was passed.
+    fn parse(text: &str) -> Self {
+        match text.split_whitespace().next() {
+            Some("running") => Self::Computes,
+            Some(number) => number.parse().map_or(Self::Unknown, Self::Waits),
+            None => Self::Unknown,
+        }
+    }
+}
+
+/// The process that a thread waits for, where it started one.
+fn only_child_of(thread: i32) -> Option<i32> {
+    let children = fs::read_to_string(format!("/proc/{thread}/task/{thread}/children")).ok()?;
+    children.split_whitespace().last()?.parse().ok()
+}
+
+/// The words for a task that never came back.
+pub(super) fn describe(engine: &Engine, request: &Request, activity: Activity) -> String {
+    let execution = &engine.execution;
+    let seconds = request.watchdog_ms as f64 / 1000.0;
+    let mut message = format!("no scheduling point for {seconds} s: ");
+    match execution.live_tasks().nth(execution.current.0 as usize) {
+        Some((id, task)) if task.state != State::Finished => {
+            let who = report::called(id);
+            let _ = write!(message, "{who} never came back after {}", task.op.name());
+            if let Some(site) = task.site {
+                let _ = write!(message, " at {}", report::line_of(site));
+            }
+            let _ = match activity {
+                Activity::Computes => write!(message, "; it computes"),
+                Activity::Waits(number) => {
+                    let name = name_of(number).unwrap_or("that has the number");
+                    write!(
+                        message,
+                        "; it is in the system call {name} ({number}), which is outside control"
+                    )
+                }
+                Activity::Unknown => write!(
+                    message,
+                    "; it computes, or waits for something outside the scheduler's reach"
+                ),
+            };
+            message.push_str(" (--watchdog sets how long is too long)");
+        }
+        _ => message.push_str("the test has not begun"),
+    }
+    message
+}
+
+/// The name of a system call (x86-64) in which a program may wait.
+fn name_of(number: usize) -> Option<&'static str> {
+    Some(match number {
+        0 => "read",
+        1 => "write",
+        2 => "open",
+        3 => "close",
+        7 => "poll",
+        16 => "ioctl",
+        17 => "pread64",
+        18 => "pwrite64",
+        19 => "readv",
+        20 => "writev",
+        23 => "select",
+        34 => "pause",
+        35 => "nanosleep",
+        42 => "connect",
+        43 => "accept",
+        44 => "sendto",
+        45 => "recvfrom",
+        46 => "sendmsg",
+        47 => "recvmsg",
+        61 => "wait4",
+        65 => "semop",
+        69 => "msgsnd",
+        70 => "msgrcv",
+        72 => "fcntl",
+        73 => "flock",
+        74 => "fsync",
+        75 => "fdatasync",
+        128 => "rt_sigtimedwait",
+        130 => "rt_sigsuspend",
+        202 => "futex",
+        208 => "io_getevents",
+        220 => "semtimedop",
+        230 => "clock_nanosleep",
+        232 => "epoll_wait",
+        242 => "mq_timedsend",
+        243 => "mq_timedreceive",
+        247 => "waitid",
+        257 => "openat",
+        270 => "pselect6",
+        271 => "ppoll",
+        275 => "splice",
+        276 => "tee",
+        278 => "vmsplice",
+        281 => "epoll_pwait",
+        288 => "accept4",
+        295 => "preadv",
+        296 => "pwritev",
+        299 => "recvmmsg",
+        307 => "sendmmsg",
+        318 => "getrandom",
+        326 => "copy_file_range",
+        426 => "io_uring_enter",
+        441 => "epoll_pwait2",
+        449 => "futex_waitv",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_s_words_are_understood() {
+        let waits = "73 0x3 0x2 0x0 0x0 0x0 0x0 0x7ffe0 0x7f00\n";
+        assert_eq!(Activity::parse(waits), Activity::Waits(73));
+        assert_eq!(Activity::parse("running\n"), Activity::Computes);
+        // Blocked in no system call, but by a page fault, say.
+        assert_eq!(Activity::parse("-1 0x7ffe0 0x7f00\n"), Activity::Unknown);
+        assert_eq!(Activity::parse(""), Activity::Unknown);
+    }
+}
