@@ -6,8 +6,11 @@ use std::{env, fs};
 
 use sha2::{Digest, Sha256};
 
-/// What decides how the runtime is built and linked, beside its sources.
-const BUILD_SOURCES: &[&str] = &["src/build/runtime.rs", "src/wrapper.rs"];
+/// What decides how the runtime is built, beside its sources.
+const RUNTIME_BUILD: &str = "src/build/runtime.rs";
+
+/// What decides how units are compiled against it.
+const WRAPPER: &[&str] = &["src/wrapper", "../rewriter/src", "../runtime/overlays"];
 
 fn main() {
     let package = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
@@ -21,39 +24,77 @@ fn main() {
         );
     }
     files.sort();
+    let mut overlays = Vec::new();
+    collect(&runtime.join("overlays"), &mut overlays);
+    overlays.sort();
 
     let mut digest = Sha256::new();
-    let mut list = String::new();
     for file in &files {
-        let name = file.strip_prefix(&runtime).expect("below the runtime");
-        let name = name.to_str().expect("names of sources are UTF-8");
-        add_to(&mut digest, name, file);
-        let path = file.to_str().expect("the checkout's path is UTF-8");
-        writeln!(list, "    ({name:?}, include_bytes!({path:?})),").expect("strings take it");
+        add_to(&mut digest, name_of(file, &runtime), file);
     }
-    for name in BUILD_SOURCES {
-        let file = package.join(name);
-        println!("cargo::rerun-if-changed={}", file.display());
-        add_to(&mut digest, name, &file);
-    }
+    let build = package.join(RUNTIME_BUILD);
+    println!("cargo::rerun-if-changed={}", build.display());
+    add_to(&mut digest, RUNTIME_BUILD, &build);
 
-    let digest = digest.finalize();
-    let hex = digest.iter().take(16).fold(String::new(), |mut hex, byte| {
-        write!(hex, "{byte:02x}").expect("strings take it");
-        hex
-    });
     let generated = format!(
-        "pub(super) const DIGEST: &str = \"{hex}\";\n\
-         pub(super) const FILES: &[(&str, &[u8])] = &[\n{list}];\n"
+        "pub(super) const DIGEST: &str = \"{}\";\n\
+         pub(super) const WRAPPER_DIGEST: &str = \"{}\";\n\
+         pub(super) const FILES: &[(&str, &[u8])] = &[\n{}];\n\
+         pub(in crate::build) const OVERLAYS: &[(&str, &str)] = &[\n{}];\n",
+        hex(digest),
+        hex(wrapper_digest(&package)),
+        list(&files, &runtime, "include_bytes"),
+        list(&overlays, &runtime.join("overlays"), "include_str"),
     );
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
     fs::write(out.join("runtime_sources.rs"), generated).expect("OUT_DIR is writable");
 }
 
+fn wrapper_digest(package: &Path) -> Sha256 {
+    let mut digest = Sha256::new();
+    for place in WRAPPER {
+        let place = package.join(place);
+        let mut files = Vec::new();
+        collect(&place, &mut files);
+        files.sort();
+        for file in &files {
+            add_to(&mut digest, name_of(file, &place), file);
+        }
+    }
+    digest
+}
+
+/// The elements of an array of names and contents.
+fn list(files: &[PathBuf], base: &Path, include: &str) -> String {
+    let mut list = String::new();
+    for file in files {
+        let name = name_of(file, base);
+        let path = file.to_str().expect("the checkout's path is UTF-8");
+        writeln!(list, "    ({name:?}, {include}!({path:?})),").expect("strings take it");
+    }
+    list
+}
+
+fn name_of<'a>(file: &'a Path, base: &Path) -> &'a str {
+    let name = file.strip_prefix(base).expect("below the base");
+    name.to_str().expect("names of sources are UTF-8")
+}
+
+fn hex(digest: Sha256) -> String {
+    digest
+        .finalize()
+        .iter()
+        .take(16)
+        .fold(String::new(), |mut hex, byte| {
+            write!(hex, "{byte:02x}").expect("strings take it");
+            hex
+        })
+}
+
 fn collect(dir: &Path, files: &mut Vec<PathBuf>) {
     println!("cargo::rerun-if-changed={}", dir.display());
     let entries = fs::read_dir(dir)
-        .unwrap_or_else(|error| panic!("the runtime's sources in {}: {error}", dir.display()));
+        .unwrap_or_else(|error| panic!("the sources in {}: {error}", dir.display()));
     for entry in entries {
         let path = entry.expect("a readable directory").path();
         if path.is_dir() {

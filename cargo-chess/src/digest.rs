@@ -130,6 +130,7 @@ mod tests {
             is_member: true,
             policy,
             why: Why::WorkspaceDefault,
+            source_prefix: String::new(),
             prefixes: Vec::new(),
         }
     }

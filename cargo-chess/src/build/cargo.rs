@@ -10,10 +10,12 @@ use cargo_metadata::{Artifact, BuildScript, Message};
 
 use super::runtime::Runtime;
 use super::toolchain::Toolchain;
+use super::treatments;
 use crate::cli::{CargoArgs, ColorWhen};
 use crate::error::{Error, Result};
+use crate::plan::Plan;
 use crate::shell::Shell;
-use crate::wrapper;
+use crate::wrapper::{self, PackageInstructions, Record};
 
 /// What cargo says that it made.
 #[derive(Default)]
@@ -22,6 +24,8 @@ pub(super) struct Products {
     pub(super) executables: Vec<Artifact>,
     /// The build scripts that ran, now or in an earlier build.
     pub(super) scripts: Vec<BuildScript>,
+    /// The units that could not be treated as they should.
+    pub(super) records: Vec<Record>,
 }
 
 /// One call of cargo.
@@ -31,8 +35,8 @@ pub(super) struct Invocation<'a> {
     pub(super) args: &'a CargoArgs,
     /// The target directory for everything that is built against the runtime.
     pub(super) target_dir: &'a Utf8Path,
-    /// The packages to compile as they are.
-    pub(super) opaque: &'a [&'a str],
+    /// How packages are treated.
+    pub(super) plan: &'a Plan,
     pub(super) color: ColorWhen,
     pub(super) shell: Shell,
 }
@@ -53,8 +57,13 @@ impl Invocation<'_> {
         let mut products = Products::default();
         for message in Message::parse_stream(output) {
             match message.map_err(Error::io("read cargo's messages about", self.target_dir))? {
-                Message::CompilerArtifact(artifact) if artifact.executable.is_some() => {
-                    products.executables.push(artifact);
+                Message::CompilerArtifact(artifact) => {
+                    products
+                        .records
+                        .extend(treatments::record(self.target_dir, &artifact));
+                    if artifact.executable.is_some() {
+                        products.executables.push(artifact);
+                    }
                 }
                 Message::BuildScriptExecuted(script) => products.scripts.push(script),
                 _ => {}
@@ -81,6 +90,10 @@ impl Invocation<'_> {
     fn command(&self) -> Result<Command> {
         let this_program = env::current_exe()
             .map_err(|error| Error::Internal(format!("this program's path: {error}")))?;
+        let next = self.users_wrapper().filter(|next| *next != this_program);
+        let instructions =
+            treatments::instructions(self.plan, &self.runtime.dir, self.target_dir, next)?;
+        let file = treatments::save(&instructions, self.target_dir)?;
         let mut command = Command::new(&self.toolchain.cargo);
         command
             .args(["test", "--no-run"])
@@ -106,13 +119,12 @@ impl Invocation<'_> {
             // Else a configured build directory would mix these builds with the user's own.
             .env("CARGO_BUILD_BUILD_DIR", self.target_dir)
             .env("RUSTC_WRAPPER", &this_program)
-            .env(wrapper::FACADES_VARIABLE, &self.runtime.dir)
-            .env(wrapper::OPAQUE_VARIABLE, self.opaque.join(","))
-            .env_remove(wrapper::NEXT_VARIABLE)
+            .env(wrapper::INSTRUCTIONS_VARIABLE, file)
             .stdin(Stdio::null())
             .stdout(Stdio::piped());
-        if let Some(next) = self.users_wrapper().filter(|next| *next != this_program) {
-            command.env(wrapper::NEXT_VARIABLE, next);
+        for package in &instructions.packages {
+            let variable = PackageInstructions::variable(&package.name);
+            command.env(variable, instructions.digest_of(&package.name));
         }
         Ok(command)
     }

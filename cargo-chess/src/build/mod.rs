@@ -5,24 +5,23 @@ mod canary;
 mod cargo;
 mod environment;
 mod harness;
+mod overlays;
 mod runtime;
 mod support;
 mod toolchain;
-
-use std::fmt::Write as _;
+mod treatments;
 
 use camino::Utf8PathBuf;
 use cargo_metadata::{Artifact, Target};
-use sha2::{Digest, Sha256};
 
 pub(crate) use cache::shared_dir as shared_cache_dir;
 pub use toolchain::Toolchain;
 
 use crate::cli::{CargoArgs, ColorWhen};
-use crate::config::Policy;
 use crate::error::{Error, Result};
 use crate::plan::Plan;
 use crate::shell::Shell;
+use crate::wrapper::Record;
 use cargo::{Invocation, Products};
 use environment::Environment;
 
@@ -35,6 +34,8 @@ pub struct Build {
     pub rustc_version: String,
     /// Digest of the runtime's sources that the binaries are linked with.
     pub runtime_digest: String,
+    /// What could not be treated as it should, by package.
+    pub records: Vec<Record>,
 }
 
 impl Build {
@@ -86,45 +87,36 @@ pub fn run(
     std::fs::create_dir_all(&plan.chess_dir)
         .map_err(Error::io("create the directory", &plan.chess_dir))?;
     let runtime = runtime::ensure(toolchain, &plan.chess_dir, shell)?;
-    let opaque = opaque_packages(plan);
     let target_dir = plan
         .chess_dir
         .join("build")
-        .join(directory_name(&runtime.key, &opaque));
+        .join(directory_name(&runtime.key));
     let products = Invocation {
         toolchain,
         runtime: &runtime,
         args,
         target_dir: &target_dir,
-        opaque: &opaque,
+        plan,
         color,
         shell,
     }
     .run()?;
+    let mut records = products.records.clone();
+    records.sort_by(|a, b| (&a.package, a.fallback).cmp(&(&b.package, b.fallback)));
+    records.dedup_by(|a, b| (&a.package, a.fallback) == (&b.package, b.fallback));
     Ok(Build {
         binaries: test_binaries(toolchain, plan, products),
+        records,
         rustc_version: toolchain.version().to_owned(),
         runtime_digest: runtime::digest().to_owned(),
     })
 }
 
-fn opaque_packages(plan: &Plan) -> Vec<&str> {
-    plan.packages
-        .iter()
-        .filter(|package| package.policy == Policy::Opaque)
-        .map(|package| package.name.as_str())
-        .collect()
-}
-
-/// A directory for each runtime, compiler and set of packages that are not swapped:
-/// cargo cannot know what the wrapper adds, so it must not reuse what another one built.
-fn directory_name(runtime_key: &str, opaque: &[&str]) -> String {
-    let digest = Sha256::digest(opaque.join(","));
-    let mut name = runtime_key.to_owned();
-    if !opaque.is_empty() {
-        let _ = write!(name, "-{:02x}{:02x}", digest[0], digest[1]);
-    }
-    name
+/// A directory for each runtime, compiler and wrapper: cargo cannot know what the
+/// wrapper adds, so it must not reuse what another one built.
+fn directory_name(runtime_key: &str) -> String {
+    let wrapper = crate::digest::short(runtime::wrapper_digest().as_bytes(), 4);
+    format!("{runtime_key}-{wrapper}")
 }
 
 fn test_binaries(toolchain: &Toolchain, plan: &Plan, products: Products) -> Vec<TestBinary> {
@@ -210,13 +202,5 @@ mod tests {
         assert_eq!(id("test", "t"), "bank::t");
         assert_eq!(id("bin", "x"), "bank::bin/x");
         assert_eq!(id("example", "x"), "bank::example/x");
-    }
-
-    #[test]
-    fn another_set_of_opaque_packages_is_another_build() {
-        assert_eq!(directory_name("k", &[]), "k");
-        let one = directory_name("k", &["a"]);
-        assert!(one.starts_with("k-"));
-        assert_ne!(one, directory_name("k", &["a", "b"]));
     }
 }

@@ -61,6 +61,13 @@ struct Crate {
     root: &'static str,
 }
 
+pub(super) use sources::OVERLAYS;
+
+/// The digest of what decides how units are compiled against the runtime.
+pub(super) fn wrapper_digest() -> &'static str {
+    sources::WRAPPER_DIGEST
+}
+
 /// The digest of the runtime's sources and of how they are built and linked.
 pub(super) fn digest() -> &'static str {
     sources::DIGEST

@@ -88,6 +88,8 @@ pub struct PlannedPackage {
     pub policy: Policy,
     /// Why it is treated so.
     pub why: Why,
+    /// How rustc's names of its source files begin.
+    pub source_prefix: String,
     /// The source paths, as rustc names them, that the policies hold for.
     pub prefixes: Vec<(String, Policy)>,
 }

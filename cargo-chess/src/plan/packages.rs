@@ -97,6 +97,7 @@ fn plan_one(metadata: &Metadata, config: &Config, package: &Package) -> Result<P
         is_member,
         policy,
         why,
+        source_prefix: prefix,
         prefixes,
     })
 }

@@ -232,6 +232,7 @@ fn a_build_of_all_targets_is_told_from_a_selection() {
         binaries: ids.iter().map(|id| binary(id)).collect(),
         rustc_version: String::new(),
         runtime_digest: String::new(),
+        records: Vec::new(),
     };
     assert!(build(&["bank", "bank::t", "my-queue"]).is_of_all_targets(&plan));
     assert!(!build(&["bank", "bank::t"]).is_of_all_targets(&plan));

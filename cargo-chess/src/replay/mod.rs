@@ -15,7 +15,7 @@ use crate::interrupt::Interrupt;
 use crate::plan::Workspace;
 use crate::schedule::Schedule;
 use crate::session::Session;
-use crate::supervise::{Job, Mode, Verdict, list};
+use crate::supervise::{Job, MarkedSources, Mode, Verdict, list};
 use outcome::Telling;
 pub(crate) use outcome::{Meaning, Replayed};
 
@@ -66,6 +66,7 @@ pub(crate) fn replay(
             decisions: &schedule.decisions,
         },
         policies: &session.plan.policy_lines(),
+        marked: &MarkedSources::new(&session.plan, build),
         no_capture: false,
         binary_args: &[],
     }

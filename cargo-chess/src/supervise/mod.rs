@@ -1,5 +1,6 @@
 //! Runs the tests of the built binaries, a process for each, and tells a reporter.
 
+mod columns;
 mod group;
 mod list;
 mod milestones;
@@ -11,6 +12,7 @@ mod run;
 mod status;
 mod verdict;
 
+pub(crate) use columns::MarkedSources;
 pub use list::{ListedTest, OWN_HARNESS, list, select};
 pub(crate) use request::Mode;
 pub use run::{Run, run};

@@ -3,6 +3,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
+use super::columns::MarkedSources;
 use super::list::{ListedTest, ignored, list, select};
 use super::milestones::Milestones;
 use super::pool::{self, Listener, Moment, News};
@@ -22,6 +23,7 @@ use crate::plan::Plan;
 use crate::report::{Detail, Live, Record, Reporter, source_path, thousands};
 use crate::schedule::Schedule;
 use crate::shell::Shell;
+use crate::wrapper;
 
 /// All that a run needs.
 #[derive(Clone, Copy)]
@@ -190,6 +192,15 @@ impl Session<'_> {
             .filter(|package| package.policy == Policy::Opaque)
             .map(|package| package.name.as_str())
             .collect();
+        for sentence in self
+            .run
+            .build
+            .records
+            .iter()
+            .flat_map(wrapper::Record::sentences)
+        {
+            self.reporter.warn(&sentence);
+        }
         if !opaque.is_empty() {
             self.reporter.warn(&format!(
                 "compiled as they are, only their blocking is under control: {}",
@@ -208,6 +219,7 @@ impl Session<'_> {
         } = self.run;
         let (tests, explorations) = (self.tests, self.explorations);
         let policies = plan.policy_lines();
+        let marked = MarkedSources::new(plan, build);
         let work = |index: usize, stop: &dyn Fn() -> bool, on_advance: &mut dyn FnMut(_)| {
             let test: &ListedTest = &tests[index];
             Job {
@@ -216,6 +228,7 @@ impl Session<'_> {
                 exploration: &explorations[index],
                 mode: Mode::Explore,
                 policies: &policies,
+                marked: &marked,
                 no_capture: options.no_capture,
                 binary_args: &options.binary_args,
             }

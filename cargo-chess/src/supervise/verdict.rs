@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::columns::MarkedSources;
 use super::list::{ListedTest, OWN_HARNESS};
 use super::process::{End, Ended, Flow, Invocation, watch};
 use super::protocol::{Finished, Line};
@@ -53,6 +54,8 @@ pub(crate) struct Job<'a> {
     pub(crate) mode: Mode<'a>,
     /// The `policy=` lines of the request.
     pub(crate) policies: &'a [String],
+    /// The files whose columns are not the user's.
+    pub(crate) marked: &'a MarkedSources,
     /// Whether the test's output goes straight to ours.
     pub(crate) no_capture: bool,
     /// Further arguments for the binary.
@@ -94,6 +97,7 @@ impl Job<'_> {
         if explored && let Some(warning) = answer.strange.warning() {
             finished.warnings.push(warning);
         }
+        self.marked.restore(&mut finished);
         Ok(Some(Verdict {
             finished,
             stderr: ended.stderr,

@@ -142,6 +142,7 @@ impl Fakes {
             binaries: self.binaries.clone(),
             rustc_version: String::new(),
             runtime_digest: String::new(),
+            records: Vec::new(),
         };
         run(
             Run {

@@ -1,0 +1,116 @@
+//! The overlays that this program carries: what is changed in named packages, by version.
+
+use camino::Utf8PathBuf;
+use cargo_metadata::semver::{Version, VersionReq};
+use toml_edit::{ArrayOfTables, DocumentMut, Item, Table};
+
+use super::runtime::OVERLAYS;
+use crate::error::{Error, Result};
+use crate::plan::PlannedPackage;
+use crate::wrapper::Entry;
+
+/// What is changed in one package.
+pub(super) struct Overlay {
+    package: String,
+    versions: VersionReq,
+    /// Files of the package and what stands in their place.
+    pub(super) replace: Vec<(Utf8PathBuf, String)>,
+    /// Statements that functions begin with.
+    pub(super) entries: Vec<Entry>,
+    /// Names that the target's configuration is to have for it.
+    pub(super) cfg: Vec<String>,
+}
+
+impl Overlay {
+    /// Whether this is for that version of the package.
+    pub(super) fn fits(&self, package: &PlannedPackage) -> bool {
+        package.name == self.package
+            && Version::parse(&package.version).is_ok_and(|version| self.versions.matches(&version))
+    }
+}
+
+/// Reads the list of overlays.
+pub(super) fn all() -> Result<Vec<Overlay>> {
+    parse(file("overlays.toml")?)
+        .map_err(|problem| Error::Internal(format!("runtime/overlays/overlays.toml: {problem}")))
+}
+
+fn file(name: &str) -> Result<&'static str> {
+    let found = OVERLAYS.iter().find(|(known, _)| *known == name);
+    found
+        .map(|(_, text)| *text)
+        .ok_or_else(|| Error::Internal(format!("there is no file runtime/overlays/{name}")))
+}
+
+fn parse(text: &str) -> Result<Vec<Overlay>, String> {
+    let document: DocumentMut = text.parse().map_err(|error| format!("{error}"))?;
+    let overlays = tables(document.get("overlay"));
+    overlays.map(overlay).collect()
+}
+
+fn overlay(table: &Table) -> Result<Overlay, String> {
+    let versions = text(table, "versions")?;
+    let replaced = table.get("replace").and_then(Item::as_table_like);
+    let replace = replaced.into_iter().flat_map(|files| files.iter());
+    Ok(Overlay {
+        package: text(table, "package")?.to_owned(),
+        versions: VersionReq::parse(versions).map_err(|error| format!("{versions}: {error}"))?,
+        replace: replace
+            .map(|(path, ours)| {
+                let name = ours.as_str().ok_or("`replace` names files")?;
+                let contents = file(name).map_err(|error| error.to_string())?;
+                Ok((path.into(), contents.to_owned()))
+            })
+            .collect::<Result<_, String>>()?,
+        cfg: table
+            .get("cfg")
+            .and_then(Item::as_str)
+            .map(str::to_owned)
+            .into_iter()
+            .collect(),
+        entries: tables(table.get("entry"))
+            .map(|entry| {
+                Ok(Entry {
+                    file: text(entry, "file")?.into(),
+                    function: text(entry, "function")?.to_owned(),
+                    statement: text(entry, "statement")?.to_owned(),
+                })
+            })
+            .collect::<Result<_, String>>()?,
+    })
+}
+
+fn tables(item: Option<&Item>) -> impl Iterator<Item = &Table> {
+    item.and_then(Item::as_array_of_tables)
+        .into_iter()
+        .flat_map(ArrayOfTables::iter)
+}
+
+fn text<'a>(table: &'a Table, key: &str) -> Result<&'a str, String> {
+    table
+        .get(key)
+        .and_then(Item::as_str)
+        .ok_or_else(|| format!("an overlay without `{key}`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_overlay_names_files_that_exist() {
+        all().expect("the list is valid");
+    }
+
+    #[test]
+    fn an_overlay_is_for_its_versions_only() {
+        let text = "[[overlay]]\npackage = \"a\"\nversions = \">=0.8, <0.11\"\n\
+                    [[overlay.entry]]\nfile = \"src/rand.rs\"\nfunction = \"R::next\"\nstatement = \"x();\"\n";
+        let overlays = parse(text).expect("a valid list");
+        assert_eq!(overlays[0].entries[0].function, "R::next");
+        for (version, fits) in [("0.8.0", true), ("0.10.4", true), ("0.11.0", false)] {
+            let version = Version::parse(version).expect("a version");
+            assert_eq!(overlays[0].versions.matches(&version), fits, "{version}");
+        }
+    }
+}

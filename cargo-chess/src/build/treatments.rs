@@ -1,0 +1,89 @@
+//! What the wrapper is to do with each package: the plan's policies and the overlays, as its instructions.
+
+use std::path::PathBuf;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use cargo_metadata::Artifact;
+
+use super::overlays::{self, Overlay};
+use crate::config::Policy;
+use crate::error::{Error, Result};
+use crate::plan::{Plan, PlannedPackage};
+use crate::wrapper::{Instructions, PackageInstructions, Record};
+
+/// Where the wrapper records what it could not do, below the target directory.
+const RECORDS: &str = "chess-records";
+
+/// The instructions for a build into `target_dir` against the runtime in `facades`.
+pub(super) fn instructions(
+    plan: &Plan,
+    facades: &Utf8Path,
+    target_dir: &Utf8Path,
+    next: Option<PathBuf>,
+) -> Result<Instructions> {
+    let overlays = overlays::all()?;
+    Ok(Instructions {
+        facades: facades.to_owned(),
+        next,
+        sources: target_dir.join("chess-sources"),
+        records: target_dir.join(RECORDS),
+        // All of them: cargo asks once, and remembers the answer for other graphs.
+        cfg: overlays.iter().flat_map(|it| it.cfg.clone()).collect(),
+        packages: plan
+            .packages
+            .iter()
+            .map(|package| of_package(package, &overlays))
+            .filter(PackageInstructions::is_special)
+            .collect(),
+    })
+}
+
+fn of_package(package: &PlannedPackage, overlays: &[Overlay]) -> PackageInstructions {
+    let mut instructions = PackageInstructions {
+        name: package.name.clone(),
+        version: package.version.clone(),
+        root: package.root.clone(),
+        opaque: package.policy == Policy::Opaque,
+        ..PackageInstructions::default()
+    };
+    if instructions.opaque {
+        return instructions;
+    }
+    instructions.marks = package
+        .prefixes
+        .iter()
+        .map(|(prefix, policy)| {
+            let inside = prefix.strip_prefix(&package.source_prefix);
+            let inside = inside.unwrap_or(prefix).trim_end_matches('/');
+            (Utf8PathBuf::from(inside), *policy == Policy::Preempt)
+        })
+        .collect();
+    for overlay in overlays.iter().filter(|it| it.fits(package)) {
+        instructions.replace.extend(overlay.replace.iter().cloned());
+        instructions.entries.extend(overlay.entries.iter().cloned());
+        instructions.cfg.extend(overlay.cfg.iter().cloned());
+    }
+    instructions
+}
+
+/// What the wrapper recorded of the unit that made `artifact`.
+pub(super) fn record(target_dir: &Utf8Path, artifact: &Artifact) -> Option<Record> {
+    let files = artifact.filenames.iter().chain(&artifact.executable);
+    let mut stems = files.filter_map(|file| file.file_stem());
+    let records = target_dir.join(RECORDS);
+    stems.find_map(|stem| {
+        let of_library = Record::read(&records, stem.strip_prefix("lib").unwrap_or(stem));
+        of_library.or_else(|| Record::read(&records, stem))
+    })
+}
+
+/// Saves the instructions under a name of their own: another run with other
+/// instructions may be building at the same time.
+pub(super) fn save(instructions: &Instructions, target_dir: &Utf8Path) -> Result<Utf8PathBuf> {
+    let text = serde_json::to_vec(instructions)
+        .map_err(|error| Error::Internal(format!("the wrapper's instructions: {error}")))?;
+    let name = format!("chess-{}.json", crate::digest::short(&text, 16));
+    let path = target_dir.join(name);
+    std::fs::write(&path, text).map_err(Error::io("write", &path))?;
+    Ok(path)
+}

@@ -1,0 +1,131 @@
+//! One run of rustc whose messages are held back until it is known to succeed.
+//!
+//! Cargo reads rustc's messages as they come, and starts what depends on a unit
+//! when rustc names the unit's metadata. Until then nothing is passed on, so that
+//! a unit that does not compile one way can be compiled another way.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{Command, ExitStatus, Stdio};
+
+use serde_json::Value;
+
+/// How every message of rustc about a file that it made begins.
+const ARTIFACT: &[u8] = br#"{"$message_type":"artifact""#;
+
+/// How it ends for the list of sources, which is made before anything is compiled.
+const DEP_INFO: &[u8] = br#""emit":"dep-info"}"#;
+
+/// A run that failed before it made anything; cargo knows nothing of it.
+pub(super) struct Attempt {
+    status: ExitStatus,
+    messages: Vec<u8>,
+}
+
+/// How a run ended.
+pub(super) enum Outcome {
+    /// Cargo has all of its messages; this is the exit code.
+    Ended(i32),
+    /// Another one may follow.
+    Failed(Attempt),
+}
+
+impl Attempt {
+    /// Runs `command` to its end.
+    pub(super) fn run(mut command: Command) -> io::Result<Outcome> {
+        let mut child = command.stderr(Stdio::piped()).spawn()?;
+        let mut messages = Vec::new();
+        let mut passed_on = false;
+        let mut reader = BufReader::new(child.stderr.take().expect("it is piped"));
+        loop {
+            let start = messages.len();
+            if reader.read_until(b'\n', &mut messages)? == 0 {
+                break;
+            }
+            passed_on |= is_product(&messages[start..]);
+            if passed_on {
+                pass_on(&messages)?;
+                messages.clear();
+            }
+        }
+        let status = child.wait()?;
+        if status.success() || passed_on {
+            pass_on(&messages)?;
+            return Ok(Outcome::Ended(code(status)));
+        }
+        Ok(Outcome::Failed(Self { status, messages }))
+    }
+
+    /// Passes on what the compiler said.
+    pub(super) fn show(&self) -> io::Result<()> {
+        pass_on(&self.messages)
+    }
+
+    /// The compiler's exit code.
+    pub(super) fn code(&self) -> i32 {
+        code(self.status)
+    }
+
+    /// The first error, with its place.
+    pub(super) fn reason(&self) -> Option<String> {
+        let mut lines = self.messages.split(|byte| *byte == b'\n');
+        lines.find_map(|line| {
+            let message: Value = serde_json::from_slice(line).ok()?;
+            if message["level"] != "error" {
+                return None;
+            }
+            let text = message["message"].as_str()?;
+            let place = message["spans"].as_array().and_then(|spans| {
+                let primary = |span: &&Value| span["is_primary"] == true;
+                let span = spans.iter().find(primary)?;
+                let (file, line) = (span["file_name"].as_str()?, &span["line_start"]);
+                Some(format!(" ({file}:{line})"))
+            });
+            Some(format!("{text}{}", place.unwrap_or_default()))
+        })
+    }
+}
+
+/// Whether rustc says that it made something that other units may use.
+fn is_product(message: &[u8]) -> bool {
+    message.starts_with(ARTIFACT) && !message.trim_ascii_end().ends_with(DEP_INFO)
+}
+
+fn code(status: ExitStatus) -> i32 {
+    status.code().unwrap_or(101)
+}
+
+fn pass_on(messages: &[u8]) -> io::Result<()> {
+    let mut out = io::stderr().lock();
+    out.write_all(messages)?;
+    out.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Outcome {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        Attempt::run(command).expect("a shell")
+    }
+
+    #[test]
+    fn a_failure_is_kept_with_its_reason() {
+        let message = r#"{"level":"error","message":"no field","spans":[{"file_name":"src/a.rs","line_start":7,"is_primary":true}]}"#;
+        let script = format!("echo 'a line of no meaning' >&2; echo '{message}' >&2; exit 3");
+        let Outcome::Failed(attempt) = shell(&script) else {
+            panic!("it failed");
+        };
+        assert_eq!(attempt.code(), 3);
+        assert_eq!(attempt.reason().as_deref(), Some("no field (src/a.rs:7)"));
+    }
+
+    #[test]
+    fn once_cargo_knows_of_a_product_there_is_no_other_way() {
+        let metadata = r#"{"$message_type":"artifact","artifact":"x","emit":"metadata"}"#;
+        assert!(is_product(format!("{metadata}\n").as_bytes()));
+        let list = r#"{"$message_type":"artifact","artifact":"x.d","emit":"dep-info"}"#;
+        assert!(!is_product(format!("{list}\n").as_bytes()));
+    }
+}

@@ -1,0 +1,53 @@
+//! rustc's list of what a unit was made from, as cargo is to see it.
+//!
+//! Cargo compiles a unit anew when a file or a variable of this list changes.
+
+use std::fs;
+use std::io::{self, Write};
+
+use super::instructions::PackageInstructions;
+use super::sources::Sources;
+use super::unit::Unit;
+
+/// Names the user's files where rustc saw copies.
+pub(super) fn map_back(unit: &Unit, sources: &Sources) -> io::Result<()> {
+    let file = unit.dep_info();
+    let Ok(text) = fs::read_to_string(&file) else {
+        return Ok(());
+    };
+    let (copy, original) = (
+        escape(sources.copy().as_str()),
+        escape(sources.original().as_str()),
+    );
+    let mapped = text.replace(&format!("{copy}/"), &format!("{original}/"));
+    if mapped == text {
+        return Ok(());
+    }
+    fs::write(file, mapped)
+}
+
+/// Makes cargo compile the unit anew when its package is to be treated otherwise.
+pub(super) fn depend_on_treatment(
+    unit: &Unit,
+    package: &str,
+    treatment: Option<&str>,
+) -> io::Result<()> {
+    let variable = PackageInstructions::variable(package);
+    let mut line = format!("\n# env-dep:{variable}");
+    if let Some(treatment) = treatment {
+        line.push('=');
+        line.push_str(treatment);
+    }
+    line.push('\n');
+    match fs::OpenOptions::new().append(true).open(unit.dep_info()) {
+        Ok(mut file) => file.write_all(line.as_bytes()),
+        // Without a list cargo has nothing to compare.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// As in a makefile, which is what rustc writes.
+fn escape(path: &str) -> String {
+    path.replace(' ', "\\ ")
+}

@@ -1,0 +1,135 @@
+//! What the wrapper is told: how packages are treated, in a file that the environment names.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use serde::{Deserialize, Serialize};
+
+use crate::digest;
+
+/// The whole file.
+#[derive(Serialize, Deserialize, Clone, Default, Debug)]
+pub struct Instructions {
+    /// The directory of the built facades.
+    pub facades: Utf8PathBuf,
+    /// The wrapper that the user had set, to be run in front of rustc.
+    pub next: Option<PathBuf>,
+    /// Where changed copies of sources go.
+    pub sources: Utf8PathBuf,
+    /// Where it is recorded which units had to be treated otherwise.
+    pub records: Utf8PathBuf,
+    /// Names that the target's configuration has besides its own.
+    pub cfg: Vec<String>,
+    /// The packages that are more than redirected, or less.
+    pub packages: Vec<PackageInstructions>,
+}
+
+/// How one package is treated.
+#[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Default, Debug)]
+pub struct PackageInstructions {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// The directory of its manifest.
+    pub root: Utf8PathBuf,
+    /// Whether it is compiled as it is.
+    pub opaque: bool,
+    /// The paths below `root` whose statements are marked, or are not; the longest
+    /// prefix of a file decides.
+    pub marks: Vec<(Utf8PathBuf, bool)>,
+    /// Files below `root` and what stands in their place.
+    pub replace: Vec<(Utf8PathBuf, String)>,
+    /// Statements that functions begin with.
+    pub entries: Vec<Entry>,
+    /// Names of the target's configuration that the package is to see.
+    pub cfg: Vec<String>,
+}
+
+/// A statement at a function's start.
+#[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// The file below the package's root.
+    pub file: Utf8PathBuf,
+    /// The function, with the type of its `impl`: `FastRand::fastrand_n`.
+    pub function: String,
+    /// The statement.
+    pub statement: String,
+}
+
+impl Instructions {
+    /// Reads the file.
+    pub(super) fn read(file: &Path) -> io::Result<Self> {
+        let text = std::fs::read(file)?;
+        serde_json::from_slice(&text).map_err(io::Error::from)
+    }
+
+    /// Tells treatments of all packages called `name` apart: cargo compiles them anew
+    /// where it changes.
+    pub fn digest_of(&self, name: &str) -> String {
+        let packages = self.packages.iter().filter(|package| package.name == name);
+        let digests: Vec<String> = packages.map(PackageInstructions::digest).collect();
+        digest::short(digests.join(",").as_bytes(), 16)
+    }
+
+    /// The package whose manifest is in `root`.
+    pub(super) fn package(&self, root: &Utf8Path) -> Option<&PackageInstructions> {
+        self.packages.iter().find(|package| package.root == root)
+    }
+}
+
+impl PackageInstructions {
+    /// Whether anything of it is not the same for every package.
+    pub fn is_special(&self) -> bool {
+        self.opaque || self.changes_sources() || !self.cfg.is_empty()
+    }
+
+    /// Whether its sources are changed before they are compiled.
+    pub fn changes_sources(&self) -> bool {
+        !self.opaque
+            && (self.marks.iter().any(|(_, marked)| *marked)
+                || !self.replace.is_empty()
+                || !self.entries.is_empty())
+    }
+
+    /// Whether the statements of `file`, relative to the package's root, are marked.
+    pub fn marks(&self, file: &Utf8Path) -> bool {
+        let matching = self.marks.iter().filter(|(path, _)| file.starts_with(path));
+        matching
+            .max_by_key(|(path, _)| path.components().count())
+            .is_some_and(|(_, marked)| *marked)
+    }
+
+    /// Tells treatments apart.
+    pub fn digest(&self) -> String {
+        let text = serde_json::to_vec(self).expect("plain data");
+        digest::short(&text, 16)
+    }
+
+    /// The environment variable that tells cargo of a package's treatment.
+    pub fn variable(name: &str) -> String {
+        let name = name.to_uppercase().replace('-', "_");
+        format!("CHESS_TREATMENT_{name}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_path_decides_what_is_marked() {
+        let package = PackageInstructions {
+            marks: vec![
+                ("".into(), false),
+                ("src/ring".into(), true),
+                ("src/ring/slow.rs".into(), false),
+            ],
+            ..PackageInstructions::default()
+        };
+        assert!(package.marks(Utf8Path::new("src/ring/slot.rs")));
+        assert!(!package.marks(Utf8Path::new("src/ring/slow.rs")));
+        assert!(!package.marks(Utf8Path::new("src/rings.rs")));
+    }
+}

@@ -1,0 +1,189 @@
+//! This program as cargo's `RUSTC_WRAPPER`: compiles each unit as its package is to be treated.
+//!
+//! It runs once for each rustc that cargo starts. A unit for the tests is compiled
+//! against the facades, from sources in which what its package needs was rewritten
+//! or replaced. Where that does not compile, less is done, and a record says so:
+//! the unit is compiled against the facades from its own sources, or as it is.
+
+mod attempt;
+mod dep_info;
+mod instructions;
+mod record;
+mod sources;
+mod swap;
+mod unit;
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, exit};
+
+use camino::Utf8PathBuf;
+
+pub use instructions::{Entry, Instructions, PackageInstructions};
+pub use record::{Fallback, Record};
+pub(crate) use swap::swap_args;
+
+use attempt::{Attempt, Outcome};
+use sources::Sources;
+use unit::Unit;
+
+/// Names the file of the instructions; that it is set makes this program the wrapper.
+pub const INSTRUCTIONS_VARIABLE: &str = "CHESS_WRAPPER_INSTRUCTIONS";
+
+/// Becomes the wrapped rustc, if this process was started as a wrapper.
+///
+/// Returns the error of starting it, or `None` if this is an ordinary start. Ends
+/// the process itself where the compiler ran to its end.
+pub fn run(args: &[OsString]) -> Option<io::Error> {
+    let file = env::var_os(INSTRUCTIONS_VARIABLE)?;
+    let (rustc, args) = args.get(1..)?.split_first()?;
+    let wrapped = Instructions::read(file.as_ref()).and_then(|instructions| {
+        let compiler = Compiler {
+            rustc,
+            args,
+            instructions: &instructions,
+        };
+        match Unit::parse(args) {
+            Some(unit) => compiler.compile(&unit),
+            None if unit::asks_for_cfg(args) => compiler.tell_cfg(),
+            // Build scripts, procedural macros, and the probes that build scripts make.
+            None => Err(compiler.command().args(args).exec()),
+        }
+    });
+    match wrapped {
+        Ok(code) => exit(code),
+        Err(error) => Some(error),
+    }
+}
+
+/// The compiler as cargo wants it started.
+struct Compiler<'a> {
+    rustc: &'a OsStr,
+    args: &'a [OsString],
+    instructions: &'a Instructions,
+}
+
+impl Compiler<'_> {
+    /// The compiler, in front of it the wrapper that the user has set.
+    fn command(&self) -> Command {
+        match &self.instructions.next {
+            Some(next) => {
+                let mut command = Command::new(next);
+                command.arg(self.rustc);
+                command
+            }
+            None => Command::new(self.rustc),
+        }
+    }
+
+    /// Tells cargo the target's configuration, and what overlays add to it: cargo
+    /// takes dependencies by it, and hands it to build scripts.
+    fn tell_cfg(&self) -> io::Result<i32> {
+        let status = self.command().args(self.args).status()?;
+        if status.success() {
+            let mut out = io::stdout().lock();
+            for cfg in &self.instructions.cfg {
+                writeln!(out, "{cfg}")?;
+            }
+        }
+        Ok(status.code().unwrap_or(101))
+    }
+
+    /// Compiles a unit for the tests; returns the exit code.
+    fn compile(&self, unit: &Unit) -> io::Result<i32> {
+        let root = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+        let root = root.and_then(|root| Utf8PathBuf::from_path_buf(root).ok());
+        let package = root
+            .as_ref()
+            .and_then(|root| self.instructions.package(root));
+        let name = env::var("CARGO_PKG_NAME").unwrap_or_default();
+
+        let prepared = match package.filter(|package| package.changes_sources()) {
+            Some(package) => Some(Sources::prepare(self.instructions, package, unit)?),
+            None => None,
+        };
+        let attempts = self.attempts(unit, prepared.as_ref(), package);
+        let mut failures = Vec::new();
+        let mut done = None;
+        for (fallback, command) in attempts {
+            match Attempt::run(command)? {
+                Outcome::Failed(attempt) => failures.push((fallback, attempt)),
+                Outcome::Ended(code) => {
+                    done = Some((fallback, code));
+                    break;
+                }
+            }
+        }
+        let Some((fallback, code)) = done else {
+            // What the compiler says of the user's own text is what helps.
+            let own = failures.iter().position(|(it, _)| *it != Fallback::Nothing);
+            let shown = if prepared.is_some() { own } else { None };
+            let (_, attempt) = &failures[shown.unwrap_or(0)];
+            attempt.show()?;
+            return Ok(attempt.code());
+        };
+        if code == 0 {
+            let reason = failures.first().and_then(|(_, attempt)| attempt.reason());
+            let version = env::var("CARGO_PKG_VERSION").unwrap_or_default();
+            let mut record = Record::new(&format!("{name} {version}"), unit, fallback, reason);
+            if let Some(prepared) = &prepared {
+                dep_info::map_back(unit, prepared)?;
+                if fallback == Fallback::Nothing {
+                    record.problems.extend(prepared.problems().iter().cloned());
+                }
+            }
+            record.save(&self.instructions.records, unit)?;
+            let treatment = env::var(PackageInstructions::variable(&name)).ok();
+            dep_info::depend_on_treatment(unit, &name, treatment.as_deref())?;
+        }
+        Ok(code)
+    }
+
+    /// What is tried, the best first.
+    fn attempts(
+        &self,
+        unit: &Unit,
+        prepared: Option<&Sources>,
+        package: Option<&PackageInstructions>,
+    ) -> Vec<(Fallback, Command)> {
+        let is_opaque = package.is_some_and(|package| package.opaque);
+        let cfg = package.map_or(&[][..], |package| &package.cfg[..]);
+        let facades = self.instructions.facades.as_std_path().as_os_str();
+        let mut swapped = self.command();
+        swapped
+            .args(self.args)
+            .args(cfg.iter().flat_map(|it| ["--cfg", it.as_str()]))
+            .args(swap_args(facades, self.args))
+            .env("RUSTC_BOOTSTRAP", "1");
+        let mut opaque = self.command();
+        opaque
+            .args(self.args)
+            .args(swap::opaque_args(facades))
+            .env("RUSTC_BOOTSTRAP", "1");
+        if is_opaque {
+            return vec![(Fallback::Nothing, opaque), (Fallback::Swapped, swapped)];
+        }
+        let mut attempts = Vec::new();
+        if let Some(prepared) = prepared {
+            let args = prepared.args(self.args, unit);
+            let mut rewritten = self.command();
+            rewritten
+                .args(&args)
+                .args(cfg.iter().flat_map(|it| ["--cfg", it.as_str()]))
+                .args(swap_args(facades, &args))
+                .env("RUSTC_BOOTSTRAP", "1");
+            attempts.push((Fallback::Nothing, rewritten));
+            attempts.push((Fallback::Unchanged, swapped));
+        } else {
+            attempts.push((Fallback::Nothing, swapped));
+        }
+        // A test binary that is not redirected could not be explored.
+        if unit.is_library {
+            attempts.push((Fallback::Opaque, opaque));
+        }
+        attempts
+    }
+}

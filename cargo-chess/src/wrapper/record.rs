@@ -1,0 +1,106 @@
+//! What became of a unit that could not be treated as it should, for the run to tell.
+
+use std::fs;
+use std::io;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use serde::{Deserialize, Serialize};
+
+use super::unit::Unit;
+
+/// What was done instead.
+#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fallback {
+    /// Nothing: the unit is treated as it should.
+    Nothing,
+    /// Its sources were not changed: no marks, no overlay.
+    Unchanged,
+    /// It was compiled as it is.
+    Opaque,
+    /// It was redirected although it should not.
+    Swapped,
+}
+
+/// One unit.
+#[derive(Serialize, Deserialize, Clone, Debug)]
+pub struct Record {
+    /// The package: `bank 0.1.0`.
+    pub package: String,
+    /// What was done instead.
+    pub fallback: Fallback,
+    /// What the compiler said to the better way.
+    pub reason: Option<String>,
+    /// What did not fit although the unit was treated as it should.
+    pub problems: Vec<String>,
+}
+
+impl Record {
+    /// What a person should know of it, a sentence each.
+    pub fn sentences(&self) -> Vec<String> {
+        let package = &self.package;
+        let reason = self.reason.as_deref().unwrap_or("rustc did not say why");
+        let fallback = match self.fallback {
+            Fallback::Nothing => None,
+            Fallback::Unchanged => Some(format!(
+                "{package} does not compile with its statements marked or its overlay in place, so \
+                 it was redirected only: calls of it that follow one another count as one; {reason}"
+            )),
+            Fallback::Opaque => Some(format!(
+                "{package} does not compile redirected, so it was compiled as it is (opaque), and \
+                 only its blocking is under control: {reason}"
+            )),
+            Fallback::Swapped => Some(format!(
+                "{package} is to be opaque, but does not compile so beside redirected packages, \
+                 and was redirected: {reason}"
+            )),
+        };
+        let misfits = self
+            .problems
+            .iter()
+            .map(|problem| format!("the overlay of {package} does not fit: {problem}"));
+        fallback.into_iter().chain(misfits).collect()
+    }
+
+    pub(super) fn new(
+        package: &str,
+        unit: &Unit,
+        fallback: Fallback,
+        reason: Option<String>,
+    ) -> Self {
+        Self {
+            package: if package.trim().is_empty() {
+                unit.crate_name.clone()
+            } else {
+                package.to_owned()
+            },
+            fallback,
+            reason,
+            problems: Vec::new(),
+        }
+    }
+
+    /// Saves the record, or removes an earlier one where there is nothing to tell.
+    pub(super) fn save(&self, records: &Utf8Path, unit: &Unit) -> io::Result<()> {
+        let stem = format!("{}{}", unit.crate_name, unit.extra);
+        let file = Self::file(records, &stem);
+        if self.fallback == Fallback::Nothing && self.problems.is_empty() {
+            return match fs::remove_file(file) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            };
+        }
+        fs::create_dir_all(records)?;
+        fs::write(file, serde_json::to_vec(self)?)
+    }
+
+    /// The record of the unit whose files cargo calls `stem`, such as `bank-0123`.
+    pub fn read(records: &Utf8Path, stem: &str) -> Option<Self> {
+        let text = fs::read(Self::file(records, stem)).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    fn file(records: &Utf8Path, stem: &str) -> Utf8PathBuf {
+        records.join(format!("{stem}.json"))
+    }
+}

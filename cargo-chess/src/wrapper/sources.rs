@@ -1,0 +1,267 @@
+//! The changed copy of a package's sources that the compiler is given.
+//!
+//! The copy has the shape of the original: files that change are written, all
+//! others are links to the originals, so that `mod`, `include!` and `#[path]`
+//! find what they name. Line numbers stay true, for every change keeps to its line, and
+//! the compiler is told to name the original paths.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::symlink;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use rewriter::{EntrySplice, Request};
+
+use super::instructions::{Instructions, PackageInstructions};
+use super::swap;
+use super::unit::Unit;
+
+/// A copy that is ready to be compiled.
+pub(super) struct Sources {
+    /// The directory that was copied: the package's, or one around it.
+    original: Utf8PathBuf,
+    /// Its copy.
+    copy: Utf8PathBuf,
+    /// How the compiler is to name the directory: nothing where cargo's paths are relative.
+    shown: Utf8PathBuf,
+    /// What did not fit.
+    problems: Vec<String>,
+}
+
+impl Sources {
+    /// Makes the copy, or brings it up to date.
+    pub(super) fn prepare(
+        instructions: &Instructions,
+        package: &PackageInstructions,
+        unit: &Unit,
+    ) -> io::Result<Self> {
+        let relative = unit.source.is_relative();
+        let original = if relative {
+            let here = std::env::current_dir()?;
+            Utf8PathBuf::from_path_buf(here).map_err(|_| io::Error::from(ErrorKind::InvalidData))?
+        } else {
+            package.root.clone()
+        };
+        let name = format!("{}-{}-{}", package.name, package.version, package.digest());
+        let copy = instructions.sources.join(name);
+        let mut sources = Self {
+            shown: if relative {
+                Utf8PathBuf::new()
+            } else {
+                original.clone()
+            },
+            original,
+            copy,
+            problems: Vec::new(),
+        };
+        let Ok(inner) = package.root.strip_prefix(&sources.original) else {
+            return Err(io::Error::new(
+                ErrorKind::InvalidInput,
+                format!("{} is not below {}", package.root, sources.original),
+            ));
+        };
+        sources.copy_around(inner)?;
+        let from = package.root.clone();
+        let to = sources.copy.join(inner);
+        sources.copy_directory(package, &from, &to, Utf8Path::new(""))?;
+        Ok(sources)
+    }
+
+    /// The directory that was copied.
+    pub(super) fn original(&self) -> &Utf8Path {
+        &self.original
+    }
+
+    /// Its copy.
+    pub(super) fn copy(&self) -> &Utf8Path {
+        &self.copy
+    }
+
+    /// What of the instructions did not fit, in words.
+    pub(super) fn problems(&self) -> &[String] {
+        &self.problems
+    }
+
+    /// rustc's arguments for the copy in place of the original.
+    pub(super) fn args(&self, args: &[OsString], unit: &Unit) -> Vec<OsString> {
+        let source = match unit.source.strip_prefix(&self.original) {
+            Ok(inside) => self.copy.as_std_path().join(inside),
+            Err(_) if unit.source.is_relative() => self.copy.as_std_path().join(&unit.source),
+            // A root file elsewhere has no copy.
+            Err(_) => unit.source.clone(),
+        };
+        let replace = |arg: &OsString| {
+            if **arg == *unit.source {
+                source.clone().into()
+            } else {
+                arg.clone()
+            }
+        };
+        let mut args: Vec<OsString> = args.iter().map(replace).collect();
+        args.push("--remap-path-prefix".into());
+        args.push(format!("{}={}", self.copy, self.shown).into());
+        // Its warnings would show text that is not the user's. Packages of a
+        // registry are capped by cargo, and the option may be given once only.
+        if !swap::caps_lints(&args) {
+            args.push("--cap-lints=allow".into());
+        }
+        args
+    }
+
+    /// Links what lies beside the package in each directory around it, for paths
+    /// that lead out of the package.
+    fn copy_around(&self, inner: &Utf8Path) -> io::Result<()> {
+        let mut from = self.original.clone();
+        let mut to = self.copy.clone();
+        for part in inner.components() {
+            fs::create_dir_all(&to)?;
+            for entry in from.read_dir_utf8()? {
+                let name = entry?.file_name().to_owned();
+                if name != part.as_str() {
+                    link(&from.join(&name), &to.join(&name))?;
+                }
+            }
+            from.push(part);
+            to.push(part);
+        }
+        fs::create_dir_all(&to)
+    }
+
+    /// Copies the package's directory `from`, which is `inside` the package.
+    fn copy_directory(
+        &mut self,
+        package: &PackageInstructions,
+        from: &Utf8Path,
+        to: &Utf8Path,
+        inside: &Utf8Path,
+    ) -> io::Result<()> {
+        fs::create_dir_all(to)?;
+        let mut names = BTreeSet::new();
+        for entry in from.read_dir_utf8()? {
+            let entry = entry?;
+            let name = entry.file_name().to_owned();
+            let (from, to, inside) = (from.join(&name), to.join(&name), inside.join(&name));
+            let kind = entry.file_type()?;
+            let holds_copy = self.copy.starts_with(&from);
+            if kind.is_dir() && !holds_copy && !is_apart(&from) {
+                if to.is_symlink() {
+                    fs::remove_file(&to)?;
+                }
+                self.copy_directory(package, &from, &to, &inside)?;
+            } else if kind.is_file() && from.extension() == Some("rs") {
+                self.copy_file(package, &from, &to, &inside)?;
+            } else {
+                link(&from, &to)?;
+            }
+            names.insert(name);
+        }
+        for entry in to.read_dir_utf8()? {
+            let entry = entry?;
+            let is_new = entry.file_name().ends_with(NEW);
+            if !is_new && !names.contains(entry.file_name()) {
+                let removed = if entry.file_type()?.is_dir() {
+                    fs::remove_dir_all(entry.path())
+                } else {
+                    fs::remove_file(entry.path())
+                };
+                ignore(removed, ErrorKind::NotFound)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn copy_file(
+        &mut self,
+        package: &PackageInstructions,
+        from: &Utf8Path,
+        to: &Utf8Path,
+        inside: &Utf8Path,
+    ) -> io::Result<()> {
+        let replacement = package.replace.iter().find(|(file, _)| file == inside);
+        if let Some((_, text)) = replacement {
+            return write(to, text);
+        }
+        let entries: Vec<EntrySplice<'_>> = package
+            .entries
+            .iter()
+            .filter(|entry| entry.file == inside)
+            .map(|entry| EntrySplice {
+                function: &entry.function,
+                statement: &entry.statement,
+            })
+            .collect();
+        let marks = package.marks(inside);
+        if !marks && entries.is_empty() {
+            return link(from, to);
+        }
+        let modified = from.metadata()?.modified()?;
+        let is_known = to
+            .symlink_metadata()
+            .is_ok_and(|copy| copy.is_file() && copy.modified().is_ok_and(|it| it == modified));
+        if is_known && entries.is_empty() {
+            return Ok(());
+        }
+        // What is not UTF-8 is for the compiler to complain about.
+        let Ok(text) = fs::read_to_string(from) else {
+            return link(from, to);
+        };
+        let request = Request {
+            marks,
+            entries: &entries,
+        };
+        // So is what is no Rust: many packages have such files that no one compiles.
+        let Ok(rewrite) = rewriter::rewrite(&text, &request) else {
+            return link(from, to);
+        };
+        for function in &rewrite.missing_entries {
+            self.problems.push(format!("{inside} has no `{function}`"));
+        }
+        write(to, &rewrite.apply(&text))?;
+        fs::File::options()
+            .write(true)
+            .open(to)?
+            .set_modified(modified)
+    }
+}
+
+/// Ends the names of files that are being written.
+const NEW: &str = ".chess-new";
+
+/// Whether no module of the package around it lies in `directory`: it is another
+/// package, what cargo or a version control system keeps, or the like.
+fn is_apart(directory: &Utf8Path) -> bool {
+    let hidden = directory.file_name().is_some_and(|it| it.starts_with('.'));
+    hidden || directory.join("Cargo.toml").exists() || directory.join("CACHEDIR.TAG").exists()
+}
+
+/// Several compilers may need one copy at a time: a file appears whole or not at all.
+fn write(to: &Utf8Path, text: &str) -> io::Result<()> {
+    if !to.is_symlink() && fs::read_to_string(to).is_ok_and(|old| old == text) {
+        return Ok(());
+    }
+    let new = format!("{to}.{}{NEW}", std::process::id());
+    fs::write(&new, text)?;
+    fs::rename(&new, to)
+}
+
+fn link(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
+    if fs::read_link(to).is_ok_and(|target| target == from) {
+        return Ok(());
+    }
+    let new = format!("{to}.{}{NEW}", std::process::id());
+    symlink(from, &new)?;
+    if to.is_dir() && !to.is_symlink() {
+        ignore(fs::remove_dir_all(to), ErrorKind::NotFound)?;
+    }
+    fs::rename(&new, to)
+}
+
+/// Another compiler may have been first.
+fn ignore(result: io::Result<()>, kind: ErrorKind) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() != kind => Err(error),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,102 @@
+//! The arguments that put the facades where `std`, `core`, `alloc` and `test` were.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// What is put in the place of what; `noprelude` because crates may say
+/// `extern crate std as alloc`, which a name of the extern prelude forbids.
+const SWAPS: &[(&str, &str, &str)] = &[
+    ("std", "std", "libchess_std.rlib"),
+    ("core", "core", "libchess_core.rlib"),
+    ("alloc", "noprelude:alloc", "libchess_alloc.rlib"),
+    ("test", "noprelude:test", "libchess_test.rlib"),
+];
+
+/// The arguments that swap, for a rustc that was also given `args` and runs with `RUSTC_BOOTSTRAP=1`.
+pub(crate) fn swap_args(facades: &OsStr, args: &[OsString]) -> Vec<OsString> {
+    let mut added = vec![OsString::from("-Zunstable-options")];
+    // Cargo caps registry packages itself. For the others, a warning of theirs
+    // must stay a warning, whatever our stand-ins make of `deny(warnings)`.
+    if !caps_lints(args) {
+        added.push("--cap-lints=warn".into());
+    }
+    for (name, spelling, file) in SWAPS {
+        if !has_extern(args, name) {
+            let mut value = OsString::from(format!("{spelling}="));
+            value.push(Path::new(facades).join(file));
+            added.push("--extern".into());
+            added.push(value);
+        }
+    }
+    added.extend(search_path(facades));
+    added
+}
+
+/// The arguments for a unit that is compiled as it is, beside redirected ones, for
+/// a rustc that runs with `RUSTC_BOOTSTRAP=1`. Its functions announce themselves
+/// (by a call of `mcount`), so that a call into them can be a scheduling point.
+pub(super) fn opaque_args(facades: &OsStr) -> Vec<OsString> {
+    let mut added = vec![OsString::from("-Zinstrument-mcount")];
+    added.extend(search_path(facades));
+    added
+}
+
+fn search_path(facades: &OsStr) -> [OsString; 2] {
+    let mut value = OsString::from("dependency=");
+    value.push(facades);
+    ["-L".into(), value]
+}
+
+/// Whether lints are capped already.
+pub(super) fn caps_lints(args: &[OsString]) -> bool {
+    args.iter()
+        .any(|arg| arg.as_bytes().starts_with(b"--cap-lints"))
+}
+
+/// Whether cargo itself names a crate `name`, as for a package called `alloc`.
+fn has_extern(args: &[OsString], name: &str) -> bool {
+    args.windows(2).any(|pair| {
+        let value = pair[1].as_bytes();
+        let value = value.strip_prefix(b"noprelude:").unwrap_or(value);
+        pair[0] == "--extern"
+            && value
+                .strip_prefix(name.as_bytes())
+                .is_some_and(|rest| rest.is_empty() || rest[0] == b'=')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(line: &str) -> Vec<OsString> {
+        line.split_whitespace().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn a_swap_names_each_facade_and_where_to_find_the_runtime() {
+        let added = swap_args(OsStr::new("/cache/k"), &args("--cap-lints allow"));
+        let added: Vec<_> = added.iter().map(|arg| arg.to_str().unwrap()).collect();
+        assert_eq!(
+            added.join(" "),
+            "-Zunstable-options --extern std=/cache/k/libchess_std.rlib \
+             --extern core=/cache/k/libchess_core.rlib \
+             --extern noprelude:alloc=/cache/k/libchess_alloc.rlib \
+             --extern noprelude:test=/cache/k/libchess_test.rlib -L dependency=/cache/k"
+        );
+    }
+
+    #[test]
+    fn a_package_of_the_same_name_is_not_replaced() {
+        let added = swap_args(
+            OsStr::new("/k"),
+            &args("--extern alloc=liballoc-1.rlib --extern core_graphics=x --extern noprelude:std"),
+        );
+        let added: Vec<_> = added.iter().map(|arg| arg.to_str().unwrap()).collect();
+        assert!(!added.iter().any(|arg| arg.contains("alloc=")));
+        assert!(!added.iter().any(|arg| arg.starts_with("std=")));
+        assert!(added.iter().any(|arg| arg.starts_with("core=")));
+        assert!(added.contains(&"--cap-lints=warn"));
+    }
+}
