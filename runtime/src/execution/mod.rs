@@ -39,7 +39,7 @@ pub(crate) use state::{Ending, Execution, Timers};
 pub(crate) use task::{Entry, State, Task, Wait};
 pub use thread::{active, current, is_finished, join, panic_handled, panicked, pthread_of, spawn};
 pub(crate) use thread::{
-    explorer, forget_task, join_from, perform, running, spawn_pthread, task_main, task_of_object,
+    end_task, explorer, forget_task, perform, running, spawn_pthread, task_main, task_of_object,
     thread_object,
 };
 pub use waiting::{condvar_wait, notify, park, sleep, unpark, wait, wake_all, yield_now};

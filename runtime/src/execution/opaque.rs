@@ -14,7 +14,7 @@ use super::schedule::Step;
 use super::spin::Access;
 use super::state::Execution;
 use super::task::Wait;
-use super::{Effect, Op, Site, TaskId, Wake, mark, perform, running};
+use super::{Effect, Op, Site, State, TaskId, Wake, mark, perform, running, thread_object};
 use core::panic::Location;
 
 /// Stands for all that opaque code touches and nobody sees: any two calls into
@@ -228,6 +228,44 @@ pub(crate) fn go(object: usize) {
     }
 }
 
+/// Waits for the end of `task`, or for the deadline.
+pub(crate) fn join(task: TaskId, deadline: Option<u64>) -> Wake {
+    let Some(execution) = running() else {
+        return Wake::Notified;
+    };
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        let object = (*execution).object(thread_object(task));
+        let mut wake = Wake::Notified;
+        if (*execution).task(task).state == State::Finished {
+            perform((*execution).arrive_opaque(Op::Join, object).0);
+        } else {
+            (*execution).announce_opaque(Op::Join, object);
+            perform((*execution).sleep_on(Wait::Task(task), deadline));
+            wake = (*execution).running().wake;
+        }
+        (*execution).record(Op::Join, object, Effect::Read, None);
+        wake
+    }
+}
+
+/// Whether `task` has ended. Where it was asked in vain already, the caller yields.
+pub(crate) fn has_ended(task: TaskId) -> bool {
+    let object = thread_object(task);
+    arrive_to_try(Op::IsFinished, object);
+    let Some(execution) = running() else {
+        return true;
+    };
+    // SAFETY: see `running`.
+    let ended = unsafe { (*execution).task(task).state == State::Finished };
+    if ended {
+        record(Op::IsFinished, object, Effect::Read);
+    } else {
+        failed_to_take(Op::IsFinished, object);
+    }
+    ended
+}
+
 /// A function of a package that is compiled as it is was entered.
 pub(crate) fn enter() {
     let Some(execution) = running() else { return };
@@ -291,7 +329,7 @@ pub(crate) fn futex_requeue(from: usize, to: usize, count: usize) -> usize {
             (*execution).waits += 1;
             let place = (*execution).waits;
             let task = (*execution).task_mut(task);
-            if let super::State::Blocked(Wait::Futex(address, _)) = &mut task.state {
+            if let State::Blocked(Wait::Futex(address, _)) = &mut task.state {
                 *address = to;
             }
             task.queue = place;
@@ -306,7 +344,7 @@ impl Execution {
     fn first_futex_waiter(&self, address: usize, bits: u32) -> Option<TaskId> {
         self.live_tasks()
             .filter(|(_, task)| {
-                matches!(task.state, super::State::Blocked(Wait::Futex(at, mask))
+                matches!(task.state, State::Blocked(Wait::Futex(at, mask))
                     if at == address && mask & bits != 0)
             })
             .min_by_key(|(_, task)| task.queue)

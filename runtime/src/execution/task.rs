@@ -84,7 +84,9 @@ pub(crate) struct Task {
     pub(crate) idle_turns: u32,
     /// Random numbers that it drew as choices of the search.
     pub(crate) draws: u32,
-    /// A pthread that was joined or detached; its donor serves again.
+    /// A pthread that nobody will join.
+    pub(crate) detached: bool,
+    /// A pthread that is gone for the program; its donor serves again.
     pub(crate) released: bool,
     pub(crate) result: *mut c_void,
     pub(crate) name: EngineVec<u8>,
@@ -119,6 +121,7 @@ impl Task {
             unhandled_panic: false,
             idle_turns: 0,
             draws: 0,
+            detached: false,
             released: false,
             result: core::ptr::null_mut(),
             name: engine_vec(),
@@ -148,6 +151,7 @@ impl Task {
         self.unhandled_panic = false;
         self.idle_turns = 0;
         self.draws = 0;
+        self.detached = false;
         self.released = false;
         self.result = core::ptr::null_mut();
         self.name.clear();

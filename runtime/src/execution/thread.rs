@@ -7,7 +7,7 @@ use super::object::ObjectId;
 use super::schedule::Step;
 use super::state::{Ending, Execution};
 use super::task::{Entry, State, Task, Wait};
-use super::{Effect, Op, Site, TaskId, Wake, mark};
+use super::{Effect, Op, Site, TaskId, Wake, mark, opaque};
 use crate::engine::engine;
 use crate::platform::donor::DEFAULT_STACK;
 use crate::platform::handover::{self, Flow};
@@ -117,13 +117,28 @@ pub(crate) unsafe extern "C" fn task_main() -> ! {
             }
             Entry::C(entry, argument) => entry(argument),
         };
-        interpose::run_thread_destructors();
+        end_task(result)
+    }
+}
+
+/// Ends the calling task, from whatever frame of it: its last step.
+///
+/// # Safety
+/// Only from a task; its frames are given up.
+pub(crate) unsafe fn end_task(result: *mut c_void) -> ! {
+    interpose::run_thread_destructors();
+    // SAFETY: the caller's promise; no reference lives across `perform`.
+    unsafe {
+        let engine = engine();
+        let execution = &raw mut (*engine).execution;
         if !active() {
             // The child of a fork has nowhere to return to.
             sys::exit_now(0);
         }
         // Whatever ran last: a task's end is a step of its own.
         mark::leave();
+        let id = current();
+        let own = (*execution).object(thread_object(id));
         perform((*execution).arrive(Op::Exit, own, None));
         TASK.set(0);
         let step = (*execution).finish(own, result);
@@ -149,6 +164,8 @@ impl Execution {
         let task = self.running();
         task.state = State::Finished;
         task.result = result;
+        // Nobody can ask for it any more.
+        task.released |= task.detached;
         self.enabled.remove(current);
         for other in (0..self.live as u32).map(TaskId) {
             if self.task(other).state == State::Blocked(Wait::Task(current)) {
@@ -162,12 +179,12 @@ impl Execution {
     }
 
     /// The current task arrives before joining `task`.
-    fn arrive_to_join(&mut self, task: TaskId, site: Option<Site>) -> Step {
+    fn arrive_to_join(&mut self, task: TaskId, site: Site) -> Step {
         let object = self.object(thread_object(task));
         if self.task(task).state == State::Finished {
-            return self.arrive(Op::Join, object, site);
+            return self.arrive(Op::Join, object, Some(site));
         }
-        self.announce(Op::Join, object, site);
+        self.announce(Op::Join, object, Some(site));
         self.block(Wait::Task(task), None);
         self.decide(false)
     }
@@ -240,7 +257,12 @@ fn start(entry: Entry, stack: usize, site: Option<Site>) -> TaskId {
     };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
-        perform((*execution).arrive(Op::Spawn, ObjectId::NONE, site));
+        match site {
+            Some(_) => perform((*execution).arrive(Op::Spawn, ObjectId::NONE, site)),
+            None => {
+                opaque::arrive(Op::Spawn, 0);
+            }
+        }
         let pool = &mut (*engine()).pool;
         let Some(task) = (*execution).add_task(pool, entry, stack) else {
             perform((*execution).end(Ending::NoDonor(stack)));
@@ -255,17 +277,12 @@ fn start(entry: Entry, stack: usize, site: Option<Site>) -> TaskId {
 
 /// Waits until `task` has ended (a scheduling point before it).
 pub fn join(task: TaskId, site: Site) {
-    join_from(task, Some(site));
-}
-
-/// As [`join`], for code of which no line is known.
-pub(crate) fn join_from(task: TaskId, site: Option<Site>) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
         perform((*execution).arrive_to_join(task, site));
         let object = (*execution).object(thread_object(task));
-        (*execution).record(Op::Join, object, Effect::Read, site);
+        (*execution).record(Op::Join, object, Effect::Read, Some(site));
     }
 }
 

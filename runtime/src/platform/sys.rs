@@ -150,6 +150,10 @@ unsafe extern "C" {
     pub(crate) fn pthread_attr_setstacksize(attr: *mut pthread_attr_t, size: usize) -> c_int;
     pub(crate) fn pthread_attr_getstacksize(attr: *const pthread_attr_t, size: *mut usize)
     -> c_int;
+    pub(crate) fn pthread_attr_getdetachstate(
+        attr: *const pthread_attr_t,
+        state: *mut c_int,
+    ) -> c_int;
     pub(crate) fn pthread_attr_setstack(
         attr: *mut pthread_attr_t,
         low: *mut c_void,

@@ -19,6 +19,7 @@ mod random;
 pub(crate) mod real;
 mod semaphore;
 mod syscall;
+mod thread_exit;
 mod threads;
 mod time;
 

@@ -38,7 +38,7 @@ macro_rules! real {
                 assert!(address != 0, concat!("libc has no ", stringify!($name)));
                 // SAFETY: libc's function of that name has this type.
                 unsafe {
-                    let function: unsafe extern "C" fn($($type),*) -> $result =
+                    let function: unsafe extern "C-unwind" fn($($type),*) -> $result =
                         core::mem::transmute(address);
                     function($($argument),*)
                 }
@@ -81,6 +81,19 @@ real! {
     pthread_key_delete(key: pthread_key_t) -> c_int;
     pthread_getspecific(key: pthread_key_t) -> *mut c_void;
     pthread_setspecific(key: pthread_key_t, value: *const c_void) -> c_int;
+    pthread_exit(value: *mut c_void) -> !;
+    pthread_tryjoin_np(thread: pthread_t, result: *mut *mut c_void) -> c_int;
+    pthread_timedjoin_np(
+        thread: pthread_t,
+        result: *mut *mut c_void,
+        time: *const timespec
+    ) -> c_int;
+    pthread_clockjoin_np(
+        thread: pthread_t,
+        result: *mut *mut c_void,
+        clock: c_int,
+        time: *const timespec
+    ) -> c_int;
     pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int;
     pthread_mutex_trylock(mutex: *mut pthread_mutex_t) -> c_int;
     pthread_mutex_timedlock(mutex: *mut pthread_mutex_t, time: *const timespec) -> c_int;

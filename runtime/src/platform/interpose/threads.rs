@@ -2,10 +2,11 @@
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
-use super::super::sys::{self, ThreadStart, number, pthread_attr_t, pthread_t, stack_t};
+use super::super::sys::{self, ThreadStart, number, pthread_attr_t, pthread_t, stack_t, timespec};
+use super::locks::{is_clock, moment};
 use super::real;
 use crate::engine::engine;
-use crate::execution::{self, State, TaskId, active};
+use crate::execution::{self, State, TaskId, Wake, active, opaque};
 
 /// The task behind a pthread handle that the program holds.
 fn task_of(thread: pthread_t) -> Option<TaskId> {
@@ -29,19 +30,64 @@ unsafe extern "C" fn pthread_create(
     start: ThreadStart,
     argument: *mut c_void,
 ) -> c_int {
+    const DETACHED: c_int = 1;
     // SAFETY: the caller's arguments are those of the real function.
     unsafe {
         let Some(execution) = execution::running() else {
             return real::pthread_create(thread, attributes, start, argument);
         };
-        let mut stack = 0;
+        let (mut stack, mut detached) = (0, 0);
         if !attributes.is_null() {
             sys::pthread_attr_getstacksize(attributes, &raw mut stack);
+            sys::pthread_attr_getdetachstate(attributes, &raw mut detached);
         }
         let task = execution::spawn_pthread(start, argument, stack);
-        *thread = (*engine()).pool.get((*execution).task(task).donor).pthread;
+        let task = (*execution).task_mut(task);
+        task.detached = detached == DETACHED;
+        *thread = (*engine()).pool.get(task.donor).pthread;
     }
     0
+}
+
+/// The task that a call may join.
+fn joinable(thread: pthread_t) -> Result<TaskId, c_int> {
+    let task = task_of(thread).ok_or(sys::ESRCH)?;
+    if task == execution::current() {
+        return Err(sys::EDEADLK);
+    }
+    // SAFETY: see `execution::running`.
+    let detached =
+        execution::running().is_some_and(|execution| unsafe { (*execution).task(task).detached });
+    if detached { Err(sys::EINVAL) } else { Ok(task) }
+}
+
+/// Waits for the task's end, at most until the deadline.
+unsafe fn join(thread: pthread_t, result: *mut *mut c_void, deadline: Option<u64>) -> c_int {
+    let task = match joinable(thread) {
+        Ok(task) => task,
+        Err(error) => return error,
+    };
+    if opaque::join(task, deadline) == Wake::TimedOut {
+        return sys::ETIMEDOUT;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { joined(task, result) };
+    0
+}
+
+/// The task has ended: its result is the caller's, and its handle is gone.
+unsafe fn joined(task: TaskId, result: *mut *mut c_void) {
+    let Some(execution) = execution::running() else {
+        return;
+    };
+    // SAFETY: see `execution::running`; `result` is null or writable.
+    unsafe {
+        let task = (*execution).task_mut(task);
+        task.released = true;
+        if !result.is_null() {
+            *result = task.result;
+        }
+    }
 }
 
 /// libc's `pthread_join`.
@@ -49,20 +95,69 @@ unsafe extern "C" fn pthread_create(
 unsafe extern "C" fn pthread_join(thread: pthread_t, result: *mut *mut c_void) -> c_int {
     // SAFETY: the caller's arguments are those of the real function.
     unsafe {
-        let Some(execution) = execution::running() else {
+        if !active() {
             return real::pthread_join(thread, result);
-        };
-        let Some(task) = task_of(thread) else {
-            return sys::ESRCH;
-        };
-        execution::join_from(task, None);
-        let joined = (*execution).task_mut(task);
-        joined.released = true;
-        if !result.is_null() {
-            *result = joined.result;
+        }
+        join(thread, result, None)
+    }
+}
+
+/// libc's `pthread_tryjoin_np`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_tryjoin_np(thread: pthread_t, result: *mut *mut c_void) -> c_int {
+    // SAFETY: the caller's arguments are those of the real function.
+    unsafe {
+        if !active() {
+            return real::pthread_tryjoin_np(thread, result);
+        }
+        match joinable(thread) {
+            Ok(task) if opaque::has_ended(task) => {
+                joined(task, result);
+                0
+            }
+            Ok(_) => sys::EBUSY,
+            Err(error) => error,
         }
     }
-    0
+}
+
+/// libc's `pthread_timedjoin_np`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_timedjoin_np(
+    thread: pthread_t,
+    result: *mut *mut c_void,
+    time: *const timespec,
+) -> c_int {
+    // SAFETY: the caller's arguments are those of the real function.
+    unsafe {
+        if !active() {
+            return real::pthread_timedjoin_np(thread, result, time);
+        }
+        match moment(time) {
+            Ok(deadline) => join(thread, result, deadline),
+            Err(error) => error,
+        }
+    }
+}
+
+/// libc's `pthread_clockjoin_np`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_clockjoin_np(
+    thread: pthread_t,
+    result: *mut *mut c_void,
+    clock: c_int,
+    time: *const timespec,
+) -> c_int {
+    // SAFETY: the caller's arguments are those of the real function.
+    unsafe {
+        if !active() {
+            return real::pthread_clockjoin_np(thread, result, clock, time);
+        }
+        if !is_clock(clock) {
+            return sys::EINVAL;
+        }
+        pthread_timedjoin_np(thread, result, time)
+    }
 }
 
 /// libc's `pthread_detach`.
@@ -76,11 +171,13 @@ unsafe extern "C" fn pthread_detach(thread: pthread_t) -> c_int {
         let Some(task) = task_of(thread) else {
             return sys::ESRCH;
         };
-        // A detached task that still runs keeps its handle valid; one that has
-        // ended is gone.
-        if (*execution).task(task).state == State::Finished {
-            (*execution).task_mut(task).released = true;
+        let task = (*execution).task_mut(task);
+        if task.detached {
+            return sys::EINVAL;
         }
+        // One that still runs keeps its handle until it ends.
+        task.detached = true;
+        task.released = task.state == State::Finished;
     }
     0
 }
