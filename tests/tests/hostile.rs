@@ -79,8 +79,8 @@ fn a_task_that_never_comes_back_is_named_with_its_last_event() {
 }
 
 #[test]
-fn a_task_that_waits_for_input_is_named_with_its_last_event() {
-    assert_report!(explore("read_from_a_silent_pipe"));
+fn a_task_that_waits_for_the_outside_is_named_with_what_it_waits_for() {
+    assert_report!(explore("wait_for_a_child_that_never_ends"));
 }
 
 #[test]

@@ -39,6 +39,7 @@ on_both_backends! {
     harness:;
     hostile:;
     opaque:;
+    io:;
 }
 
 #[test]

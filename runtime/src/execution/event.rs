@@ -137,4 +137,32 @@ impl EventLog {
             self.events.push(event);
         }
     }
+
+    /// Makes the event just recorded depend on `object`, too.
+    pub(crate) fn depend(
+        &mut self,
+        object: ObjectId,
+        effect: Effect,
+        objects: &mut ObjectTable,
+        last: &mut u64,
+    ) {
+        let object = objects.get_mut(object);
+        let mut past = object
+            .identity
+            .wrapping_add(object.last_write.rotate_left(21));
+        if effect == Effect::Write {
+            past = past.wrapping_add(object.reads.rotate_left(43));
+        }
+        let hash = mix(*last, past);
+        match effect {
+            Effect::Read => object.reads = object.reads.wrapping_add(hash),
+            Effect::Write => {
+                object.last_write = hash;
+                object.reads = 0;
+                object.version = object.version.wrapping_add(1);
+            }
+        }
+        *last = hash;
+        self.graph = self.graph.wrapping_add(hash);
+    }
 }

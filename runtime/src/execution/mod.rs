@@ -4,6 +4,7 @@
 //! whether the calling thread is a task. Shims ask it once and, where it is
 //! false, do what the real thing does.
 
+mod descriptors;
 mod draw;
 mod event;
 mod fairness;
@@ -12,6 +13,7 @@ mod mark;
 mod object;
 mod op;
 pub(crate) mod opaque;
+mod outside;
 mod parking;
 mod policy;
 mod schedule;
@@ -27,12 +29,20 @@ use core::panic::Location;
 use crate::engine::engine;
 use crate::monitor;
 
+pub(crate) use descriptors::{
+    after_call, await_descriptors, before_call, descriptor_object, descriptor_of_object,
+    descriptors_changed, wake_all_awaiting,
+};
 pub use draw::draw;
 pub(crate) use event::Note;
 pub use lock::{acquire, downgrade, release, try_acquire};
 pub use mark::{mark, marked_line};
 pub(crate) use object::ObjectId;
 pub use op::{Effect, Op};
+pub(crate) use outside::{
+    add_child, children, forget_child, is_outside, note_connection, note_wait_for_child,
+    open_process, yield_to_outside,
+};
 pub use parking::{park_at, unpark_at};
 pub(crate) use policy::Policy;
 pub(crate) use state::{Ending, Execution, Timers};

@@ -211,8 +211,6 @@ operations! {
     FutexWake = "futex wake", Write;
     /// A futex requeue by code that is not redirected.
     FutexRequeue = "futex requeue", Write;
-    /// A wait for input or output.
-    Poll = "poll", Read;
     /// A random number of an executor.
     Draw = "draw", Read;
     /// The end of a wait in `parking_lot`.
@@ -221,6 +219,29 @@ operations! {
     Unparks = "unparks", Write;
     /// Inline assembly that synchronizes through memory.
     Asm = "asm", Write;
+
+    /// `poll` and its kin.
+    Poll = "poll", Read;
+    /// `epoll_wait` and its kin.
+    EpollWait = "epoll_wait", Read;
+    /// `epoll_ctl`.
+    EpollControl = "epoll_ctl", Write;
+    /// Input from a descriptor.
+    DescriptorRead = "read", Write;
+    /// Output to a descriptor.
+    DescriptorWrite = "write", Write;
+    /// A connection accepted.
+    Accept = "accept", Write;
+    /// A connection made.
+    Connect = "connect", Write;
+    /// `shutdown` of a socket.
+    Shutdown = "shutdown", Write;
+    /// The close of a descriptor.
+    Close = "close", Write;
+    /// A timer descriptor set.
+    TimerSet = "timerfd_settime", Write;
+    /// The wait for a child process.
+    WaitForChild = "wait for a child process", Write;
 
     /// `pthread_mutex_lock`.
     PthreadMutexLock = "pthread_mutex_lock", Write;

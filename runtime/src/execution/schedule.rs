@@ -169,13 +169,18 @@ impl Execution {
             if self.body_done && self.is_idle() {
                 return self.end(Ending::Finished);
             }
-            self.fairness.ran(self.current, self.steps);
-            return Step::Continue;
+            if !(yielded && self.awaits_outside()) {
+                self.fairness.ran(self.current, self.steps);
+                return Step::Continue;
+            }
         }
         self.choose_next(yielded)
     }
 
-    fn choose_next(&mut self, yielded: bool) -> Step {
+    pub(super) fn choose_next(&mut self, yielded: bool) -> Step {
+        if self.awaits_outside() {
+            self.wait_outside(yielded);
+        }
         if self.enabled.is_empty() {
             let ending = if self.body_done {
                 Ending::Finished

@@ -1,5 +1,6 @@
 //! One execution: its tasks and objects, and what wakes and blocks.
 
+use super::descriptors::Descriptors;
 use super::event::{EventLog, Note, mix};
 use super::fairness::Fairness;
 use super::object::ObjectTable;
@@ -54,6 +55,7 @@ pub(crate) struct Execution {
     pub(crate) objects: ObjectTable,
     pub(crate) log: EventLog,
     pub(crate) fairness: Fairness,
+    pub(crate) descriptors: Descriptors,
     pub(crate) policies: Policies,
     pub(crate) strategy: Option<Box<dyn Strategy, EngineMemory>>,
     pub(crate) decisions: EngineVec<Decision>,
@@ -98,6 +100,7 @@ impl Execution {
             objects: ObjectTable::new(),
             log: EventLog::new(),
             fairness: Fairness::new(),
+            descriptors: Descriptors::new(),
             policies: Policies::new(),
             strategy: None,
             decisions: engine_vec(),
@@ -132,6 +135,7 @@ impl Execution {
         self.late.clear();
         self.objects.clear();
         self.log.clear();
+        self.descriptors.clear();
         self.decisions.clear();
         self.prefix = 0;
         self.steps = 0;
@@ -214,9 +218,15 @@ impl Execution {
 
     /// Makes a blocked task runnable.
     pub(crate) fn wake(&mut self, task: TaskId, wake: Wake) {
-        if let State::Blocked(Wait::Object(object)) = self.task(task).state {
-            let object = self.objects.get_mut(object);
-            object.waiters = object.waiters.saturating_sub(1);
+        match self.task(task).state {
+            State::Blocked(Wait::Object(object)) => {
+                let object = self.objects.get_mut(object);
+                object.waiters = object.waiters.saturating_sub(1);
+            }
+            State::Blocked(Wait::Descriptors(..) | Wait::Outside(..)) => {
+                self.descriptors.waiting -= 1;
+            }
+            _ => {}
         }
         let waited = self.task(task).state != State::Blocked(Wait::Time);
         let woken = self.task_mut(task);
@@ -237,8 +247,10 @@ impl Execution {
     /// Blocks the current task. With a deadline it stays enabled: it can time out.
     pub(crate) fn block(&mut self, wait: Wait, deadline: Option<u64>) {
         let current = self.current;
-        if let Wait::Object(object) = wait {
-            self.objects.get_mut(object).waiters += 1;
+        match wait {
+            Wait::Object(object) => self.objects.get_mut(object).waiters += 1,
+            Wait::Descriptors(..) | Wait::Outside(..) => self.descriptors.waiting += 1,
+            _ => {}
         }
         self.waits += 1;
         let place = self.waits;

@@ -24,6 +24,10 @@ pub(crate) enum Wait {
     Time,
     /// A futex wake at this address, with a bit in common.
     Futex(usize, u32),
+    /// One of so many descriptors to be ready; what is polled lies at the address.
+    Descriptors(usize, u32),
+    /// The same, and only something outside the process makes them ready.
+    Outside(usize, u32),
 }
 
 /// Whether a task can go on.

@@ -90,6 +90,8 @@ pub(crate) struct Exploration {
     pub(crate) out_of_time: AtomicBool,
     /// The program has a global allocator of its own.
     pub(crate) foreign_heap: bool,
+    /// What happened outside the scheduler's control, in words, each once.
+    pub(crate) outside: EngineVec<&'static str>,
 }
 
 impl Exploration {
@@ -127,6 +129,7 @@ impl Exploration {
             fault: None,
             out_of_time: AtomicBool::new(false),
             foreign_heap: false,
+            outside: engine_vec(),
         }
     }
 

@@ -23,6 +23,13 @@ pub(super) fn open_process(child: c_int) -> isize {
     unsafe { sys::syscall(sys::number::PIDFD_OPEN, [child as usize, 0, 0, 0, 0, 0]) }
 }
 
+/// Makes this process the parent of what its children leave behind.
+pub(super) fn adopt_orphans() {
+    const PR_SET_CHILD_SUBREAPER: usize = 36;
+    // SAFETY: no memory is passed.
+    unsafe { sys::syscall(sys::number::PRCTL, [PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0, 0]) };
+}
+
 /// Whether the process behind `handle` ends within `time`. Kernels without such
 /// descriptors (before 5.3) are refused by `wrfsbase` already.
 pub(super) fn wait_for(handle: isize, time: Duration) -> bool {

@@ -8,7 +8,10 @@ use super::failures::{Found, MOST};
 use super::json::{Object, quoted};
 use super::request::Request;
 use crate::engine::Engine;
-use crate::execution::{Ending, Execution, Note, ObjectId, Op, Site, TaskId, task_of_object};
+use crate::execution::{
+    Ending, Execution, Note, ObjectId, Op, Site, State, TaskId, descriptor_of_object,
+    task_of_object,
+};
 use crate::monitor::{self, Blocked, Failure, Kind, Place};
 use crate::search::{Decision, format_schedule};
 
@@ -207,6 +210,7 @@ pub(super) fn finished(
         .number("seed", request.seed)
         .optional_string("decisions", decisions.as_deref())
         .array("atomic", atomic_files(&engine.execution))
+        .array("outside", exploration.outside.iter().map(|o| quoted(o)))
         .array("warnings", counters.warnings.iter().map(|w| quoted(w)))
         .array("tasks", tasks(&engine.execution).filter(|_| shown))
         .array(
@@ -497,13 +501,25 @@ impl ObjectNames {
             .events
             .iter()
             .map(|event| (event.object, event.op));
-        for (object, op) in uses.filter(|(object, _)| *object != ObjectId::NONE) {
+        // What a task waits for may not have been used before.
+        let waits = execution
+            .live_tasks()
+            .filter(|(_, task)| matches!(task.state, State::Blocked(_)))
+            .map(|(_, task)| (task.object, task.op));
+        for (object, op) in uses
+            .chain(waits)
+            .filter(|(object, _)| *object != ObjectId::NONE)
+        {
             names.entry(object.0).or_insert_with(|| {
                 let address = execution.objects.get(object).address;
                 if let Some(task) = task_of_object(address) {
                     return format!("task {}", task.0);
                 }
-                let kind = op.object_kind();
+                let descriptor = descriptor_of_object(address);
+                if let Some((kind, Some(number))) = descriptor {
+                    return format!("{kind}{number}");
+                }
+                let kind = descriptor.map_or_else(|| op.object_kind(), |(kind, _)| kind);
                 let count = counts.entry(kind).or_default();
                 *count += 1;
                 format!("{kind}{count}")

@@ -67,9 +67,13 @@ impl Engine {
     /// Prepares an execution; the flow of its first task, if there is a donor.
     fn begin(&mut self, entry: Entry) -> Option<Flow> {
         let Self {
-            execution, pool, ..
+            execution,
+            pool,
+            process,
+            ..
         } = self;
         execution.reset();
+        process.begin();
         let first = execution.add_task(pool, entry, DEFAULT_STACK)?;
         let donor = execution.task(first).donor;
         pool.prepare(donor);
@@ -80,6 +84,7 @@ impl Engine {
     /// Takes the donors back. The first task's comes last, so that it is the
     /// first to be given out again: addresses repeat.
     fn end(&mut self) {
+        self.execution.descriptors.end_children();
         for task in self.execution.tasks[..self.execution.live].iter().rev() {
             if task.donor == execution::Task::NO_DONOR {
                 continue;

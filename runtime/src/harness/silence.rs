@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::sync::atomic::Ordering;
 
 use super::report;
 use super::request::{Isolation, Request};
 use crate::engine::Engine;
-use crate::execution::State;
+use crate::execution::{Execution, State, Wait};
 use crate::platform::handover::Backend;
 
 /// What a silent task is doing, as the kernel tells it.
@@ -59,6 +60,10 @@ pub(super) fn describe(engine: &Engine, request: &Request, activity: Activity) -
     let execution = &engine.execution;
     let seconds = request.watchdog_ms as f64 / 1000.0;
     let mut message = format!("no scheduling point for {seconds} s: ");
+    if execution.descriptors.in_kernel.load(Ordering::Relaxed) {
+        describe_outside_waits(execution, &mut message);
+        return message;
+    }
     match execution.live_tasks().nth(execution.current.0 as usize) {
         Some((id, task)) if task.state != State::Finished => {
             let who = report::called(id);
@@ -85,6 +90,26 @@ pub(super) fn describe(engine: &Engine, request: &Request, activity: Activity) -
         _ => message.push_str("the test has not begun"),
     }
     message
+}
+
+/// Every task waits, and only the outside of the process can end that.
+fn describe_outside_waits(execution: &Execution, message: &mut String) {
+    let waits = |state| {
+        matches!(
+            state,
+            State::Blocked(Wait::Descriptors(..) | Wait::Outside(..))
+        )
+    };
+    let waiting = execution.live_tasks().filter(|(_, task)| waits(task.state));
+    for (at, (id, task)) in waiting.enumerate() {
+        let separator = if at == 0 { "" } else { "; " };
+        let (who, op) = (report::called(id), task.op.name());
+        let _ = write!(message, "{separator}{who} is in {op}");
+    }
+    message.push_str(
+        ", and only something outside the process can end that (--watchdog sets how long is too \
+         long)",
+    );
 }
 
 /// The name of a system call (x86-64) in which a program may wait.

@@ -102,6 +102,7 @@ fn watch(test: &Test, request: &Request, out: &mut File) -> Status {
         explorer_main(test, request);
     }
     let handle = process::open_process(child);
+    process::adopt_orphans();
     let limit = Duration::from_millis(request.watchdog_ms.max(1));
     // The region is shared: the explorer changes what is read here.
     let pulse = || {
@@ -127,7 +128,9 @@ fn watch(test: &Test, request: &Request, out: &mut File) -> Status {
             .filter(|left| !left.is_zero())
             .map_or(LOOK, |left| left.min(LOOK));
         if process::wait_for(handle, look) {
-            return Status::Ended(process::reap(child));
+            let status = process::reap(child);
+            end_orphans();
+            return Status::Ended(status);
         }
         let now = pulse();
         if now != last_pulse {
@@ -143,6 +146,7 @@ fn watch(test: &Test, request: &Request, out: &mut File) -> Status {
                 );
             }
             process::reap(child);
+            end_orphans();
             return Status::Silent(activity);
         }
         if last_told.elapsed() > TELL {
@@ -151,6 +155,12 @@ fn watch(test: &Test, request: &Request, out: &mut File) -> Status {
             tell(out, &report::progress(unsafe { &(*engine()).exploration }));
         }
     }
+}
+
+/// Ends the children that the explorer had when it ended: they are ours now.
+fn end_orphans() {
+    // SAFETY: the explorer is gone; this process alone uses the engine.
+    unsafe { (*engine()).execution.descriptors.end_children() };
 }
 
 /// The explorer process. It explores on a thread of its own, with a stack of a

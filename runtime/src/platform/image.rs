@@ -101,6 +101,23 @@ impl Image {
         heap::reset();
     }
 
+    /// Lets the kernel write to so many bytes at `address`: it would not get past
+    /// the protection, and the system call would fail.
+    #[inline]
+    pub(crate) fn admit(&self, address: usize, length: usize) {
+        let end = address.saturating_add(length);
+        let meets = |r: &&Region| r.low < end && address < r.high;
+        if let Some(region) = self.regions.iter().find(meets) {
+            let (low, high) = (address.max(region.low), end.min(region.high));
+            for page in (low & !(sys::PAGE - 1)..high).step_by(sys::PAGE) {
+                let byte = page.max(low) as *mut u8;
+                // SAFETY: a byte of the program's own that the caller is about to
+                // have changed; the write goes through the fault handler if need be.
+                unsafe { byte.write_volatile(byte.read_volatile()) };
+            }
+        }
+    }
+
     /// Marks the page at `address` dirty; whether it belongs to the image.
     fn mark(&mut self, address: usize) -> bool {
         let page = address & !(sys::PAGE - 1);

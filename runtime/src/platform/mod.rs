@@ -2,10 +2,12 @@
 //! program's heap and image, and the C functions that the runtime interposes.
 
 pub(crate) mod context;
+pub(crate) mod descriptor;
 pub(crate) mod donor;
 pub(crate) mod handover;
 pub(crate) mod heap;
 pub(crate) mod image;
 pub(crate) mod interpose;
 pub(crate) mod memory;
+pub(crate) mod socket;
 pub(crate) mod sys;

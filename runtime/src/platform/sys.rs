@@ -189,11 +189,14 @@ pub(crate) const SA_NODEFER: c_int = 0x4000_0000;
 /// `si_code` of a fault on a mapped page without the permission.
 pub(crate) const SEGV_ACCERR: c_int = 2;
 
+pub(crate) const EINTR: c_int = 4;
+pub(crate) const EBADF: c_int = 9;
 pub(crate) const EAGAIN: c_int = 11;
 pub(crate) const EBUSY: c_int = 16;
 pub(crate) const EDEADLK: c_int = 35;
 pub(crate) const ENOSYS: c_int = 38;
 pub(crate) const EOWNERDEAD: c_int = 130;
+pub(crate) const EINPROGRESS: c_int = 115;
 pub(crate) const ESRCH: c_int = 3;
 pub(crate) const EINVAL: c_int = 22;
 pub(crate) const ENOMEM: c_int = 12;
@@ -201,19 +204,37 @@ pub(crate) const ETIMEDOUT: c_int = 110;
 
 /// System call numbers (x86-64).
 pub(crate) mod number {
+    pub(crate) const READ: usize = 0;
     pub(crate) const WRITE: usize = 1;
+    pub(crate) const CLOSE: usize = 3;
+    pub(crate) const FSTAT: usize = 5;
     pub(crate) const POLL: usize = 7;
+    pub(crate) const LSEEK: usize = 8;
     pub(crate) const MMAP: usize = 9;
     pub(crate) const MPROTECT: usize = 10;
     pub(crate) const RT_SIGPROCMASK: usize = 14;
+    pub(crate) const PREAD64: usize = 17;
+    pub(crate) const READV: usize = 19;
     pub(crate) const WRITEV: usize = 20;
+    pub(crate) const SELECT: usize = 23;
     pub(crate) const SCHED_YIELD: usize = 24;
     pub(crate) const DUP2: usize = 33;
     pub(crate) const NANOSLEEP: usize = 35;
     pub(crate) const GETPID: usize = 39;
+    pub(crate) const CONNECT: usize = 42;
+    pub(crate) const ACCEPT: usize = 43;
+    pub(crate) const SENDTO: usize = 44;
+    pub(crate) const RECVFROM: usize = 45;
+    pub(crate) const SENDMSG: usize = 46;
+    pub(crate) const RECVMSG: usize = 47;
+    pub(crate) const SHUTDOWN: usize = 48;
+    pub(crate) const GETSOCKNAME: usize = 51;
+    pub(crate) const GETPEERNAME: usize = 52;
+    pub(crate) const GETSOCKOPT: usize = 55;
     pub(crate) const WAIT4: usize = 61;
     pub(crate) const KILL: usize = 62;
     pub(crate) const FCNTL: usize = 72;
+    pub(crate) const READLINK: usize = 89;
     pub(crate) const SIGALTSTACK: usize = 131;
     pub(crate) const PERSONALITY: usize = 135;
     pub(crate) const PRCTL: usize = 157;
@@ -221,12 +242,26 @@ pub(crate) mod number {
     pub(crate) const FUTEX: usize = 202;
     pub(crate) const SCHED_SETAFFINITY: usize = 203;
     pub(crate) const SCHED_GETAFFINITY: usize = 204;
+    pub(crate) const GETDENTS64: usize = 217;
     pub(crate) const CLOCK_NANOSLEEP: usize = 230;
     pub(crate) const EXIT_GROUP: usize = 231;
+    pub(crate) const EPOLL_WAIT: usize = 232;
+    pub(crate) const EPOLL_CTL: usize = 233;
+    pub(crate) const WAITID: usize = 247;
+    pub(crate) const OPENAT: usize = 257;
+    pub(crate) const PSELECT6: usize = 270;
+    pub(crate) const PPOLL: usize = 271;
+    pub(crate) const EPOLL_PWAIT: usize = 281;
+    pub(crate) const TIMERFD_CREATE: usize = 283;
+    pub(crate) const TIMERFD_SETTIME: usize = 286;
+    pub(crate) const TIMERFD_GETTIME: usize = 287;
+    pub(crate) const ACCEPT4: usize = 288;
+    pub(crate) const EVENTFD2: usize = 290;
     pub(crate) const GETRANDOM: usize = 318;
     pub(crate) const PIDFD_OPEN: usize = 434;
     pub(crate) const CLOSE_RANGE: usize = 436;
     pub(crate) const FUTEX_WAITV: usize = 449;
+    pub(crate) const EPOLL_PWAIT2: usize = 441;
 }
 
 /// A system call, past every interposed symbol. Returns what the kernel

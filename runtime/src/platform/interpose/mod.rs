@@ -5,11 +5,18 @@
 //! on to the kernel or to libc. So code that nobody redirected is controlled
 //! and deterministic too: what blocks there parks the task, never the machine.
 
+mod call;
+mod child;
+mod connection;
+mod epoll;
 mod futex;
 mod keys;
 mod locks;
+mod loopback;
 mod mcount;
+mod number;
 mod output;
+mod poll;
 mod process;
 mod pthread_cond;
 mod pthread_mutex;
@@ -18,10 +25,12 @@ mod pthread_rwlock;
 mod random;
 pub(crate) mod real;
 mod semaphore;
+mod stream;
 mod syscall;
 mod thread_exit;
 mod threads;
 mod time;
+mod timer;
 
 pub(crate) use keys::run_thread_destructors;
 pub(crate) use process::{Process, tidy_descriptors};

@@ -6,26 +6,24 @@
 use core::ffi::{c_int, c_void};
 
 use super::super::sys::{self, number};
-use crate::execution;
+use super::stream::{self, Buffer};
+use crate::execution::{self, active};
 
 const STDOUT: c_int = 1;
 const STDERR: c_int = 2;
 
-#[repr(C)]
-struct Buffer {
-    start: *const u8,
-    length: usize,
-}
-
 /// libc's `write`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn write(descriptor: c_int, bytes: *const c_void, length: usize) -> isize {
+pub(super) unsafe extern "C" fn write(
+    descriptor: c_int,
+    bytes: *const c_void,
+    length: usize,
+) -> isize {
     // SAFETY: the caller's arguments are those of the system call.
     unsafe {
-        if matches!(descriptor, STDOUT | STDERR)
-            && execution::print(core::slice::from_raw_parts(bytes.cast(), length))
-        {
-            return length.cast_signed();
+        if active() {
+            let start = bytes.cast_mut().cast();
+            return write_as_task(descriptor, &[Buffer { start, length }]);
         }
         let arguments = [descriptor as usize, bytes as usize, length, 0, 0, 0];
         sys::libc_result(sys::syscall(number::WRITE, arguments))
@@ -34,20 +32,17 @@ unsafe extern "C" fn write(descriptor: c_int, bytes: *const c_void, length: usiz
 
 /// libc's `writev`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn writev(descriptor: c_int, buffers: *const c_void, count: c_int) -> isize {
+pub(super) unsafe extern "C" fn writev(
+    descriptor: c_int,
+    buffers: *const c_void,
+    count: c_int,
+) -> isize {
     // SAFETY: the caller's arguments are those of the system call.
     unsafe {
-        if matches!(descriptor, STDOUT | STDERR) && execution::active() {
+        if active() {
             let count = usize::try_from(count).unwrap_or(0);
-            let buffers = core::slice::from_raw_parts(buffers.cast::<Buffer>(), count);
-            for buffer in buffers.iter().filter(|b| b.length > 0) {
-                execution::print(core::slice::from_raw_parts(buffer.start, buffer.length));
-            }
-            return buffers
-                .iter()
-                .map(|b| b.length)
-                .sum::<usize>()
-                .cast_signed();
+            let buffers = core::slice::from_raw_parts(buffers.cast(), count);
+            return write_as_task(descriptor, buffers);
         }
         let arguments = [
             descriptor as usize,
@@ -59,4 +54,20 @@ unsafe extern "C" fn writev(descriptor: c_int, buffers: *const c_void, count: c_
         ];
         sys::libc_result(sys::syscall(number::WRITEV, arguments))
     }
+}
+
+unsafe fn write_as_task(descriptor: c_int, buffers: &[Buffer]) -> isize {
+    if !matches!(descriptor, STDOUT | STDERR) {
+        // SAFETY: the caller's buffers are readable.
+        return unsafe { stream::write_all(descriptor, buffers) };
+    }
+    for buffer in buffers.iter().filter(|b| b.length > 0) {
+        // SAFETY: as above.
+        execution::print(unsafe { core::slice::from_raw_parts(buffer.start, buffer.length) });
+    }
+    buffers
+        .iter()
+        .map(|b| b.length)
+        .sum::<usize>()
+        .cast_signed()
 }

@@ -3,7 +3,9 @@
 use core::ffi::c_int;
 
 use super::super::sys::{self, number};
+use super::loopback::Links;
 use super::real;
+use super::timer::Timers;
 use crate::engine::engine;
 use crate::execution;
 
@@ -21,6 +23,10 @@ pub(crate) struct Process {
     executions: u64,
     /// Some execution left a descriptor open.
     leaks: bool,
+    /// Sockets of the running execution.
+    pub(super) links: Links,
+    /// Timers of the running execution.
+    pub(super) timers: Timers,
 }
 
 impl Process {
@@ -29,7 +35,22 @@ impl Process {
             first_free: usize::MAX,
             executions: 0,
             leaks: false,
+            links: Links::new(),
+            timers: Timers::new(),
         }
+    }
+
+    /// A new execution begins: it knows nothing of the former one's descriptors.
+    #[inline]
+    pub(crate) fn begin(&mut self) {
+        self.links.clear();
+        self.timers.clear();
+    }
+
+    /// The first descriptor that was not open before the program's own code ran.
+    #[inline]
+    pub(crate) fn first_descriptor(&self) -> c_int {
+        c_int::try_from(self.first_free).unwrap_or(0)
     }
 
     /// Closes the gaps among the open descriptors, so that whatever the program
@@ -97,6 +118,8 @@ unsafe extern "C" fn fork() -> c_int {
         execution::forget_task();
         // SAFETY: the engine's memory is shared with the parent: the child only reads it.
         unsafe { (*engine()).image.open() };
+    } else if child > 0 {
+        execution::add_child(child);
     }
     child
 }

@@ -2,6 +2,7 @@
 
 use core::ffi::{c_int, c_uint, c_void};
 
+use super::super::descriptor::{Identity, Kind};
 use super::super::sys::{self, number};
 use crate::execution::{self, active};
 
@@ -14,6 +15,13 @@ pub(super) unsafe fn fill(out: *mut u8, length: usize) -> usize {
         }
     }
     length
+}
+
+/// Whether a descriptor is of `/dev/random` or `/dev/urandom`.
+pub(super) fn is_source(identity: Identity) -> bool {
+    const RANDOM: u64 = 1 << 8 | 8;
+    const URANDOM: u64 = 1 << 8 | 9;
+    identity.kind == Kind::Device && matches!(identity.device, RANDOM | URANDOM)
 }
 
 /// libc's `getrandom`.

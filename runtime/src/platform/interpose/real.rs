@@ -147,6 +147,22 @@ real! {
     clock_gettime(clock: c_int, out: *mut sys::timespec) -> c_int;
     gettimeofday(out: *mut sys::timeval, zone: *mut c_void) -> c_int;
     fork() -> c_int;
+    posix_spawn(
+        child: *mut c_int,
+        program: *const c_char,
+        actions: *const c_void,
+        attributes: *const c_void,
+        arguments: *const *mut c_char,
+        environment: *const *mut c_char
+    ) -> c_int;
+    posix_spawnp(
+        child: *mut c_int,
+        program: *const c_char,
+        actions: *const c_void,
+        attributes: *const c_void,
+        arguments: *const *mut c_char,
+        environment: *const *mut c_char
+    ) -> c_int;
     malloc_usable_size(block: *mut c_void) -> usize;
     __cxa_thread_atexit_impl(
         destructor: unsafe extern "C" fn(*mut c_void),

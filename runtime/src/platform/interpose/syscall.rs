@@ -38,7 +38,11 @@ unsafe extern "C" fn syscall(
                     return 0;
                 }
                 number::GETTID => return c_long::from(futex::task_thread_id()),
-                _ => {}
+                _ => {
+                    if let Some(result) = super::number::call(number, [a, b, c, d, e, f]) {
+                        return result;
+                    }
+                }
             }
         }
     }

@@ -1,0 +1,279 @@
+//! What the kernel knows of an open descriptor: its kind, and whether it is ready.
+
+use core::ffi::c_int;
+
+use super::sys::{self, number};
+
+pub(crate) const POLLIN: i16 = 1;
+pub(crate) const POLLPRI: i16 = 2;
+pub(crate) const POLLOUT: i16 = 4;
+
+const AT_FDCWD: usize = -100_isize as usize;
+const F_GETFL: usize = 3;
+const O_NONBLOCK: isize = 0o4000;
+
+/// C's `struct pollfd`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PollEntry {
+    pub(crate) descriptor: c_int,
+    pub(crate) wanted: i16,
+    pub(crate) got: i16,
+}
+
+impl PollEntry {
+    pub(crate) const fn new(descriptor: c_int, wanted: i16) -> Self {
+        Self {
+            descriptor,
+            wanted,
+            got: 0,
+        }
+    }
+}
+
+/// What is behind a descriptor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// The number is not open.
+    Closed,
+    /// A file or directory: it never blocks.
+    File,
+    /// A character device: a terminal, say.
+    Device,
+    /// One end of a pipe.
+    Pipe,
+    /// A socket.
+    Socket,
+    /// What has no place in any file system: `epoll`, `eventfd` and their kin.
+    Anonymous,
+}
+
+/// The identity of what is behind a descriptor.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Identity {
+    pub(crate) kind: Kind,
+    /// Names a pipe (both ends of it) or a socket until the machine starts anew.
+    pub(crate) inode: u64,
+    /// The device's own number, where it is one.
+    pub(crate) device: u64,
+}
+
+/// Looks behind a descriptor.
+pub(crate) fn look(descriptor: c_int) -> Identity {
+    const DEVICE_AT: usize = 5;
+    const INODE_AT: usize = 1;
+    const MODE_AT: usize = 3;
+    let mut stat = [0u64; 18];
+    let at = &raw mut stat as usize;
+    // SAFETY: `stat` is as large as the kernel's structure.
+    let result = unsafe { sys::syscall(number::FSTAT, [descriptor as usize, at, 0, 0, 0, 0]) };
+    let kind = if result < 0 {
+        Kind::Closed
+    } else {
+        match stat[MODE_AT] >> 12 & 0xf {
+            0o00 => Kind::Anonymous,
+            0o01 => Kind::Pipe,
+            0o02 => Kind::Device,
+            0o14 => Kind::Socket,
+            _ => Kind::File,
+        }
+    };
+    Identity {
+        kind,
+        inode: stat[INODE_AT],
+        device: stat[DEVICE_AT],
+    }
+}
+
+/// How many of `entries` are ready now; negative for an error.
+pub(crate) fn poll_now(entries: &mut [PollEntry]) -> isize {
+    let (at, count) = (entries.as_mut_ptr() as usize, entries.len());
+    // SAFETY: so many writable entries.
+    unsafe { sys::syscall(number::POLL, [at, count, 0, 0, 0, 0]) }
+}
+
+/// Whether a descriptor is ready for `wanted`, or has an error to tell.
+#[inline]
+pub(crate) fn is_ready(descriptor: c_int, wanted: i16) -> bool {
+    poll_now(&mut [PollEntry::new(descriptor, wanted)]) != 0
+}
+
+/// Whether calls on the descriptor return rather than block.
+pub(crate) fn is_nonblocking(descriptor: c_int) -> bool {
+    flags(descriptor) & O_NONBLOCK != 0
+}
+
+/// The flags of an open descriptor; negative for an error.
+pub(crate) fn flags(descriptor: c_int) -> isize {
+    // SAFETY: no memory is passed.
+    unsafe { sys::syscall(number::FCNTL, [descriptor as usize, F_GETFL, 0, 0, 0, 0]) }
+}
+
+/// Makes calls on the descriptor return rather than block, or block again.
+pub(crate) fn set_nonblocking(descriptor: c_int, nonblocking: bool) {
+    const F_SETFL: usize = 4;
+    let old = flags(descriptor);
+    let new = if nonblocking {
+        old | O_NONBLOCK
+    } else {
+        old & !O_NONBLOCK
+    };
+    if old >= 0 && new != old {
+        let arguments = [descriptor as usize, F_SETFL, new as usize, 0, 0, 0];
+        // SAFETY: no memory is passed.
+        unsafe { sys::syscall(number::FCNTL, arguments) };
+    }
+}
+
+/// Closes a descriptor of our own.
+pub(crate) fn close(descriptor: c_int) {
+    // SAFETY: the caller opened it.
+    unsafe { sys::syscall(number::CLOSE, [descriptor as usize, 0, 0, 0, 0, 0]) };
+}
+
+/// Calls `visit` with the descriptors from `first` on that this process has open,
+/// until it is satisfied; whether it was.
+pub(crate) fn find_open(first: c_int, mut visit: impl FnMut(c_int) -> bool) -> bool {
+    const O_RDONLY_DIRECTORY_CLOEXEC: usize = 0o2_200_000;
+    /// Where an entry has its length and its name.
+    const LENGTH_AT: usize = 16;
+    const NAME_AT: usize = 19;
+    let path = c"/proc/self/fd".as_ptr() as usize;
+    let mut buffer = [0u64; 256];
+    let (at, size) = (&raw mut buffer as usize, size_of_val(&buffer));
+    let mut found = false;
+    // SAFETY: the path ends in a zero; the kernel fills the buffer with whole
+    // entries, each of which says how long it is and ends its name with a zero.
+    unsafe {
+        let arguments = [AT_FDCWD, path, O_RDONLY_DIRECTORY_CLOEXEC, 0, 0, 0];
+        let directory = sys::syscall(number::OPENAT, arguments);
+        if directory < 0 {
+            return false;
+        }
+        // The directory's entries stand at their numbers, after two others.
+        let position = first as usize + 2;
+        sys::syscall(number::LSEEK, [directory as usize, position, 0, 0, 0, 0]);
+        loop {
+            let arguments = [directory as usize, at, size, 0, 0, 0];
+            let end = sys::syscall(number::GETDENTS64, arguments);
+            if end <= 0 || found {
+                break;
+            }
+            let mut entry = at;
+            while entry < at + end as usize && !found {
+                let name = (entry + NAME_AT) as *const u8;
+                let descriptor = parse_number(core::ffi::CStr::from_ptr(name.cast()).to_bytes());
+                if let Some(descriptor) =
+                    descriptor.filter(|&d| d >= first && d as isize != directory)
+                {
+                    found = visit(descriptor);
+                }
+                entry += usize::from(*((entry + LENGTH_AT) as *const u16));
+            }
+        }
+        close(directory as c_int);
+    }
+    found
+}
+
+/// Calls `visit` with each line of a file that the kernel makes up.
+pub(crate) fn for_each_line(path: &[u8], mut visit: impl FnMut(&[u8])) {
+    const O_RDONLY_CLOEXEC: usize = 0o2_000_000;
+    let mut line = [0u8; 256];
+    let mut length = 0;
+    let mut buffer = [0u8; 2048];
+    let (from, at) = (path.as_ptr() as usize, &raw mut buffer as usize);
+    // SAFETY: the path ends in a zero, and the buffer is as long as said.
+    unsafe {
+        let arguments = [AT_FDCWD, from, O_RDONLY_CLOEXEC, 0, 0, 0];
+        let file = sys::syscall(number::OPENAT, arguments);
+        if file < 0 {
+            return;
+        }
+        loop {
+            let arguments = [file as usize, at, buffer.len(), 0, 0, 0];
+            let end = sys::syscall(number::READ, arguments);
+            if end <= 0 {
+                break;
+            }
+            for &byte in &buffer[..end as usize] {
+                if byte == b'\n' {
+                    visit(&line[..length]);
+                    length = 0;
+                } else if length < line.len() {
+                    line[length] = byte;
+                    length += 1;
+                }
+            }
+        }
+        close(file as c_int);
+    }
+}
+
+/// A number at the start of `text`.
+pub(crate) fn parse_number(text: &[u8]) -> Option<c_int> {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
+    let mut number = None;
+    for &digit in digits {
+        let value = number.unwrap_or(0_i32).checked_mul(10)?;
+        number = Some(value.checked_add(i32::from(digit - b'0'))?);
+    }
+    number
+}
+
+/// The path below `/proc/self` that begins with `folder` and ends with a number, for the kernel.
+pub(crate) fn own_path(folder: &[u8], descriptor: c_int) -> [u8; 48] {
+    let mut path = [0; 48];
+    let mut length = 0;
+    let mut digits = [0; 10];
+    let mut left = descriptor.unsigned_abs();
+    let mut count = 0;
+    while count == 0 || left > 0 {
+        digits[count] = b'0' + (left % 10) as u8;
+        left /= 10;
+        count += 1;
+    }
+    let parts = b"/proc/self/".iter().chain(folder);
+    for &byte in parts.chain(digits[..count].iter().rev()) {
+        path[length] = byte;
+        length += 1;
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::CStr;
+    use std::fs::File;
+    use std::os::fd::AsRawFd;
+
+    #[test]
+    fn both_ends_of_a_pipe_are_one_thing() {
+        let (reader, writer) = std::io::pipe().unwrap();
+        let (reading, writing) = (look(reader.as_raw_fd()), look(writer.as_raw_fd()));
+        assert_eq!((reading.kind, writing.kind), (Kind::Pipe, Kind::Pipe));
+        assert_eq!(reading.inode, writing.inode);
+        assert!(!is_ready(reader.as_raw_fd(), POLLIN));
+        assert!(is_ready(writer.as_raw_fd(), POLLOUT));
+    }
+
+    #[test]
+    fn open_descriptors_are_found_by_their_kind() {
+        let file = File::open("/proc/self/exe").unwrap();
+        assert_eq!(look(file.as_raw_fd()).kind, Kind::File);
+        assert_eq!(look(-1).kind, Kind::Closed);
+        let own = file.as_raw_fd();
+        assert!(find_open(own, |descriptor| descriptor == own));
+        assert!(!find_open(own + 1, |descriptor| descriptor == own));
+    }
+
+    #[test]
+    fn paths_and_numbers_are_those_of_the_kernel() {
+        let path = own_path(b"fdinfo/", 120);
+        let path = CStr::from_bytes_until_nul(&path).unwrap();
+        assert_eq!(path.to_bytes(), b"/proc/self/fdinfo/120");
+        assert_eq!(parse_number(b"120 events"), Some(120));
+        assert_eq!(parse_number(b"."), None);
+    }
+}

@@ -1,0 +1,151 @@
+//! What the kernel knows of a socket: its two ends, and what is on its way.
+
+use core::ffi::c_int;
+
+use super::descriptor::{self, Kind};
+use super::sys::{self, number};
+use crate::engine::engine;
+
+const SOL_SOCKET: usize = 1;
+const SO_RCVTIMEO: usize = 20;
+const SO_SNDTIMEO: usize = 21;
+const SO_PEERCRED: usize = 17;
+const SO_ACCEPTCONN: usize = 30;
+const SO_PROTOCOL: usize = 38;
+const SO_DOMAIN: usize = 39;
+const IPPROTO_TCP: usize = 6;
+const AF_UNIX: u32 = 1;
+const AF_INET: u32 = 2;
+const AF_INET6: u32 = 10;
+
+/// An option of a socket, as words; zeros where it has none.
+fn option<const WORDS: usize>(socket: c_int, level: usize, name: usize) -> [u32; WORDS] {
+    let mut value = [0u32; WORDS];
+    let mut length = (WORDS * 4) as u32;
+    let (at, length_at) = (&raw mut value as usize, &raw mut length as usize);
+    let arguments = [socket as usize, level, name, at, length_at, 0];
+    // SAFETY: the value is as long as said.
+    let result = unsafe { sys::syscall(number::GETSOCKOPT, arguments) };
+    if result < 0 { [0; WORDS] } else { value }
+}
+
+/// How long a call on the socket may block, in nanoseconds; `None` is for ever.
+pub(crate) fn patience(socket: c_int, sending: bool) -> Option<u64> {
+    let name = if sending { SO_SNDTIMEO } else { SO_RCVTIMEO };
+    let [low, high, micros, _] = option(socket, SOL_SOCKET, name);
+    let seconds = u64::from(low) | u64::from(high) << 32;
+    let nanos = seconds.saturating_mul(1_000_000_000) + u64::from(micros) * 1_000;
+    (nanos > 0).then_some(nanos)
+}
+
+/// Whether the socket waits for connections.
+pub(crate) fn is_listening(socket: c_int) -> bool {
+    option::<1>(socket, SOL_SOCKET, SO_ACCEPTCONN) == [1]
+}
+
+/// Whether the socket is of TCP.
+pub(crate) fn is_tcp(socket: c_int) -> bool {
+    option::<1>(socket, SOL_SOCKET, SO_PROTOCOL) == [IPPROTO_TCP as u32]
+}
+
+/// The error that a connection came to; 0 for none.
+pub(crate) fn take_error(socket: c_int) -> c_int {
+    const SO_ERROR: usize = 4;
+    let [error] = option(socket, SOL_SOCKET, SO_ERROR);
+    error.cast_signed()
+}
+
+/// The port of an internet socket's own end, or of its peer's.
+fn port(socket: c_int, call: usize) -> Option<u16> {
+    let mut address = [0u16; 64];
+    let mut length = size_of_val(&address) as u32;
+    let (at, length_at) = (&raw mut address as usize, &raw mut length as usize);
+    // SAFETY: the address is as long as said.
+    let result = unsafe { sys::syscall(call, [socket as usize, at, length_at, 0, 0, 0]) };
+    let is_internet = matches!(u32::from(address[0]), AF_INET | AF_INET6);
+    (result == 0 && is_internet).then(|| u16::from_be(address[1]))
+}
+
+/// The port that an internet socket is bound to.
+pub(crate) fn own_port(socket: c_int) -> Option<u16> {
+    port(socket, number::GETSOCKNAME)
+}
+
+/// The port that an internet socket is connected to.
+pub(crate) fn peer_port(socket: c_int) -> Option<u16> {
+    port(socket, number::GETPEERNAME)
+}
+
+/// Whether the socket is connected to one that is not this process' own.
+pub(crate) fn has_foreign_peer(socket: c_int) -> bool {
+    let [domain] = option(socket, SOL_SOCKET, SO_DOMAIN);
+    if domain == AF_UNIX {
+        let [process, _, _] = option(socket, SOL_SOCKET, SO_PEERCRED);
+        // SAFETY: no arguments, no effect.
+        let own = unsafe { sys::syscall(number::GETPID, [0; 6]) };
+        return process != 0 && process as isize != own;
+    }
+    let Some(peer) = peer_port(socket) else {
+        return false;
+    };
+    !find_open(|other| {
+        other != socket
+            && descriptor::look(other).kind == Kind::Socket
+            && own_port(other) == Some(peer)
+    })
+}
+
+/// Looks for one of the execution's descriptors.
+pub(crate) fn find_open(visit: impl FnMut(c_int) -> bool) -> bool {
+    // SAFETY: a field that does not change while tasks run.
+    let first = unsafe { (*engine()).process.first_descriptor() };
+    descriptor::find_open(first, visit)
+}
+
+/// What is known of a TCP connection's progress.
+#[derive(Clone, Copy)]
+pub(crate) struct Progress {
+    pub(crate) state: State,
+    /// Bytes that have left for the peer.
+    sent: u64,
+    /// Bytes that have arrived from the peer.
+    received: u64,
+    /// Of a listening socket: connections that nobody has accepted yet.
+    pub(crate) backlog: u32,
+}
+
+/// The state of a TCP connection, as far as it matters here.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    /// The connection is being made.
+    Connecting,
+    /// The peer can still send.
+    Open,
+    /// The peer has said that it sends no more, or there is no connection.
+    Closed,
+}
+
+impl Progress {
+    /// Of this socket.
+    pub(crate) fn of(socket: c_int) -> Self {
+        const TCP_INFO: usize = 11;
+        let info = option::<56>(socket, IPPROTO_TCP, TCP_INFO);
+        let long = |at: usize| u64::from(info[at]) | u64::from(info[at + 1]) << 32;
+        let state = match info[0] & 0xff {
+            2 | 3 => State::Connecting,
+            1 | 4 | 5 => State::Open,
+            _ => State::Closed,
+        };
+        Self {
+            state,
+            sent: long(50).saturating_sub(long(52)),
+            received: long(32),
+            backlog: info[6],
+        }
+    }
+
+    /// Whether all that has left this end has arrived at `peer`'s.
+    pub(crate) fn has_arrived_at(self, peer: Self) -> bool {
+        peer.received >= self.sent
+    }
+}
