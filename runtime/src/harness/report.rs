@@ -347,13 +347,12 @@ fn describe_deadlock(execution: &Execution) -> String {
         if let Some(name) = names.name(wait.object) {
             let _ = write!(text, " for {name}");
         }
+        if wait.op.is_opaque() {
+            text.push_str(" in opaque code");
+        }
         if let Some(site) = wait.site {
-            let where_it_is = if wait.op.is_opaque() {
-                "in opaque code after"
-            } else {
-                "at"
-            };
-            let _ = write!(text, " {where_it_is} {}", line_of(site));
+            let place = if wait.op.is_opaque() { "after" } else { "at" };
+            let _ = write!(text, " {place} {}", line_of(site));
         }
         if let Some(holder) = wait.holder.filter(|_| wait.op != Op::Join) {
             let _ = write!(text, ", held by {}", called(holder));
