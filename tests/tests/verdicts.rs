@@ -38,6 +38,8 @@ on_both_backends! {
     members: "-p" "tool" "-p" "ledger";
     harness:;
     hostile:;
+    parking_lot:;
+    executors:;
     opaque:;
     io:;
 }
@@ -45,4 +47,16 @@ on_both_backends! {
 #[test]
 fn executions_in_processes_of_their_own_have_the_same_verdicts() {
     assert_verdicts("catalog", &["--isolate", "fork"]);
+}
+
+#[test]
+fn parking_lot_explored_from_its_own_source_has_the_same_verdicts() {
+    let workspace = Workspace::copy_of("parking_lot");
+    let policy = |package| format!("[crates.{package}]\npolicy = \"preempt\"\n");
+    let policies = policy("parking_lot") + &policy("parking_lot_core");
+    workspace.write("Chess.toml", &policies);
+    let args = ["test", "--no-fail-fast", "--message-format", "json"];
+    let run = workspace.chess(&args).run();
+    run.assert_code(100);
+    Expected::of(workspace.root()).assert_met_by(&run);
 }
