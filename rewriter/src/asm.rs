@@ -27,7 +27,7 @@ pub struct Asm {
 pub fn inline_asm(text: &str) -> Result<Vec<Asm>, SyntaxError> {
     let mut found = Vec::new();
     if text.contains("asm") {
-        scan(Source::new(text)?.tokens().clone(), &mut found);
+        scan(Source::new(text).tokens()?, &mut found);
     }
     Ok(found)
 }

@@ -40,7 +40,7 @@ pub struct Request<'a> {
 
 /// Finds the edits that `request` asks for in the text of a source file.
 pub fn rewrite(text: &str, request: &Request) -> Result<Rewrite, SyntaxError> {
-    let source = Source::new(text)?;
+    let source = Source::new(text);
     let file = source.parse()?;
     let mut rewrite = Rewrite::default();
     if request.marks {

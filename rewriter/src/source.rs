@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{LexError, Span, TokenStream};
 
 use crate::edition_2015;
 
@@ -44,36 +44,32 @@ impl fmt::Display for SyntaxError {
 
 impl std::error::Error for SyntaxError {}
 
-/// A file's text and tokens.
+/// A file's text.
 pub(crate) struct Source<'s> {
     text: &'s str,
     /// Where the text begins of which the tokens are: spans count from there.
     base: usize,
-    tokens: TokenStream,
 }
 
 impl<'s> Source<'s> {
-    pub(crate) fn new(text: &'s str) -> Result<Self, SyntaxError> {
+    pub(crate) fn new(text: &'s str) -> Self {
         let start = start_of_text(text);
         let base = start + length_of_shebang(&text[start..]);
-        let tokens = text[base..]
-            .parse()
-            .map_err(|error: proc_macro2::LexError| {
-                SyntaxError::new(error.span(), error.to_string())
-            })?;
-        Ok(Self { text, base, tokens })
+        Self { text, base }
     }
 
     /// The file's syntax tree; what is not of the newest edition may be of that of 2015.
     pub(crate) fn parse(&self) -> Result<syn::File, SyntaxError> {
-        syn::parse2(self.tokens.clone()).or_else(|error: syn::Error| {
-            syn::parse2(edition_2015::modernize(self.tokens.clone()))
+        syn::parse2(self.tokens()?).or_else(|error: syn::Error| {
+            syn::parse2(edition_2015::modernize(self.tokens()?))
                 .map_err(|_| SyntaxError::new(error.span(), error.to_string()))
         })
     }
 
-    pub(crate) fn tokens(&self) -> &TokenStream {
-        &self.tokens
+    pub(crate) fn tokens(&self) -> Result<TokenStream, SyntaxError> {
+        self.from(self.base)
+            .parse()
+            .map_err(|error: LexError| SyntaxError::new(error.span(), error.to_string()))
     }
 
     pub(crate) fn start_of(&self, span: Span) -> usize {
