@@ -274,6 +274,7 @@ pub(crate) fn enter() {
         if mark::is_inside() {
             return;
         }
+        super::note_outside("called into packages that are compiled as they are");
         let object = (*execution).object(UNSEEN);
         perform((*execution).arrive_opaque(Op::OpaqueCall, object).0);
         (*execution).record(Op::OpaqueCall, object, Effect::Write, None);

@@ -287,7 +287,7 @@ pub(crate) fn yield_to_outside() {
 }
 
 /// Keeps what the user is told of the outside.
-fn note(sentence: &'static str) {
+pub(crate) fn note(sentence: &'static str) {
     // SAFETY: one task runs at a time, and holds no reference to this.
     let known = unsafe { &mut (*engine()).exploration.outside };
     if !known.contains(&sentence) {

@@ -4,7 +4,7 @@ use super::failures::{Distinct, Found};
 use super::report;
 use super::request::{Isolation, Request, StrategyName};
 use super::run::{Root, run_tasks, set_strategy, strategy, warm_up};
-use super::{Test, body};
+use super::{Test, body, foreign};
 use crate::engine::Engine;
 use crate::execution::{Ending, Entry};
 use crate::monitor::{self, BodyOutcome, Failure};
@@ -43,6 +43,9 @@ pub(super) fn run(test: &Test, request: &Request) {
     } else {
         explorer.search(engine, request);
         explorer.confirm(engine);
+        if explorer.isolation != Isolation::Fork {
+            foreign::look(&engine, explorer.isolation);
+        }
     }
     engine.exploration.finished = true;
 }
@@ -322,6 +325,7 @@ impl Explorer<'_> {
         engine.exploration.body = BodyOutcome::Unfinished;
         let data = core::ptr::from_ref(self.test).cast_mut().cast();
         run_tasks(engine, Entry::Rust(body::run, data));
+        foreign::look_after_execution(&engine, self.isolation);
         if self.isolation != Isolation::Fork {
             interpose::tidy_descriptors(&mut engine.process);
         }

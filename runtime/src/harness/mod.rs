@@ -6,6 +6,7 @@ mod crash;
 mod distinct;
 mod explore;
 mod failures;
+mod foreign;
 mod json;
 mod process;
 mod report;

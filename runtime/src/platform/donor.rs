@@ -78,6 +78,11 @@ impl Pool {
         self.backend
     }
 
+    /// How many donors there are.
+    pub(crate) fn count(&self) -> usize {
+        self.donors.len()
+    }
+
     pub(crate) fn get(&self, index: usize) -> &Donor {
         &self.donors[index]
     }

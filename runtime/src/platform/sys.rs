@@ -207,6 +207,7 @@ pub(crate) mod number {
     pub(crate) const READ: usize = 0;
     pub(crate) const WRITE: usize = 1;
     pub(crate) const CLOSE: usize = 3;
+    pub(crate) const STAT: usize = 4;
     pub(crate) const FSTAT: usize = 5;
     pub(crate) const POLL: usize = 7;
     pub(crate) const LSEEK: usize = 8;
