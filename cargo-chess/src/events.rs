@@ -132,6 +132,9 @@ pub struct TestFinished {
     /// policy `atomic` whose code synchronized.
     #[serde(default)]
     pub atomic: Vec<String>,
+    /// What happened outside the scheduler's control, a sentence each.
+    #[serde(default)]
+    pub outside: Vec<String>,
     /// What else was found, with `--keep-going`.
     #[serde(default)]
     pub other_failures: Vec<OtherFailure>,
@@ -346,6 +349,7 @@ mod tests {
             schedule: Some("target/chess/failures/bank-t-transfer_is_atomic-7f3a.chess".into()),
             warnings: vec![],
             atomic: vec!["parking_lot 0.12.5".into()],
+            outside: vec!["waited for a child process".into()],
             other_failures: vec![OtherFailure {
                 kind: Kind::Deadlock,
                 message: Some("no task can go on".into()),

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::failure::{Style, execution, failure};
+use super::outside::Outside;
 use super::progress::ProgressLine;
 use super::summary::{Guarantee, counts};
 use super::text::{BAD, GOOD, NOTE, WARN, grouped, plural, status, styled, thousands};
@@ -29,6 +30,7 @@ pub struct Human<W> {
     /// Tests that failed or got no verdict, told at the end.
     failures: Vec<(TestFinished, Detail)>,
     guarantee: Guarantee,
+    outside: Outside,
 }
 
 impl Human<io::Stderr> {
@@ -67,6 +69,7 @@ impl<W: Write> Human<W> {
             progress,
             failures: Vec::new(),
             guarantee: Guarantee::default(),
+            outside: Outside::default(),
         }
     }
 
@@ -132,6 +135,7 @@ impl<W: Write> Human<W> {
 
     fn test_finished(&mut self, test: &TestFinished, detail: &Detail) -> io::Result<()> {
         let told_short = self.guarantee.add(test, detail);
+        self.outside.add(test);
         let bad = matches!(test.outcome, Outcome::Failed | Outcome::Timeout);
         if bad {
             self.failures.push((test.clone(), detail.clone()));
@@ -186,6 +190,9 @@ impl<W: Write> Human<W> {
         }
         for sentence in self.guarantee.sentences() {
             text += &status(NOTE, "Guarantee", sentence);
+        }
+        for sentence in self.outside.sentences() {
+            text += &status(WARN, "Outside", sentence);
         }
         self.print(&text)
     }

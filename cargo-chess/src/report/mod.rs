@@ -8,6 +8,7 @@ mod json;
 mod layout;
 mod live;
 mod names;
+mod outside;
 mod paths;
 mod progress;
 mod record;

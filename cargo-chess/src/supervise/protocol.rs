@@ -107,6 +107,9 @@ pub struct Finished {
     /// Source files of code under the policy `atomic` that synchronized.
     #[serde(default)]
     pub atomic: Vec<String>,
+    /// What happened outside the scheduler's control, a sentence each.
+    #[serde(default)]
+    pub outside: Vec<String>,
     /// The failing execution, in detail.
     #[serde(default)]
     pub tasks: Vec<Task>,
@@ -155,6 +158,7 @@ impl Finished {
             decisions: None,
             warnings: Vec::new(),
             atomic: Vec::new(),
+            outside: Vec::new(),
             tasks: Vec::new(),
             events: Vec::new(),
             blocked: Vec::new(),
@@ -213,6 +217,7 @@ impl Finished {
             schedule: None,
             warnings: self.warnings.clone(),
             atomic,
+            outside: self.outside.clone(),
             other_failures: self.others.iter().map(Other::to_event).collect(),
         }
     }

@@ -1,0 +1,64 @@
+//! What happened outside the scheduler's control, over all tests of a run.
+
+use std::collections::BTreeMap;
+
+use super::text::plural;
+use crate::events::TestFinished;
+
+/// Each sentence, with the tests that it was said of.
+#[derive(Default)]
+pub(super) struct Outside(BTreeMap<String, Vec<String>>);
+
+impl Outside {
+    /// Takes a finished test into account.
+    pub(super) fn add(&mut self, test: &TestFinished) {
+        for sentence in &test.outside {
+            let tests = self.0.entry(sentence.clone()).or_default();
+            tests.push(test.id().to_string());
+        }
+    }
+
+    /// A line for each sentence.
+    pub(super) fn sentences(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(|(sentence, tests)| match &tests[..] {
+            [test] => format!("control, in {test}: {sentence}"),
+            tests => format!(
+                "control, in {}: {sentence}",
+                plural(tests.len() as u64, "test")
+            ),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples;
+    use super::*;
+    use crate::supervise::protocol::Finished;
+    use std::time::Duration;
+
+    #[test]
+    fn what_many_tests_did_is_said_once() {
+        let mut outside = Outside::default();
+        for (name, sentences) in [
+            ("a", &["waited for a child process"][..]),
+            ("b", &["waited for a child process", "used a socket"]),
+        ] {
+            let finished = Finished {
+                outside: sentences.iter().map(|it| (*it).to_owned()).collect(),
+                ..samples::passed(Some(2), false)
+            };
+            let id = crate::events::TestId {
+                package: "bank".into(),
+                binary: "bank::t".into(),
+                test: name.into(),
+            };
+            outside.add(&finished.to_event(&id, Duration::ZERO, Vec::new()));
+        }
+        let said: Vec<String> = outside.sentences().collect();
+        insta::assert_snapshot!(said.join("\n"), @r"
+        control, in bank::t b: used a socket
+        control, in 2 tests: waited for a child process
+        ");
+    }
+}
