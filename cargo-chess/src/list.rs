@@ -5,13 +5,15 @@ use std::io::{self, ErrorKind, Write as _};
 
 use serde::Serialize;
 
+use crate::build::{Build, has_overlay};
 use crate::cli::{ListArgs, MessageFormat, RunOptions};
 use crate::config::Layer;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
-use crate::plan::PlannedPackage;
+use crate::plan::{Plan, PlannedPackage};
 use crate::session::Session;
 use crate::supervise::{ListedTest, list, select};
+use crate::wrapper::Record;
 
 /// One line of `--message-format json`.
 #[derive(Serialize)]
@@ -23,6 +25,8 @@ enum Line<'a> {
         member: bool,
         policy: &'a str,
         why: String,
+        overlay: bool,
+        outside: &'a [String],
     },
     Test {
         package: &'a str,
@@ -48,10 +52,10 @@ pub fn run(args: &ListArgs, interrupt: &Interrupt) -> Result<()> {
         }
     }
     let tests = select(all, &options);
-    let packages = &session.plan.packages;
+    let packages = listed(&session.plan, &build)?;
     let text = match args.output.message_format {
-        MessageFormat::Human => for_people(packages, &tests),
-        MessageFormat::Json => for_machines(packages, &tests)?,
+        MessageFormat::Human => for_people(&packages, &tests),
+        MessageFormat::Json => for_machines(&packages, &tests)?,
     };
     match io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
@@ -61,16 +65,50 @@ pub fn run(args: &ListArgs, interrupt: &Interrupt) -> Result<()> {
     }
 }
 
-fn for_people(packages: &[PlannedPackage], tests: &[ListedTest]) -> String {
+/// A package as it is listed.
+struct ListedPackage<'a> {
+    package: &'a PlannedPackage,
+    /// Whether an overlay changes it.
+    overlay: bool,
+    /// What of it is outside control.
+    outside: Vec<String>,
+}
+
+fn listed<'a>(plan: &'a Plan, build: &Build) -> Result<Vec<ListedPackage<'a>>> {
+    plan.packages
+        .iter()
+        .map(|package| {
+            let title = format!("{} {}", package.name, package.version);
+            let records = build.records.iter().filter(|it| it.package == title);
+            let mut outside = plan.outside_control(package);
+            outside.extend(records.flat_map(Record::sentences));
+            Ok(ListedPackage {
+                package,
+                overlay: has_overlay(package)?,
+                outside,
+            })
+        })
+        .collect()
+}
+
+fn for_people(packages: &[ListedPackage<'_>], tests: &[ListedTest]) -> String {
     let mut text = String::from("packages:\n");
     let titles: Vec<_> = packages
         .iter()
-        .map(|package| format!("{} {}", package.name, package.version))
+        .map(|it| format!("{} {}", it.package.name, it.package.version))
         .collect();
     let width = titles.iter().map(String::len).max().unwrap_or(0);
     for (package, title) in packages.iter().zip(&titles) {
-        let (policy, why) = (package.policy.as_str(), package.why);
-        let _ = writeln!(text, "    {title:width$}  {policy:7}  ({why})");
+        let (policy, why) = (package.package.policy.as_str(), package.package.why);
+        let overlay = if package.overlay {
+            ", with an overlay"
+        } else {
+            ""
+        };
+        let _ = writeln!(text, "    {title:width$}  {policy:7}  ({why}{overlay})");
+        for outside in &package.outside {
+            let _ = writeln!(text, "    {:width$}  outside control: {outside}", "");
+        }
     }
     let mut binary = None;
     for test in tests {
@@ -87,13 +125,15 @@ fn for_people(packages: &[PlannedPackage], tests: &[ListedTest]) -> String {
     text
 }
 
-fn for_machines(packages: &[PlannedPackage], tests: &[ListedTest]) -> Result<String> {
-    let packages = packages.iter().map(|package| Line::Package {
-        name: &package.name,
-        version: &package.version,
-        member: package.is_member,
-        policy: package.policy.as_str(),
-        why: package.why.to_string(),
+fn for_machines(packages: &[ListedPackage<'_>], tests: &[ListedTest]) -> Result<String> {
+    let packages = packages.iter().map(|it| Line::Package {
+        name: &it.package.name,
+        version: &it.package.version,
+        member: it.package.is_member,
+        policy: it.package.policy.as_str(),
+        why: it.package.why.to_string(),
+        overlay: it.overlay,
+        outside: &it.outside,
     });
     let tests = tests.iter().map(|test| Line::Test {
         package: &test.id.package,

@@ -19,7 +19,7 @@ pub use toolchain::Toolchain;
 
 use crate::cli::{CargoArgs, ColorWhen};
 use crate::error::{Error, Result};
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedPackage};
 use crate::shell::Shell;
 use crate::wrapper::Record;
 use cargo::{Invocation, Products};
@@ -69,6 +69,11 @@ pub struct TestBinary {
     pub swapped: bool,
     /// What `cargo test` would set in its environment.
     pub env: Vec<(String, String)>,
+}
+
+/// Whether an overlay changes the package.
+pub fn has_overlay(package: &PlannedPackage) -> Result<bool> {
+    Ok(overlays::all()?.iter().any(|overlay| overlay.fits(package)))
 }
 
 /// Fails if the tests would be built for something that cannot be explored.

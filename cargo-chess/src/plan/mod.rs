@@ -1,6 +1,7 @@
 //! What is going to be built: the workspace's directories, and each package with its treatment.
 
 mod metadata;
+mod outside;
 mod packages;
 #[cfg(test)]
 mod tests;
