@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod asm;
+mod body;
 mod calls;
 mod edition_2015;
 mod entries;

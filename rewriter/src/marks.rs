@@ -9,10 +9,11 @@ use syn::visit::{self, Visit};
 use syn::{
     AngleBracketedGenericArguments, Arm, Attribute, Block, Expr, ExprAsync, ExprClosure, ExprConst,
     ExprForLoop, ExprIf, ExprLoop, ExprRepeat, ExprWhile, File, Generics, ImplItemConst,
-    ImplItemFn, ItemConst, ItemFn, ItemMod, ItemStatic, Local, Pat, ReturnType, Signature, Stmt,
-    StmtMacro, TraitItemConst, TraitItemFn, Type, Variant,
+    ImplItemFn, ItemConst, ItemFn, ItemMod, ItemStatic, Local, Pat, ReturnType, Signature,
+    TraitItemConst, TraitItemFn, Type, Variant,
 };
 
+use crate::body::{Body, EndMark, end_mark, is_trivial, lacks_semicolon};
 use crate::rewrite::Edit;
 use crate::source::Source;
 use crate::{calls, extent};
@@ -85,19 +86,6 @@ fn finds_the_mark(attributes: &[Attribute]) -> bool {
     !attributes
         .iter()
         .any(|attribute| attribute.path().is_ident("no_implicit_prelude"))
-}
-
-/// What a block is the body of.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Body {
-    /// Of a function, closure or future: others call it.
-    Callable,
-    /// Of a loop that is more than its body.
-    Turn,
-    /// Of `loop`.
-    Loop,
-    /// Of nothing in particular.
-    Plain,
 }
 
 struct Marker<'s> {
@@ -200,66 +188,6 @@ impl Marker<'_> {
         if marked {
             self.insert(extent::end_of(self.source, value), "}");
         }
-    }
-}
-
-/// Whether a body that others call has nothing to separate from the caller.
-fn is_trivial(block: &Block) -> bool {
-    match &block.stmts[..] {
-        [] => true,
-        [Stmt::Expr(value, None)] => !extent::is_block_like(value) && !calls::in_expression(value),
-        _ => false,
-    }
-}
-
-/// How a block's end is marked.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum EndMark {
-    None,
-    /// Behind the last statement.
-    Plain,
-    /// Behind the last statement, a macro that lacks a semicolon.
-    Macro,
-    /// Behind the last statement, a unit value that is made a statement.
-    Unit,
-}
-
-/// Marks the end of a block: what the block then drops is a step of its own, and
-/// so is a loop's next condition.
-///
-/// The value at the end of a block becomes a statement only if the block has no
-/// variables, for its temporaries may be meant to be dropped after those.
-fn end_mark(block: &Block, body: Body) -> EndMark {
-    let Some(last) = block.stmts.last() else {
-        return EndMark::None;
-    };
-    let drops = block
-        .stmts
-        .iter()
-        .any(|statement| matches!(statement, Stmt::Local(_)));
-    let turns = body == Body::Turn;
-    match last {
-        Stmt::Expr(Expr::Break(_) | Expr::Continue(_) | Expr::Return(_), _) => EndMark::None,
-        Stmt::Expr(value, None) => match value {
-            _ if drops || !turns => EndMark::None,
-            Expr::Macro(_) => EndMark::Macro,
-            _ if extent::is_block_like(value) => EndMark::Plain,
-            _ if calls::in_expression(value) => EndMark::Unit,
-            _ => EndMark::None,
-        },
-        Stmt::Macro(StmtMacro {
-            semi_token: None, ..
-        }) if drops || !turns => EndMark::None,
-        _ if drops || turns => EndMark::Plain,
-        _ => EndMark::None,
-    }
-}
-
-fn lacks_semicolon(statement: &Stmt) -> bool {
-    match statement {
-        Stmt::Expr(_, semicolon) => semicolon.is_none(),
-        Stmt::Macro(invocation) => invocation.semi_token.is_none(),
-        Stmt::Local(_) | Stmt::Item(_) => false,
     }
 }
 

@@ -177,8 +177,8 @@ fn a_value_with_variables_beside_it_stays_one() {
         "· while a() {· let x = b();· x.c() } "
     );
     assert_eq!(
-        body(" for x in y { let z = x; if z.a() {} } "),
-        "· for x in y {· let z = x;· if z.a() {} } "
+        body(" for x in y { let z = x; if let _ = z.a() {} } "),
+        "· for x in y {· let z = x;· if let _ = z.a() {} } "
     );
 }
 
@@ -186,6 +186,18 @@ fn a_value_with_variables_beside_it_stays_one() {
 fn variables_are_dropped_in_a_step_of_their_own() {
     assert_eq!(body(" let x = a(); b(); "), "· let x = a();· b();· ");
     assert_eq!(body(" { let x = a(); } b() "), "· {· let x = a();· }· b() ");
+    assert_eq!(
+        body(" let x = a(); if x { b(); } "),
+        "· let x = a(); if x {· b(); }· "
+    );
+    assert_eq!(
+        body(" let x = a(); while x.b() {} "),
+        "· let x = a();· while x.b() {·}· "
+    );
+    assert_eq!(
+        body(" let x = a(); if x && let Some(_) = y.b() {} "),
+        "· let x = a();· if x && let Some(_) = y.b() {} "
+    );
     assert_eq!(body(" let x = a(); return; "), "· let x = a();· return; ");
 }
 

@@ -76,6 +76,29 @@ fn conditions(turns: u32) {
     }
 }
 
+fn last_statements(goes: bool) {
+    let local = Noisy("local");
+    if goes {
+        let _inner = Noisy("inner");
+        if Noisy("last condition").is() {
+            println!("last then");
+        }
+    } else {
+        let _inner = Noisy("inner");
+        while !Noisy("last while").is() {}
+    }
+    {
+        let _inner = Noisy("inner of if let");
+        if let Some(_) = Noisy("last if let").get() {
+            println!("last if let");
+        }
+    }
+    let _other = Noisy("other");
+    for _ in local.get().into_iter().chain(Noisy("last for").get()) {
+        Noisy("turn").unit()
+    }
+}
+
 fn extended() -> u32 {
     let borrowed = &Noisy("extended");
     let chosen = match borrowed.is() {
@@ -115,6 +138,8 @@ fn let_else(name: &'static str) -> u32 {
 fn main() {
     println!("{}", tail());
     conditions(2);
+    last_statements(true);
+    last_statements(false);
     println!("{}", extended());
     closures();
     println!("{} {}", let_else("abc"), let_else("abcd"));
