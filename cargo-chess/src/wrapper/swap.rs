@@ -37,7 +37,11 @@ pub(crate) fn swap_args(facades: &OsStr, args: &[OsString]) -> Vec<OsString> {
 /// a rustc that runs with `RUSTC_BOOTSTRAP=1`. Its functions announce themselves
 /// (by a call of `mcount`), so that a call into them can be a scheduling point.
 pub(super) fn opaque_args(facades: &OsStr) -> Vec<OsString> {
-    let mut added = vec![OsString::from("-Zinstrument-mcount")];
+    let mut added = vec![
+        OsString::from("-Zinstrument-mcount"),
+        // Others would run what it makes of std's generics, calls of `mcount` and all.
+        OsString::from("-Zshare-generics=no"),
+    ];
     added.extend(search_path(facades));
     added
 }
