@@ -4,12 +4,12 @@
 //! no line, and the statement's columns only if that token is on its line.
 //! Nothing that is computed while compiling is marked.
 
-use proc_macro2::TokenTree;
+use proc_macro2::{Ident, TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{
     AngleBracketedGenericArguments, Arm, Attribute, Block, Expr, ExprAsync, ExprClosure, ExprConst,
     ExprForLoop, ExprIf, ExprLoop, ExprRepeat, ExprWhile, File, Generics, ImplItemConst,
-    ImplItemFn, ItemConst, ItemFn, ItemMod, ItemStatic, Local, Pat, ReturnType, Signature,
+    ImplItemFn, ItemConst, ItemFn, ItemMod, ItemStatic, Local, Meta, Pat, ReturnType, Signature,
     TraitItemConst, TraitItemFn, Type, Variant,
 };
 
@@ -31,9 +31,6 @@ const MARKED_UNIT: &str = "__chess_mark!();let () = ";
 /// Makes the value at the end of a block a statement, and marks the end.
 const MARK_OF_VALUE: &str = ";__chess_mark!();";
 
-/// Attributes that say what to warn of.
-const LINTS: &[&str] = &["allow", "deny", "expect", "forbid", "warn"];
-
 /// All marks of a file, in the order of the text.
 pub(crate) fn find(source: &Source, file: &File) -> Vec<Edit> {
     let mut marker = Marker {
@@ -52,33 +49,27 @@ pub(crate) fn find(source: &Source, file: &File) -> Vec<Edit> {
 /// Attributes can make a function `const`: `#[cfg_attr(feature = "x", const_fn)]`,
 /// `#[rustversion::attr(since(1.61), const)]`.
 pub(crate) fn runs_only_at_run_time(attributes: &[Attribute], signature: &Signature) -> bool {
-    signature.constness.is_none()
-        && !attributes.iter().any(|attribute| {
-            let path = attribute.path();
-            !path.is_ident("doc")
-                && !LINTS.iter().any(|lint| path.is_ident(lint))
-                && (path.segments.iter().any(|part| forbids_marks(&part.ident))
-                    || match &attribute.meta {
-                        syn::Meta::List(list) => any_ident(list.tokens.clone(), forbids_marks),
-                        _ => false,
-                    })
-        })
+    signature.constness.is_none() && !attributes.iter().any(forbids_marks)
 }
 
-fn forbids_marks(name: &proc_macro2::Ident) -> bool {
-    let name = name.to_string();
-    name == "naked" || name.contains("const")
+fn forbids_marks(attribute: &Attribute) -> bool {
+    let names = &attribute.path().segments;
+    names.iter().any(|name| is_forbidding(&name.ident))
+        || matches!(&attribute.meta, Meta::List(list) if has_forbidding(list.tokens.clone()))
 }
 
-fn any_ident(
-    tokens: proc_macro2::TokenStream,
-    is: impl Fn(&proc_macro2::Ident) -> bool + Copy,
-) -> bool {
+fn has_forbidding(tokens: TokenStream) -> bool {
     tokens.into_iter().any(|token| match token {
-        TokenTree::Ident(ident) => is(&ident),
-        TokenTree::Group(group) => any_ident(group.stream(), is),
+        TokenTree::Ident(name) => is_forbidding(&name),
+        TokenTree::Group(group) => has_forbidding(group.stream()),
         _ => false,
     })
+}
+
+fn is_forbidding(name: &Ident) -> bool {
+    ["naked", "const", "const_fn"]
+        .iter()
+        .any(|forbidding| name == forbidding)
 }
 
 /// Whether macros of `std` can be named within the module of these attributes.
