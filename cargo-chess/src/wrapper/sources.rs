@@ -213,6 +213,9 @@ impl Sources {
         };
         // So is what is no Rust: many packages have such files that no one compiles.
         let Ok(rewrite) = rewriter::rewrite(&text, &request) else {
+            if !entries.is_empty() {
+                self.problems.push(format!("{inside} cannot be read"));
+            }
             return link(from, to);
         };
         for function in &rewrite.missing_entries {
