@@ -127,6 +127,7 @@ pub(crate) unsafe extern "C" fn task_main() -> ! {
 /// Only from a task; its frames are given up.
 pub(crate) unsafe fn end_task(result: *mut c_void) -> ! {
     interpose::run_thread_destructors();
+    interpose::robust::give_up();
     // SAFETY: the caller's promise; no reference lives across `perform`.
     unsafe {
         let engine = engine();

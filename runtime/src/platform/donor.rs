@@ -13,6 +13,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use super::context::{self, Context};
 use super::handover::{ABANDON, Backend, Baton, Flow, GO};
 use super::interpose::real;
+use super::interpose::robust::RobustList;
 use super::memory::{EngineMemory, EngineVec, engine_vec};
 use super::sys;
 
@@ -30,6 +31,8 @@ pub(crate) struct Donor {
     pub(crate) guard_size: usize,
     pub(crate) pthread: sys::pthread_t,
     pub(crate) kernel_thread: i32,
+    /// The robust mutexes that its task holds.
+    pub(crate) robust_list: *mut RobustList,
     /// Where this donor's task is suspended.
     context: Context,
     /// `context` while there is a task. Debuggers find the task's stack through
@@ -144,6 +147,7 @@ impl Pool {
         // SAFETY: the block belongs to a parked thread on which no task runs.
         unsafe {
             core::ptr::copy_nonoverlapping(pristine.as_ptr(), block as *mut u8, pristine.len());
+            RobustList::clear(self.donors[index].robust_list);
         }
     }
 
@@ -189,6 +193,7 @@ impl Pool {
                 guard_size: 0,
                 pthread: 0,
                 kernel_thread: 0,
+                robust_list: core::ptr::null_mut(),
                 context: Context::EMPTY,
                 bound: NO_TASK,
                 ready: AtomicU32::new(0),
@@ -287,6 +292,7 @@ unsafe extern "C" fn donor_main(argument: *mut c_void) -> *mut c_void {
         sys::block_signals();
         (*donor).thread_pointer = context::thread_pointer();
         (*donor).kernel_thread = sys::kernel_thread_id();
+        (*donor).robust_list = RobustList::of_this_thread();
         let mut attributes = sys::pthread_attr_t::zeroed();
         real::pthread_getattr_np(sys::pthread_self(), &raw mut attributes);
         let mut low = core::ptr::null_mut();

@@ -261,6 +261,7 @@ pub(crate) mod number {
     pub(crate) const GETRANDOM: usize = 318;
     pub(crate) const PIDFD_OPEN: usize = 434;
     pub(crate) const CLOSE_RANGE: usize = 436;
+    pub(crate) const GET_ROBUST_LIST: usize = 274;
     pub(crate) const FUTEX_WAITV: usize = 449;
     pub(crate) const EPOLL_PWAIT2: usize = 441;
 }

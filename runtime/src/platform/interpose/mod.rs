@@ -24,6 +24,7 @@ mod pthread_once;
 mod pthread_rwlock;
 mod random;
 pub(crate) mod real;
+pub(crate) mod robust;
 mod semaphore;
 mod stream;
 mod syscall;

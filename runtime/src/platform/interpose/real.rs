@@ -81,6 +81,7 @@ real! {
     pthread_key_delete(key: pthread_key_t) -> c_int;
     pthread_getspecific(key: pthread_key_t) -> *mut c_void;
     pthread_setspecific(key: pthread_key_t, value: *const c_void) -> c_int;
+    pthread_cancel(thread: pthread_t) -> c_int;
     pthread_exit(value: *mut c_void) -> !;
     pthread_tryjoin_np(thread: pthread_t, result: *mut *mut c_void) -> c_int;
     pthread_timedjoin_np(

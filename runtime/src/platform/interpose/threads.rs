@@ -182,6 +182,18 @@ unsafe extern "C" fn pthread_detach(thread: pthread_t) -> c_int {
     0
 }
 
+/// libc's `pthread_cancel`. Not carried out, for glibc would end a donor: the
+/// caller is told so, and the user.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_cancel(thread: pthread_t) -> c_int {
+    if !active() {
+        // SAFETY: the caller's argument is that of the real function.
+        return unsafe { real::pthread_cancel(thread) };
+    }
+    execution::note_outside("called pthread_cancel, which fails under exploration");
+    sys::ENOSYS
+}
+
 /// libc's `pthread_setname_np`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_setname_np(thread: pthread_t, name: *const c_char) -> c_int {
