@@ -40,8 +40,9 @@ pub use mark::{mark, marked_line};
 pub(crate) use object::ObjectId;
 pub use op::{Effect, Op};
 pub(crate) use outside::{
-    add_child, children, forget_child, is_outside, note as note_outside, note_connection,
-    note_wait_for_child, open_process, yield_to_outside,
+    add_child, children, forget_child, is_outside, note as note_outside,
+    note_at as note_outside_at, note_connection, note_wait_for_child, open_process,
+    yield_to_outside,
 };
 pub use parking::{park_at, unpark_at};
 pub(crate) use policy::Policy;

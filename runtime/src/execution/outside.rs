@@ -7,16 +7,18 @@
 //! in the kernel, no longer than until the earliest deadline.
 
 use core::ffi::c_int;
+use core::fmt::{self, Write};
 use core::sync::atomic::Ordering;
 
 use super::descriptors::Descriptors;
 use super::schedule::Step;
 use super::state::Execution;
 use super::task::Wait;
-use super::{perform, running};
+use super::{Site, perform, running};
 use crate::engine::engine;
+use crate::harness::short_path;
 use crate::platform::descriptor::{self, Identity, Kind, POLLIN, POLLOUT, PollEntry};
-use crate::platform::memory::engine_vec;
+use crate::platform::memory::{EngineVec, engine_vec};
 use crate::platform::socket;
 use crate::platform::sys::{self, number, timespec};
 
@@ -292,6 +294,33 @@ pub(crate) fn note(sentence: &'static str) {
     let known = unsafe { &mut (*engine()).exploration.outside };
     if !known.contains(&sentence) {
         known.push(sentence);
+    }
+}
+
+/// As [`note`], for what the program did at `site`.
+pub(crate) fn note_at(what: fmt::Arguments<'_>, site: Site) {
+    let mut sentence = Sentence(engine_vec());
+    let _ = write!(
+        sentence,
+        "{what}, at {}:{}",
+        short_path(site.file()),
+        site.line()
+    );
+    // SAFETY: as in `note`.
+    let known = unsafe { &(*engine()).exploration.outside };
+    let is_known = known.iter().any(|known| known.as_bytes() == &*sentence.0);
+    if !is_known && let Ok(sentence) = str::from_utf8(sentence.0.leak()) {
+        note(sentence);
+    }
+}
+
+/// Text in the engine's memory, which outlives the execution.
+struct Sentence(EngineVec<u8>);
+
+impl Write for Sentence {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.extend_from_slice(text.as_bytes());
+        Ok(())
     }
 }
 

@@ -17,6 +17,7 @@ mod zygote;
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
+pub(crate) use report::short_path;
 pub use request::{Request, VARIABLE};
 pub use zygote::serve;
 

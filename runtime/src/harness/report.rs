@@ -279,11 +279,15 @@ pub(super) fn called(task: TaskId) -> String {
 
 /// A line as messages show it: without the place of the registry.
 pub(super) fn line_of(site: Site) -> String {
-    let file = site.file();
+    format!("{}:{}", short_path(site.file()), site.line())
+}
+
+/// The path of a source file without the place of the registry.
+pub(crate) fn short_path(file: &str) -> &str {
     let short = file
         .split_once("/registry/src/")
         .and_then(|(_, rest)| rest.split_once('/'));
-    format!("{}:{}", short.map_or(file, |(_, rest)| rest), site.line())
+    short.map_or(file, |(_, rest)| rest)
 }
 
 /// The words for a failure that the execution's end explains by itself.

@@ -60,10 +60,7 @@ impl Asm {
         let on_own_stack = memory.wrapping_sub((&raw const site).addr()) < NEAR;
         if has(Asm::ATOMIC) && !on_own_stack {
             execution::access(Op::Asm, 0, site);
-            outside(
-                site,
-                "synchronizes through memory in a way that is not seen",
-            );
+            outside(site, "synchronizes through memory");
         } else if has(Asm::ATOMIC) || has(Asm::FENCE) {
             execution::access(Op::Fence, 0, site);
         }
@@ -97,7 +94,7 @@ pub fn word<T: Copy>(operand: T) -> usize {
 
 /// Notes that the assembly at `site` is outside control, and how.
 fn outside(site: Site, how: &str) {
-    let _ = (site, how);
+    execution::note_outside_at(format_args!("ran inline assembly that {how}"), site);
 }
 
 /// Reads the strings among the tokens as assembly, an instruction at a time.

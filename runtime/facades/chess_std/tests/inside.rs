@@ -22,7 +22,25 @@ fn the_search_finds_what_std_allows_of_threads_and_nothing_else() {
 
 #[test]
 fn the_search_sees_the_fences_in_inline_assembly_and_chooses_draws() {
-    assert_verdicts("inside_assembly", 11);
+    assert_verdicts("inside_assembly", 12);
+}
+
+#[test]
+fn inline_assembly_outside_control_is_named() {
+    let program = build("inside_assembly", "");
+    let named = |test| {
+        let finished = explore(&program, test, 2, "fibers");
+        let (_, rest) = finished.split_once("\"outside\":[").expect("a list");
+        rest.split(']').next().unwrap_or_default().to_owned()
+    };
+    let fence = "fails_by_panic_so_is_one_on_a_local_variable";
+    assert_eq!(named(fence), "");
+    let exchange = named("fails_by_panic_an_exchange_with_memory_is_a_scheduling_point");
+    let sentence = "\"ran inline assembly that synchronizes through memory, at program.rs:";
+    assert!(exchange.starts_with(sentence), "{exchange}");
+    let call = named("passed_a_call_of_the_kernel_is_no_scheduling_point");
+    let sentence = "\"ran inline assembly that calls the kernel, at program.rs:";
+    assert!(call.starts_with(sentence), "{call}");
 }
 
 /// Explores each test of a program, at least so many, on both backends; its name

@@ -74,6 +74,14 @@ fn fails_by_panic_an_exchange_with_memory_is_a_scheduling_point() {
     sets_both(|| unsafe { asm!("xchg [{}], {}", in(reg) PLACE.as_ptr(), inout(reg) 1_usize => _) });
 }
 
+#[test]
+fn passed_a_call_of_the_kernel_is_no_scheduling_point() {
+    sets_both(|| {
+        const GETPID: usize = 39;
+        unsafe { asm!("syscall", inout("rax") GETPID => _, out("rcx") _, out("r11") _) };
+    });
+}
+
 /// Whether both tasks are in their critical sections at once.
 fn dekker(raises_first: bool) {
     let raised = [AtomicBool::new(false), AtomicBool::new(false)];
