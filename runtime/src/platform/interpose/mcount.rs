@@ -70,3 +70,34 @@ unsafe extern "C" fn mcount() {
 unsafe extern "C" fn enter() {
     opaque::enter();
 }
+
+#[cfg(test)]
+mod tests {
+    use core::arch::asm;
+
+    #[test]
+    fn what_holds_arguments_stays_as_it_is() {
+        let mut words = [1u64, 2, 3, 4, 5, 6, 7, 8, 9];
+        let mut numbers = [0.5f64, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5];
+        let [rax, rcx, rdx, rsi, rdi, r8, r9, r10, r11] = &mut words;
+        let [xmm0, xmm1, xmm2, xmm3, xmm4, xmm5, xmm6, xmm7] = &mut numbers;
+        // SAFETY: a call on an aligned stack; whatever it may change is named.
+        unsafe {
+            asm!(
+                "call {mcount}",
+                mcount = sym super::mcount,
+                inout("rax") *rax, inout("rcx") *rcx, inout("rdx") *rdx,
+                inout("rsi") *rsi, inout("rdi") *rdi, inout("r8") *r8,
+                inout("r9") *r9, inout("r10") *r10, inout("r11") *r11,
+                inout("xmm0") *xmm0, inout("xmm1") *xmm1, inout("xmm2") *xmm2,
+                inout("xmm3") *xmm3, inout("xmm4") *xmm4, inout("xmm5") *xmm5,
+                inout("xmm6") *xmm6, inout("xmm7") *xmm7,
+                out("xmm8") _, out("xmm9") _, out("xmm10") _, out("xmm11") _,
+                out("xmm12") _, out("xmm13") _, out("xmm14") _, out("xmm15") _,
+            );
+        }
+        assert_eq!(words, [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        let bits = [0.5f64, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5].map(f64::to_bits);
+        assert_eq!(numbers.map(f64::to_bits), bits);
+    }
+}
