@@ -44,6 +44,8 @@ pub struct ExpectedTest {
     pub complete: Option<bool>,
     /// Part of each warning that a test which passes has; none has any without it.
     pub warning: Option<String>,
+    /// A sentence that is told of what was outside control.
+    pub outside: Option<String>,
     /// What plain `cargo test` does, for readers.
     pub native: Option<String>,
 }
@@ -139,6 +141,12 @@ impl ExpectedTest {
             .filter(|part| !message.contains(part))
         {
             wrong.push(format!("message {message:?} without {part:?}"));
+        }
+        if let Some(sentence) = &self.outside {
+            let told = verdict["outside"].as_array().map_or(&[][..], |all| all);
+            if !told.iter().any(|one| text(one) == sentence) {
+                wrong.push(format!("outside {}", verdict["outside"]));
+            }
         }
         let is_expected = |warning: &Value| {
             self.warning
