@@ -8,6 +8,7 @@ mod descriptors;
 mod draw;
 mod event;
 mod fairness;
+pub(crate) mod futex;
 mod lock;
 mod mark;
 mod object;

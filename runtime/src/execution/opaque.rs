@@ -5,8 +5,8 @@
 //! it shows itself, and none after that until code of policy `preempt` has
 //! control again. In between only its blocking is seen. This leaves out the
 //! schedules that preempt such code half-way, and invents none: whatever is
-//! explored can happen. More points would not be sound in a better way, and
-//! would turn each allocation of a C allocator into choices.
+//! explored can happen. A point before each operation would be as sound, and would
+//! make every allocation of an allocator in C a choice.
 
 use super::event::Note;
 use super::object::ObjectId;
@@ -205,8 +205,8 @@ pub(crate) fn is_known(object: usize) -> bool {
     running().is_some_and(|execution| unsafe { (*execution).objects.find(object).is_some() })
 }
 
-/// One more task has come to the barrier at `object`: how many are there.
-pub(crate) fn come(object: usize) -> u32 {
+/// One more task has arrived at the barrier at `object`: how many are there.
+pub(crate) fn join_barrier(object: usize) -> u32 {
     let Some(execution) = running() else { return 0 };
     // SAFETY: see `running`.
     unsafe {
@@ -218,7 +218,7 @@ pub(crate) fn come(object: usize) -> u32 {
 }
 
 /// All go on from the barrier at `object`.
-pub(crate) fn go(object: usize) {
+pub(crate) fn open_barrier(object: usize) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`.
     unsafe {
@@ -278,77 +278,5 @@ pub(crate) fn enter() {
         let object = (*execution).object(UNSEEN);
         perform((*execution).arrive_opaque(Op::OpaqueCall, object).0);
         (*execution).record(Op::OpaqueCall, object, Effect::Write, None);
-    }
-}
-
-/// A futex wait, to be called once its word was found to hold the expected
-/// value; whether it timed out.
-pub(crate) fn futex_wait(address: usize, bits: u32, deadline: Option<u64>) -> bool {
-    let Some(execution) = running() else {
-        return false;
-    };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        let object = (*execution).object(address);
-        (*execution).record(Op::FutexWait, object, Effect::Write, None);
-        perform((*execution).sleep_on(Wait::Futex(address, bits), deadline));
-        let object = (*execution).object(address);
-        (*execution).record(Op::FutexWaitEnd, object, Effect::Write, None);
-        (*execution).running().wake == Wake::TimedOut
-    }
-}
-
-/// Wakes up to `count` tasks from futex waits at `address`, the one that waits
-/// longest first, as the kernel does; how many it woke.
-pub(crate) fn futex_wake(address: usize, bits: u32, count: usize) -> usize {
-    let mut woken = 0;
-    let Some(execution) = running() else { return 0 };
-    // SAFETY: see `running`.
-    unsafe {
-        while woken < count
-            && let Some(task) = (*execution).first_futex_waiter(address, bits)
-        {
-            (*execution).wake(task, Wake::Notified);
-            woken += 1;
-        }
-    }
-    woken
-}
-
-/// Makes up to `count` tasks that wait at `from` wait at `to`, behind those that
-/// do already; how many.
-pub(crate) fn futex_requeue(from: usize, to: usize, count: usize) -> usize {
-    let mut moved = 0;
-    let Some(execution) = running() else { return 0 };
-    // SAFETY: see `running`.
-    unsafe {
-        let object = (*execution).object(to);
-        while from != to
-            && moved < count
-            && let Some(task) = (*execution).first_futex_waiter(from, u32::MAX)
-        {
-            (*execution).waits += 1;
-            let place = (*execution).waits;
-            let task = (*execution).task_mut(task);
-            if let State::Blocked(Wait::Futex(address, _)) = &mut task.state {
-                *address = to;
-            }
-            task.queue = place;
-            task.object = object;
-            moved += 1;
-        }
-    }
-    moved
-}
-
-impl Execution {
-    fn first_futex_waiter(&self, address: usize, bits: u32) -> Option<TaskId> {
-        self.live_tasks()
-            .filter(|(_, task)| {
-                matches!(task.state, State::Blocked(Wait::Futex(at, mask))
-                    if at == address && mask & bits != 0)
-            })
-            .min_by_key(|(_, task)| task.queue)
-            .map(|(id, _)| id)
     }
 }

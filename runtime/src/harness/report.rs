@@ -451,9 +451,10 @@ fn words(note: Note) -> Option<String> {
     })
 }
 
-/// A task's own start and end say nothing by naming the task again.
+/// A task's own start and end say nothing by naming the task again; what opaque
+/// code touches has no name.
 fn shows_object(op: Op) -> bool {
-    !matches!(op, Op::Start | Op::Exit)
+    !matches!(op, Op::Start | Op::Exit | Op::OpaqueCall)
 }
 
 fn blocked_task(blocked: &Blocked, names: &ObjectNames) -> String {

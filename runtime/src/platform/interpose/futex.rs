@@ -9,6 +9,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::super::sys::{self, timespec};
 use crate::engine::engine;
+use crate::execution::futex as waiters;
 use crate::execution::{self, Effect, Op, opaque};
 
 const WAIT: usize = 0;
@@ -97,7 +98,7 @@ unsafe fn wait(
         opaque::record(Op::FutexWait, word, Effect::Read);
         return Err(sys::EAGAIN);
     }
-    if opaque::futex_wait(word, bits, deadline) {
+    if waiters::wait(word, bits, deadline) {
         Err(sys::ETIMEDOUT)
     } else {
         Ok(0)
@@ -106,7 +107,7 @@ unsafe fn wait(
 
 fn wake(word: usize, count: usize, bits: u32) -> usize {
     opaque::arrive(Op::FutexWake, word);
-    let woken = opaque::futex_wake(word, bits, count_of(count));
+    let woken = waiters::wake(word, bits, count_of(count));
     opaque::record(Op::FutexWake, word, Effect::Write);
     woken
 }
@@ -127,8 +128,8 @@ unsafe fn requeue(
         opaque::record(Op::FutexRequeue, word, Effect::Read);
         return Err(sys::EAGAIN);
     }
-    let woken = opaque::futex_wake(word, ANY, count);
-    let moved = opaque::futex_requeue(word, other, most);
+    let woken = waiters::wake(word, ANY, count);
+    let moved = waiters::requeue(word, other, most);
     opaque::record(Op::FutexRequeue, word, Effect::Write);
     opaque::record(Op::FutexRequeue, other, Effect::Write);
     Ok(woken + moved)
@@ -145,10 +146,10 @@ unsafe fn wake_op(
     opaque::arrive(Op::FutexWake, word);
     // SAFETY: the caller gives a live futex word.
     let passes = unsafe { change(&*(other as *const AtomicU32), how)? };
-    let mut woken = opaque::futex_wake(word, ANY, count_of(count));
+    let mut woken = waiters::wake(word, ANY, count_of(count));
     opaque::record(Op::FutexWake, word, Effect::Write);
     if passes {
-        woken += opaque::futex_wake(other, ANY, count_of(count_other));
+        woken += waiters::wake(other, ANY, count_of(count_other));
     }
     opaque::record(Op::FutexWake, other, Effect::Write);
     Ok(woken)

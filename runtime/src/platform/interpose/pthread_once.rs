@@ -88,8 +88,8 @@ unsafe extern "C" fn pthread_barrier_wait(barrier: *mut c_void) -> c_int {
         }
         opaque::arrive(Op::PthreadBarrierWait, object);
         opaque::record(Op::PthreadBarrierWait, object, Effect::Write);
-        if opaque::come(object) >= (*barrier.cast::<Barrier>()).count {
-            opaque::go(object);
+        if opaque::join_barrier(object) >= (*barrier.cast::<Barrier>()).count {
+            opaque::open_barrier(object);
             return SERIAL_THREAD;
         }
     }

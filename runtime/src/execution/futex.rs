@@ -1,0 +1,77 @@
+//! Futexes of code that is not redirected: who waits at which word, and who is woken.
+
+use super::state::Execution;
+use super::task::Wait;
+use super::{Effect, Op, State, TaskId, Wake, perform, running};
+
+/// A futex wait, to be called once its word was found to hold the expected
+/// value; whether it timed out.
+pub(crate) fn wait(address: usize, bits: u32, deadline: Option<u64>) -> bool {
+    let Some(execution) = running() else {
+        return false;
+    };
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        let object = (*execution).object(address);
+        (*execution).record(Op::FutexWait, object, Effect::Write, None);
+        perform((*execution).sleep_on(Wait::Futex(address, bits), deadline));
+        let object = (*execution).object(address);
+        (*execution).record(Op::FutexWaitEnd, object, Effect::Write, None);
+        (*execution).running().wake == Wake::TimedOut
+    }
+}
+
+/// Wakes up to `count` tasks from futex waits at `address`, the one that waits
+/// longest first, as the kernel does; how many it woke.
+pub(crate) fn wake(address: usize, bits: u32, count: usize) -> usize {
+    let mut woken = 0;
+    let Some(execution) = running() else { return 0 };
+    // SAFETY: see `running`.
+    unsafe {
+        while woken < count
+            && let Some(task) = (*execution).first_futex_waiter(address, bits)
+        {
+            (*execution).wake(task, Wake::Notified);
+            woken += 1;
+        }
+    }
+    woken
+}
+
+/// Makes up to `count` tasks that wait at `from` wait at `to`, behind those that
+/// do already; how many.
+pub(crate) fn requeue(from: usize, to: usize, count: usize) -> usize {
+    let mut moved = 0;
+    let Some(execution) = running() else { return 0 };
+    // SAFETY: see `running`.
+    unsafe {
+        let object = (*execution).object(to);
+        while from != to
+            && moved < count
+            && let Some(task) = (*execution).first_futex_waiter(from, u32::MAX)
+        {
+            (*execution).waits += 1;
+            let place = (*execution).waits;
+            let task = (*execution).task_mut(task);
+            if let State::Blocked(Wait::Futex(address, _)) = &mut task.state {
+                *address = to;
+            }
+            task.queue = place;
+            task.object = object;
+            moved += 1;
+        }
+    }
+    moved
+}
+
+impl Execution {
+    fn first_futex_waiter(&self, address: usize, bits: u32) -> Option<TaskId> {
+        self.live_tasks()
+            .filter(|(_, task)| {
+                matches!(task.state, State::Blocked(Wait::Futex(at, mask))
+                    if at == address && mask & bits != 0)
+            })
+            .min_by_key(|(_, task)| task.queue)
+            .map(|(id, _)| id)
+    }
+}
