@@ -25,20 +25,31 @@ pub(crate) struct Explored {
 impl Explored {
     pub(crate) fn of(package: &Package, workspace: &Workspace, exploration: &[String]) -> Self {
         let started = Instant::now();
-        let args = ["chess", "test", "--no-fail-fast", "--message-format=json"];
-        let mut chess = Chess::new(workspace.root(), &args);
+        let [events, stderr] = ["events.jsonl", "stderr"].map(|what| beside(workspace, what));
+        // Into files, as it comes: for whoever watches, or looks into a failure later.
+        let mut chess = Chess::in_shell(
+            workspace.root(),
+            r#"exec "$CHESS" "$@" >"$EVENTS" 2>"$STDERR""#,
+        )
+        .env("EVENTS", &events)
+        .env("STDERR", &stderr);
+        let args = [
+            "sh",
+            "chess",
+            "test",
+            "--no-fail-fast",
+            "--message-format=json",
+        ];
+        for arg in args {
+            chess = chess.arg(arg);
+        }
         for arg in package.selection().iter().chain(exploration) {
             chess = chess.arg(arg);
         }
         let run = chess.start().finish_or_kill(PATIENCE);
-        let keep = |what, text| {
-            fs::write(beside(workspace, what), text).expect("the file can be written");
-        };
-        // For whoever looks into a failure.
-        keep("events.jsonl", &run.stdout);
-        keep("stderr", &run.stderr);
 
-        let events = run.stdout.lines().map(serde_json::from_str::<Value>);
+        let text = fs::read_to_string(events).unwrap_or_default();
+        let events = text.lines().map(serde_json::from_str::<Value>);
         let verdicts = events
             .filter_map(Result::ok)
             .filter(|event| event["type"] == "test-finished")
