@@ -49,6 +49,9 @@ impl Note {
     }
 }
 
+/// The longest circle that a task is seen to go round in, in events.
+const LONGEST_CIRCLE: usize = 64;
+
 /// One operation of one task.
 #[derive(Clone, Copy)]
 pub(crate) struct Event {
@@ -59,6 +62,15 @@ pub(crate) struct Event {
     /// The task was switched out by a preemption just before this operation.
     pub(crate) preempted: bool,
     pub(crate) note: Note,
+}
+
+impl Event {
+    /// Whether `other` is the same operation of the same task on the same object.
+    fn repeats(&self, other: &Self) -> bool {
+        let address = |site: Option<Site>| site.map(core::ptr::from_ref);
+        (self.task, self.object, self.op) == (other.task, other.object, other.op)
+            && address(self.site) == address(other.site)
+    }
 }
 
 /// The events of one execution in the order in which they happened.
@@ -136,6 +148,23 @@ impl EventLog {
         if self.events.len() < self.most {
             self.events.push(event);
         }
+    }
+
+    /// Whether the last `length` events are the same few again and again. What is
+    /// sent piles up: a loop that sends is no circle.
+    pub(crate) fn ends_in_a_circle(&self, length: usize) -> bool {
+        let Some(start) = self.events.len().checked_sub(length) else {
+            return false;
+        };
+        let tail = &self.events[start..];
+        if self.events.len() == self.most || tail.iter().any(|event| event.op == Op::ChannelSend) {
+            return false;
+        }
+        let longest = LONGEST_CIRCLE.min(length / 2);
+        (1..=longest).any(|period| {
+            let earlier = tail[..length - period].iter();
+            earlier.zip(&tail[period..]).all(|(a, b)| a.repeats(b))
+        })
     }
 
     /// Makes the event just recorded depend on `object`, too.

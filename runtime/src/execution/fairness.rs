@@ -11,6 +11,10 @@ use super::TaskId;
 use super::task_set::TaskSet;
 use crate::platform::memory::{EngineVec, engine_vec};
 
+/// Yields of a task before it waits for one that sleeps: two loops of crossbeam's
+/// `Backoff` have 22.
+const TURNS: u32 = 64;
+
 /// What the scheduler knows of one task.
 struct Window {
     /// Step of the last yield: the window's start.
@@ -25,6 +29,8 @@ struct Window {
     enabled: u64,
     /// P: tasks that this one must wait for while they are enabled.
     waits_for: TaskSet,
+    /// Yields since this task was last made to wait for one that sleeps.
+    turns: u32,
 }
 
 /// The state of the fair scheduler in one execution.
@@ -60,6 +66,7 @@ impl Fairness {
             window.first = true;
             window.ran = 0;
             window.enabled = step;
+            window.turns = 0;
         } else {
             self.windows.push(Window {
                 began: step,
@@ -68,6 +75,7 @@ impl Fairness {
                 ran: 0,
                 enabled: step,
                 waits_for: TaskSet::new(),
+                turns: 0,
             });
         }
     }
@@ -75,7 +83,9 @@ impl Fairness {
     /// `task` became enabled at `step`.
     #[inline]
     pub(crate) fn enabled(&mut self, task: TaskId, step: u64) {
-        self.windows[task.0 as usize].enabled = step;
+        let window = &mut self.windows[task.0 as usize];
+        window.enabled = step;
+        window.turns = 0;
     }
 
     /// `by` disabled `task`.
@@ -104,9 +114,14 @@ impl Fairness {
         }
     }
 
-    /// `task` yields at `step`, where `enabled` are the enabled tasks.
-    pub(crate) fn yielded(&mut self, task: TaskId, step: u64, enabled: &TaskSet) {
+    /// `task` yields at `step`, where `enabled` are the enabled tasks; of these
+    /// the `late` ones sleep, or wait with a timeout. Many loops spin for a while
+    /// before they block, and do so much sooner than a sleep ends: only one that
+    /// goes on for [`TURNS`] turns gives way to a sleeper.
+    pub(crate) fn yielded(&mut self, task: TaskId, step: u64, enabled: &TaskSet, late: &TaskSet) {
         let at = task.0 as usize;
+        self.windows[at].turns += 1;
+        let is_patient = self.windows[at].turns < TURNS;
         let began = self.windows[at].began;
         if self.windows[at].first {
             self.windows[at].first = false;
@@ -119,8 +134,15 @@ impl Fairness {
             }
             let was_free = self.windows[at].waits_for.is_empty();
             for other in starved.iter() {
-                if other != task && self.windows[other.0 as usize].ran <= began {
+                let sleeps = late.contains(other);
+                if other == task || sleeps && is_patient {
+                    continue;
+                }
+                if self.windows[other.0 as usize].ran <= began {
                     self.windows[at].waits_for.insert(other);
+                    if sleeps {
+                        self.windows[at].turns = 0;
+                    }
                 }
             }
             if was_free && !self.windows[at].waits_for.is_empty() {
@@ -239,7 +261,7 @@ mod tests {
                 }
                 let yields = rng.below(2) == 0;
                 if yields {
-                    fair.yielded(TaskId(task), step * 2, &set(&enabled));
+                    fair.yielded(TaskId(task), step * 2, &set(&enabled), &TaskSet::new());
                 }
                 literal.step(task, &before, &enabled, yields);
             }
@@ -253,10 +275,10 @@ mod tests {
         fair.add(TaskId(0), 0);
         fair.add(TaskId(1), 0);
         fair.ran(TaskId(0), 1);
-        fair.yielded(TaskId(0), 1, &set(&both));
+        fair.yielded(TaskId(0), 1, &set(&both), &TaskSet::new());
         assert!(!fair.restrains(), "the first yield adds no edge");
         fair.ran(TaskId(0), 2);
-        fair.yielded(TaskId(0), 2, &set(&both));
+        fair.yielded(TaskId(0), 2, &set(&both), &TaskSet::new());
         assert!(!fair.allows(TaskId(0), &set(&both)));
         assert!(
             fair.allows(TaskId(0), &set(&[0].into())),
@@ -264,5 +286,21 @@ mod tests {
         );
         fair.ran(TaskId(1), 3);
         assert!(fair.allows(TaskId(0), &set(&both)), "task 1 was served");
+    }
+
+    #[test]
+    fn a_spinner_gives_way_to_a_sleeper_after_many_turns_only() {
+        let mut fair = Fairness::new();
+        let [both, sleeper] = [set(&[0, 1].into()), set(&[1].into())];
+        fair.add(TaskId(0), 0);
+        fair.add(TaskId(1), 0);
+        for turn in 1..=2 * TURNS {
+            fair.ran(TaskId(0), turn.into());
+            fair.yielded(TaskId(0), turn.into(), &both, &sleeper);
+            assert_eq!(fair.allows(TaskId(0), &both), turn % TURNS != 0, "{turn}");
+            if turn == TURNS {
+                fair.ran(TaskId(1), turn.into());
+            }
+        }
     }
 }

@@ -9,6 +9,7 @@ mod draw;
 mod event;
 mod fairness;
 pub(crate) mod futex;
+mod limit;
 mod lock;
 mod mark;
 mod object;

@@ -15,17 +15,6 @@ const IDLE_TURNS: u32 = 3;
 /// The options of so many tasks are listed without memory of their own.
 const FEW: usize = 8;
 
-/// An execution that passes the step limit is given so many times as many steps to
-/// end by itself: stress tests with loops of thousands of operations do.
-const PATIENCE: u64 = 50;
-
-/// As [`PATIENCE`], before any execution has ended by itself: nothing is known of
-/// the test's length.
-const FIRST_PATIENCE: u64 = 5_000;
-
-/// It is also given so many times the steps of the longest that ended by itself.
-const FAR_LONGER: u64 = 10;
-
 /// What the place of an operation is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Arrival {
@@ -119,7 +108,7 @@ impl Execution {
             self.running().idle_turns += 1;
         }
         self.fairness
-            .yielded(self.current, self.steps, &self.enabled);
+            .yielded(self.current, self.steps, &self.enabled, &self.late);
         self.decide(true)
     }
 
@@ -162,8 +151,12 @@ impl Execution {
     pub(crate) fn decide(&mut self, yielded: bool) -> Step {
         self.pulse += 1;
         self.steps += 1;
-        if self.steps >= self.max_steps && self.passes_limit() {
-            return Step::End;
+        let mut yielded = yielded;
+        if self.steps >= self.max_steps {
+            if self.passes_limit() {
+                return Step::End;
+            }
+            yielded |= self.slice_is_over();
         }
         if self.enabled.is_only(self.current) && self.late.is_empty() {
             if self.body_done && self.is_idle() {
@@ -376,35 +369,5 @@ impl Execution {
     pub(crate) fn end(&mut self, ending: Ending) -> Step {
         self.ending = ending;
         Step::End
-    }
-
-    /// At the step limit: whether the execution ends here, and as what. It first
-    /// runs on without choices: a test may be long, and is then no failure.
-    #[cold]
-    fn passes_limit(&mut self) -> bool {
-        if self.body_done {
-            self.ending = Ending::Finished;
-            return true;
-        }
-        self.past_limit = true;
-        let patience = if self.longest == 0 {
-            FIRST_PATIENCE
-        } else {
-            PATIENCE
-        };
-        let ordinary = self.longest.saturating_mul(FAR_LONGER);
-        if self.steps < self.max_steps.saturating_mul(patience).max(ordinary) {
-            return false;
-        }
-        let lately = |step: u64| step != 0 && step >= self.steps / 2;
-        let others = self.enabled.iter().any(|task| task != self.current);
-        self.ending = if lately(self.last_yield) {
-            Ending::Livelock
-        } else if others && !lately(self.last_switch) {
-            Ending::Spin(self.current)
-        } else {
-            Ending::TooLong
-        };
-        true
     }
 }

@@ -75,6 +75,10 @@ pub(crate) struct Execution {
     pub(super) last_switch: u64,
     /// Step of the newest yield.
     pub(super) last_yield: u64,
+    /// Past the limit: no task's turn ends before this step.
+    pub(super) slice_end: u64,
+    /// Past the limit, if the tasks went round in a circle there: their newest switch then.
+    pub(super) circle: Option<u64>,
     /// How many waits have begun, futex requeues included.
     pub(super) waits: u64,
     pub(crate) clock: u64,
@@ -114,6 +118,8 @@ impl Execution {
             preemptions: 0,
             last_switch: 0,
             last_yield: 0,
+            slice_end: 0,
+            circle: None,
             waits: 0,
             clock: START_OF_TIME,
             entropy: Rng::new(0),
@@ -143,6 +149,8 @@ impl Execution {
         self.preemptions = 0;
         self.last_switch = 0;
         self.last_yield = 0;
+        self.slice_end = 0;
+        self.circle = None;
         self.waits = 0;
         self.clock = START_OF_TIME;
         self.entropy = Rng::new(0);
@@ -266,7 +274,8 @@ impl Execution {
             if self.body_done {
                 self.running().idle_turns += 1;
             }
-            self.fairness.yielded(current, self.steps, &self.enabled);
+            self.fairness
+                .yielded(current, self.steps, &self.enabled, &self.late);
         } else {
             self.enabled.remove(current);
         }

@@ -1,0 +1,71 @@
+//! Past the step limit: in which turns an execution runs on, and when and as what it is given up.
+
+use super::state::{Ending, Execution};
+
+/// An execution that passes the step limit is given so many times as many steps to
+/// end by itself: stress tests with loops of thousands of operations do.
+const PATIENCE: u64 = 50;
+
+/// As [`PATIENCE`], before any execution has ended by itself: nothing is known of
+/// the test's length.
+const FIRST_PATIENCE: u64 = 5_000;
+
+/// As [`FIRST_PATIENCE`], where the same is done again and again: few loops count so far.
+const CIRCLE_PATIENCE: u64 = 250;
+
+/// It is also given so many times the steps of the longest that ended by itself.
+const FAR_LONGER: u64 = 10;
+
+impl Execution {
+    /// At the step limit: whether the execution ends here, and as what. It first
+    /// runs on without choices: a test may be long, and is then no failure.
+    #[cold]
+    pub(super) fn passes_limit(&mut self) -> bool {
+        if self.body_done {
+            self.ending = Ending::Finished;
+            return true;
+        }
+        if !self.past_limit {
+            self.past_limit = true;
+            self.slice_end = self.steps + self.max_steps / 2;
+        } else if self.steps == self.max_steps + self.max_steps / 2 {
+            let circles = self.log.ends_in_a_circle(self.max_steps as usize / 2);
+            self.circle = circles.then_some(self.last_switch);
+        }
+        let patience = match self.longest {
+            0 if self.circle.is_some() => CIRCLE_PATIENCE,
+            0 => FIRST_PATIENCE,
+            _ => PATIENCE,
+        };
+        let ordinary = self.longest.saturating_mul(FAR_LONGER);
+        if self.steps < self.max_steps.saturating_mul(patience).max(ordinary) {
+            return false;
+        }
+        let lately = |step: u64| step != 0 && step >= self.steps / 2;
+        let others = self.enabled.iter().any(|task| task != self.current);
+        self.ending = if lately(self.last_yield) {
+            Ending::Livelock
+        } else if others && !lately(self.last_switch) {
+            Ending::Spin(self.current)
+        } else {
+            Ending::TooLong
+        };
+        true
+    }
+
+    /// Whether the current task must give way now, as an operating system would
+    /// make it: natively a loop may poll for ever and count on that. Not one that
+    /// goes round in a circle since before the limit: it spins, and is to be seen.
+    #[cold]
+    pub(super) fn slice_is_over(&mut self) -> bool {
+        let spins = self.circle == Some(self.last_switch);
+        let end = self.slice_end.max(self.last_switch + self.max_steps);
+        if spins || self.steps < end || self.enabled.is_only(self.current) {
+            return false;
+        }
+        self.slice_end = self.steps + self.max_steps;
+        self.fairness
+            .yielded(self.current, self.steps, &self.enabled, &self.late);
+        true
+    }
+}
