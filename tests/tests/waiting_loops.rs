@@ -2,7 +2,7 @@
 
 use end_to_end::Workspace;
 
-const LIBRARY: &str = r#"
+const LIBRARY: &str = r"
 #![cfg(test)]
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -30,7 +30,7 @@ fn spins_before_it_blocks() {
     assert_eq!(receiver.recv(), Ok(1));
     late.join().unwrap();
 }
-"#;
+";
 
 #[test]
 fn a_loop_without_yields_ends_once_the_others_had_their_turn() {
