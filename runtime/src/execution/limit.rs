@@ -1,6 +1,7 @@
 //! Past the step limit: in which turns an execution runs on, and when and as what it is given up.
 
 use super::state::{Ending, Execution};
+use crate::engine::engine;
 
 /// An execution that passes the step limit is given so many times as many steps to
 /// end by itself: stress tests with loops of thousands of operations do.
@@ -23,6 +24,11 @@ impl Execution {
     pub(super) fn passes_limit(&mut self) -> bool {
         if self.body_done {
             self.ending = Ending::Finished;
+            return true;
+        }
+        // SAFETY: only the flag is read, which the zygote sets.
+        if unsafe { (*engine()).exploration.is_out_of_time() } {
+            self.ending = Ending::TooLong;
             return true;
         }
         if !self.past_limit {
