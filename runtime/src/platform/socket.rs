@@ -121,7 +121,9 @@ pub(crate) enum State {
     Connecting,
     /// The peer can still send.
     Open,
-    /// The peer has said that it sends no more, or there is no connection.
+    /// As [`Self::Open`]; this end sends no more, and the peer has not said that it knows.
+    Ending,
+    /// The peer sends no more, or there is no connection.
     Closed,
 }
 
@@ -133,7 +135,8 @@ impl Progress {
         let long = |at: usize| u64::from(info[at]) | u64::from(info[at + 1]) << 32;
         let state = match info[0] & 0xff {
             2 | 3 => State::Connecting,
-            1 | 4 | 5 => State::Open,
+            1 | 5 => State::Open,
+            4 => State::Ending,
             _ => State::Closed,
         };
         Self {
@@ -144,8 +147,24 @@ impl Progress {
         }
     }
 
+    /// Whether more can come from the peer.
+    pub(crate) fn expects_more(self) -> bool {
+        matches!(self.state, State::Open | State::Ending)
+    }
+
     /// Whether all that has left this end has arrived at `peer`'s.
     pub(crate) fn has_arrived_at(self, peer: Self) -> bool {
         peer.received >= self.sent
     }
+}
+
+/// Makes the socket say now what has arrived and was read. It would else do so
+/// some milliseconds later, and its peer would learn of it at any time.
+pub(crate) fn acknowledge(socket: c_int) {
+    const TCP_QUICKACK: usize = 12;
+    let yes = 1u32;
+    let at = &raw const yes as usize;
+    let arguments = [socket as usize, IPPROTO_TCP, TCP_QUICKACK, at, 4, 0];
+    // SAFETY: four readable bytes.
+    unsafe { sys::syscall(number::SETSOCKOPT, arguments) };
 }

@@ -231,6 +231,7 @@ pub(crate) mod number {
     pub(crate) const SHUTDOWN: usize = 48;
     pub(crate) const GETSOCKNAME: usize = 51;
     pub(crate) const GETPEERNAME: usize = 52;
+    pub(crate) const SETSOCKOPT: usize = 54;
     pub(crate) const GETSOCKOPT: usize = 55;
     pub(crate) const WAIT4: usize = 61;
     pub(crate) const KILL: usize = 62;

@@ -122,6 +122,17 @@ impl Call {
         execution::descriptors_changed();
     }
 
+    /// Lets the peer of a connection see what was done.
+    fn await_peer(&self, result: isize) {
+        if result >= 0 && self.kind == Kind::Socket {
+            if self.wanted & descriptor::POLLOUT != 0 {
+                loopback::deliver(self.descriptor);
+            } else if result == 0 && self.op == Op::DescriptorRead {
+                loopback::read_to_end(self.descriptor);
+            }
+        }
+    }
+
     /// The call's event; the result as libc's functions return it.
     pub(super) fn end(self, result: isize) -> isize {
         if self.outside {
@@ -131,9 +142,7 @@ impl Call {
                 execution::descriptors_changed();
             }
         } else {
-            if result >= 0 && self.kind == Kind::Socket && self.wanted & descriptor::POLLOUT != 0 {
-                loopback::deliver(self.descriptor);
-            }
+            self.await_peer(result);
             let effect = if result < 0 {
                 Effect::Read
             } else {

@@ -124,6 +124,7 @@ pub(super) unsafe extern "C" fn shutdown(descriptor: c_int, how: c_int) -> c_int
     let peer = loopback::peer(descriptor);
     let result = shutdown();
     peer.await_end();
+    loopback::deliver(descriptor);
     call.end(result) as c_int
 }
 

@@ -14,7 +14,7 @@ use super::super::sys::{self, number};
 use crate::engine::engine;
 
 /// How often the peer is looked at before it is given up.
-const LOOKS: u32 = 100_000;
+const LOOKS: u32 = 2_000;
 
 /// Which sockets of this execution are each other's peers.
 pub(crate) struct Links(EngineVec<Link>);
@@ -118,7 +118,8 @@ impl Peer {
     /// Waits until the peer knows that nothing more comes.
     pub(super) fn await_end(self) {
         if let Some(peer) = self.0 {
-            wait_until(|| Progress::of(peer).state != State::Open);
+            wait_until(|| !Progress::of(peer).expects_more());
+            socket::acknowledge(peer);
         }
     }
 }
@@ -130,6 +131,17 @@ pub(super) fn deliver(socket: c_int) {
             let (own, other) = (Progress::of(socket), Progress::of(peer));
             own.has_arrived_at(other) && other.has_arrived_at(own)
         });
+        socket::acknowledge(socket);
+        socket::acknowledge(peer);
+    }
+}
+
+/// The end of what the peer sent was read: it is to know that now, for it tells
+/// who watches it.
+pub(super) fn read_to_end(socket: c_int) {
+    if let Peer(Some(peer)) = peer(socket) {
+        socket::acknowledge(socket);
+        wait_until(|| Progress::of(peer).state != State::Ending);
     }
 }
 
