@@ -35,6 +35,9 @@ pub(crate) struct Descriptors {
     /// The explorer waits in the kernel for the outside. Atomic, for the zygote
     /// reads it meanwhile.
     pub(crate) in_kernel: AtomicBool,
+    /// How long one who is answered by the outside waits for the others, in
+    /// milliseconds. Kept from one execution to the next.
+    pub(super) grace: u32,
     /// So many of them are handles of children.
     pub(super) handles: usize,
 }
@@ -47,6 +50,7 @@ impl Descriptors {
             children: engine_vec(),
             gathered: engine_vec(),
             in_kernel: AtomicBool::new(false),
+            grace: super::outside::GRACE,
             handles: 0,
         }
     }

@@ -24,9 +24,11 @@ use crate::platform::sys::{self, number, timespec};
 
 /// How long a task that only yields is held up to give the outside time.
 const BREATH: u64 = 1_000_000;
-/// How long one who waits for the outside is held up for the others who do. In
-/// which order they may go on is then the search's choice, not the outside's.
-const GRACE: u64 = 20_000_000;
+/// How long one who waits for the outside is held up for the others who do, in
+/// milliseconds: at first, and at least. In which order they go on is then the
+/// search's choice, not the outside's.
+pub(super) const GRACE: u32 = 1_000;
+const LEAST_GRACE: u32 = 4;
 /// An `epoll` descriptor can watch another one; so deep is looked.
 const DEPTH: u32 = 4;
 
@@ -112,13 +114,15 @@ impl Execution {
             .any(|(_, entries, _)| descriptor::poll_now(entries) != 0)
     }
 
-    /// Once one who waits for the outside is answered, gives the others a little
-    /// time to be answered, too.
-    fn wait_for_the_others(&self) {
-        const TURN: u64 = 1_000_000;
-        let turn = timespec::from_nanos(TURN);
-        let turn = core::ptr::from_ref(&turn).addr();
-        for _ in 0..GRACE / TURN {
+    /// Once one who waits for the outside is answered, gives the others time to be
+    /// answered, too. Less each time that this was in vain: some wait for what
+    /// only the answered one will cause.
+    fn wait_for_the_others(&mut self) {
+        const MILLISECOND: timespec = timespec {
+            tv_sec: 0,
+            tv_nsec: 1_000_000,
+        };
+        for _ in 0..self.descriptors.grace {
             let (mut answered, mut waiting) = (false, false);
             for (_, entries, _) in self.all_awaited().filter(|(_, _, outside)| *outside) {
                 let ready = descriptor::poll_now(entries) != 0;
@@ -128,9 +132,12 @@ impl Execution {
             if !answered || !waiting {
                 return;
             }
+            let turn = MILLISECOND;
+            let time = &raw const turn as usize;
             // SAFETY: no entries, and a time.
-            unsafe { sys::syscall(number::PPOLL, [0, 0, turn, 0, 8, 0]) };
+            unsafe { sys::syscall(number::PPOLL, [0, 0, time, 0, 8, 0]) };
         }
+        self.descriptors.grace = (self.descriptors.grace / 2).max(LEAST_GRACE);
     }
 
     /// Virtual time until the earliest deadline, which is as much real time.
@@ -156,7 +163,9 @@ impl Execution {
         }
         for (_, entries, outside) in self.all_awaited() {
             let mut asked = outside || handles > 0;
-            for entry in &*entries {
+            // What is known to wait for the outside was told when it was found out.
+            let unknown = if outside { &[][..] } else { &*entries };
+            for entry in unknown {
                 if let Some(sentence) = source(entry.descriptor, entry.wanted, DEPTH) {
                     note(sentence);
                     asked = true;

@@ -67,8 +67,10 @@ impl Call {
     /// Tries and waits until `attempt`, which must not block, comes to a result
     /// other than `EAGAIN`, or the time is over.
     pub(super) fn carry_out(&mut self, mut attempt: impl FnMut() -> isize) -> isize {
-        if self.outside && self.blocks() {
-            // The outside answers when no task can go on.
+        let reads = self.wanted & descriptor::POLLOUT == 0;
+        if self.outside && reads && self.blocks() {
+            // The outside answers when no task can go on. There is nearly always
+            // room for what is written to it.
             self.wait();
         }
         loop {

@@ -1,0 +1,65 @@
+//! What happens outside the scheduler's control is done all the same, and told.
+
+use end_to_end::{Run, Workspace};
+use serde_json::json;
+
+/// Explores tests of the fixture, with what the tool says as JSON.
+fn explore(args: &[&str]) -> Run {
+    let always = ["test", "--message-format", "json"];
+    Workspace::shared("io")
+        .chess(&[&always, args].concat())
+        .run()
+}
+
+#[test]
+fn a_child_process_is_waited_for_and_told() {
+    let run = explore(&["--exact", "two_children"]);
+    run.assert_code(0);
+    let verdict = run.verdict();
+    assert_eq!(
+        verdict["outside"],
+        json!(["waited for a child process"]),
+        "{verdict}"
+    );
+    assert_eq!(verdict["warnings"], json!([]), "{verdict}");
+}
+
+#[test]
+fn pipes_of_a_child_are_read_and_told() {
+    let run = explore(&["--exact", "piped_both_ways"]);
+    run.assert_code(0);
+    let told = run.verdict()["outside"].to_string();
+    assert!(told.contains("a pipe whose other end is outside"), "{told}");
+    assert!(told.contains("waited for a child process"), "{told}");
+}
+
+#[test]
+fn what_stays_within_the_process_is_under_control() {
+    for test in [
+        "echo::fixed",
+        "short_read::fixed",
+        "epoll::fixed",
+        "a_timer",
+    ] {
+        let run = explore(&["--exact", test]);
+        run.assert_code(0);
+        assert_eq!(run.verdict()["outside"], json!([]), "{run:?}");
+    }
+}
+
+#[test]
+fn a_server_and_its_clients_repeat_exactly() {
+    let args = ["--exact", "count::fixed", "--schedules", "300"];
+    let (first, second) = (explore(&args), explore(&args));
+    for run in [&first, &second] {
+        run.assert_code(0);
+        assert_eq!(run.verdict()["warnings"], json!([]), "{run:?}");
+    }
+    for number in ["schedules", "distinct", "steps", "max_steps_in_execution"] {
+        assert_eq!(
+            first.verdict()[number],
+            second.verdict()[number],
+            "{number}"
+        );
+    }
+}
