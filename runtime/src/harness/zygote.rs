@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::failures::Found;
 use super::report::{self, Counters, Verdict};
-use super::request::Request;
+use super::request::{Request, VARIABLE};
 use super::silence::Activity;
 use super::{Exploration, Test, crash, explore, process, silence};
 use crate::engine::{self, Engine, engine};
@@ -29,6 +29,9 @@ const TELL: Duration = Duration::from_millis(500);
 /// Serves the supervisor's request and ends the process.
 pub fn serve(tests: &[Test], request: Result<Request, String>) -> ! {
     process::fix_addresses();
+    // SAFETY: this is the only thread. A test that starts its own executable means
+    // it to run as it does alone.
+    unsafe { std::env::remove_var(VARIABLE) };
     let mut out = process::take_stdout();
     let line = match serve_request(tests, request, &mut out) {
         Ok(line) => line,
