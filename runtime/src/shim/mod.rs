@@ -19,6 +19,7 @@
     reason = "an item here is documented at its namesake in std"
 )]
 
+pub mod arch;
 pub mod asm;
 pub mod cell;
 pub mod hint;

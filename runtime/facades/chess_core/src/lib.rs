@@ -13,6 +13,13 @@ pub mod arch {
     pub use ::core::arch::*;
 
     pub use chess_runtime::__chess_asm as asm;
+
+    /// See [`core::arch::x86_64`].
+    pub mod x86_64 {
+        pub use ::core::arch::x86_64::*;
+
+        pub use chess_runtime::shim::arch::{__rdtscp, _rdtsc};
+    }
 }
 
 /// See [`core::prelude`].

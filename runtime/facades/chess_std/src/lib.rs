@@ -14,6 +14,13 @@ pub mod arch {
     pub use ::std::arch::*;
 
     pub use chess_runtime::__chess_asm as asm;
+
+    /// See [`std::arch::x86_64`].
+    pub mod x86_64 {
+        pub use ::std::arch::x86_64::*;
+
+        pub use chess_runtime::shim::arch::{__rdtscp, _rdtsc};
+    }
 }
 
 /// See [`std::prelude`].

@@ -22,7 +22,7 @@ fn the_search_finds_what_std_allows_of_threads_and_nothing_else() {
 
 #[test]
 fn the_search_sees_the_fences_in_inline_assembly_and_chooses_draws() {
-    assert_verdicts("inside_assembly", 12);
+    assert_verdicts("inside_assembly", 13);
 }
 
 #[test]

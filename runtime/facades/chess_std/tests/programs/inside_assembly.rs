@@ -82,6 +82,18 @@ fn passed_a_call_of_the_kernel_is_no_scheduling_point() {
     });
 }
 
+#[test]
+fn passed_the_processors_clock_moves_as_the_others_do() {
+    use std::arch::x86_64::_rdtsc;
+
+    let read = || unsafe { _rdtsc() };
+    let (first, second, third) = (read(), read(), read());
+    assert!(second > first);
+    assert_eq!(third - second, second - first, "real time went by");
+    thread::sleep(std::time::Duration::from_secs(1));
+    assert!(unsafe { core::arch::x86_64::_rdtsc() } - third > 1_000_000_000);
+}
+
 /// Whether both tasks are in their critical sections at once.
 fn dekker(raises_first: bool) {
     let raised = [AtomicBool::new(false), AtomicBool::new(false)];

@@ -1,0 +1,36 @@
+//! `std::arch`: the processor's clock is as virtual as the others.
+
+use std::arch::x86_64 as real;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::execution;
+
+/// See [`std::arch::x86_64::_rdtsc`].
+#[inline]
+pub unsafe fn _rdtsc() -> u64 {
+    if execution::active() {
+        cycles()
+    } else {
+        // SAFETY: every processor that can run this has it.
+        unsafe { real::_rdtsc() }
+    }
+}
+
+/// See [`std::arch::x86_64::__rdtscp`].
+#[inline]
+pub unsafe fn __rdtscp(aux: *mut u32) -> u64 {
+    if execution::active() {
+        // SAFETY: the caller's promise. Tasks are on one processor.
+        unsafe { *aux = 0 };
+        cycles()
+    } else {
+        // SAFETY: the caller's promise.
+        unsafe { real::__rdtscp(aux) }
+    }
+}
+
+/// One each nanosecond of the virtual clock, which a read moves a little.
+fn cycles() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |now| now.as_nanos() as u64)
+}
