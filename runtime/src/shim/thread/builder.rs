@@ -56,7 +56,7 @@ impl Builder {
             let (name, site) = (self.name.as_deref(), Location::caller());
             // SAFETY: the caller promises that the thread does not outlive its borrows.
             let spawned = unsafe { packet::spawn(name, self.stack_size, None, f, site) };
-            Ok(JoinHandle::of_task(spawned))
+            spawned.map(JoinHandle::of_task)
         } else {
             // SAFETY: the caller promises what the real method asks for.
             unsafe { self.into_real().spawn_unchecked(f) }.map(JoinHandle::of_real)

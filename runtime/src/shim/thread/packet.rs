@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::cell::UnsafeCell;
 use std::ffi::CString;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::abort;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use std::thread::Result;
 
 use super::scope::ScopeData;
 use crate::execution::{self, Site, TaskId};
+use crate::platform::sys::EAGAIN;
 
 /// The spawner's side of a task.
 pub(super) struct Spawned<T> {
@@ -39,7 +41,13 @@ struct Start<F, T> {
 // after that; and `T` may be sent from the one to the others.
 unsafe impl<T: Send> Sync for Packet<T> {}
 
+/// Larger stacks are refused as the system refuses them: it has no such address space.
+const LARGEST_STACK: usize = 1 << 40;
+
 /// Spawns a task that runs `closure`.
+///
+/// # Errors
+/// As `pthread_create`, for a stack that no system has.
 ///
 /// # Safety
 /// The task must not outlive what `F` and `T` borrow.
@@ -50,11 +58,14 @@ pub(super) unsafe fn spawn<F, T>(
     scope: Option<Arc<ScopeData>>,
     closure: F,
     site: Site,
-) -> Spawned<T>
+) -> io::Result<Spawned<T>>
 where
     F: FnOnce() -> T + Send,
     T: Send,
 {
+    if stack.is_some_and(|size| size > LARGEST_STACK) {
+        return Err(io::Error::from_raw_os_error(EAGAIN));
+    }
     if let Some(name) = name.filter(|name| name.contains('\0')) {
         CString::new(name).expect("thread name may not contain interior null bytes");
     }
@@ -73,7 +84,7 @@ where
     // SAFETY: `run` takes back the box it is given, once, and does not unwind;
     // the closure may be sent, and the caller promises that it lives long enough.
     let task = unsafe { execution::spawn(run::<F, T>, data, stack.unwrap_or(0), name, site) };
-    Spawned { task, packet }
+    Ok(Spawned { task, packet })
 }
 
 /// A task's life.

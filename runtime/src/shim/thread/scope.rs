@@ -142,7 +142,7 @@ impl<'scope> Scope<'scope, '_> {
                 let (name, stack) = builder.parts();
                 // SAFETY: `wait_for_all` does not return before the task has
                 // dropped all that borrows from the scope.
-                let spawned = unsafe { packet::spawn(name, stack, Some(data.clone()), f, site) };
+                let spawned = unsafe { packet::spawn(name, stack, Some(data.clone()), f, site)? };
                 let thread = Thread::of_task(spawned.task);
                 Ok(ScopedJoinHandle {
                     thread,

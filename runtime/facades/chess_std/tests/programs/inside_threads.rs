@@ -4,6 +4,7 @@
 
 use std::cell::Cell;
 use std::collections::HashSet;
+use std::io::ErrorKind;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{fence, AtomicBool, AtomicUsize, Ordering::*};
 use std::sync::mpsc::{channel, sync_channel, RecvTimeoutError, TrySendError};
@@ -314,4 +315,11 @@ fn passed_a_loop_of_loads_and_fences_gives_way() {
         fence(SeqCst);
     }
     thread.join().unwrap();
+}
+
+#[test]
+fn passed_a_stack_that_no_system_has_is_an_error() {
+    let huge = || thread::Builder::new().stack_size(isize::MAX as usize);
+    assert_eq!(huge().spawn(|| ()).unwrap_err().kind(), ErrorKind::WouldBlock);
+    thread::scope(|scope| assert!(huge().spawn_scoped(scope, || ()).is_err()));
 }
