@@ -222,6 +222,7 @@ pub(crate) mod number {
     pub(crate) const DUP2: usize = 33;
     pub(crate) const NANOSLEEP: usize = 35;
     pub(crate) const GETPID: usize = 39;
+    pub(crate) const SENDFILE: usize = 40;
     pub(crate) const CONNECT: usize = 42;
     pub(crate) const ACCEPT: usize = 43;
     pub(crate) const SENDTO: usize = 44;
@@ -253,6 +254,7 @@ pub(crate) mod number {
     pub(crate) const OPENAT: usize = 257;
     pub(crate) const PSELECT6: usize = 270;
     pub(crate) const PPOLL: usize = 271;
+    pub(crate) const SPLICE: usize = 275;
     pub(crate) const EPOLL_PWAIT: usize = 281;
     pub(crate) const TIMERFD_CREATE: usize = 283;
     pub(crate) const TIMERFD_SETTIME: usize = 286;

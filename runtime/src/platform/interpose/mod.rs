@@ -26,6 +26,7 @@ mod random;
 pub(crate) mod real;
 pub(crate) mod robust;
 mod semaphore;
+mod splice;
 mod stream;
 mod syscall;
 mod thread_exit;

@@ -3,7 +3,7 @@
 use core::ffi::{c_int, c_long};
 
 use super::super::sys::number;
-use super::{child, connection, epoll, poll, stream, timer};
+use super::{child, connection, epoll, poll, splice, stream, timer};
 
 /// What a task's system call leads to; `None` for those that cannot block.
 ///
@@ -31,6 +31,10 @@ pub(super) unsafe fn call(number: usize, arguments: [usize; 6]) -> Option<c_long
                 stream::recvfrom(descriptor, b as _, c, d as c_int, e as _, f as _) as c_long
             }
             number::RECVMSG => stream::recvmsg(descriptor, b as _, c as c_int) as c_long,
+            number::SPLICE => {
+                splice::splice(descriptor, b as _, c as c_int, d as _, e, f as u32) as c_long
+            }
+            number::SENDFILE => splice::sendfile64(descriptor, b as c_int, c as _, d) as c_long,
             number::ACCEPT => connection::accept(descriptor, b as _, c as _).into(),
             number::ACCEPT4 => connection::accept4(descriptor, b as _, c as _, d as c_int).into(),
             number::CONNECT => connection::connect(descriptor, b as _, c as u32).into(),

@@ -1,0 +1,101 @@
+//! `splice` and `sendfile`, by which `std::io::copy` moves bytes within the kernel.
+
+use core::ffi::c_int;
+
+use super::super::descriptor::{self, Kind, POLLIN, POLLOUT, PollEntry};
+use super::super::sys::{self, number};
+use super::call::{Call, wait_for};
+use crate::execution::{self, Op, active};
+
+/// So many bytes can be written at once to what is ready. Callers go on with the
+/// rest: these calls may always move less than they were asked to.
+const MOST: usize = 4096;
+const SPLICE_F_NONBLOCK: usize = 2;
+
+/// A task moves bytes from one descriptor to another by `step`, which does not
+/// block where both are ready.
+fn move_bytes(from: c_int, to: c_int, mut step: impl FnMut() -> isize) -> isize {
+    let (source, target) = (descriptor::look(from), descriptor::look(to));
+    let object = execution::descriptor_object(from, source);
+    // Its event is that of the end which others can see change.
+    let call = if target.kind == Kind::File {
+        Call::begin(Op::DescriptorRead, from, source, POLLIN)
+    } else {
+        Call::begin(Op::DescriptorWrite, to, target, POLLOUT)
+    };
+    let ends = [(from, POLLIN, source), (to, POLLOUT, target)];
+    let again = -(sys::EAGAIN as isize);
+    let result = loop {
+        let waits = ends.iter().find(|(end, wanted, identity)| {
+            identity.kind != Kind::File && !descriptor::is_ready(*end, *wanted)
+        });
+        let Some(&(end, wanted, _)) = waits else {
+            break step();
+        };
+        if descriptor::is_nonblocking(end) {
+            break again;
+        }
+        let outside = execution::is_outside(end, wanted);
+        let mut entries = [PollEntry::new(end, wanted)];
+        wait_for(Op::DescriptorRead, object, &mut entries, None, outside);
+    };
+    call.end(result)
+}
+
+/// libc's `splice`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn splice(
+    from: c_int,
+    from_offset: *mut i64,
+    to: c_int,
+    to_offset: *mut i64,
+    length: usize,
+    flags: u32,
+) -> isize {
+    let splice = |length: usize, flags: usize| {
+        let (from_offset, to_offset) = (from_offset as usize, to_offset as usize);
+        let arguments = [
+            from as usize,
+            from_offset,
+            to as usize,
+            to_offset,
+            length,
+            flags,
+        ];
+        // SAFETY: the caller's arguments are those of the system call.
+        unsafe { sys::syscall(number::SPLICE, arguments) }
+    };
+    let flags = flags as usize;
+    if !active() || flags & SPLICE_F_NONBLOCK != 0 {
+        return sys::libc_result(splice(length, flags));
+    }
+    move_bytes(from, to, || {
+        splice(length.min(MOST), flags | SPLICE_F_NONBLOCK)
+    })
+}
+
+/// libc's `sendfile64`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn sendfile64(
+    to: c_int,
+    from: c_int,
+    offset: *mut i64,
+    length: usize,
+) -> isize {
+    let send = |length: usize| {
+        let arguments = [to as usize, from as usize, offset as usize, length, 0, 0];
+        // SAFETY: the caller's arguments are those of the system call.
+        unsafe { sys::syscall(number::SENDFILE, arguments) }
+    };
+    if !active() || descriptor::look(to).kind == Kind::File {
+        return sys::libc_result(send(length));
+    }
+    move_bytes(from, to, || send(length.min(MOST)))
+}
+
+/// libc's `sendfile`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sendfile(to: c_int, from: c_int, offset: *mut i64, length: usize) -> isize {
+    // SAFETY: the caller's arguments are those of the system call.
+    unsafe { sendfile64(to, from, offset, length) }
+}
