@@ -35,11 +35,11 @@ pub(crate) fn blocked_tasks(execution: &Execution) -> Vec<Blocked> {
             Wait::Task(other) => (Some(other), None),
             Wait::Lock(..) | Wait::Object(_) | Wait::Futex(..) if object != ObjectId::NONE => {
                 let held = execution.objects.get(object);
-                (
-                    held.owner,
-                    held.held_at
-                        .filter(|_| held.owner.is_some() || held.shared > 0),
-                )
+                // Who upgrades waits for the other readers, of which nothing is known.
+                let upgrades = op == Op::RwLockUpgrade;
+                let holder = held.owner.filter(|&owner| !(upgrades && owner == id));
+                let is_held = holder.is_some() || held.shared > 0;
+                (holder, held.held_at.filter(|_| is_held))
             }
             _ => (None, None),
         };
