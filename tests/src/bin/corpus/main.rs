@@ -80,7 +80,15 @@ fn main() -> ExitCode {
     println!("{HEADER}");
     for package in &packages {
         let workspace = package.workspace();
-        let native = Native::of(package, &workspace);
+        let native = match Native::of(package, &workspace) {
+            Ok(native) => native,
+            Err(error) => {
+                let Package { name, version, .. } = package;
+                println!("{name:<25} {version:<8} does not build under plain cargo test");
+                alarms.push(format!("{name} {version}: {error}"));
+                continue;
+            }
+        };
         let explored = Explored::of(package, &workspace, &args.exploration());
         let comparison = Comparison::new(&native, &explored);
         println!("{}", comparison.row(package, &explored));

@@ -34,22 +34,23 @@ struct Binary {
 }
 
 impl Native {
-    /// The results of a first, and kept, run of the package's tests.
-    pub(crate) fn of(package: &Package, workspace: &Workspace) -> Self {
+    /// The results of a first, and kept, run of the package's tests; what cargo
+    /// says where they cannot be built.
+    pub(crate) fn of(package: &Package, workspace: &Workspace) -> Result<Self, String> {
         let kept = beside(workspace, "native");
-        let text = fs::read_to_string(&kept).unwrap_or_else(|_| {
-            let text = run_all(package, workspace);
-            fs::write(&kept, &text).expect("the file can be written");
-            text
-        });
+        let text = match fs::read_to_string(&kept) {
+            Ok(text) => text,
+            Err(_) => run_all(package, workspace)?,
+        };
+        fs::write(&kept, &text).expect("the file can be written");
         let parse = |line: &str| {
             let (result, name) = line.split_once(' ')?;
             let (binary, path) = name.split_once(' ')?;
             Some(((binary.to_owned(), path.to_owned()), result == "ok"))
         };
-        Self {
+        Ok(Self {
             tests: text.lines().filter_map(parse).collect(),
-        }
+        })
     }
 
     pub(crate) fn passed(&self) -> impl Iterator<Item = &Test> {
@@ -61,12 +62,12 @@ impl Native {
 }
 
 /// A line for each test: its result, its binary, its path.
-fn run_all(package: &Package, workspace: &Workspace) -> String {
+fn run_all(package: &Package, workspace: &Workspace) -> Result<String, String> {
     let root = workspace.root();
     let features = package.features.join(",");
     let log = beside(workspace, "log");
     let mut lines = Vec::new();
-    for binary in binaries(package, root) {
+    for binary in binaries(package, root)? {
         let _none_yet = fs::remove_file(&log);
         let args = [
             "test",
@@ -91,23 +92,19 @@ fn run_all(package: &Package, workspace: &Workspace) -> String {
         }
     }
     lines.sort();
-    lines.join("\n")
+    Ok(lines.join("\n"))
 }
 
 /// Builds the tests; their binaries in the order of their names.
-fn binaries(package: &Package, root: &Path) -> Vec<Binary> {
+fn binaries(package: &Package, root: &Path) -> Result<Vec<Binary>, String> {
     let mut build = Chess::cargo(root, &["test", "--no-run", "--message-format=json"]);
     for arg in package.selection() {
         build = build.arg(arg);
     }
     let run = build.start().finish_or_kill(PATIENCE_TO_BUILD);
-    assert_eq!(
-        run.code,
-        Some(0),
-        "{} does not build: {}",
-        package.name,
-        run.stderr
-    );
+    if run.code != Some(0) {
+        return Err(run.stderr);
+    }
     let messages = run.stdout.lines().map(serde_json::from_str::<Value>);
     let mut all: Vec<_> = messages
         .filter_map(Result::ok)
@@ -115,7 +112,7 @@ fn binaries(package: &Package, root: &Path) -> Vec<Binary> {
         .map(|artifact| Binary::new(&package.name, &artifact["target"]))
         .collect();
     all.sort_by(|a, b| a.id.cmp(&b.id));
-    all
+    Ok(all)
 }
 
 impl Binary {

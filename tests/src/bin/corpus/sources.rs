@@ -13,6 +13,8 @@ pub(crate) struct Package {
     pub(crate) version: String,
     /// The features that its tests are run with, beside the default ones.
     pub(crate) features: Vec<String>,
+    /// Whether helpers of its tests depend on it, and are to use it as it is there.
+    is_used_by_its_tests: bool,
     /// Where cargo unpacked it.
     sources: PathBuf,
 }
@@ -39,16 +41,17 @@ pub(crate) fn fetch(corpus: &Workspace) -> Vec<Package> {
     let mut all: Vec<_> = array(&root_node["deps"])
         .iter()
         .filter_map(|dep| packages.iter().find(|package| package["id"] == dep["pkg"]))
-        .map(|package| Package::new(package, array(&root["dependencies"])))
+        .map(|package| Package::new(package, root))
         .collect();
     all.sort_by(|a, b| (&a.name, &a.version).cmp(&(&b.name, &b.version)));
     all
 }
 
 impl Package {
-    fn new(package: &Value, requirements: &[Value]) -> Self {
+    /// `package` as cargo tells it, for the package `root` that depends on it.
+    fn new(package: &Value, root: &Value) -> Self {
         let version = text(&package["version"]);
-        let requirement = requirements.iter().find(|requirement| {
+        let requirement = array(&root["dependencies"]).iter().find(|requirement| {
             requirement["name"] == package["name"] && requirement["req"] == format!("={version}")
         });
         let features = requirement.map_or(&[][..], |requirement| array(&requirement["features"]));
@@ -57,6 +60,8 @@ impl Package {
             name: text(&package["name"]).to_owned(),
             version: version.to_owned(),
             features: features.iter().map(|name| text(name).to_owned()).collect(),
+            is_used_by_its_tests: array(&root["metadata"]["used-by-own-tests"])
+                .contains(&package["name"]),
             sources: manifest
                 .parent()
                 .expect("it lies in a directory")
@@ -90,29 +95,23 @@ impl Package {
                 lock = read(&source_of("corpus/locks").join(name));
             }
             manifest.push_str("\n[workspace]\n");
-            if let Some(without_second) = self.without_second_copy(&lock) {
+            if self.is_used_by_its_tests {
+                lock = self.without_published_copy(&lock);
                 let name = &self.name;
                 write!(manifest, "\n[patch.crates-io.{name}]\npath = \".\"\n")
                     .expect("memory takes every byte");
-                lock = without_second;
             }
             new.write("Cargo.toml", &manifest);
             new.write("Cargo.lock", &lock);
         })
     }
 
-    /// `lock` without the published copy of this very crate that helpers of its
-    /// tests may depend on: in its own repository they use it as it is there.
-    fn without_second_copy(&self, lock: &str) -> Option<String> {
+    /// `lock` without the copy of this very crate that helpers of its tests depend on.
+    fn without_published_copy(&self, lock: &str) -> String {
         let name = format!("name = \"{}\"\n", self.name);
-        let is_second = |block: &&str| block.contains(&name) && block.contains("\nsource = ");
-        let blocks: Vec<_> = lock.split("\n\n").collect();
-        let rest: Vec<_> = blocks
-            .iter()
-            .copied()
-            .filter(|block| !is_second(block))
-            .collect();
-        (rest.len() < blocks.len()).then(|| rest.join("\n\n"))
+        let is_copy = |block: &&str| block.contains(&name) && block.contains("\nsource = ");
+        let blocks: Vec<_> = lock.split("\n\n").filter(|block| !is_copy(block)).collect();
+        blocks.join("\n\n")
     }
 }
 
