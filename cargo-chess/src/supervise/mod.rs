@@ -1,6 +1,7 @@
 //! Runs the tests of the built binaries, a process for each, and tells a reporter.
 
 mod columns;
+mod control;
 mod group;
 mod list;
 mod milestones;

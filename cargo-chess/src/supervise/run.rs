@@ -4,6 +4,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use super::columns::MarkedSources;
+use super::control;
 use super::list::{ListedTest, ignored, list, select};
 use super::milestones::Milestones;
 use super::pool::{self, Listener, Moment, News};
@@ -12,7 +13,7 @@ use super::request::Mode;
 use super::verdict::{Job, Verdict};
 use crate::build::Build;
 use crate::cli::{NoTests, RunOptions};
-use crate::config::{Config, Exploration, Policy, Timers};
+use crate::config::{Config, Exploration, Timers};
 use crate::digest;
 use crate::error::{Error, Result, exit};
 use crate::events::{
@@ -23,7 +24,6 @@ use crate::plan::Plan;
 use crate::report::{Detail, Live, Record, Reporter, source_path, thousands};
 use crate::schedule::Schedule;
 use crate::shell::Shell;
-use crate::wrapper;
 
 /// All that a run needs.
 #[derive(Clone, Copy)]
@@ -82,7 +82,9 @@ pub fn run(run: Run<'_>, reporter: &mut dyn Reporter) -> Result<u8> {
         hung_up: false,
         start: Instant::now(),
     };
-    session.warn_of_opaque_packages();
+    for warning in control::warnings(run.plan, run.build) {
+        session.reporter.warn(&warning);
+    }
     let ended = session
         .start()
         .and_then(|()| session.skip(&ignored))
@@ -183,30 +185,6 @@ impl Session<'_> {
             self.tell(&Event::TestFinished(Box::new(event)), None)?;
         }
         Ok(())
-    }
-
-    /// What is outside control is named, whatever the verdicts say.
-    fn warn_of_opaque_packages(&mut self) {
-        let packages = self.run.plan.packages.iter();
-        let opaque: Vec<&str> = packages
-            .filter(|package| package.policy == Policy::Opaque)
-            .map(|package| package.name.as_str())
-            .collect();
-        for sentence in self
-            .run
-            .build
-            .records
-            .iter()
-            .flat_map(wrapper::Record::sentences)
-        {
-            self.reporter.warn(&sentence);
-        }
-        if !opaque.is_empty() {
-            self.reporter.warn(&format!(
-                "compiled as they are, only their blocking is under control: {}",
-                opaque.join(", ")
-            ));
-        }
     }
 
     fn explore(&mut self) -> Result<()> {
@@ -316,6 +294,7 @@ impl Session<'_> {
         } = verdict;
         let atomic = self.run.plan.packages_of(&finished.atomic);
         let mut event = finished.to_event(&test.id, duration, atomic);
+        control::name_opaque(&mut event.outside, self.run.plan, self.run.build);
         event.schedule = path;
         let bound_done = event.complete || event.bound_completed >= Some(exploration.preemptions);
         match finished.outcome {

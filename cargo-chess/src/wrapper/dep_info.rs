@@ -9,21 +9,21 @@ use super::instructions::PackageInstructions;
 use super::sources::Sources;
 use super::unit::Unit;
 
-/// Names the user's files where rustc saw copies.
-pub(super) fn map_back(unit: &Unit, sources: &Sources) -> io::Result<()> {
+/// Names the user's files where rustc saw copies. Returns rustc's own list.
+pub(super) fn map_back(unit: &Unit, sources: &Sources) -> io::Result<String> {
     let file = unit.dep_info();
     let Ok(text) = fs::read_to_string(&file) else {
-        return Ok(());
+        return Ok(String::new());
     };
     let (copy, original) = (
         escape(sources.copy().as_str()),
         escape(sources.original().as_str()),
     );
     let mapped = text.replace(&format!("{copy}/"), &format!("{original}/"));
-    if mapped == text {
-        return Ok(());
+    if mapped != text {
+        fs::write(file, mapped)?;
     }
-    fs::write(file, mapped)
+    Ok(text)
 }
 
 /// Makes cargo compile the unit anew when its package is to be treated otherwise.

@@ -130,9 +130,9 @@ impl Compiler<'_> {
             let version = env::var("CARGO_PKG_VERSION").unwrap_or_default();
             let mut record = Record::new(&format!("{name} {version}"), unit, fallback, reason);
             if let Some(prepared) = &prepared {
-                dep_info::map_back(unit, prepared)?;
+                let compiled = dep_info::map_back(unit, prepared)?;
                 if fallback == Fallback::Nothing {
-                    record.problems.extend(prepared.problems().iter().cloned());
+                    record.problems = prepared.problems(&compiled);
                 }
             }
             record.save(&self.instructions.records, unit)?;

@@ -55,11 +55,9 @@ impl Record {
                  and was redirected: {reason}"
             )),
         };
-        let misfits = self
-            .problems
-            .iter()
-            .map(|problem| format!("the overlay of {package} does not fit: {problem}"));
-        fallback.into_iter().chain(misfits).collect()
+        let problems = self.problems.iter();
+        let problems = problems.map(|problem| format!("{package}: {problem}"));
+        fallback.into_iter().chain(problems).collect()
     }
 
     pub(super) fn new(

@@ -28,6 +28,8 @@ pub(super) struct Sources {
     shown: Utf8PathBuf,
     /// What did not fit.
     problems: Vec<String>,
+    /// Files that could not be marked, and why.
+    unmarked: Vec<(Utf8PathBuf, String)>,
 }
 
 impl Sources {
@@ -55,6 +57,7 @@ impl Sources {
             original,
             copy,
             problems: Vec::new(),
+            unmarked: Vec::new(),
         };
         let Ok(inner) = package.root.strip_prefix(&sources.original) else {
             return Err(io::Error::new(
@@ -79,9 +82,19 @@ impl Sources {
         &self.copy
     }
 
-    /// What of the instructions did not fit, in words.
-    pub(super) fn problems(&self) -> &[String] {
-        &self.problems
+    /// What of the instructions did not fit, in words, where the unit was made
+    /// from the files that `dep_info` lists.
+    pub(super) fn problems(&self, dep_info: &str) -> Vec<String> {
+        let compiled = |(file, why): &(Utf8PathBuf, String)| {
+            let is_compiled = dep_info.contains(file.as_str());
+            is_compiled.then(|| {
+                format!(
+                    "a file is neither marked nor given an overlay, for it cannot be read: {why}"
+                )
+            })
+        };
+        let unmarked = self.unmarked.iter().filter_map(compiled);
+        self.problems.iter().cloned().chain(unmarked).collect()
     }
 
     /// rustc's arguments for the copy in place of the original.
@@ -211,15 +224,19 @@ impl Sources {
             marks,
             entries: &entries,
         };
-        // So is what is no Rust: many packages have such files that no one compiles.
-        let Ok(rewrite) = rewriter::rewrite(&text, &request) else {
-            if !entries.is_empty() {
-                self.problems.push(format!("{inside} cannot be read"));
+        let rewrite = match rewriter::rewrite(&text, &request) {
+            Ok(rewrite) => rewrite,
+            // Many packages have such files, and no one compiles them.
+            Err(error) => {
+                self.unmarked
+                    .push((to.to_owned(), format!("{inside}:{error}")));
+                return link(from, to);
             }
-            return link(from, to);
         };
         for function in &rewrite.missing_entries {
-            self.problems.push(format!("{inside} has no `{function}`"));
+            self.problems.push(format!(
+                "its overlay does not fit: {inside} has no `{function}`"
+            ));
         }
         write(to, &rewrite.apply(&text))?;
         fs::File::options()

@@ -1,0 +1,42 @@
+//! What of a build is not under control: said before its tests run, and of each test that met it.
+
+use crate::build::Build;
+use crate::config::Policy;
+use crate::plan::Plan;
+use crate::wrapper::{Fallback, Record};
+
+/// What a test binary says of calls into opaque packages: it does not know which there are.
+const ENTERED_OPAQUE: &str = "called into packages that are compiled as they are";
+
+/// What to say before the tests run, whatever their verdicts will be.
+pub(super) fn warnings(plan: &Plan, build: &Build) -> Vec<String> {
+    let mut warnings: Vec<String> = build.records.iter().flat_map(Record::sentences).collect();
+    let opaque = opaque_by_policy(plan);
+    if !opaque.is_empty() {
+        warnings.push(format!(
+            "compiled as they are, only their blocking is under control: {}",
+            opaque.join(", ")
+        ));
+    }
+    warnings
+}
+
+/// Names the opaque packages where a test called into some.
+pub(super) fn name_opaque(outside: &mut [String], plan: &Plan, build: &Build) {
+    let entered = outside.iter_mut().find(|it| *it == ENTERED_OPAQUE);
+    if let Some(sentence) = entered {
+        let mut packages = opaque_by_policy(plan);
+        let records = build.records.iter();
+        let failed = records.filter(|record| record.fallback == Fallback::Opaque);
+        packages.extend(failed.map(|record| record.package.clone()));
+        *sentence = format!("{ENTERED_OPAQUE}: {}", packages.join(", "));
+    }
+}
+
+fn opaque_by_policy(plan: &Plan) -> Vec<String> {
+    let packages = plan.packages.iter();
+    packages
+        .filter(|package| package.policy == Policy::Opaque)
+        .map(|package| format!("{} {}", package.name, package.version))
+        .collect()
+}
