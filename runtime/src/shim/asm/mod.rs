@@ -1,0 +1,127 @@
+//! `asm!`: a look at the text before the real one. Fences are seen as such, and
+//! what else synchronizes there, or leaves the program, is named.
+//!
+//! The text is judged while the program is compiled, so that inline assembly
+//! which does neither stays what it was.
+
+mod reader;
+
+use std::panic::Location;
+
+use crate::execution::{self, Op, Site};
+use reader::Reader;
+
+/// A longer text is not looked at: it would take the compiler too long.
+const LONGEST: usize = 16 << 10;
+
+/// So far above the current frame lies what a function puts on its own stack.
+const NEAR: usize = 4 << 10;
+
+/// What inline assembly does that other tasks, or the outside, can observe.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Asm(u8);
+
+impl Asm {
+    const NOTHING: Asm = Asm(0);
+    /// It orders memory, and no more.
+    const FENCE: Asm = Asm(1);
+    /// It changes memory that others may use, in one step.
+    const ATOMIC: Asm = Asm(2);
+    /// It calls the kernel.
+    const SYSCALL: Asm = Asm(4);
+    /// It reads the processor's clock or random numbers.
+    const CHANCE: Asm = Asm(8);
+    /// It is too long to be looked at.
+    const LONG: Asm = Asm(16);
+
+    /// What the operands of an `asm!` say, as `stringify!` shows them.
+    #[must_use]
+    pub const fn of(tokens: &str) -> Asm {
+        if tokens.len() > LONGEST {
+            return Asm::LONG;
+        }
+        Reader::new(tokens.as_bytes()).read()
+    }
+
+    /// To be called just before the assembly runs. `memory` is the address that
+    /// is its one operand, and 0 where it has others.
+    #[inline(always)]
+    #[track_caller]
+    #[expect(
+        clippy::inline_always,
+        reason = "assembly of no interest must not pay for a call, optimised or not"
+    )]
+    pub fn before(self, memory: usize) {
+        if self != Asm::NOTHING && execution::active() {
+            self.happens(memory, Location::caller());
+        }
+    }
+
+    #[cold]
+    fn happens(self, memory: usize, site: Site) {
+        let has = |what: Asm| self.0 & what.0 != 0;
+        let on_own_stack = memory.wrapping_sub((&raw const site).addr()) < NEAR;
+        if has(Asm::ATOMIC) && !on_own_stack {
+            execution::access(Op::Asm, 0, site);
+            outside(site, "synchronizes through memory");
+        } else if has(Asm::ATOMIC) || has(Asm::FENCE) {
+            execution::access(Op::Fence, 0, site);
+        }
+        if has(Asm::SYSCALL) {
+            outside(site, "calls the kernel");
+        }
+        if has(Asm::CHANCE) {
+            outside(site, "reads the processor's clock or random numbers");
+        }
+        if has(Asm::LONG) {
+            outside(site, "is too long to be looked at");
+        }
+    }
+
+    const fn and(self, other: Asm) -> Asm {
+        Asm(self.0 | other.0)
+    }
+}
+
+/// The value of an operand as a word; 0 where it is none.
+#[inline]
+pub fn word<T: Copy>(operand: T) -> usize {
+    if size_of::<T>() == size_of::<usize>() {
+        // SAFETY: the sizes are equal, and what goes into a register is a plain
+        // number or a pointer.
+        unsafe { core::mem::transmute_copy(&operand) }
+    } else {
+        0
+    }
+}
+
+/// Notes that the assembly at `site` is outside control, and how.
+fn outside(site: Site, how: &str) {
+    execution::note_outside_at(format_args!("ran inline assembly that {how}"), site);
+}
+
+/// See [`std::arch::asm`]: what stands in its place.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! __chess_asm {
+    // With one address as its operand, as fences have it that go to the stack.
+    ($template:expr, in(reg) $operand:expr, options($($option:tt)*) $(,)?) => {
+        match $operand {
+            operand => {
+                const SEEN: $crate::shim::asm::Asm =
+                    $crate::shim::asm::Asm::of($crate::shim::asm::stringify!($template));
+                SEEN.before($crate::shim::asm::word(operand));
+                $crate::shim::asm::asm!($template, in(reg) operand, options($($option)*))
+            }
+        }
+    };
+    ($($tokens:tt)*) => {{
+        const SEEN: $crate::shim::asm::Asm =
+            $crate::shim::asm::Asm::of($crate::shim::asm::stringify!($($tokens)*));
+        SEEN.before(0);
+        $crate::shim::asm::asm!($($tokens)*)
+    }};
+}
+
+pub use core::arch::asm;
+pub use core::stringify;
