@@ -19,6 +19,7 @@ mod outside;
 mod parking;
 mod policy;
 mod schedule;
+mod source;
 mod spin;
 mod state;
 mod task;
@@ -43,11 +44,11 @@ pub(crate) use object::ObjectId;
 pub use op::{Effect, Op};
 pub(crate) use outside::{
     add_child, children, forget_child, is_outside, note as note_outside,
-    note_at as note_outside_at, note_connection, note_wait_for_child, open_process,
-    yield_to_outside,
+    note_at as note_outside_at, note_connection, note_wait_for_child, yield_to_outside,
 };
 pub use parking::{park_at, unpark_at};
 pub(crate) use policy::Policy;
+pub(crate) use source::open_process;
 pub(crate) use state::{Ending, Execution, Timers};
 pub(crate) use task::{Entry, State, Task, Wait};
 pub use thread::{active, current, is_finished, join, panic_handled, panicked, pthread_of, spawn};

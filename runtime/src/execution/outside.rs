@@ -1,5 +1,4 @@
-//! What lies outside the process: who else can make a descriptor ready, and the
-//! real wait for it.
+//! The real wait for what lies outside the process, and what users are told of it.
 //!
 //! The outside answers when it likes, which no schedule could repeat. So it is
 //! taken to be slower than every task: it is asked only when no task can go on,
@@ -14,12 +13,11 @@ use super::descriptors::Descriptors;
 use super::schedule::Step;
 use super::state::Execution;
 use super::task::Wait;
-use super::{Site, perform, running};
+use super::{Site, perform, running, source};
 use crate::engine::engine;
 use crate::harness::short_path;
-use crate::platform::descriptor::{self, Identity, Kind, POLLIN, POLLOUT, PollEntry};
+use crate::platform::descriptor::{self, POLLIN, PollEntry};
 use crate::platform::memory::{EngineVec, engine_vec};
-use crate::platform::socket;
 use crate::platform::sys::{self, number, timespec};
 
 /// How long a task that only yields is held up to give the outside time.
@@ -29,17 +27,7 @@ const BREATH: u64 = 1_000_000;
 /// search's choice, not the outside's.
 pub(super) const GRACE: u32 = 1_000;
 const LEAST_GRACE: u32 = 4;
-/// An `epoll` descriptor can watch another one; so deep is looked.
-const DEPTH: u32 = 4;
-
 const CHILD: &str = "waited for a child process";
-const PROCESS: &str = "waited for another process";
-const PIPE: &str = "used a pipe whose other end is outside the process";
-const SOCKET: &str = "used a socket whose peer is outside the process";
-const DEVICE: &str = "used a terminal or another device";
-const SIGNALS: &str = "waited for signals";
-const FILES: &str = "waited for changes of files";
-const STRANGE: &str = "used a descriptor of a kind that is not known";
 
 impl Execution {
     /// Whether the outside is to be asked where no task can go on.
@@ -151,9 +139,9 @@ impl Execution {
         let mut gathered = core::mem::replace(&mut self.descriptors.gathered, engine_vec());
         gathered.clear();
         self.descriptors.children.retain(|&child| {
-            let runs = is_running(child);
+            let runs = source::is_running(child);
             if runs == Some(true) {
-                gathered.push(PollEntry::new(open_process(child), POLLIN));
+                gathered.push(PollEntry::new(source::open_process(child), POLLIN));
             }
             runs.is_some()
         });
@@ -166,7 +154,7 @@ impl Execution {
             // What is known to wait for the outside was told when it was found out.
             let unknown = if outside { &[][..] } else { &*entries };
             for entry in unknown {
-                if let Some(sentence) = source(entry.descriptor, entry.wanted, DEPTH) {
+                if let Some(sentence) = source::of(entry.descriptor, entry.wanted) {
                     note(sentence);
                     asked = true;
                 }
@@ -210,7 +198,7 @@ impl Descriptors {
     /// Ends the children that an execution left behind: the next one knows nothing of them.
     pub(crate) fn end_children(&mut self) {
         for child in self.children.drain(..) {
-            if is_running(child).is_none() {
+            if source::is_running(child).is_none() {
                 continue;
             }
             let child = child as usize;
@@ -261,7 +249,7 @@ pub(crate) fn note_wait_for_child() {
 /// A socket was connected: from now on it is asked whose sockets are.
 pub(crate) fn note_connection(socket: c_int) {
     if let Some(execution) = running()
-        && source(socket, POLLIN, 0).is_some()
+        && source::of_one(socket, POLLIN).is_some()
     {
         // SAFETY: see `running`.
         unsafe { (*execution).descriptors.watchful = true };
@@ -281,7 +269,7 @@ pub(crate) fn is_outside(descriptor: c_int, wanted: i16) -> bool {
         {
             return false;
         }
-        let Some(sentence) = source(descriptor, wanted, 0) else {
+        let Some(sentence) = source::of_one(descriptor, wanted) else {
             return false;
         };
         (*execution).descriptors.watchful = true;
@@ -331,92 +319,4 @@ impl Write for Sentence {
         self.0.extend_from_slice(text.as_bytes());
         Ok(())
     }
-}
-
-/// Whether a child still runs; `None` if there is no such child.
-fn is_running(child: c_int) -> Option<bool> {
-    const P_PID: usize = 1;
-    const WNOHANG_EXITED_NOWAIT: usize = 0x0100_0005;
-    const PID_AT: usize = 3;
-    let mut info = [0u32; 32];
-    let at = &raw mut info as usize;
-    let arguments = [P_PID, child as usize, at, WNOHANG_EXITED_NOWAIT, 0, 0];
-    // SAFETY: `info` is as large as the kernel's structure.
-    let result = unsafe { sys::syscall(number::WAITID, arguments) };
-    (result == 0).then(|| info[PID_AT] == 0)
-}
-
-/// A descriptor that becomes readable when the process ends.
-pub(crate) fn open_process(process: c_int) -> c_int {
-    // SAFETY: no memory is passed.
-    unsafe { sys::syscall(number::PIDFD_OPEN, [process as usize, 0, 0, 0, 0, 0]) as c_int }
-}
-
-/// What outside the process can make `descriptor` ready for `wanted`, in words;
-/// `None` if only this process can. An `epoll` is looked into `depth` deep.
-fn source(descriptor: c_int, wanted: i16, depth: u32) -> Option<&'static str> {
-    let identity = descriptor::look(descriptor);
-    match identity.kind {
-        Kind::Closed => None,
-        Kind::Pipe => (!has_other_end(descriptor, identity, wanted)).then_some(PIPE),
-        Kind::Socket => socket::has_foreign_peer(descriptor).then_some(SOCKET),
-        // Those of memory, like /dev/null, are always ready.
-        Kind::Device => (identity.device >> 8 != 1).then_some(DEVICE),
-        // Handles of processes have been files since Linux 6.9.
-        Kind::Anonymous | Kind::File => {
-            let path = descriptor::own_path(b"fd/", descriptor);
-            let mut name = [0u8; 64];
-            let (from, to) = (path.as_ptr() as usize, &raw mut name as usize);
-            let arguments = [from, to, name.len(), 0, 0, 0];
-            // SAFETY: a path that ends in a zero, and so many writable bytes.
-            let length = unsafe { sys::syscall(number::READLINK, arguments) };
-            let name = &name[..usize::try_from(length).unwrap_or(0)];
-            match name.strip_prefix(b"anon_inode:")? {
-                b"[eventpoll]" => watched_source(descriptor, depth),
-                b"[eventfd]" | b"[timerfd]" => None,
-                b"[pidfd]" => Some(PROCESS),
-                b"[signalfd]" => Some(SIGNALS),
-                b"inotify" | b"[fanotify]" => Some(FILES),
-                _ => Some(STRANGE),
-            }
-        }
-    }
-}
-
-/// Whether this process holds the end of a pipe that makes this one ready.
-fn has_other_end(descriptor: c_int, identity: Identity, wanted: i16) -> bool {
-    const O_ACCMODE: isize = 3;
-    const O_RDONLY: isize = 0;
-    const O_WRONLY: isize = 1;
-    let useless = if wanted & POLLOUT != 0 {
-        O_WRONLY
-    } else {
-        O_RDONLY
-    };
-    socket::find_open(|other| {
-        other != descriptor && {
-            let seen = descriptor::look(other);
-            seen.kind == Kind::Pipe
-                && seen.inode == identity.inode
-                && descriptor::flags(other) & O_ACCMODE != useless
-        }
-    })
-}
-
-/// What outside the process can make something ready that an `epoll` watches.
-fn watched_source(descriptor: c_int, depth: u32) -> Option<&'static str> {
-    if depth == 0 {
-        return None;
-    }
-    let path = descriptor::own_path(b"fdinfo/", descriptor);
-    let mut found = None;
-    descriptor::for_each_line(&path, |line| {
-        if let Some(rest) = line.strip_prefix(b"tfd:")
-            && found.is_none()
-        {
-            let watched = descriptor::parse_number(rest.trim_ascii_start());
-            found = watched.and_then(|watched| source(watched, POLLIN, depth - 1));
-        }
-    });
-    found
 }

@@ -5,6 +5,7 @@
 //! on to the kernel or to libc. So code that nobody redirected is controlled
 //! and deterministic too: what blocks there parks the task, never the machine.
 
+mod buffers;
 mod call;
 mod child;
 mod connection;
@@ -24,10 +25,11 @@ mod pthread_once;
 mod pthread_rwlock;
 mod random;
 pub(crate) mod real;
+mod receive;
 pub(crate) mod robust;
 mod semaphore;
+mod send;
 mod splice;
-mod stream;
 mod syscall;
 mod thread_exit;
 mod threads;

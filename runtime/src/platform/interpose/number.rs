@@ -3,7 +3,7 @@
 use core::ffi::{c_int, c_long};
 
 use super::super::sys::number;
-use super::{child, connection, epoll, poll, splice, stream, timer};
+use super::{child, connection, epoll, poll, receive, send, splice, timer};
 
 /// What a task's system call leads to; `None` for those that cannot block.
 ///
@@ -19,18 +19,18 @@ pub(super) unsafe fn call(number: usize, arguments: [usize; 6]) -> Option<c_long
     // SAFETY: the caller's promise; libc's functions take the same arguments.
     Some(unsafe {
         match number {
-            number::READ => stream::read(descriptor, b as _, c) as c_long,
-            number::READV => stream::readv(descriptor, b as _, c as c_int) as c_long,
+            number::READ => receive::read(descriptor, b as _, c) as c_long,
+            number::READV => receive::readv(descriptor, b as _, c as c_int) as c_long,
             number::WRITE => super::output::write(descriptor, b as _, c) as c_long,
             number::WRITEV => super::output::writev(descriptor, b as _, c as c_int) as c_long,
             number::SENDTO => {
-                stream::sendto(descriptor, b as _, c, d as c_int, e as _, f as u32) as c_long
+                send::sendto(descriptor, b as _, c, d as c_int, e as _, f as u32) as c_long
             }
-            number::SENDMSG => stream::sendmsg(descriptor, b as _, c as c_int) as c_long,
+            number::SENDMSG => send::sendmsg(descriptor, b as _, c as c_int) as c_long,
             number::RECVFROM => {
-                stream::recvfrom(descriptor, b as _, c, d as c_int, e as _, f as _) as c_long
+                receive::recvfrom(descriptor, b as _, c, d as c_int, e as _, f as _) as c_long
             }
-            number::RECVMSG => stream::recvmsg(descriptor, b as _, c as c_int) as c_long,
+            number::RECVMSG => receive::recvmsg(descriptor, b as _, c as c_int) as c_long,
             number::SPLICE => {
                 splice::splice(descriptor, b as _, c as c_int, d as _, e, f as u32) as c_long
             }

@@ -6,7 +6,8 @@
 use core::ffi::{c_int, c_void};
 
 use super::super::sys::{self, number};
-use super::stream::{self, Buffer};
+use super::buffers::Buffer;
+use super::send;
 use crate::execution::{self, active};
 
 const STDOUT: c_int = 1;
@@ -59,7 +60,7 @@ pub(super) unsafe extern "C" fn writev(
 unsafe fn write_as_task(descriptor: c_int, buffers: &[Buffer]) -> isize {
     if !matches!(descriptor, STDOUT | STDERR) {
         // SAFETY: the caller's buffers are readable.
-        return unsafe { stream::write_all(descriptor, buffers) };
+        return unsafe { send::write_all(descriptor, buffers) };
     }
     for buffer in buffers.iter().filter(|b| b.length > 0) {
         // SAFETY: as above.

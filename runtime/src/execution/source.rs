@@ -1,0 +1,116 @@
+//! Who makes a descriptor ready: this process, or something outside it, and what.
+
+use core::ffi::c_int;
+
+use crate::platform::descriptor::{self, Identity, Kind, POLLIN, POLLOUT};
+use crate::platform::socket;
+use crate::platform::sys::{self, number};
+
+/// An `epoll` descriptor can watch another one; so deep is looked.
+const DEPTH: u32 = 4;
+
+const PROCESS: &str = "waited for another process";
+const PIPE: &str = "used a pipe whose other end is outside the process";
+const SOCKET: &str = "used a socket whose peer is outside the process";
+const DEVICE: &str = "used a terminal or another device";
+const SIGNALS: &str = "waited for signals";
+const FILES: &str = "waited for changes of files";
+const STRANGE: &str = "used a descriptor of a kind that is not known";
+
+/// What outside the process can make `descriptor` ready for `wanted`, in words;
+/// `None` if only this process can.
+pub(super) fn of(descriptor: c_int, wanted: i16) -> Option<&'static str> {
+    look_into(descriptor, wanted, DEPTH)
+}
+
+/// As [`of`], without what an `epoll` watches: that takes long.
+pub(super) fn of_one(descriptor: c_int, wanted: i16) -> Option<&'static str> {
+    look_into(descriptor, wanted, 0)
+}
+
+/// Whether a child still runs; `None` if there is no such child.
+pub(super) fn is_running(child: c_int) -> Option<bool> {
+    const P_PID: usize = 1;
+    const WNOHANG_EXITED_NOWAIT: usize = 0x0100_0005;
+    const PID_AT: usize = 3;
+    let mut info = [0u32; 32];
+    let at = &raw mut info as usize;
+    let arguments = [P_PID, child as usize, at, WNOHANG_EXITED_NOWAIT, 0, 0];
+    // SAFETY: `info` is as large as the kernel's structure.
+    let result = unsafe { sys::syscall(number::WAITID, arguments) };
+    (result == 0).then(|| info[PID_AT] == 0)
+}
+
+/// A descriptor that becomes readable when the process ends.
+pub(crate) fn open_process(process: c_int) -> c_int {
+    // SAFETY: no memory is passed.
+    unsafe { sys::syscall(number::PIDFD_OPEN, [process as usize, 0, 0, 0, 0, 0]) as c_int }
+}
+
+/// As [`of`]. An `epoll` is looked into `depth` deep.
+fn look_into(descriptor: c_int, wanted: i16, depth: u32) -> Option<&'static str> {
+    let identity = descriptor::look(descriptor);
+    match identity.kind {
+        Kind::Closed => None,
+        Kind::Pipe => (!has_other_end(descriptor, identity, wanted)).then_some(PIPE),
+        Kind::Socket => socket::has_foreign_peer(descriptor).then_some(SOCKET),
+        // Those of memory, like /dev/null, are always ready.
+        Kind::Device => (identity.device >> 8 != 1).then_some(DEVICE),
+        // Handles of processes have been files since Linux 6.9.
+        Kind::Anonymous | Kind::File => {
+            let path = descriptor::own_path(b"fd/", descriptor);
+            let mut name = [0u8; 64];
+            let (from, to) = (path.as_ptr() as usize, &raw mut name as usize);
+            let arguments = [from, to, name.len(), 0, 0, 0];
+            // SAFETY: a path that ends in a zero, and so many writable bytes.
+            let length = unsafe { sys::syscall(number::READLINK, arguments) };
+            let name = &name[..usize::try_from(length).unwrap_or(0)];
+            match name.strip_prefix(b"anon_inode:")? {
+                b"[eventpoll]" => watched_source(descriptor, depth),
+                b"[eventfd]" | b"[timerfd]" => None,
+                b"[pidfd]" => Some(PROCESS),
+                b"[signalfd]" => Some(SIGNALS),
+                b"inotify" | b"[fanotify]" => Some(FILES),
+                _ => Some(STRANGE),
+            }
+        }
+    }
+}
+
+/// Whether this process holds the end of a pipe that makes this one ready.
+fn has_other_end(descriptor: c_int, identity: Identity, wanted: i16) -> bool {
+    const O_ACCMODE: isize = 3;
+    const O_RDONLY: isize = 0;
+    const O_WRONLY: isize = 1;
+    let useless = if wanted & POLLOUT != 0 {
+        O_WRONLY
+    } else {
+        O_RDONLY
+    };
+    socket::find_open(|other| {
+        other != descriptor && {
+            let seen = descriptor::look(other);
+            seen.kind == Kind::Pipe
+                && seen.inode == identity.inode
+                && descriptor::flags(other) & O_ACCMODE != useless
+        }
+    })
+}
+
+/// What outside the process can make something ready that an `epoll` watches.
+fn watched_source(descriptor: c_int, depth: u32) -> Option<&'static str> {
+    if depth == 0 {
+        return None;
+    }
+    let path = descriptor::own_path(b"fdinfo/", descriptor);
+    let mut found = None;
+    descriptor::for_each_line(&path, |line| {
+        if let Some(rest) = line.strip_prefix(b"tfd:")
+            && found.is_none()
+        {
+            let watched = descriptor::parse_number(rest.trim_ascii_start());
+            found = watched.and_then(|watched| look_into(watched, POLLIN, depth - 1));
+        }
+    });
+    found
+}
