@@ -131,7 +131,7 @@ mod tests {
             policy,
             why: Why::WorkspaceDefault,
             source_prefix: String::new(),
-            prefixes: Vec::new(),
+            places: Vec::new(),
         }
     }
 

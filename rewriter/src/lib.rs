@@ -18,16 +18,21 @@ mod calls;
 mod edition_2015;
 mod entries;
 mod extent;
+mod lines;
 mod marks;
 mod rewrite;
 mod source;
 
 pub use asm::{Asm, inline_asm};
 pub use entries::EntrySplice;
+pub use lines::module_lines;
 pub use marks::MARK;
 pub use rewrite::{Edit, Rewrite};
 pub use source::SyntaxError;
 
+use std::ops::RangeInclusive;
+
+use lines::Lines;
 use source::Source;
 
 /// What to insert.
@@ -35,6 +40,8 @@ use source::Source;
 pub struct Request<'a> {
     /// Whether to mark statements.
     pub marks: bool,
+    /// The lines, from 1, in which statements are marked; none for all.
+    pub lines: &'a [RangeInclusive<usize>],
     /// Statements for the start of functions.
     pub entries: &'a [EntrySplice<'a>],
 }
@@ -46,6 +53,10 @@ pub fn rewrite(text: &str, request: &Request) -> Result<Rewrite, SyntaxError> {
     let mut rewrite = Rewrite::default();
     if request.marks {
         rewrite.edits = marks::find(&source, &file);
+        if !request.lines.is_empty() {
+            let lines = Lines::new(text, request.lines);
+            rewrite.edits.retain(|edit| lines.contain(edit.at));
+        }
         rewrite.marks = rewrite.edits.iter().map(Edit::marks).sum();
     }
     for (splice, places) in entries::find(&source, &file, request.entries) {

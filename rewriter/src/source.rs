@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use proc_macro2::{LexError, Span, TokenStream};
+use proc_macro2::{LexError, LineColumn, Span, TokenStream};
 
 use crate::edition_2015;
 
@@ -78,6 +78,11 @@ impl<'s> Source<'s> {
 
     pub(crate) fn end_of(&self, span: Span) -> usize {
         self.base + span.byte_range().end
+    }
+
+    /// The line of the text, from 1, at a place in its tokens.
+    pub(crate) fn line_of(&self, place: LineColumn) -> usize {
+        self.text[..self.base].matches('\n').count() + place.line
     }
 
     /// The text from an offset to the end.

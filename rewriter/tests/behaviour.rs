@@ -58,7 +58,7 @@ fn program(name: &str) -> String {
 fn marked(text: &str) -> Rewrite {
     let request = Request {
         marks: true,
-        entries: &[],
+        ..Request::default()
     };
     rewrite(text, &request).unwrap()
 }

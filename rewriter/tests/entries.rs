@@ -24,6 +24,7 @@ fn spliced(functions: &[&str], marks: bool) -> (String, usize, Vec<String>) {
     let request = Request {
         marks,
         entries: &entries,
+        ..Request::default()
     };
     let rewritten = rewrite(TEXT, &request).unwrap();
     let lines = rewritten.apply(TEXT);

@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use rewriter::{MARK, Request, SyntaxError, rewrite};
+use rewriter::{MARK, Request, SyntaxError, module_lines, rewrite};
 
 fn try_marked(text: &str) -> Result<String, SyntaxError> {
     let request = Request {
         marks: true,
-        entries: &[],
+        ..Request::default()
     };
     let rewritten = rewrite(text, &request)?;
     let marked = rewritten.apply(text);
@@ -362,4 +362,22 @@ fn what_is_not_rust_is_an_error_with_its_place() {
     assert_eq!(error.to_string(), "2:7: expected an expression");
     let error = try_marked("\u{feff}#!/bin/sh\nfn f( {\n").unwrap_err();
     assert_eq!((error.line, error.column), (2, 7));
+}
+
+#[test]
+fn only_the_lines_that_are_asked_for_are_marked() {
+    let text = "#!/bin/sh\nfn f() {\n    a();\n}\nmod m {\n    pub mod n {\n        fn g() {\n            b();\n        }\n    }\n    mod far;\n}\n";
+    assert_eq!(module_lines(text, &["m"]).unwrap(), Some(5..=12));
+    let lines = module_lines(text, &["m", "n"]).unwrap().unwrap();
+    assert_eq!(lines, 6..=10);
+    assert_eq!(module_lines(text, &["m", "far"]).unwrap(), None);
+    assert_eq!(module_lines(text, &["n"]).unwrap(), None);
+    let request = Request {
+        marks: true,
+        lines: &[lines],
+        ..Request::default()
+    };
+    let marked = rewrite(text, &request).unwrap().apply(text);
+    let expected = text.replace("fn g() {", "fn g() {__chess_mark!();");
+    assert_eq!(marked, expected);
 }

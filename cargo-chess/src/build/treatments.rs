@@ -8,7 +8,7 @@ use cargo_metadata::Artifact;
 use super::overlays::{self, Overlay};
 use crate::config::Policy;
 use crate::error::{Error, Result};
-use crate::plan::{Plan, PlannedPackage};
+use crate::plan::{Place, Plan, PlannedPackage};
 use crate::wrapper::{Instructions, PackageInstructions, Record};
 
 /// Where the wrapper records what it could not do, below the target directory.
@@ -50,12 +50,15 @@ fn of_package(package: &PlannedPackage, overlays: &[Overlay]) -> PackageInstruct
         return instructions;
     }
     instructions.marks = package
-        .prefixes
+        .places
         .iter()
-        .map(|(prefix, policy)| {
-            let inside = prefix.strip_prefix(&package.source_prefix);
-            let inside = inside.unwrap_or(prefix).trim_end_matches('/');
-            (Utf8PathBuf::from(inside), *policy == Policy::Preempt)
+        .map(|(place, policy)| {
+            let inside = place.path.strip_prefix(&package.source_prefix);
+            let inside = Place {
+                path: inside.unwrap_or(&place.path).to_owned(),
+                lines: place.lines,
+            };
+            (inside, *policy == Policy::Preempt)
         })
         .collect();
     for overlay in overlays.iter().filter(|it| it.fits(package)) {

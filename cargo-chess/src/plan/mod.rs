@@ -3,6 +3,7 @@
 mod metadata;
 mod outside;
 mod packages;
+mod place;
 #[cfg(test)]
 mod tests;
 
@@ -17,6 +18,8 @@ use crate::cli::{FeatureArgs, ManifestArgs};
 use crate::config::{Config, Policy};
 use crate::error::{Error, Result};
 use crate::report::source_path;
+
+pub use place::{Marked, Place};
 
 /// What the packages of the standard library are called together; they have no policy.
 pub const STD: &str = "std";
@@ -91,8 +94,8 @@ pub struct PlannedPackage {
     pub why: Why,
     /// How rustc's names of its source files begin.
     pub source_prefix: String,
-    /// The source paths, as rustc names them, that the policies hold for.
-    pub prefixes: Vec<(String, Policy)>,
+    /// The places, as rustc names them, that the policies hold for.
+    pub places: Vec<(Place, Policy)>,
 }
 
 /// Why a package has its policy.
@@ -161,8 +164,8 @@ impl Plan {
     pub fn policy_lines(&self) -> Vec<String> {
         self.packages
             .iter()
-            .flat_map(|package| &package.prefixes)
-            .map(|(prefix, policy)| format!("policy={prefix}={policy}"))
+            .flat_map(|package| &package.places)
+            .map(|(place, policy)| format!("policy={place}={policy}"))
             .collect()
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::{DependencyKind, Metadata, Package, PackageId};
 
-use super::{PlannedPackage, Why};
+use super::{Place, PlannedPackage, Why};
 use crate::config::{Config, CrateEntry, Policy};
 use crate::error::Result;
 
@@ -81,12 +81,17 @@ fn plan_one(metadata: &Metadata, config: &Config, package: &Package) -> Result<P
     let root = package_root(package);
     let prefix = prefix_of(metadata, package, &root);
     let everywhere = |policy| whole_package(package, &root, &prefix, policy);
-    let prefixes = match entry.filter(|entry| !entry.scope.is_empty()) {
+    let places = match entry.filter(|entry| !entry.scope.is_empty()) {
         None => everywhere(policy),
         Some(entry) => {
-            let mut prefixes = everywhere(Policy::Atomic);
-            prefixes.extend(scope_prefixes(config, entry, package, &root, &prefix)?);
-            prefixes
+            let mut places = everywhere(Policy::Atomic);
+            let scope = scope_places(config, entry, package, &root)?;
+            places.extend(
+                scope
+                    .into_iter()
+                    .map(|it| (it.below(&prefix), Policy::Preempt)),
+            );
+            places
         }
     };
     Ok(PlannedPackage {
@@ -98,7 +103,7 @@ fn plan_one(metadata: &Metadata, config: &Config, package: &Package) -> Result<P
         policy,
         why,
         source_prefix: prefix,
-        prefixes,
+        places,
     })
 }
 
@@ -129,16 +134,16 @@ fn directory_prefix(dir: &Utf8Path) -> String {
     }
 }
 
-/// The prefixes of all files of a package: its directory or, where that is the
+/// The places of all files of a package: its directory or, where that is the
 /// workspace's root and so has no name, the directories of its targets.
 fn whole_package(
     package: &Package,
     root: &Utf8Path,
     prefix: &str,
     policy: Policy,
-) -> Vec<(String, Policy)> {
+) -> Vec<(Place, Policy)> {
     if !prefix.is_empty() {
-        return vec![(prefix.to_owned(), policy)];
+        return vec![(Place::all_of(prefix), policy)];
     }
     let places: BTreeSet<String> = package
         .targets
@@ -152,65 +157,100 @@ fn whole_package(
             Some(format!("{first}{}", if is_directory { "/" } else { "" }))
         })
         .collect();
-    places.into_iter().map(|place| (place, policy)).collect()
+    let places = places.into_iter().map(Place::all_of);
+    places.map(|place| (place, policy)).collect()
 }
 
-/// The prefixes of the files that a scope names.
-fn scope_prefixes(
+/// The places that a scope names, relative to the package's root.
+fn scope_places(
     config: &Config,
     entry: &CrateEntry,
     package: &Package,
     root: &Utf8Path,
-    prefix: &str,
-) -> Result<Vec<(String, Policy)>> {
-    let mut prefixes = Vec::new();
+) -> Result<Vec<Place>> {
+    let mut places = Vec::new();
     for (index, scope) in entry.scope.iter().enumerate() {
-        let found = files_of(package, root, scope);
+        let found = places_of(package, root, scope);
         if found.is_empty() {
             let expected = "name a file or directory relative to the package's manifest, as in \
-                            \"src/ring.rs\", or a module with a file of its own, as in \"my_crate::slots\"";
+                            \"src/ring.rs\", or a module, as in \"my_crate::slots\"";
             return Err(config.scope_error(entry, index, expected));
         }
-        prefixes.extend(
-            found
-                .into_iter()
-                .map(|file| (format!("{prefix}{file}"), Policy::Preempt)),
-        );
+        places.extend(found);
     }
-    Ok(prefixes)
+    Ok(places)
 }
 
-/// The files, or the directories of them, that a scope names, relative to the package's root.
-fn files_of(package: &Package, root: &Utf8Path, scope: &str) -> Vec<String> {
+/// The places that one element of a scope names.
+fn places_of(package: &Package, root: &Utf8Path, scope: &str) -> Vec<Place> {
     let scope = scope.trim_end_matches('/');
     let path = root.join(scope);
     if path.is_file() {
-        return vec![scope.to_owned()];
+        return vec![Place::all_of(scope)];
     }
     if path.is_dir() {
-        return vec![format!("{scope}/")];
+        return vec![Place::all_of(format!("{scope}/"))];
     }
-    let Some(source_dir) = package
+    let Some(source) = package
         .targets
         .iter()
         .find(|target| target.is_lib() || target.is_bin() || target.is_proc_macro())
-        .and_then(|target| target.src_path.parent())
-        .and_then(|dir| dir.strip_prefix(root).ok())
+        .and_then(|target| target.src_path.strip_prefix(root).ok())
     else {
         return Vec::new();
     };
-    let mut modules = scope.split("::").peekable();
+    let source_dir = source.parent().unwrap_or(Utf8Path::new(""));
+    let mut modules: Vec<&str> = scope.split("::").collect();
     let crate_name = package.name.replace('-', "_");
-    if modules.peek() == Some(&"crate") || modules.peek() == Some(&crate_name.as_str()) {
-        modules.next();
+    if modules[0] == "crate" || modules[0] == crate_name {
+        modules.remove(0);
     }
-    let module: Utf8PathBuf = modules.collect();
-    if module.as_str().is_empty() {
-        return vec![directory_prefix(source_dir)];
+    if modules.is_empty() {
+        return vec![Place::all_of(directory_prefix(source_dir))];
     }
-    let module = source_dir.join(module);
+    let files = files_of_module(root, source_dir, &modules);
+    if files.is_empty() {
+        inline_module(root, source, &modules).into_iter().collect()
+    } else {
+        files
+    }
+}
+
+/// The file and the directory of a module that has them.
+fn files_of_module(root: &Utf8Path, source_dir: &Utf8Path, modules: &[&str]) -> Vec<Place> {
+    let module = modules
+        .iter()
+        .fold(source_dir.to_owned(), |at, it| at.join(it));
     [format!("{module}.rs"), format!("{module}/")]
         .into_iter()
         .filter(|name| root.join(name).exists())
+        .map(Place::all_of)
         .collect()
+}
+
+/// The lines of a module within the file of one around it, `source` being the crate's root.
+fn inline_module(root: &Utf8Path, source: &Utf8Path, modules: &[&str]) -> Option<Place> {
+    let source_dir = source.parent()?;
+    (0..modules.len()).rev().find_map(|count| {
+        let (outer, inner) = modules.split_at(count);
+        let directory = outer
+            .iter()
+            .fold(source_dir.to_owned(), |at, it| at.join(it));
+        let file = if outer.is_empty() {
+            source.to_owned()
+        } else if root.join(directory.join("mod.rs")).is_file() {
+            directory.join("mod.rs")
+        } else {
+            Utf8PathBuf::from(format!("{directory}.rs"))
+        };
+        let text = std::fs::read_to_string(root.join(&file)).ok()?;
+        let lines = rewriter::module_lines(&text, inner).ok()??;
+        Some(Place {
+            path: file.into_string(),
+            lines: Some((
+                u32::try_from(*lines.start()).ok()?,
+                u32::try_from(*lines.end()).ok()?,
+            )),
+        })
+    })
 }

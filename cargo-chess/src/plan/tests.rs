@@ -28,7 +28,10 @@ const FILES: &[(&str, &str)] = &[
         "[package]\nname = \"my-queue\"\nversion = \"0.2.0\"\nedition = \"2024\"\n\
          [dependencies]\nfar = { path = \"../../../far\" }\n",
     ),
-    ("ws/crates/my-queue/src/lib.rs", ""),
+    (
+        "ws/crates/my-queue/src/lib.rs",
+        "mod ring;\nmod slots;\nmod waiting {\n    mod list {\n    }\n}\n",
+    ),
     ("ws/crates/my-queue/src/ring.rs", ""),
     ("ws/crates/my-queue/src/slots.rs", ""),
     ("ws/crates/my-queue/src/slots/free.rs", ""),
@@ -156,6 +159,19 @@ fn a_scope_preempts_only_the_files_and_modules_it_names() {
             "policy=crates/my-queue/src/ring.rs=preempt",
             "policy=crates/my-queue/src/slots.rs=preempt",
             "policy=crates/my-queue/src/slots/=preempt",
+        ]
+    );
+}
+
+#[test]
+fn a_scope_names_the_lines_of_a_module_without_a_file() {
+    let lines = Project::new()
+        .lines("[crates.my-queue]\nscope = [\"my_queue::waiting\", \"crate::waiting::list\"]\n");
+    assert_eq!(
+        lines[3..5],
+        [
+            "policy=crates/my-queue/src/lib.rs:3-6=preempt",
+            "policy=crates/my-queue/src/lib.rs:4-5=preempt",
         ]
     );
 }

@@ -8,16 +8,15 @@ use rewriter::{Request, Rewrite};
 use super::protocol::Finished;
 use crate::build::Build;
 use crate::config::Policy;
-use crate::plan::Plan;
+use crate::plan::{Marked, Place, Plan};
 use crate::wrapper::Fallback;
 
 /// The files whose statements are marked.
 #[derive(Default)]
 pub(crate) struct MarkedSources {
     workspace_root: Utf8PathBuf,
-    /// The beginnings of files' names as the compiler shows them, and whether
-    /// these files are marked; the longest decides.
-    prefixes: Vec<(String, bool)>,
+    /// The places, as the compiler names them, and whether they are marked.
+    places: Vec<(Place, bool)>,
 }
 
 impl MarkedSources {
@@ -27,15 +26,14 @@ impl MarkedSources {
             let mut records = build.records.iter();
             !records.any(|it| it.package == package && it.fallback != Fallback::Nothing)
         };
-        let prefixes = plan.packages.iter().flat_map(|package| {
+        let places = plan.packages.iter().flat_map(|package| {
             let marked = is_marked(&format!("{} {}", package.name, package.version));
-            let prefixes = package.prefixes.iter();
-            prefixes
-                .map(move |(prefix, policy)| (prefix.clone(), marked && *policy == Policy::Preempt))
+            let places = package.places.iter();
+            places.map(move |(place, policy)| (place.clone(), marked && *policy == Policy::Preempt))
         });
         Self {
             workspace_root: plan.workspace_root.clone(),
-            prefixes: prefixes.collect(),
+            places: places.collect(),
         }
     }
 
@@ -71,19 +69,14 @@ impl MarkedSources {
 
     /// A file's text and what was inserted into it, if it is marked.
     fn rewrite(&self, file: &str) -> Option<(String, Rewrite)> {
-        let matching = self
-            .prefixes
-            .iter()
-            .filter(|(prefix, _)| file.starts_with(prefix.as_str()));
-        let (_, marked) = matching.max_by_key(|(prefix, _)| prefix.len())?;
-        if !marked {
-            return None;
-        }
-        let source = std::fs::read_to_string(self.workspace_root.join(file)).ok()?;
+        let places = self.places.iter().map(|(place, marked)| (place, *marked));
+        let marked = Marked::of(places, file);
         let request = Request {
             marks: true,
+            lines: marked.lines()?,
             entries: &[],
         };
+        let source = std::fs::read_to_string(self.workspace_root.join(file)).ok()?;
         let rewrite = rewriter::rewrite(&source, &request).ok()?;
         Some((source, rewrite))
     }
@@ -103,11 +96,11 @@ mod tests {
         std::fs::write(root.join("src/lib.rs"), line).expect("writable");
         let sources = MarkedSources {
             workspace_root: root,
-            prefixes: vec![("src/".into(), true), ("src/plain".into(), false)],
+            places: vec![(Place::all_of("src/"), true)],
         };
         let request = Request {
             marks: true,
-            entries: &[],
+            ..Request::default()
         };
         let marked = rewriter::rewrite(line, &request)
             .expect("valid Rust")

@@ -7,6 +7,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::digest;
+use crate::plan::{Marked, Place};
 
 /// The whole file.
 #[derive(Serialize, Deserialize, Clone, Default, Debug)]
@@ -36,9 +37,8 @@ pub struct PackageInstructions {
     pub root: Utf8PathBuf,
     /// Whether it is compiled as it is.
     pub opaque: bool,
-    /// The paths below `root` whose statements are marked, or are not; the longest
-    /// prefix of a file decides.
-    pub marks: Vec<(Utf8PathBuf, bool)>,
+    /// The places below `root` whose statements are marked, or are not.
+    pub marks: Vec<(Place, bool)>,
     /// Files below `root` and what stands in their place.
     pub replace: Vec<(Utf8PathBuf, String)>,
     /// Statements that functions begin with.
@@ -93,12 +93,10 @@ impl PackageInstructions {
                 || !self.entries.is_empty())
     }
 
-    /// Whether the statements of `file`, relative to the package's root, are marked.
-    pub fn marks(&self, file: &Utf8Path) -> bool {
-        let matching = self.marks.iter().filter(|(path, _)| file.starts_with(path));
-        matching
-            .max_by_key(|(path, _)| path.components().count())
-            .is_some_and(|(_, marked)| *marked)
+    /// What of `file`, relative to the package's root, is marked.
+    pub fn marked(&self, file: &Utf8Path) -> Marked {
+        let places = self.marks.iter().map(|(place, marked)| (place, *marked));
+        Marked::of(places, file.as_str())
     }
 
     /// Tells treatments apart.
@@ -111,25 +109,5 @@ impl PackageInstructions {
     pub fn variable(name: &str) -> String {
         let name = name.to_uppercase().replace('-', "_");
         format!("CHESS_TREATMENT_{name}")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_longest_path_decides_what_is_marked() {
-        let package = PackageInstructions {
-            marks: vec![
-                ("".into(), false),
-                ("src/ring".into(), true),
-                ("src/ring/slow.rs".into(), false),
-            ],
-            ..PackageInstructions::default()
-        };
-        assert!(package.marks(Utf8Path::new("src/ring/slot.rs")));
-        assert!(!package.marks(Utf8Path::new("src/ring/slow.rs")));
-        assert!(!package.marks(Utf8Path::new("src/rings.rs")));
     }
 }

@@ -205,8 +205,9 @@ impl Sources {
                 statement: &entry.statement,
             })
             .collect();
-        let marks = package.marks(inside);
-        if !marks && entries.is_empty() {
+        let marked = package.marked(inside);
+        let lines = marked.lines();
+        if lines.is_none() && entries.is_empty() {
             return link(from, to);
         }
         let modified = from.metadata()?.modified()?;
@@ -221,7 +222,8 @@ impl Sources {
             return link(from, to);
         };
         let request = Request {
-            marks,
+            marks: lines.is_some(),
+            lines: lines.unwrap_or_default(),
             entries: &entries,
         };
         let rewrite = match rewriter::rewrite(&text, &request) {

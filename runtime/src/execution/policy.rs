@@ -15,6 +15,8 @@ pub(crate) enum Policy {
 
 struct Rule {
     prefix: EngineVec<u8>,
+    /// The lines of the file that it is for; all of them where this is empty.
+    lines: (u32, u32),
     policy: Policy,
 }
 
@@ -22,8 +24,8 @@ const CACHE: usize = 512;
 /// So many files of `atomic` code are remembered.
 const ATOMIC_FILES: usize = 64;
 
-/// The policies of a run. The longest matching prefix wins; without one,
-/// relative paths (the workspace's) are `Preempt` and absolute ones `Atomic`.
+/// The policies of a run. The longest matching prefix wins, and with lines over
+/// without; where none matches, relative paths (the workspace's) are `Preempt` and absolute ones `Atomic`.
 pub(crate) struct Policies {
     rules: EngineVec<Rule>,
     cache: [(usize, Option<Policy>); CACHE],
@@ -40,12 +42,21 @@ impl Policies {
         }
     }
 
-    /// Adds a rule for the files below `prefix`.
-    pub(crate) fn add(&mut self, prefix: &str, policy: Policy) {
+    /// Adds a rule for the files at `place`: `src/ring.rs`, what lies below `src/`, or
+    /// the lines of `src/lib.rs:12-40`.
+    pub(crate) fn add(&mut self, place: &str, policy: Policy) {
+        let (prefix, lines) = match place.rsplit_once(':') {
+            Some((file, lines)) => match range(lines) {
+                Some(lines) => (file, lines),
+                None => (place, ALL_LINES),
+            },
+            None => (place, ALL_LINES),
+        };
         let mut bytes = engine_vec();
         bytes.extend_from_slice(prefix.as_bytes());
         self.rules.push(Rule {
             prefix: bytes,
+            lines,
             policy,
         });
     }
@@ -61,7 +72,7 @@ impl Policies {
             return policy;
         }
         let file = site.file();
-        let policy = (!is_std(file)).then(|| self.decide(file));
+        let policy = (!is_std(file)).then(|| self.decide(file, site.line()));
         let known = self.atomic_files.len() >= ATOMIC_FILES;
         if policy == Some(Policy::Atomic) && !known && !self.atomic_files.contains(&file) {
             self.atomic_files.push(file);
@@ -76,12 +87,12 @@ impl Policies {
     }
 
     #[cold]
-    fn decide(&self, file: &str) -> Policy {
-        let matching = self
-            .rules
-            .iter()
-            .filter(|r| covers(&r.prefix, file.as_bytes()));
-        match matching.max_by_key(|r| r.prefix.len()) {
+    fn decide(&self, file: &str, line: u32) -> Policy {
+        let matching = self.rules.iter().filter(|rule| {
+            let (first, last) = rule.lines;
+            covers(&rule.prefix, file.as_bytes()) && (first..=last).contains(&line)
+        });
+        match matching.max_by_key(|rule| (rule.prefix.len(), rule.lines != ALL_LINES)) {
             Some(rule) => rule.policy,
             None if file.starts_with('/') => Policy::Atomic,
             None => Policy::Preempt,
@@ -96,6 +107,14 @@ fn is_std(file: &str) -> bool {
     file.starts_with("/rustc/")
         || file.starts_with("/cargo-chess/runtime/")
         || file.contains("/rustlib/src/rust/library/")
+}
+
+const ALL_LINES: (u32, u32) = (0, u32::MAX);
+
+/// `12-40`
+fn range(text: &str) -> Option<(u32, u32)> {
+    let (first, last) = text.split_once('-')?;
+    Some((first.parse().ok()?, last.parse().ok()?))
 }
 
 /// Whether `file` is `prefix` or lies below it.
@@ -114,17 +133,22 @@ mod tests {
         policies.add("/registry/queue-1.0.0", Policy::Preempt);
         policies.add("crates/a/src", Policy::Atomic);
         policies.add("crates/a/src/ring.rs", Policy::Preempt);
-        assert_eq!(policies.decide("src/lib.rs"), Policy::Preempt);
+        policies.add("crates/a/src/lib.rs:12-40", Policy::Preempt);
+        policies.add("odd:name/", Policy::Atomic);
+        assert_eq!(policies.decide("crates/a/src/lib.rs", 12), Policy::Preempt);
+        assert_eq!(policies.decide("crates/a/src/lib.rs", 41), Policy::Atomic);
+        assert_eq!(policies.decide("odd:name/lib.rs", 1), Policy::Atomic);
+        assert_eq!(policies.decide("src/lib.rs", 1), Policy::Preempt);
         assert_eq!(
-            policies.decide("/registry/queue-1.0.0/src/lib.rs"),
+            policies.decide("/registry/queue-1.0.0/src/lib.rs", 1),
             Policy::Preempt
         );
         assert_eq!(
-            policies.decide("/registry/queue-1.0.01/src/lib.rs"),
+            policies.decide("/registry/queue-1.0.01/src/lib.rs", 1),
             Policy::Atomic
         );
-        assert_eq!(policies.decide("crates/a/src/lib.rs"), Policy::Atomic);
-        assert_eq!(policies.decide("crates/a/src/ring.rs"), Policy::Preempt);
+        assert_eq!(policies.decide("crates/a/src/lib.rs", 1), Policy::Atomic);
+        assert_eq!(policies.decide("crates/a/src/ring.rs", 1), Policy::Preempt);
         assert!(is_std(
             "/rustc/0123/library/core/src/iter/traits/iterator.rs"
         ));

@@ -1,0 +1,52 @@
+//! Lines of a file: those of a module that is written within it, and what lies in them.
+
+use std::ops::RangeInclusive;
+
+use syn::Item;
+use syn::spanned::Spanned;
+
+use crate::source::{Source, SyntaxError};
+
+/// The lines, from 1, of the module `path` within a file; `None` if no such module
+/// is written there.
+pub fn module_lines(
+    text: &str,
+    path: &[&str],
+) -> Result<Option<RangeInclusive<usize>>, SyntaxError> {
+    let source = Source::new(text);
+    let mut items = source.parse()?.items;
+    let mut found = None;
+    for name in path {
+        let module = items.into_iter().find_map(|item| match item {
+            Item::Mod(module) if module.ident == name && module.content.is_some() => Some(module),
+            _ => None,
+        });
+        let Some(module) = module else {
+            return Ok(None);
+        };
+        let span = module.span();
+        found = Some(source.line_of(span.start())..=source.line_of(span.end()));
+        items = module.content.map(|(_, items)| items).unwrap_or_default();
+    }
+    Ok(found)
+}
+
+/// Some lines of a text, as byte ranges.
+pub(crate) struct Lines(Vec<RangeInclusive<usize>>);
+
+impl Lines {
+    pub(crate) fn new(text: &str, lines: &[RangeInclusive<usize>]) -> Self {
+        let mut starts = vec![0];
+        starts.extend(text.match_indices('\n').map(|(at, _)| at + 1));
+        let start = |line: usize| starts.get(line - 1).copied().unwrap_or(text.len());
+        let ranges = lines
+            .iter()
+            .map(|lines| start(*lines.start())..=start(*lines.end() + 1));
+        Self(ranges.collect())
+    }
+
+    /// Whether the byte at an offset lies in them.
+    pub(crate) fn contain(&self, at: usize) -> bool {
+        self.0.iter().any(|range| range.contains(&at))
+    }
+}
