@@ -4,6 +4,7 @@ use end_to_end::Workspace;
 
 const LIBRARY: &str = r"
 #![cfg(test)]
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 use std::{hint, thread};
@@ -14,6 +15,17 @@ fn sends_until_nobody_listens() {
     let listener = thread::spawn(move || receiver.recv().unwrap());
     while sender.send(1).is_ok() {}
     listener.join().unwrap();
+}
+
+#[test]
+fn counts_for_long() {
+    let turns = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        scope.spawn(|| turns.fetch_add(1, Relaxed));
+        for _ in 0..2_000_000 {
+            turns.fetch_add(1, Relaxed);
+        }
+    });
 }
 
 #[test]
@@ -53,4 +65,18 @@ fn a_sleep_ends_before_a_shorter_one_of_a_spinner_at_the_cost_of_a_preemption() 
     let run = workspace.chess(&args).arg("spins_before_it_blocks").run();
     run.assert_code(100);
     assert_eq!(run.verdict()["preemptions"], 1);
+}
+
+#[test]
+fn a_time_budget_that_ends_within_an_execution_makes_no_test_unstable() {
+    let workspace = Workspace::with_library(LIBRARY);
+    let args = ["test", "--message-format=json", "--exact"];
+    let run = workspace
+        .chess(&args)
+        .arg("counts_for_long")
+        .arg("--time=200ms")
+        .run();
+    let verdict = run.verdict();
+    assert_ne!(verdict["outcome"], "failed", "{run:?}");
+    assert_ne!(verdict["coverage"], "not deterministic", "{run:?}");
 }

@@ -188,7 +188,9 @@ impl Explorer<'_> {
         strategy(engine).retry();
         let failure = self.run_once(engine);
         let second = (engine.execution.log.graph(), engine.execution.steps);
-        engine.exploration.unstable = failure.is_some() || first != second;
+        // An execution that the end of the time budget cut short says nothing.
+        let is_whole = !engine.exploration.is_out_of_time();
+        engine.exploration.unstable = is_whole && (failure.is_some() || first != second);
     }
 
     /// Keeps a failure that differs from those before. The first one is confirmed
