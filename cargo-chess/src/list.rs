@@ -80,7 +80,7 @@ fn listed<'a>(plan: &'a Plan, build: &Build) -> Result<Vec<ListedPackage<'a>>> {
         .map(|package| {
             let title = format!("{} {}", package.name, package.version);
             let records = build.records.iter().filter(|it| it.package == title);
-            let mut outside = plan.outside_control(package);
+            let mut outside = plan.outside_control(package, build.compiled.of(&package.id));
             outside.extend(records.flat_map(Record::sentences));
             Ok(ListedPackage {
                 package,

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use camino::Utf8Path;
 use cargo_metadata::{Artifact, BuildScript, Message};
 
+use super::compiled::CompiledFiles;
 use super::runtime::Runtime;
 use super::toolchain::Toolchain;
 use super::treatments;
@@ -24,6 +25,8 @@ pub(super) struct Products {
     pub(super) executables: Vec<Artifact>,
     /// The build scripts that ran, now or in an earlier build.
     pub(super) scripts: Vec<BuildScript>,
+    /// What the packages were compiled from.
+    pub(super) compiled: CompiledFiles,
     /// The units that could not be treated as they should.
     pub(super) records: Vec<Record>,
 }
@@ -58,6 +61,7 @@ impl Invocation<'_> {
         for message in Message::parse_stream(output) {
             match message.map_err(Error::io("read cargo's messages about", self.target_dir))? {
                 Message::CompilerArtifact(artifact) => {
+                    products.compiled.add(&artifact, &self.plan.workspace_root);
                     products
                         .records
                         .extend(treatments::record(self.target_dir, &artifact));

@@ -3,6 +3,7 @@
 mod cache;
 mod canary;
 mod cargo;
+mod compiled;
 mod environment;
 mod harness;
 mod overlays;
@@ -22,6 +23,8 @@ use crate::error::{Error, Result};
 use crate::plan::{Plan, PlannedPackage};
 use crate::shell::Shell;
 use crate::wrapper::Record;
+pub use compiled::CompiledFiles;
+
 use cargo::{Invocation, Products};
 use environment::Environment;
 
@@ -36,6 +39,8 @@ pub struct Build {
     pub runtime_digest: String,
     /// What could not be treated as it should, by package.
     pub records: Vec<Record>,
+    /// What each package was compiled from.
+    pub compiled: CompiledFiles,
 }
 
 impl Build {
@@ -110,6 +115,7 @@ pub fn run(
     records.sort_by(|a, b| (&a.package, a.fallback).cmp(&(&b.package, b.fallback)));
     records.dedup_by(|a, b| (&a.package, a.fallback) == (&b.package, b.fallback));
     Ok(Build {
+        compiled: products.compiled.clone(),
         binaries: test_binaries(toolchain, plan, products),
         records,
         rustc_version: toolchain.version().to_owned(),

@@ -5,7 +5,7 @@ use std::fs;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{Plan, Why, Workspace};
-use crate::build::{Build, TestBinary, Toolchain};
+use crate::build::{Build, CompiledFiles, TestBinary, Toolchain};
 use crate::cli::{FeatureArgs, ManifestArgs};
 use crate::config::{Config, Layer, Policy};
 use crate::error::{Result, exit};
@@ -249,6 +249,7 @@ fn a_build_of_all_targets_is_told_from_a_selection() {
         rustc_version: String::new(),
         runtime_digest: String::new(),
         records: Vec::new(),
+        compiled: CompiledFiles::default(),
     };
     assert!(build(&["bank", "bank::t", "my-queue"]).is_of_all_targets(&plan));
     assert!(!build(&["bank", "bank::t"]).is_of_all_targets(&plan));

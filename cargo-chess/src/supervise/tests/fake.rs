@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::build::{Build, TestBinary};
+use crate::build::{Build, CompiledFiles, TestBinary};
 use crate::cli::{OutputArgs, RunOptions};
 use crate::config::{Config, Layer};
 use crate::error::Result;
@@ -143,6 +143,7 @@ impl Fakes {
             rustc_version: String::new(),
             runtime_digest: String::new(),
             records: Vec::new(),
+            compiled: CompiledFiles::default(),
         };
         run(
             Run {
