@@ -23,9 +23,17 @@ pub(crate) struct Explored {
 }
 
 impl Explored {
-    pub(crate) fn of(package: &Package, workspace: &Workspace, exploration: &[String]) -> Self {
+    /// Explores the tests of `package` as the arguments `exploration` say; what
+    /// the tool says is kept beside the workspace under the name `what`.
+    pub(crate) fn of(
+        package: &Package,
+        workspace: &Workspace,
+        exploration: &[String],
+        what: &str,
+    ) -> Self {
         let started = Instant::now();
-        let [events, stderr] = ["events.jsonl", "stderr"].map(|what| beside(workspace, what));
+        let [events, stderr] =
+            ["jsonl", "stderr"].map(|kind| beside(workspace, &format!("{what}.{kind}")));
         // Into files, as it comes: for whoever watches, or looks into a failure later.
         let mut chess = Chess::in_shell(
             workspace.root(),

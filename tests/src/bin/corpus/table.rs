@@ -69,8 +69,18 @@ impl<'a> Comparison<'a> {
         row.trim_end().to_owned()
     }
 
-    /// A line for each test that the tool does not pass.
-    pub(crate) fn alarms(&self, package: &Package) -> Vec<String> {
+    /// The tests in which the tool found a failure.
+    pub(crate) fn failed(&self) -> Vec<&'a Test> {
+        let failed = self
+            .verdicts
+            .iter()
+            .filter(|(_, verdict)| verdict.is_some_and(|verdict| verdict["outcome"] == "failed"));
+        failed.map(|(test, _)| *test).collect()
+    }
+
+    /// A line for each test that the tool does not pass; `orderly` has those that
+    /// failed once more, with timeouts that end only when nothing else can run.
+    pub(crate) fn alarms(&self, package: &Package, orderly: Option<&Explored>) -> Vec<String> {
         let alarm = |(test, verdict): &(&Test, Option<&Value>)| {
             let (binary, path) = test;
             let text = match verdict {
@@ -78,7 +88,18 @@ impl<'a> Comparison<'a> {
                 Some(verdict) if verdict["outcome"] == "passed" => return None,
                 Some(verdict) => describe(verdict),
             };
-            Some(format!("{binary} {path} [{}]: {text}", package.version))
+            let counts_on_sleeps = orderly
+                .and_then(|orderly| orderly.verdicts.get(*test))
+                .is_some_and(|verdict| verdict["outcome"] == "passed");
+            let note = if counts_on_sleeps {
+                " (counts on sleeps: passes with --timers last)"
+            } else {
+                ""
+            };
+            Some(format!(
+                "{binary} {path} [{}]: {text}{note}",
+                package.version
+            ))
         };
         self.verdicts.iter().filter_map(alarm).collect()
     }
