@@ -68,6 +68,21 @@ fn a_segfault_replays_a_hundred_times() {
     assert_replays_a_hundred_times("hostile", "segfault_in_some_schedules");
 }
 
+#[test]
+fn a_failure_among_tokios_workers_replays_a_hundred_times() {
+    assert_replays_a_hundred_times("executors", "lost_update::buggy");
+}
+
+#[test]
+fn a_failure_among_rayons_workers_replays_a_hundred_times() {
+    assert_replays_a_hundred_times("executors", "buggy");
+}
+
+#[test]
+fn a_failure_over_tcp_replays_a_hundred_times() {
+    assert_replays_a_hundred_times("io", "echo::buggy");
+}
+
 /// Every failure of the catalog, as `backend` finds it.
 fn assert_every_failure_replays(backend: &str) {
     let workspace = Workspace::shared("catalog");
