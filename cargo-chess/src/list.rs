@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Write as _};
 
 use serde::Serialize;
 
-use crate::build::{Build, has_overlay};
+use crate::build::{Build, WhyNot, has_overlay};
 use crate::cli::{ListArgs, MessageFormat, RunOptions};
 use crate::config::Layer;
 use crate::error::{Error, Result};
@@ -117,9 +117,9 @@ fn for_people(packages: &[ListedPackage<'_>], tests: &[ListedTest]) -> String {
             binary = Some(&test.id.binary);
         }
         let ignored = if test.ignored { " (ignored)" } else { "" };
-        let why_not = test
-            .not_explored
-            .map_or_else(String::new, |why| format!(" (not explored: {why})"));
+        let why_not = test.not_explored.map_or_else(String::new, |why| {
+            format!(" (not explored: {})", why.reason())
+        });
         let _ = writeln!(text, "    {}{ignored}{why_not}", test.id.test);
     }
     text
@@ -141,7 +141,7 @@ fn for_machines(packages: &[ListedPackage<'_>], tests: &[ListedTest]) -> Result<
         test: &test.id.test,
         ignored: test.ignored,
         explored: test.not_explored.is_none(),
-        why_not: test.not_explored,
+        why_not: test.not_explored.map(WhyNot::reason),
     });
     let mut text = String::new();
     for line in packages.chain(tests) {

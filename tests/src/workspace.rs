@@ -38,6 +38,14 @@ impl Workspace {
         workspace
     }
 
+    /// A copy of a fixture in a directory called `name`, for one test alone.
+    pub fn copy_called(name: &str, fixture: &str) -> Self {
+        let mut workspace = Self::empty();
+        workspace.root.push(name);
+        Tree::of(&source_of(fixture)).write_to(&workspace.root);
+        workspace
+    }
+
     /// The directory `name` beside the shared copies: made by `fill` at the first
     /// call, and then kept.
     pub fn kept(name: &str, fill: impl FnOnce(&Self)) -> Self {

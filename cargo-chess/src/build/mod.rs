@@ -11,20 +11,22 @@ mod runtime;
 mod support;
 mod toolchain;
 mod treatments;
+mod why_not;
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::{Artifact, Target};
 
 pub(crate) use cache::shared_dir as shared_cache_dir;
+pub use compiled::CompiledFiles;
 pub use toolchain::Toolchain;
+pub use why_not::WhyNot;
 
 use crate::cli::{CargoArgs, ColorWhen};
+use crate::config::Policy;
 use crate::error::{Error, Result};
 use crate::plan::{Plan, PlannedPackage};
 use crate::shell::Shell;
-use crate::wrapper::Record;
-pub use compiled::CompiledFiles;
-
+use crate::wrapper::{Fallback, Record};
 use cargo::{Invocation, Products};
 use environment::Environment;
 
@@ -69,9 +71,8 @@ pub struct TestBinary {
     pub path: Utf8PathBuf,
     /// Whether libtest's place (ours) is linked in: false for `harness = false`.
     pub harness: bool,
-    /// Whether it was built against the facades: false for the unit tests of a
-    /// procedural macro, which are built for the compiler's own use.
-    pub swapped: bool,
+    /// Why it is not under control, if it is not.
+    pub why_not: Option<WhyNot>,
     /// What `cargo test` would set in its environment.
     pub env: Vec<(String, String)>,
 }
@@ -116,7 +117,7 @@ pub fn run(
     records.dedup_by(|a, b| (&a.package, a.fallback) == (&b.package, b.fallback));
     Ok(Build {
         compiled: products.compiled.clone(),
-        binaries: test_binaries(toolchain, plan, products),
+        binaries: test_binaries(toolchain, plan, &target_dir, products),
         records,
         rustc_version: toolchain.version().to_owned(),
         runtime_digest: runtime::digest().to_owned(),
@@ -130,7 +131,12 @@ fn directory_name(runtime_key: &str) -> String {
     format!("{runtime_key}-{wrapper}")
 }
 
-fn test_binaries(toolchain: &Toolchain, plan: &Plan, products: Products) -> Vec<TestBinary> {
+fn test_binaries(
+    toolchain: &Toolchain,
+    plan: &Plan,
+    target_dir: &Utf8Path,
+    products: Products,
+) -> Vec<TestBinary> {
     let (tests, programs): (Vec<_>, Vec<_>) = products
         .executables
         .into_iter()
@@ -150,16 +156,17 @@ fn test_binaries(toolchain: &Toolchain, plan: &Plan, products: Products) -> Vec<
                 .filter_map(|it| Some((it.target.name.clone(), it.executable.clone()?)))
                 .collect();
             let path = artifact.executable.clone()?;
+            let harness = harness::has_harness(
+                &package.manifest_path,
+                &kind_of(&artifact.target),
+                &artifact.target.name,
+            );
             Some(TestBinary {
                 package: package.name.to_string(),
                 package_root: package.manifest_path.parent()?.to_owned(),
                 id: binary_id(&package.name, &artifact.target),
-                harness: harness::has_harness(
-                    &package.manifest_path,
-                    &kind_of(&artifact.target),
-                    &artifact.target.name,
-                ),
-                swapped: is_swapped(artifact),
+                harness,
+                why_not: why_not(plan, target_dir, artifact, harness),
                 env: environment.of(package, &artifact.target, &path, &bins),
                 path,
             })
@@ -189,8 +196,26 @@ fn kind_of(target: &Target) -> String {
         .unwrap_or_default()
 }
 
-fn is_swapped(artifact: &Artifact) -> bool {
-    !artifact.target.is_proc_macro()
+/// Why the test binary `artifact` is not under control, if it is not.
+fn why_not(
+    plan: &Plan,
+    target_dir: &Utf8Path,
+    artifact: &Artifact,
+    harness: bool,
+) -> Option<WhyNot> {
+    if !harness {
+        return Some(WhyNot::OwnHarness);
+    }
+    if artifact.target.is_proc_macro() {
+        return Some(WhyNot::ForTheCompiler);
+    }
+    let mut packages = plan.packages.iter();
+    let is_opaque =
+        packages.any(|it| it.id == artifact.package_id.repr && it.policy == Policy::Opaque);
+    // Where it did not compile so, it was redirected all the same.
+    let record = || treatments::record(target_dir, artifact);
+    let is_redirected = || record().is_some_and(|it| it.fallback == Fallback::Swapped);
+    (is_opaque && !is_redirected()).then_some(WhyNot::Opaque)
 }
 
 #[cfg(test)]

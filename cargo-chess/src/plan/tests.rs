@@ -263,7 +263,7 @@ fn binary(id: &str) -> TestBinary {
         id: id.to_owned(),
         path: Utf8PathBuf::new(),
         harness: true,
-        swapped: true,
+        why_not: None,
         env: Vec::new(),
     }
 }

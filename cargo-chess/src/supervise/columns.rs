@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use rewriter::{Request, Rewrite};
 
 use super::protocol::Finished;
@@ -69,6 +69,11 @@ impl MarkedSources {
 
     /// A file's text and what was inserted into it, if it is marked.
     fn rewrite(&self, file: &str) -> Option<(String, Rewrite)> {
+        // A file outside the package that has it as a module is no part of the copy.
+        let mut parts = Utf8Path::new(file).components();
+        if parts.any(|part| part.as_str() == "..") {
+            return None;
+        }
         let places = self.places.iter().map(|(place, marked)| (place, *marked));
         let marked = Marked::of(places, file);
         let request = Request {

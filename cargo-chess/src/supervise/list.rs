@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::process::{End, Flow, Invocation, watch};
 use super::status;
-use crate::build::TestBinary;
+use crate::build::{TestBinary, WhyNot};
 use crate::cli::{RunIgnored, RunOptions};
 use crate::error::{Error, Result};
 use crate::events::TestId;
@@ -27,7 +27,7 @@ pub struct ListedTest {
     /// Whether it is marked `#[ignore]`.
     pub ignored: bool,
     /// Why it cannot be explored, if it cannot.
-    pub not_explored: Option<&'static str>,
+    pub not_explored: Option<WhyNot>,
 }
 
 /// All tests of `binaries`, in their order and, within one, in its own.
@@ -39,7 +39,7 @@ pub fn list(binaries: &[TestBinary], interrupt: &Interrupt) -> Result<Vec<Listed
                 id: id(binary, OWN_HARNESS.to_owned()),
                 binary: index,
                 ignored: false,
-                not_explored: Some("has a test harness of its own"),
+                not_explored: binary.why_not,
             });
             continue;
         }
@@ -49,14 +49,11 @@ pub fn list(binaries: &[TestBinary], interrupt: &Interrupt) -> Result<Vec<Listed
         } else {
             names_ignored(binary, interrupt)?
         };
-        tests.extend(names.into_iter().map(|name| {
-            ListedTest {
-                ignored: ignored.contains(&name),
-                id: id(binary, name),
-                binary: index,
-                not_explored: (!binary.swapped)
-                    .then_some("built for the compiler's own use, as procedural macros are"),
-            }
+        tests.extend(names.into_iter().map(|name| ListedTest {
+            ignored: ignored.contains(&name),
+            id: id(binary, name),
+            binary: index,
+            not_explored: binary.why_not,
         }));
     }
     Ok(tests)

@@ -11,6 +11,7 @@ pub mod protocol;
 mod request;
 mod run;
 mod status;
+mod uncontrolled;
 mod verdict;
 
 pub(crate) use columns::MarkedSources;

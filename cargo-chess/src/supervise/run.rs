@@ -10,6 +10,7 @@ use super::milestones::Milestones;
 use super::pool::{self, Listener, Moment, News};
 use super::protocol::{Finished, Other};
 use super::request::Mode;
+use super::uncontrolled;
 use super::verdict::{Job, Verdict};
 use crate::build::Build;
 use crate::cli::{NoTests, RunOptions};
@@ -236,11 +237,7 @@ impl Session<'_> {
             return Ok(code);
         }
         if self.not_explored == self.tests.len() && self.run.options.no_tests == NoTests::Fail {
-            return Err(Error::NothingSelected(
-                "nothing was explored: no selected test could be put under control (see the warnings above).\n\
-                 --no-tests pass makes this a success."
-                    .to_owned(),
-            ));
+            return Err(uncontrolled::error(self.tests));
         }
         if self.run.options.require_complete && !self.incomplete.is_empty() {
             return Err(Error::Incomplete(format!(

@@ -8,7 +8,7 @@ use super::process::{End, Ended, Flow, Invocation, watch};
 use super::protocol::{Finished, Line};
 use super::request::{self, Mode, request};
 use super::status;
-use crate::build::TestBinary;
+use crate::build::{TestBinary, WhyNot};
 use crate::config::Exploration;
 use crate::error::{Error, Result};
 use crate::events::{Kind, Outcome};
@@ -196,11 +196,12 @@ fn patience(exploration: &Exploration) -> Duration {
 }
 
 /// The verdict on a binary that was only run, as it is.
-fn not_explored(why: &str, output: &Strange, ended: &Ended) -> Option<Finished> {
+fn not_explored(why: WhyNot, output: &Strange, ended: &Ended) -> Option<Finished> {
     let End::Exited(status) = &ended.end else {
         return None;
     };
     let words = status::in_words(*status);
+    let why = why.reason();
     let warning = format!("not explored, since it {why}: it was run once, and {words}");
     Some(if status.success() {
         Finished {

@@ -43,16 +43,16 @@ impl Record {
         let fallback = match self.fallback {
             Fallback::Nothing => None,
             Fallback::Unchanged => Some(format!(
-                "{package} does not compile with its statements marked or its overlay in place, so \
-                 it was redirected only: calls of it that follow one another count as one; {reason}"
+                "{package} does not compile with its statements marked or its overlay in place: \
+                 {reason}; so it was redirected only, and its calls that follow one another count as one"
             )),
             Fallback::Opaque => Some(format!(
-                "{package} does not compile redirected, so it was compiled as it is (opaque), and \
-                 only its blocking is under control: {reason}"
+                "{package} does not compile redirected: {reason}; so it was compiled as it is \
+                 (opaque), and only its blocking is under control"
             )),
             Fallback::Swapped => Some(format!(
-                "{package} is to be opaque, but does not compile so beside redirected packages, \
-                 and was redirected: {reason}"
+                "{package} is to be opaque, but does not compile so beside redirected packages: \
+                 {reason}; so it was redirected"
             )),
         };
         let problems = self.problems.iter();

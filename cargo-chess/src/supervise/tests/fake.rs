@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::build::{Build, CompiledFiles, TestBinary};
+use crate::build::{Build, CompiledFiles, TestBinary, WhyNot};
 use crate::cli::{OutputArgs, RunOptions};
 use crate::config::{Config, Layer};
 use crate::error::Result;
@@ -108,7 +108,7 @@ impl Fakes {
             id: format!("bank::{name}"),
             path,
             harness,
-            swapped: true,
+            why_not: (!harness).then_some(WhyNot::OwnHarness),
             env: vec![("CARGO_PKG_NAME".into(), "bank".into())],
         });
     }

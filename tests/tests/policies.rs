@@ -1,0 +1,197 @@
+//! How a package is treated decides where its callers' tasks can be preempted, and nothing else.
+
+use end_to_end::{Chess, Run, Workspace};
+use serde_json::Value;
+
+/// Explores all tests of the fixture to their end, as Chess.toml in `workspace` says.
+fn explore(workspace: &Workspace) -> Run {
+    let args = [
+        "test",
+        "--workspace",
+        "--no-fail-fast",
+        "--message-format",
+        "json",
+    ];
+    let to_the_end = ["--preemptions", "9", "--strategy", "icb"];
+    workspace.chess(&[&args[..], &to_the_end].concat()).run()
+}
+
+/// The verdict on `test`.
+#[track_caller]
+fn verdict(run: &Run, test: &str) -> Value {
+    let found = run.verdicts().into_iter().find(|it| it["test"] == test);
+    found.unwrap_or_else(|| panic!("no verdict on {test} in {run:?}"))
+}
+
+/// Panics unless `test` passed after exactly so many schedules, with none left.
+#[track_caller]
+fn assert_passed(run: &Run, test: &str, schedules: u64) {
+    let verdict = verdict(run, test);
+    assert_eq!(verdict["outcome"], "passed", "{verdict}");
+    assert_eq!(verdict["complete"], true, "{verdict}");
+    assert_eq!(verdict["schedules"], schedules, "{verdict}");
+}
+
+/// Panics unless `test` lost an update to one preemption.
+#[track_caller]
+fn assert_lost(run: &Run, test: &str) {
+    let verdict = verdict(run, test);
+    assert_eq!(verdict["kind"], "panic", "{verdict}");
+    assert_eq!(verdict["preemptions"], 1, "{verdict}");
+}
+
+#[test]
+fn each_call_into_an_atomic_dependency_is_one_step() {
+    let run = explore(&Workspace::shared("policies"));
+    run.assert_code(100);
+    // The other task starts, calls and ends, and each of the main task's calls
+    // lies somewhere between: 4 orders of 3 steps and 1, 15 of 4 steps and 2.
+    assert_passed(&run, "near::within_a_call", 4);
+    assert_passed(&run, "deep::within_a_call", 4);
+    assert_passed(&run, "near::two_calls", 15);
+    assert_passed(&run, "near::two_calls_on_one_line", 15);
+    assert_lost(&run, "near::between_calls");
+    assert_passed(&run, "of_one_task", 1);
+}
+
+#[test]
+fn a_policy_takes_effect_at_the_next_run_and_rebuilds_what_it_concerns() {
+    let workspace = Workspace::copy_of("policies");
+    explore(&workspace).assert_code(100);
+    // Chess.toml, the counters within whose methods a task can be preempted, and what is built.
+    let cases = [
+        ("policy = \"preempt\"", true, true, true),
+        ("scope = [\"src/near.rs\"]", true, false, true),
+        ("scope = [\"src/deep\"]", false, true, true),
+        // The same in other words.
+        ("scope = [\"store::deep\"]", false, true, false),
+        ("scope = [\"store::near\"]", true, false, true),
+        ("policy = \"opaque\"", false, false, true),
+        ("policy = \"atomic\"", false, false, true),
+    ];
+    for (policy, near, deep, is_rebuilt) in cases {
+        workspace.write("Chess.toml", &format!("[crates.store]\n{policy}\n"));
+        let run = explore(&workspace);
+        for (test, preempted) in [("near::within_a_call", near), ("deep::within_a_call", deep)] {
+            if preempted {
+                assert_lost(&run, test);
+            } else {
+                assert_passed(&run, test, 4);
+            }
+        }
+        assert_lost(&run, "near::between_calls");
+        let compiled = |package: &str| run.stderr.contains(&format!("Compiling {package} "));
+        assert_eq!(compiled("store"), is_rebuilt, "{policy}: {run:?}");
+        assert!(
+            !compiled("shelf") && !compiled("member"),
+            "{policy}: {run:?}"
+        );
+    }
+}
+
+#[test]
+fn places_in_a_marked_package_are_those_of_cargo_test() {
+    let workspace = Workspace::copy_of("policies");
+    let args = ["test", "--offline", "-p", "member"];
+    Chess::cargo(workspace.root(), &args).run().assert_code(0);
+    let run = explore(&workspace);
+    for test in [
+        "files_are_found",
+        "places_are_told",
+        "panics_name_their_place",
+    ] {
+        assert_passed(&run, &format!("tests::{test}"), 1);
+    }
+}
+
+#[test]
+fn columns_are_those_of_the_users_line() {
+    let workspace = Workspace::shared("policies");
+    let run = explore(&workspace);
+    let verdict = verdict(&run, "tests::fails_on_one_line");
+    let text = std::fs::read_to_string(workspace.root().join("src/lib.rs")).unwrap();
+    let assertion = "assert_eq!(count, 2)";
+    let (index, line) = text
+        .lines()
+        .enumerate()
+        .find(|(_, line)| line.contains(assertion))
+        .expect("the assertion");
+    assert_eq!(verdict["location"]["line"], index + 1, "{verdict}");
+    let column = line.find(assertion).expect("the assertion") + 1;
+    assert_eq!(verdict["location"]["column"], column, "{verdict}");
+}
+
+#[test]
+fn an_edited_or_deleted_source_file_is_seen() {
+    let workspace = Workspace::copy_of("policies");
+    workspace.write("Chess.toml", "[crates.store]\npolicy = \"preempt\"\n");
+    assert_lost(&explore(&workspace), "near::within_a_call");
+
+    let near = std::fs::read_to_string(workspace.root().join("store/src/near.rs")).unwrap();
+    let wrong = "let seen = self.get(); self.set(seen + 1);";
+    assert!(near.contains(wrong));
+    workspace.write(
+        "store/src/near.rs",
+        &near.replace(wrong, "*self.0.lock().unwrap() += 1;"),
+    );
+    let run = explore(&workspace);
+    assert_eq!(verdict(&run, "near::within_a_call")["outcome"], "passed");
+    assert_lost(&run, "deep::within_a_call");
+
+    std::fs::remove_dir_all(workspace.root().join("store/src/deep")).unwrap();
+    workspace.write("store/src/lib.rs", "pub mod near;\npub use near as deep;\n");
+    let run = explore(&workspace);
+    assert_eq!(verdict(&run, "deep::within_a_call")["outcome"], "passed");
+}
+
+#[test]
+fn spaces_in_the_path_change_nothing() {
+    let workspace = Workspace::copy_called("a project, and its path", "policies");
+    let args = [
+        "test",
+        "--workspace",
+        "--no-fail-fast",
+        "--message-format",
+        "json",
+    ];
+    for policy in ["preempt", "atomic"] {
+        workspace.write(
+            "Chess.toml",
+            &format!("[crates.store]\npolicy = \"{policy}\"\n"),
+        );
+        let run = workspace.chess(&args).run();
+        let lost = if policy == "preempt" {
+            "failed"
+        } else {
+            "passed"
+        };
+        assert_eq!(verdict(&run, "near::within_a_call")["outcome"], lost);
+        assert_eq!(verdict(&run, "tests::files_are_found")["outcome"], "passed");
+        assert_eq!(run.message().matches("warning").count(), 0, "{run:?}");
+        let again = workspace.chess(&args).run();
+        assert!(!again.stderr.contains("Compiling"), "{again:?}");
+    }
+}
+
+#[test]
+fn the_compiler_shows_the_users_own_text() {
+    let workspace = Workspace::with_library(
+        "pub fn f() { let unused = 1; drop(1); }\npub fn g() -> u32 { f(); \"text\" }\n",
+    );
+    let run = workspace.chess(&["test"]).run();
+    run.assert_code(101);
+    // What follows depends on which of the two units of the library came first.
+    let message = run.message();
+    let (said, _) = message
+        .split_once("For more information")
+        .expect("an error with a number");
+    insta::assert_snapshot!(said);
+
+    workspace.write(
+        "src/lib.rs",
+        "pub fn f() { let unused = 1; drop(2); }\n\n#[test]\nfn t() { f(); f(); }\n",
+    );
+    let run = workspace.chess(&["test"]).run();
+    run.assert_code(0);
+    assert!(!run.stderr.contains("__chess_mark"), "{run:?}");
+}
