@@ -1,10 +1,12 @@
-//! How fast cargo chess explores, beside loom and shuttle, all measured in this one run.
+//! How fast cargo chess explores, beside loom and shuttle, and what it costs: all measured in one run.
 //!
 //! Nothing here asserts a time: what was hoped for is printed beside what was measured.
 
 #![forbid(unsafe_code)]
 
 mod baselines;
+mod building;
+mod costs;
 mod explored;
 mod one_offs;
 mod processor;
@@ -21,7 +23,11 @@ use self::baselines::Baselines;
 use self::explored::Explored;
 use self::sample::Profile;
 
-const USAGE: &str = "usage: cargo bench -p end-to-end --bench speed [-- --rounds N]";
+const USAGE: &str =
+    "usage: cargo bench -p end-to-end --bench speed [-- [--rounds N] [rates|costs|building]...]";
+
+/// What can be measured by itself; all of it, unless some are named.
+const PARTS: [&str; 3] = ["rates", "costs", "building"];
 
 fn main() -> ExitCode {
     let (told_by_cargo, own): (Vec<String>, Vec<String>) = env::args()
@@ -31,25 +37,41 @@ fn main() -> ExitCode {
         // `cargo test --all-targets` runs this too, and wants no benchmarks.
         return ExitCode::SUCCESS;
     }
-    let rounds = match &*own {
-        [] => Some(5),
-        [flag, count] if flag == "--rounds" => count.parse().ok().filter(|&count| count > 0),
-        _ => None,
+    let (rounds, parts) = match &*own {
+        [flag, count, parts @ ..] if flag == "--rounds" => (count.parse().unwrap_or(0), parts),
+        parts => (5, parts),
     };
-    let Some(rounds) = rounds else {
+    if rounds == 0 || !parts.iter().all(|part| PARTS.contains(&&**part)) {
         eprintln!("not understood: {}\n{USAGE}", own.join(" "));
         return ExitCode::FAILURE;
-    };
+    }
+    let wanted = |part: &str| parts.is_empty() || parts.iter().any(|named| named == part);
 
-    one_offs::print();
     let workspace = Workspace::shared("benchmarks");
+    if wanted("rates") {
+        print_rates(&workspace, rounds);
+    }
+    if wanted("costs") {
+        for profile in [Profile::Release, Profile::Dev] {
+            costs::print(&workspace, profile, rounds);
+        }
+        costs::print_notes();
+    }
+    if wanted("building") {
+        building::print(&workspace);
+    }
+    ExitCode::SUCCESS
+}
+
+/// Prints how fast each tool explores, and what is measured beside that.
+fn print_rates(workspace: &Workspace, rounds: usize) {
+    one_offs::print();
     for profile in [Profile::Release, Profile::Dev] {
-        let chess = Explored::new(&workspace, profile);
-        let baselines = Baselines::build(&workspace, profile);
+        let chess = Explored::new(workspace, profile);
+        let baselines = Baselines::build(workspace, profile);
         let measured = rounds::measure(&chess, &baselines, rounds);
         table::print(profile, &measured);
         one_offs::print_one_task(&chess, profile, rounds);
     }
     table::print_notes();
-    ExitCode::SUCCESS
 }
