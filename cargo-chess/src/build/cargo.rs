@@ -13,10 +13,11 @@ use super::runtime::Runtime;
 use super::toolchain::Toolchain;
 use super::treatments;
 use crate::cli::{CargoArgs, ColorWhen};
+use crate::config::Policy;
 use crate::error::{Error, Result};
 use crate::plan::Plan;
 use crate::shell::Shell;
-use crate::wrapper::{self, PackageInstructions, Record};
+use crate::wrapper::{self, Fallback, PackageInstructions, Record};
 
 /// What cargo says that it made.
 #[derive(Default)]
@@ -82,13 +83,39 @@ impl Invocation<'_> {
             let full = ErrorKind::StorageFull.into();
             Err(Error::io("build the tests in", self.target_dir)(full))
         } else {
-            Err(Error::Build(
+            Err(Error::Build(format!(
                 "the tests could not be built, so nothing was explored; cargo says above why.\n\
-                 If plain `cargo test --no-run` builds them, this is a defect of cargo-chess: please \
-                 report it. (Paths in /cargo-chess/runtime are those of its own `std`.)"
-                    .to_owned(),
-            ))
+                 {}If plain `cargo test --no-run` builds them, this is a defect of cargo-chess: please \
+                 report it. (Paths in /cargo-chess/runtime are those of its own `std`.)",
+                self.about_opaque_packages(&products.records)
+            )))
         }
+    }
+
+    /// Says which packages have the real `std`, whose types do not fit those of redirected ones.
+    fn about_opaque_packages(&self, records: &[Record]) -> String {
+        let named = self.plan.packages.iter().filter_map(|package| {
+            let title = format!("{} {}", package.name, package.version);
+            (package.policy == Policy::Opaque).then(|| format!("{title} (policy `opaque`)"))
+        });
+        let mut opaque: Vec<String> = named.collect();
+        let mut reasons = String::new();
+        for record in records.iter().filter(|it| it.fallback == Fallback::Opaque) {
+            opaque.push(record.package.clone());
+            for sentence in record.sentences() {
+                reasons += &sentence;
+                reasons += ".\n";
+            }
+        }
+        if opaque.is_empty() {
+            return String::new();
+        }
+        format!(
+            "Compiled as they are: {}. An `Arc`, a `Mutex` or the like in their API is that of the real \
+             `std`, and does not fit that of other packages: where an error is about two types of one \
+             name, give both packages the same policy in Chess.toml.\n{reasons}",
+            opaque.join(", ")
+        )
     }
 
     fn command(&self) -> Result<Command> {

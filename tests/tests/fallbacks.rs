@@ -1,0 +1,100 @@
+//! What does not compile as it should be treated is treated less, and told; where nothing
+//! is left to explore, that is an error.
+
+use end_to_end::{Run, Workspace};
+
+const ARGS: [&str; 4] = ["test", "--no-fail-fast", "--message-format", "json"];
+
+/// The warnings on standard error, in order.
+fn warnings(run: &Run) -> String {
+    let lines = run.stderr.lines();
+    let warnings: Vec<&str> = lines.filter(|line| line.starts_with("warning: ")).collect();
+    warnings.join("\n")
+}
+
+#[test]
+fn what_does_not_compile_redirected_or_marked_is_told_in_each_run() {
+    let workspace = Workspace::copy_of("fallbacks");
+    let first = workspace.chess(&ARGS).run();
+    first.assert_code(100);
+    insta::assert_snapshot!(warnings(&first));
+    for verdict in first.verdicts() {
+        // Not marked is still redirected: each of these loses its update all the same.
+        assert_eq!(verdict["kind"], "panic", "{verdict}");
+        assert_eq!(verdict["preemptions"], 1, "{verdict}");
+        let test = verdict["test"].as_str().expect("a name");
+        let package = test.rsplit('_').next().expect("a package");
+        let is_told = verdict["outside"].to_string().contains(package);
+        assert_eq!(is_told, ["sized", "member"].contains(&package), "{verdict}");
+    }
+
+    let second = workspace.chess(&ARGS).run();
+    assert!(!second.stderr.contains("Compiling"), "{second:?}");
+    assert_eq!(warnings(&second), warnings(&first));
+    assert_eq!(first.verdicts().len(), 4);
+    assert_eq!(second.verdicts().len(), 4);
+
+    let list = workspace.chess(&["list"]).run();
+    list.assert_code(0);
+    insta::assert_snapshot!(list.stdout);
+}
+
+#[test]
+fn a_package_that_compiles_again_is_no_more_told_of() {
+    let workspace = Workspace::copy_of("fallbacks");
+    workspace.chess(&ARGS).run().assert_code(100);
+    let file = "sized/src/lib.rs";
+    let text = std::fs::read_to_string(workspace.root().join(file)).unwrap();
+    workspace.write(file, &text.replace("== 24", ">= 24"));
+    let run = workspace.chess(&ARGS).run();
+    assert!(!warnings(&run).contains("sized"), "{run:?}");
+}
+
+#[test]
+fn two_types_of_one_name_are_explained() {
+    let workspace = Workspace::copy_of("fallbacks");
+    workspace.write("Chess.toml", "[crates]\nshares = { policy = \"opaque\" }\n");
+    let run = workspace.chess(&["test", "--features", "shares"]).run();
+    run.assert_code(101);
+    let (_, said) = run
+        .stderr
+        .split_once("\nCompiled as they are: ")
+        .expect("an explanation");
+    let (named, _) = said.split_once(". ").expect("a sentence");
+    assert!(named.contains("shares 0.4.0 (policy `opaque`)"), "{run:?}");
+    assert!(
+        said.contains(
+            "fallbacks 0.1.0 does not compile redirected: mismatched types (src/lib.rs:12)"
+        ),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn a_run_in_which_no_test_is_under_control_is_an_error() {
+    let workspace = Workspace::copy_of("policies");
+    workspace.write("Chess.toml", "[policy]\nworkspace = \"opaque\"\n");
+    let run = workspace.chess(&["test"]).run();
+    run.assert_code(1);
+    insta::assert_snapshot!(error(&run));
+    let tolerated = workspace.chess(&["test", "--no-tests", "pass"]).run();
+    tolerated.assert_code(0);
+
+    let workspace = Workspace::with_library("#[test]\nfn plain() {}\n");
+    workspace.write(
+        "Cargo.toml",
+        "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[lib]\nproc-macro = true\n\n[workspace]\n",
+    );
+    let run = workspace.chess(&["test"]).run();
+    run.assert_code(1);
+    insta::assert_snapshot!(error(&run));
+}
+
+/// The error that ended the run.
+fn error(run: &Run) -> &str {
+    let at = run
+        .stderr
+        .find("error: ")
+        .unwrap_or_else(|| panic!("no error in {run:?}"));
+    &run.stderr[at..]
+}
