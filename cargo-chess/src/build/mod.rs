@@ -14,7 +14,7 @@ mod treatments;
 mod why_not;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use cargo_metadata::{Artifact, Target};
+use cargo_metadata::{Artifact, BuildScript, Target};
 
 pub(crate) use cache::shared_dir as shared_cache_dir;
 pub use compiled::CompiledFiles;
@@ -43,6 +43,17 @@ pub struct Build {
     pub records: Vec<Record>,
     /// What each package was compiled from.
     pub compiled: CompiledFiles,
+    /// Where build scripts put what they generated.
+    pub generated: Vec<Generated>,
+}
+
+/// The directory of what a package's build script generated (`OUT_DIR`).
+#[derive(Debug)]
+pub struct Generated {
+    /// Cargo's identifier of the package.
+    pub package: String,
+    /// The directory.
+    pub directory: Utf8PathBuf,
 }
 
 impl Build {
@@ -117,11 +128,19 @@ pub fn run(
     records.dedup_by(|a, b| (&a.package, a.fallback) == (&b.package, b.fallback));
     Ok(Build {
         compiled: products.compiled.clone(),
+        generated: products.scripts.iter().map(generated).collect(),
         binaries: test_binaries(toolchain, plan, &target_dir, products),
         records,
         rustc_version: toolchain.version().to_owned(),
         runtime_digest: runtime::digest().to_owned(),
     })
+}
+
+fn generated(script: &BuildScript) -> Generated {
+    Generated {
+        package: script.package_id.repr.clone(),
+        directory: script.out_dir.clone(),
+    }
 }
 
 /// A directory for each runtime, compiler and wrapper: cargo cannot know what the

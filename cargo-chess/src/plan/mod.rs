@@ -13,7 +13,7 @@ use std::fmt;
 use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::Metadata;
 
-use crate::build::Toolchain;
+use crate::build::{Generated, Toolchain};
 use crate::cli::{FeatureArgs, ManifestArgs};
 use crate::config::{Config, Policy};
 use crate::error::{Error, Result};
@@ -133,13 +133,19 @@ impl Plan {
 
     /// The packages that the source files `files`, as rustc names them, belong to:
     /// `parking_lot 0.12.5`, each once, in their order.
-    pub fn packages_of(&self, files: &[String]) -> Vec<String> {
-        let names: BTreeSet<String> = files.iter().map(|file| self.package_of(file)).collect();
+    pub fn packages_of(&self, files: &[String], generated: &[Generated]) -> Vec<String> {
+        let names = files.iter().map(|file| self.package_of(file, generated));
+        let names: BTreeSet<String> = names.collect();
         names.into_iter().collect()
     }
 
-    fn package_of(&self, file: &str) -> String {
+    fn package_of(&self, file: &str, generated: &[Generated]) -> String {
         let path = self.workspace_root.join(file);
+        let generator = generated.iter().find(|it| path.starts_with(&it.directory));
+        let generator = generator.and_then(|it| self.package(&it.package));
+        if let Some(package) = generator {
+            return format!("{} {}", package.name, package.version);
+        }
         let owners = self
             .packages
             .iter()
@@ -160,13 +166,21 @@ impl Plan {
         }
     }
 
-    /// The `policy=` lines of a request to a test binary.
-    pub fn policy_lines(&self) -> Vec<String> {
-        self.packages
-            .iter()
-            .flat_map(|package| &package.places)
-            .map(|(place, policy)| format!("policy={place}={policy}"))
-            .collect()
+    fn package(&self, id: &str) -> Option<&PlannedPackage> {
+        self.packages.iter().find(|package| package.id == id)
+    }
+
+    /// The `policy=` lines of a request to a test binary: for each package, and for
+    /// what its build script generated, which is treated as the package is.
+    pub fn policy_lines(&self, generated: &[Generated]) -> Vec<String> {
+        let places = self.packages.iter().flat_map(|package| &package.places);
+        let written = places.map(|(place, policy)| format!("policy={place}={policy}"));
+        let generated = generated.iter().filter_map(|it| {
+            // The first place is all of the package.
+            let (_, policy) = self.package(&it.package)?.places.first()?;
+            Some(format!("policy={}/={policy}", it.directory))
+        });
+        written.chain(generated).collect()
     }
 }
 

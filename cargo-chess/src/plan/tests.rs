@@ -5,7 +5,7 @@ use std::fs;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{Plan, Why, Workspace};
-use crate::build::{Build, CompiledFiles, TestBinary, Toolchain};
+use crate::build::{Build, CompiledFiles, Generated, TestBinary, Toolchain};
 use crate::cli::{FeatureArgs, ManifestArgs};
 use crate::config::{Config, Layer, Policy};
 use crate::error::{Result, exit};
@@ -93,7 +93,7 @@ impl Project {
     /// The request's lines, the temporary directory left out.
     fn lines(&self, configuration: &str) -> Vec<String> {
         let plan = self.plan(configuration).expect("a valid plan");
-        plan.policy_lines()
+        plan.policy_lines(&[])
             .iter()
             .map(|line| line.replace(self.root.as_str(), "DIR"))
             .collect()
@@ -213,7 +213,12 @@ fn the_package_of_a_source_file_is_told_with_its_version() {
     let project = Project::new();
     let plan = project.plan("").expect("a valid plan");
     let far = plan.packages.iter().find(|package| package.name == "far");
-    let far = far.expect("it is there").root.join("src/lib.rs");
+    let far = far.expect("it is there");
+    let generated = [Generated {
+        package: far.id.clone(),
+        directory: "/target/far-1/out".into(),
+    }];
+    let far = far.root.join("src/lib.rs");
     let registry = "/home/u/.cargo/registry/src/index-0123456789abcdef";
     let files = [
         "src/lib.rs".to_owned(),
@@ -224,10 +229,11 @@ fn the_package_of_a_source_file_is_told_with_its_version() {
         format!("{registry}/parking_lot-0.12.5/src/raw_mutex.rs"),
         format!("{registry}/x-2d-1.0.0-rc.1/src/lib.rs"),
         "/elsewhere/lib.rs".to_owned(),
+        "/target/far-1/out/code.rs".to_owned(),
         "/rustc/5980761/library/core/src/iter/traits/iterator.rs".to_owned(),
     ];
     assert_eq!(
-        plan.packages_of(&files),
+        plan.packages_of(&files, &generated),
         [
             "/elsewhere/lib.rs",
             "bank 0.1.0",
@@ -249,6 +255,7 @@ fn a_build_of_all_targets_is_told_from_a_selection() {
         rustc_version: String::new(),
         runtime_digest: String::new(),
         records: Vec::new(),
+        generated: Vec::new(),
         compiled: CompiledFiles::default(),
     };
     assert!(build(&["bank", "bank::t", "my-queue"]).is_of_all_targets(&plan));

@@ -65,7 +65,7 @@ pub(crate) fn replay(
         mode: Mode::Replay {
             decisions: &schedule.decisions,
         },
-        policies: &session.plan.policy_lines(),
+        policies: &session.plan.policy_lines(&build.generated),
         marked: &MarkedSources::new(&session.plan, build),
         no_capture: false,
         binary_args: &[],
@@ -75,7 +75,9 @@ pub(crate) fn replay(
         return Err(Error::Interrupted);
     };
     Ok(Replayed {
-        atomic: session.plan.packages_of(&verdict.finished.atomic),
+        atomic: session
+            .plan
+            .packages_of(&verdict.finished.atomic, &build.generated),
         verdict,
         exploration,
         sources_changed: digest::sources(&session.plan)? != schedule.sources,

@@ -197,7 +197,7 @@ impl Session<'_> {
             ..
         } = self.run;
         let (tests, explorations) = (self.tests, self.explorations);
-        let policies = plan.policy_lines();
+        let policies = plan.policy_lines(&build.generated);
         let marked = MarkedSources::new(plan, build);
         let work = |index: usize, stop: &dyn Fn() -> bool, on_advance: &mut dyn FnMut(_)| {
             let test: &ListedTest = &tests[index];
@@ -289,7 +289,8 @@ impl Session<'_> {
             stderr,
             duration,
         } = verdict;
-        let atomic = self.run.plan.packages_of(&finished.atomic);
+        let generated = &self.run.build.generated;
+        let atomic = self.run.plan.packages_of(&finished.atomic, generated);
         let mut event = finished.to_event(&test.id, duration, atomic);
         control::name_opaque(&mut event.outside, self.run.plan, self.run.build);
         event.schedule = path;

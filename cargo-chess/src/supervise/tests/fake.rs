@@ -143,6 +143,7 @@ impl Fakes {
             rustc_version: String::new(),
             runtime_digest: String::new(),
             records: Vec::new(),
+            generated: Vec::new(),
             compiled: CompiledFiles::default(),
         };
         run(
