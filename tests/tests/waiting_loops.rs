@@ -18,6 +18,26 @@ fn sends_until_nobody_listens() {
 }
 
 #[test]
+fn take_turns_for_long() {
+    const TURNS: usize = 100_000;
+    let turn = AtomicUsize::new(0);
+    let play = |own: usize, other: &thread::Thread| {
+        for round in 0..TURNS {
+            while turn.load(Relaxed) != 2 * round + own {
+                thread::park();
+            }
+            turn.fetch_add(1, Relaxed);
+            other.unpark();
+        }
+    };
+    let main = thread::current();
+    thread::scope(|scope| {
+        let other = scope.spawn(|| play(1, &main));
+        play(0, other.thread());
+    });
+}
+
+#[test]
 fn counts_for_long() {
     let turns = AtomicUsize::new(0);
     thread::scope(|scope| {
@@ -79,4 +99,17 @@ fn a_time_budget_that_ends_within_an_execution_makes_no_test_unstable() {
     let verdict = run.verdict();
     assert_ne!(verdict["outcome"], "failed", "{run:?}");
     assert_ne!(verdict["coverage"], "not deterministic", "{run:?}");
+}
+
+#[test]
+fn tasks_that_wake_each_other_a_hundred_thousand_times_are_no_livelock() {
+    let workspace = Workspace::with_library(LIBRARY);
+    let args = ["test", "--message-format=json", "--exact"];
+    let run = workspace
+        .chess(&args)
+        .arg("take_turns_for_long")
+        .arg("--schedules=1")
+        .arg("--max-steps=1000")
+        .run();
+    run.assert_code(0);
 }

@@ -151,13 +151,24 @@ impl EventLog {
     }
 
     /// Whether the last `length` events are the same few again and again. What is
-    /// sent piles up: a loop that sends is no circle.
+    /// sent piles up, and who is woken has work: such loops are no circles.
     pub(crate) fn ends_in_a_circle(&self, length: usize) -> bool {
         let Some(start) = self.events.len().checked_sub(length) else {
             return false;
         };
         let tail = &self.events[start..];
-        if self.events.len() == self.most || tail.iter().any(|event| event.op == Op::ChannelSend) {
+        let moves_on = |event: &Event| {
+            matches!(
+                event.op,
+                Op::ChannelSend
+                    | Op::Unpark
+                    | Op::Unparks
+                    | Op::NotifyOne
+                    | Op::NotifyAll
+                    | Op::FutexWake
+            )
+        };
+        if self.events.len() == self.most || tail.iter().any(moves_on) {
             return false;
         }
         let longest = LONGEST_CIRCLE.min(length / 2);
