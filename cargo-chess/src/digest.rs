@@ -1,7 +1,7 @@
 //! A digest of the sources that a schedule depends on: those of the packages explored at every access.
 
 use std::fs;
-use std::io;
+use std::io::{self, ErrorKind};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use sha2::{Digest, Sha256};
@@ -88,7 +88,7 @@ fn rust_files(root: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
     let mut directories = vec![Utf8PathBuf::new()];
     while let Some(directory) = directories.pop() {
         let path = root.join(&directory);
-        visit(&path, |name, is_directory| {
+        let visited = visit(&path, |name, is_directory| {
             let relative = directory.join(name);
             if is_directory {
                 let foreign = name.starts_with('.')
@@ -100,8 +100,12 @@ fn rust_files(root: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
             } else if relative.extension() == Some("rs") {
                 files.push(relative);
             }
-        })
-        .map_err(Error::io("read the directory", &path))?;
+        });
+        match visited {
+            // What may not be read, such as a database's files, is no source either.
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {}
+            visited => visited.map_err(Error::io("read the directory", &path))?,
+        }
     }
     files.sort();
     Ok(files)
@@ -109,7 +113,8 @@ fn rust_files(root: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
 
 fn visit(directory: &Utf8Path, mut entry: impl FnMut(&str, bool)) -> io::Result<()> {
     for found in directory.read_dir_utf8()? {
-        let found = found?;
+        // A name that is not UTF-8 is none that a path in a source file can have.
+        let Ok(found) = found else { continue };
         // A symbolic link may lead anywhere, also back up: what it leads to is not followed.
         entry(found.file_name(), found.file_type()?.is_dir());
     }

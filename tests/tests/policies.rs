@@ -195,3 +195,56 @@ fn the_compiler_shows_the_users_own_text() {
     run.assert_code(0);
     assert!(!run.stderr.contains("__chess_mark"), "{run:?}");
 }
+
+#[test]
+fn a_marked_package_may_have_files_beside_it_and_files_of_any_name() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    let place = Workspace::empty();
+    let package = |name: &str, rest: &str| {
+        let head =
+            format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n");
+        place.write(&format!("{name}/Cargo.toml"), &format!("{head}\n{rest}"));
+    };
+    package(
+        "user",
+        "[workspace]\n\n[dependencies]\nbeside = { path = \"../beside\" }\n",
+    );
+    package("beside", "");
+    place.write("step.rs", "pub const STEP: u32 = 1;\n");
+    place.write(
+        "beside/src/lib.rs",
+        "#[path = \"../../step.rs\"]\nmod step;\n\
+         static COUNT: std::sync::Mutex<u32> = std::sync::Mutex::new(0);\n\
+         pub fn get() -> u32 { *COUNT.lock().unwrap() }\n\
+         pub fn bump() { let seen = get(); *COUNT.lock().unwrap() = seen + step::STEP; }\n",
+    );
+    place.write(
+        "user/src/lib.rs",
+        "#[test]\nfn two() {\n    let other = std::thread::spawn(beside::bump);\n    \
+         beside::bump();\n    other.join().unwrap();\n    assert_eq!(beside::get(), 2);\n}\n",
+    );
+    place.write("user/Chess.toml", "[crates.beside]\npolicy = \"preempt\"\n");
+    std::fs::write(
+        place.root().join(OsStr::from_bytes(b"user/src/\xff.rs")),
+        "",
+    )
+    .unwrap();
+    std::fs::write(place.root().join(OsStr::from_bytes(b"beside/\xff")), "").unwrap();
+    std::os::unix::fs::symlink(".", place.root().join("user/src/loop")).unwrap();
+
+    let manifest = place.root().join("user/Cargo.toml");
+    let explore = || {
+        let run = place.chess(&["test", "--message-format", "json", "--manifest-path"]);
+        run.arg(&manifest).run()
+    };
+    let run = explore();
+    run.assert_code(100);
+    assert_eq!(run.verdict()["preemptions"], 1, "{run:?}");
+    assert!(!run.stderr.contains("warning"), "{run:?}");
+    place.write("step.rs", "pub const STEP: u32 = 2;\n");
+    let run = explore();
+    assert!(run.stderr.contains("Compiling beside "), "{run:?}");
+    assert_eq!(run.verdict()["preemptions"], 0, "{run:?}");
+}

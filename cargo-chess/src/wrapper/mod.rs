@@ -101,9 +101,12 @@ impl Compiler<'_> {
             .and_then(|root| self.instructions.package(root));
         let name = env::var("CARGO_PKG_NAME").unwrap_or_default();
 
-        let prepared = match package.filter(|package| package.changes_sources()) {
-            Some(package) => Some(Sources::prepare(self.instructions, package, unit)?),
-            None => None,
+        let changed = package.filter(|package| package.changes_sources());
+        let copied = changed.map(|package| Sources::prepare(self.instructions, package, unit));
+        let (prepared, not_copied) = match copied {
+            Some(Ok(sources)) => (Some(sources), None),
+            Some(Err(error)) => (None, Some(format!("its sources cannot be copied, {error}"))),
+            None => (None, None),
         };
         let attempts = self.attempts(unit, prepared.as_ref(), package);
         let mut failures = Vec::new();
@@ -127,6 +130,10 @@ impl Compiler<'_> {
         };
         if code == 0 {
             let reason = failures.first().and_then(|(_, attempt)| attempt.reason());
+            let (fallback, reason) = match not_copied {
+                Some(error) if fallback == Fallback::Nothing => (Fallback::Unchanged, Some(error)),
+                _ => (fallback, reason),
+            };
             let version = env::var("CARGO_PKG_VERSION").unwrap_or_default();
             let mut record = Record::new(&format!("{name} {version}"), unit, fallback, reason);
             if let Some(prepared) = &prepared {

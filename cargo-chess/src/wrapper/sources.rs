@@ -44,7 +44,7 @@ impl Sources {
             let here = std::env::current_dir()?;
             Utf8PathBuf::from_path_buf(here).map_err(|_| io::Error::from(ErrorKind::InvalidData))?
         } else {
-            package.root.clone()
+            surroundings(&package.root)
         };
         let name = format!("{}-{}-{}", package.name, package.version, package.digest());
         let copy = instructions.sources.join(name);
@@ -131,7 +131,8 @@ impl Sources {
         for part in inner.components() {
             fs::create_dir_all(&to)?;
             for entry in from.read_dir_utf8()? {
-                let name = entry?.file_name().to_owned();
+                let Ok(entry) = entry else { continue };
+                let name = entry.file_name().to_owned();
                 if name != part.as_str() {
                     link(&from.join(&name), &to.join(&name))?;
                 }
@@ -153,7 +154,8 @@ impl Sources {
         fs::create_dir_all(to)?;
         let mut names = BTreeSet::new();
         for entry in from.read_dir_utf8()? {
-            let entry = entry?;
+            // A name that is not UTF-8 is none that a path in a source file can have.
+            let Ok(entry) = entry else { continue };
             let name = entry.file_name().to_owned();
             let (from, to, inside) = (from.join(&name), to.join(&name), inside.join(&name));
             let kind = entry.file_type()?;
@@ -252,10 +254,21 @@ impl Sources {
 const NEW: &str = ".chess-new";
 
 /// Whether no module of the package around it lies in `directory`: it is another
-/// package, what cargo or a version control system keeps, or the like.
+/// package, what cargo or a version control system keeps, or cannot be read.
 fn is_apart(directory: &Utf8Path) -> bool {
     let hidden = directory.file_name().is_some_and(|it| it.starts_with('.'));
-    hidden || directory.join("Cargo.toml").exists() || directory.join("CACHEDIR.TAG").exists()
+    let holds = |name: &str| directory.join(name).exists();
+    hidden || holds("Cargo.toml") || holds("CACHEDIR.TAG") || directory.read_dir_utf8().is_err()
+}
+
+/// The directory around a package that its sources may have files of: that of its
+/// repository, or else the next one. Packages of a registry have no files elsewhere.
+fn surroundings(root: &Utf8Path) -> Utf8PathBuf {
+    if root.as_str().contains("/registry/src/") {
+        return root.to_owned();
+    }
+    let repository = root.ancestors().find(|it| it.join(".git").exists());
+    repository.or(root.parent()).unwrap_or(root).to_owned()
 }
 
 /// Several compilers may need one copy at a time: a file appears whole or not at all.
