@@ -11,8 +11,12 @@ const PATIENCE: u64 = 50;
 /// the test's length.
 const FIRST_PATIENCE: u64 = 5_000;
 
-/// As [`FIRST_PATIENCE`], where the same is done again and again: few loops count so far.
-const CIRCLE_PATIENCE: u64 = 250;
+/// As [`FIRST_PATIENCE`], where one task does the same again and again: some loops
+/// count to a million.
+const CIRCLE_PATIENCE: u64 = 1_000;
+
+/// As [`CIRCLE_PATIENCE`], where several tasks do: hardly a loop counts so.
+const ROUND_PATIENCE: u64 = 250;
 
 /// It is also given so many times the steps of the longest that ended by itself.
 const FAR_LONGER: u64 = 10;
@@ -39,9 +43,10 @@ impl Execution {
             let circles = self.log.ends_in_a_circle(self.max_steps as usize / 2);
             self.circle = circles.then_some(self.last_switch);
         }
-        let patience = match self.longest {
-            0 if self.circle.is_some() => CIRCLE_PATIENCE,
-            0 => FIRST_PATIENCE,
+        let patience = match (self.longest, self.circle) {
+            (0, None) => FIRST_PATIENCE,
+            (0, Some(switch)) if switch < self.max_steps => CIRCLE_PATIENCE,
+            (0, Some(_)) => ROUND_PATIENCE,
             _ => PATIENCE,
         };
         let ordinary = self.longest.saturating_mul(FAR_LONGER);
