@@ -88,9 +88,12 @@ impl<'a> Comparison<'a> {
                 Some(verdict) if verdict["outcome"] == "passed" => return None,
                 Some(verdict) => describe(verdict),
             };
-            let counts_on_sleeps = orderly
-                .and_then(|orderly| orderly.verdicts.get(*test))
-                .is_some_and(|verdict| verdict["outcome"] == "passed");
+            let failed = verdict.is_some_and(|verdict| verdict["outcome"] == "failed");
+            // One that got no verdict may be there too: a test of the same name failed.
+            let counts_on_sleeps = failed
+                && orderly
+                    .and_then(|orderly| orderly.verdicts.get(*test))
+                    .is_some_and(|verdict| verdict["outcome"] == "passed");
             let note = if counts_on_sleeps {
                 " (counts on sleeps: passes with --timers last)"
             } else {
