@@ -296,17 +296,19 @@ pub(super) fn explain(execution: &Execution, failure: &Failure) -> String {
         String::from_utf8_lossy(&failure.message).into_owned(),
         execution,
     );
-    let steps = execution.steps;
+    // Not how many there were: a search that knows how long the test takes gives
+    // up sooner than a replay does.
+    let limit = execution.max_steps;
     let words = match (failure.kind, execution.ending) {
         (Kind::Deadlock, _) | (Kind::Nondeterminism, Ending::Deadlock) => {
             describe_deadlock(execution)
         }
         (Kind::Livelock, _) | (Kind::Nondeterminism, Ending::Livelock) => format!(
-            "no end after {steps} steps, though every task got its turns; a test that is merely \
-             long needs a larger --max-steps"
+            "no end far beyond {limit} steps, though every task got its turns; a test that is \
+             merely long needs a larger --max-steps"
         ),
         (Kind::Spin, Ending::Spin(task)) => format!(
-            "{} runs on without yielding, {steps} steps so far, while others could run; a \
+            "{} runs on without yielding, far beyond {limit} steps, while others could run; a \
              loop that waits needs std::hint::spin_loop or std::thread::yield_now",
             called(task)
         ),
