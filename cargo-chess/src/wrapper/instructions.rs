@@ -68,8 +68,11 @@ impl Instructions {
     /// Tells treatments of all packages called `name` apart: cargo compiles them anew
     /// where it changes.
     pub fn digest_of(&self, name: &str) -> String {
-        let packages = self.packages.iter().filter(|package| package.name == name);
-        let digests: Vec<String> = packages.map(PackageInstructions::digest).collect();
+        // `foo-bar` and `foo_bar` share a variable.
+        let variable = PackageInstructions::variable(name);
+        let mut packages = self.packages.iter().collect::<Vec<_>>();
+        packages.retain(|package| PackageInstructions::variable(&package.name) == variable);
+        let digests: Vec<String> = packages.iter().map(|it| it.digest()).collect();
         digest::short(digests.join(",").as_bytes(), 16)
     }
 
