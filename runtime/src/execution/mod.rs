@@ -53,8 +53,8 @@ pub(crate) use state::{Ending, Execution, Timers};
 pub(crate) use task::{Entry, State, Task, Wait};
 pub use thread::{active, current, is_finished, join, panic_handled, panicked, pthread_of, spawn};
 pub(crate) use thread::{
-    end_task, explorer, forget_task, perform, running, spawn_pthread, task_main, task_of_object,
-    thread_object,
+    aside, end_task, explorer, forget_task, perform, running, spawn_pthread, task_main,
+    task_of_object, thread_object,
 };
 pub use waiting::{condvar_wait, notify, park, sleep, unpark, wait, wake_all, yield_now};
 pub(crate) use waiting::{sleep_until, yield_from};

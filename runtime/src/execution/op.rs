@@ -242,6 +242,10 @@ operations! {
     TimerSet = "timerfd_settime", Write;
     /// The wait for a child process.
     WaitForChild = "wait for a child process", Write;
+    /// `kill` and its kin.
+    Kill = "kill", Write;
+    /// `sigaction` and `signal`.
+    SignalAction = "sigaction", Write;
 
     /// `pthread_mutex_lock`.
     PthreadMutexLock = "pthread_mutex_lock", Write;

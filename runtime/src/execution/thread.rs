@@ -41,6 +41,14 @@ pub(crate) fn forget_task() {
     TASK.set(0);
 }
 
+/// Runs code of the current task as if it were no task: nothing that it does is
+/// a scheduling point.
+pub(crate) fn aside(code: impl FnOnce()) {
+    let task = TASK.replace(0);
+    code();
+    TASK.set(task);
+}
+
 /// Carries out what a scheduling point decided; returns when the current task
 /// runs again, and never if the execution ends first.
 ///

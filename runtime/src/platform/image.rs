@@ -11,6 +11,7 @@
 
 use core::ffi::{CStr, c_int, c_void};
 
+use super::interpose::{self, real};
 use super::memory::{EngineVec, engine_vec};
 use super::{heap, sys};
 use crate::engine::engine;
@@ -216,10 +217,10 @@ pub(crate) fn install_fault_handler() {
     };
     // SAFETY: a valid action; the former one (std's message about stack overflow)
     // cannot know tasks.
-    unsafe { sys::sigaction(sys::SIGSEGV, &raw const action, core::ptr::null_mut()) };
+    unsafe { real::sigaction(sys::SIGSEGV, &raw const action, core::ptr::null_mut()) };
 }
 
-unsafe extern "C" fn on_fault(signal: c_int, info: *mut sys::siginfo_t, _context: *mut c_void) {
+unsafe extern "C" fn on_fault(signal: c_int, info: *mut sys::siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel passes valid information; the engine's root is mapped, and
     // the faulting code is the program's, not the engine's.
     unsafe {
@@ -232,13 +233,14 @@ unsafe extern "C" fn on_fault(signal: c_int, info: *mut sys::siginfo_t, _context
             return;
         }
         execution::note_fault(address);
-        let default = sys::sigaction_t {
-            handler: 0,
-            mask: [0; 16],
-            flags: 0,
-            restorer: 0,
-        };
+        if let Some(handler) = interpose::fault_handler() {
+            let handler: unsafe extern "C" fn(c_int, *mut sys::siginfo_t, *mut c_void) =
+                core::mem::transmute(handler);
+            // No scheduling point may come on the alternate stack.
+            execution::aside(|| handler(signal, info, context));
+            return;
+        }
         // Going back faults again, and ends the process as it would have ended.
-        sys::sigaction(signal, &raw const default, core::ptr::null_mut());
+        sys::reset_signal(signal);
     }
 }

@@ -143,7 +143,6 @@ unsafe extern "C" {
     pub(crate) fn __errno_location() -> *mut c_int;
     pub(crate) fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
     pub(crate) fn dl_iterate_phdr(visit: LoadedObjectVisitor, data: *mut c_void) -> c_int;
-    pub(crate) fn sigaction(sig: c_int, new: *const sigaction_t, old: *mut sigaction_t) -> c_int;
     pub(crate) fn pthread_self() -> pthread_t;
     pub(crate) fn pthread_attr_init(attr: *mut pthread_attr_t) -> c_int;
     pub(crate) fn pthread_attr_destroy(attr: *mut pthread_attr_t) -> c_int;
@@ -213,6 +212,7 @@ pub(crate) mod number {
     pub(crate) const LSEEK: usize = 8;
     pub(crate) const MMAP: usize = 9;
     pub(crate) const MPROTECT: usize = 10;
+    pub(crate) const RT_SIGACTION: usize = 13;
     pub(crate) const RT_SIGPROCMASK: usize = 14;
     pub(crate) const PREAD64: usize = 17;
     pub(crate) const READV: usize = 19;
@@ -238,6 +238,9 @@ pub(crate) mod number {
     pub(crate) const KILL: usize = 62;
     pub(crate) const FCNTL: usize = 72;
     pub(crate) const READLINK: usize = 89;
+    pub(crate) const GETUID: usize = 102;
+    pub(crate) const RT_SIGTIMEDWAIT: usize = 128;
+    pub(crate) const RT_SIGQUEUEINFO: usize = 129;
     pub(crate) const SIGALTSTACK: usize = 131;
     pub(crate) const PERSONALITY: usize = 135;
     pub(crate) const PRCTL: usize = 157;
@@ -250,6 +253,7 @@ pub(crate) mod number {
     pub(crate) const EXIT_GROUP: usize = 231;
     pub(crate) const EPOLL_WAIT: usize = 232;
     pub(crate) const EPOLL_CTL: usize = 233;
+    pub(crate) const TGKILL: usize = 234;
     pub(crate) const WAITID: usize = 247;
     pub(crate) const OPENAT: usize = 257;
     pub(crate) const PSELECT6: usize = 270;
@@ -261,6 +265,7 @@ pub(crate) mod number {
     pub(crate) const TIMERFD_GETTIME: usize = 287;
     pub(crate) const ACCEPT4: usize = 288;
     pub(crate) const EVENTFD2: usize = 290;
+    pub(crate) const RT_TGSIGQUEUEINFO: usize = 297;
     pub(crate) const GETRANDOM: usize = 318;
     pub(crate) const PIDFD_OPEN: usize = 434;
     pub(crate) const CLOSE_RANGE: usize = 436;
@@ -392,6 +397,14 @@ pub(crate) fn kernel_thread_id() -> i32 {
     // SAFETY: no arguments, no effect.
     let id = unsafe { syscall(number::GETTID, [0; 6]) };
     i32::try_from(id).unwrap_or(0)
+}
+
+/// Gives `signal` back its default action.
+pub(crate) fn reset_signal(signal: c_int) {
+    let default = [0u64; 4];
+    let at = &raw const default as usize;
+    // SAFETY: a readable action of the kernel's own form, without a handler.
+    unsafe { syscall(number::RT_SIGACTION, [signal as usize, at, 0, 8, 0, 0]) };
 }
 
 /// Blocks every signal of the calling kernel thread.

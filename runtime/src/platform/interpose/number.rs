@@ -3,7 +3,7 @@
 use core::ffi::{c_int, c_long};
 
 use super::super::sys::number;
-use super::{child, connection, epoll, poll, receive, send, splice, timer};
+use super::{child, connection, epoll, poll, receive, send, signal, splice, timer};
 
 /// What a task's system call leads to; `None` for those that cannot block.
 ///
@@ -73,6 +73,9 @@ pub(super) unsafe fn call(number: usize, arguments: [usize; 6]) -> Option<c_long
             number::WAITID => {
                 child::waitid5(descriptor, b as u32, c as _, d as c_int, e as _).into()
             }
+            number::KILL => signal::kill(descriptor, b as c_int).into(),
+            number::TGKILL => signal::tgkill(descriptor, b as c_int, c as c_int).into(),
+            number::RT_SIGQUEUEINFO => signal::queue(descriptor, b as c_int, c as _).into(),
             _ => return None,
         }
     })

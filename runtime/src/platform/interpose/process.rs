@@ -3,6 +3,7 @@
 use core::ffi::c_int;
 
 use super::super::sys::{self, number};
+use super::disposition::Signals;
 use super::loopback::Links;
 use super::real;
 use super::timer::Timers;
@@ -27,6 +28,8 @@ pub(crate) struct Process {
     pub(super) links: Links,
     /// Timers of the running execution.
     pub(super) timers: Timers,
+    /// Signals of the running execution.
+    pub(super) signals: Signals,
 }
 
 impl Process {
@@ -37,14 +40,17 @@ impl Process {
             leaks: false,
             links: Links::new(),
             timers: Timers::new(),
+            signals: Signals::new(),
         }
     }
 
-    /// A new execution begins: it knows nothing of the former one's descriptors.
+    /// A new execution begins: it knows nothing of the former one's descriptors
+    /// and signals.
     #[inline]
     pub(crate) fn begin(&mut self) {
         self.links.clear();
         self.timers.clear();
+        self.signals.put_back();
     }
 
     /// The first descriptor that was not open before the program's own code ran.

@@ -148,6 +148,14 @@ real! {
     clock_gettime(clock: c_int, out: *mut sys::timespec) -> c_int;
     gettimeofday(out: *mut sys::timeval, zone: *mut c_void) -> c_int;
     fork() -> c_int;
+    sigaction(
+        signal: c_int,
+        new: *const sys::sigaction_t,
+        old: *mut sys::sigaction_t
+    ) -> c_int;
+    pthread_sigmask(how: c_int, new: *const u64, old: *mut c_void) -> c_int;
+    raise(signal: c_int) -> c_int;
+    pthread_kill(thread: pthread_t, signal: c_int) -> c_int;
     posix_spawn(
         child: *mut c_int,
         program: *const c_char,
