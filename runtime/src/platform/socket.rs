@@ -112,6 +112,10 @@ pub(crate) struct Progress {
     received: u64,
     /// Of a listening socket: connections that nobody has accepted yet.
     pub(crate) backlog: u32,
+    /// Packets that have left, and the peer has not said that they arrived.
+    unacknowledged: u32,
+    /// Bytes that wait for room at the peer's end.
+    held_back: u32,
 }
 
 /// The state of a TCP connection, as far as it matters here.
@@ -144,7 +148,19 @@ impl Progress {
             sent: long(50).saturating_sub(long(52)),
             received: long(32),
             backlog: info[6],
+            unacknowledged: info[6],
+            held_back: info[36],
         }
+    }
+
+    /// Whether nothing is on its way to the peer, nor waits to be.
+    pub(crate) fn is_quiet(self) -> bool {
+        self.unacknowledged == 0 && !self.is_held_back()
+    }
+
+    /// Whether something waits for room at the peer's end.
+    pub(crate) fn is_held_back(self) -> bool {
+        self.held_back > 0
     }
 
     /// Whether more can come from the peer.

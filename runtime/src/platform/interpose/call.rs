@@ -129,8 +129,12 @@ impl Call {
         if result >= 0 && self.kind == Kind::Socket {
             if self.wanted & descriptor::POLLOUT != 0 {
                 loopback::deliver(self.descriptor);
-            } else if result == 0 && self.op == Op::DescriptorRead {
-                loopback::read_to_end(self.descriptor);
+            } else if self.op == Op::DescriptorRead {
+                if result == 0 {
+                    loopback::read_to_end(self.descriptor);
+                } else {
+                    loopback::made_room(self.descriptor);
+                }
             }
         }
     }

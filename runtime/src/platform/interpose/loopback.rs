@@ -7,7 +7,7 @@
 
 use core::ffi::c_int;
 
-use super::super::descriptor::{self, Kind};
+use super::super::descriptor::{self, Kind, POLLIN};
 use super::super::memory::{EngineVec, engine_vec};
 use super::super::socket::{self, Progress, State};
 use super::super::sys::{self, number};
@@ -133,6 +133,23 @@ pub(super) fn deliver(socket: c_int) {
         });
         socket::acknowledge(socket);
         socket::acknowledge(peer);
+    }
+}
+
+/// Something that the peer sent was read: what it could not send for lack of room
+/// comes now, and it is told how much has come, for it may wait to send more.
+pub(super) fn made_room(socket: c_int) {
+    if let Peer(Some(peer)) = peer(socket) {
+        if Progress::of(peer).is_quiet() {
+            return;
+        }
+        wait_until(|| {
+            socket::acknowledge(socket);
+            let (own, other) = (Progress::of(socket), Progress::of(peer));
+            // What is still held back waits for more room, or for its time.
+            let has_more = other.is_held_back() && descriptor::is_ready(socket, POLLIN);
+            other.has_arrived_at(own) && (other.is_quiet() || has_more)
+        });
     }
 }
 
