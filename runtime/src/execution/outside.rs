@@ -106,10 +106,6 @@ impl Execution {
     /// answered, too. Less each time that this was in vain: some wait for what
     /// only the answered one will cause.
     fn wait_for_the_others(&mut self) {
-        const MILLISECOND: timespec = timespec {
-            tv_sec: 0,
-            tv_nsec: 1_000_000,
-        };
         for _ in 0..self.descriptors.grace {
             let (mut answered, mut waiting) = (false, false);
             for (_, entries, _) in self.all_awaited().filter(|(_, _, outside)| *outside) {
@@ -120,10 +116,7 @@ impl Execution {
             if !answered || !waiting {
                 return;
             }
-            let turn = MILLISECOND;
-            let time = &raw const turn as usize;
-            // SAFETY: no entries, and a time.
-            unsafe { sys::syscall(number::PPOLL, [0, 0, time, 0, 8, 0]) };
+            sys::nap();
         }
         self.descriptors.grace = (self.descriptors.grace / 2).max(LEAST_GRACE);
     }

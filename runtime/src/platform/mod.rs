@@ -9,5 +9,6 @@ pub(crate) mod heap;
 pub(crate) mod image;
 pub(crate) mod interpose;
 pub(crate) mod memory;
+pub(crate) mod number;
 pub(crate) mod socket;
 pub(crate) mod sys;

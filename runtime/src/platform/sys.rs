@@ -9,6 +9,8 @@
 use core::arch::asm;
 use core::ffi::{c_char, c_int, c_void};
 
+pub(crate) use super::number;
+
 pub(crate) type pthread_t = usize;
 pub(crate) type pthread_key_t = u32;
 /// A thread's entry point as `pthread_create` takes it.
@@ -201,79 +203,6 @@ pub(crate) const EINVAL: c_int = 22;
 pub(crate) const ENOMEM: c_int = 12;
 pub(crate) const ETIMEDOUT: c_int = 110;
 
-/// System call numbers (x86-64).
-pub(crate) mod number {
-    pub(crate) const READ: usize = 0;
-    pub(crate) const WRITE: usize = 1;
-    pub(crate) const CLOSE: usize = 3;
-    pub(crate) const STAT: usize = 4;
-    pub(crate) const FSTAT: usize = 5;
-    pub(crate) const POLL: usize = 7;
-    pub(crate) const LSEEK: usize = 8;
-    pub(crate) const MMAP: usize = 9;
-    pub(crate) const MPROTECT: usize = 10;
-    pub(crate) const RT_SIGACTION: usize = 13;
-    pub(crate) const RT_SIGPROCMASK: usize = 14;
-    pub(crate) const PREAD64: usize = 17;
-    pub(crate) const READV: usize = 19;
-    pub(crate) const WRITEV: usize = 20;
-    pub(crate) const SELECT: usize = 23;
-    pub(crate) const SCHED_YIELD: usize = 24;
-    pub(crate) const DUP2: usize = 33;
-    pub(crate) const NANOSLEEP: usize = 35;
-    pub(crate) const GETPID: usize = 39;
-    pub(crate) const SENDFILE: usize = 40;
-    pub(crate) const CONNECT: usize = 42;
-    pub(crate) const ACCEPT: usize = 43;
-    pub(crate) const SENDTO: usize = 44;
-    pub(crate) const RECVFROM: usize = 45;
-    pub(crate) const SENDMSG: usize = 46;
-    pub(crate) const RECVMSG: usize = 47;
-    pub(crate) const SHUTDOWN: usize = 48;
-    pub(crate) const GETSOCKNAME: usize = 51;
-    pub(crate) const GETPEERNAME: usize = 52;
-    pub(crate) const SETSOCKOPT: usize = 54;
-    pub(crate) const GETSOCKOPT: usize = 55;
-    pub(crate) const WAIT4: usize = 61;
-    pub(crate) const KILL: usize = 62;
-    pub(crate) const FCNTL: usize = 72;
-    pub(crate) const READLINK: usize = 89;
-    pub(crate) const GETUID: usize = 102;
-    pub(crate) const RT_SIGTIMEDWAIT: usize = 128;
-    pub(crate) const RT_SIGQUEUEINFO: usize = 129;
-    pub(crate) const SIGALTSTACK: usize = 131;
-    pub(crate) const PERSONALITY: usize = 135;
-    pub(crate) const PRCTL: usize = 157;
-    pub(crate) const GETTID: usize = 186;
-    pub(crate) const FUTEX: usize = 202;
-    pub(crate) const SCHED_SETAFFINITY: usize = 203;
-    pub(crate) const SCHED_GETAFFINITY: usize = 204;
-    pub(crate) const GETDENTS64: usize = 217;
-    pub(crate) const CLOCK_NANOSLEEP: usize = 230;
-    pub(crate) const EXIT_GROUP: usize = 231;
-    pub(crate) const EPOLL_WAIT: usize = 232;
-    pub(crate) const EPOLL_CTL: usize = 233;
-    pub(crate) const TGKILL: usize = 234;
-    pub(crate) const WAITID: usize = 247;
-    pub(crate) const OPENAT: usize = 257;
-    pub(crate) const PSELECT6: usize = 270;
-    pub(crate) const PPOLL: usize = 271;
-    pub(crate) const SPLICE: usize = 275;
-    pub(crate) const EPOLL_PWAIT: usize = 281;
-    pub(crate) const TIMERFD_CREATE: usize = 283;
-    pub(crate) const TIMERFD_SETTIME: usize = 286;
-    pub(crate) const TIMERFD_GETTIME: usize = 287;
-    pub(crate) const ACCEPT4: usize = 288;
-    pub(crate) const EVENTFD2: usize = 290;
-    pub(crate) const RT_TGSIGQUEUEINFO: usize = 297;
-    pub(crate) const GETRANDOM: usize = 318;
-    pub(crate) const PIDFD_OPEN: usize = 434;
-    pub(crate) const CLOSE_RANGE: usize = 436;
-    pub(crate) const GET_ROBUST_LIST: usize = 274;
-    pub(crate) const FUTEX_WAITV: usize = 449;
-    pub(crate) const EPOLL_PWAIT2: usize = 441;
-}
-
 /// A system call, past every interposed symbol. Returns what the kernel
 /// returns: a negative error number on failure.
 ///
@@ -397,6 +326,17 @@ pub(crate) fn kernel_thread_id() -> i32 {
     // SAFETY: no arguments, no effect.
     let id = unsafe { syscall(number::GETTID, [0; 6]) };
     i32::try_from(id).unwrap_or(0)
+}
+
+/// Waits a millisecond of real time.
+pub(crate) fn nap() {
+    let mut turn = timespec {
+        tv_sec: 0,
+        tv_nsec: 1_000_000,
+    };
+    let time = &raw mut turn as usize;
+    // SAFETY: no entries, and a time that the kernel may write to.
+    unsafe { syscall(number::PPOLL, [0, 0, time, 0, 8, 0]) };
 }
 
 /// Gives `signal` back its default action.

@@ -15,6 +15,8 @@ use crate::engine::engine;
 
 /// How often the peer is looked at before it is given up.
 const LOOKS: u32 = 2_000;
+/// So many milliseconds at most what was sent again is waited for.
+const NAPS: u32 = 2_000;
 
 /// Which sockets of this execution are each other's peers.
 pub(crate) struct Links(EngineVec<Link>);
@@ -150,6 +152,13 @@ pub(super) fn made_room(socket: c_int) {
             let has_more = other.is_held_back() && descriptor::is_ready(socket, POLLIN);
             other.has_arrived_at(own) && (other.is_quiet() || has_more)
         });
+        // What was refused for lack of room comes again when the kernel's timer says.
+        for _ in 0..NAPS {
+            if descriptor::is_ready(socket, POLLIN) || Progress::of(peer).is_quiet() {
+                return;
+            }
+            sys::nap();
+        }
     }
 }
 
