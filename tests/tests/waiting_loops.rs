@@ -49,6 +49,17 @@ fn counts_for_long() {
 }
 
 #[test]
+fn spins_for_another() {
+    let ticket = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        scope.spawn(|| ticket.fetch_or(1, Relaxed));
+        while ticket.fetch_add(2, Relaxed) & 1 == 0 {
+            ticket.fetch_sub(2, Relaxed);
+        }
+    });
+}
+
+#[test]
 fn spins_before_it_blocks() {
     let (sender, receiver) = channel();
     let late = thread::spawn(move || {
@@ -112,4 +123,23 @@ fn tasks_that_wake_each_other_a_hundred_thousand_times_are_no_livelock() {
         .arg("--max-steps=1000")
         .run();
     run.assert_code(0);
+}
+
+#[test]
+fn a_loop_that_spins_for_another_task_passes_only_where_nothing_is_explored() {
+    let workspace = Workspace::with_library(LIBRARY);
+    let args = [
+        "test",
+        "--message-format=json",
+        "--exact",
+        "spins_for_another",
+    ];
+    workspace
+        .chess(&args)
+        .arg("--schedules=1")
+        .run()
+        .assert_code(0);
+    let run = workspace.chess(&args).arg("--max-steps=1000").run();
+    run.assert_code(100);
+    assert_eq!(run.verdict()["kind"], "spin");
 }

@@ -67,10 +67,11 @@ impl Execution {
 
     /// Whether the current task must give way now, as an operating system would
     /// make it: natively a loop may poll for ever and count on that. Not one that
-    /// goes round in a circle since before the limit: it spins, and is to be seen.
+    /// goes round in a circle since before the limit: it spins, and is to be seen,
+    /// unless the test is only run, as under `cargo test`, and not explored.
     #[cold]
     pub(super) fn slice_is_over(&mut self) -> bool {
-        let spins = self.circle == Some(self.last_switch);
+        let spins = self.explores && self.circle == Some(self.last_switch);
         let end = self.slice_end.max(self.last_switch + self.max_steps);
         if spins || self.steps < end || self.enabled.is_only(self.current) {
             return false;

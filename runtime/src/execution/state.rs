@@ -68,6 +68,8 @@ pub(crate) struct Execution {
     pub(crate) longest: u64,
     /// When timeouts fire.
     pub(crate) timers: Timers,
+    /// More than one schedule is to be explored, or one is replayed.
+    pub(crate) explores: bool,
     /// The step limit was passed: nothing is chosen any more.
     pub(crate) past_limit: bool,
     pub(crate) preemptions: u32,
@@ -114,6 +116,7 @@ impl Execution {
             max_steps: 20_000,
             longest: 0,
             timers: Timers::Any,
+            explores: true,
             past_limit: false,
             preemptions: 0,
             last_switch: 0,

@@ -25,6 +25,7 @@ pub(super) fn run(test: &Test, request: &Request) {
     let mut engine = Root;
     engine.execution.max_steps = request.max_steps;
     engine.execution.timers = request.timers;
+    engine.execution.explores = request.schedules > 1 || request.replay.is_some();
     engine.execution.log.most = usize::try_from(request.max_steps * 2).unwrap_or(usize::MAX);
     for (prefix, policy) in &request.policies {
         engine.execution.policies.add(prefix, *policy);
