@@ -54,6 +54,15 @@ pub fn short(contents: &[u8], digits: usize) -> String {
     hex(&Sha256::digest(contents), digits)
 }
 
+/// The first `digits` hexadecimal digits of the digest of `fields`.
+pub fn of_fields<'a>(fields: impl IntoIterator<Item = &'a str>, digits: usize) -> String {
+    let mut hasher = Sha256::new();
+    for text in fields {
+        field(&mut hasher, text.as_bytes());
+    }
+    hex(&hasher.finalize(), digits)
+}
+
 /// A length before each field, so that no two sequences of fields hash alike.
 fn field(hasher: &mut Sha256, bytes: &[u8]) {
     hasher.update((bytes.len() as u64).to_le_bytes());

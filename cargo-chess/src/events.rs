@@ -8,6 +8,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::config::Exploration;
+use crate::shard::Part;
+
 /// One event of a run, in the order in which a consumer sees them.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
@@ -43,6 +46,9 @@ pub struct RunStarted {
     pub schedules: u64,
     /// The budget of an execution, in steps.
     pub max_steps: u64,
+    /// With `--shard`: which one this is, and of what.
+    #[serde(default)]
+    pub shard: Option<Part>,
 }
 
 /// The identity of a test, stable across runs and machines.
@@ -138,6 +144,41 @@ pub struct TestFinished {
     /// What else was found, with `--keep-going`.
     #[serde(default)]
     pub other_failures: Vec<OtherFailure>,
+    /// The options that bounded the exploration, where there was one.
+    #[serde(default)]
+    pub options: Option<TestOptions>,
+}
+
+/// The options of a test that say how far it was to be explored.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct TestOptions {
+    /// The largest preemption bound.
+    pub preemptions: u32,
+    /// The budget, in schedules.
+    pub schedules: u64,
+    /// The budget of an execution, in steps.
+    pub max_steps: u64,
+    /// The strategies, tried in turn.
+    pub strategy: Vec<String>,
+    /// When timeouts fire.
+    pub timers: String,
+    /// Whether the search went on after the first failure.
+    pub keep_going: bool,
+}
+
+impl TestOptions {
+    /// Those of `exploration`.
+    pub fn of(exploration: &Exploration) -> Self {
+        let strategies = exploration.strategy.iter();
+        Self {
+            preemptions: exploration.preemptions,
+            schedules: exploration.schedules,
+            max_steps: exploration.max_steps,
+            strategy: strategies.map(ToString::to_string).collect(),
+            timers: exploration.timers.to_string(),
+            keep_going: exploration.keep_going,
+        }
+    }
 }
 
 /// A failure of a test besides the one that its verdict describes.
@@ -313,6 +354,7 @@ pub const NOT_DETERMINISTIC: &str = "not deterministic";
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Layer;
 
     fn finished() -> TestFinished {
         TestFinished {
@@ -357,6 +399,7 @@ mod tests {
                 preemptions: Some(2),
                 schedule: Some("target/chess/failures/bank-t-transfer_is_atomic-81c0.chess".into()),
             }],
+            options: Some(TestOptions::of(&Layer::default().resolve())),
         }
     }
 
@@ -372,6 +415,7 @@ mod tests {
                 preemptions: 2,
                 schedules: 100_000,
                 max_steps: 20_000,
+                shard: None,
             }),
             Event::TestStarted(finished().id()),
             Event::Progress(Progress {

@@ -17,11 +17,13 @@ pub mod error;
 pub mod events;
 pub mod interrupt;
 pub mod list;
+pub mod merge;
 pub mod plan;
 pub mod replay;
 pub mod report;
 pub mod schedule;
 pub mod session;
+pub mod shard;
 pub mod shell;
 mod suggest;
 pub mod supervise;
@@ -93,6 +95,7 @@ fn dispatch(command: &Command, interrupt: &Interrupt) -> Result<u8> {
         Command::List(args) => list::run(args, interrupt).map(|()| exit::OK),
         Command::Clean(args) => clean::run(args).map(|()| exit::OK),
         Command::Replay(args) => replay::run(args, interrupt),
+        Command::Merge(args) => merge::run(args),
         Command::Demo(args) => demo::run(args, interrupt),
     }
 }
@@ -123,6 +126,7 @@ fn output_of(command: &Command) -> &OutputArgs {
         Command::Test(args) => &args.output,
         Command::List(args) => &args.output,
         Command::Replay(args) => &args.output,
+        Command::Merge(args) => &args.output,
         Command::Clean(args) => &args.output,
         Command::Demo(args) => &args.output,
     }

@@ -40,6 +40,8 @@ pub enum Command {
     List(Box<ListArgs>),
     /// Run one saved schedule again
     Replay(Box<ReplayArgs>),
+    /// Join the JSON events of the shards of a run
+    Merge(MergeArgs),
     /// Remove what cargo chess has written
     Clean(CleanArgs),
     /// Show the tool at work on a shipped example
@@ -161,6 +163,17 @@ pub struct ReplayArgs {
     #[command(flatten)]
     pub manifest: ManifestArgs,
     /// What is printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `cargo chess merge`.
+#[derive(Args, Debug)]
+pub struct MergeArgs {
+    /// What `cargo chess test --shard K/N --message-format json` printed, a file for each shard
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<camino::Utf8PathBuf>,
+    /// What is printed; the joined events go to standard output in any case.
     #[command(flatten)]
     pub output: OutputArgs,
 }

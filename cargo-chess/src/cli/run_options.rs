@@ -5,6 +5,7 @@ use std::io::IsTerminal;
 use clap::{Args, ValueEnum};
 
 use super::{ListArgs, TestArgs};
+use crate::shard::Shard;
 use crate::shell::Shell;
 
 /// What goes to standard output.
@@ -64,6 +65,9 @@ pub struct RunArgs {
     /// What to do when no test is selected
     #[arg(long, value_name = "ACTION", value_enum, default_value_t)]
     pub no_tests: NoTests,
+    /// Run only the Kth of N parts of the tests, each test being in exactly one of them
+    #[arg(long, value_name = "K/N")]
+    pub shard: Option<Shard>,
     /// Run all tests regardless of failure
     #[arg(long)]
     pub no_fail_fast: bool,
@@ -157,6 +161,8 @@ pub struct RunOptions {
     pub skip: Vec<String>,
     /// Which tests to run with regard to `#[ignore]`.
     pub run_ignored: RunIgnored,
+    /// Run only the tests of this shard.
+    pub shard: Option<Shard>,
     /// Whether reports say where schedules are saved and how to replay them.
     pub tell_saved: bool,
     /// What to do when no test is selected.
@@ -179,6 +185,7 @@ impl RunOptions {
             filters: args.filters.clone(),
             exact: args.run.exact,
             run_ignored: args.run.run_ignored,
+            shard: args.run.shard,
             no_tests: args.run.no_tests,
             require_complete: args.run.require_complete,
             ..Self::new(&args.output, args.cargo.build.jobs)
@@ -213,6 +220,7 @@ impl RunOptions {
             exact: false,
             skip: Vec::new(),
             run_ignored: RunIgnored::Default,
+            shard: None,
             tell_saved: true,
             no_tests: NoTests::Fail,
             require_complete: false,

@@ -81,14 +81,15 @@ pub(super) fn failure(
         "What the test process wrote to standard error:",
         &detail.stderr,
     );
-    if let (Some(path), Some(schedule), true) = (&test.schedule, &detail.schedule, style.saved) {
+    if let (Some(path), true) = (&test.schedule, style.saved) {
         report += &status(NOTE, "Saved", path);
         report += &status(
             NOTE,
             "Replay",
             format!("cargo chess replay {}", id_in(path)),
         );
-        if style.inline {
+        // A shard's schedule may be on another machine.
+        if let (Some(schedule), true) = (&detail.schedule, style.inline) {
             report += &status(
                 NOTE,
                 "or",

@@ -13,6 +13,7 @@ use super::verdict_line::{line, seconds, statistics};
 use super::{Detail, Live, Reporter};
 use crate::cli::RunOptions;
 use crate::events::{Event, Outcome, RunFinished, RunStarted, TestFinished};
+use crate::shard::{Part, Shard};
 use crate::supervise::protocol::Finished;
 
 /// The width of what is not printed to a terminal.
@@ -31,6 +32,8 @@ pub struct Human<W> {
     failures: Vec<(TestFinished, Detail)>,
     guarantee: Guarantee,
     outside: Outside,
+    /// The shard that the run is.
+    shard: Option<Shard>,
 }
 
 impl Human<io::Stderr> {
@@ -70,6 +73,7 @@ impl<W: Write> Human<W> {
             failures: Vec::new(),
             guarantee: Guarantee::default(),
             outside: Outside::default(),
+            shard: None,
         }
     }
 
@@ -115,16 +119,22 @@ impl<W: Write> Human<W> {
     }
 
     fn started(&mut self, run: &RunStarted) -> io::Result<()> {
+        self.shard = run.shard.as_ref().map(Part::shard);
         if self.verbosity < 0 {
             return Ok(());
         }
+        let shard = run.shard.as_ref().map_or_else(String::new, |part| {
+            let all = plural(part.tests as u64, "test");
+            format!(", shard {} of {all}", part.shard())
+        });
         self.print(&status(
             GOOD,
             "Exploring",
             format!(
-                "{} in {} (up to {}, {} a test, strategy {}, seed {})",
+                "{} in {}{} (up to {}, {} a test, strategy {}, seed {})",
                 plural(run.tests as u64, "test"),
                 plural_binaries(run.binaries),
+                shard,
                 plural(run.preemptions.into(), "preemption"),
                 plural(run.schedules, "schedule"),
                 run.strategy.join(","),
@@ -176,7 +186,11 @@ impl<W: Write> Human<W> {
         } else {
             "Finished"
         };
-        let summary = format!("{} in {}", counts(run), seconds(run.duration_ms));
+        let shard = self.shard.map_or_else(String::new, |shard| {
+            format!(" (shard {shard}; `cargo chess merge` joins the shards' JSON)")
+        });
+        let time = seconds(run.duration_ms);
+        let summary = format!("{} in {time}{shard}", counts(run));
         let mut text = status(style, verb, summary);
         if run.not_run > 0 && !run.interrupted {
             text += &status(
@@ -259,6 +273,7 @@ mod tests {
             preemptions: 2,
             schedules: 100_000,
             max_steps: 20_000,
+            shard: None,
         });
         human.event(&start, None).expect("memory takes it");
         let mut run = RunFinished {

@@ -5,12 +5,14 @@ mod control;
 mod group;
 mod list;
 mod milestones;
+mod part;
 mod pool;
 mod process;
 pub mod protocol;
 mod request;
 mod run;
 mod status;
+mod tally;
 mod uncontrolled;
 mod verdict;
 
@@ -18,6 +20,7 @@ pub(crate) use columns::MarkedSources;
 pub use list::{ListedTest, OWN_HARNESS, list, select};
 pub(crate) use request::Mode;
 pub use run::{Run, run};
+pub(crate) use tally::Tally;
 pub(crate) use verdict::{Job, Verdict};
 
 /// Makes this process the parent of its test processes' orphans, so that it can

@@ -219,6 +219,7 @@ impl Finished {
             atomic,
             outside: self.outside.clone(),
             other_failures: self.others.iter().map(Other::to_event).collect(),
+            options: None,
         }
     }
 }

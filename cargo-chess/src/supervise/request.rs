@@ -55,6 +55,11 @@ pub(super) fn request(exploration: &Exploration, mode: Mode<'_>, policies: &[Str
     text
 }
 
+/// The lines of a request that do not depend on where packages lie.
+pub(super) fn request_without_policies(exploration: &Exploration) -> String {
+    request(exploration, Mode::Explore, &[])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,9 +7,11 @@ use super::columns::MarkedSources;
 use super::control;
 use super::list::{ListedTest, ignored, list, select};
 use super::milestones::Milestones;
+use super::part;
 use super::pool::{self, Listener, Moment, News};
 use super::protocol::{Finished, Other};
 use super::request::Mode;
+use super::tally::Tally;
 use super::uncontrolled;
 use super::verdict::{Job, Verdict};
 use crate::build::Build;
@@ -18,12 +20,13 @@ use crate::config::{Config, Exploration, Timers};
 use crate::digest;
 use crate::error::{Error, Result, exit};
 use crate::events::{
-    Event, NOT_EXPLORED, Outcome, Progress, RunFinished, RunStarted, TIMERS_LAST, TestId, millis,
+    Event, NOT_EXPLORED, Outcome, Progress, RunStarted, TIMERS_LAST, TestId, TestOptions, millis,
 };
 use crate::interrupt::Interrupt;
 use crate::plan::Plan;
 use crate::report::{Detail, Live, Record, Reporter, source_path, thousands};
 use crate::schedule::Schedule;
+use crate::shard::Part;
 use crate::shell::Shell;
 
 /// All that a run needs.
@@ -58,10 +61,17 @@ pub fn run(run: Run<'_>, reporter: &mut dyn Reporter) -> Result<u8> {
         }
     }
     let found_count = found.len();
-    let ignored = ignored(&found, run.options);
-    let tests = select(found, run.options);
-    if tests.is_empty() && run.options.no_tests == NoTests::Fail {
+    let mut ignored = ignored(&found, run.options);
+    let all = select(found, run.options);
+    if all.is_empty() && run.options.no_tests == NoTests::Fail {
         return Err(nothing_selected(run.options, found_count, ignored.len()));
+    }
+    let mut tests = all.clone();
+    let mut part = None;
+    if let Some(shard) = run.options.shard {
+        part = Some(part::part(&run, shard, &all)?);
+        ignored = shard.part_of(ignored);
+        tests = shard.part_of(tests);
     }
     let explorations: Vec<Exploration> = tests
         .iter()
@@ -70,15 +80,15 @@ pub fn run(run: Run<'_>, reporter: &mut dyn Reporter) -> Result<u8> {
 
     let mut session = Session {
         run,
+        part,
+        all: &all,
         tests: &tests,
         explorations: &explorations,
         reporter,
         record: Record::create(&run.plan.chess_dir)?,
         live: Live::new(tests.len()),
         sources: None,
-        counts: RunFinished::default(),
-        incomplete: Vec::new(),
-        not_explored: 0,
+        tally: Tally::default(),
         milestones: Milestones::default(),
         hung_up: false,
         start: Instant::now(),
@@ -134,6 +144,10 @@ type Saved = (String, Schedule);
 /// A run under way.
 struct Session<'a> {
     run: Run<'a>,
+    /// With `--shard`: what this run is a part of.
+    part: Option<Part>,
+    /// The tests selected, over all shards.
+    all: &'a [ListedTest],
     tests: &'a [ListedTest],
     explorations: &'a [Exploration],
     reporter: &'a mut dyn Reporter,
@@ -141,11 +155,7 @@ struct Session<'a> {
     live: Live,
     /// The digest of the sources, once a failure needs it.
     sources: Option<String>,
-    counts: RunFinished,
-    /// Tests whose bound was not finished.
-    incomplete: Vec<String>,
-    /// Tests that passed or failed without being explored.
-    not_explored: usize,
+    tally: Tally,
     /// Of the test that is being told of.
     milestones: Milestones,
     /// Whether the consumer of standard output is gone.
@@ -156,17 +166,16 @@ struct Session<'a> {
 impl Session<'_> {
     fn start(&mut self) -> Result<()> {
         let base = self.run.config.for_test("");
-        let mut binaries: Vec<usize> = self.tests.iter().map(|test| test.binary).collect();
-        binaries.dedup();
         let started = Event::RunStarted(RunStarted {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             tests: self.tests.len(),
-            binaries: binaries.len(),
+            binaries: part::binaries(self.tests),
             seed: base.seed,
             strategy: base.strategy.iter().map(ToString::to_string).collect(),
             preemptions: base.preemptions,
             schedules: base.schedules,
             max_steps: base.max_steps,
+            shard: self.part.clone(),
         });
         self.tell(&started, None)
     }
@@ -174,8 +183,7 @@ impl Session<'_> {
     /// Tests marked `#[ignore]` are told of first, since they take no time.
     fn skip(&mut self, ignored: &[TestId]) -> Result<()> {
         for test in ignored {
-            self.counts.skipped += 1;
-            self.counts.ignored += 1;
+            self.tally.add_ignored();
             let verdict = Finished {
                 message: Some("marked `#[ignore]`; --run-ignored all explores it too".to_owned()),
                 seed: self.run.config.for_test(&test.test).seed,
@@ -218,12 +226,11 @@ impl Session<'_> {
 
     /// Tells the end, whatever it was.
     fn finish(&mut self) -> Result<()> {
-        let told =
-            self.counts.passed + self.counts.failed + self.counts.skipped + self.counts.timeout;
-        self.counts.not_run = self.tests.len() + self.counts.ignored - told;
-        self.counts.interrupted = self.run.interrupt.requested();
-        self.counts.duration_ms = millis(self.start.elapsed());
-        let finished = Event::RunFinished(self.counts.clone());
+        self.tally.end(self.tests.len());
+        let counts = &mut self.tally.counts;
+        counts.interrupted = self.run.interrupt.requested();
+        counts.duration_ms = millis(self.start.elapsed());
+        let finished = Event::RunFinished(counts.clone());
         match self.tell(&finished, None) {
             Err(Error::Interrupted) if self.hung_up => Ok(()),
             result => result,
@@ -233,18 +240,17 @@ impl Session<'_> {
     /// The exit code, or the error that stands for it.
     fn verdict(&self) -> Result<u8> {
         let code = self.exit_code();
-        if code != exit::OK || self.tests.is_empty() {
+        let options = self.run.options;
+        if code != exit::OK || self.all.is_empty() {
             return Ok(code);
         }
-        if self.not_explored == self.tests.len() && self.run.options.no_tests == NoTests::Fail {
-            return Err(uncontrolled::error(self.tests));
+        // Of one shard it says nothing that its tests are not under control.
+        let is_outside = |test: &ListedTest| test.not_explored.is_some();
+        if self.all.iter().all(is_outside) && options.no_tests == NoTests::Fail {
+            return Err(uncontrolled::error(self.all));
         }
-        if self.run.options.require_complete && !self.incomplete.is_empty() {
-            return Err(Error::Incomplete(format!(
-                "--require-complete: the preemption bound was not finished for {}.\n\
-                 Give more --schedules, or a smaller bound with --preemptions.",
-                self.incomplete.join(", ")
-            )));
+        if options.require_complete {
+            self.tally.require_complete()?;
         }
         Ok(code)
     }
@@ -252,10 +258,8 @@ impl Session<'_> {
     fn exit_code(&self) -> u8 {
         if self.run.interrupt.requested() {
             exit::INTERRUPTED
-        } else if self.counts.failed + self.counts.timeout > 0 {
-            exit::FAILURE_FOUND
         } else {
-            exit::OK
+            self.tally.exit_code()
         }
     }
 
@@ -294,18 +298,7 @@ impl Session<'_> {
         let mut event = finished.to_event(&test.id, duration, atomic);
         control::name_opaque(&mut event.outside, self.run.plan, self.run.build);
         event.schedule = path;
-        let bound_done = event.complete || event.bound_completed >= Some(exploration.preemptions);
-        match finished.outcome {
-            Outcome::Passed => self.counts.passed += 1,
-            Outcome::Failed => self.counts.failed += 1,
-            Outcome::Skipped => self.counts.skipped += 1,
-            Outcome::Timeout => self.counts.timeout += 1,
-        }
-        if test.not_explored.is_some() {
-            self.not_explored += 1;
-        } else if finished.outcome == Outcome::Passed && !bound_done {
-            self.incomplete.push(format!("`{}`", test.id));
-        }
+        event.options = Some(TestOptions::of(exploration));
         for (other, path) in event.other_failures.iter_mut().zip(other_paths) {
             other.schedule = Some(path);
         }
@@ -314,6 +307,7 @@ impl Session<'_> {
         } else if exploration.timers == Timers::Last && finished.outcome == Outcome::Passed {
             event.coverage += TIMERS_LAST;
         }
+        self.tally.add(&event);
         let detail = Detail {
             exploration: exploration.clone(),
             finished,

@@ -1,0 +1,135 @@
+//! One shard's events, as a file holds them.
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::error::{Error, Result};
+use crate::events::{Event, RunFinished, RunStarted, TestFinished, TestId};
+use crate::shard::Part;
+
+/// What a file says of its shard.
+#[derive(Debug)]
+pub(super) struct File {
+    /// Where it was read.
+    pub(super) path: Utf8PathBuf,
+    /// The first event.
+    pub(super) started: RunStarted,
+    /// Its part in the whole run.
+    pub(super) part: Part,
+    /// The tests marked `#[ignore]`, which are told of first.
+    pub(super) ignored: Vec<Told>,
+    /// The tests that were selected.
+    pub(super) tests: Vec<Told>,
+    /// The last event.
+    pub(super) finished: RunFinished,
+}
+
+/// All that was told of one test.
+#[derive(Debug)]
+pub(super) struct Told {
+    /// The test.
+    pub(super) id: TestId,
+    /// Its events, in order.
+    pub(super) events: Vec<Event>,
+}
+
+impl Told {
+    /// The verdict; there is none where the run was interrupted.
+    pub(super) fn verdict(&self) -> Option<&TestFinished> {
+        match self.events.last() {
+            Some(Event::TestFinished(test)) => Some(test),
+            _ => None,
+        }
+    }
+}
+
+impl File {
+    /// Reads the events of a shard.
+    pub(super) fn read(path: &Utf8Path) -> Result<Self> {
+        let bytes = std::fs::read(path).map_err(|error| {
+            Error::Usage(format!(
+                "could not read {path}: {error}.\n\
+                 Name the files that hold the output of `cargo chess test --shard K/N --message-format json`."
+            ))
+        })?;
+        Self::parse(path, &String::from_utf8_lossy(&bytes))
+    }
+
+    fn parse(path: &Utf8Path, text: &str) -> Result<Self> {
+        let mut events = Vec::new();
+        for (line, number) in text.lines().zip(1..) {
+            events.push(event(line).map_err(|problem| {
+                Error::Usage(format!("{path}:{number}: expected a JSON event, {problem}"))
+            })?);
+        }
+        let refused = |what: &str| Err(Error::Usage(format!("{path} {what}")));
+        if events.is_empty() {
+            return refused(
+                "holds no events: that run ended before it began; see what it wrote to standard error.",
+            );
+        }
+        let mut events = events.into_iter();
+        let Some(Event::RunStarted(started)) = events.next() else {
+            return refused("does not begin with the event `run-started`: it is no whole output.");
+        };
+        let Some(part) = started.shard.clone() else {
+            return refused("is the output of a run without --shard: there is nothing to merge.");
+        };
+        let mut told: Vec<Told> = Vec::new();
+        let mut finished = None;
+        for event in events {
+            let id = match &event {
+                _ if finished.is_some() => {
+                    return refused("goes on after the event `run-finished`.");
+                }
+                Event::RunStarted(_) => return refused("holds more than one run."),
+                Event::RunFinished(run) => {
+                    finished = Some(run.clone());
+                    continue;
+                }
+                Event::TestStarted(id) => {
+                    told.push(Told {
+                        id: id.clone(),
+                        events: vec![event],
+                    });
+                    continue;
+                }
+                Event::Progress(progress) => TestId {
+                    package: progress.package.clone(),
+                    binary: progress.binary.clone(),
+                    test: progress.test.clone(),
+                },
+                Event::TestFinished(verdict) => verdict.id(),
+            };
+            match told.last_mut().filter(|last| last.id == id) {
+                Some(last) => last.events.push(event),
+                None => return refused(&format!("tells of `{id}` before that test is started.")),
+            }
+        }
+        let Some(finished) = finished else {
+            return refused(&format!(
+                "has no event `run-finished`: that run did not come to its end.\n\
+                 Let it go on with --shard {} --resume, and merge its new output.",
+                part.shard()
+            ));
+        };
+        if finished.ignored > told.len() {
+            return refused("counts more ignored tests than it tells of.");
+        }
+        let tests = told.split_off(finished.ignored);
+        Ok(Self {
+            path: path.to_owned(),
+            started,
+            part,
+            ignored: told,
+            tests,
+            finished,
+        })
+    }
+}
+
+fn event(line: &str) -> Result<Event, String> {
+    serde_json::from_str(line).map_err(|error| {
+        let shown: String = line.chars().take(60).collect();
+        format!("found `{shown}` ({error})")
+    })
+}

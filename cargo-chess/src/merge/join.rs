@@ -1,0 +1,158 @@
+//! Puts the shards of a run together, and says what does not fit.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::file::{File, Told};
+use crate::error::{Error, Result};
+use crate::events::{Event, Outcome, RunStarted};
+use crate::shard::Part;
+use crate::supervise::Tally;
+
+/// A whole run.
+pub(super) struct Joined {
+    /// What every shard says of it.
+    pub(super) part: Part,
+    /// Its events, as one undivided run would have told them.
+    pub(super) events: Vec<Event>,
+    /// Its counts.
+    pub(super) tally: Tally,
+}
+
+/// Joins the shards; fails if they are not all the shards of one run.
+pub(super) fn join(mut files: Vec<File>) -> Result<Joined> {
+    files.sort_by_key(|file| file.part.index);
+    check(&files)?;
+    let [first, ..] = &files[..] else {
+        return Err(Error::Usage("expected the files of the shards".to_owned()));
+    };
+    let part = first.part.clone();
+    let mut events = vec![Event::RunStarted(RunStarted {
+        tests: part.tests,
+        binaries: part.binaries,
+        shard: None,
+        ..first.started.clone()
+    })];
+    let mut tally = Tally::default();
+    let (mut ignored, mut tests) = (Vec::new(), Vec::new());
+    for file in files {
+        tally.counts.interrupted |= file.finished.interrupted;
+        // The time that all machines took together.
+        tally.counts.duration_ms += file.finished.duration_ms;
+        ignored.extend(file.ignored);
+        tests.extend(file.tests);
+    }
+    for told in in_order(ignored)? {
+        tally.add_ignored();
+        events.extend(told.events);
+    }
+    for told in in_order(tests)? {
+        let verdict = told.verdict();
+        if let Some(test) = verdict {
+            tally.add(test);
+        }
+        let is_bad = |outcome| matches!(outcome, Outcome::Failed | Outcome::Timeout);
+        let ends = part.fail_fast && verdict.is_some_and(|test| is_bad(test.outcome));
+        events.extend(told.events);
+        if ends {
+            // One run would have ended here, whatever other shards did after it.
+            break;
+        }
+    }
+    tally.end(part.tests);
+    events.push(Event::RunFinished(tally.counts.clone()));
+    Ok(Joined {
+        part,
+        events,
+        tally,
+    })
+}
+
+/// The tests as one run tells them: by package, binary and path.
+fn in_order(mut tests: Vec<Told>) -> Result<Vec<Told>> {
+    tests.sort_by(|a, b| a.id.cmp(&b.id));
+    let twice = tests.windows(2).find(|pair| pair[0].id == pair[1].id);
+    match twice {
+        Some(pair) => Err(Error::Usage(format!(
+            "`{}` is told of twice: these are not the shards of one run.",
+            pair[0].id
+        ))),
+        None => Ok(tests),
+    }
+}
+
+fn check(files: &[File]) -> Result<()> {
+    let Some((first, rest)) = files.split_first() else {
+        return Ok(());
+    };
+    for file in rest {
+        if let Some((name, one, other)) = difference(first, file) {
+            return Err(Error::Usage(format!(
+                "the shards are of different runs: {name} is {one} in {} and {other} in {}.\n\
+                 Run all shards with the same sources, arguments and toolchain.",
+                first.path, file.path
+            )));
+        }
+    }
+    let mut by_shard = BTreeMap::new();
+    for file in files {
+        let shard = file.part.shard();
+        if let Some(other) = by_shard.insert(shard, &file.path) {
+            return Err(Error::Usage(format!(
+                "shard {shard} is there twice: {other} and {}",
+                file.path
+            )));
+        }
+    }
+    let missing: Vec<String> = first
+        .part
+        .all_shards()
+        .filter(|shard| !by_shard.contains_key(shard))
+        .map(|shard| shard.to_string())
+        .collect();
+    if !missing.is_empty() {
+        return Err(Error::Usage(format!(
+            "of the {} shards of this run, these are missing: {}",
+            first.part.count,
+            missing.join(", ")
+        )));
+    }
+    let tests: usize = files.iter().map(|file| file.started.tests).sum();
+    if tests != first.part.tests {
+        return Err(Error::Usage(format!(
+            "the shards have {tests} tests, and the whole run has {}",
+            first.part.tests
+        )));
+    }
+    Ok(())
+}
+
+/// The first thing that all shards of one run have in common and these two have not.
+fn difference(one: &File, other: &File) -> Option<(&'static str, Value, Value)> {
+    let mut pairs = common(one).into_iter().zip(common(other));
+    pairs.find_map(|((name, one), (_, other))| (one != other).then_some((name, one, other)))
+}
+
+/// What is the same in all shards of one run, the most telling first.
+fn common(file: &File) -> Vec<(&'static str, Value)> {
+    let (run, part) = (&file.started, &file.part);
+    vec![
+        ("the version of cargo-chess", json!(run.version)),
+        ("the compiler", json!(part.rustc)),
+        ("the number of shards", json!(part.count)),
+        ("--seed", json!(run.seed)),
+        ("--strategy", json!(run.strategy)),
+        ("--preemptions", json!(run.preemptions)),
+        ("--schedules", json!(run.schedules)),
+        ("--max-steps", json!(run.max_steps)),
+        ("the number of tests", json!(part.tests)),
+        ("the digest of the sources", json!(part.sources)),
+        ("the digest of the tests' names", json!(part.selection)),
+        ("the digest of all options", json!(part.options)),
+        ("the number of binaries", json!(part.binaries)),
+        ("fail-fast", json!(part.fail_fast)),
+        ("--require-complete", json!(part.require_complete)),
+        ("`--no-tests fail`", json!(part.require_tests)),
+    ]
+}

@@ -1,0 +1,164 @@
+//! `--shard K/N`: which of a run's tests are this machine's, decided without asking the others.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// One of the parts that a run is divided into.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Shard {
+    /// Which one, from 1.
+    index: u32,
+    /// How many there are.
+    count: u32,
+}
+
+impl Shard {
+    /// Which one, from 1.
+    pub fn index(self) -> u32 {
+        self.index
+    }
+
+    /// How many there are.
+    pub fn count(self) -> u32 {
+        self.count
+    }
+
+    /// Whether the test at `position` in the order of the whole run is this one's.
+    ///
+    /// Tests are dealt out in turn: no two shards differ by more than one test, and
+    /// neighbours, which often take the same time, go to different shards.
+    pub fn takes(self, position: usize) -> bool {
+        position % self.count as usize == self.index as usize - 1
+    }
+
+    /// Those of `all` that this shard takes.
+    pub fn part_of<T>(self, all: Vec<T>) -> Vec<T> {
+        let numbered = all.into_iter().enumerate();
+        let taken = numbered.filter(|(position, _)| self.takes(*position));
+        taken.map(|(_, item)| item).collect()
+    }
+}
+
+impl fmt::Display for Shard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.index, self.count)
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |part: &str| {
+            let digits = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+            digits.then(|| part.parse().ok()).flatten()
+        };
+        let numbers = text
+            .split_once('/')
+            .and_then(|(index, count)| Some((number(index)?, number(count)?)));
+        match numbers {
+            Some((index, count)) if (1..=count).contains(&index) => Ok(Self { index, count }),
+            Some((_, 0)) => Err(format!(
+                "expected K/N with at least one shard, found `{text}`"
+            )),
+            Some((_, count)) => Err(format!(
+                "expected one of the shards 1/{count} to {count}/{count}, found `{text}`"
+            )),
+            None => Err(format!(
+                "expected K/N, as in 1/4 for the first of four shards, found `{text}`"
+            )),
+        }
+    }
+}
+
+/// What the events of a shard say of the whole run, so that `cargo chess merge`
+/// can put the shards together.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Part {
+    /// Which shard, from 1.
+    pub index: u32,
+    /// How many there are.
+    pub count: u32,
+    /// Tests selected, over all shards.
+    pub tests: usize,
+    /// Test binaries that hold them.
+    pub binaries: usize,
+    /// Whether the run ends at the first failing test.
+    pub fail_fast: bool,
+    /// Whether an unfinished bound is an error.
+    pub require_complete: bool,
+    /// Whether it is an error that no test is under control.
+    pub require_tests: bool,
+    /// Digest of the identities of the tests, of all shards.
+    pub selection: String,
+    /// Digest of the options of each of these tests.
+    pub options: String,
+    /// Digest of the sources.
+    pub sources: String,
+    /// The compiler.
+    pub rustc: String,
+}
+
+impl Part {
+    /// The shard that it is.
+    pub fn shard(&self) -> Shard {
+        Shard {
+            index: self.index,
+            count: self.count,
+        }
+    }
+
+    /// The shards of this run.
+    pub fn all_shards(&self) -> impl Iterator<Item = Shard> + use<> {
+        let count = self.count;
+        (1..=count).map(move |index| Shard { index, count })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shard(text: &str) -> Shard {
+        text.parse().expect("a shard")
+    }
+
+    #[test]
+    fn each_test_is_in_exactly_one_shard_and_shards_differ_by_one_test_at_most() {
+        for tests in 0..40_usize {
+            for count in 1..12_u32 {
+                let parts: Vec<Vec<usize>> = (1..=count)
+                    .map(|index| shard(&format!("{index}/{count}")).part_of((0..tests).collect()))
+                    .collect();
+                let sizes = parts.iter().map(Vec::len);
+                let (least, most) = (sizes.clone().min(), sizes.max());
+                assert!(most <= least.map(|least| least + 1), "{parts:?}");
+                let mut all = parts.concat();
+                all.sort_unstable();
+                assert_eq!(all, (0..tests).collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn a_shard_that_is_none_is_refused_in_words() {
+        let refusals: Vec<String> = ["0/3", "4/3", "1/0", "x", "1", "1/", "-1/3", "+1/3", "1/3/5"]
+            .iter()
+            .map(|text| text.parse::<Shard>().expect_err("no shard"))
+            .collect();
+        insta::assert_snapshot!(refusals.join("\n"), @r"
+        expected one of the shards 1/3 to 3/3, found `0/3`
+        expected one of the shards 1/3 to 3/3, found `4/3`
+        expected K/N with at least one shard, found `1/0`
+        expected K/N, as in 1/4 for the first of four shards, found `x`
+        expected K/N, as in 1/4 for the first of four shards, found `1`
+        expected K/N, as in 1/4 for the first of four shards, found `1/`
+        expected K/N, as in 1/4 for the first of four shards, found `-1/3`
+        expected K/N, as in 1/4 for the first of four shards, found `+1/3`
+        expected K/N, as in 1/4 for the first of four shards, found `1/3/5`
+        ");
+        assert_eq!(shard("3/3").to_string(), "3/3");
+    }
+}

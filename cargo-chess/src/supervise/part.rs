@@ -1,0 +1,68 @@
+//! What a shard tells of the whole run, for `cargo chess merge`.
+
+use super::list::ListedTest;
+use super::request::request_without_policies;
+use super::run::Run;
+use crate::cli::NoTests;
+use crate::digest;
+use crate::error::Result;
+use crate::plan::Plan;
+use crate::shard::{Part, Shard};
+
+/// Digits of the digests of a part.
+const DIGEST_LEN: usize = 16;
+
+/// `shard` of the run of `tests`, the same on every machine.
+pub(super) fn part(run: &Run<'_>, shard: Shard, tests: &[ListedTest]) -> Result<Part> {
+    let names: Vec<String> = tests.iter().map(|test| test.id.to_string()).collect();
+    Ok(Part {
+        index: shard.index(),
+        count: shard.count(),
+        tests: tests.len(),
+        binaries: binaries(tests),
+        fail_fast: run.options.fail_fast,
+        require_complete: run.options.require_complete,
+        require_tests: run.options.no_tests == NoTests::Fail,
+        selection: digest_of(&names),
+        options: digest_of(&options(run, tests)),
+        sources: digest::sources(run.plan)?,
+        rustc: run.build.rustc_version.clone(),
+    })
+}
+
+/// The binaries that hold `tests`.
+pub(super) fn binaries(tests: &[ListedTest]) -> usize {
+    let mut binaries: Vec<usize> = tests.iter().map(|test| test.binary).collect();
+    binaries.dedup();
+    binaries.len()
+}
+
+/// All that decides the verdicts on `tests` beside their sources.
+fn options(run: &Run<'_>, tests: &[ListedTest]) -> Vec<String> {
+    let explorations = tests.iter().map(|test| run.config.for_test(&test.id.test));
+    let mut options: Vec<String> = explorations
+        .map(|exploration| request_without_policies(&exploration))
+        .collect();
+    options.extend(policies(run.plan));
+    options.push(run.cargo_flags.to_owned());
+    options.extend(run.options.binary_args.iter().cloned());
+    options
+}
+
+/// How each package is treated. A registry lies elsewhere on another machine, so
+/// places are named as inside their package.
+fn policies(plan: &Plan) -> impl Iterator<Item = String> {
+    plan.packages.iter().flat_map(|package| {
+        let places = package.places.iter();
+        places.map(|(place, policy)| {
+            let place = place.to_string();
+            let inside = place.strip_prefix(&package.source_prefix);
+            let inside = inside.unwrap_or_default();
+            format!("{} {} {inside} {policy}", package.name, package.version)
+        })
+    })
+}
+
+fn digest_of(fields: &[String]) -> String {
+    digest::of_fields(fields.iter().map(String::as_str), DIGEST_LEN)
+}

@@ -1,0 +1,75 @@
+//! The counts of a run, and the exit code that follows from them.
+
+use crate::error::{Error, Result, exit};
+use crate::events::{NOT_EXPLORED, Outcome, RunFinished, TestFinished};
+
+/// What became of the tests told so far.
+#[derive(Default)]
+pub(crate) struct Tally {
+    /// The counts.
+    pub(crate) counts: RunFinished,
+    /// Tests that passed, and whose preemption bound was not finished.
+    incomplete: Vec<String>,
+    /// Tests that were run and not explored.
+    not_explored: usize,
+}
+
+impl Tally {
+    /// Counts a test marked `#[ignore]`.
+    pub(crate) fn add_ignored(&mut self) {
+        self.counts.skipped += 1;
+        self.counts.ignored += 1;
+    }
+
+    /// Counts the verdict on a test that was selected.
+    pub(crate) fn add(&mut self, test: &TestFinished) {
+        match test.outcome {
+            Outcome::Passed => self.counts.passed += 1,
+            Outcome::Failed => self.counts.failed += 1,
+            Outcome::Skipped => self.counts.skipped += 1,
+            Outcome::Timeout => self.counts.timeout += 1,
+        }
+        let wanted = test.options.as_ref().map(|options| options.preemptions);
+        let bound_done = test.complete || test.bound_completed >= wanted;
+        if test.coverage == NOT_EXPLORED {
+            self.not_explored += 1;
+        } else if test.outcome == Outcome::Passed && !bound_done {
+            self.incomplete.push(format!("`{}`", test.id()));
+        }
+    }
+
+    /// Says how many of `selected` tests got no verdict.
+    pub(crate) fn end(&mut self, selected: usize) {
+        let counts = &mut self.counts;
+        let told = counts.passed + counts.failed + counts.skipped + counts.timeout;
+        counts.not_run = selected + counts.ignored - told;
+    }
+
+    /// How many tests were run and not explored.
+    pub(crate) fn not_explored(&self) -> usize {
+        self.not_explored
+    }
+
+    /// The exit code, so far as counts decide it.
+    pub(crate) fn exit_code(&self) -> u8 {
+        if self.counts.interrupted {
+            exit::INTERRUPTED
+        } else if self.counts.failed + self.counts.timeout > 0 {
+            exit::FAILURE_FOUND
+        } else {
+            exit::OK
+        }
+    }
+
+    /// Fails if a preemption bound was not finished.
+    pub(crate) fn require_complete(&self) -> Result<()> {
+        if self.incomplete.is_empty() {
+            return Ok(());
+        }
+        Err(Error::Incomplete(format!(
+            "--require-complete: the preemption bound was not finished for {}.\n\
+             Give more --schedules, or a smaller bound with --preemptions.",
+            self.incomplete.join(", ")
+        )))
+    }
+}

@@ -1,0 +1,217 @@
+//! A run divided into shards finds what one run finds: `--shard` deals out the tests, `merge` joins the results.
+
+use std::collections::BTreeSet;
+
+use end_to_end::{Run, Workspace, without_durations};
+use serde_json::Value;
+
+/// A run with JSON on standard output.
+fn run(workspace: &Workspace, more_args: &[&str]) -> Run {
+    let args = ["test", "--message-format", "json"];
+    workspace.chess(&[&args, more_args].concat()).run()
+}
+
+/// The output of each of `count` shards, in files.
+fn shards(workspace: &Workspace, count: usize, more_args: &[&str]) -> (Vec<String>, Vec<Run>) {
+    let mut files = Vec::new();
+    let mut runs = Vec::new();
+    for index in 1..=count {
+        let shard = format!("{index}/{count}");
+        let run = run(workspace, &[more_args, &["--shard", &shard]].concat());
+        let file = format!("target/shard-{index}-of-{count}.jsonl");
+        workspace.write(&file, &run.stdout);
+        files.push(file);
+        runs.push(run);
+    }
+    (files, runs)
+}
+
+fn merge(workspace: &Workspace, files: &[String]) -> Run {
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    workspace.chess(&[&["merge"], &files[..]].concat()).run()
+}
+
+fn names(run: &Run) -> BTreeSet<String> {
+    let verdicts = run.verdicts();
+    let names = verdicts
+        .iter()
+        .map(|verdict| format!("{} {}", verdict["binary"], verdict["test"]));
+    let all: Vec<String> = names.collect();
+    let set: BTreeSet<String> = all.iter().cloned().collect();
+    assert_eq!(all.len(), set.len(), "a test was told of twice");
+    set
+}
+
+/// The lines of a summary that say what was found, without times.
+fn summary(run: &Run) -> Vec<String> {
+    let message = run.message();
+    let lines = message.lines().map(str::trim_start);
+    let told = ["Passed", "Failed", "Skipped", "Guarantee", "Unfinished"];
+    let lines = lines.filter(|line| told.iter().any(|word| line.starts_with(word)));
+    let without_time = |line: &str| match line.rsplit_once(", ") {
+        Some((line, time)) if time.ends_with("s)") => line.to_owned(),
+        _ => line.to_owned(),
+    };
+    lines.map(without_time).collect()
+}
+
+/// The shards of `args` have each test once, and are joined to what one run tells.
+fn assert_joined_as_whole(fixture: &str, args: &[&str], count: usize) {
+    let workspace = Workspace::shared(fixture);
+    let whole = run(&workspace, args);
+    let (files, runs) = shards(&workspace, count, args);
+    if args.contains(&"--no-fail-fast") {
+        let each: Vec<_> = runs.iter().map(names).collect();
+        let sizes: Vec<_> = each.iter().map(BTreeSet::len).collect();
+        let union: BTreeSet<_> = each.into_iter().flatten().collect();
+        assert_eq!(union, names(&whole));
+        assert_eq!(sizes.iter().sum::<usize>(), union.len(), "{sizes:?}");
+    }
+    let joined = merge(&workspace, &files);
+    assert_eq!(joined.code, whole.code, "{joined:?}");
+    let events = |run: &Run| without_durations(run.events());
+    assert_eq!(events(&joined), events(&whole));
+    assert_eq!(summary(&joined), summary(&whole));
+    // The order of the files does not matter.
+    let backwards: Vec<String> = files.into_iter().rev().collect();
+    assert_eq!(merge(&workspace, &backwards).stdout, joined.stdout);
+}
+
+#[test]
+fn shards_are_joined_to_what_one_run_tells() {
+    let args = ["--no-fail-fast", "--test", "locks", "--test", "atomics"];
+    assert_joined_as_whole("catalog", &args, 3);
+}
+
+#[test]
+fn the_first_failure_of_the_whole_run_ends_it_in_the_joined_events() {
+    let args = ["--test", "locks", "--test", "atomics"];
+    assert_joined_as_whole("catalog", &args, 2);
+}
+
+#[test]
+fn tests_that_are_ignored_or_not_explored_are_in_one_shard_each() {
+    let args = ["--no-fail-fast", "--workspace"];
+    assert_joined_as_whole("harness", &args, 4);
+}
+
+#[test]
+fn more_shards_than_tests_are_no_error() {
+    let workspace = Workspace::shared("no_std_alloc");
+    let (files, runs) = shards(&workspace, 5, &["fixed"]);
+    for run in &runs {
+        run.assert_code(0);
+        assert_eq!(run.events()[0]["shard"]["count"], 5);
+    }
+    let joined = merge(&workspace, &files);
+    joined.assert_code(0);
+    let events = without_durations(joined.events());
+    assert_eq!(
+        events,
+        without_durations(run(&workspace, &["fixed"]).events())
+    );
+}
+
+#[test]
+fn an_unfinished_bound_counts_for_the_whole_run() {
+    let workspace = Workspace::shared("catalog");
+    let args = [
+        "--require-complete",
+        "--schedules",
+        "3",
+        "--test",
+        "locks",
+        "fixed",
+    ];
+    let (files, _) = shards(&workspace, 2, &args);
+    let joined = merge(&workspace, &files);
+    joined.assert_code(5);
+    assert_eq!(joined.code, run(&workspace, &args).code);
+}
+
+#[test]
+fn a_shard_says_that_it_is_one() {
+    let workspace = Workspace::shared("catalog");
+    let run = run(&workspace, &["--test", "locks", "fixed", "--shard", "2/3"]);
+    run.assert_code(0);
+    let started = &run.events()[0];
+    assert_eq!(started["shard"]["index"], 2);
+    assert!(started["tests"].as_u64() < started["shard"]["tests"].as_u64());
+    assert!(run.stderr.contains(", shard 2/3 of "), "{run:?}");
+    assert!(run.stderr.contains("(shard 2/3; "), "{run:?}");
+}
+
+#[test]
+fn a_value_that_is_no_shard_is_a_usage_error() {
+    let workspace = Workspace::shared("no_std_alloc");
+    let messages: Vec<String> = ["0/3", "4/3", "1/0", "x"]
+        .iter()
+        .map(|shard| {
+            let run = workspace.chess(&["test", "--shard", shard]).run();
+            run.assert_code(1);
+            run.message().lines().next().unwrap_or_default().to_owned()
+        })
+        .collect();
+    insta::assert_snapshot!(messages.join("\n"));
+}
+
+/// `merge` of `files` fails with exit code 1 and this message.
+fn refusal(workspace: &Workspace, files: &[&str]) -> String {
+    let files: Vec<String> = files.iter().map(|file| (*file).to_owned()).collect();
+    let run = merge(workspace, &files);
+    run.assert_code(1);
+    assert_eq!(run.stdout, "");
+    format!("{}\n", run.message())
+}
+
+#[test]
+fn what_are_not_the_shards_of_one_run_is_refused() {
+    let workspace =
+        Workspace::with_library("#[test]\nfn a() {}\n#[test]\nfn b() {}\n#[test]\nfn c() {}\n");
+    let (files, runs) = shards(&workspace, 3, &[]);
+    let [one, two, three] = &files[..] else {
+        panic!("three shards");
+    };
+    let write = |name: &str, text: &str| workspace.write(name, text);
+    write("whole.jsonl", &run(&workspace, &[]).stdout);
+    write(
+        "seed.jsonl",
+        &run(&workspace, &["--seed", "7", "--shard", "2/3"]).stdout,
+    );
+    write("empty.jsonl", "");
+    write("text.jsonl", "warning: not JSON\n");
+    let cut: Vec<&str> = runs[1].stdout.lines().collect();
+    write("cut.jsonl", &cut[..cut.len() - 1].join("\n"));
+    write("half.jsonl", &runs[1].stdout[..runs[1].stdout.len() / 2]);
+    let mut text = String::new();
+    for others in [
+        &["seed.jsonl", three][..],
+        &[two],
+        &[],
+        &[two, three, two],
+        &["whole.jsonl", three],
+        &["empty.jsonl", three],
+        &["text.jsonl", three],
+        &["cut.jsonl", three],
+        &["none.jsonl", three],
+    ] {
+        text += &refusal(&workspace, &[&[one.as_str()], others].concat());
+    }
+    insta::assert_snapshot!(text);
+    let half = refusal(&workspace, &[one, "half.jsonl", three]);
+    assert!(half.contains("half.jsonl:"), "{half}");
+}
+
+#[test]
+fn sources_that_differ_are_different_runs() {
+    let workspace = Workspace::with_library("#[test]\nfn a() {}\n#[test]\nfn b() {}\n");
+    let one = run(&workspace, &["--shard", "1/2"]);
+    workspace.write("one.jsonl", &one.stdout);
+    workspace.write("src/lib.rs", "#[test]\nfn a() {}\n#[test]\nfn b() { }\n");
+    let two = run(&workspace, &["--shard", "2/2"]);
+    workspace.write("two.jsonl", &two.stdout);
+    let refusal = refusal(&workspace, &["one.jsonl", "two.jsonl"]);
+    assert!(refusal.contains("the digest of the sources"), "{refusal}");
+    let options = |event: &Value| event["shard"]["options"].clone();
+    assert_eq!(options(&one.events()[0]), options(&two.events()[0]));
+}
