@@ -54,6 +54,11 @@ fn the_programs_of_sctbench_fail_with_the_fewest_preemptions() {
 }
 
 #[test]
+fn the_regression_programs_of_chess_have_the_verdicts_that_chess_gave() {
+    assert_verdicts("chess_regressions", &["--strategy", "icb"]);
+}
+
+#[test]
 fn executions_in_processes_of_their_own_have_the_same_verdicts() {
     assert_verdicts("catalog", &["--isolate", "fork"]);
 }
