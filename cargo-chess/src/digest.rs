@@ -1,7 +1,7 @@
 //! A digest of the sources that a schedule depends on: those of the packages explored at every access.
 
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use sha2::{Digest, Sha256};
@@ -52,6 +52,19 @@ fn of_packages(packages: &[PlannedPackage]) -> Result<String> {
 /// The first `digits` hexadecimal digits of the digest of `contents`.
 pub fn short(contents: &[u8], digits: usize) -> String {
     hex(&Sha256::digest(contents), digits)
+}
+
+/// The digest of a file's contents.
+pub fn file(path: &Utf8Path) -> io::Result<String> {
+    let mut file = fs::File::open(path)?;
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(hex(&hasher.finalize(), SOURCE_DIGEST_LEN)),
+            count => hasher.update(&buffer[..count]),
+        }
+    }
 }
 
 /// The first `digits` hexadecimal digits of the digest of `fields`.

@@ -16,6 +16,7 @@ pub mod digest;
 pub mod error;
 pub mod events;
 pub mod interrupt;
+mod journal;
 pub mod list;
 pub mod merge;
 pub mod plan;

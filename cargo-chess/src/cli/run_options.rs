@@ -55,6 +55,10 @@ pub enum NoTests {
 /// How tests are chosen and run.
 #[derive(Args, Clone, Default, Debug)]
 #[command(next_help_heading = "Test selection")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of its own"
+)]
 pub struct RunArgs {
     /// Match filters with the whole path
     #[arg(long)]
@@ -68,6 +72,9 @@ pub struct RunArgs {
     /// Run only the Kth of N parts of the tests, each test being in exactly one of them
     #[arg(long, value_name = "K/N")]
     pub shard: Option<Shard>,
+    /// Go on with a run that was cut short: take over the verdicts that it had
+    #[arg(long)]
+    pub resume: bool,
     /// Run all tests regardless of failure
     #[arg(long)]
     pub no_fail_fast: bool,
@@ -163,6 +170,8 @@ pub struct RunOptions {
     pub run_ignored: RunIgnored,
     /// Run only the tests of this shard.
     pub shard: Option<Shard>,
+    /// Whether the verdicts of a run that was cut short are taken over.
+    pub resume: bool,
     /// Whether reports say where schedules are saved and how to replay them.
     pub tell_saved: bool,
     /// What to do when no test is selected.
@@ -186,6 +195,7 @@ impl RunOptions {
             exact: args.run.exact,
             run_ignored: args.run.run_ignored,
             shard: args.run.shard,
+            resume: args.run.resume,
             no_tests: args.run.no_tests,
             require_complete: args.run.require_complete,
             ..Self::new(&args.output, args.cargo.build.jobs)
@@ -221,6 +231,7 @@ impl RunOptions {
             skip: Vec::new(),
             run_ignored: RunIgnored::Default,
             shard: None,
+            resume: false,
             tell_saved: true,
             no_tests: NoTests::Fail,
             require_complete: false,

@@ -172,7 +172,7 @@ pub fn failures_dir(chess_dir: &Utf8Path) -> Utf8PathBuf {
 
 /// `text` as a part of a file name on every file system: `transfer::is_atomic`
 /// becomes `transfer-is_atomic`; long names (of generated tests) are cut.
-fn file_name(text: &str) -> String {
+pub(crate) fn file_name(text: &str) -> String {
     const LONGEST: usize = 80;
     let mut name = String::new();
     for c in text.chars() {

@@ -9,23 +9,23 @@ use super::list::{ListedTest, ignored, list, select};
 use super::milestones::Milestones;
 use super::part;
 use super::pool::{self, Listener, Moment, News};
-use super::protocol::{Finished, Other};
+use super::protocol::Finished;
 use super::request::Mode;
+use super::resume::{self, Verdicts};
+use super::saving::Saving;
 use super::tally::Tally;
 use super::uncontrolled;
 use super::verdict::{Job, Verdict};
 use crate::build::Build;
 use crate::cli::{NoTests, RunOptions};
 use crate::config::{Config, Exploration, Timers};
-use crate::digest;
 use crate::error::{Error, Result, exit};
 use crate::events::{
     Event, NOT_EXPLORED, Outcome, Progress, RunStarted, TIMERS_LAST, TestId, TestOptions, millis,
 };
 use crate::interrupt::Interrupt;
 use crate::plan::Plan;
-use crate::report::{Detail, Live, Record, Reporter, source_path, thousands};
-use crate::schedule::Schedule;
+use crate::report::{Detail, Live, Record, Reporter, thousands};
 use crate::shard::Part;
 use crate::shell::Shell;
 
@@ -87,7 +87,7 @@ pub fn run(run: Run<'_>, reporter: &mut dyn Reporter) -> Result<u8> {
         reporter,
         record: Record::create(&run.plan.chess_dir)?,
         live: Live::new(tests.len()),
-        sources: None,
+        saving: Saving::new(run),
         tally: Tally::default(),
         milestones: Milestones::default(),
         hung_up: false,
@@ -105,6 +105,9 @@ pub fn run(run: Run<'_>, reporter: &mut dyn Reporter) -> Result<u8> {
     }
     session.finish()?;
     ended?;
+    if session.tally.is_whole() {
+        resume::forget(run.plan, &tests);
+    }
     session.verdict()
 }
 
@@ -138,9 +141,6 @@ fn nothing_selected(options: &RunOptions, found: usize, ignored: usize) -> Error
     })
 }
 
-/// The path of a saved schedule, relative to the workspace, and the schedule.
-type Saved = (String, Schedule);
-
 /// A run under way.
 struct Session<'a> {
     run: Run<'a>,
@@ -153,8 +153,7 @@ struct Session<'a> {
     reporter: &'a mut dyn Reporter,
     record: Record,
     live: Live,
-    /// The digest of the sources, once a failure needs it.
-    sources: Option<String>,
+    saving: Saving<'a>,
     tally: Tally,
     /// Of the test that is being told of.
     milestones: Milestones,
@@ -207,9 +206,22 @@ impl Session<'_> {
         let (tests, explorations) = (self.tests, self.explorations);
         let policies = plan.policy_lines(&build.generated);
         let marked = MarkedSources::new(plan, build);
+        let mut verdicts = Verdicts::new(
+            plan,
+            &build.binaries,
+            tests,
+            explorations,
+            &policies,
+            &options.binary_args,
+        );
+        self.resume_or_begin(&mut verdicts);
         let work = |index: usize, stop: &dyn Fn() -> bool, on_advance: &mut dyn FnMut(_)| {
+            if let Some(verdict) = verdicts.earlier(index) {
+                return Ok(Some(verdict.clone()));
+            }
+            let key = verdicts.key(index);
             let test: &ListedTest = &tests[index];
-            Job {
+            let verdict = Job {
                 test,
                 binary: &build.binaries[test.binary],
                 exploration: &explorations[index],
@@ -219,9 +231,36 @@ impl Session<'_> {
                 no_capture: options.no_capture,
                 binary_args: &options.binary_args,
             }
-            .run(stop, on_advance)
+            .run(stop, on_advance)?;
+            if let (Some(key), Some(verdict)) = (key, &verdict) {
+                verdicts.keep(&key, verdict);
+            }
+            Ok(verdict)
         };
-        pool::run(tests.len(), options.jobs, interrupt, &work, self)
+        let ended = pool::run(tests.len(), options.jobs, interrupt, &work, self);
+        if let Some(warning) = verdicts.warning() {
+            self.reporter.warn(&warning);
+        }
+        ended
+    }
+
+    /// Goes on with the run before, if that is asked for.
+    fn resume_or_begin(&mut self, verdicts: &mut Verdicts<'_>) {
+        if !self.run.options.resume {
+            verdicts.begin();
+            return;
+        }
+        let (count, warnings) = verdicts.resume();
+        let taken = match count {
+            0 => "no verdict".to_owned(),
+            1 => "1 verdict".to_owned(),
+            n => format!("{} verdicts", thousands(n as u64)),
+        };
+        let text = format!("with {taken} of the run before");
+        shell(self.run.options).status("Resuming", text);
+        for warning in warnings {
+            self.reporter.warn(&warning);
+        }
     }
 
     /// Tells the end, whatever it was.
@@ -282,11 +321,12 @@ impl Session<'_> {
     fn finished(&mut self, index: usize, verdict: Verdict) -> Result<()> {
         let test = &self.tests[index];
         let exploration = &self.explorations[index];
-        let (path, schedule) = self.save_first(index, &verdict.finished)?.unzip();
-        let others = &verdict.finished.others;
-        let other_paths = others
+        let (told, saving) = (&verdict.finished, &mut self.saving);
+        let (path, schedule) = saving.save_first(test, exploration, told)?.unzip();
+        let other_paths = told
+            .others
             .iter()
-            .map(|other| Ok(self.save(index, &verdict.finished, other)?.0))
+            .map(|other| Ok(saving.save(test, exploration, told, other)?.0))
             .collect::<Result<Vec<_>>>()?;
         let Verdict {
             finished,
@@ -315,59 +355,6 @@ impl Session<'_> {
             schedule,
         };
         self.tell(&Event::TestFinished(Box::new(event)), Some(&detail))
-    }
-
-    /// Saves the schedule of the failure that the verdict describes.
-    fn save_first(&mut self, index: usize, finished: &Finished) -> Result<Option<Saved>> {
-        let (Outcome::Failed, Some(kind), Some(decisions)) =
-            (finished.outcome, finished.kind, &finished.decisions)
-        else {
-            return Ok(None);
-        };
-        let failure = Other {
-            kind,
-            message: finished.message.clone(),
-            location: finished.location.clone(),
-            preemptions: finished.preemptions,
-            decisions: decisions.clone(),
-        };
-        self.save(index, finished, &failure).map(Some)
-    }
-
-    /// Saves the schedule of a failure, and says where, relative to the workspace.
-    fn save(&mut self, index: usize, finished: &Finished, failure: &Other) -> Result<Saved> {
-        let plan = self.run.plan;
-        let sources = match &self.sources {
-            Some(sources) => sources.clone(),
-            None => self.sources.insert(digest::sources(plan)?).clone(),
-        };
-        let exploration = &self.explorations[index];
-        let schedule = Schedule {
-            test: self.tests[index].id.clone(),
-            kind: failure.kind,
-            message: failure.message.clone().unwrap_or_default(),
-            location: failure.location.clone().map(|mut location| {
-                location.file = source_path(&location.file);
-                location
-            }),
-            preemptions: failure.preemptions,
-            strategy: finished
-                .strategy
-                .clone()
-                .unwrap_or_else(|| "auto".to_owned()),
-            seed: exploration.seed,
-            memory: exploration.memory.to_string(),
-            max_steps: exploration.max_steps,
-            isolate: exploration.isolate.to_string(),
-            backend: exploration.backend.to_string(),
-            timers: (exploration.timers != Timers::Any).then(|| exploration.timers.to_string()),
-            cargo: self.run.cargo_flags.to_owned(),
-            sources,
-            decisions: failure.decisions.clone(),
-        };
-        let path = schedule.save(&plan.chess_dir)?;
-        let shown = path.strip_prefix(&plan.workspace_root).unwrap_or(&path);
-        Ok((shown.to_string(), schedule))
     }
 
     fn tell(&mut self, event: &Event, detail: Option<&Detail>) -> Result<()> {

@@ -45,6 +45,11 @@ impl Tally {
         counts.not_run = selected + counts.ignored - told;
     }
 
+    /// Whether nothing is left to do.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.counts.not_run == 0 && !self.counts.interrupted
+    }
+
     /// How many tests were run and not explored.
     pub(crate) fn not_explored(&self) -> usize {
         self.not_explored

@@ -1,0 +1,214 @@
+//! What a run has found out and would lose if it were killed: for `--resume`.
+//!
+//! `target/chess/journal` has a file for each test with a verdict; where a test is in
+//! mid-search there may be a second one with the state of its search. Each is put in
+//! place in one step, names in full what it holds for, and carries a digest of itself:
+//! what is damaged counts as not there.
+
+mod entry;
+
+use std::fs;
+use std::io::{self, ErrorKind};
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+pub(crate) use entry::Key;
+
+use crate::digest;
+use crate::events::TestId;
+use crate::schedule::file_name;
+
+/// What a file holds of its test.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Part {
+    /// The verdict.
+    Verdict,
+}
+
+impl Part {
+    const ALL: &[Self] = &[Self::Verdict];
+
+    fn extension(self) -> &'static str {
+        match self {
+            Self::Verdict => "verdict",
+        }
+    }
+}
+
+/// What the journal has of a test.
+#[derive(PartialEq, Eq, Debug)]
+pub(crate) enum Found {
+    /// Nothing.
+    Nothing,
+    /// Something that cannot be read as it was written.
+    Damaged,
+    /// Something that holds for another key.
+    OfAnother(Box<Key>),
+    /// What was asked for.
+    Body(Vec<u8>),
+}
+
+/// The directory.
+#[derive(Clone, Debug)]
+pub(crate) struct Journal {
+    dir: Utf8PathBuf,
+}
+
+impl Journal {
+    /// That of `target/chess`. Nothing is made before something is kept.
+    pub(crate) fn below(chess_dir: &Utf8Path) -> Self {
+        Self {
+            dir: chess_dir.join("journal"),
+        }
+    }
+
+    /// What is known for `key`.
+    pub(crate) fn find(&self, part: Part, key: &Key) -> Found {
+        let bytes = match fs::read(self.path(part, &key.test)) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Found::Nothing,
+            Err(_) => return Found::Damaged,
+        };
+        match entry::decode(&bytes) {
+            None => Found::Damaged,
+            Some((found, body)) if found == *key => Found::Body(body.to_vec()),
+            Some((found, _)) if found.test == key.test => Found::OfAnother(Box::new(found)),
+            Some(_) => Found::Nothing,
+        }
+    }
+
+    /// Keeps `body`, in place of what was kept before.
+    pub(crate) fn keep(&self, part: Part, key: &Key, body: &[u8]) -> io::Result<()> {
+        let path = self.path(part, &key.test);
+        let new = new_of(&path);
+        let bytes = entry::encode(key, body)?;
+        // Written beside and moved: who is killed meanwhile leaves the old file whole.
+        if let Err(error) = fs::write(&new, &bytes) {
+            if error.kind() != ErrorKind::NotFound {
+                return Err(error);
+            }
+            fs::create_dir_all(&self.dir)?;
+            fs::write(&new, &bytes)?;
+        }
+        fs::rename(&new, &path)
+    }
+
+    /// Removes all that is kept of `test`.
+    pub(crate) fn forget(&self, test: &TestId) -> io::Result<()> {
+        for part in Part::ALL {
+            let path = self.path(*part, test);
+            for path in [new_of(&path), path] {
+                match fs::remove_file(path) {
+                    Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the directory if nothing is kept.
+    pub(crate) fn tidy(&self) {
+        // Another run may keep something there.
+        let _ = fs::remove_dir(&self.dir);
+    }
+
+    fn path(&self, part: Part, test: &TestId) -> Utf8PathBuf {
+        let id = [&test.package, &test.binary, &test.test];
+        let digest = digest::of_fields(id.map(String::as_str), 16);
+        let name = file_name(&test.to_string());
+        self.dir
+            .join(format!("{name}-{digest}.{}", part.extension()))
+    }
+}
+
+fn new_of(path: &Utf8Path) -> Utf8PathBuf {
+    Utf8PathBuf::from(format!("{path}.new"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(options: &str) -> Key {
+        Key {
+            tool: "0.1.0".into(),
+            test: TestId {
+                package: "bank".into(),
+                binary: "bank::t".into(),
+                test: "transfer::is_atomic".into(),
+            },
+            options: options.into(),
+            binary: "9f86d081".into(),
+        }
+    }
+
+    fn journal() -> (tempfile::TempDir, Journal) {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = Utf8Path::from_path(directory.path()).expect("a path in UTF-8");
+        let journal = Journal::below(path);
+        (directory, journal)
+    }
+
+    const BODY: &[u8] = b"{\"outcome\":\"passed\"}\n\0\xff";
+
+    #[test]
+    fn what_is_kept_is_found_again_by_its_key_alone() {
+        let (_directory, journal) = journal();
+        assert_eq!(journal.find(Part::Verdict, &key("a")), Found::Nothing);
+        for body in [b"older", BODY] {
+            journal
+                .keep(Part::Verdict, &key("a"), body)
+                .expect("a writable directory");
+        }
+        assert_eq!(
+            journal.find(Part::Verdict, &key("a")),
+            Found::Body(BODY.to_vec())
+        );
+        assert_eq!(
+            journal.find(Part::Verdict, &key("b")),
+            Found::OfAnother(Box::new(key("a")))
+        );
+        journal
+            .forget(&key("a").test)
+            .expect("a writable directory");
+        assert_eq!(journal.find(Part::Verdict, &key("a")), Found::Nothing);
+        journal.tidy();
+        assert!(!journal.dir.exists());
+    }
+
+    #[test]
+    fn no_damaged_file_is_trusted() {
+        let (_directory, journal) = journal();
+        let put = |bytes: &[u8]| {
+            let path = journal.path(Part::Verdict, &key("a").test);
+            fs::write(path, bytes).expect("a writable directory");
+            journal.find(Part::Verdict, &key("a"))
+        };
+        journal
+            .keep(Part::Verdict, &key("a"), BODY)
+            .expect("a writable directory");
+        let whole = entry::encode(&key("a"), BODY).expect("plain data");
+        for length in 0..whole.len() {
+            assert_eq!(put(&whole[..length]), Found::Damaged, "{length} bytes");
+        }
+        for index in 0..whole.len() {
+            let mut other = whole.clone();
+            other[index] ^= 1;
+            assert_eq!(put(&other), Found::Damaged, "byte {index}");
+        }
+        assert_eq!(put(&[&whole[..], b"\n"].concat()), Found::Damaged);
+        assert_eq!(put(&whole), Found::Body(BODY.to_vec()));
+    }
+
+    #[test]
+    fn tests_whose_names_are_alike_have_files_of_their_own() {
+        let (_directory, journal) = journal();
+        let mut other = key("a");
+        other.test.test = "transfer/is_atomic".into();
+        journal
+            .keep(Part::Verdict, &key("a"), BODY)
+            .expect("a writable directory");
+        assert_eq!(journal.find(Part::Verdict, &other), Found::Nothing);
+    }
+}

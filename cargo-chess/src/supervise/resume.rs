@@ -1,0 +1,296 @@
+//! `--resume`: keeps each verdict as soon as there is one, and finds those of a run that was cut short.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::list::ListedTest;
+use super::protocol::Finished;
+use super::request::{Mode, request};
+use super::verdict::Verdict;
+use crate::build::TestBinary;
+use crate::config::Exploration;
+use crate::digest;
+use crate::events::{Kind, Outcome, TestId, millis};
+use crate::journal::{Found, Journal, Key, Part};
+use crate::plan::Plan;
+
+/// So many tests are named for each reason.
+const NAMED: usize = 3;
+
+/// The verdicts of this run, and of the one that it goes on with.
+pub(super) struct Verdicts<'a> {
+    journal: Journal,
+    tests: &'a [ListedTest],
+    binaries: &'a [TestBinary],
+    /// What each test is asked, and its binary is given.
+    options: Vec<String>,
+    /// The digest of each binary, once it is needed; none if it cannot be read.
+    digests: Vec<OnceLock<Option<String>>>,
+    /// The verdicts that there were at the start.
+    earlier: Vec<Option<Verdict>>,
+    /// Why something could not be kept.
+    trouble: Mutex<Option<io::Error>>,
+}
+
+/// A verdict as the journal keeps it.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    finished: Finished,
+    stderr: String,
+    duration_ms: u64,
+}
+
+impl<'a> Verdicts<'a> {
+    /// That of `tests`, none of which has a verdict.
+    pub(super) fn new(
+        plan: &Plan,
+        binaries: &'a [TestBinary],
+        tests: &'a [ListedTest],
+        explorations: &[Exploration],
+        policies: &[String],
+        binary_args: &[String],
+    ) -> Self {
+        let mut common = policies.to_vec();
+        common.extend(binary_args.iter().map(|arg| format!("argument={arg}")));
+        let options = explorations.iter();
+        Self {
+            journal: Journal::below(&plan.chess_dir),
+            tests,
+            binaries,
+            options: options
+                .map(|exploration| request(exploration, Mode::Explore, &common))
+                .collect(),
+            digests: binaries.iter().map(|_| OnceLock::new()).collect(),
+            earlier: tests.iter().map(|_| None).collect(),
+            trouble: Mutex::default(),
+        }
+    }
+
+    /// Forgets what an earlier run has found out: this one begins anew.
+    pub(super) fn begin(&self) {
+        for test in self.tests {
+            self.note(self.journal.forget(&test.id));
+        }
+    }
+
+    /// Takes over the verdicts of the run before; how many there are, and why
+    /// others do not count.
+    pub(super) fn resume(&mut self) -> (usize, Vec<String>) {
+        let mut reasons = BTreeMap::<String, Vec<&TestId>>::new();
+        for index in 0..self.tests.len() {
+            let Some(key) = self.key(index) else {
+                continue;
+            };
+            let why_not = match self.journal.find(Part::Verdict, &key) {
+                Found::Nothing => continue,
+                Found::Damaged => "their files in the journal are damaged".to_owned(),
+                Found::OfAnother(other) => difference(&other, &key),
+                Found::Body(body) => match serde_json::from_slice::<Kept>(&body) {
+                    Ok(kept) => {
+                        self.earlier[index] = Some(Verdict::from(kept));
+                        continue;
+                    }
+                    Err(_) => "their files in the journal are not understood".to_owned(),
+                },
+            };
+            reasons
+                .entry(why_not)
+                .or_default()
+                .push(&self.tests[index].id);
+        }
+        let count = self.earlier.iter().flatten().count();
+        let warnings = reasons.iter().map(|(why, tests)| anew(why, tests));
+        (count, warnings.collect())
+    }
+
+    /// The verdict of the run before.
+    pub(super) fn earlier(&self, index: usize) -> Option<&Verdict> {
+        self.earlier[index].as_ref()
+    }
+
+    /// What the verdict on a test will depend on. Asked before its binary runs:
+    /// should that be built anew meanwhile, the verdict is on the old one.
+    pub(super) fn key(&self, index: usize) -> Option<Key> {
+        let test = &self.tests[index];
+        let digest = self.digests[test.binary].get_or_init(|| {
+            digest::file(&self.binaries[test.binary].path)
+                .map_err(|error| self.note(Err(error)))
+                .ok()
+        });
+        Some(Key {
+            tool: env!("CARGO_PKG_VERSION").to_owned(),
+            test: test.id.clone(),
+            options: self.options[index].clone(),
+            binary: digest.clone()?,
+        })
+    }
+
+    /// Keeps a verdict.
+    pub(super) fn keep(&self, key: &Key, verdict: &Verdict) {
+        if !may_be_kept(&verdict.finished) {
+            return;
+        }
+        let kept = Kept {
+            finished: verdict.finished.clone(),
+            stderr: verdict.stderr.clone(),
+            duration_ms: millis(verdict.duration),
+        };
+        let body = serde_json::to_vec(&kept).map_err(io::Error::from);
+        self.note(body.and_then(|body| self.journal.keep(Part::Verdict, key, &body)));
+    }
+
+    /// What could not be kept, in words. It is no reason to end the run.
+    pub(super) fn warning(&self) -> Option<String> {
+        let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        trouble.as_ref().map(|error| {
+            format!("not all verdicts could be kept for --resume in the journal: {error}")
+        })
+    }
+
+    fn note(&self, result: io::Result<()>) {
+        if let Err(error) = result {
+            let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+            trouble.get_or_insert(error);
+        }
+    }
+}
+
+/// Forgets all of a run that has come to its end.
+pub(super) fn forget(plan: &Plan, tests: &[ListedTest]) {
+    let journal = Journal::below(&plan.chess_dir);
+    for test in tests {
+        // What stays is as good as it was.
+        let _ = journal.forget(&test.id);
+    }
+    journal.tidy();
+}
+
+impl From<Kept> for Verdict {
+    fn from(kept: Kept) -> Self {
+        Self {
+            finished: kept.finished,
+            stderr: kept.stderr,
+            duration: Duration::from_millis(kept.duration_ms),
+        }
+    }
+}
+
+/// Whether a verdict says something of the test. What ends a process from outside
+/// may end this one next, and the test has done nothing wrong.
+fn may_be_kept(finished: &Finished) -> bool {
+    let others = finished.others.iter().map(|other| other.kind);
+    let mut kinds = others.chain(finished.kind);
+    finished.outcome != Outcome::Timeout
+        && !kinds.any(|kind| matches!(kind, Kind::Crash | Kind::Nondeterminism))
+}
+
+/// Why what was kept for `then` does not count for `now`.
+fn difference(then: &Key, now: &Key) -> String {
+    if then.tool != now.tool {
+        return format!("cargo chess {} had run them", then.tool);
+    }
+    if then.binary != now.binary {
+        return "their binary has changed".to_owned();
+    }
+    let changed = changed_options(&then.options, &now.options);
+    format!("their options have changed ({changed})")
+}
+
+/// `preemptions: 2 then, 3 now`
+fn changed_options(then: &str, now: &str) -> String {
+    let values = |text: &'_ str| {
+        let lines = text.lines().filter_map(|line| line.split_once('='));
+        let named = lines.filter(|(name, _)| *name != "policy" && *name != "argument");
+        named
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect::<BTreeMap<_, _>>()
+    };
+    let (before, after) = (values(then), values(now));
+    let mut changed = String::new();
+    for name in before
+        .keys()
+        .chain(after.keys().filter(|name| !before.contains_key(*name)))
+    {
+        let (one, other) = (before.get(name), after.get(name));
+        if one != other {
+            let shown = |value: Option<&String>| value.map_or("none", String::as_str).to_owned();
+            let separator = if changed.is_empty() { "" } else { ", " };
+            let _ = write!(
+                changed,
+                "{separator}{name}: {} then, {} now",
+                shown(one),
+                shown(other)
+            );
+        }
+    }
+    if changed.is_empty() {
+        "the treatment of packages, or arguments for the binary".to_owned()
+    } else {
+        changed
+    }
+}
+
+/// `not resumed but run anew, since their binary has changed: a, b, c`
+fn anew(why: &str, tests: &[&TestId]) -> String {
+    let shown = tests.iter().take(NAMED);
+    let shown: Vec<String> = shown.map(|test| format!("`{test}`")).collect();
+    let mut names = shown.join(", ");
+    if let Some(more) = tests.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        let _ = write!(names, " and {more} more");
+    }
+    format!("not resumed but run anew, since {why}: {names}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::supervise::protocol::Other;
+
+    #[test]
+    fn what_may_come_from_outside_is_not_kept() {
+        let failed = |kind| Finished {
+            kind: Some(kind),
+            ..Finished::new(Outcome::Failed)
+        };
+        assert!(may_be_kept(&Finished::new(Outcome::Passed)));
+        assert!(may_be_kept(&Finished::new(Outcome::Skipped)));
+        assert!(may_be_kept(&failed(Kind::Panic)));
+        assert!(!may_be_kept(&Finished::new(Outcome::Timeout)));
+        assert!(!may_be_kept(&failed(Kind::Crash)));
+        assert!(!may_be_kept(&failed(Kind::Nondeterminism)));
+        let mut also = failed(Kind::Panic);
+        also.others.push(Other {
+            kind: Kind::Crash,
+            message: None,
+            location: None,
+            preemptions: None,
+            decisions: String::new(),
+        });
+        assert!(!may_be_kept(&also));
+    }
+
+    #[test]
+    fn what_has_changed_is_named() {
+        let then = "mode=explore\npreemptions=2\nseed=0\npolicy=src=preempt\n";
+        let other = |from, to| changed_options(then, &then.replace(from, to));
+        let told = [
+            other("=2", "=3"),
+            other("=2\nseed=0", "=1\nseed=7"),
+            other("seed=0\n", ""),
+            other("mode=", "more=yes\nmode="),
+            other("=preempt", "=atomic"),
+        ];
+        insta::assert_snapshot!(told.join("\n"), @r"
+        preemptions: 2 then, 3 now
+        preemptions: 2 then, 1 now, seed: 0 then, 7 now
+        seed: 0 then, none now
+        more: none then, yes now
+        the treatment of packages, or arguments for the binary
+        ");
+    }
+}

@@ -1,0 +1,91 @@
+//! Saves the schedules of failures, with all that a replay needs.
+
+use super::list::ListedTest;
+use super::protocol::{Finished, Other};
+use super::run::Run;
+use crate::config::{Exploration, Timers};
+use crate::digest;
+use crate::error::Result;
+use crate::events::Outcome;
+use crate::report::source_path;
+use crate::schedule::Schedule;
+
+/// The path of a saved schedule, relative to the workspace, and the schedule.
+pub(super) type Saved = (String, Schedule);
+
+/// Saves the schedules of one run.
+pub(super) struct Saving<'a> {
+    run: Run<'a>,
+    /// The digest of the sources, once a failure needs it.
+    sources: Option<String>,
+}
+
+impl<'a> Saving<'a> {
+    /// Nothing is saved yet.
+    pub(super) fn new(run: Run<'a>) -> Self {
+        Self { run, sources: None }
+    }
+
+    /// Saves the schedule of the failure that the verdict describes.
+    pub(super) fn save_first(
+        &mut self,
+        test: &ListedTest,
+        exploration: &Exploration,
+        finished: &Finished,
+    ) -> Result<Option<Saved>> {
+        let (Outcome::Failed, Some(kind), Some(decisions)) =
+            (finished.outcome, finished.kind, &finished.decisions)
+        else {
+            return Ok(None);
+        };
+        let failure = Other {
+            kind,
+            message: finished.message.clone(),
+            location: finished.location.clone(),
+            preemptions: finished.preemptions,
+            decisions: decisions.clone(),
+        };
+        self.save(test, exploration, finished, &failure).map(Some)
+    }
+
+    /// Saves the schedule of a failure, and says where, relative to the workspace.
+    pub(super) fn save(
+        &mut self,
+        test: &ListedTest,
+        exploration: &Exploration,
+        finished: &Finished,
+        failure: &Other,
+    ) -> Result<Saved> {
+        let plan = self.run.plan;
+        let sources = match &self.sources {
+            Some(sources) => sources.clone(),
+            None => self.sources.insert(digest::sources(plan)?).clone(),
+        };
+        let schedule = Schedule {
+            test: test.id.clone(),
+            kind: failure.kind,
+            message: failure.message.clone().unwrap_or_default(),
+            location: failure.location.clone().map(|mut location| {
+                location.file = source_path(&location.file);
+                location
+            }),
+            preemptions: failure.preemptions,
+            strategy: finished
+                .strategy
+                .clone()
+                .unwrap_or_else(|| "auto".to_owned()),
+            seed: exploration.seed,
+            memory: exploration.memory.to_string(),
+            max_steps: exploration.max_steps,
+            isolate: exploration.isolate.to_string(),
+            backend: exploration.backend.to_string(),
+            timers: (exploration.timers != Timers::Any).then(|| exploration.timers.to_string()),
+            cargo: self.run.cargo_flags.to_owned(),
+            sources,
+            decisions: failure.decisions.clone(),
+        };
+        let path = schedule.save(&plan.chess_dir)?;
+        let shown = path.strip_prefix(&plan.workspace_root).unwrap_or(&path);
+        Ok((shown.to_string(), schedule))
+    }
+}
