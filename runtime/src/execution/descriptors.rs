@@ -152,9 +152,7 @@ impl Execution {
             self.running().spin.progress();
         }
         self.log_event(op, object, effect, None);
-        let task = &mut self.tasks[self.current.0 as usize];
-        self.log
-            .depend(kernel, effect, &mut self.objects, &mut task.last_event);
+        self.touch(kernel, effect);
     }
 
     /// The current task arrives before a call on `object`.

@@ -1,11 +1,13 @@
 //! The events of one execution, and the hash of their happens-before graph.
 //!
 //! Each event's hash covers its task's previous event and what it depends on at
-//! its object: the last write, and for a write also the reads since then. The
-//! sum over all events names the graph, whatever order the execution ran them
-//! in (CHESS section 4.4.2; the sum makes reads of one object commute).
+//! its object: the last write, and since then the updates for a read, the reads
+//! for an update, and both for a write. The sum over all events names the graph,
+//! whatever order the execution ran them in (CHESS section 4.4.2; the sums make
+//! reads of one object commute, and updates).
 
 use super::object::{ObjectId, ObjectTable};
+use super::trace::Trace;
 use super::{Effect, Op, Site, TaskId};
 use crate::platform::memory::{EngineVec, engine_vec};
 
@@ -76,6 +78,7 @@ impl Event {
 /// The events of one execution in the order in which they happened.
 pub(crate) struct EventLog {
     pub(crate) events: EngineVec<Event>,
+    pub(crate) trace: Trace,
     graph: u64,
     /// So many events are kept; all are part of the graph.
     pub(crate) most: usize,
@@ -92,6 +95,7 @@ impl EventLog {
     pub(crate) const fn new() -> Self {
         Self {
             events: engine_vec(),
+            trace: Trace::new(),
             graph: 0,
             most: usize::MAX,
         }
@@ -100,6 +104,7 @@ impl EventLog {
     #[inline]
     pub(crate) fn clear(&mut self) {
         self.events.clear();
+        self.trace.clear();
         self.graph = 0;
     }
 
@@ -122,32 +127,67 @@ impl EventLog {
         // The operation in the top byte; one multiplication for all that it
         // depends on, whose parts are hashes themselves.
         let own = *last ^ (event.op as u64) << 56;
-        let hash;
         if event.object == ObjectId::NONE {
-            hash = mix(own, 0);
+            *last = mix(own, 0);
+            self.graph = self.graph.wrapping_add(*last);
         } else {
-            let object = objects.get_mut(event.object);
-            let past = object
-                .identity
-                .wrapping_add(object.last_write.rotate_left(21));
-            match effect {
-                Effect::Read => {
-                    hash = mix(own, past);
-                    object.reads = object.reads.wrapping_add(hash);
-                }
-                Effect::Write => {
-                    hash = mix(own, past.wrapping_add(object.reads.rotate_left(43)));
-                    object.last_write = hash;
-                    object.reads = 0;
-                    object.version = object.version.wrapping_add(1);
-                }
+            self.depend_from(own, event.object, effect, objects, last);
+        }
+        if self.events.len() < self.most {
+            self.events.push(event);
+        }
+    }
+
+    /// Makes the event just recorded depend on `object`, too.
+    pub(crate) fn depend(
+        &mut self,
+        object: ObjectId,
+        effect: Effect,
+        objects: &mut ObjectTable,
+        last: &mut u64,
+    ) {
+        self.depend_from(*last, object, effect, objects, last);
+    }
+
+    #[inline]
+    fn depend_from(
+        &mut self,
+        own: u64,
+        id: ObjectId,
+        effect: Effect,
+        objects: &mut ObjectTable,
+        last: &mut u64,
+    ) {
+        let object = objects.get_mut(id);
+        let mut past = object
+            .identity
+            .wrapping_add(object.last_write.rotate_left(21));
+        let hash;
+        match effect {
+            Effect::Read | Effect::Enter | Effect::Leave => {
+                past = past.wrapping_add(object.updates.rotate_left(31));
+                hash = mix(own, past);
+                object.reads = object.reads.wrapping_add(hash);
+            }
+            Effect::Update | Effect::Release => {
+                past = past.wrapping_add(object.reads.rotate_left(43));
+                hash = mix(own, past);
+                object.updates = object.updates.wrapping_add(hash);
+                object.version = object.version.wrapping_add(1);
+            }
+            Effect::Acquire | Effect::Write => {
+                let since = object.reads.rotate_left(43);
+                past = past.wrapping_add(since.wrapping_add(object.updates.rotate_left(31)));
+                hash = mix(own, past);
+                object.last_write = hash;
+                object.reads = 0;
+                object.updates = 0;
+                object.version = object.version.wrapping_add(1);
             }
         }
         *last = hash;
         self.graph = self.graph.wrapping_add(hash);
-        if self.events.len() < self.most {
-            self.events.push(event);
-        }
+        self.trace.access(id, effect);
     }
 
     /// Whether the last `length` events are the same few again and again. What is
@@ -176,33 +216,5 @@ impl EventLog {
             let earlier = tail[..length - period].iter();
             earlier.zip(&tail[period..]).all(|(a, b)| a.repeats(b))
         })
-    }
-
-    /// Makes the event just recorded depend on `object`, too.
-    pub(crate) fn depend(
-        &mut self,
-        object: ObjectId,
-        effect: Effect,
-        objects: &mut ObjectTable,
-        last: &mut u64,
-    ) {
-        let object = objects.get_mut(object);
-        let mut past = object
-            .identity
-            .wrapping_add(object.last_write.rotate_left(21));
-        if effect == Effect::Write {
-            past = past.wrapping_add(object.reads.rotate_left(43));
-        }
-        let hash = mix(*last, past);
-        match effect {
-            Effect::Read => object.reads = object.reads.wrapping_add(hash),
-            Effect::Write => {
-                object.last_write = hash;
-                object.reads = 0;
-                object.version = object.version.wrapping_add(1);
-            }
-        }
-        *last = hash;
-        self.graph = self.graph.wrapping_add(hash);
     }
 }

@@ -21,6 +21,18 @@ const ROUND_PATIENCE: u64 = 250;
 /// It is also given so many times the steps of the longest that ended by itself.
 const FAR_LONGER: u64 = 10;
 
+/// A test that is only run takes turns so much shorter: it is to end soon.
+const SLICES: u64 = 40;
+
+/// What ends a test that is only run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Limit {
+    /// Very many steps.
+    Steps,
+    /// The time budget.
+    Time,
+}
+
 impl Execution {
     /// At the step limit: whether the execution ends here, and as what. It first
     /// runs on without choices: a test may be long, and is then no failure.
@@ -38,12 +50,17 @@ impl Execution {
         }
         if !self.past_limit {
             self.past_limit = true;
+            self.log.trace.end();
             self.slice_end = self.steps + self.max_steps / 2;
         } else if self.steps == self.max_steps + self.max_steps / 2 {
             let circles = self.log.ends_in_a_circle(self.max_steps as usize / 2);
             self.circle = circles.then_some(self.last_switch);
         }
+        if self.only_runs == Some(Limit::Time) {
+            return false;
+        }
         let patience = match (self.longest, self.circle) {
+            _ if self.only_runs.is_some() => FIRST_PATIENCE,
             (0, None) => FIRST_PATIENCE,
             (0, Some(switch)) if switch < self.max_steps => CIRCLE_PATIENCE,
             (0, Some(_)) => ROUND_PATIENCE,
@@ -71,12 +88,16 @@ impl Execution {
     /// unless the test is only run, as under `cargo test`, and not explored.
     #[cold]
     pub(super) fn slice_is_over(&mut self) -> bool {
-        let spins = self.explores && self.circle == Some(self.last_switch);
-        let end = self.slice_end.max(self.last_switch + self.max_steps);
+        let slice = match self.only_runs {
+            Some(_) => self.max_steps / SLICES,
+            None => self.max_steps,
+        };
+        let spins = self.only_runs.is_none() && self.circle == Some(self.last_switch);
+        let end = self.slice_end.max(self.last_switch + slice);
         if spins || self.steps < end || self.enabled.is_only(self.current) {
             return false;
         }
-        self.slice_end = self.steps + self.max_steps;
+        self.slice_end = self.steps + slice;
         self.fairness
             .yielded(self.current, self.steps, &self.enabled, &self.late);
         true

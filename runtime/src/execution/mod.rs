@@ -25,6 +25,7 @@ mod state;
 mod task;
 mod task_set;
 mod thread;
+mod trace;
 mod waiting;
 
 use core::panic::Location;
@@ -38,9 +39,11 @@ pub(crate) use descriptors::{
 };
 pub use draw::draw;
 pub(crate) use event::Note;
+pub(crate) use limit::Limit;
 pub use lock::{acquire, downgrade, release, try_acquire};
 pub use mark::{mark, marked_line};
 pub(crate) use object::ObjectId;
+pub(crate) use op::Dependence;
 pub use op::{Effect, Op};
 pub(crate) use outside::{
     add_child, children, forget_child, is_outside, note as note_outside,
@@ -56,6 +59,7 @@ pub(crate) use thread::{
     aside, end_task, explorer, forget_task, perform, running, spawn_pthread, task_main,
     task_of_object, thread_object,
 };
+pub(crate) use trace::{Touch, Trace, TraceStep};
 pub use waiting::{condvar_wait, notify, park, sleep, unpark, wait, wake_all, yield_now};
 pub(crate) use waiting::{sleep_until, yield_from};
 
@@ -116,6 +120,16 @@ pub fn effect(op: Op, object: usize, effect: Effect, site: Site) {
     unsafe {
         let object = (*execution).object(object);
         (*execution).record(op, object, effect, Some(site));
+    }
+}
+
+/// The running step touches `object`, too: no event of its own.
+pub fn touch(object: usize, effect: Effect) {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`.
+    unsafe {
+        let object = (*execution).object(object);
+        (*execution).touch(object, effect);
     }
 }
 
@@ -208,12 +222,17 @@ pub(crate) fn note_fault(address: usize) {
 
 /// As [`access`], from a drop: it has no caller, so the event has no line of its own.
 pub fn access_in_drop(op: Op, object: usize) {
+    drop_with(op, object, || op.effect());
+}
+
+/// As [`access_in_drop`], with an `effect` that is known once the drop's turn has come.
+pub fn drop_with(op: Op, object: usize, effect: impl FnOnce() -> Effect) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
         let object = (*execution).object(object);
         perform((*execution).arrive(op, object, None));
-        (*execution).record(op, object, op.effect(), None);
+        (*execution).record(op, object, effect(), None);
     }
 }
 

@@ -29,6 +29,8 @@ pub(crate) struct Object {
     pub(crate) last_write: u64,
     /// Sum of the hashes of the reads since then.
     pub(crate) reads: u64,
+    /// Sum of the hashes of the updates since then.
+    pub(crate) updates: u64,
     /// Who holds it alone, or runs its initialiser.
     pub(crate) owner: Option<TaskId>,
     /// Where the newest holder took it.
@@ -130,6 +132,7 @@ impl ObjectTable {
             version: 0,
             last_write: 0,
             reads: 0,
+            updates: 0,
             owner: None,
             held_at: None,
             shared: 0,

@@ -1,12 +1,59 @@
 //! The operations that tasks perform: their names, and how they depend on each other.
 
-/// How an operation touches its object (CHESS section 3.3: `is_write`).
+/// How an operation touches its object (CHESS section 3.3: `is_write`, `is_release`).
+///
+/// The effects of two operations on one object say whether these depend on each
+/// other: see [`Effect::depends`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
 pub enum Effect {
-    /// Leaves the object as it was: two reads of one object commute.
+    /// Leaves the object as it was.
     Read,
-    /// May change the object.
+    /// Takes a lock that others may hold, too; blocks while it cannot.
+    Enter,
+    /// Gives back what [`Effect::Enter`] took.
+    Leave,
+    /// Changes the object in a way that commutes with other updates of it.
+    Update,
+    /// Lets one go on that [`Effect::Acquire`] or [`Effect::Enter`] keeps waiting.
+    Release,
+    /// Takes what others may not have; blocks while it cannot.
+    Acquire,
+    /// May change the object in any way.
     Write,
+}
+
+/// How an operation depends on an earlier one of another task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Dependence {
+    /// They commute.
+    None,
+    /// The earlier one lets the later one go on: they cannot change places.
+    Enables,
+    /// They do not commute, and could change places.
+    Races,
+}
+
+impl Effect {
+    /// How an operation of this effect depends on an `earlier` one on its object.
+    pub(crate) const fn depends(self, earlier: Self) -> Dependence {
+        use Dependence::{Enables, None, Races};
+        use Effect::{Acquire, Enter, Leave, Read, Release, Update, Write};
+        match (earlier, self) {
+            (Read, Read | Enter)
+            | (Enter, Read | Enter | Leave)
+            | (Leave, Enter | Leave | Update | Release)
+            | (Update | Release, Leave | Update | Release) => None,
+            (Release, Acquire | Enter) | (Leave, Acquire) => Enables,
+            (Read | Enter | Leave | Update | Release | Acquire | Write, _) => Races,
+        }
+    }
+
+    /// Whether the object is as it was, for a task that polls it: what is taken
+    /// and given back is.
+    pub(crate) const fn is_quiet(self) -> bool {
+        matches!(self, Self::Read | Self::Enter | Self::Leave)
+    }
 }
 
 macro_rules! operations {
@@ -40,23 +87,23 @@ macro_rules! operations {
 
 operations! {
     /// A task's first step.
-    Start = "start", Read;
+    Start = "start", Acquire;
     /// A task's last step, which `join` waits for.
-    Exit = "exit", Write;
+    Exit = "exit", Release;
     /// `thread::spawn` and its kin.
-    Spawn = "spawn", Write;
+    Spawn = "spawn", Release;
     /// `JoinHandle::join`.
-    Join = "join", Read;
+    Join = "join", Acquire;
     /// `JoinHandle::is_finished`.
     IsFinished = "is_finished", Read;
     /// `thread::scope` waiting for its threads.
-    ScopeEnd = "scope end", Read;
+    ScopeEnd = "scope end", Acquire;
     /// `thread::park`.
     Park = "park", Write;
     /// `thread::park_timeout`.
     ParkTimeout = "park_timeout", Write;
     /// `Thread::unpark`.
-    Unpark = "unpark", Write;
+    Unpark = "unpark", Release;
     /// `thread::sleep`.
     Sleep = "sleep", Read;
     /// `thread::yield_now`.
@@ -102,25 +149,25 @@ operations! {
     Fence = "fence", Write;
 
     /// `Mutex::lock`.
-    MutexLock = "Mutex::lock", Write;
+    MutexLock = "Mutex::lock", Acquire;
     /// `Mutex::try_lock`.
     MutexTryLock = "Mutex::try_lock", Write;
     /// The lock taken again at the end of `Condvar::wait`.
-    MutexRelock = "Mutex::lock after wait", Write;
+    MutexRelock = "Mutex::lock after wait", Acquire;
     /// The drop of a `MutexGuard`.
-    MutexUnlock = "Mutex unlock", Write;
+    MutexUnlock = "Mutex unlock", Release;
     /// `RwLock::read`.
-    RwLockRead = "RwLock::read", Read;
+    RwLockRead = "RwLock::read", Enter;
     /// `RwLock::try_read`.
     RwLockTryRead = "RwLock::try_read", Read;
     /// `RwLock::write`.
-    RwLockWrite = "RwLock::write", Write;
+    RwLockWrite = "RwLock::write", Acquire;
     /// `RwLock::try_write`.
     RwLockTryWrite = "RwLock::try_write", Write;
     /// The drop of a `RwLockReadGuard`.
-    RwLockReadUnlock = "RwLock read unlock", Read;
+    RwLockReadUnlock = "RwLock read unlock", Leave;
     /// The drop of a `RwLockWriteGuard`.
-    RwLockWriteUnlock = "RwLock write unlock", Write;
+    RwLockWriteUnlock = "RwLock write unlock", Release;
     /// `RwLockWriteGuard::downgrade`.
     RwLockDowngrade = "RwLock downgrade", Write;
     /// `RwLock::upgradable_read` of `parking_lot`.
@@ -176,22 +223,22 @@ operations! {
     /// `Receiver::recv_timeout`.
     ChannelRecvTimeout = "recv_timeout", Write;
     /// The clone of a sender.
-    SenderClone = "Sender::clone", Write;
+    SenderClone = "Sender::clone", Update;
     /// The drop of a sender.
     SenderDrop = "Sender drop", Write;
     /// The drop of a receiver.
     ReceiverDrop = "Receiver drop", Write;
 
     /// `Arc::clone`.
-    ArcClone = "Arc::clone", Write;
+    ArcClone = "Arc::clone", Update;
     /// The drop of an `Arc`.
-    ArcDrop = "Arc drop", Write;
+    ArcDrop = "Arc drop", Update;
     /// `Weak::clone`.
-    WeakClone = "Weak::clone", Write;
+    WeakClone = "Weak::clone", Update;
     /// The drop of a `Weak`.
-    WeakDrop = "Weak drop", Write;
+    WeakDrop = "Weak drop", Update;
     /// `Arc::downgrade`.
-    ArcDowngrade = "Arc::downgrade", Write;
+    ArcDowngrade = "Arc::downgrade", Update;
     /// `Weak::upgrade`.
     WeakUpgrade = "Weak::upgrade", Write;
     /// `Arc::try_unwrap`, `Arc::into_inner` and their kin.
@@ -248,15 +295,15 @@ operations! {
     SignalAction = "sigaction", Write;
 
     /// `pthread_mutex_lock`.
-    PthreadMutexLock = "pthread_mutex_lock", Write;
+    PthreadMutexLock = "pthread_mutex_lock", Acquire;
     /// `pthread_mutex_timedlock` and `pthread_mutex_clocklock`.
     PthreadMutexTimedLock = "pthread_mutex_timedlock", Write;
     /// `pthread_mutex_trylock`.
     PthreadMutexTryLock = "pthread_mutex_trylock", Write;
     /// The mutex taken again at the end of `pthread_cond_wait`.
-    PthreadMutexRelock = "pthread_mutex_lock after wait", Write;
+    PthreadMutexRelock = "pthread_mutex_lock after wait", Acquire;
     /// `pthread_mutex_unlock`.
-    PthreadMutexUnlock = "pthread_mutex_unlock", Write;
+    PthreadMutexUnlock = "pthread_mutex_unlock", Release;
     /// `pthread_spin_lock`.
     PthreadSpinLock = "pthread_spin_lock", Write;
     /// `pthread_spin_trylock`.

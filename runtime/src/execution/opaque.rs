@@ -115,7 +115,9 @@ pub(crate) fn sleep(op: Op, object: usize, deadline: Option<u64>) -> Wake {
         let task = (*execution).running();
         task.op = op;
         task.object = object;
+        task.retries = true;
         perform((*execution).sleep_on(Wait::Object(object), deadline));
+        (*execution).running().retries = false;
         (*execution).running().wake
     }
 }
@@ -244,7 +246,7 @@ pub(crate) fn join(task: TaskId, deadline: Option<u64>) -> Wake {
             perform((*execution).sleep_on(Wait::Task(task), deadline));
             wake = (*execution).running().wake;
         }
-        (*execution).record(Op::Join, object, Effect::Read, None);
+        (*execution).record(Op::Join, object, Op::Join.effect(), None);
         wake
     }
 }

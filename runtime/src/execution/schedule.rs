@@ -5,7 +5,9 @@ use super::object::ObjectId;
 use super::policy::Policy;
 use super::spin::Access;
 use super::state::{Ending, Execution, Timers};
-use super::{Effect, Op, Site, TaskId, Wake, mark};
+use super::task::{State, Wait};
+use super::trace::TraceStep;
+use super::{Effect, Mode, Op, Site, TaskId, Wake, mark};
 use crate::platform::memory::engine_vec;
 use crate::search::{ChoicePoint, Decision, SchedulingPoint};
 
@@ -104,6 +106,7 @@ impl Execution {
     /// The current task yields: switching away is free.
     pub(crate) fn yield_step(&mut self) -> Step {
         self.last_yield = self.steps;
+        self.log.trace.is_irregular = true;
         if self.body_done {
             self.running().idle_turns += 1;
         }
@@ -117,7 +120,7 @@ impl Execution {
     pub(crate) fn record(&mut self, op: Op, id: ObjectId, effect: Effect, site: Option<Site>) {
         let task = &mut self.tasks[self.current.0 as usize];
         match site {
-            Some(site) if id != ObjectId::NONE && effect == Effect::Read => {
+            Some(site) if id != ObjectId::NONE && effect.is_quiet() => {
                 let version = self.objects.get(id).version;
                 task.spin.read(Access::new(op, site, id), version);
             }
@@ -164,6 +167,9 @@ impl Execution {
             }
             if !(yielded && self.awaits_outside()) {
                 self.fairness.ran(self.current, self.steps);
+                self.log
+                    .trace
+                    .begin(self.current, TraceStep::NONE, TraceStep::NONE, false);
                 return Step::Continue;
             }
         }
@@ -186,10 +192,13 @@ impl Execution {
             return self.end(Ending::Finished);
         }
         let plain = self.late.is_empty() && !self.fairness.restrains();
+        self.log.trace.is_irregular |= !plain;
+        let decided = self.decisions.len();
         let next = match self.enabled.small() {
             Some(word) if plain && self.live <= FEW => self.choose_of_few(word, yielded),
             _ => self.choose_of_many(yielded),
         };
+        self.begin_step(next, decided);
         if self.late.contains(next) {
             self.fire_timers(next);
         }
@@ -200,6 +209,19 @@ impl Execution {
             self.last_switch = self.steps;
             Step::Switch(next)
         }
+    }
+
+    /// Traces that `task` runs, chosen by the decision numbered `decided` if there is one.
+    #[inline]
+    fn begin_step(&mut self, task: TaskId, decided: usize) {
+        let decision = if self.decisions.len() == decided {
+            TraceStep::NONE
+        } else {
+            decided as u32
+        };
+        let woken = &mut self.tasks[task.0 as usize];
+        let waker = core::mem::replace(&mut woken.waker, TraceStep::NONE);
+        self.log.trace.begin(task, decision, waker, woken.retries);
     }
 
     /// The common case: few tasks, all runnable, none held back. The options stay
@@ -265,11 +287,14 @@ impl Execution {
         }
         let place = u64::from(current.0) << 32 | self.log.events.len() as u64;
         self.prefix = mix(self.prefix ^ self.enabled.fingerprint(), place);
+        let (tasks, objects) = (&self.tasks, &self.objects);
         let point = SchedulingPoint {
             index: self.decisions.len() as u32,
             options,
             free: free as u32,
             prefix: self.prefix,
+            step: self.log.trace.steps.len() as u32,
+            pending: &|task| tasks[task.0 as usize].pending(objects),
         };
         let strategy = self.strategy.as_mut().expect("an execution has a strategy");
         let chosen = strategy.choose_task(&point);
@@ -368,6 +393,16 @@ impl Execution {
     /// Ends the execution.
     pub(crate) fn end(&mut self, ending: Ending) -> Step {
         self.ending = ending;
+        for at in 0..self.live {
+            let task = &self.tasks[at];
+            let touch = match task.state {
+                State::Blocked(Wait::Lock(object, Mode::Exclusive)) => (object, Effect::Acquire),
+                State::Blocked(Wait::Lock(object, Mode::Shared)) => (object, Effect::Enter),
+                State::Blocked(Wait::Object(object)) if task.retries => (object, Effect::Write),
+                _ => continue,
+            };
+            self.log.trace.pend(TaskId(at as u32), touch.0, touch.1);
+        }
         Step::End
     }
 }

@@ -3,11 +3,13 @@
 use super::descriptors::Descriptors;
 use super::event::{EventLog, Note, mix};
 use super::fairness::Fairness;
+use super::limit::Limit;
 use super::object::ObjectTable;
 use super::policy::Policies;
 use super::task::{Entry, State, Task, Wait};
 use super::task_set::TaskSet;
-use super::{TaskId, Wake};
+use super::trace::TraceStep;
+use super::{Effect, ObjectId, TaskId, Wake};
 use crate::monitor::Panic;
 use crate::platform::donor::Pool;
 use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
@@ -68,8 +70,8 @@ pub(crate) struct Execution {
     pub(crate) longest: u64,
     /// When timeouts fire.
     pub(crate) timers: Timers,
-    /// More than one schedule is to be explored, or one is replayed.
-    pub(crate) explores: bool,
+    /// Nothing is explored or replayed, the test is only run once: what ends it then.
+    pub(crate) only_runs: Option<Limit>,
     /// The step limit was passed: nothing is chosen any more.
     pub(crate) past_limit: bool,
     pub(crate) preemptions: u32,
@@ -116,7 +118,7 @@ impl Execution {
             max_steps: 20_000,
             longest: 0,
             timers: Timers::Any,
-            explores: true,
+            only_runs: None,
             past_limit: false,
             preemptions: 0,
             last_switch: 0,
@@ -206,6 +208,10 @@ impl Execution {
             self.running().last_event
         };
         self.tasks[self.live].last_event = mix(history, 0x5eed);
+        if self.live == 0 {
+            let none = TraceStep::NONE;
+            self.log.trace.begin(id, none, none, false);
+        }
         self.live += 1;
         self.enabled.insert(id);
         self.fairness.add(id, self.steps);
@@ -227,6 +233,13 @@ impl Execution {
         Some(donor)
     }
 
+    /// The event just recorded touches `object`, too.
+    pub(super) fn touch(&mut self, object: ObjectId, effect: Effect) {
+        let task = &mut self.tasks[self.current.0 as usize];
+        self.log
+            .depend(object, effect, &mut self.objects, &mut task.last_event);
+    }
+
     /// Makes a blocked task runnable.
     pub(crate) fn wake(&mut self, task: TaskId, wake: Wake) {
         match self.task(task).state {
@@ -239,10 +252,15 @@ impl Execution {
             }
             _ => {}
         }
-        let waited = self.task(task).state != State::Blocked(Wait::Time);
+        let state = self.task(task).state;
+        let step = self.log.trace.step();
         let woken = self.task_mut(task);
-        if wake == Wake::TimedOut && waited {
+        if wake == Wake::TimedOut && state != State::Blocked(Wait::Time) {
             woken.note = Note::TIMED_OUT;
+        }
+        // A lock's dependences are those of its object.
+        if wake == Wake::Notified && !matches!(state, State::Blocked(Wait::Lock(..))) {
+            woken.waker = step;
         }
         woken.state = State::Runnable;
         woken.deadline = None;

@@ -3,11 +3,13 @@
 use core::ffi::c_void;
 
 use super::event::Note;
-use super::object::ObjectId;
+use super::object::{ObjectId, ObjectTable};
 use super::spin::SpinDetector;
+use super::trace::TraceStep;
 use super::{Mode, Op, Site, TaskId, Wake};
 use crate::platform::memory::{EngineVec, engine_vec};
 use crate::platform::sys::{Destructor, ThreadStart};
+use crate::search::Pending;
 
 /// What a task waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,8 +75,12 @@ pub(crate) struct Task {
     pub(crate) wake: Wake,
     /// What its next event is to say.
     pub(crate) note: Note,
-    /// The token of `park` and `unpark`.
-    pub(crate) token: bool,
+    /// How often it was unparked since it last went on from `park`: its token.
+    pub(crate) unparks: u32,
+    /// The step that woke it, if it has not run since.
+    pub(crate) waker: u32,
+    /// What it waits for is looked at again when it is woken.
+    pub(crate) retries: bool,
     /// Switched out by a preemption, and not run since.
     pub(crate) preempted: bool,
     /// A writer in a read-write lock's queue.
@@ -101,6 +107,18 @@ pub(crate) struct Task {
 }
 
 impl Task {
+    /// What the task does next.
+    pub(crate) fn pending(&self, objects: &ObjectTable) -> Pending {
+        let object = match self.object {
+            ObjectId::NONE => 0,
+            object => objects.get(object).address,
+        };
+        Pending {
+            op: self.op,
+            object,
+        }
+    }
+
     /// In place of a donor that serves another task again.
     pub(crate) const NO_DONOR: usize = usize::MAX;
 
@@ -117,7 +135,9 @@ impl Task {
             deadline: None,
             wake: Wake::Notified,
             note: Note::NONE,
-            token: false,
+            unparks: 0,
+            waker: TraceStep::NONE,
+            retries: false,
             preempted: false,
             queued: false,
             spin: SpinDetector::new(),
@@ -148,7 +168,9 @@ impl Task {
         self.deadline = None;
         self.wake = Wake::Notified;
         self.note = Note::NONE;
-        self.token = false;
+        self.unparks = 0;
+        self.waker = TraceStep::NONE;
+        self.retries = false;
         self.preempted = false;
         self.queued = false;
         self.spin.progress();

@@ -7,7 +7,7 @@ use super::object::ObjectId;
 use super::schedule::Step;
 use super::state::{Ending, Execution};
 use super::task::{Entry, State, Task, Wait};
-use super::{Effect, Op, Site, TaskId, Wake, mark, opaque};
+use super::{Op, Site, TaskId, Wake, mark, opaque};
 use crate::engine::engine;
 use crate::platform::donor::DEFAULT_STACK;
 use crate::platform::handover::{self, Flow};
@@ -117,7 +117,7 @@ pub(crate) unsafe extern "C" fn task_main() -> ! {
         TASK.set(id.0 + 1);
         mark::leave();
         let own = (*execution).object(thread_object(id));
-        (*execution).record(Op::Start, own, Effect::Read, None);
+        (*execution).record(Op::Start, own, Op::Start.effect(), None);
         let result = match (*execution).running().entry {
             Entry::Rust(entry, data) => {
                 entry(data);
@@ -169,7 +169,7 @@ impl Execution {
     /// The current task has ended; what runs next.
     fn finish(&mut self, own: ObjectId, result: *mut c_void) -> Step {
         let current = self.current;
-        self.record(Op::Exit, own, Effect::Write, None);
+        self.record(Op::Exit, own, Op::Exit.effect(), None);
         let task = self.running();
         task.state = State::Finished;
         task.result = result;
@@ -279,7 +279,7 @@ fn start(entry: Entry, stack: usize, site: Option<Site>) -> TaskId {
         };
         pool.prepare((*execution).task(task).donor);
         let child = (*execution).object(thread_object(task));
-        (*execution).record(Op::Spawn, child, Effect::Write, site);
+        (*execution).record(Op::Spawn, child, Op::Spawn.effect(), site);
         task
     }
 }
@@ -291,7 +291,7 @@ pub fn join(task: TaskId, site: Site) {
     unsafe {
         perform((*execution).arrive_to_join(task, site));
         let object = (*execution).object(thread_object(task));
-        (*execution).record(Op::Join, object, Effect::Read, Some(site));
+        (*execution).record(Op::Join, object, Op::Join.effect(), Some(site));
     }
 }
 

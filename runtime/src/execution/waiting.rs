@@ -5,7 +5,7 @@ use super::object::ObjectId;
 use super::schedule::Step;
 use super::state::Execution;
 use super::task::{State, Wait};
-use super::{Mode, Op, Site, TaskId, Wake, mark, perform, running};
+use super::{Effect, Mode, Op, Site, TaskId, Wake, mark, perform, running};
 
 impl Execution {
     /// Whether this wait ends at once and for no reason: a choice of the search
@@ -83,6 +83,7 @@ fn condvar_sleep(condvar: usize, mutex: usize, deadline: Option<u64>) -> Wake {
         let mutex = (*execution).object(mutex);
         let spurious = (*execution).wakes_spuriously();
         (*execution).drop_lock(mutex, Mode::Exclusive);
+        (*execution).touch(mutex, Effect::Release);
         if spurious {
             // It slept, so that going on with another task costs nothing more.
             perform((*execution).decide(true));
@@ -124,7 +125,9 @@ pub fn wait(op: Op, object: usize, deadline: Option<u64>, site: Site) -> Wake {
         task.op = op;
         task.object = object;
         task.site = Some(site);
+        task.retries = true;
         perform((*execution).sleep_on(Wait::Object(object), deadline));
+        (*execution).running().retries = false;
         (*execution).record(op, object, op.effect(), Some(site));
         (*execution).running().wake
     }
@@ -148,15 +151,23 @@ pub fn park(op: Op, deadline: Option<u64>, site: Site) {
     unsafe {
         let object = (*execution).object(super::thread_object((*execution).current));
         perform((*execution).arrive(op, object, Some(site)));
-        if !(*execution).running().token {
+        let mut unparks = (*execution).running().unparks;
+        if unparks == 0 {
             if (*execution).wakes_spuriously() {
                 perform((*execution).decide(true));
             } else {
                 perform((*execution).sleep_on(Wait::Token, deadline));
             }
+            unparks = (*execution).running().unparks;
         }
-        (*execution).running().token = false;
-        (*execution).record(op, object, op.effect(), Some(site));
+        (*execution).running().unparks = 0;
+        // The one unpark was needed; of several each could have come later.
+        let effect = if unparks == 1 {
+            Effect::Acquire
+        } else {
+            op.effect()
+        };
+        (*execution).record(op, object, effect, Some(site));
     }
 }
 
@@ -169,7 +180,7 @@ pub fn unpark(task: TaskId, site: Site) {
         perform((*execution).arrive(Op::Unpark, object, Some(site)));
         (*execution).record(Op::Unpark, object, Op::Unpark.effect(), Some(site));
         let parked = (*execution).task_mut(task);
-        parked.token = true;
+        parked.unparks += 1;
         if parked.state == State::Blocked(Wait::Token) {
             (*execution).wake(task, Wake::Notified);
         }

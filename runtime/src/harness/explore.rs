@@ -6,13 +6,13 @@ use super::request::{Isolation, Request, StrategyName};
 use super::run::{Root, run_tasks, set_strategy, strategy, warm_up};
 use super::{Test, body, foreign};
 use crate::engine::Engine;
-use crate::execution::{Ending, Entry};
+use crate::execution::{Ending, Entry, Limit};
 use crate::monitor::{self, BodyOutcome, Failure};
 use crate::platform::donor::{self, DEFAULT_STACK};
 use crate::platform::handover::Backend;
 use crate::platform::memory::EngineVec;
 use crate::platform::{heap, image, interpose, sys};
-use crate::search::{Decision, Divergence, Icb, Random, Replay};
+use crate::search::{Decision, Divergence, Ended, Icb, Random, Replay};
 
 /// Donors to begin with; a test with more tasks makes the pool grow.
 const FIRST_DONORS: usize = 8;
@@ -25,7 +25,19 @@ pub(super) fn run(test: &Test, request: &Request) {
     let mut engine = Root;
     engine.execution.max_steps = request.max_steps;
     engine.execution.timers = request.timers;
-    engine.execution.explores = request.schedules > 1 || request.replay.is_some();
+    engine.execution.only_runs = match request {
+        Request {
+            schedules: 1,
+            replay: None,
+            time_ms,
+            ..
+        } => Some(if *time_ms == 0 {
+            Limit::Steps
+        } else {
+            Limit::Time
+        }),
+        _ => None,
+    };
     engine.execution.log.most = usize::try_from(request.max_steps * 2).unwrap_or(usize::MAX);
     for (prefix, policy) in &request.policies {
         engine.execution.policies.add(prefix, *policy);
@@ -160,7 +172,7 @@ impl Explorer<'_> {
             }
             let diverged = strategy(engine).diverged();
             if !diverged || failure.is_some() || attempt == TRIES {
-                strategy(engine).end(diverged);
+                end_schedule(engine, diverged);
                 engine.exploration.schedules += 1;
                 engine.exploration.diverged += u64::from(diverged);
                 if engine.execution.past_limit {
@@ -219,6 +231,7 @@ impl Explorer<'_> {
         } else {
             failure.not_repeated()
         };
+        engine.execution.log.trace.is_wanted = search.as_ref().is_some_and(|s| s.wants_trace());
         engine.execution.strategy = search;
         let failure = report::in_words(&engine.execution, failure);
         engine.exploration.others.push(Found {
@@ -370,6 +383,18 @@ impl Explorer<'_> {
             engine.image.take();
         }
     }
+}
+
+/// Lets the strategy learn from the last execution.
+fn end_schedule(engine: Root, diverged: bool) {
+    let execution = &engine.execution;
+    strategy(engine).end(&Ended {
+        decisions: &execution.decisions,
+        trace: &execution.log.trace,
+        name: &|object| execution.objects.get(object).address,
+        is_cut: execution.past_limit,
+        diverged,
+    });
 }
 
 /// Keeps the schedule of the last execution as the failing one.

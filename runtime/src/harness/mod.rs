@@ -3,7 +3,6 @@
 
 mod body;
 mod crash;
-mod distinct;
 mod explore;
 mod failures;
 mod foreign;
@@ -25,8 +24,7 @@ use crate::execution::Fatal;
 pub use crate::monitor::Expectation;
 use crate::monitor::{BodyOutcome, Failure};
 use crate::platform::memory::{EngineVec, engine_vec};
-use crate::search::{Decision, Divergence, Progress};
-use distinct::DistinctGraphs;
+use crate::search::{Decision, Divergence, HashSet, Progress};
 use failures::Found;
 
 /// A test of the binary, as libtest's harness describes it.
@@ -67,7 +65,7 @@ pub(crate) struct Exploration {
     pub(crate) too_long: u64,
     pub(crate) schedules: u64,
     pub(crate) executions: u64,
-    pub(crate) distinct: DistinctGraphs,
+    pub(crate) distinct: HashSet,
     pub(crate) steps: u64,
     pub(crate) max_steps: u64,
     pub(crate) threads: usize,
@@ -111,13 +109,14 @@ impl Exploration {
             too_long: 0,
             schedules: 0,
             executions: 0,
-            distinct: DistinctGraphs::new(),
+            distinct: HashSet::new(),
             steps: 0,
             max_steps: 0,
             threads: 0,
             progress: Progress {
                 bound: None,
                 bound_completed: None,
+                pruned: 0,
                 complete: false,
             },
             bound_starts: engine_vec(),
@@ -166,6 +165,7 @@ mod tests {
         let mut exploration = Exploration::new();
         exploration.note_progress(Progress {
             bound: Some(1),
+            pruned: 0,
             bound_completed: Some(0),
             complete: true,
         });

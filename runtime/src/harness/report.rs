@@ -191,7 +191,7 @@ pub(super) fn finished(
         .number("schedules", counters.schedules)
         .number("executions", counters.executions)
         .number("distinct", counters.distinct)
-        .number("pruned", 0)
+        .number("pruned", exploration.progress.pruned)
         .number("steps", counters.steps)
         .number("max_steps_in_execution", counters.max_steps)
         .number("threads", counters.threads as u64)

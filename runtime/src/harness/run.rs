@@ -40,6 +40,7 @@ pub(super) fn warm_up(engine: Root) {
 }
 
 pub(super) fn set_strategy(mut engine: Root, strategy: impl Strategy + 'static) {
+    engine.execution.log.trace.is_wanted = strategy.wants_trace();
     let boxed: Box<dyn Strategy, EngineMemory> = Box::new_in(strategy, EngineMemory);
     engine.execution.strategy = Some(boxed);
 }

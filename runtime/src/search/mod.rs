@@ -1,16 +1,21 @@
 //! The search: which task runs next at each scheduling point, and when every schedule has been seen.
 
+mod hash_set;
 mod icb;
+#[cfg(test)]
+mod model;
+mod races;
 mod random;
 mod replay;
 mod rng;
 
+pub(crate) use hash_set::HashSet;
 pub(crate) use icb::Icb;
 pub(crate) use random::Random;
 pub(crate) use replay::Replay;
 pub(crate) use rng::Rng;
 
-use crate::execution::TaskId;
+use crate::execution::{ObjectId, Op, TaskId, Trace};
 use crate::platform::memory::EngineVec;
 
 /// What a strategy sees where more than one task can run.
@@ -26,6 +31,18 @@ pub(crate) struct SchedulingPoint<'a> {
     pub(crate) free: u32,
     /// Hash of all that led here, to see that a prefix repeats.
     pub(crate) prefix: u64,
+    /// How many steps the execution has taken, those without a choice included.
+    pub(crate) step: u32,
+    /// What the task that is asked for does next.
+    pub(crate) pending: &'a dyn Fn(TaskId) -> Pending,
+}
+
+/// The operation that a task performs when it runs next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Pending {
+    pub(crate) op: Op,
+    /// Names the object, in all executions alike: its address; 0 for none.
+    pub(crate) object: usize,
 }
 
 /// What a strategy sees where an operation has more than one outcome.
@@ -49,6 +66,19 @@ pub(crate) enum Decision {
     Outcome(u32),
 }
 
+/// An execution that ended, as a strategy learns from it.
+pub(crate) struct Ended<'a> {
+    pub(crate) decisions: &'a [Decision],
+    /// Empty unless the strategy [wants](Strategy::wants_trace) it.
+    pub(crate) trace: &'a Trace,
+    /// Names an object of the trace, in all executions alike.
+    pub(crate) name: &'a dyn Fn(ObjectId) -> usize,
+    /// It ran past the step limit: its trace is not whole.
+    pub(crate) is_cut: bool,
+    /// A decision could not be repeated: nothing is to be learnt from it.
+    pub(crate) diverged: bool,
+}
+
 /// Where a schedule no longer fits the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Divergence {
@@ -65,6 +95,8 @@ pub(crate) struct Progress {
     pub(crate) bound: Option<u32>,
     /// The largest preemption bound that was finished.
     pub(crate) bound_completed: Option<u32>,
+    /// Schedules that a reduction proved redundant.
+    pub(crate) pruned: u64,
     /// Every schedule was explored.
     pub(crate) complete: bool,
 }
@@ -86,9 +118,13 @@ pub(crate) trait Strategy {
     /// Runs the current execution once more: it left its prescribed prefix.
     fn retry(&mut self) {}
 
-    /// The execution ended. `diverged` says that a decision could not be
-    /// repeated, so that what was learnt from it must not be used.
-    fn end(&mut self, diverged: bool);
+    /// The execution ended.
+    fn end(&mut self, execution: &Ended<'_>);
+
+    /// Whether the search reads traces: these take time.
+    fn wants_trace(&self) -> bool {
+        false
+    }
 
     /// Whether this execution has left its prescribed prefix.
     fn diverged(&self) -> bool {

@@ -1,6 +1,6 @@
 //! `random`: a uniform choice among the enabled tasks at each scheduling point.
 
-use super::{ChoicePoint, Progress, Rng, SchedulingPoint, Strategy};
+use super::{ChoicePoint, Ended, Progress, Rng, SchedulingPoint, Strategy};
 
 /// One in so many operations takes an outcome that is not the ordinary one.
 const UNUSUAL: u64 = 16;
@@ -46,7 +46,7 @@ impl Strategy for Random {
         self.rng = self.start.clone();
     }
 
-    fn end(&mut self, _diverged: bool) {}
+    fn end(&mut self, _execution: &Ended<'_>) {}
 
     fn progress(&self) -> Progress {
         Progress::default()

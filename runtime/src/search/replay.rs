@@ -1,6 +1,6 @@
 //! `replay`: takes the decisions of one schedule, once.
 
-use super::{ChoicePoint, Decision, Divergence, Progress, SchedulingPoint, Strategy};
+use super::{ChoicePoint, Decision, Divergence, Ended, Progress, SchedulingPoint, Strategy};
 use crate::platform::memory::EngineVec;
 
 /// One schedule.
@@ -68,7 +68,7 @@ impl Strategy for Replay {
         self.divergence = None;
     }
 
-    fn end(&mut self, _diverged: bool) {}
+    fn end(&mut self, _execution: &Ended<'_>) {}
 
     fn diverged(&self) -> bool {
         self.divergence.is_some()

@@ -164,6 +164,7 @@ impl ScopeData {
         if let Some(task) = panicked {
             self.panicked().push(task);
         }
+        execution::touch(self.object(), Effect::Release);
         if self.running.fetch_sub(1, Ordering::Release) == 1 {
             execution::wake_all(self.object());
         }
@@ -172,7 +173,7 @@ impl ScopeData {
     fn wait_for_all(&self, site: Site) {
         execution::before(Op::ScopeEnd, self.object(), site);
         if self.running.load(Ordering::Acquire) == 0 {
-            execution::effect(Op::ScopeEnd, self.object(), Effect::Read, site);
+            execution::effect(Op::ScopeEnd, self.object(), Effect::Acquire, site);
         }
         while self.running.load(Ordering::Acquire) != 0 {
             execution::wait(Op::ScopeEnd, self.object(), None, site);

@@ -7,7 +7,7 @@ use std::panic::Location;
 use std::pin::Pin;
 
 use super::{Weak, counters};
-use crate::execution::{self, Op};
+use crate::execution::{self, Effect, Op};
 
 /// See [`std::sync::Arc`].
 #[repr(transparent)]
@@ -191,6 +191,15 @@ impl<T: ?Sized> Arc<T> {
         counters(Arc::as_ptr(self))
     }
 
+    /// Drops commute, unless it matters which task runs the value's destructor.
+    fn drop_effect(&self) -> Effect {
+        if std::mem::needs_drop::<T>() && std::sync::Arc::strong_count(&self.0) == 1 {
+            Effect::Write
+        } else {
+            Effect::Update
+        }
+    }
+
     /// The real one, with no drop between.
     #[inline]
     pub(super) fn into_real(self) -> std::sync::Arc<T> {
@@ -238,7 +247,7 @@ unsafe impl<#[may_dangle] T: ?Sized> Drop for Arc<T> {
     #[inline]
     fn drop(&mut self) {
         if execution::active() {
-            execution::access_in_drop(Op::ArcDrop, self.object());
+            execution::drop_with(Op::ArcDrop, self.object(), || self.drop_effect());
         }
     }
 }

@@ -1,9 +1,9 @@
-//! The set of happens-before graphs seen, as hashes.
+//! A set of hashes.
 
 use crate::platform::memory::{EngineVec, engine_vec};
 
 /// A set of hashes with open addressing.
-pub(crate) struct DistinctGraphs {
+pub(crate) struct HashSet {
     slots: EngineVec<u64>,
     count: u64,
 }
@@ -12,7 +12,7 @@ const FIRST_SIZE: usize = 1024;
 /// Stands for the hash 0, which marks an empty slot.
 const ZERO: u64 = 0x9e37_79b9_7f4a_7c15;
 
-impl DistinctGraphs {
+impl HashSet {
     pub(crate) const fn new() -> Self {
         Self {
             slots: engine_vec(),
@@ -20,30 +20,32 @@ impl DistinctGraphs {
         }
     }
 
-    /// How many graphs were seen.
+    /// How many hashes it has.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// Adds a graph.
+    /// Adds a hash; whether it is new.
     #[inline]
-    pub(crate) fn insert(&mut self, graph: u64) {
+    pub(crate) fn insert(&mut self, hash: u64) -> bool {
         if (self.count as usize + 1) * 2 > self.slots.len() {
             self.grow();
         }
-        self.count += u64::from(self.place(if graph == 0 { ZERO } else { graph }));
+        let is_new = self.place(if hash == 0 { ZERO } else { hash });
+        self.count += u64::from(is_new);
+        is_new
     }
 
-    fn place(&mut self, graph: u64) -> bool {
+    fn place(&mut self, hash: u64) -> bool {
         let mask = self.slots.len() - 1;
-        let mut at = graph as usize & mask;
+        let mut at = hash as usize & mask;
         loop {
             match self.slots[at] {
                 0 => {
-                    self.slots[at] = graph;
+                    self.slots[at] = hash;
                     return true;
                 }
-                same if same == graph => return false,
+                same if same == hash => return false,
                 _ => at = (at + 1) & mask,
             }
         }
@@ -54,8 +56,8 @@ impl DistinctGraphs {
         let size = (self.slots.len() * 2).max(FIRST_SIZE);
         let old = core::mem::replace(&mut self.slots, engine_vec());
         self.slots.resize(size, 0);
-        for &graph in old.iter().filter(|&&graph| graph != 0) {
-            self.place(graph);
+        for &hash in old.iter().filter(|&&hash| hash != 0) {
+            self.place(hash);
         }
     }
 }
@@ -65,11 +67,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_each_graph_once() {
-        let mut graphs = DistinctGraphs::new();
+    fn counts_each_hash_once() {
+        let mut hashes = HashSet::new();
         for i in 0..5000u64 {
-            graphs.insert((i % 2500).wrapping_mul(0x2545_f491_4f6c_dd1d));
+            hashes.insert((i % 2500).wrapping_mul(0x2545_f491_4f6c_dd1d));
         }
-        assert_eq!(graphs.count(), 2500);
+        assert_eq!(hashes.count(), 2500);
     }
 }

@@ -1,0 +1,118 @@
+//! The trace of an execution, for searches that reason about it: its steps, and what each one touched.
+//!
+//! A step is what a task does from one scheduling point to its next. Two steps
+//! of different tasks depend on each other if they touch one object in ways that
+//! do not commute, or if one wakes the other's task.
+
+use super::object::ObjectId;
+use super::{Effect, TaskId};
+use crate::platform::memory::{EngineVec, engine_vec};
+
+/// One step of one task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct TraceStep {
+    pub(crate) task: TaskId,
+    /// The decision that chose the task; [`TraceStep::NONE`] where there was no choice.
+    pub(crate) decision: u32,
+    /// The first of its accesses.
+    pub(crate) accesses: u32,
+    /// The step that woke the task, [`TraceStep::NONE`] if it did not wait to be woken.
+    pub(crate) waker: u32,
+    /// It waited at an object that it looks at again now, so that what it touches
+    /// there says all about its waker.
+    pub(crate) retries: bool,
+}
+
+impl TraceStep {
+    /// In place of a decision or a step.
+    pub(crate) const NONE: u32 = u32::MAX;
+    /// In place of the decision of a step that was still blocked at the end.
+    pub(crate) const NEVER: u32 = u32::MAX - 1;
+}
+
+/// What a step touched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Touch {
+    pub(crate) object: ObjectId,
+    pub(crate) effect: Effect,
+}
+
+/// The steps of one execution, up to the step limit.
+pub(crate) struct Trace {
+    /// Whether anybody reads it: else nothing is kept.
+    pub(crate) is_wanted: bool,
+    /// Whether what happens now is kept.
+    keeps: bool,
+    /// Something happened whose dependences are not traced: fairness held a task
+    /// back, or time passed.
+    pub(crate) is_irregular: bool,
+    pub(crate) steps: EngineVec<TraceStep>,
+    pub(crate) touches: EngineVec<Touch>,
+}
+
+impl Trace {
+    pub(crate) const fn new() -> Self {
+        Self {
+            is_wanted: false,
+            keeps: false,
+            is_irregular: false,
+            steps: engine_vec(),
+            touches: engine_vec(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        self.keeps = self.is_wanted;
+        self.is_irregular = false;
+        self.steps.clear();
+        self.touches.clear();
+    }
+
+    /// The running step touches `object`.
+    #[inline]
+    pub(crate) fn access(&mut self, object: ObjectId, effect: Effect) {
+        if self.keeps {
+            self.touches.push(Touch { object, effect });
+        }
+    }
+
+    /// `task` begins a step.
+    #[inline]
+    pub(crate) fn begin(&mut self, task: TaskId, decision: u32, waker: u32, retries: bool) {
+        if self.keeps {
+            self.steps.push(TraceStep {
+                task,
+                decision,
+                accesses: self.touches.len() as u32,
+                waker,
+                retries,
+            });
+        }
+    }
+
+    /// The execution ends while `task` is still blocked in an operation on `object`:
+    /// a step of its own, so that what keeps it blocked is seen to race with it.
+    pub(crate) fn pend(&mut self, task: TaskId, object: ObjectId, effect: Effect) {
+        self.begin(task, TraceStep::NEVER, TraceStep::NONE, false);
+        self.access(object, effect);
+    }
+
+    /// Nothing of what follows is kept.
+    pub(super) fn end(&mut self) {
+        self.keeps = false;
+    }
+
+    /// The running step's number.
+    #[inline]
+    pub(super) fn step(&self) -> u32 {
+        (self.steps.len() as u32).wrapping_sub(1)
+    }
+
+    /// What the step numbered `step` touched.
+    pub(crate) fn touches_of(&self, step: usize) -> &[Touch] {
+        let end = self.steps.get(step + 1);
+        let end = end.map_or(self.touches.len(), |next| next.accesses as usize);
+        &self.touches[self.steps[step].accesses as usize..end]
+    }
+}

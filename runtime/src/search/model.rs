@@ -1,0 +1,665 @@
+//! Small concurrent programs without fibers, to check searches against brute force.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use super::races::HappensBefore;
+use super::{ChoicePoint, Decision, Ended, Pending, Rng, SchedulingPoint, Strategy};
+use crate::execution::{Effect, ObjectId, Op, TaskId, Trace, TraceStep};
+
+/// What a task of a program does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Act {
+    Load(u32),
+    Store(u32, u64),
+    Add(u32),
+    /// Sets it to the second number if it is the first.
+    Exchange(u32, u64, u64),
+    Lock(u32),
+    TryLock(u32),
+    Unlock(u32),
+    Read(u32),
+    EndRead(u32),
+    /// Waits on the condition variable, with the mutex.
+    Wait(u32, u32),
+    NotifyOne(u32),
+    NotifyAll(u32),
+    Send(u32),
+    Recv(u32),
+    Unpark(u32),
+    Park,
+    /// An outcome of so many, all for free.
+    Choose(u32),
+    /// Skips so many acts if what was last seen was 0.
+    SkipUnlessSeen(usize),
+}
+
+pub(super) type Program = Vec<Vec<Act>>;
+
+const OBJECTS: usize = 4;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Ready,
+    /// Waits to be woken at this object.
+    Waiting(ObjectId),
+    Done,
+}
+
+struct Task {
+    at: usize,
+    state: State,
+    /// It was woken from this condition variable's wait and takes this mutex again.
+    relocks: Option<u32>,
+    /// It waited in its act already.
+    waited: bool,
+    waker: u32,
+    retries: bool,
+    last: u64,
+    seen: u64,
+    unparks: u32,
+}
+
+/// One execution of a program.
+struct Machine<'a> {
+    program: &'a Program,
+    tasks: Vec<Task>,
+    current: usize,
+    values: [u64; OBJECTS],
+    owners: [Option<usize>; OBJECTS],
+    readers: [u32; OBJECTS],
+    queues: [u32; OBJECTS],
+    trace: Trace,
+    decisions: Vec<Decision>,
+    prefix: u64,
+    preemptions: u32,
+}
+
+/// How an execution ended.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Final {
+    values: [u64; OBJECTS],
+    seen: Vec<u64>,
+    /// Where each task is: before the end in a deadlock.
+    at: Vec<usize>,
+}
+
+/// What one execution shows.
+pub(super) struct Outcome {
+    pub(super) end: Final,
+    /// Names its happens-before graph.
+    pub(super) graph: Vec<Vec<u32>>,
+    pub(super) preemptions: u32,
+}
+
+fn object(kind: u32, number: u32) -> ObjectId {
+    ObjectId(kind * OBJECTS as u32 + number)
+}
+
+const VALUE: u32 = 0;
+const LOCK: u32 = 1;
+const CONDVAR: u32 = 2;
+const CHANNEL: u32 = 3;
+const THREAD: u32 = 4;
+
+fn mix(a: u64, b: u64) -> u64 {
+    (a ^ b.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        .rotate_left(29)
+        .wrapping_mul(0xbf58_476d_1ce4_e5b9)
+}
+
+impl<'a> Machine<'a> {
+    fn new(program: &'a Program) -> Self {
+        let tasks = program.iter().map(|_| Task {
+            at: 0,
+            state: State::Ready,
+            relocks: None,
+            waited: false,
+            waker: TraceStep::NONE,
+            retries: false,
+            last: 0,
+            seen: 0,
+            unparks: 0,
+        });
+        let mut trace = Trace::new();
+        trace.is_wanted = true;
+        trace.clear();
+        trace.begin(TaskId(0), TraceStep::NONE, TraceStep::NONE, false);
+        Self {
+            program,
+            tasks: tasks.collect(),
+            current: 0,
+            values: [0; OBJECTS],
+            owners: [None; OBJECTS],
+            readers: [0; OBJECTS],
+            queues: [0; OBJECTS],
+            trace,
+            decisions: Vec::new(),
+            prefix: 0,
+            preemptions: 0,
+        }
+    }
+
+    fn next(&self, task: usize) -> Option<Act> {
+        self.program[task].get(self.tasks[task].at).copied()
+    }
+
+    fn is_enabled(&self, task: usize) -> bool {
+        match self.tasks[task].state {
+            State::Waiting(_) | State::Done => return false,
+            State::Ready => {}
+        }
+        if let Some(mutex) = self.tasks[task].relocks {
+            return self.owners[mutex as usize].is_none();
+        }
+        match self.next(task) {
+            Some(Act::Lock(m)) => {
+                self.owners[m as usize].is_none() && self.readers[m as usize] == 0
+            }
+            Some(Act::Read(m)) => self.owners[m as usize].is_none(),
+            _ => true,
+        }
+    }
+
+    fn pending(&self, task: usize) -> Pending {
+        let (op, id) = match (self.tasks[task].relocks, self.next(task)) {
+            (Some(m), _) => (Op::MutexRelock, object(LOCK, m)),
+            (None, Some(Act::Load(v))) => (Op::AtomicLoad, object(VALUE, v)),
+            (None, Some(Act::Store(v, _))) => (Op::AtomicStore, object(VALUE, v)),
+            (None, Some(Act::Add(v))) => (Op::AtomicFetchAdd, object(VALUE, v)),
+            (None, Some(Act::Exchange(v, ..))) => (Op::AtomicCompareExchange, object(VALUE, v)),
+            (None, Some(Act::Lock(m))) => (Op::MutexLock, object(LOCK, m)),
+            (None, Some(Act::TryLock(m))) => (Op::MutexTryLock, object(LOCK, m)),
+            (None, Some(Act::Unlock(m))) => (Op::MutexUnlock, object(LOCK, m)),
+            (None, Some(Act::Read(m))) => (Op::RwLockRead, object(LOCK, m)),
+            (None, Some(Act::EndRead(m))) => (Op::RwLockReadUnlock, object(LOCK, m)),
+            (None, Some(Act::Wait(c, _))) => (Op::CondvarWait, object(CONDVAR, c)),
+            (None, Some(Act::NotifyOne(c))) => (Op::NotifyOne, object(CONDVAR, c)),
+            (None, Some(Act::NotifyAll(c))) => (Op::NotifyAll, object(CONDVAR, c)),
+            (None, Some(Act::Send(c))) => (Op::ChannelSend, object(CHANNEL, c)),
+            (None, Some(Act::Recv(c))) => (Op::ChannelRecv, object(CHANNEL, c)),
+            (None, Some(Act::Unpark(t))) => (Op::Unpark, object(THREAD, t)),
+            (None, Some(Act::Park)) => (Op::Park, object(THREAD, task as u32)),
+            (None, Some(Act::Choose(_) | Act::SkipUnlessSeen(_))) => (Op::Draw, ObjectId(99)),
+            (None, None) => (Op::Exit, ObjectId(100 + task as u32)),
+        };
+        Pending {
+            op,
+            object: id.0 as usize + 1,
+        }
+    }
+
+    /// Chooses among the enabled tasks as the engine does; none is left at the end.
+    fn choose(&mut self, search: &mut dyn Strategy) -> Option<usize> {
+        let enabled: Vec<usize> = (0..self.tasks.len())
+            .filter(|&task| self.is_enabled(task))
+            .collect();
+        let runs_on = enabled.contains(&self.current);
+        let mut options: Vec<TaskId> = Vec::new();
+        if runs_on {
+            options.push(TaskId(self.current as u32));
+        }
+        let others = enabled.iter().filter(|&&task| task != self.current);
+        options.extend(others.map(|&task| TaskId(task as u32)));
+        let (chosen, decision) = match options.len() {
+            0 => return None,
+            1 => (options[0], TraceStep::NONE),
+            count => {
+                let place = mix(enabled.len() as u64, self.current as u64);
+                self.prefix = mix(self.prefix, place);
+                let free = if runs_on { 1 } else { count };
+                let point = SchedulingPoint {
+                    index: self.decisions.len() as u32,
+                    options: &options,
+                    free: free as u32,
+                    prefix: self.prefix,
+                    step: self.trace.steps.len() as u32,
+                    pending: &|task| self.pending(task.0 as usize),
+                };
+                let choice = search.choose_task(&point);
+                self.preemptions += u32::from(choice >= free);
+                let decision = self.decisions.len() as u32;
+                self.decisions.push(Decision::Task(options[choice]));
+                self.prefix = mix(self.prefix, 77 + u64::from(options[choice].0));
+                (options[choice], decision)
+            }
+        };
+        let task = &mut self.tasks[chosen.0 as usize];
+        let waker = std::mem::replace(&mut task.waker, TraceStep::NONE);
+        self.trace.begin(chosen, decision, waker, task.retries);
+        task.retries = false;
+        self.current = chosen.0 as usize;
+        Some(self.current)
+    }
+
+    fn outcome(&mut self, outcomes: u32, search: &mut dyn Strategy) -> u32 {
+        if outcomes < 2 {
+            return 0;
+        }
+        self.prefix = mix(self.prefix, 1000 + u64::from(outcomes));
+        let outcome = search.choose_outcome(&ChoicePoint {
+            index: self.decisions.len() as u32,
+            outcomes,
+            costs: false,
+            prefix: self.prefix,
+        });
+        self.decisions.push(Decision::Outcome(outcome));
+        self.prefix = mix(self.prefix, u64::from(outcome));
+        outcome
+    }
+
+    fn touch(&mut self, object: ObjectId, effect: Effect) {
+        self.trace.access(object, effect);
+    }
+
+    fn see(&mut self, value: u64) {
+        let task = &mut self.tasks[self.current];
+        task.last = value;
+        task.seen = mix(task.seen, value + 1);
+    }
+
+    fn sleep(&mut self, at: ObjectId, retries: bool) {
+        let task = &mut self.tasks[self.current];
+        task.state = State::Waiting(at);
+        task.retries = retries;
+    }
+
+    fn wake(&mut self, task: usize) {
+        self.tasks[task].state = State::Ready;
+        self.tasks[task].waker = self.trace.steps.len() as u32 - 1;
+    }
+
+    fn waiters(&self, at: ObjectId) -> Vec<usize> {
+        let all = 0..self.tasks.len();
+        all.filter(|&task| self.tasks[task].state == State::Waiting(at))
+            .collect()
+    }
+
+    /// Performs the current task's next act.
+    #[expect(clippy::too_many_lines, reason = "a list of what each act does")]
+    fn step(&mut self, search: &mut dyn Strategy) {
+        let own = self.current;
+        if let Some(mutex) = self.tasks[own].relocks.take() {
+            self.owners[mutex as usize] = Some(own);
+            self.touch(object(LOCK, mutex), Effect::Acquire);
+            self.tasks[own].at += 1;
+            return;
+        }
+        let Some(act) = self.next(own) else {
+            self.tasks[own].state = State::Done;
+            return;
+        };
+        match act {
+            Act::Load(v) => {
+                self.see(self.values[v as usize]);
+                self.touch(object(VALUE, v), Effect::Read);
+            }
+            Act::Store(v, value) => {
+                self.values[v as usize] = value;
+                self.touch(object(VALUE, v), Effect::Write);
+            }
+            Act::Add(v) => {
+                self.see(self.values[v as usize]);
+                self.values[v as usize] += 1;
+                self.touch(object(VALUE, v), Effect::Write);
+            }
+            Act::Exchange(v, from, to) => {
+                let succeeds = self.values[v as usize] == from;
+                self.see(u64::from(succeeds));
+                if succeeds {
+                    self.values[v as usize] = to;
+                }
+                let effect = [Effect::Read, Effect::Write][usize::from(succeeds)];
+                self.touch(object(VALUE, v), effect);
+            }
+            Act::Lock(m) => {
+                self.owners[m as usize] = Some(own);
+                self.touch(object(LOCK, m), Effect::Acquire);
+            }
+            Act::TryLock(m) => {
+                let free = self.owners[m as usize].is_none() && self.readers[m as usize] == 0;
+                self.see(u64::from(free));
+                if free {
+                    self.owners[m as usize] = Some(own);
+                }
+                let effect = [Effect::Read, Effect::Write][usize::from(free)];
+                self.touch(object(LOCK, m), effect);
+            }
+            Act::Unlock(m) => {
+                if self.owners[m as usize] == Some(own) {
+                    self.owners[m as usize] = None;
+                    self.touch(object(LOCK, m), Effect::Release);
+                }
+            }
+            Act::Read(m) => {
+                self.readers[m as usize] += 1;
+                self.touch(object(LOCK, m), Effect::Enter);
+            }
+            Act::EndRead(m) => {
+                self.readers[m as usize] -= 1;
+                self.touch(object(LOCK, m), Effect::Leave);
+            }
+            Act::Wait(c, m) => {
+                self.touch(object(CONDVAR, c), Effect::Write);
+                self.owners[m as usize] = None;
+                self.touch(object(LOCK, m), Effect::Release);
+                self.tasks[own].relocks = Some(m);
+                self.sleep(object(CONDVAR, c), false);
+                return;
+            }
+            Act::NotifyOne(c) => {
+                let waiters = self.waiters(object(CONDVAR, c));
+                let chosen = self.outcome(waiters.len() as u32, search);
+                if let Some(&task) = waiters.get(chosen as usize) {
+                    self.wake(task);
+                }
+                self.touch(object(CONDVAR, c), Effect::Write);
+            }
+            Act::NotifyAll(c) => {
+                for task in self.waiters(object(CONDVAR, c)) {
+                    self.wake(task);
+                }
+                self.touch(object(CONDVAR, c), Effect::Write);
+            }
+            Act::Send(c) => {
+                self.queues[c as usize] += 1;
+                self.touch(object(CHANNEL, c), Effect::Write);
+                for task in self.waiters(object(CHANNEL, c)) {
+                    self.wake(task);
+                }
+            }
+            Act::Recv(c) => {
+                if self.tasks[own].waited {
+                    self.touch(object(CHANNEL, c), Effect::Write);
+                }
+                if self.queues[c as usize] == 0 {
+                    self.tasks[own].waited = true;
+                    self.sleep(object(CHANNEL, c), true);
+                    return;
+                }
+                self.queues[c as usize] -= 1;
+                if !self.tasks[own].waited {
+                    self.touch(object(CHANNEL, c), Effect::Write);
+                }
+                self.tasks[own].waited = false;
+            }
+            Act::Unpark(t) => {
+                self.touch(object(THREAD, t), Effect::Release);
+                let task = t as usize;
+                self.tasks[task].unparks += 1;
+                if self.tasks[task].state == State::Waiting(object(THREAD, t)) {
+                    self.wake(task);
+                }
+            }
+            Act::Park => {
+                let place = object(THREAD, own as u32);
+                match self.tasks[own].unparks {
+                    0 => {
+                        self.sleep(place, false);
+                        return;
+                    }
+                    1 => self.touch(place, Effect::Acquire),
+                    _ => self.touch(place, Effect::Write),
+                }
+                self.tasks[own].unparks = 0;
+            }
+            Act::Choose(outcomes) => {
+                let outcome = self.outcome(outcomes, search);
+                self.see(outcome.into());
+            }
+            Act::SkipUnlessSeen(acts) => {
+                if self.tasks[own].last == 0 {
+                    self.tasks[own].at += acts;
+                }
+            }
+        }
+        self.tasks[own].at += 1;
+    }
+
+    /// Traces what those that are blocked for ever wait for.
+    fn trace_pending(&mut self) {
+        for task in 0..self.tasks.len() {
+            let waits = match (self.tasks[task].relocks, self.next(task)) {
+                (Some(m), _) if self.tasks[task].state == State::Ready => {
+                    Some((object(LOCK, m), Effect::Acquire))
+                }
+                (None, Some(Act::Lock(m))) => Some((object(LOCK, m), Effect::Acquire)),
+                (None, Some(Act::Read(m))) => Some((object(LOCK, m), Effect::Enter)),
+                (None, Some(Act::Recv(c))) => Some((object(CHANNEL, c), Effect::Write)),
+                _ => None,
+            };
+            if let Some((object, effect)) = waits {
+                self.trace.pend(TaskId(task as u32), object, effect);
+            }
+        }
+    }
+
+    fn end(&self) -> Final {
+        Final {
+            values: self.values,
+            seen: self.tasks.iter().map(|task| task.seen).collect(),
+            at: self.tasks.iter().map(|task| task.at).collect(),
+        }
+    }
+}
+
+/// Runs `program` once under `search`, which has begun.
+pub(super) fn execute(program: &Program, search: &mut dyn Strategy) -> Outcome {
+    let mut machine = Machine::new(program);
+    while machine.choose(search).is_some() {
+        machine.step(search);
+    }
+    machine.trace_pending();
+    let mut happens_before = HappensBefore::new(false);
+    happens_before.read(&machine.trace);
+    assert!(!search.diverged(), "{program:?}: {:?}", machine.decisions);
+    search.end(&Ended {
+        decisions: &machine.decisions,
+        trace: &machine.trace,
+        name: &|object| object.0 as usize + 1,
+        is_cut: false,
+        diverged: false,
+    });
+    Outcome {
+        end: machine.end(),
+        graph: graph(&happens_before, &machine.trace),
+        preemptions: machine.preemptions,
+    }
+}
+
+/// For each step, in an order that does not depend on the execution's, how many
+/// steps of each task happened before it. Steps that touch nothing are left out.
+fn graph(happens_before: &HappensBefore, trace: &Trace) -> Vec<Vec<u32>> {
+    let speaks = |at: &usize| !trace.touches_of(*at).is_empty();
+    let visible: Vec<usize> = (0..trace.steps.len()).filter(speaks).collect();
+    let mut graph: Vec<Vec<u32>> = visible
+        .iter()
+        .map(|&later| {
+            let mut row = vec![trace.steps[later].task.0];
+            for &earlier in &visible {
+                let task = trace.steps[earlier].task.0 as usize + 1;
+                if row.len() <= task {
+                    row.resize(task + 1, 0);
+                }
+                let before = happens_before.precedes(trace, earlier as u32, later as u32);
+                row[task] += u32::from(earlier <= later && before);
+            }
+            while row.len() > 1 && row.last() == Some(&0) {
+                row.pop();
+            }
+            row
+        })
+        .collect();
+    graph.sort();
+    graph
+}
+
+/// Depth-first over all decisions, with at most so many preemptions: no reduction.
+pub(super) struct Exhaustive {
+    bound: u32,
+    /// The choices of the execution: how many there are, so many free, the one
+    /// taken, and the cost before it.
+    stack: Vec<(u32, u32, u32, u32)>,
+    at: usize,
+    started: bool,
+}
+
+impl Exhaustive {
+    pub(super) fn new(bound: u32) -> Self {
+        Self {
+            bound,
+            stack: Vec::new(),
+            at: 0,
+            started: false,
+        }
+    }
+
+    fn decide(&mut self, count: u32, free: u32) -> u32 {
+        if self.at == self.stack.len() {
+            let cost = match self.stack.last() {
+                Some(&(_, free, choice, cost)) => cost + u32::from(choice >= free),
+                None => 0,
+            };
+            self.stack.push((count, free, 0, cost));
+        }
+        self.at += 1;
+        self.stack[self.at - 1].2
+    }
+}
+
+impl Strategy for Exhaustive {
+    fn name(&self) -> &'static str {
+        "exhaustive"
+    }
+
+    fn begin(&mut self) -> bool {
+        self.at = 0;
+        if !std::mem::replace(&mut self.started, true) {
+            return true;
+        }
+        while let Some((count, free, choice, cost)) = self.stack.pop() {
+            let next = choice + 1;
+            if next < count && cost + u32::from(next >= free) <= self.bound {
+                self.stack.push((count, free, next, cost));
+                return true;
+            }
+        }
+        false
+    }
+
+    fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize {
+        self.decide(point.options.len() as u32, point.free) as usize
+    }
+
+    fn choose_outcome(&mut self, point: &ChoicePoint) -> u32 {
+        self.decide(point.outcomes, point.outcomes)
+    }
+
+    fn end(&mut self, _: &Ended<'_>) {}
+
+    fn progress(&self) -> super::Progress {
+        super::Progress::default()
+    }
+}
+
+/// All that a search shows of a program.
+#[derive(Default)]
+pub(super) struct Explored {
+    pub(super) executions: u64,
+    pub(super) ends: BTreeSet<Final>,
+    pub(super) graphs: BTreeSet<Vec<Vec<u32>>>,
+}
+
+/// Runs `search` to its end.
+pub(super) fn explore(program: &Program, search: &mut dyn Strategy) -> Explored {
+    let mut explored = Explored::default();
+    while search.begin() {
+        let outcome = execute(program, search);
+        explored.executions += 1;
+        explored.ends.insert(outcome.end);
+        explored.graphs.insert(outcome.graph);
+    }
+    explored
+}
+
+/// A program of two to four tasks that is small enough for brute force.
+pub(super) fn random_program(seed: u64) -> Program {
+    let mut rng = Rng::new(seed);
+    let mut below = |n: u64| rng.below(n) as u32;
+    let tasks = 2 + below(3);
+    // Programs about few kinds of objects have more races.
+    let kinds: Vec<u32> = (0..=below(3)).map(|_| below(8)).collect();
+    let longest = [0, 0, 6, 4, 3][tasks as usize];
+    let mut program = Program::new();
+    for own in 0..tasks {
+        let mut acts = VecDeque::new();
+        let length = 1 + below(longest) as usize;
+        while acts.len() < length {
+            let which = below(2);
+            match kinds[below(kinds.len() as u64) as usize] {
+                0 => acts.push_back(Act::Load(which)),
+                1 => acts.push_back(match below(3) {
+                    0 => Act::Store(which, 1 + u64::from(own)),
+                    1 => Act::Add(which),
+                    _ => Act::Exchange(which, u64::from(below(2)), 1 + u64::from(own)),
+                }),
+                2 => {
+                    let inner = below(3);
+                    acts.push_back(if below(4) == 0 {
+                        Act::TryLock(which)
+                    } else {
+                        Act::Lock(which)
+                    });
+                    match inner {
+                        0 => acts.push_back(Act::Add(which)),
+                        1 => {
+                            acts.push_back(Act::Lock(1 - which));
+                            acts.push_back(Act::Unlock(1 - which));
+                        }
+                        _ => {}
+                    }
+                    acts.push_back(Act::Unlock(which));
+                }
+                3 => {
+                    acts.push_back(Act::Lock(which));
+                    acts.push_back(match below(3) {
+                        0 => Act::Wait(which, which),
+                        1 => Act::NotifyOne(which),
+                        _ => Act::NotifyAll(which),
+                    });
+                    acts.push_back(Act::Unlock(which));
+                }
+                4 => acts.push_back(if below(2) == 0 {
+                    Act::Send(which)
+                } else {
+                    Act::Recv(which)
+                }),
+                5 => acts.push_back(if below(2) == 0 {
+                    Act::Unpark(below(tasks.into()))
+                } else {
+                    Act::Park
+                }),
+                6 => {
+                    acts.push_back(Act::Read(which + 2));
+                    if below(2) == 0 {
+                        acts.push_back(Act::Load(which));
+                    }
+                    acts.push_back(Act::EndRead(which + 2));
+                    if below(3) == 0 {
+                        acts.push_back(Act::Lock(which + 2));
+                        acts.push_back(Act::Unlock(which + 2));
+                    }
+                }
+                _ => {
+                    acts.push_back(match below(2) {
+                        0 => Act::Choose(2),
+                        _ => Act::Load(which),
+                    });
+                    acts.push_back(Act::SkipUnlessSeen(1));
+                    acts.push_back(Act::Store(which, 3));
+                }
+            }
+        }
+        program.push(acts.into());
+    }
+    program
+}
