@@ -1,0 +1,95 @@
+//! What all trials of a strategy found, program by program.
+
+use crate::programs::{Program, Published, TRIALS};
+use crate::trial::Verdict;
+
+/// The trials of one strategy.
+pub(crate) struct Results {
+    /// Its name.
+    pub(crate) strategy: String,
+    /// The schedules to the first failure of each program, a trial each.
+    trials: Vec<Vec<Option<u64>>>,
+    /// What failed in another way than expected.
+    pub(crate) remarks: Vec<String>,
+}
+
+/// How many trials of a program there were, how many found its bug, and after how many schedules.
+#[derive(Clone, Copy)]
+pub(crate) struct Score {
+    pub(crate) trials: usize,
+    pub(crate) found: usize,
+    /// The mean of those that found it.
+    pub(crate) schedules: u64,
+}
+
+impl Results {
+    pub(crate) fn new(strategy: &str, programs: usize) -> Self {
+        Self {
+            strategy: strategy.to_owned(),
+            trials: vec![Vec::new(); programs],
+            remarks: Vec::new(),
+        }
+    }
+
+    pub(crate) fn add(&mut self, programs: &[Program], verdicts: Vec<Verdict>) {
+        for verdict in verdicts {
+            let program = &programs[verdict.program];
+            self.trials[verdict.program].push(verdict.found_after);
+            if let Some(kind) = verdict.other_kind {
+                let (strategy, name) = (&self.strategy, &program.name);
+                let expected = &program.kind;
+                let remark = format!("{strategy}, {name}: {kind} instead of {expected}");
+                if !self.remarks.contains(&remark) {
+                    self.remarks.push(remark);
+                }
+            }
+        }
+    }
+
+    /// Of program `program`, if it was tried.
+    pub(crate) fn score(&self, program: usize) -> Option<Score> {
+        let trials = &self.trials[program];
+        let found: Vec<u64> = trials.iter().flatten().copied().collect();
+        let number = u64::try_from(found.len()).expect("a count");
+        (!trials.is_empty()).then(|| Score {
+            trials: trials.len(),
+            found: found.len(),
+            schedules: found.iter().sum::<u64>() / number.max(1),
+        })
+    }
+}
+
+impl From<Published> for Score {
+    fn from(published: Published) -> Self {
+        Self {
+            trials: TRIALS,
+            found: published.found,
+            schedules: published.schedules,
+        }
+    }
+}
+
+/// The bugs that a strategy found in some programs.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Total {
+    pub(crate) programs: usize,
+    /// Found in any trial.
+    pub(crate) ever: usize,
+    /// Found in a trial, on average.
+    pub(crate) mean: f64,
+}
+
+impl Total {
+    /// Of all `scores` that there are.
+    pub(crate) fn of(scores: impl Iterator<Item = Option<Score>>) -> Self {
+        scores.flatten().fold(Self::default(), |total, score| {
+            let [found, trials] = [score.found, score.trials]
+                .map(|count| f64::from(u32::try_from(count).expect("a count")));
+            Self {
+                programs: total.programs + 1,
+                ever: total.ever + usize::from(score.found > 0),
+                mean: total.mean + found / trials,
+            }
+        })
+    }
+}
