@@ -266,7 +266,7 @@ fn a_damaged_journal_is_neither_trusted_nor_fatal() {
     );
     assert_says(
         &resumed,
-        "warning: not all verdicts could be kept for --resume in the journal: ",
+        "warning: not all could be kept for --resume in the journal: ",
     );
     fs::remove_dir(third).expect("it is empty");
     let anew = run(&workspace, &["--no-fail-fast"]);

@@ -7,8 +7,8 @@
 
 mod entry;
 
-use std::fs;
-use std::io::{self, ErrorKind};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Seek, SeekFrom};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -23,14 +23,17 @@ use crate::schedule::file_name;
 pub(crate) enum Part {
     /// The verdict.
     Verdict,
+    /// The state of its search, as the test process gave it.
+    Search,
 }
 
 impl Part {
-    const ALL: &[Self] = &[Self::Verdict];
+    const ALL: &[Self] = &[Self::Verdict, Self::Search];
 
     fn extension(self) -> &'static str {
         match self {
             Self::Verdict => "verdict",
+            Self::Search => "search",
         }
     }
 }
@@ -77,6 +80,15 @@ impl Journal {
         }
     }
 
+    /// The file of what was found, open where its body of `length` bytes begins.
+    pub(crate) fn open(&self, part: Part, test: &TestId, length: usize) -> io::Result<File> {
+        let mut file = File::open(self.path(part, test))?;
+        let end = file.metadata()?.len();
+        let start = end.checked_sub(length as u64).unwrap_or(end);
+        file.seek(SeekFrom::Start(start))?;
+        Ok(file)
+    }
+
     /// Keeps `body`, in place of what was kept before.
     pub(crate) fn keep(&self, part: Part, key: &Key, body: &[u8]) -> io::Result<()> {
         let path = self.path(part, &key.test);
@@ -95,13 +107,17 @@ impl Journal {
 
     /// Removes all that is kept of `test`.
     pub(crate) fn forget(&self, test: &TestId) -> io::Result<()> {
-        for part in Part::ALL {
-            let path = self.path(*part, test);
-            for path in [new_of(&path), path] {
-                match fs::remove_file(path) {
-                    Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-                    _ => {}
-                }
+        let mut parts = Part::ALL.iter();
+        parts.try_for_each(|part| self.remove(*part, test))
+    }
+
+    /// Removes one thing that is kept of `test`.
+    pub(crate) fn remove(&self, part: Part, test: &TestId) -> io::Result<()> {
+        let path = self.path(part, test);
+        for path in [new_of(&path), path] {
+            match fs::remove_file(path) {
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+                _ => {}
             }
         }
         Ok(())

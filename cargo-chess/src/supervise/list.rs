@@ -103,7 +103,7 @@ fn names(binary: &TestBinary, ignored: bool, interrupt: &Interrupt) -> Result<Ve
     let mut names = Vec::new();
     let mut strange = None;
     let ended = watch(
-        &invocation,
+        invocation,
         Some(PATIENCE),
         &|| interrupt.requested(),
         &mut |line| {

@@ -1,6 +1,7 @@
 //! Runs one test process to its end: its lines, its silence, its death.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -33,6 +34,8 @@ pub(super) struct Invocation {
     env: Vec<(String, String)>,
     /// Whether standard error is kept to be shown with a failure.
     capture_stderr: bool,
+    /// What it reads from standard input, if anything.
+    stdin: Option<File>,
 }
 
 impl Invocation {
@@ -47,6 +50,7 @@ impl Invocation {
             directory: binary.package_root.clone(),
             env: binary.env.clone(),
             capture_stderr: true,
+            stdin: None,
         }
     }
 
@@ -56,19 +60,25 @@ impl Invocation {
         self
     }
 
+    /// Gives it this file to read, from where the file is.
+    pub(super) fn stdin(mut self, file: Option<File>) -> Self {
+        self.stdin = file;
+        self
+    }
+
     /// Lets standard error go where ours goes.
     pub(super) fn inherit_stderr(mut self, inherit: bool) -> Self {
         self.capture_stderr = !inherit;
         self
     }
 
-    fn command(&self) -> Command {
+    fn command(self) -> Command {
         let mut command = Command::new(&self.program);
         command
             .args(&self.args)
             .current_dir(&self.directory)
             .envs(self.env.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::null())
+            .stdin(self.stdin.map_or_else(Stdio::null, Stdio::from))
             .stdout(Stdio::piped())
             .stderr(if self.capture_stderr {
                 Stdio::piped()
@@ -113,7 +123,7 @@ pub(super) struct Ended {
 ///
 /// However it ends, nothing of its process group is left.
 pub(super) fn watch(
-    invocation: &Invocation,
+    invocation: Invocation,
     patience: Option<Duration>,
     stop: &dyn Fn() -> bool,
     on_line: &mut dyn FnMut(&[u8]) -> Flow,

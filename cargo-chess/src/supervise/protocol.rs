@@ -30,6 +30,13 @@ pub enum Line {
         #[serde(default)]
         bound_starts: Vec<u64>,
     },
+    /// The state of the search, to go on from after a kill.
+    State {
+        /// Schedules up to there.
+        schedules: u64,
+        /// The state, in base64.
+        state: String,
+    },
     /// The request could not be served.
     Error {
         /// Why, in a sentence.

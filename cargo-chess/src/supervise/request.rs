@@ -7,6 +7,9 @@ use crate::config::Exploration;
 /// The variable that carries the request.
 pub(super) const VARIABLE: &str = "CHESS_REQUEST";
 
+/// Milliseconds between two states of a search.
+const SAVE_MS: u32 = 1000;
+
 /// What to do with a test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mode<'a> {
@@ -53,6 +56,13 @@ pub(super) fn request(exploration: &Exploration, mode: Mode<'_>, policies: &[Str
         text.push('\n');
     }
     text
+}
+
+/// Further lines of a request: how often the state of the search is wanted, and
+/// whether that of an earlier one is on standard input. As long in either case: a
+/// request lies in the memory of the program.
+pub(super) fn saving(resume: bool) -> String {
+    format!("save-ms={SAVE_MS}\nresume={}\n", u8::from(resume))
 }
 
 /// The lines of a request that do not depend on where packages lie.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::fs::File;
 use std::io;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -11,13 +12,14 @@ use serde::{Deserialize, Serialize};
 use super::list::ListedTest;
 use super::protocol::Finished;
 use super::request::{Mode, request};
-use super::verdict::Verdict;
+use super::verdict::{States, Verdict};
 use crate::build::TestBinary;
 use crate::config::Exploration;
 use crate::digest;
 use crate::events::{Kind, Outcome, TestId, millis};
 use crate::journal::{Found, Journal, Key, Part};
 use crate::plan::Plan;
+use crate::report::thousands;
 
 /// So many tests are named for each reason.
 const NAMED: usize = 3;
@@ -31,10 +33,66 @@ pub(super) struct Verdicts<'a> {
     options: Vec<String>,
     /// The digest of each binary, once it is needed; none if it cannot be read.
     digests: Vec<OnceLock<Option<String>>>,
-    /// The verdicts that there were at the start.
-    earlier: Vec<Option<Verdict>>,
+    /// What there was at the start.
+    earlier: Vec<Earlier>,
     /// Why something could not be kept.
     trouble: Mutex<Option<io::Error>>,
+}
+
+/// What the run before has found out about a test.
+enum Earlier {
+    Nothing,
+    /// The state of its search, so many bytes.
+    Search(usize),
+    Verdict(Box<Verdict>),
+}
+
+/// Where what is found out about one test is kept.
+pub(super) struct Search<'a> {
+    verdicts: &'a Verdicts<'a>,
+    index: usize,
+    key: Key,
+}
+
+impl States for Search<'_> {
+    fn earlier(&self) -> Option<File> {
+        let Earlier::Search(length) = self.verdicts.earlier[self.index] else {
+            return None;
+        };
+        let journal = &self.verdicts.journal;
+        journal.open(Part::Search, &self.key.test, length).ok()
+    }
+
+    fn keep(&self, state: &[u8]) {
+        self.keep_part(Part::Search, state);
+    }
+}
+
+impl Search<'_> {
+    /// The search has ended.
+    pub(super) fn end(&self, verdict: &Verdict) {
+        if !may_be_kept(&verdict.finished) {
+            return;
+        }
+        let kept = Kept {
+            finished: verdict.finished.clone(),
+            stderr: verdict.stderr.clone(),
+            duration_ms: millis(verdict.duration),
+        };
+        match serde_json::to_vec(&kept) {
+            Ok(body) => self.keep_part(Part::Verdict, &body),
+            Err(error) => self.verdicts.note(Err(error.into())),
+        }
+        // A verdict goes before a state: who is killed in between loses nothing.
+        let journal = &self.verdicts.journal;
+        self.verdicts
+            .note(journal.remove(Part::Search, &self.key.test));
+    }
+
+    fn keep_part(&self, part: Part, body: &[u8]) {
+        let journal = &self.verdicts.journal;
+        self.verdicts.note(journal.keep(part, &self.key, body));
+    }
 }
 
 /// A verdict as the journal keeps it.
@@ -66,7 +124,7 @@ impl<'a> Verdicts<'a> {
                 .map(|exploration| request(exploration, Mode::Explore, &common))
                 .collect(),
             digests: binaries.iter().map(|_| OnceLock::new()).collect(),
-            earlier: tests.iter().map(|_| None).collect(),
+            earlier: tests.iter().map(|_| Earlier::Nothing).collect(),
             trouble: Mutex::default(),
         }
     }
@@ -78,44 +136,84 @@ impl<'a> Verdicts<'a> {
         }
     }
 
-    /// Takes over the verdicts of the run before; how many there are, and why
-    /// others do not count.
-    pub(super) fn resume(&mut self) -> (usize, Vec<String>) {
+    /// Takes over what the run before has found out: how much that is, in words, and
+    /// why other tests are run anew.
+    pub(super) fn resume(&mut self) -> (String, Vec<String>) {
         let mut reasons = BTreeMap::<String, Vec<&TestId>>::new();
         for index in 0..self.tests.len() {
             let Some(key) = self.key(index) else {
                 continue;
             };
-            let why_not = match self.journal.find(Part::Verdict, &key) {
-                Found::Nothing => continue,
-                Found::Damaged => "their files in the journal are damaged".to_owned(),
-                Found::OfAnother(other) => difference(&other, &key),
-                Found::Body(body) => match serde_json::from_slice::<Kept>(&body) {
-                    Ok(kept) => {
-                        self.earlier[index] = Some(Verdict::from(kept));
-                        continue;
-                    }
-                    Err(_) => "their files in the journal are not understood".to_owned(),
-                },
+            let found = match self.verdict_of(&key) {
+                Ok(Some(verdict)) => {
+                    self.earlier[index] = Earlier::Verdict(Box::new(verdict));
+                    continue;
+                }
+                Ok(None) => self.search_of(&key),
+                Err(why_not) => Err(why_not),
             };
-            reasons
-                .entry(why_not)
-                .or_default()
-                .push(&self.tests[index].id);
+            match found {
+                Ok(None) => {}
+                Ok(Some(length)) => self.earlier[index] = Earlier::Search(length),
+                Err(why_not) => reasons
+                    .entry(why_not)
+                    .or_default()
+                    .push(&self.tests[index].id),
+            }
         }
-        let count = self.earlier.iter().flatten().count();
+        let count =
+            |is_it: fn(&Earlier) -> bool| self.earlier.iter().filter(|it| is_it(it)).count();
+        let verdicts = count(|it| matches!(it, Earlier::Verdict(_)));
+        let searches = count(|it| matches!(it, Earlier::Search(_)));
         let warnings = reasons.iter().map(|(why, tests)| anew(why, tests));
-        (count, warnings.collect())
+        (taken(verdicts, searches), warnings.collect())
+    }
+
+    /// The verdict that was kept for `key`; an error says why it does not count.
+    fn verdict_of(&self, key: &Key) -> Result<Option<Verdict>, String> {
+        let Some(body) = self.body(Part::Verdict, key)? else {
+            return Ok(None);
+        };
+        match serde_json::from_slice::<Kept>(&body) {
+            Ok(kept) => Ok(Some(Verdict::from(kept))),
+            Err(_) => Err("their files in the journal are not understood".to_owned()),
+        }
+    }
+
+    /// The length of the search's state that was kept for `key`.
+    fn search_of(&self, key: &Key) -> Result<Option<usize>, String> {
+        Ok(self.body(Part::Search, key)?.map(|state| state.len()))
+    }
+
+    fn body(&self, part: Part, key: &Key) -> Result<Option<Vec<u8>>, String> {
+        match self.journal.find(part, key) {
+            Found::Nothing => Ok(None),
+            Found::Damaged => Err("their files in the journal are damaged".to_owned()),
+            Found::OfAnother(other) => Err(difference(&other, key)),
+            Found::Body(body) => Ok(Some(body)),
+        }
     }
 
     /// The verdict of the run before.
     pub(super) fn earlier(&self, index: usize) -> Option<&Verdict> {
-        self.earlier[index].as_ref()
+        match &self.earlier[index] {
+            Earlier::Verdict(verdict) => Some(verdict),
+            Earlier::Nothing | Earlier::Search(_) => None,
+        }
     }
 
-    /// What the verdict on a test will depend on. Asked before its binary runs:
+    /// Where what is found out about a test is kept. Asked before its binary runs:
     /// should that be built anew meanwhile, the verdict is on the old one.
-    pub(super) fn key(&self, index: usize) -> Option<Key> {
+    pub(super) fn search(&self, index: usize) -> Option<Search<'_>> {
+        Some(Search {
+            verdicts: self,
+            index,
+            key: self.key(index)?,
+        })
+    }
+
+    /// What the verdict on a test depends on.
+    fn key(&self, index: usize) -> Option<Key> {
         let test = &self.tests[index];
         let digest = self.digests[test.binary].get_or_init(|| {
             digest::file(&self.binaries[test.binary].path)
@@ -130,26 +228,12 @@ impl<'a> Verdicts<'a> {
         })
     }
 
-    /// Keeps a verdict.
-    pub(super) fn keep(&self, key: &Key, verdict: &Verdict) {
-        if !may_be_kept(&verdict.finished) {
-            return;
-        }
-        let kept = Kept {
-            finished: verdict.finished.clone(),
-            stderr: verdict.stderr.clone(),
-            duration_ms: millis(verdict.duration),
-        };
-        let body = serde_json::to_vec(&kept).map_err(io::Error::from);
-        self.note(body.and_then(|body| self.journal.keep(Part::Verdict, key, &body)));
-    }
-
     /// What could not be kept, in words. It is no reason to end the run.
     pub(super) fn warning(&self) -> Option<String> {
         let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
-        trouble.as_ref().map(|error| {
-            format!("not all verdicts could be kept for --resume in the journal: {error}")
-        })
+        trouble
+            .as_ref()
+            .map(|error| format!("not all could be kept for --resume in the journal: {error}"))
     }
 
     fn note(&self, result: io::Result<()>) {
@@ -187,6 +271,21 @@ fn may_be_kept(finished: &Finished) -> bool {
     let mut kinds = others.chain(finished.kind);
     finished.outcome != Outcome::Timeout
         && !kinds.any(|kind| matches!(kind, Kind::Crash | Kind::Nondeterminism))
+}
+
+/// `3 verdicts and 1 search`
+fn taken(verdicts: usize, searches: usize) -> String {
+    let counted = |count: usize, one: &str, many: &str| match count {
+        0 => format!("no {one}"),
+        1 => format!("1 {one}"),
+        n => format!("{} {many}", thousands(n as u64)),
+    };
+    let verdicts = counted(verdicts, "verdict", "verdicts");
+    if searches == 0 {
+        return verdicts;
+    }
+    let searches = counted(searches, "search", "searches");
+    format!("{verdicts} and {searches}")
 }
 
 /// Why what was kept for `then` does not count for `now`.

@@ -15,7 +15,7 @@ use super::resume::{self, Verdicts};
 use super::saving::Saving;
 use super::tally::Tally;
 use super::uncontrolled;
-use super::verdict::{Job, Verdict};
+use super::verdict::{Job, States, Verdict};
 use crate::build::Build;
 use crate::cli::{NoTests, RunOptions};
 use crate::config::{Config, Exploration, Timers};
@@ -219,7 +219,7 @@ impl Session<'_> {
             if let Some(verdict) = verdicts.earlier(index) {
                 return Ok(Some(verdict.clone()));
             }
-            let key = verdicts.key(index);
+            let search = verdicts.search(index);
             let test: &ListedTest = &tests[index];
             let verdict = Job {
                 test,
@@ -230,10 +230,11 @@ impl Session<'_> {
                 marked: &marked,
                 no_capture: options.no_capture,
                 binary_args: &options.binary_args,
+                states: search.as_ref().map(|search| search as &dyn States),
             }
             .run(stop, on_advance)?;
-            if let (Some(key), Some(verdict)) = (key, &verdict) {
-                verdicts.keep(&key, verdict);
+            if let (Some(search), Some(verdict)) = (&search, &verdict) {
+                search.end(verdict);
             }
             Ok(verdict)
         };
@@ -250,12 +251,7 @@ impl Session<'_> {
             verdicts.begin();
             return;
         }
-        let (count, warnings) = verdicts.resume();
-        let taken = match count {
-            0 => "no verdict".to_owned(),
-            1 => "1 verdict".to_owned(),
-            n => format!("{} verdicts", thousands(n as u64)),
-        };
+        let (taken, warnings) = verdicts.resume();
         let text = format!("with {taken} of the run before");
         shell(self.run.options).status("Resuming", text);
         for warning in warnings {

@@ -1,6 +1,10 @@
 //! One test in a process of its own: from the request to the verdict, whatever the process does.
 
+use std::fs::File;
 use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 
 use super::columns::MarkedSources;
 use super::list::{ListedTest, OWN_HARNESS};
@@ -60,6 +64,17 @@ pub(crate) struct Job<'a> {
     pub(crate) no_capture: bool,
     /// Further arguments for the binary.
     pub(crate) binary_args: &'a [String],
+    /// Where the state of the search is kept, if it is.
+    pub(crate) states: Option<&'a dyn States>,
+}
+
+/// Keeps the state of a test's search, for a run that goes on after a kill.
+pub(crate) trait States {
+    /// The state to go on from, if there is one.
+    fn earlier(&self) -> Option<File>;
+
+    /// Keeps a later one.
+    fn keep(&self, state: &[u8]);
 }
 
 impl Job<'_> {
@@ -73,9 +88,9 @@ impl Job<'_> {
         let mut answer = Answer::default();
         let explored = self.test.not_explored.is_none();
         let patience = explored.then(|| patience(self.exploration));
-        let ended = watch(&self.invocation(explored), patience, stop, &mut |line| {
+        let ended = watch(self.invocation(explored), patience, stop, &mut |line| {
             if explored {
-                answer.hear(line, on_advance)
+                answer.hear(line, on_advance, self.states)
             } else {
                 answer.strange.push(line);
                 Flow::Continue
@@ -119,8 +134,13 @@ impl Job<'_> {
             .env("INSTA_UPDATE", "no".to_owned())
             .env("INSTA_FORCE_PASS", "0".to_owned());
         if explored {
-            let text = request(self.exploration, self.mode, self.policies);
-            invocation.env(request::VARIABLE, text)
+            let mut text = request(self.exploration, self.mode, self.policies);
+            let mut earlier = None;
+            if let Some(states) = self.states {
+                earlier = states.earlier();
+                text += &request::saving(earlier.is_some());
+            }
+            invocation.env(request::VARIABLE, text).stdin(earlier)
         } else {
             invocation
         }
@@ -230,7 +250,12 @@ struct Answer {
 }
 
 impl Answer {
-    fn hear(&mut self, line: &[u8], on_advance: &mut dyn FnMut(Advance)) -> Flow {
+    fn hear(
+        &mut self,
+        line: &[u8],
+        on_advance: &mut dyn FnMut(Advance),
+        states: Option<&dyn States>,
+    ) -> Flow {
         match serde_json::from_slice(line) {
             Ok(Line::Progress {
                 schedules,
@@ -241,6 +266,12 @@ impl Answer {
                 bound,
                 bound_starts,
             }),
+            Ok(Line::State { state, .. }) => {
+                let state = BASE64.decode(state).ok();
+                if let (Some(states), Some(state)) = (states, state) {
+                    states.keep(&state);
+                }
+            }
             Ok(Line::Finished(finished)) => {
                 self.finished = Some(finished);
                 return Flow::Last;

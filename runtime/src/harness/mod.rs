@@ -11,6 +11,7 @@ mod process;
 mod report;
 mod request;
 mod run;
+mod saved;
 mod silence;
 mod zygote;
 
@@ -26,6 +27,7 @@ use crate::monitor::{BodyOutcome, Failure};
 use crate::platform::memory::{EngineVec, engine_vec};
 use crate::search::{Decision, Divergence, HashSet, Progress};
 use failures::Found;
+use saved::Saved;
 
 /// A test of the binary, as libtest's harness describes it.
 #[derive(Clone, Copy)]
@@ -92,6 +94,8 @@ pub(crate) struct Exploration {
     pub(crate) foreign_heap: bool,
     /// What happened outside the scheduler's control, in words, each once.
     pub(crate) outside: EngineVec<&'static str>,
+    /// The state of the search, for a run that goes on after a kill.
+    pub(crate) saved: Saved,
 }
 
 impl Exploration {
@@ -131,6 +135,7 @@ impl Exploration {
             out_of_time: AtomicBool::new(false),
             foreign_heap: false,
             outside: engine_vec(),
+            saved: Saved::new(),
         }
     }
 

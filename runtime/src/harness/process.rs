@@ -106,6 +106,15 @@ pub(super) fn take_stdout() -> File {
     }
 }
 
+/// Lets nothing be read from standard input.
+pub(super) fn empty_stdin() {
+    if let Ok(null) = File::open("/dev/null") {
+        let from = null.as_raw_fd() as usize;
+        // SAFETY: both descriptors are open.
+        unsafe { sys::syscall(sys::number::DUP2, [from, 0, 0, 0, 0, 0]) };
+    }
+}
+
 /// Sends what the program writes to standard output past std's capture (from C,
 /// say) to nowhere: thousands of executions would repeat it.
 pub(super) fn silence_stdout() {

@@ -46,6 +46,10 @@ pub struct Request {
     /// Whether the search goes on after a failure.
     pub(crate) keep_going: bool,
     pub(crate) timers: Timers,
+    /// How often the state of the search is saved; 0 for never.
+    pub(crate) save_ms: u64,
+    /// Whether the state of an earlier search is on standard input.
+    pub(crate) resume: bool,
     pub(crate) policies: Vec<(String, Policy)>,
 }
 
@@ -74,6 +78,8 @@ impl Request {
             watchdog_ms: 60_000,
             keep_going: false,
             timers: Timers::Any,
+            save_ms: 0,
+            resume: false,
             policies: Vec::new(),
         };
         let mut replays = false;
@@ -101,6 +107,8 @@ impl Request {
                 "watchdog-ms" => request.watchdog_ms = number()?,
                 "keep-going" => request.keep_going = value.parse().map_err(|_| wrong())?,
                 "timers" => request.timers = timers(value).ok_or_else(wrong)?,
+                "save-ms" => request.save_ms = number()?,
+                "resume" => request.resume = number()? != 0,
                 "policy" => {
                     let (prefix, policy) = value.rsplit_once('=').ok_or_else(wrong)?;
                     // What is opaque is not redirected, so no event of it has a line.

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use super::failures::Found;
 use super::report::{self, Counters, Verdict};
 use super::request::{Request, VARIABLE};
+use super::saved::Passing;
 use super::silence::Activity;
 use super::{Exploration, Test, crash, explore, process, silence};
 use crate::engine::{self, Engine, engine};
@@ -74,6 +75,10 @@ fn serve_request(
             "the schedule has a decision that is not understood: `{token}`"
         ));
     }
+    if request.resume {
+        // SAFETY: this process alone uses the engine: there is no explorer yet.
+        unsafe { (*engine()).exploration.saved.read_earlier() };
+    }
     process::limit_core_files();
     let status = watch(test, &request, out);
     // SAFETY: the explorer is gone; this process alone uses the engine.
@@ -114,6 +119,7 @@ fn watch(test: &Test, request: &Request, out: &mut File) -> Status {
     };
     let (mut last_pulse, mut last_change) = (pulse(), Instant::now());
     let mut last_told = Instant::now();
+    let mut passing = Passing::new(request);
     let deadline =
         (request.time_ms > 0).then(|| Instant::now() + Duration::from_millis(request.time_ms));
     loop {
@@ -152,6 +158,9 @@ fn watch(test: &Test, request: &Request, out: &mut File) -> Status {
             end_orphans();
             return Status::Silent(activity);
         }
+        // SAFETY: what is not atomic there the explorer leaves alone while it is read.
+        // A supervisor that is gone needs no state.
+        let _ = passing.look(unsafe { &(*engine()).exploration.saved }, out);
         if last_told.elapsed() > TELL {
             last_told = Instant::now();
             // SAFETY: plain counters; a torn one would only be shown once.

@@ -2,4 +2,5 @@
 
 mod fake;
 mod processes;
+mod resume;
 mod runs;

@@ -1,0 +1,85 @@
+//! The state of a search on its way into the journal and back.
+
+use std::fs;
+
+use super::fake::{Fakes, PASSED};
+use crate::error::exit;
+use crate::events::Outcome;
+
+/// Passes if it goes on from the state `foobar`; without one it tells of that state, and dies.
+const SEARCH: &str = r#"
+case "$CHESS_REQUEST" in
+*save-ms=1000*resume=1*)
+    [ "$(cat)" = foobar ] || exit 4
+    echo '{"type":"state","schedules":9,"state":"Zm9vYmFyYmF6"}'
+    echo 'VERDICT';;
+*save-ms=1000*resume=0*)
+    [ -z "$(cat)" ] || exit 5
+    echo '{"type":"state","schedules":4,"state":"Zm9v"}'
+    echo '{"type":"state","schedules":5,"state":"Zm9vYmFy"}'
+    echo '{"type":"state","schedules":6,"state":"?"}'
+    exit 3;;
+esac
+"#;
+
+/// A run that its first test's death ended.
+fn cut_short() -> Fakes {
+    let search = SEARCH.replace("VERDICT", PASSED);
+    let after = format!("echo '{PASSED}'");
+    let mut fakes = Fakes::new().binary("t", &[("search", &search), ("then", &after)]);
+    fakes.options.fail_fast = true;
+    fakes.options.jobs = 1;
+    assert_eq!(fakes.run().code(), exit::FAILURE_FOUND);
+    fakes.options.fail_fast = false;
+    fakes
+}
+
+fn journal(fakes: &Fakes) -> Vec<String> {
+    let dir = fakes.root().join("target/chess/journal");
+    let entries = dir.read_dir_utf8().expect("a journal");
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.expect("readable").file_name().to_owned())
+        .collect();
+    names.retain(|name| name.ends_with(".search"));
+    names
+}
+
+#[test]
+fn a_search_goes_on_from_its_last_state() {
+    let mut fakes = cut_short();
+    assert_eq!(journal(&fakes).len(), 1);
+    fakes.options.resume = true;
+    let ran = fakes.run();
+    assert_eq!(ran.code(), exit::OK);
+    assert_eq!(ran.verdicts().len(), 2);
+    assert!(!fakes.root().join("target/chess/journal").exists());
+}
+
+#[test]
+fn a_damaged_state_is_not_gone_on_from() {
+    let mut fakes = cut_short();
+    let names = journal(&fakes);
+    let path = fakes.root().join("target/chess/journal").join(&names[0]);
+    let mut bytes = fs::read(&path).expect("a state");
+    bytes.pop();
+    fs::write(&path, bytes).expect("writable");
+    fakes.options.resume = true;
+    let ran = fakes.run();
+    assert_eq!(ran.verdicts()[0].outcome, Outcome::Failed);
+    let message = ran.verdicts()[0].message.as_deref();
+    assert!(
+        message.is_some_and(|it| it.contains("code 3")),
+        "{message:?}"
+    );
+}
+
+#[test]
+fn a_run_that_begins_anew_forgets_the_state() {
+    let fakes = cut_short();
+    let ran = fakes.run();
+    let message = ran.verdicts()[0].message.as_deref();
+    assert!(
+        message.is_some_and(|it| it.contains("code 3")),
+        "{message:?}"
+    );
+}
