@@ -367,6 +367,11 @@ impl Execution {
         if costs && outcome != 0 {
             self.preemptions += 1;
         }
+        if outcome != 0 {
+            // What the task does next depends on it.
+            let last = &mut self.running().last_event;
+            *last = mix(*last, outcome.into());
+        }
         outcome
     }
 

@@ -100,6 +100,8 @@ const LOCK: u32 = 1;
 const CONDVAR: u32 = 2;
 const CHANNEL: u32 = 3;
 const THREAD: u32 = 4;
+/// What only its task touches.
+const OWN: u32 = 5;
 
 fn mix(a: u64, b: u64) -> u64 {
     (a ^ b.wrapping_mul(0x9e37_79b9_7f4a_7c15))
@@ -204,7 +206,8 @@ impl<'a> Machine<'a> {
             0 => return None,
             1 => (options[0], TraceStep::NONE),
             count => {
-                let place = mix(enabled.len() as u64, self.current as u64);
+                let bits: u64 = enabled.iter().map(|task| 1 << task).sum();
+                let place = mix(bits, self.current as u64);
                 self.prefix = mix(self.prefix, place);
                 let free = if runs_on { 1 } else { count };
                 let point = SchedulingPoint {
@@ -405,8 +408,10 @@ impl<'a> Machine<'a> {
             Act::Choose(outcomes) => {
                 let outcome = self.outcome(outcomes, search);
                 self.see(outcome.into());
+                self.touch(object(OWN, own as u32), Effect::Write);
             }
             Act::SkipUnlessSeen(acts) => {
+                self.touch(object(OWN, own as u32), Effect::Write);
                 if self.tasks[own].last == 0 {
                     self.tasks[own].at += acts;
                 }
@@ -579,6 +584,22 @@ pub(super) fn explore(program: &Program, search: &mut dyn Strategy) -> Explored 
         explored.graphs.insert(outcome.graph);
     }
     explored
+}
+
+/// As [`explore`] by brute force; `None` where it takes more than `most` executions.
+pub(super) fn explore_all(program: &Program, bound: u32, most: u64) -> Option<Explored> {
+    let mut search = Exhaustive::new(bound);
+    let mut explored = Explored::default();
+    while search.begin() {
+        let outcome = execute(program, &mut search);
+        explored.executions += 1;
+        explored.ends.insert(outcome.end);
+        explored.graphs.insert(outcome.graph);
+        if explored.executions > most {
+            return None;
+        }
+    }
+    Some(explored)
 }
 
 /// A program of two to four tasks that is small enough for brute force.
