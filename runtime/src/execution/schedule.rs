@@ -9,7 +9,7 @@ use super::task::{State, Wait};
 use super::trace::TraceStep;
 use super::{Effect, Mode, Op, Site, TaskId, Wake, mark};
 use crate::platform::memory::engine_vec;
-use crate::search::{ChoicePoint, Decision, SchedulingPoint};
+use crate::search::{ChoicePoint, Decision, Past, SchedulingPoint};
 
 /// A task that yielded so often since the test's body returned is idle.
 const IDLE_TURNS: u32 = 3;
@@ -295,6 +295,10 @@ impl Execution {
             prefix: self.prefix,
             step: self.log.trace.steps.len() as u32,
             pending: &|task| tasks[task.0 as usize].pending(objects),
+            past: Past {
+                trace: &self.log.trace,
+                name: &|object| objects.get(object).address,
+            },
         };
         let strategy = self.strategy.as_mut().expect("an execution has a strategy");
         let chosen = strategy.choose_task(&point);
@@ -354,11 +358,16 @@ impl Execution {
             return 0;
         }
         self.prefix = mix(self.prefix, 0xc401_ce00 | u64::from(outcomes));
+        let objects = &self.objects;
         let point = ChoicePoint {
             index: self.decisions.len() as u32,
             outcomes,
             costs,
             prefix: self.prefix,
+            past: Past {
+                trace: &self.log.trace,
+                name: &|object| objects.get(object).address,
+            },
         };
         let strategy = self.strategy.as_mut().expect("an execution has a strategy");
         let outcome = strategy.choose_outcome(&point);

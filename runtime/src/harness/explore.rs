@@ -12,7 +12,7 @@ use crate::platform::donor::{self, DEFAULT_STACK};
 use crate::platform::handover::Backend;
 use crate::platform::memory::EngineVec;
 use crate::platform::{heap, image, interpose, sys};
-use crate::search::{Decision, Divergence, Ended, Icb, Random, Replay};
+use crate::search::{Decision, Divergence, Ended, Icb, Past, Random, Replay};
 
 /// Donors to begin with; a test with more tasks makes the pool grow.
 const FIRST_DONORS: usize = 8;
@@ -390,8 +390,10 @@ fn end_schedule(engine: Root, diverged: bool) {
     let execution = &engine.execution;
     strategy(engine).end(&Ended {
         decisions: &execution.decisions,
-        trace: &execution.log.trace,
-        name: &|object| execution.objects.get(object).address,
+        past: Past {
+            trace: &execution.log.trace,
+            name: &|object| execution.objects.get(object).address,
+        },
         is_cut: execution.past_limit,
         diverged,
     });

@@ -159,7 +159,7 @@ impl Icb {
         };
         let others = self.points[fresh..].iter().map(|p| u64::from(p.count - 1));
         self.possible += others.sum::<u64>();
-        if execution.is_cut || execution.trace.is_irregular {
+        if execution.is_cut || execution.past.trace.is_irregular {
             for place in 0..self.points.len() {
                 self.open_all(place);
             }
@@ -170,8 +170,8 @@ impl Icb {
                 self.open_all(place);
             }
         }
-        self.happens_before.read(execution.trace);
-        let steps = &execution.trace.steps;
+        self.happens_before.read(execution.past.trace);
+        let steps = &execution.past.trace.steps;
         for at in 0..self.happens_before.races.len() {
             let Race { first, second } = self.happens_before.races[at];
             let first = first as usize;
@@ -285,7 +285,7 @@ impl Strategy for Icb {
     }
 
     #[inline]
-    fn choose_outcome(&mut self, point: &ChoicePoint) -> u32 {
+    fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
         self.decide(Point {
             index: point.index,
             count: point.outcomes,

@@ -35,6 +35,16 @@ pub(crate) struct SchedulingPoint<'a> {
     pub(crate) step: u32,
     /// What the task that is asked for does next.
     pub(crate) pending: &'a dyn Fn(TaskId) -> Pending,
+    /// What was done so far, if the strategy [wants](Strategy::wants_trace) it.
+    pub(crate) past: Past<'a>,
+}
+
+/// What an execution did so far.
+#[derive(Clone, Copy)]
+pub(crate) struct Past<'a> {
+    pub(crate) trace: &'a Trace,
+    /// Names an object of the trace, in all executions alike: its address.
+    pub(crate) name: &'a dyn Fn(ObjectId) -> usize,
 }
 
 /// The operation that a task performs when it runs next.
@@ -46,7 +56,7 @@ pub(crate) struct Pending {
 }
 
 /// What a strategy sees where an operation has more than one outcome.
-pub(crate) struct ChoicePoint {
+pub(crate) struct ChoicePoint<'a> {
     /// How many decisions came before in this execution.
     pub(crate) index: u32,
     /// How many outcomes there are, at least two; 0 is the ordinary one.
@@ -55,6 +65,8 @@ pub(crate) struct ChoicePoint {
     pub(crate) costs: bool,
     /// As in [`SchedulingPoint`].
     pub(crate) prefix: u64,
+    /// As in [`SchedulingPoint`].
+    pub(crate) past: Past<'a>,
 }
 
 /// One decision of a schedule.
@@ -69,10 +81,7 @@ pub(crate) enum Decision {
 /// An execution that ended, as a strategy learns from it.
 pub(crate) struct Ended<'a> {
     pub(crate) decisions: &'a [Decision],
-    /// Empty unless the strategy [wants](Strategy::wants_trace) it.
-    pub(crate) trace: &'a Trace,
-    /// Names an object of the trace, in all executions alike.
-    pub(crate) name: &'a dyn Fn(ObjectId) -> usize,
+    pub(crate) past: Past<'a>,
     /// It ran past the step limit: its trace is not whole.
     pub(crate) is_cut: bool,
     /// A decision could not be repeated: nothing is to be learnt from it.
@@ -113,7 +122,7 @@ pub(crate) trait Strategy {
     fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize;
 
     /// The outcome of an operation.
-    fn choose_outcome(&mut self, point: &ChoicePoint) -> u32;
+    fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32;
 
     /// Runs the current execution once more: it left its prescribed prefix.
     fn retry(&mut self) {}

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::races::HappensBefore;
-use super::{ChoicePoint, Decision, Ended, Pending, Rng, SchedulingPoint, Strategy};
+use super::{ChoicePoint, Decision, Ended, Past, Pending, Rng, SchedulingPoint, Strategy};
 use crate::execution::{Effect, ObjectId, Op, TaskId, Trace, TraceStep};
 
 /// What a task of a program does.
@@ -102,6 +102,13 @@ const CHANNEL: u32 = 3;
 const THREAD: u32 = 4;
 /// What only its task touches.
 const OWN: u32 = 5;
+
+fn past(trace: &Trace) -> Past<'_> {
+    Past {
+        trace,
+        name: &|object| object.0 as usize + 1,
+    }
+}
 
 fn mix(a: u64, b: u64) -> u64 {
     (a ^ b.wrapping_mul(0x9e37_79b9_7f4a_7c15))
@@ -217,6 +224,7 @@ impl<'a> Machine<'a> {
                     prefix: self.prefix,
                     step: self.trace.steps.len() as u32,
                     pending: &|task| self.pending(task.0 as usize),
+                    past: past(&self.trace),
                 };
                 let choice = search.choose_task(&point);
                 self.preemptions += u32::from(choice >= free);
@@ -244,6 +252,7 @@ impl<'a> Machine<'a> {
             outcomes,
             costs: false,
             prefix: self.prefix,
+            past: past(&self.trace),
         });
         self.decisions.push(Decision::Outcome(outcome));
         self.prefix = mix(self.prefix, u64::from(outcome));
@@ -459,8 +468,7 @@ pub(super) fn execute(program: &Program, search: &mut dyn Strategy) -> Outcome {
     assert!(!search.diverged(), "{program:?}: {:?}", machine.decisions);
     search.end(&Ended {
         decisions: &machine.decisions,
-        trace: &machine.trace,
-        name: &|object| object.0 as usize + 1,
+        past: past(&machine.trace),
         is_cut: false,
         diverged: false,
     });
@@ -555,7 +563,7 @@ impl Strategy for Exhaustive {
         self.decide(point.options.len() as u32, point.free) as usize
     }
 
-    fn choose_outcome(&mut self, point: &ChoicePoint) -> u32 {
+    fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
         self.decide(point.outcomes, point.outcomes)
     }
 

@@ -35,7 +35,7 @@ impl Strategy for Random {
         self.rng.below(point.options.len() as u64) as usize
     }
 
-    fn choose_outcome(&mut self, point: &ChoicePoint) -> u32 {
+    fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
         if point.costs && self.rng.below(UNUSUAL) != 0 {
             return 0;
         }

@@ -53,7 +53,7 @@ impl Strategy for Replay {
         })
     }
 
-    fn choose_outcome(&mut self, point: &ChoicePoint) -> u32 {
+    fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
         match self.decision(point.index) {
             None => 0,
             Some(Decision::Outcome(outcome)) if outcome < point.outcomes => outcome,
