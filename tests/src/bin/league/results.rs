@@ -18,7 +18,7 @@ pub(crate) struct Results {
 pub(crate) struct Score {
     pub(crate) trials: usize,
     pub(crate) found: usize,
-    /// The mean of those that found it.
+    /// The mean of those that found it, rounded.
     pub(crate) schedules: u64,
 }
 
@@ -54,7 +54,7 @@ impl Results {
         (!trials.is_empty()).then(|| Score {
             trials: trials.len(),
             found: found.len(),
-            schedules: found.iter().sum::<u64>() / number.max(1),
+            schedules: (found.iter().sum::<u64>() + number / 2) / number.max(1),
         })
     }
 }
