@@ -119,8 +119,8 @@ fn a_bad_variable_is_named() {
         "environment variable CHESS_EXPLORE_PREEMPTION: there is no option `preemption`; did you mean `preemptions`?"
     );
     assert_eq!(
-        error("CHESS_EXPLORE_STRATEGY", "icb,pct"),
-        "environment variable CHESS_EXPLORE_STRATEGY: the strategy `pct` is not available yet; available are: auto, icb, random"
+        error("CHESS_EXPLORE_STRATEGY", "icb,dpor"),
+        "environment variable CHESS_EXPLORE_STRATEGY: the strategy `dpor` is not available yet; available are: auto, icb, random, pct, pos"
     );
 }
 

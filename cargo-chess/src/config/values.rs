@@ -56,7 +56,11 @@ named! {
         Icb = "icb",
         /// A random task at each scheduling point.
         Random = "random",
-    }, later: ["dpor", "pct", "pos", "surw", "delay"]
+        /// Random priorities of tasks, with a few random changes.
+        Pct = "pct",
+        /// Random priorities of operations, drawn anew where they race.
+        Pos = "pos",
+    }, later: ["dpor", "surw", "delay"]
 }
 
 named! {

@@ -3,16 +3,16 @@
 use super::failures::{Distinct, Found};
 use super::report;
 use super::request::{Isolation, Request, StrategyName};
-use super::run::{Root, run_tasks, set_strategy, strategy, warm_up};
+use super::run::{BoxedStrategy, Root, run_tasks, set_boxed, set_strategy, strategy, warm_up};
 use super::{Test, body, foreign};
 use crate::engine::Engine;
 use crate::execution::{Ending, Entry, Limit};
 use crate::monitor::{self, BodyOutcome, Failure};
 use crate::platform::donor::{self, DEFAULT_STACK};
 use crate::platform::handover::Backend;
-use crate::platform::memory::EngineVec;
+use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
 use crate::platform::{heap, image, interpose, sys};
-use crate::search::{Decision, Divergence, Ended, Icb, Past, Random, Replay};
+use crate::search::{Decision, Divergence, Ended, Icb, Past, Pct, Portfolio, Pos, Random, Replay};
 
 /// Donors to begin with; a test with more tasks makes the pool grow.
 const FIRST_DONORS: usize = 8;
@@ -110,19 +110,35 @@ impl Explorer<'_> {
     }
 
     fn search(&mut self, engine: Root, request: &Request) {
-        for (place, name) in request.strategies.iter().enumerate() {
-            match name {
-                StrategyName::Auto | StrategyName::Icb => {
-                    set_strategy(engine, Icb::new(request.preemptions, self.budget));
-                }
-                StrategyName::Random => {
-                    let seed = request.seed.wrapping_add(place as u64);
-                    set_strategy(engine, Random::new(seed));
-                }
+        let mut seed = request.seed;
+        let names = request
+            .strategies
+            .chunk_by(|a, b| a.samples() && b.samples());
+        for group in names {
+            let mut members = engine_vec();
+            for &name in group {
+                members.push(self.strategy(name, request.preemptions, seed));
+                seed = seed.wrapping_add(1);
+            }
+            if members.len() == 1 {
+                set_boxed(engine, members.remove(0));
+            } else {
+                set_strategy(engine, Portfolio::new(members));
             }
             if !self.run_strategy(engine) {
                 return;
             }
+        }
+    }
+
+    fn strategy(&self, name: StrategyName, preemptions: u32, seed: u64) -> BoxedStrategy {
+        match name {
+            StrategyName::Auto | StrategyName::Icb => {
+                Box::new_in(Icb::new(preemptions, self.budget), EngineMemory)
+            }
+            StrategyName::Random => Box::new_in(Random::new(seed), EngineMemory),
+            StrategyName::Pct => Box::new_in(Pct::new(seed), EngineMemory),
+            StrategyName::Pos => Box::new_in(Pos::new(seed), EngineMemory),
         }
     }
 
@@ -140,6 +156,7 @@ impl Explorer<'_> {
             if !strategy(engine).begin() {
                 break;
             }
+            engine.execution.log.trace.is_wanted = strategy(engine).wants_trace();
             let progress = strategy(engine).progress();
             engine.exploration.note_progress(progress);
             let failure = self.run_schedule(engine);
@@ -219,6 +236,7 @@ impl Explorer<'_> {
         self.seen.insert(&engine.execution, failure.clone());
         if engine.exploration.failure.is_none() {
             engine.exploration.failure = Some(failure);
+            engine.exploration.strategy = strategy(engine).name();
             engine.exploration.preemptions = engine.execution.preemptions;
             keep_decisions(engine);
             return;

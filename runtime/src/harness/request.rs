@@ -26,6 +26,21 @@ pub(crate) enum StrategyName {
     Icb,
     /// The random walk.
     Random,
+    /// Random priorities with a few changes.
+    Pct,
+    /// Partial order sampling.
+    Pos,
+}
+
+impl StrategyName {
+    /// Whether it goes on until the budget ends, in no order that makes a part of
+    /// it worth finishing: several such strategies take turns.
+    pub(crate) fn samples(self) -> bool {
+        match self {
+            Self::Auto | Self::Icb => false,
+            Self::Random | Self::Pct | Self::Pos => true,
+        }
+    }
 }
 
 /// What the supervisor asks for.
@@ -135,6 +150,8 @@ fn strategy(name: &str) -> Option<StrategyName> {
         "auto" => StrategyName::Auto,
         "icb" => StrategyName::Icb,
         "random" => StrategyName::Random,
+        "pct" => StrategyName::Pct,
+        "pos" => StrategyName::Pos,
         _ => return None,
     })
 }

@@ -39,10 +39,16 @@ pub(super) fn warm_up(engine: Root) {
     run_tasks(engine, Entry::Rust(body::warm_up, core::ptr::null_mut()));
 }
 
-pub(super) fn set_strategy(mut engine: Root, strategy: impl Strategy + 'static) {
+/// A strategy in the engine's memory.
+pub(super) type BoxedStrategy = Box<dyn Strategy, EngineMemory>;
+
+pub(super) fn set_strategy(engine: Root, strategy: impl Strategy + 'static) {
+    set_boxed(engine, Box::new_in(strategy, EngineMemory));
+}
+
+pub(super) fn set_boxed(mut engine: Root, strategy: BoxedStrategy) {
     engine.execution.log.trace.is_wanted = strategy.wants_trace();
-    let boxed: Box<dyn Strategy, EngineMemory> = Box::new_in(strategy, EngineMemory);
-    engine.execution.strategy = Some(boxed);
+    engine.execution.strategy = Some(strategy);
 }
 
 pub(super) fn strategy(_: Root) -> &'static mut dyn Strategy {

@@ -4,6 +4,9 @@ mod hash_set;
 mod icb;
 #[cfg(test)]
 mod model;
+mod pct;
+mod portfolio;
+mod pos;
 mod races;
 mod random;
 mod replay;
@@ -11,6 +14,9 @@ mod rng;
 
 pub(crate) use hash_set::HashSet;
 pub(crate) use icb::Icb;
+pub(crate) use pct::Pct;
+pub(crate) use portfolio::Portfolio;
+pub(crate) use pos::Pos;
 pub(crate) use random::Random;
 pub(crate) use replay::Replay;
 pub(crate) use rng::Rng;

@@ -83,6 +83,12 @@ pub(super) struct Final {
     at: Vec<usize>,
 }
 
+impl Final {
+    pub(super) fn values(&self) -> &[u64] {
+        &self.values
+    }
+}
+
 /// What one execution shows.
 pub(super) struct Outcome {
     pub(super) end: Final,

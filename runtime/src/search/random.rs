@@ -2,8 +2,21 @@
 
 use super::{ChoicePoint, Ended, Progress, Rng, SchedulingPoint, Strategy};
 
-/// One in so many operations takes an outcome that is not the ordinary one.
+/// One in so many operations may take an outcome that is not the ordinary one.
 const UNUSUAL: u64 = 16;
+
+/// Draws an operation's outcome: evenly, but for those that cost.
+pub(super) fn draw_outcome(rng: &mut Rng, point: &ChoicePoint<'_>) -> u32 {
+    if point.costs && !is_unusual(rng) {
+        return 0;
+    }
+    rng.below(point.outcomes.into()) as u32
+}
+
+/// Whether what costs as a preemption does happens.
+pub(super) fn is_unusual(rng: &mut Rng) -> bool {
+    rng.below(UNUSUAL) == 0
+}
 
 /// The random walk. Deterministic from its seed.
 pub(crate) struct Random {
@@ -36,10 +49,7 @@ impl Strategy for Random {
     }
 
     fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
-        if point.costs && self.rng.below(UNUSUAL) != 0 {
-            return 0;
-        }
-        self.rng.below(point.outcomes.into()) as u32
+        draw_outcome(&mut self.rng, point)
     }
 
     fn retry(&mut self) {

@@ -1,0 +1,295 @@
+//! `pct`: random priorities with a few random changes (Burckhardt, Kothari,
+//! Musuvathi and Nagarakatte, ASPLOS'10, section 3).
+//!
+//! Each task has a random priority, and the first in rank runs. At `d - 1` random
+//! decisions the task that would run falls behind all that have not fallen. A
+//! failure that `d` orderings of steps suffice for is found by an execution of
+//! depth `d` with a probability of at least `1 / (n * k^(d - 1))`, where `n` tasks
+//! take `k` decisions. The depth is 1, 2, ... [`DEPTHS`] in turn; `k` is that of the
+//! longest execution so far. Only places with a choice count: a change where one
+//! task alone can run has the same effect at the next choice.
+
+use super::random::{draw_outcome, is_unusual};
+use super::{ChoicePoint, Ended, Progress, Rng, SchedulingPoint, Strategy};
+use crate::execution::{Op, TaskId};
+use crate::platform::memory::{EngineVec, engine_vec};
+
+/// The largest depth.
+const DEPTHS: u64 = 5;
+
+/// The priority of a task that has not been seen in this execution.
+const UNSEEN: i64 = 0;
+/// The least priority that a task begins with.
+const FIRST: i64 = 1 << 62;
+
+/// A task, as this execution ranks it.
+#[derive(Clone, Copy)]
+struct Rank {
+    /// Random at first; the number of a change after it; negative after a yield.
+    priority: i64,
+    /// It fell for the yield or the timed wait that it is at.
+    gave_way: bool,
+}
+
+/// The search. Deterministic from its seed.
+pub(crate) struct Pct {
+    rng: Rng,
+    /// The generator as the current execution found it.
+    start: Rng,
+    executions: u64,
+    /// The most decisions between tasks in an execution.
+    longest: u32,
+    /// The tasks of this execution.
+    ranks: EngineVec<Rank>,
+    /// The decisions at which a task falls; its priority is the place in the list
+    /// and one more.
+    changes: EngineVec<u32>,
+    points: u32,
+    /// The priority of the task that yielded last.
+    lowest: i64,
+    last: Option<TaskId>,
+}
+
+impl Pct {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self {
+            rng: Rng::new(seed),
+            start: Rng::new(seed),
+            executions: 0,
+            longest: 0,
+            ranks: engine_vec(),
+            changes: engine_vec(),
+            points: 0,
+            lowest: UNSEEN,
+            last: None,
+        }
+    }
+
+    /// The depth of the current execution.
+    fn depth(&self) -> u64 {
+        (self.executions - 1) % DEPTHS + 1
+    }
+
+    #[inline]
+    fn rank(&mut self, task: TaskId) -> &mut Rank {
+        let at = task.0 as usize;
+        if at >= self.ranks.len() {
+            let unseen = Rank {
+                priority: UNSEEN,
+                gave_way: false,
+            };
+            self.ranks.resize(at + 1, unseen);
+        }
+        let rank = &mut self.ranks[at];
+        if rank.priority == UNSEEN {
+            // A late task comes in at a random place in the order.
+            rank.priority = FIRST | (self.rng.next() >> 2).cast_signed();
+        }
+        rank
+    }
+
+    /// The option of the first in rank.
+    #[inline]
+    fn first(&mut self, options: &[TaskId]) -> usize {
+        let (mut first, mut highest) = (0, i64::MIN);
+        for (place, &task) in options.iter().enumerate() {
+            let priority = self.rank(task).priority;
+            if priority > highest {
+                (first, highest) = (place, priority);
+            }
+        }
+        first
+    }
+
+    fn fall(&mut self, task: TaskId) {
+        self.lowest -= 1;
+        let at = task.0 as usize;
+        self.ranks[at] = Rank {
+            priority: self.lowest,
+            gave_way: true,
+        };
+    }
+
+    /// Lets the task that gives way at `point`, if there is one, fall: first in rank
+    /// it would spin for ever.
+    #[inline]
+    fn heed_yield(&mut self, point: &SchedulingPoint<'_>) {
+        let goes_on = point.options.first() == self.last.as_ref();
+        if goes_on {
+            return;
+        }
+        // The engine lists it as the last of the options that are free.
+        let yielder = point.options[point.free as usize - 1];
+        if point.free > 1 && !self.rank(yielder).gave_way {
+            let op = (point.pending)(yielder).op;
+            let is_atomic = (Op::AtomicLoad as u8..Op::Fence as u8).contains(&(op as u8));
+            let spins = self.last == Some(yielder) && is_atomic;
+            if spins || matches!(op, Op::YieldNow | Op::SpinLoop) {
+                self.fall(yielder);
+            }
+        }
+        // Programs count on others to run before a time is over. That it is over
+        // soon is as rare as another unusual outcome.
+        if let Some(last) = self.last
+            && !self.rank(last).gave_way
+            && is_timed((point.pending)(last).op)
+        {
+            if is_unusual(&mut self.rng) {
+                self.rank(last).gave_way = true;
+            } else {
+                self.fall(last);
+            }
+        }
+    }
+}
+
+/// Whether `op` waits until a time.
+fn is_timed(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Sleep
+            | Op::ParkTimeout
+            | Op::CondvarWaitTimeout
+            | Op::ChannelRecvTimeout
+            | Op::Poll
+            | Op::EpollWait
+            | Op::PthreadMutexTimedLock
+            | Op::PthreadCondTimedWait
+            | Op::SemTimedWait
+    )
+}
+
+impl Strategy for Pct {
+    fn name(&self) -> &'static str {
+        "pct"
+    }
+
+    fn begin(&mut self) -> bool {
+        self.start = self.rng.clone();
+        self.executions += 1;
+        self.retry();
+        true
+    }
+
+    #[inline]
+    fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize {
+        self.heed_yield(point);
+        for level in 0..self.changes.len() {
+            if self.changes[level] == self.points {
+                let first = self.first(point.options);
+                self.rank(point.options[first]).priority = level as i64 + 1;
+            }
+        }
+        self.points += 1;
+        let chosen = self.first(point.options);
+        let task = point.options[chosen];
+        self.rank(task).gave_way = false;
+        self.last = Some(task);
+        chosen
+    }
+
+    fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
+        draw_outcome(&mut self.rng, point)
+    }
+
+    fn retry(&mut self) {
+        self.rng = self.start.clone();
+        self.ranks.clear();
+        self.changes.clear();
+        self.points = 0;
+        self.lowest = UNSEEN;
+        self.last = None;
+        if self.longest > 0 {
+            for _ in 1..self.depth() {
+                let change = self.rng.below(self.longest.into());
+                self.changes.push(change as u32);
+            }
+        }
+    }
+
+    fn end(&mut self, execution: &Ended<'_>) {
+        if !execution.diverged && !execution.is_cut {
+            self.longest = self.longest.max(self.points);
+        }
+    }
+
+    fn progress(&self) -> Progress {
+        Progress::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::{self, Act, Program};
+    use super::super::{Past, Pending};
+    use super::*;
+    use crate::execution::Trace;
+
+    /// The share of executions of a depth that end with `value`, and the most
+    /// decisions in one.
+    fn share(program: &Program, value: u64, depth: u64) -> (f64, u32) {
+        let (mut hits, mut all, mut search) = (0.0, 0.0, Pct::new(7));
+        for _ in 0..2000 * DEPTHS {
+            search.begin();
+            let outcome = model::execute(program, &mut search);
+            if search.depth() == depth {
+                all += 1.0;
+                hits += f64::from(u8::from(outcome.end.values()[0] == value));
+            }
+        }
+        (hits / all, search.longest)
+    }
+
+    /// One task adds, the other one puts 100 there if it finds `at`.
+    fn needle(at: u64) -> Program {
+        vec![vec![Act::Add(0); 20], vec![Act::Exchange(0, at, 100)]]
+    }
+
+    #[test]
+    fn what_one_ordering_suffices_for_is_found_at_depth_1_once_in_n() {
+        let (share, _) = share(&needle(0), 120, 1);
+        assert!((0.46..0.54).contains(&share), "{share}");
+    }
+
+    #[test]
+    fn what_two_orderings_suffice_for_is_found_at_depth_2_as_often_as_the_paper_says() {
+        let (share, k) = share(&needle(10), 110, 2);
+        let bound = 1.0 / (2.0 * f64::from(k));
+        assert!(share > bound * 0.8, "{share} of at least {bound}");
+        let at_depth_1 = self::share(&needle(10), 110, 1).0;
+        assert!(at_depth_1 < f64::EPSILON, "{at_depth_1}");
+    }
+
+    #[test]
+    fn a_task_that_yields_lets_others_go_first() {
+        for seed in 0..50 {
+            let mut search = Pct::new(seed);
+            search.begin();
+            let mut choose = |options: &[TaskId], free, op| {
+                let chosen = search.choose_task(&SchedulingPoint {
+                    index: 0,
+                    options,
+                    free,
+                    prefix: 0,
+                    step: 0,
+                    pending: &|task| Pending {
+                        op: [op, Op::AtomicLoad][task.0 as usize],
+                        object: 1,
+                    },
+                    past: Past {
+                        trace: &Trace::new(),
+                        name: &|_| 0,
+                    },
+                });
+                options[chosen]
+            };
+            let [spinner, other] = [TaskId(0), TaskId(1)];
+            for _ in 0..10 {
+                let next = choose(&[other, spinner], 2, Op::YieldNow);
+                assert_eq!(next, other);
+                let next = choose(&[other, spinner], 1, Op::YieldNow);
+                assert_eq!(next, other, "it stays behind");
+            }
+        }
+    }
+}

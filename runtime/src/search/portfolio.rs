@@ -1,0 +1,109 @@
+//! Several sampling strategies that share a budget (Agarwal and others, ASE'21: no
+//! one of them is the best on all programs).
+
+use super::{ChoicePoint, Divergence, Ended, Progress, SchedulingPoint, Strategy};
+use crate::platform::memory::{EngineMemory, EngineVec};
+
+/// So many schedules of one strategy, then as many of the next one.
+const SLICE: u32 = 100;
+
+/// Strategies that take turns, until the first one has seen all schedules.
+pub(crate) struct Portfolio {
+    members: EngineVec<Box<dyn Strategy, EngineMemory>>,
+    /// Whose turn it is.
+    turn: usize,
+    /// Schedules of this turn.
+    taken: u32,
+}
+
+impl Portfolio {
+    /// The `members` in turn, of which there is at least one.
+    pub(crate) fn new(members: EngineVec<Box<dyn Strategy, EngineMemory>>) -> Self {
+        Self {
+            members,
+            turn: 0,
+            taken: 0,
+        }
+    }
+
+    #[inline]
+    fn member(&mut self) -> &mut dyn Strategy {
+        &mut *self.members[self.turn]
+    }
+}
+
+impl Strategy for Portfolio {
+    fn name(&self) -> &'static str {
+        self.members[self.turn].name()
+    }
+
+    fn begin(&mut self) -> bool {
+        if self.taken == SLICE {
+            self.turn = (self.turn + 1) % self.members.len();
+            self.taken = 0;
+        }
+        self.taken += 1;
+        self.member().begin()
+    }
+
+    #[inline]
+    fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize {
+        self.member().choose_task(point)
+    }
+
+    #[inline]
+    fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
+        self.member().choose_outcome(point)
+    }
+
+    fn retry(&mut self) {
+        self.member().retry();
+    }
+
+    fn end(&mut self, execution: &Ended<'_>) {
+        self.member().end(execution);
+    }
+
+    fn wants_trace(&self) -> bool {
+        self.members[self.turn].wants_trace()
+    }
+
+    fn diverged(&self) -> bool {
+        self.members[self.turn].diverged()
+    }
+
+    fn divergence(&self) -> Option<Divergence> {
+        self.members[self.turn].divergence()
+    }
+
+    fn progress(&self) -> Progress {
+        self.members[self.turn].progress()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::{self, Act};
+    use super::super::{Pct, Pos};
+    use super::*;
+    use crate::platform::memory::engine_vec;
+
+    #[test]
+    fn strategies_take_turns() {
+        let mut members: EngineVec<Box<dyn Strategy, EngineMemory>> = engine_vec();
+        members.push(Box::new_in(Pct::new(0), EngineMemory));
+        members.push(Box::new_in(Pos::new(1), EngineMemory));
+        let mut search = Portfolio::new(members);
+        let program = vec![vec![Act::Add(0)]; 2];
+        let mut turns = Vec::new();
+        for _ in 0..3 * SLICE {
+            assert!(search.begin());
+            turns.push(search.name());
+            model::execute(&program, &mut search);
+        }
+        let slice = SLICE as usize;
+        assert!(turns[..slice].iter().all(|&name| name == "pct"));
+        assert!(turns[slice..2 * slice].iter().all(|&name| name == "pos"));
+        assert!(turns[2 * slice..].iter().all(|&name| name == "pct"));
+    }
+}
