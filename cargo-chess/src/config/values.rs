@@ -54,13 +54,15 @@ named! {
         Auto = "auto",
         /// Every schedule with 0 preemptions, then with 1, and so on up to the bound.
         Icb = "icb",
+        /// Each happens-before graph once, without a bound.
+        Dpor = "dpor",
         /// A random task at each scheduling point.
         Random = "random",
         /// Random priorities of tasks, with a few random changes.
         Pct = "pct",
         /// Random priorities of operations, drawn anew where they race.
         Pos = "pos",
-    }, later: ["dpor", "surw", "delay"]
+    }, later: ["surw", "delay"]
 }
 
 named! {

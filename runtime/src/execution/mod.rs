@@ -60,7 +60,9 @@ pub(crate) use thread::{
     task_of_object, thread_object,
 };
 pub(crate) use trace::{Touch, Trace, TraceStep};
-pub use waiting::{condvar_wait, notify, park, sleep, unpark, wait, wake_all, yield_now};
+pub use waiting::{
+    condvar_wait, notify, park, sleep, unpark, wait, wait_quietly, wake_all, yield_now,
+};
 pub(crate) use waiting::{sleep_until, yield_from};
 
 /// The source line of an event: the caller of the shim.

@@ -49,6 +49,11 @@ impl Effect {
         }
     }
 
+    /// Whether two operations with these effects on one object commute.
+    pub(crate) fn commutes(self, other: Self) -> bool {
+        self.depends(other) == Dependence::None && other.depends(self) == Dependence::None
+    }
+
     /// Whether the object is as it was, for a task that polls it: what is taken
     /// and given back is.
     pub(crate) const fn is_quiet(self) -> bool {

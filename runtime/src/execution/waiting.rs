@@ -5,6 +5,7 @@ use super::object::ObjectId;
 use super::schedule::Step;
 use super::state::Execution;
 use super::task::{State, Wait};
+use super::trace::TraceStep;
 use super::{Effect, Mode, Op, Site, TaskId, Wake, mark, perform, running};
 
 impl Execution {
@@ -113,8 +114,15 @@ pub fn notify(op: Op, object: usize, all: bool, site: Site) {
 
 /// Blocks until [`wake_all`] names `object` or the deadline passes. No scheduling
 /// point before it: call [`super::before`] first. For shims that are a state of
-/// their own plus a wait (channels, barriers): loop over trying and waiting.
+/// their own plus a wait (barriers): loop over trying and waiting.
 pub fn wait(op: Op, object: usize, deadline: Option<u64>, site: Site) -> Wake {
+    let wake = wait_quietly(op, object, deadline, site);
+    super::effect(op, object, op.effect(), site);
+    wake
+}
+
+/// As [`wait`], with no event: the operation has one when it is done.
+pub fn wait_quietly(op: Op, object: usize, deadline: Option<u64>, site: Site) -> Wake {
     let Some(execution) = running() else {
         return Wake::Notified;
     };
@@ -128,7 +136,6 @@ pub fn wait(op: Op, object: usize, deadline: Option<u64>, site: Site) -> Wake {
         task.retries = true;
         perform((*execution).sleep_on(Wait::Object(object), deadline));
         (*execution).running().retries = false;
-        (*execution).record(op, object, op.effect(), Some(site));
         (*execution).running().wake
     }
 }
@@ -181,8 +188,12 @@ pub fn unpark(task: TaskId, site: Site) {
         (*execution).record(Op::Unpark, object, Op::Unpark.effect(), Some(site));
         let parked = (*execution).task_mut(task);
         parked.unparks += 1;
+        let more = parked.unparks > 1;
         if parked.state == State::Blocked(Wait::Token) {
             (*execution).wake(task, Wake::Notified);
+        } else if more {
+            // It does not need the one that woke it.
+            parked.waker = TraceStep::NONE;
         }
     }
 }

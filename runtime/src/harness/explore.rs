@@ -12,7 +12,7 @@ use crate::platform::donor::{self, DEFAULT_STACK};
 use crate::platform::handover::Backend;
 use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
 use crate::platform::{heap, image, interpose, sys};
-use crate::search::{Decision, Divergence, Ended, Icb, Past, Pct, Portfolio, Pos, Random, Replay};
+use crate::search::{Decision, Divergence, Dpor, Ended, Icb, Past, Pct, Portfolio, Pos, Random, Replay};
 
 /// Donors to begin with; a test with more tasks makes the pool grow.
 const FIRST_DONORS: usize = 8;
@@ -136,6 +136,7 @@ impl Explorer<'_> {
             StrategyName::Auto | StrategyName::Icb => {
                 Box::new_in(Icb::new(preemptions, self.budget), EngineMemory)
             }
+            StrategyName::Dpor => Box::new_in(Dpor::new(), EngineMemory),
             StrategyName::Random => Box::new_in(Random::new(seed), EngineMemory),
             StrategyName::Pct => Box::new_in(Pct::new(seed), EngineMemory),
             StrategyName::Pos => Box::new_in(Pos::new(seed), EngineMemory),

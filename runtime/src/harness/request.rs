@@ -24,6 +24,8 @@ pub(crate) enum StrategyName {
     Auto,
     /// Iterative context bounding.
     Icb,
+    /// Optimal dynamic partial-order reduction.
+    Dpor,
     /// The random walk.
     Random,
     /// Random priorities with a few changes.
@@ -149,6 +151,7 @@ fn strategy(name: &str) -> Option<StrategyName> {
     Some(match name {
         "auto" => StrategyName::Auto,
         "icb" => StrategyName::Icb,
+        "dpor" => StrategyName::Dpor,
         "random" => StrategyName::Random,
         "pct" => StrategyName::Pct,
         "pos" => StrategyName::Pos,

@@ -1,5 +1,6 @@
 //! The search: which task runs next at each scheduling point, and when every schedule has been seen.
 
+mod dpor;
 mod hash_set;
 mod icb;
 #[cfg(test)]
@@ -12,6 +13,7 @@ mod random;
 mod replay;
 mod rng;
 
+pub(crate) use dpor::Dpor;
 pub(crate) use hash_set::HashSet;
 pub(crate) use icb::Icb;
 pub(crate) use pct::Pct;

@@ -50,8 +50,6 @@ struct Task {
     state: State,
     /// It was woken from this condition variable's wait and takes this mutex again.
     relocks: Option<u32>,
-    /// It waited in its act already.
-    waited: bool,
     waker: u32,
     retries: bool,
     last: u64,
@@ -128,7 +126,6 @@ impl<'a> Machine<'a> {
             at: 0,
             state: State::Ready,
             relocks: None,
-            waited: false,
             waker: TraceStep::NONE,
             retries: false,
             last: 0,
@@ -386,19 +383,12 @@ impl<'a> Machine<'a> {
                 }
             }
             Act::Recv(c) => {
-                if self.tasks[own].waited {
-                    self.touch(object(CHANNEL, c), Effect::Write);
-                }
                 if self.queues[c as usize] == 0 {
-                    self.tasks[own].waited = true;
                     self.sleep(object(CHANNEL, c), true);
                     return;
                 }
                 self.queues[c as usize] -= 1;
-                if !self.tasks[own].waited {
-                    self.touch(object(CHANNEL, c), Effect::Write);
-                }
-                self.tasks[own].waited = false;
+                self.touch(object(CHANNEL, c), Effect::Write);
             }
             Act::Unpark(t) => {
                 self.touch(object(THREAD, t), Effect::Release);
@@ -406,6 +396,9 @@ impl<'a> Machine<'a> {
                 self.tasks[task].unparks += 1;
                 if self.tasks[task].state == State::Waiting(object(THREAD, t)) {
                     self.wake(task);
+                }
+                if self.tasks[task].unparks > 1 {
+                    self.tasks[task].waker = TraceStep::NONE;
                 }
             }
             Act::Park => {

@@ -68,6 +68,8 @@ pub(super) struct HappensBefore {
     /// All that happened before the step at hand but for what only lets it go on.
     base: EngineVec<u32>,
     candidates: EngineVec<u32>,
+    /// The steps that the one at hand had to wait for.
+    enabling: EngineVec<u32>,
     pub(super) races: EngineVec<Race>,
 }
 
@@ -84,6 +86,7 @@ impl HappensBefore {
             entries: engine_vec(),
             base: engine_vec(),
             candidates: engine_vec(),
+            enabling: engine_vec(),
             races: engine_vec(),
         }
     }
@@ -141,6 +144,7 @@ impl HappensBefore {
         self.clocks[row + own] = at as u32 + 1;
         self.newest[own] = at as u32;
         self.candidates.clear();
+        self.enabling.clear();
         for touch in trace.touches_of(at) {
             self.read_touch(trace, at, *touch);
         }
@@ -215,6 +219,9 @@ impl HappensBefore {
         let known = self.base[task.0 as usize] > other;
         let could_wait = self.waits_too && self.previous != NOTHING && self.previous > other;
         let enables = relation == Dependence::Enables || step.waker == other;
+        if relation == Dependence::Enables {
+            self.enabling.push(other);
+        }
         if !known && !enables {
             self.candidates.push(other);
         } else if !known && could_wait {
@@ -250,7 +257,13 @@ impl HappensBefore {
                     self.precedes(trace, first, other)
                 }
             });
-            if !hidden {
+            // Without the first step there would be no such release; the lock is then
+            // free only if it was that step that took it.
+            let needed = |&release: &u32| {
+                trace.steps[release as usize].task != trace.steps[first as usize].task
+                    && self.precedes(trace, first, release)
+            };
+            if !hidden && (self.waits_too || !self.enabling.iter().any(needed)) {
                 self.races.push(Race { first, second });
             }
         }

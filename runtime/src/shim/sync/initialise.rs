@@ -18,11 +18,8 @@ pub(super) fn object<T>(place: &T) -> usize {
 /// Returns whether it is `done`; if not, the caller may initialise it now.
 pub(super) fn arrive(op: Op, object: usize, site: Site, done: impl Fn() -> bool) -> bool {
     execution::before(op, object, site);
-    if !done() && execution::is_owned(object) {
-        while !done() && execution::is_owned(object) {
-            execution::wait(op, object, None, site);
-        }
-        return done();
+    while !done() && execution::is_owned(object) {
+        execution::wait_quietly(op, object, None, site);
     }
     let done = done();
     let effect = if done { Effect::Read } else { op.effect() };
@@ -33,12 +30,10 @@ pub(super) fn arrive(op: Op, object: usize, site: Site, done: impl Fn() -> bool)
 /// A scheduling point, then waits until `object` is `done`, whoever makes it so.
 pub(super) fn wait_until(op: Op, object: usize, site: Site, done: impl Fn() -> bool) {
     execution::before(op, object, site);
-    if done() {
-        execution::effect(op, object, Effect::Read, site);
-    }
     while !done() {
-        execution::wait(op, object, None, site);
+        execution::wait_quietly(op, object, None, site);
     }
+    execution::effect(op, object, Effect::Read, site);
 }
 
 /// The running task initialises `object` as long as this lives. It must outlive

@@ -172,12 +172,11 @@ impl ScopeData {
 
     fn wait_for_all(&self, site: Site) {
         execution::before(Op::ScopeEnd, self.object(), site);
-        if self.running.load(Ordering::Acquire) == 0 {
-            execution::effect(Op::ScopeEnd, self.object(), Effect::Acquire, site);
-        }
         while self.running.load(Ordering::Acquire) != 0 {
-            execution::wait(Op::ScopeEnd, self.object(), None, site);
+            execution::wait_quietly(Op::ScopeEnd, self.object(), None, site);
         }
+        let op = Op::ScopeEnd;
+        execution::effect(op, self.object(), op.effect(), site);
     }
 
     fn panicked(&self) -> std::sync::MutexGuard<'_, Vec<TaskId>> {

@@ -54,12 +54,9 @@ impl<T> Channel<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the operation: what it did to the channel, and who may go on. One
-    /// that `waited` has had its event when it woke.
-    fn done(&self, op: Op, effect: Effect, waited: bool, site: Site) {
-        if !waited {
-            execution::effect(op, self.object(), effect, site);
-        }
+    /// Ends the operation: what it did to the channel, and who may go on.
+    fn done(&self, op: Op, effect: Effect, site: Site) {
+        execution::effect(op, self.object(), effect, site);
         if effect == Effect::Write {
             execution::wake_all(self.object());
         }
@@ -73,7 +70,7 @@ impl<T> Channel<T> {
 
     fn wait(&self, op: Op, deadline: Option<u64>, site: Site) -> Wake {
         if execution::active() {
-            return execution::wait(op, self.object(), deadline, site);
+            return execution::wait_quietly(op, self.object(), deadline, site);
         }
         // The channel outlived its execution, or reached a thread that is no task.
         std::thread::yield_now();
@@ -90,16 +87,15 @@ impl<T> SendingEnd<T> {
         let (op, channel) = (Op::ChannelSend, &*self.0);
         execution::before(op, channel.object(), site);
         let mut pending = Pending::Unsent(value);
-        let mut waited = false;
         loop {
             let progress = channel.state().advance(pending);
             match progress {
                 Progress::Sent => {
-                    channel.done(op, Effect::Write, waited, site);
+                    channel.done(op, Effect::Write, site);
                     return Ok(());
                 }
                 Progress::Disconnected(value) => {
-                    channel.done(op, Effect::Read, waited, site);
+                    channel.done(op, Effect::Read, site);
                     return Err(SendError(value));
                 }
                 Progress::Wait {
@@ -111,7 +107,6 @@ impl<T> SendingEnd<T> {
                     }
                     pending = next;
                     channel.wait(op, None, site);
-                    waited = true;
                 }
             }
         }
@@ -126,7 +121,7 @@ impl<T> SendingEnd<T> {
         } else {
             Effect::Read
         };
-        channel.done(op, effect, false, site);
+        channel.done(op, effect, site);
         result
     }
 
@@ -161,7 +156,7 @@ impl<T> ReceivingEnd<T> {
         } else {
             Effect::Read
         };
-        channel.done(op, effect, false, site);
+        channel.done(op, effect, site);
         result
     }
 
@@ -194,7 +189,7 @@ impl<T> ReceivingEnd<T> {
                     continue;
                 }
             };
-            channel.done(op, effect, wake.is_some(), site);
+            channel.done(op, effect, site);
             return result;
         }
     }
