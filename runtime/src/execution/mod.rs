@@ -57,7 +57,7 @@ pub(crate) use task::{Entry, State, Task, Wait};
 pub use thread::{active, current, is_finished, join, panic_handled, panicked, pthread_of, spawn};
 pub(crate) use thread::{
     aside, end_task, explorer, forget_task, perform, running, spawn_pthread, task_main,
-    task_of_object, thread_object,
+    task_of_object, thread_object, token_object,
 };
 pub(crate) use trace::{Touch, Trace, TraceStep};
 pub use waiting::{

@@ -205,6 +205,12 @@ pub(crate) fn thread_object(task: TaskId) -> usize {
     (1 << 12) + ((task.0 as usize) << 4)
 }
 
+/// The address that stands for the token of a task's `park`: its start and end
+/// have nothing to do with it.
+pub(crate) fn token_object(task: TaskId) -> usize {
+    thread_object(task) + 8
+}
+
 /// The task that an address of the side table stands for.
 pub(crate) fn task_of_object(address: usize) -> Option<TaskId> {
     const END: usize = 1 << 36;

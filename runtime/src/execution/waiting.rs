@@ -156,7 +156,7 @@ pub fn park(op: Op, deadline: Option<u64>, site: Site) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
-        let object = (*execution).object(super::thread_object((*execution).current));
+        let object = (*execution).object(super::token_object((*execution).current));
         perform((*execution).arrive(op, object, Some(site)));
         let mut unparks = (*execution).running().unparks;
         if unparks == 0 {
@@ -183,7 +183,7 @@ pub fn unpark(task: TaskId, site: Site) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
-        let object = (*execution).object(super::thread_object(task));
+        let object = (*execution).object(super::token_object(task));
         perform((*execution).arrive(Op::Unpark, object, Some(site)));
         (*execution).record(Op::Unpark, object, Op::Unpark.effect(), Some(site));
         let parked = (*execution).task_mut(task);

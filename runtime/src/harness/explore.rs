@@ -12,7 +12,9 @@ use crate::platform::donor::{self, DEFAULT_STACK};
 use crate::platform::handover::Backend;
 use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
 use crate::platform::{heap, image, interpose, sys};
-use crate::search::{Decision, Divergence, Dpor, Ended, Icb, Past, Pct, Portfolio, Pos, Random, Replay};
+use crate::search::{
+    Decision, Divergence, Dpor, Ended, Icb, Past, Pct, Portfolio, Pos, Random, Replay,
+};
 
 /// Donors to begin with; a test with more tasks makes the pool grow.
 const FIRST_DONORS: usize = 8;

@@ -39,7 +39,7 @@ impl StrategyName {
     /// it worth finishing: several such strategies take turns.
     pub(crate) fn samples(self) -> bool {
         match self {
-            Self::Auto | Self::Icb => false,
+            Self::Auto | Self::Icb | Self::Dpor => false,
             Self::Random | Self::Pct | Self::Pos => true,
         }
     }
