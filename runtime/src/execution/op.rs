@@ -316,11 +316,11 @@ operations! {
     /// `pthread_spin_unlock`.
     PthreadSpinUnlock = "pthread_spin_unlock", Write;
     /// `pthread_rwlock_rdlock` and its timed kin.
-    PthreadRwLockRead = "pthread_rwlock_rdlock", Read;
+    PthreadRwLockRead = "pthread_rwlock_rdlock", Enter;
     /// `pthread_rwlock_tryrdlock`.
     PthreadRwLockTryRead = "pthread_rwlock_tryrdlock", Read;
     /// `pthread_rwlock_wrlock` and its timed kin.
-    PthreadRwLockWrite = "pthread_rwlock_wrlock", Write;
+    PthreadRwLockWrite = "pthread_rwlock_wrlock", Acquire;
     /// `pthread_rwlock_trywrlock`.
     PthreadRwLockTryWrite = "pthread_rwlock_trywrlock", Write;
     /// `pthread_rwlock_unlock`.

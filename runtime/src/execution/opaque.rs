@@ -183,6 +183,9 @@ pub(crate) fn queue_writer(object: usize, waits: bool) {
         lock.queued_writers += u32::from(waits);
         lock.queued_writers -= u32::from(waited);
         let gave_up = waited && !waits && lock.owner.is_none();
+        if waits != waited {
+            (*execution).touch(id, Effect::Write);
+        }
         if gave_up {
             (*execution).wake_waiters(id);
         }

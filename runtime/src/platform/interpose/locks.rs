@@ -76,10 +76,10 @@ impl Lock {
         if result == Ok(true) {
             self.released();
         }
-        let effect = if result.is_ok() && self.exclusive {
-            Effect::Write
-        } else {
-            Effect::Read
+        let effect = match (&result, self.exclusive) {
+            (Ok(_), true) => Effect::Release,
+            (Ok(_), false) => Effect::Leave,
+            (Err(_), _) => Effect::Read,
         };
         opaque::record(op, self.object, effect);
         result.err().unwrap_or(0)
