@@ -24,7 +24,7 @@ pub struct ExploreArgs {
     /// Scheduling points after which an execution counts as a livelock [default: 20000]
     #[arg(long, value_name = "N", value_parser = parse_positive)]
     pub max_steps: Option<u64>,
-    /// Strategies to use: auto, icb, random, pct, pos [default: auto]
+    /// Strategies to use: auto, icb, dpor, random, pct, pos, surw, delay [default: auto]
     #[arg(long, value_name = "S", value_delimiter = ',')]
     pub strategy: Vec<Strategy>,
     /// Seed of random choices [default: 0]

@@ -62,7 +62,11 @@ named! {
         Pct = "pct",
         /// Random priorities of operations, drawn anew where they race.
         Pos = "pos",
-    }, later: ["surw", "delay"]
+        /// All orders of the accesses to an object, each as likely as the others.
+        Surw = "surw",
+        /// Every schedule with 0 delays of a fixed order of tasks, then with 1, and so on.
+        Delay = "delay",
+    }
 }
 
 named! {

@@ -13,7 +13,7 @@ use crate::platform::handover::Backend;
 use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
 use crate::platform::{heap, image, interpose, sys};
 use crate::search::{
-    Decision, Divergence, Dpor, Ended, Icb, Past, Pct, Portfolio, Pos, Random, Replay,
+    Decision, Delay, Divergence, Dpor, Ended, Icb, Past, Pct, Portfolio, Pos, Random, Replay, Surw,
 };
 
 /// Donors to begin with; a test with more tasks makes the pool grow.
@@ -115,7 +115,7 @@ impl Explorer<'_> {
         let mut seed = request.seed;
         let names = request
             .strategies
-            .chunk_by(|a, b| a.samples() && b.samples());
+            .chunk_by(|a, b| a.takes_turns() && b.takes_turns());
         for group in names {
             let mut members = engine_vec();
             for &name in group {
@@ -142,6 +142,8 @@ impl Explorer<'_> {
             StrategyName::Random => Box::new_in(Random::new(seed), EngineMemory),
             StrategyName::Pct => Box::new_in(Pct::new(seed), EngineMemory),
             StrategyName::Pos => Box::new_in(Pos::new(seed), EngineMemory),
+            StrategyName::Surw => Box::new_in(Surw::new(seed), EngineMemory),
+            StrategyName::Delay => Box::new_in(Delay::new(self.budget), EngineMemory),
         }
     }
 
@@ -431,9 +433,9 @@ fn keep_decisions(mut engine: Root) {
 }
 
 fn note_progress(mut engine: Root) {
-    let complete = engine.exploration.progress.complete;
-    engine.exploration.progress = strategy(engine).progress();
-    engine.exploration.progress.complete |= complete;
+    let before = engine.exploration.progress;
+    engine.exploration.progress = strategy(engine).progress().after(before);
+    engine.exploration.progress.complete |= before.complete;
     if engine.exploration.diverged > 0 {
         engine.exploration.progress.complete = false;
     }

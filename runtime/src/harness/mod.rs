@@ -145,7 +145,7 @@ impl Exploration {
         self.progress = Progress {
             // No other schedule may be left, but this one has still to run.
             complete: false,
-            ..progress
+            ..progress.after(self.progress)
         };
         if let Some(bound) = progress.bound
             && self.bound_starts.len() <= bound as usize

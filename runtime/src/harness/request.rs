@@ -32,15 +32,19 @@ pub(crate) enum StrategyName {
     Pct,
     /// Partial order sampling.
     Pos,
+    /// Selectively uniform random walk.
+    Surw,
+    /// Delay bounding.
+    Delay,
 }
 
 impl StrategyName {
-    /// Whether it goes on until the budget ends, in no order that makes a part of
-    /// it worth finishing: several such strategies take turns.
-    pub(crate) fn samples(self) -> bool {
+    /// Whether it goes on until the budget ends, on most programs: several such
+    /// strategies take turns.
+    pub(crate) fn takes_turns(self) -> bool {
         match self {
             Self::Auto | Self::Icb | Self::Dpor => false,
-            Self::Random | Self::Pct | Self::Pos => true,
+            Self::Random | Self::Pct | Self::Pos | Self::Surw | Self::Delay => true,
         }
     }
 }
@@ -155,6 +159,8 @@ fn strategy(name: &str) -> Option<StrategyName> {
         "random" => StrategyName::Random,
         "pct" => StrategyName::Pct,
         "pos" => StrategyName::Pos,
+        "surw" => StrategyName::Surw,
+        "delay" => StrategyName::Delay,
         _ => return None,
     })
 }

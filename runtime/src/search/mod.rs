@@ -1,5 +1,6 @@
 //! The search: which task runs next at each scheduling point, and when every schedule has been seen.
 
+mod delay;
 mod dpor;
 mod hash_set;
 mod icb;
@@ -8,11 +9,14 @@ mod model;
 mod pct;
 mod portfolio;
 mod pos;
+mod profile;
 mod races;
 mod random;
 mod replay;
 mod rng;
+mod surw;
 
+pub(crate) use delay::Delay;
 pub(crate) use dpor::Dpor;
 pub(crate) use hash_set::HashSet;
 pub(crate) use icb::Icb;
@@ -22,6 +26,7 @@ pub(crate) use pos::Pos;
 pub(crate) use random::Random;
 pub(crate) use replay::Replay;
 pub(crate) use rng::Rng;
+pub(crate) use surw::Surw;
 
 use crate::execution::{ObjectId, Op, TaskId, Trace};
 use crate::platform::memory::EngineVec;
@@ -116,6 +121,17 @@ pub(crate) struct Progress {
     pub(crate) pruned: u64,
     /// Every schedule was explored.
     pub(crate) complete: bool,
+}
+
+impl Progress {
+    /// Keeps what an `earlier` strategy, or this one, finished.
+    pub(crate) fn after(self, earlier: Self) -> Self {
+        Self {
+            bound_completed: self.bound_completed.max(earlier.bound_completed),
+            pruned: self.pruned.max(earlier.pruned),
+            ..self
+        }
+    }
 }
 
 /// A search over schedules. It knows nothing of fibers or shims.

@@ -7,7 +7,7 @@ use crate::platform::memory::{EngineMemory, EngineVec};
 /// So many schedules of one strategy, then as many of the next one.
 const SLICE: u32 = 100;
 
-/// Strategies that take turns, until the first one has seen all schedules.
+/// Strategies that take turns, until one has seen all schedules.
 pub(crate) struct Portfolio {
     members: EngineVec<Box<dyn Strategy, EngineMemory>>,
     /// Whose turn it is.
@@ -43,7 +43,15 @@ impl Strategy for Portfolio {
             self.taken = 0;
         }
         self.taken += 1;
-        self.member().begin()
+        while !self.member().begin() {
+            if self.members.len() == 1 || self.progress().complete {
+                return false;
+            }
+            self.members.remove(self.turn);
+            self.turn %= self.members.len();
+            self.taken = 1;
+        }
+        true
     }
 
     #[inline]
@@ -84,7 +92,7 @@ impl Strategy for Portfolio {
 #[cfg(test)]
 mod tests {
     use super::super::model::{self, Act};
-    use super::super::{Pct, Pos};
+    use super::super::{Delay, Pct, Pos};
     use super::*;
     use crate::platform::memory::engine_vec;
 
@@ -105,5 +113,20 @@ mod tests {
         assert!(turns[..slice].iter().all(|&name| name == "pct"));
         assert!(turns[slice..2 * slice].iter().all(|&name| name == "pos"));
         assert!(turns[2 * slice..].iter().all(|&name| name == "pct"));
+    }
+
+    #[test]
+    fn what_ends_before_all_is_seen_leaves_the_rest_to_the_others() {
+        let mut members: EngineVec<Box<dyn Strategy, EngineMemory>> = engine_vec();
+        members.push(Box::new_in(Delay::new(1), EngineMemory));
+        members.push(Box::new_in(Pos::new(1), EngineMemory));
+        let mut search = Portfolio::new(members);
+        let program = vec![vec![Act::Add(0); 3]; 2];
+        for _ in 0..2 * SLICE {
+            assert!(search.begin());
+            model::execute(&program, &mut search);
+        }
+        assert_eq!(search.name(), "pos");
+        assert!(!search.progress().complete);
     }
 }

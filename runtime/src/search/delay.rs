@@ -1,0 +1,341 @@
+//! `delay`: delay bounding (Emmi, Qadeer and Rakamarić, POPL'11, section 3).
+//!
+//! A deterministic scheduler lets the current task go on, and where it cannot, or
+//! yields, the next one that can in the order of creation, round and round. A
+//! schedule may pass over tasks that it would let run: each costs a delay, and so
+//! does an outcome that is not the ordinary one. The schedule without delays comes
+//! first, then all with one, and so on, each once: their number grows with the
+//! steps of the program, and hardly with its tasks.
+
+use super::{ChoicePoint, Ended, Progress, SchedulingPoint, Strategy};
+use crate::execution::TaskId;
+use crate::platform::memory::{EngineVec, engine_vec};
+
+/// A schedule, named by its last decision that is not the scheduler's, after those
+/// of its parent.
+#[derive(Clone, Copy)]
+struct Node {
+    parent: u32,
+    /// The number of the decision.
+    index: u32,
+    /// So many delays, or the outcome.
+    choice: u32,
+    /// The hash of what led to the decision.
+    prefix: u64,
+}
+
+/// The schedule without delays: every tree's root.
+const DEFAULT: u32 = u32::MAX;
+
+/// A decision of the current execution.
+#[derive(Clone, Copy)]
+struct Point {
+    index: u32,
+    count: u32,
+    /// Delays before it.
+    cost: u32,
+    prefix: u64,
+    is_outcome: bool,
+}
+
+impl Point {
+    /// The delays of a choice.
+    fn delays(&self, choice: u32) -> u32 {
+        if self.is_outcome {
+            choice.min(1)
+        } else {
+            choice
+        }
+    }
+}
+
+/// The search, for as many delays as the budget allows.
+pub(crate) struct Delay {
+    bound: u32,
+    nodes: EngineVec<Node>,
+    /// The schedules to run with the bound's delays, one more, and so on; of each
+    /// the next one last.
+    queues: EngineVec<EngineVec<u32>>,
+    /// How many schedules with the same delays are worth keeping: the budget.
+    keep: usize,
+    /// Schedules were dropped.
+    dropped: bool,
+    started: bool,
+    /// The decisions of the schedule that runs that are not the scheduler's.
+    current: EngineVec<u32>,
+    node: u32,
+    followed: usize,
+    cost: u32,
+    points: EngineVec<Point>,
+    diverged: bool,
+    last: TaskId,
+}
+
+impl Delay {
+    /// A search that will run at most `budget` executions.
+    pub(crate) fn new(budget: u64) -> Self {
+        Self {
+            bound: 0,
+            nodes: engine_vec(),
+            queues: engine_vec(),
+            keep: usize::try_from(budget).unwrap_or(usize::MAX),
+            dropped: false,
+            started: false,
+            current: engine_vec(),
+            node: DEFAULT,
+            followed: 0,
+            cost: 0,
+            points: engine_vec(),
+            diverged: false,
+            last: TaskId(0),
+        }
+    }
+
+    /// The prescribed choice at this decision, or 0.
+    #[inline]
+    fn decide(&mut self, mut point: Point) -> u32 {
+        point.cost = self.cost;
+        self.points.push(point);
+        let Some(&node) = self.current.get(self.followed) else {
+            return 0;
+        };
+        let node = self.nodes[node as usize];
+        if node.index != point.index {
+            return 0;
+        }
+        self.followed += 1;
+        self.diverged |= node.prefix != point.prefix || node.choice >= point.count;
+        let choice = node.choice.min(point.count - 1);
+        self.cost += point.delays(choice);
+        choice
+    }
+
+    /// Queues the other choices at the decisions after the last that is prescribed.
+    fn expand(&mut self) {
+        let fresh = match self.current.last() {
+            Some(&node) => self.nodes[node as usize].index + 1,
+            None => 0,
+        };
+        let fresh = self.points.partition_point(|point| point.index < fresh);
+        for at in fresh..self.points.len() {
+            let point = self.points[at];
+            for choice in 1..point.count {
+                let beyond = (point.cost + point.delays(choice) - self.bound) as usize;
+                while self.queues.len() <= beyond {
+                    self.queues.push(engine_vec());
+                }
+                if self.queues[beyond].len() >= self.keep {
+                    self.dropped = true;
+                    continue;
+                }
+                self.queues[beyond].push(self.nodes.len() as u32);
+                self.nodes.push(Node {
+                    parent: self.node,
+                    index: point.index,
+                    choice,
+                    prefix: point.prefix,
+                });
+            }
+        }
+    }
+
+    /// The option that comes after `delays` others in the scheduler's order.
+    fn option(&self, point: &SchedulingPoint<'_>, delays: usize) -> usize {
+        let options = point.options;
+        // Options that only time out come last, and in their own order. Where the
+        // current task goes on it is the first, and the others come after it.
+        let (first, from) = match point.free {
+            1 => (1, options[0]),
+            _ => (0, self.last),
+        };
+        if delays < first {
+            return delays;
+        }
+        let rest = &options[first..];
+        let round = match point.free {
+            1 => rest.windows(2).take_while(|pair| pair[0] < pair[1]).count() + 1,
+            free => free as usize,
+        };
+        let round = round.min(rest.len());
+        if delays - first >= round {
+            return delays;
+        }
+        let distance = |task: TaskId| task.0.wrapping_sub(from.0).wrapping_sub(1);
+        let place_of = |option: &TaskId| {
+            let closer = rest[..round].iter();
+            closer
+                .filter(|other| distance(**other) < distance(*option))
+                .count()
+        };
+        let found = rest[..round]
+            .iter()
+            .position(|option| place_of(option) == delays - first);
+        first + found.unwrap_or(delays - first)
+    }
+}
+
+impl Strategy for Delay {
+    fn name(&self) -> &'static str {
+        "delay"
+    }
+
+    fn begin(&mut self) -> bool {
+        if core::mem::replace(&mut self.started, true) {
+            while self.queues.first().is_some_and(EngineVec::is_empty) {
+                self.queues.remove(0);
+                self.bound += 1;
+            }
+            let Some(node) = self.queues.first_mut().and_then(EngineVec::pop) else {
+                return false;
+            };
+            self.node = node;
+            self.current.clear();
+            let mut node = node;
+            while node != DEFAULT {
+                self.current.push(node);
+                node = self.nodes[node as usize].parent;
+            }
+            self.current.reverse();
+        }
+        self.retry();
+        true
+    }
+
+    #[inline]
+    fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize {
+        let delays = self.decide(Point {
+            index: point.index,
+            count: point.options.len() as u32,
+            cost: 0,
+            prefix: point.prefix,
+            is_outcome: false,
+        });
+        let chosen = self.option(point, delays as usize);
+        self.last = point.options[chosen];
+        chosen
+    }
+
+    fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
+        self.decide(Point {
+            index: point.index,
+            count: point.outcomes,
+            cost: 0,
+            prefix: point.prefix,
+            is_outcome: true,
+        })
+    }
+
+    fn retry(&mut self) {
+        self.followed = 0;
+        self.cost = 0;
+        self.points.clear();
+        self.diverged = false;
+        self.last = TaskId(0);
+    }
+
+    fn end(&mut self, execution: &Ended<'_>) {
+        if !execution.diverged {
+            self.expand();
+        }
+    }
+
+    fn diverged(&self) -> bool {
+        self.diverged || self.followed < self.current.len()
+    }
+
+    fn progress(&self) -> Progress {
+        let finished = self.queues.iter().all(EngineVec::is_empty);
+        Progress {
+            complete: self.started && finished && !self.dropped,
+            ..Progress::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::super::model::{self, Act, Exhaustive, Program};
+    use super::*;
+
+    /// How many schedules there are with 0, 1, ... delays.
+    fn counts(program: &Program) -> Vec<usize> {
+        let mut search = Delay::new(u64::MAX);
+        let mut counts = Vec::new();
+        while search.begin() {
+            model::execute(program, &mut search);
+            counts.resize(search.bound as usize + 1, 0);
+            counts[search.bound as usize] += 1;
+        }
+        assert!(search.progress().complete);
+        counts
+    }
+
+    #[test]
+    fn one_schedule_has_no_delay_whatever_the_number_of_tasks() {
+        for tasks in 1..5 {
+            assert_eq!(counts(&vec![vec![Act::Add(0)]; tasks])[0], 1);
+        }
+    }
+
+    #[test]
+    fn two_tasks_take_each_interleaving_once_in_the_order_of_delays() {
+        // Two steps each, with the task's end. A switch is a delay, but for one at the
+        // end of a task; so is beginning with B: AABB costs nothing, ABBA and BBAA
+        // one, ABAB and BAAB two, BABA three.
+        assert_eq!(counts(&vec![vec![Act::Add(0)]; 2]), [1, 2, 2, 1]);
+    }
+
+    #[test]
+    fn the_next_task_in_the_round_runs_when_one_ends() {
+        let mut search = Delay::new(u64::MAX);
+        let store = |value| vec![Act::Store(0, value)];
+        let program = vec![store(1), store(2), store(3)];
+        let mut ends = Vec::new();
+        while search.begin() {
+            let outcome = model::execute(&program, &mut search);
+            ends.push((search.bound, outcome.end.values()[0]));
+        }
+        assert_eq!(ends[0], (0, 3));
+        // One delay makes any other task the last one to store.
+        let with_one: BTreeSet<u64> = ends
+            .iter()
+            .filter(|(bound, _)| *bound == 1)
+            .map(|(_, value)| *value)
+            .collect();
+        assert_eq!(with_one, BTreeSet::from([1, 2, 3]));
+    }
+
+    #[test]
+    fn the_whole_space_is_explored_with_enough_delays() {
+        for seed in 0..300 {
+            let program = model::random_program(seed);
+            let mut brute = Exhaustive::new(u32::MAX / 2);
+            let mut ends = Vec::new();
+            while ends.len() <= 500 && brute.begin() {
+                ends.push(model::execute(&program, &mut brute).end);
+            }
+            if ends.len() > 500 {
+                continue;
+            }
+            let mut search = Delay::new(u64::MAX);
+            let delayed = model::explore(&program, &mut search);
+            assert!(search.progress().complete);
+            let each_once = delayed.executions == ends.len() as u64;
+            assert!(each_once, "seed {seed}: {program:?}");
+            assert_eq!(ends.into_iter().collect::<BTreeSet<_>>(), delayed.ends);
+        }
+    }
+
+    #[test]
+    fn a_small_budget_is_not_taken_for_the_whole() {
+        let program = vec![vec![Act::Add(0); 4]; 3];
+        let mut search = Delay::new(10);
+        for _ in 0..10 {
+            assert!(search.begin());
+            model::execute(&program, &mut search);
+        }
+        assert!(!search.progress().complete);
+    }
+}

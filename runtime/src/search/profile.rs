@@ -1,0 +1,219 @@
+//! What earlier executions showed of a program: on which objects its tasks race, how
+//! often each task touches them, and who spawns whom.
+
+use super::races::HappensBefore;
+use super::{Past, Rng};
+use crate::execution::{Dependence, Effect, ObjectId, TaskId, Trace, TraceStep};
+use crate::platform::memory::{EngineVec, engine_vec};
+
+/// So many executions from the first one are read, and then one in as many.
+const EARLY: u32 = 32;
+
+/// How often a task touches an object, at most. A step counts as the access that it
+/// begins with.
+#[derive(Clone, Copy)]
+struct Count {
+    object: usize,
+    task: u32,
+    steps: u32,
+}
+
+/// Which steps the current execution looks at.
+#[derive(Clone, Copy)]
+enum Interest {
+    Nothing,
+    /// The accesses to one object.
+    One(usize),
+    /// The accesses to all objects on which tasks race.
+    All,
+}
+
+/// The profile of a program.
+pub(super) struct Profile {
+    happens_before: HappensBefore,
+    executions: u32,
+    /// The names of the objects on which tasks race, sorted.
+    objects: EngineVec<usize>,
+    /// Sorted by object, then task.
+    counts: EngineVec<Count>,
+    /// Who spawns each task.
+    parents: EngineVec<Option<TaskId>>,
+    interest: Interest,
+    /// The interesting steps of each task and of those that it spawns.
+    expected: EngineVec<u32>,
+    /// Of the trace that is read: the counts, objects by tasks.
+    steps: EngineVec<u32>,
+    /// Of that trace: who touched each object first.
+    first: EngineVec<Option<TaskId>>,
+}
+
+impl Profile {
+    pub(super) const fn new() -> Self {
+        Self {
+            happens_before: HappensBefore::new(false),
+            executions: 0,
+            objects: engine_vec(),
+            counts: engine_vec(),
+            parents: engine_vec(),
+            interest: Interest::Nothing,
+            expected: engine_vec(),
+            steps: engine_vec(),
+            first: engine_vec(),
+        }
+    }
+
+    /// Draws what the next execution looks at: one of the objects, or all of them.
+    pub(super) fn select(&mut self, rng: &mut Rng) {
+        self.interest = match self.objects.len() {
+            0 => Interest::Nothing,
+            1 => Interest::One(self.objects[0]),
+            many => {
+                let drawn = rng.below(many as u64 + 1) as usize;
+                self.objects
+                    .get(drawn)
+                    .map_or(Interest::All, |&object| Interest::One(object))
+            }
+        };
+        self.expected.clear();
+        self.expected.resize(self.parents.len(), 0);
+        for at in 0..self.counts.len() {
+            let Count {
+                object,
+                task,
+                steps,
+            } = self.counts[at];
+            if self.is_of_interest(object) {
+                self.expected[task as usize] += steps;
+            }
+        }
+        // A task is younger than the one that spawns it.
+        for task in (0..self.parents.len()).rev() {
+            if let Some(parent) = self.parents[task] {
+                self.expected[parent.0 as usize] += self.expected[task];
+            }
+        }
+    }
+
+    /// Whether an access to the object of this name is interesting.
+    #[inline]
+    pub(super) fn is_of_interest(&self, object: usize) -> bool {
+        match self.interest {
+            Interest::Nothing => false,
+            Interest::One(one) => object == one,
+            Interest::All => self.objects.binary_search(&object).is_ok(),
+        }
+    }
+
+    /// How many interesting steps the task at `place` and those that it spawns take.
+    pub(super) fn expected(&self, place: usize) -> u32 {
+        self.expected.get(place).copied().unwrap_or(0)
+    }
+
+    /// Who spawns `task`.
+    pub(super) fn parent(&self, task: TaskId) -> Option<TaskId> {
+        self.parents.get(task.0 as usize).copied().flatten()
+    }
+
+    /// Learns from an execution.
+    pub(super) fn read(&mut self, past: Past<'_>) {
+        self.executions += 1;
+        if self.executions > EARLY && !self.executions.is_multiple_of(EARLY) {
+            return;
+        }
+        let trace = past.trace;
+        let tasks = trace.steps.iter().map(|step| step.task.0 as usize + 1);
+        let tasks = tasks.max().unwrap_or(0);
+        self.count_steps(trace, tasks);
+        self.find_objects(past);
+        for object in 0..self.first.len() {
+            if self.first[object].is_none() {
+                continue;
+            }
+            let name = (past.name)(ObjectId(object as u32));
+            if self.objects.binary_search(&name).is_ok() {
+                for task in 0..tasks {
+                    let steps = self.steps[object * tasks + task];
+                    self.note(name, task as u32, steps);
+                }
+            }
+        }
+    }
+
+    /// Counts the steps of each task by object, and finds who spawned whom.
+    fn count_steps(&mut self, trace: &Trace, tasks: usize) {
+        let objects = trace
+            .touches
+            .iter()
+            .map(|touch| touch.object.0 as usize + 1);
+        let objects = objects.max().unwrap_or(0);
+        self.steps.clear();
+        self.steps.resize(objects * tasks, 0);
+        self.first.clear();
+        self.first.resize(objects, None);
+        let mut known = engine_vec();
+        known.resize(tasks, false);
+        if self.parents.len() < tasks {
+            self.parents.resize(tasks, None);
+        }
+        for (at, step) in trace.steps.iter().enumerate() {
+            let touches = trace.touches_of(at);
+            if step.decision == TraceStep::NEVER || touches.is_empty() {
+                continue;
+            }
+            let ObjectId(object) = touches[0].object;
+            self.steps[object as usize * tasks + step.task.0 as usize] += 1;
+            // A task starts by taking what its spawner gave it.
+            let is_new = !core::mem::replace(&mut known[step.task.0 as usize], true);
+            if is_new && touches[0].effect == Effect::Acquire {
+                let spawner = self.first[object as usize];
+                self.parents[step.task.0 as usize] = spawner.filter(|by| by.0 < step.task.0);
+            }
+            for touch in touches {
+                self.first[touch.object.0 as usize].get_or_insert(step.task);
+            }
+        }
+    }
+
+    /// Adds the objects on which the execution's tasks raced.
+    fn find_objects(&mut self, past: Past<'_>) {
+        self.happens_before.read(past.trace);
+        for race in &self.happens_before.races {
+            let [first, second] = [race.first, race.second].map(|at| at as usize);
+            for one in past.trace.touches_of(first) {
+                let mut others = past.trace.touches_of(second).iter();
+                let races = others.any(|other| {
+                    let relation = other.effect.depends(one.effect);
+                    other.object == one.object && relation == Dependence::Races
+                });
+                if races {
+                    let name = (past.name)(one.object);
+                    if let Err(place) = self.objects.binary_search(&name) {
+                        self.objects.insert(place, name);
+                    }
+                }
+            }
+        }
+    }
+
+    fn note(&mut self, object: usize, task: u32, steps: u32) {
+        let key = (object, task);
+        let found = self
+            .counts
+            .binary_search_by_key(&key, |count| (count.object, count.task));
+        match found {
+            Ok(place) => {
+                let count = &mut self.counts[place].steps;
+                *count = steps.max(*count);
+            }
+            Err(place) if steps > 0 => self.counts.insert(
+                place,
+                Count {
+                    object,
+                    task,
+                    steps,
+                },
+            ),
+            Err(_) => {}
+        }
+    }
+}

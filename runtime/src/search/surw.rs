@@ -1,0 +1,268 @@
+//! `surw`: selectively uniform random walk (Zhao, Wolff, Mathur and Roychoudhury,
+//! ASPLOS'25, section 3).
+//!
+//! Of all steps, an execution looks at the interesting ones: the accesses to one
+//! object on which tasks were seen to race, drawn anew each time, or to all of
+//! them. Whose interesting step comes next is drawn in proportion to how many such
+//! steps each task and those that it has still to spawn have left; until it comes,
+//! the other tasks run, but wait before their own. So all orders of the interesting
+//! steps are equally likely if the counts are right and nothing blocks. The counts
+//! are the largest of those [profiled](super::profile) in earlier executions.
+
+use super::profile::Profile;
+use super::random::draw_outcome;
+use super::{ChoicePoint, Ended, Past, Progress, Rng, SchedulingPoint, Strategy};
+use crate::execution::{Op, TaskId};
+use crate::platform::memory::{EngineVec, engine_vec};
+
+/// A task in the current execution.
+#[derive(Clone, Copy)]
+struct Walker {
+    /// Interesting steps that it and the tasks that it will spawn have left.
+    left: u32,
+    is_known: bool,
+    /// The last decision at which it was held back.
+    held: u32,
+}
+
+/// The search. Deterministic from its seed.
+pub(crate) struct Surw {
+    rng: Rng,
+    /// The generator as the current execution found it.
+    start: Rng,
+    profile: Profile,
+    walkers: EngineVec<Walker>,
+    /// Who takes the next interesting step.
+    intended: Option<TaskId>,
+    /// Steps of the trace that are counted.
+    steps: usize,
+    points: u32,
+}
+
+impl Surw {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self {
+            rng: Rng::new(seed),
+            start: Rng::new(seed),
+            profile: Profile::new(),
+            walkers: engine_vec(),
+            intended: None,
+            steps: 0,
+            points: 0,
+        }
+    }
+
+    /// Takes what was done since the last decision off what is left.
+    fn count_steps(&mut self, past: Past<'_>) {
+        let steps = &past.trace.steps;
+        for (at, step) in steps.iter().enumerate().skip(self.steps) {
+            self.meet(step.task);
+            let touch = past.trace.touches_of(at).first();
+            if touch.is_some_and(|touch| self.profile.is_of_interest((past.name)(touch.object))) {
+                let left = &mut self.walkers[step.task.0 as usize].left;
+                *left = left.saturating_sub(1);
+            }
+        }
+        self.steps = steps.len();
+    }
+
+    /// Hands a new task its share of what its parent has left.
+    fn meet(&mut self, task: TaskId) {
+        let at = task.0 as usize;
+        while self.walkers.len() <= at {
+            self.walkers.push(Walker {
+                left: self.profile.expected(self.walkers.len()),
+                is_known: false,
+                held: 0,
+            });
+        }
+        if core::mem::replace(&mut self.walkers[at].is_known, true) {
+            return;
+        }
+        let share = self.walkers[at].left;
+        let Some(parent) = self.profile.parent(task) else {
+            return;
+        };
+        let left = &mut self.walkers[parent.0 as usize].left;
+        let of_both = (*left).max(1);
+        *left = left.saturating_sub(share);
+        if self.intended == Some(parent) && self.rng.below(of_both.into()) < u64::from(share) {
+            self.intended = Some(task);
+        }
+    }
+
+    /// Draws who takes the next interesting step, where `task` could.
+    fn draw(&mut self, task: TaskId) -> TaskId {
+        let own = &mut self.walkers[task.0 as usize].left;
+        *own = (*own).max(1);
+        let known = || self.walkers.iter().filter(|walker| walker.is_known);
+        let all: u64 = known().map(|walker| u64::from(walker.left)).sum();
+        let mut ticket = self.rng.below(all);
+        for (at, walker) in self.walkers.iter().enumerate() {
+            if walker.is_known {
+                let left = u64::from(walker.left);
+                if ticket < left {
+                    return TaskId(at as u32);
+                }
+                ticket -= left;
+            }
+        }
+        task
+    }
+
+    /// Draws one of the tasks that are not held back; none if all are.
+    fn walk(&mut self, options: &[TaskId]) -> Option<usize> {
+        let is_free = |task: &TaskId| self.walkers[task.0 as usize].held != self.points;
+        let free = options.iter().filter(|task| is_free(task)).count();
+        if free == 0 {
+            return None;
+        }
+        let place = self.rng.below(free as u64) as usize;
+        let mut places = (0..options.len()).filter(|&place| is_free(&options[place]));
+        places.nth(place)
+    }
+
+    /// The tasks at `options` all wait for one that cannot come: draws one of them.
+    fn redraw(&mut self, options: &[TaskId]) -> usize {
+        let left = |task: &TaskId| u64::from(self.walkers[task.0 as usize].left.max(1));
+        let mut ticket = self.rng.below(options.iter().map(left).sum());
+        let drawn = options.iter().position(|task| {
+            let is_drawn = ticket < left(task);
+            ticket = ticket.saturating_sub(left(task));
+            is_drawn
+        });
+        drawn.unwrap_or(0)
+    }
+}
+
+impl Strategy for Surw {
+    fn name(&self) -> &'static str {
+        "surw"
+    }
+
+    fn begin(&mut self) -> bool {
+        self.start = self.rng.clone();
+        self.retry();
+        true
+    }
+
+    fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize {
+        self.points += 1;
+        self.count_steps(point.past);
+        for &task in point.options {
+            self.meet(task);
+        }
+        let chosen = loop {
+            let Some(chosen) = self.walk(point.options) else {
+                self.intended = None;
+                break self.redraw(point.options);
+            };
+            let task = point.options[chosen];
+            if !self.profile.is_of_interest((point.pending)(task).object) {
+                break chosen;
+            }
+            let intended = match self.intended {
+                Some(intended) => intended,
+                None => self.draw(task),
+            };
+            self.intended = Some(intended);
+            if intended == task {
+                self.intended = None;
+                break chosen;
+            }
+            self.walkers[task.0 as usize].held = self.points;
+        };
+        let task = point.options[chosen];
+        if (point.pending)(task).op == Op::Exit {
+            self.walkers[task.0 as usize].left = 0;
+        }
+        chosen
+    }
+
+    fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
+        draw_outcome(&mut self.rng, point)
+    }
+
+    fn retry(&mut self) {
+        self.rng = self.start.clone();
+        self.walkers.clear();
+        self.intended = None;
+        self.steps = 0;
+        self.points = 0;
+        self.profile.select(&mut self.rng);
+    }
+
+    fn end(&mut self, execution: &Ended<'_>) {
+        if !execution.diverged && !execution.is_cut {
+            self.profile.read(execution.past);
+        }
+    }
+
+    fn wants_trace(&self) -> bool {
+        true
+    }
+
+    fn progress(&self) -> Progress {
+        Progress::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::super::model::{self, Act, Program};
+    use super::*;
+
+    /// How far the orders of what races are from equally likely: the sum that a
+    /// chi-square test looks at, and how many orders there are.
+    fn spread(program: &Program, runs: u32) -> (f64, usize) {
+        let mut search = Surw::new(11);
+        let mut seen: BTreeMap<_, f64> = BTreeMap::new();
+        // The first one has no profile.
+        search.begin();
+        model::execute(program, &mut search);
+        for _ in 0..runs {
+            search.begin();
+            *seen
+                .entry(model::execute(program, &mut search).graph)
+                .or_default() += 1.0;
+        }
+        let expected = f64::from(runs) / seen.len() as f64;
+        let square = |count: f64| (count - expected).powi(2) / expected;
+        (seen.values().map(|&count| square(count)).sum(), seen.len())
+    }
+
+    #[test]
+    fn each_order_of_the_interesting_steps_is_equally_likely() {
+        let (spread, orders) = spread(&vec![vec![Act::Add(0); 3]; 2], 4000);
+        assert_eq!(orders, 20, "6 choose 3");
+        // Beyond this with a probability of 1 in 1000.
+        assert!(spread < 43.8, "{spread}");
+    }
+
+    #[test]
+    fn other_steps_and_unequal_counts_do_not_matter() {
+        let busy = |own, steps, noise| {
+            let mut acts = vec![Act::Add(own); noise];
+            acts.extend(vec![Act::Add(0); steps]);
+            acts
+        };
+        let program = vec![busy(1, 1, 6), busy(2, 2, 0), busy(3, 3, 2)];
+        let (spread, orders) = spread(&program, 6000);
+        assert_eq!(orders, 60, "6! / (1! 2! 3!)");
+        assert!(spread < 99.0, "{spread}");
+    }
+
+    #[test]
+    fn counts_that_are_wrong_and_tasks_that_block_end_no_execution() {
+        for seed in 0..300 {
+            let program = model::random_program(seed);
+            let mut search = Surw::new(seed);
+            for _ in 0..20 {
+                search.begin();
+                model::execute(&program, &mut search);
+            }
+        }
+    }
+}
