@@ -29,8 +29,8 @@ const ATOMIC_FILES: usize = 64;
 pub(crate) struct Policies {
     rules: EngineVec<Rule>,
     cache: [(usize, Option<Policy>); CACHE],
-    /// Files of `atomic` code that synchronized.
-    atomic_files: EngineVec<&'static str>,
+    /// Files of `atomic` code that synchronized, in order of first use.
+    pub(crate) atomic_files: EngineVec<&'static str>,
 }
 
 impl Policies {
@@ -79,11 +79,6 @@ impl Policies {
         }
         self.cache[slot] = (address, policy);
         policy
-    }
-
-    /// Files of `atomic` code that synchronized, in order of first use.
-    pub(crate) fn atomic_files(&self) -> &[&'static str] {
-        &self.atomic_files
     }
 
     #[cold]

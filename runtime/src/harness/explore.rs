@@ -1,10 +1,12 @@
 //! The loop over executions: run, judge, confirm.
 
+use std::time::Instant;
+
 use super::failures::{Distinct, Found};
 use super::report;
 use super::request::{Isolation, Request, StrategyName};
 use super::run::{BoxedStrategy, Root, run_tasks, set_boxed, set_strategy, strategy, warm_up};
-use super::{Test, body, foreign};
+use super::{Test, body, foreign, state};
 use crate::engine::Engine;
 use crate::execution::{Ending, Entry, Limit};
 use crate::monitor::{self, BodyOutcome, Failure};
@@ -13,7 +15,8 @@ use crate::platform::handover::Backend;
 use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
 use crate::platform::{heap, image, interpose, sys};
 use crate::search::{
-    Decision, Delay, Divergence, Dpor, Ended, Icb, Past, Pct, Portfolio, Pos, Random, Replay, Surw,
+    Decision, Delay, Divergence, Dpor, Ended, Icb, Past, Pct, Portfolio, Pos, Random, Replay,
+    Stored, Surw,
 };
 
 /// Donors to begin with; a test with more tasks makes the pool grow.
@@ -48,6 +51,7 @@ pub(super) fn run(test: &Test, request: &Request) {
         test,
         isolation: request.isolation,
         ready_donors: 0,
+        turn: 0,
         budget: request.schedules,
         keep_going: request.keep_going,
         seen: Distinct::new(),
@@ -69,6 +73,8 @@ struct Explorer<'a> {
     test: &'a Test,
     isolation: Isolation,
     ready_donors: usize,
+    /// The place of the strategy in the list of those that are asked for.
+    turn: usize,
     budget: u64,
     /// Whether the search goes on after a failure.
     keep_going: bool,
@@ -112,25 +118,79 @@ impl Explorer<'_> {
     }
 
     fn search(&mut self, engine: Root, request: &Request) {
-        let mut seed = request.seed;
-        let names = request
-            .strategies
-            .chunk_by(|a, b| a.takes_turns() && b.takes_turns());
-        for group in names {
-            let mut members = engine_vec();
-            for &name in group {
-                members.push(self.strategy(name, request.preemptions, seed));
-                seed = seed.wrapping_add(1);
-            }
-            if members.len() == 1 {
-                set_boxed(engine, members.remove(0));
-            } else {
-                set_strategy(engine, Portfolio::new(members));
-            }
+        let mut is_resumed = self.resume(engine, request);
+        while is_resumed || self.set_turn(engine, request) {
+            is_resumed = false;
             if !self.run_strategy(engine) {
                 return;
             }
+            self.turn += 1;
         }
+    }
+
+    /// Goes on from the state of an earlier run, if there is one.
+    fn resume(&mut self, mut engine: Root, request: &Request) -> bool {
+        let bytes = engine.exploration.saved.take_earlier();
+        let mut input = &bytes[..];
+        let Some(turn) = Stored::read(&mut input) else {
+            return false;
+        };
+        self.turn = turn;
+        if self.set_turn(engine, request)
+            && strategy(engine).load(&mut input)
+            && let Some(budget) = state::read(&mut engine, &mut input)
+        {
+            self.budget = budget;
+            return true;
+        }
+        self.turn = 0;
+        false
+    }
+
+    /// Lets a search that is killed later go on from here, if its strategy can.
+    #[inline]
+    fn offer_state(&self, mut engine: Root) {
+        if !engine.exploration.saved.is_wanted() {
+            return;
+        }
+        let start = Instant::now();
+        let mut state = engine_vec();
+        self.turn.write(&mut state);
+        let is_whole =
+            strategy(engine).save(&mut state) && state::write(&engine, self.budget, &mut state);
+        let state = is_whole.then_some(state);
+        let schedules = engine.exploration.schedules;
+        engine
+            .exploration
+            .saved
+            .answer(schedules, state, start.elapsed());
+    }
+
+    /// Sets the strategy whose turn it is, of those that are asked for; whether there
+    /// is one. Those that share a budget and follow each other are one.
+    fn set_turn(&self, mut engine: Root, request: &Request) -> bool {
+        let names = &request.strategies;
+        let mut seed = request.seed;
+        let mut turns = names.chunk_by(|a, b| a.takes_turns() && b.takes_turns());
+        let before = turns.by_ref().take(self.turn);
+        seed = seed.wrapping_add(before.map(<[_]>::len).sum::<usize>() as u64);
+        let Some(group) = turns.next() else {
+            return false;
+        };
+        let mut members = engine_vec();
+        for &name in group {
+            members.push(self.strategy(name, request.preemptions, seed));
+            seed = seed.wrapping_add(1);
+        }
+        if members.len() == 1 {
+            set_boxed(engine, members.remove(0));
+        } else {
+            set_strategy(engine, Portfolio::new(members));
+        }
+        if engine.exploration.failure.is_none() {
+            engine.exploration.strategy = strategy(engine).name();
+        }
+        true
     }
 
     fn strategy(&self, name: StrategyName, preemptions: u32, seed: u64) -> BoxedStrategy {
@@ -150,9 +210,6 @@ impl Explorer<'_> {
     /// Runs a strategy to its end; whether the search goes on with the next one.
     fn run_strategy(&mut self, mut engine: Root) -> bool {
         let name = strategy(engine).name();
-        if engine.exploration.failure.is_none() {
-            engine.exploration.strategy = name;
-        }
         loop {
             if self.budget == 0 || engine.exploration.is_out_of_time() {
                 note_progress(engine);
@@ -180,6 +237,7 @@ impl Explorer<'_> {
                 engine.exploration.progress.complete = true;
                 return false;
             }
+            self.offer_state(engine);
         }
         note_progress(engine);
         !engine.exploration.progress.complete

@@ -13,6 +13,7 @@ mod request;
 mod run;
 mod saved;
 mod silence;
+mod state;
 mod zygote;
 
 use core::sync::atomic::{AtomicBool, Ordering};

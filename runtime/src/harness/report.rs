@@ -255,7 +255,7 @@ pub(super) fn in_words(execution: &Execution, mut failure: Failure) -> Failure {
 /// Files of code that took one step a call. Sorted: which one came first may
 /// depend on the search.
 fn atomic_files(execution: &Execution) -> impl Iterator<Item = String> {
-    let mut files = execution.policies.atomic_files().to_vec();
+    let mut files = execution.policies.atomic_files.to_vec();
     files.sort_unstable();
     files.into_iter().map(quoted)
 }

@@ -44,35 +44,29 @@ impl Saved {
         }
     }
 
-    /// For the explorer, between two executions: writes the state down if it is wanted.
-    /// What `write` returns says whether there is one.
+    /// For the explorer, between two executions: whether a state is wanted.
     #[inline]
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "no strategy writes its state down yet")
-    )]
-    pub(super) fn offer(&mut self, schedules: u64, write: impl FnOnce(&mut EngineVec<u8>) -> bool) {
-        if self.wanted.load(Ordering::Relaxed) {
-            self.put(schedules, write);
-        }
+    pub(super) fn is_wanted(&self) -> bool {
+        self.wanted.load(Ordering::Relaxed)
     }
 
+    /// For the explorer: the state that was wanted, if there is one, after so many
+    /// schedules. It `took` so long to write it down.
     #[cold]
-    fn put(&mut self, schedules: u64, write: impl FnOnce(&mut EngineVec<u8>) -> bool) {
+    pub(super) fn answer(&mut self, schedules: u64, state: Option<EngineVec<u8>>, took: Duration) {
         self.wanted.store(false, Ordering::Relaxed);
-        let start = Instant::now();
-        self.state.clear();
-        if write(&mut self.state) {
+        if let Some(state) = state {
+            self.state = state;
             self.schedules = schedules;
-            self.took = start.elapsed();
+            self.took = took;
             self.ready.store(true, Ordering::Release);
         }
     }
 
-    /// For the explorer, before the first execution: the state to go on from.
-    #[expect(dead_code, reason = "no strategy reads its state back yet")]
-    pub(super) fn earlier(&self) -> Option<&[u8]> {
-        (!self.earlier.is_empty()).then_some(&self.earlier[..])
+    /// For the explorer, before the first execution: takes the state to go on from.
+    /// It is empty where there is none.
+    pub(super) fn take_earlier(&mut self) -> EngineVec<u8> {
+        core::mem::replace(&mut self.earlier, engine_vec())
     }
 
     /// For the zygote, before there is an explorer: reads what the supervisor has of
@@ -190,22 +184,25 @@ mod tests {
             next: Some(Instant::now()),
         };
         let mut out = Vec::new();
-        let writes = |bytes: &mut EngineVec<u8>| {
-            bytes.push(b'f');
-            true
+        let offer = |saved: &mut Saved, schedules, is_whole: bool| {
+            if saved.is_wanted() {
+                let mut state = engine_vec();
+                state.push(b'f');
+                saved.answer(schedules, is_whole.then_some(state), Duration::ZERO);
+            }
         };
-        saved.offer(1, writes);
+        offer(&mut saved, 1, true);
         passing.look(&saved, &mut out).unwrap();
         assert!(out.is_empty(), "nothing was wanted before");
-        saved.offer(2, |_| false);
+        offer(&mut saved, 2, false);
         passing.look(&saved, &mut out).unwrap();
         assert!(out.is_empty(), "there is no state");
-        saved.offer(3, writes);
-        saved.offer(4, writes);
+        offer(&mut saved, 3, true);
+        offer(&mut saved, 4, true);
         passing.look(&saved, &mut out).unwrap();
         let line = String::from_utf8(core::mem::take(&mut out)).unwrap();
         assert_eq!(line, told(b"f").replace(":7,", ":3,"));
-        saved.offer(5, writes);
+        offer(&mut saved, 5, true);
         passing.next = None;
         passing.look(&saved, &mut out).unwrap();
         assert!(out.is_empty(), "nobody asks any more");

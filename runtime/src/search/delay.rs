@@ -7,6 +7,7 @@
 //! first, then all with one, and so on, each once: their number grows with the
 //! steps of the program, and hardly with its tasks.
 
+use super::stored::{kept_between_executions, stored};
 use super::{ChoicePoint, Ended, Progress, SchedulingPoint, Strategy};
 use crate::execution::TaskId;
 use crate::platform::memory::{EngineVec, engine_vec};
@@ -23,6 +24,13 @@ struct Node {
     /// The hash of what led to the decision.
     prefix: u64,
 }
+
+stored!(Node {
+    parent,
+    index,
+    choice,
+    prefix
+});
 
 /// The schedule without delays: every tree's root.
 const DEFAULT: u32 = u32::MAX;
@@ -250,6 +258,8 @@ impl Strategy for Delay {
             ..Progress::default()
         }
     }
+
+    kept_between_executions!(bound, nodes, queues, keep, dropped, started);
 }
 
 #[cfg(test)]

@@ -25,6 +25,11 @@ impl HashSet {
         self.count
     }
 
+    /// The hashes, in no order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = u64> {
+        self.slots.iter().copied().filter(|&hash| hash != 0)
+    }
+
     /// Adds a hash; whether it is new.
     #[inline]
     pub(crate) fn insert(&mut self, hash: u64) -> bool {
@@ -56,7 +61,7 @@ impl HashSet {
         let size = (self.slots.len() * 2).max(FIRST_SIZE);
         let old = core::mem::replace(&mut self.slots, engine_vec());
         self.slots.resize(size, 0);
-        for &hash in old.iter().filter(|&&hash| hash != 0) {
+        for hash in old.into_iter().filter(|&hash| hash != 0) {
             self.place(hash);
         }
     }

@@ -17,6 +17,7 @@
 
 use super::hash_set::HashSet;
 use super::races::{HappensBefore, Race};
+use super::stored::{kept_between_executions, stored};
 use super::{ChoicePoint, Ended, Progress, SchedulingPoint, Strategy};
 use crate::execution::{TaskId, TraceStep};
 use crate::platform::memory::{EngineVec, engine_vec};
@@ -38,6 +39,13 @@ struct Node {
     parent: u32,
     deviation: Deviation,
 }
+
+stored!(Deviation {
+    index,
+    choice,
+    prefix
+});
+stored!(Node { parent, deviation });
 
 /// The schedule without deviations: every tree's root.
 const DEFAULT: u32 = u32::MAX;
@@ -330,6 +338,11 @@ impl Strategy for Icb {
                 && self.completed.is_some(),
         }
     }
+
+    kept_between_executions!(
+        bound, completed, nodes, now, next, keep, dropped, beyond, opened, needed, possible,
+        started,
+    );
 }
 
 #[cfg(test)]

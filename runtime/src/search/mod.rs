@@ -14,6 +14,7 @@ mod races;
 mod random;
 mod replay;
 mod rng;
+mod stored;
 mod surw;
 
 pub(crate) use delay::Delay;
@@ -26,6 +27,7 @@ pub(crate) use pos::Pos;
 pub(crate) use random::Random;
 pub(crate) use replay::Replay;
 pub(crate) use rng::Rng;
+pub(crate) use stored::Stored;
 pub(crate) use surw::Surw;
 
 use crate::execution::{ObjectId, Op, TaskId, Trace};
@@ -171,6 +173,18 @@ pub(crate) trait Strategy {
 
     /// How far the search has come.
     fn progress(&self) -> Progress;
+
+    /// Appends, after an execution, all that a search needs to go on; whether this
+    /// strategy can.
+    fn save(&self, _out: &mut EngineVec<u8>) -> bool {
+        false
+    }
+
+    /// Makes a new search go on from what was saved, which it takes from `input`. If it
+    /// is not understood, the search is of no further use.
+    fn load(&mut self, _input: &mut &[u8]) -> bool {
+        false
+    }
 }
 
 /// Takes apart the text form of a schedule: `0*12 1*3 ?1 0`.

@@ -10,6 +10,7 @@
 //! task alone can run has the same effect at the next choice.
 
 use super::random::{draw_outcome, is_unusual};
+use super::stored::kept_between_executions;
 use super::{ChoicePoint, Ended, Progress, Rng, SchedulingPoint, Strategy};
 use crate::execution::{Op, TaskId};
 use crate::platform::memory::{EngineVec, engine_vec};
@@ -216,6 +217,8 @@ impl Strategy for Pct {
     fn progress(&self) -> Progress {
         Progress::default()
     }
+
+    kept_between_executions!(rng, executions, longest);
 }
 
 #[cfg(test)]

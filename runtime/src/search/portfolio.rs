@@ -1,7 +1,7 @@
 //! Several sampling strategies that share a budget (Agarwal and others, ASE'21: no
 //! one of them is the best on all programs).
 
-use super::{ChoicePoint, Divergence, Ended, Progress, SchedulingPoint, Strategy};
+use super::{ChoicePoint, Divergence, Ended, Progress, SchedulingPoint, Stored, Strategy};
 use crate::platform::memory::{EngineMemory, EngineVec};
 
 /// So many schedules of one strategy, then as many of the next one.
@@ -86,6 +86,40 @@ impl Strategy for Portfolio {
 
     fn progress(&self) -> Progress {
         self.members[self.turn].progress()
+    }
+
+    fn save(&self, out: &mut EngineVec<u8>) -> bool {
+        self.turn.write(out);
+        self.taken.write(out);
+        self.members.len().write(out);
+        self.members.iter().all(|member| {
+            member.name().write(out);
+            member.save(out)
+        })
+    }
+
+    fn load(&mut self, input: &mut &[u8]) -> bool {
+        let header = (Stored::read(input), Stored::read(input));
+        let ((Some(turn), Some(taken)), Some(count)) = (header, usize::read(input)) else {
+            return false;
+        };
+        (self.turn, self.taken) = (turn, taken);
+        for place in 0..count {
+            let name = <&str>::read(input);
+            // Those that have ended are gone.
+            while self
+                .members
+                .get(place)
+                .is_some_and(|m| Some(m.name()) != name)
+            {
+                self.members.remove(place);
+            }
+            if !self.members.get_mut(place).is_some_and(|m| m.load(input)) {
+                return false;
+            }
+        }
+        self.members.truncate(count);
+        true
     }
 }
 

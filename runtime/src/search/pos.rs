@@ -7,6 +7,7 @@
 //! little to do before such an operation nearly always win. It has no parameters and needs no profile.
 
 use super::random::draw_outcome;
+use super::stored::kept_between_executions;
 use super::{ChoicePoint, Ended, Pending, Progress, Rng, SchedulingPoint, Strategy};
 use crate::execution::{Dependence, Op, TaskId};
 use crate::platform::memory::{EngineVec, engine_vec};
@@ -128,6 +129,8 @@ impl Strategy for Pos {
     fn progress(&self) -> Progress {
         Progress::default()
     }
+
+    kept_between_executions!(rng);
 }
 
 #[cfg(test)]

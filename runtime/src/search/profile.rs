@@ -2,6 +2,7 @@
 //! often each task touches them, and who spawns whom.
 
 use super::races::HappensBefore;
+use super::stored::{Stored, stored};
 use super::{Past, Rng};
 use crate::execution::{Dependence, Effect, ObjectId, TaskId, Trace, TraceStep};
 use crate::platform::memory::{EngineVec, engine_vec};
@@ -17,6 +18,12 @@ struct Count {
     task: u32,
     steps: u32,
 }
+
+stored!(Count {
+    object,
+    task,
+    steps
+});
 
 /// Which steps the current execution looks at.
 #[derive(Clone, Copy)]
@@ -45,6 +52,25 @@ pub(super) struct Profile {
     steps: EngineVec<u32>,
     /// Of that trace: who touched each object first.
     first: EngineVec<Option<TaskId>>,
+}
+
+impl Stored for Profile {
+    fn write(&self, out: &mut EngineVec<u8>) {
+        self.executions.write(out);
+        self.objects.write(out);
+        self.counts.write(out);
+        self.parents.write(out);
+    }
+
+    fn read(input: &mut &[u8]) -> Option<Self> {
+        Some(Self {
+            executions: Stored::read(input)?,
+            objects: Stored::read(input)?,
+            counts: Stored::read(input)?,
+            parents: Stored::read(input)?,
+            ..Self::new()
+        })
+    }
 }
 
 impl Profile {

@@ -1,5 +1,6 @@
 //! `random`: a uniform choice among the enabled tasks at each scheduling point.
 
+use super::stored::kept_between_executions;
 use super::{ChoicePoint, Ended, Progress, Rng, SchedulingPoint, Strategy};
 
 /// One in so many operations may take an outcome that is not the ordinary one.
@@ -61,4 +62,6 @@ impl Strategy for Random {
     fn progress(&self) -> Progress {
         Progress::default()
     }
+
+    kept_between_executions!(rng);
 }

@@ -9,6 +9,11 @@ impl Rng {
         Self(seed)
     }
 
+    /// What [`Self::new`] makes it from, as it is now.
+    pub(super) fn state(&self) -> u64 {
+        self.0
+    }
+
     /// The next 64 bits.
     #[inline]
     pub(crate) fn next(&mut self) -> u64 {

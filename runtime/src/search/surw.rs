@@ -11,6 +11,7 @@
 
 use super::profile::Profile;
 use super::random::draw_outcome;
+use super::stored::kept_between_executions;
 use super::{ChoicePoint, Ended, Past, Progress, Rng, SchedulingPoint, Strategy};
 use crate::execution::{Op, TaskId};
 use crate::platform::memory::{EngineVec, engine_vec};
@@ -205,6 +206,8 @@ impl Strategy for Surw {
     fn progress(&self) -> Progress {
         Progress::default()
     }
+
+    kept_between_executions!(rng, profile);
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod wakeup;
 
 use self::wakeup::{Branch, Label, Sequence, commute, insert};
 use super::races::{HappensBefore, Race};
+use super::stored::{kept_between_executions, stored};
 use super::{ChoicePoint, Ended, Past, Progress, SchedulingPoint, Strategy};
 use crate::execution::{Effect, TaskId, TraceStep};
 use crate::platform::memory::{EngineVec, engine_vec};
@@ -34,6 +35,16 @@ struct Node {
     /// What the step touched, in all executions that took it.
     touches: EngineVec<(usize, Effect)>,
 }
+
+stored!(Outcome { taken, count });
+stored!(Node {
+    task,
+    is_choice,
+    outcomes,
+    asleep,
+    branches,
+    touches,
+});
 
 /// The search.
 pub(crate) struct Dpor {
@@ -292,6 +303,8 @@ impl Strategy for Dpor {
             complete: self.finished && !self.gave_up,
         }
     }
+
+    kept_between_executions!(nodes, redundant, gave_up, started, finished);
 }
 
 #[cfg(test)]

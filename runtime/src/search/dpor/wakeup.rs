@@ -3,6 +3,7 @@
 //! Abdulla, Aronis, Jonsson and Sagonas, "Optimal dynamic partial order reduction"
 //! (POPL'14), section 6.
 
+use super::super::stored::stored;
 use crate::execution::{Effect, TaskId};
 use crate::platform::memory::{EngineVec, engine_vec};
 
@@ -13,6 +14,8 @@ pub(super) struct Label {
     /// What it touches: objects by their addresses, which all executions share.
     pub(super) touches: EngineVec<(usize, Effect)>,
 }
+
+stored!(Label { task, touches });
 
 impl Label {
     /// Whether the two steps, of different tasks, commute.
@@ -64,6 +67,8 @@ pub(super) struct Branch {
     pub(super) label: Label,
     pub(super) then: EngineVec<Self>,
 }
+
+stored!(Branch { label, then });
 
 /// Adds `sequence` to the tree of `branches`, unless an execution that is to be
 /// tried anyway is equivalent to one that begins with it.

@@ -1,0 +1,45 @@
+//! What a search that goes on after a kill has to know beside its strategy's state.
+
+use crate::engine::Engine;
+use crate::platform::memory::EngineVec;
+use crate::search::Stored;
+
+macro_rules! is_kept {
+    ($($owner:ident.$($part:ident).+ as $name:ident),* $(,)?) => {
+        /// Appends it, and what is left of the budget; whether all that is known can
+        /// be written down: not a failure, which ends most searches.
+        pub(super) fn write(engine: &Engine, budget: u64, out: &mut EngineVec<u8>) -> bool {
+            budget.write(out);
+            $(engine.$owner.$($part).+.write(out);)*
+            engine.exploration.failure.is_none()
+        }
+
+        /// Takes it from `input`, and with it the budget.
+        pub(super) fn read(engine: &mut Engine, input: &mut &[u8]) -> Option<u64> {
+            let budget = Stored::read(input)?;
+            $(let $name = Stored::read(input)?;)*
+            $(engine.$owner.$($part).+ = $name;)*
+            Some(budget)
+        }
+    };
+}
+
+is_kept!(
+    exploration.schedules as schedules,
+    exploration.executions as executions,
+    exploration.distinct as distinct,
+    exploration.steps as steps,
+    exploration.max_steps as max_steps,
+    exploration.threads as threads,
+    exploration.progress as progress,
+    exploration.bound_starts as bound_starts,
+    exploration.cut_short as cut_short,
+    exploration.long as long,
+    exploration.too_long as too_long,
+    exploration.diverged as diverged,
+    exploration.unstable as unstable,
+    exploration.outside as outside,
+    exploration.strategy as strategy,
+    execution.longest as longest,
+    execution.policies.atomic_files as atomic_files,
+);
