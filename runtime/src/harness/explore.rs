@@ -15,7 +15,7 @@ use crate::platform::handover::Backend;
 use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
 use crate::platform::{heap, image, interpose, sys};
 use crate::search::{
-    Decision, Delay, Divergence, Dpor, Ended, Icb, Past, Pct, Portfolio, Pos, Random, Replay,
+    Auto, Decision, Delay, Divergence, Dpor, Ended, Icb, Past, Pct, Portfolio, Pos, Random, Replay,
     Stored, Surw,
 };
 
@@ -195,9 +195,10 @@ impl Explorer<'_> {
 
     fn strategy(&self, name: StrategyName, preemptions: u32, seed: u64) -> BoxedStrategy {
         match name {
-            StrategyName::Auto | StrategyName::Icb => {
-                Box::new_in(Icb::new(preemptions, self.budget), EngineMemory)
+            StrategyName::Auto => {
+                Box::new_in(Auto::new(preemptions, self.budget, seed), EngineMemory)
             }
+            StrategyName::Icb => Box::new_in(Icb::new(preemptions, self.budget), EngineMemory),
             StrategyName::Dpor => Box::new_in(Dpor::new(), EngineMemory),
             StrategyName::Random => Box::new_in(Random::new(seed), EngineMemory),
             StrategyName::Pct => Box::new_in(Pct::new(seed), EngineMemory),
@@ -209,7 +210,6 @@ impl Explorer<'_> {
 
     /// Runs a strategy to its end; whether the search goes on with the next one.
     fn run_strategy(&mut self, mut engine: Root) -> bool {
-        let name = strategy(engine).name();
         loop {
             if self.budget == 0 || engine.exploration.is_out_of_time() {
                 note_progress(engine);
@@ -217,6 +217,9 @@ impl Explorer<'_> {
             }
             if !strategy(engine).begin() {
                 break;
+            }
+            if engine.exploration.failure.is_none() {
+                engine.exploration.strategy = strategy(engine).name();
             }
             engine.execution.log.trace.is_wanted = strategy(engine).wants_trace();
             let progress = strategy(engine).progress();
@@ -232,7 +235,7 @@ impl Explorer<'_> {
                 }
             }
             self.budget -= 1;
-            if one_schedule && name != "icb" {
+            if one_schedule && strategy(engine).name() != "icb" {
                 // Nothing to choose: every further execution would be the same.
                 engine.exploration.progress.complete = true;
                 return false;
@@ -252,7 +255,9 @@ impl Explorer<'_> {
             }
             let diverged = strategy(engine).diverged();
             if !diverged || failure.is_some() || attempt == TRIES {
-                end_schedule(engine, diverged);
+                let graph = engine.execution.log.graph();
+                let is_new = engine.exploration.distinct.insert(graph);
+                end_schedule(engine, is_new, diverged);
                 engine.exploration.schedules += 1;
                 engine.exploration.diverged += u64::from(diverged);
                 if engine.execution.past_limit {
@@ -262,8 +267,6 @@ impl Explorer<'_> {
                     let too_long = engine.execution.ending == Ending::TooLong;
                     engine.exploration.too_long += u64::from(too_long);
                 }
-                let graph = engine.execution.log.graph();
-                engine.exploration.distinct.insert(graph);
                 return failure;
             }
             strategy(engine).retry();
@@ -467,7 +470,7 @@ impl Explorer<'_> {
 }
 
 /// Lets the strategy learn from the last execution.
-fn end_schedule(engine: Root, diverged: bool) {
+fn end_schedule(engine: Root, is_new: bool, diverged: bool) {
     let execution = &engine.execution;
     strategy(engine).end(&Ended {
         decisions: &execution.decisions,
@@ -475,6 +478,7 @@ fn end_schedule(engine: Root, diverged: bool) {
             trace: &execution.log.trace,
             name: &|object| execution.objects.get(object).address,
         },
+        is_new,
         is_cut: execution.past_limit,
         diverged,
     });

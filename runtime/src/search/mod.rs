@@ -1,5 +1,6 @@
 //! The search: which task runs next at each scheduling point, and when every schedule has been seen.
 
+mod auto;
 mod delay;
 mod dpor;
 mod hash_set;
@@ -17,6 +18,7 @@ mod rng;
 mod stored;
 mod surw;
 
+pub(crate) use auto::Auto;
 pub(crate) use delay::Delay;
 pub(crate) use dpor::Dpor;
 pub(crate) use hash_set::HashSet;
@@ -97,6 +99,8 @@ pub(crate) enum Decision {
 pub(crate) struct Ended<'a> {
     pub(crate) decisions: &'a [Decision],
     pub(crate) past: Past<'a>,
+    /// No execution before it had its happens-before graph.
+    pub(crate) is_new: bool,
     /// It ran past the step limit: its trace is not whole.
     pub(crate) is_cut: bool,
     /// A decision could not be repeated: nothing is to be learnt from it.

@@ -468,6 +468,7 @@ pub(super) fn execute(program: &Program, search: &mut dyn Strategy) -> Outcome {
     search.end(&Ended {
         decisions: &machine.decisions,
         past: past(&machine.trace),
+        is_new: true,
         is_cut: false,
         diverged: false,
     });

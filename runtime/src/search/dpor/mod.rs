@@ -20,13 +20,15 @@ struct Outcome {
     taken: u32,
     /// How many there are to try, from the one taken on.
     count: u32,
+    /// Whether it happens for no reason, unless it is the first one.
+    costs: bool,
 }
 
 /// A step of the current execution.
 struct Node {
     task: TaskId,
-    /// Whether others could have been chosen.
-    is_choice: bool,
+    /// Who could have been chosen; empty where there was no choice.
+    options: EngineVec<TaskId>,
     outcomes: EngineVec<Outcome>,
     /// Steps that need not be taken here: what they lead to is explored.
     asleep: EngineVec<Label>,
@@ -59,8 +61,10 @@ pub(crate) struct Dpor {
     outcomes_of: usize,
     /// Executions that went where others had been: none, if all is as it should be.
     redundant: u64,
-    /// Something happened that makes the search incomplete.
+    /// Something happened that the search cannot reason about.
     gave_up: bool,
+    /// More than one thing could have happened for no reason: not all was tried.
+    is_limited: bool,
     started: bool,
     finished: bool,
     diverged: bool,
@@ -77,6 +81,7 @@ impl Dpor {
             outcomes_of: usize::MAX,
             redundant: 0,
             gave_up: false,
+            is_limited: false,
             started: false,
             finished: false,
             diverged: false,
@@ -89,12 +94,12 @@ impl Dpor {
         let speaks = |step: &&TraceStep| step.decision != TraceStep::NEVER;
         let begun = steps.iter().take_while(speaks).count();
         for at in self.nodes.len()..begun {
-            self.push(past, steps[at].task, false);
+            self.push(past, steps[at].task, engine_vec());
         }
     }
 
     /// A new step of `task`, after all that were before it.
-    fn push(&mut self, past: Past<'_>, task: TaskId, is_choice: bool) {
+    fn push(&mut self, past: Past<'_>, task: TaskId, options: EngineVec<TaskId>) {
         let asleep = self.asleep(past);
         let mut plan = core::mem::replace(&mut self.plan, engine_vec());
         let mut branches = engine_vec();
@@ -105,7 +110,7 @@ impl Dpor {
         }
         self.nodes.push(Node {
             task,
-            is_choice,
+            options,
             outcomes: engine_vec(),
             asleep,
             branches,
@@ -137,6 +142,11 @@ impl Dpor {
                 }
                 node.outcomes.pop();
             }
+            // A branch that another outcome of an earlier operation led to may not
+            // be possible after this one.
+            let options = &node.options;
+            node.branches
+                .retain(|branch| options.contains(&branch.label.task));
             if !node.branches.is_empty() {
                 let touches = core::mem::replace(&mut node.touches, engine_vec());
                 node.asleep.push(Label {
@@ -158,7 +168,7 @@ impl Dpor {
         self.happens_before.read(past.trace);
         for at in 0..self.happens_before.races.len() {
             let race = self.happens_before.races[at];
-            if !self.nodes[race.first as usize].is_choice {
+            if self.nodes[race.first as usize].options.is_empty() {
                 continue;
             }
             let sequence = self.turned(past, race);
@@ -239,7 +249,9 @@ impl Strategy for Dpor {
             .or_else(|| point.options.iter().position(rested));
         self.redundant += u64::from(chosen.is_none());
         let chosen = chosen.unwrap_or(0);
-        self.push(point.past, point.options[chosen], true);
+        let mut options = engine_vec();
+        options.extend_from_slice(point.options);
+        self.push(point.past, point.options[chosen], options);
         chosen
     }
 
@@ -257,9 +269,15 @@ impl Strategy for Dpor {
             self.diverged |= outcome.taken >= point.outcomes;
             return outcome.taken.min(point.outcomes - 1);
         }
+        // What happens for no reason could happen for ever.
+        let mut before = self.nodes.iter().flat_map(|node| &node.outcomes);
+        let is_spent = point.costs && before.any(|outcome| outcome.costs && outcome.taken > 0);
+        self.is_limited |= is_spent;
+        let node = &mut self.nodes[step];
         node.outcomes.push(Outcome {
             taken: 0,
-            count: point.outcomes,
+            count: if is_spent { 1 } else { point.outcomes },
+            costs: point.costs,
         });
         0
     }
@@ -300,7 +318,7 @@ impl Strategy for Dpor {
             bound: None,
             bound_completed: None,
             pruned: 0,
-            complete: self.finished && !self.gave_up,
+            complete: self.finished && !self.gave_up && !self.is_limited,
         }
     }
 
