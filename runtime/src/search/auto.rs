@@ -7,7 +7,7 @@
 use super::{
     ChoicePoint, Divergence, Dpor, Ended, Icb, Pct, Portfolio, Pos, Progress, Random, Surw,
 };
-use super::{SchedulingPoint, Strategy};
+use super::{SchedulingPoint, Stored, Strategy};
 use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
 
 /// Sampling goes on for so many schedules at least after it found anything new, and
@@ -136,6 +136,36 @@ impl Strategy for Auto {
 
     fn divergence(&self) -> Option<Divergence> {
         self.running().divergence()
+    }
+
+    fn save(&self, out: &mut EngineVec<u8>) -> bool {
+        (self.stage as u8).write(out);
+        for number in [self.left, self.budget, self.samples, self.stale] {
+            number.write(out);
+        }
+        self.bounded.save(out) && self.reduced.save(out) && self.sampled.save(out)
+    }
+
+    fn load(&mut self, input: &mut &[u8]) -> bool {
+        self.stage = match u8::read(input) {
+            Some(0) => Stage::Bounded,
+            Some(1) => Stage::Reduced,
+            Some(2) => Stage::Sampled,
+            _ => return false,
+        };
+        let numbers = [
+            &mut self.left,
+            &mut self.budget,
+            &mut self.samples,
+            &mut self.stale,
+        ];
+        for number in numbers {
+            let Some(value) = Stored::read(input) else {
+                return false;
+            };
+            *number = value;
+        }
+        self.bounded.load(input) && self.reduced.load(input) && self.sampled.load(input)
     }
 
     fn progress(&self) -> Progress {

@@ -38,10 +38,14 @@ struct Node {
     touches: EngineVec<(usize, Effect)>,
 }
 
-stored!(Outcome { taken, count });
+stored!(Outcome {
+    taken,
+    count,
+    costs,
+});
 stored!(Node {
     task,
-    is_choice,
+    options,
     outcomes,
     asleep,
     branches,
@@ -322,7 +326,7 @@ impl Strategy for Dpor {
         }
     }
 
-    kept_between_executions!(nodes, redundant, gave_up, started, finished);
+    kept_between_executions!(nodes, redundant, gave_up, is_limited, started, finished);
 }
 
 #[cfg(test)]
