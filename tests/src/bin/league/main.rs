@@ -26,7 +26,7 @@ const STRATEGIES: [&str; 8] = [
 ];
 
 /// Those that draw nothing from the seed: one trial says all.
-const WITHOUT_SEED: [&str; 2] = ["icb", "dpor"];
+const WITHOUT_SEED: [&str; 3] = ["icb", "dpor", "delay"];
 
 /// Lets strategies look for the bugs in fixtures/sctbench, and prints after how
 /// many schedules each found them, beside what is published on other tools.
