@@ -6,6 +6,17 @@
 /// Schedules between two events.
 const EVERY: u64 = 10_000;
 
+/// What is told of a test on its way.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Milestone {
+    /// Schedules so far.
+    pub(super) schedules: u64,
+    /// The bound that they lie in, if there is one.
+    pub(super) bound: Option<u32>,
+    /// Which part of the space they are, if it can be estimated.
+    pub(super) explored: Option<f64>,
+}
+
 /// The milestones of a test that were told.
 #[derive(Default)]
 pub(super) struct Milestones {
@@ -13,14 +24,15 @@ pub(super) struct Milestones {
 }
 
 impl Milestones {
-    /// The milestones reached with `schedules` and not told yet, each with the
-    /// bound that it lies in, if `bound_starts` says how many schedules were
-    /// explored before each bound.
+    /// The milestones reached with `schedules` and not told yet. `bound_starts` says
+    /// how many schedules were explored before each bound, `explored` how many
+    /// millionths of the space at each milestone.
     pub(super) fn passed(
         &mut self,
         schedules: u64,
         bound_starts: &[u64],
-    ) -> Vec<(u64, Option<u32>)> {
+        explored: &[Option<u64>],
+    ) -> Vec<Milestone> {
         let mut passed = Vec::new();
         while self.told + EVERY <= schedules {
             self.told += EVERY;
@@ -29,7 +41,14 @@ impl Milestones {
                 .filter(|start| **start < self.told)
                 .count();
             let bound = begun.checked_sub(1).and_then(|bound| bound.try_into().ok());
-            passed.push((self.told, bound));
+            #[expect(clippy::cast_precision_loss, reason = "at most a million")]
+            let part = |millionths: u64| millionths as f64 / 1e6;
+            let place = usize::try_from(self.told / EVERY - 1).unwrap_or(usize::MAX);
+            passed.push(Milestone {
+                schedules: self.told,
+                bound,
+                explored: explored.get(place).copied().flatten().map(part),
+            });
         }
         passed
     }
@@ -46,18 +65,36 @@ mod tests {
         let mut all = Vec::new();
         for schedules in [3, 9_999, 10_000, 10_001, 19_000, 25_000, 35_000] {
             let known = starts.iter().copied().filter(|start| *start < schedules);
-            all.extend(often.passed(schedules, &known.collect::<Vec<_>>()));
+            let parts = &[Some(2500), Some(5000), None][..(schedules / 10_000) as usize];
+            all.extend(often.passed(schedules, &known.collect::<Vec<_>>(), parts));
         }
         let mut once = Milestones::default();
-        assert_eq!(all, once.passed(35_000, &starts));
         assert_eq!(
             all,
-            [(10_000, Some(1)), (20_000, Some(1)), (30_000, Some(2))]
+            once.passed(35_000, &starts, &[Some(2500), Some(5000), None])
+        );
+        let milestone = |schedules, bound, explored| Milestone {
+            schedules,
+            bound: Some(bound),
+            explored,
+        };
+        assert_eq!(
+            all,
+            [
+                milestone(10_000, 1, Some(0.0025)),
+                milestone(20_000, 1, Some(0.005)),
+                milestone(30_000, 2, None)
+            ]
         );
     }
 
     #[test]
-    fn an_unknown_bound_is_not_made_up() {
-        assert_eq!(Milestones::default().passed(10_000, &[]), [(10_000, None)]);
+    fn an_unknown_bound_or_part_is_not_made_up() {
+        let unknown = Milestone {
+            schedules: 10_000,
+            bound: None,
+            explored: None,
+        };
+        assert_eq!(Milestones::default().passed(10_000, &[], &[]), [unknown]);
     }
 }

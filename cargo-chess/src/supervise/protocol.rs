@@ -29,6 +29,10 @@ pub enum Line {
         /// For each bound begun, the schedules explored before it.
         #[serde(default)]
         bound_starts: Vec<u64>,
+        /// After each 10,000 schedules, how much was explored, in millionths, if it
+        /// can be estimated.
+        #[serde(default)]
+        explored: Vec<Option<u64>>,
     },
     /// The state of the search, to go on from after a kill.
     State {
@@ -93,6 +97,10 @@ pub struct Finished {
     /// For each bound begun, the schedules explored before it.
     #[serde(default)]
     pub bound_starts: Vec<u64>,
+    /// After each 10,000 schedules, how much was explored, in millionths, if it can be
+    /// estimated.
+    #[serde(default)]
+    pub explored: Vec<Option<u64>>,
     /// Whether every schedule was explored without a bound.
     #[serde(default)]
     pub complete: bool,
@@ -158,6 +166,7 @@ impl Finished {
             preemptions: None,
             bound_completed: None,
             bound_starts: Vec::new(),
+            explored: Vec::new(),
             complete: false,
             deterministic: true,
             strategy: None,

@@ -298,16 +298,23 @@ impl Session<'_> {
         }
     }
 
-    fn progress(&mut self, index: usize, schedules: u64, bound_starts: &[u64]) -> Result<()> {
-        for (schedules, bound) in self.milestones.passed(schedules, bound_starts) {
+    fn progress(
+        &mut self,
+        index: usize,
+        schedules: u64,
+        bound_starts: &[u64],
+        explored: &[Option<u64>],
+    ) -> Result<()> {
+        let milestones = self.milestones.passed(schedules, bound_starts, explored);
+        for milestone in milestones {
             let id = self.tests[index].id.clone();
             let progress = Event::Progress(Progress {
                 package: id.package,
                 binary: id.binary,
                 test: id.test,
-                schedules,
-                bound,
-                estimate: None,
+                schedules: milestone.schedules,
+                bound: milestone.bound,
+                estimate: milestone.explored,
             });
             self.tell(&progress, None)?;
         }
@@ -373,12 +380,20 @@ impl Listener for Session<'_> {
                 self.milestones = Milestones::default();
                 self.tell(&Event::TestStarted(self.tests[index].id.clone()), None)
             }
-            News::Advanced(index, advance) => {
-                self.progress(index, advance.schedules, &advance.bound_starts)
-            }
+            News::Advanced(index, advance) => self.progress(
+                index,
+                advance.schedules,
+                &advance.bound_starts,
+                &advance.explored,
+            ),
             News::Finished(index, verdict) => {
                 let finished = &verdict.finished;
-                self.progress(index, finished.schedules, &finished.bound_starts)?;
+                self.progress(
+                    index,
+                    finished.schedules,
+                    &finished.bound_starts,
+                    &finished.explored,
+                )?;
                 self.finished(index, *verdict)
             }
         }

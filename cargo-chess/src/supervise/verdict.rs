@@ -44,6 +44,8 @@ pub(crate) struct Advance {
     pub(crate) bound: Option<u32>,
     /// For each bound begun, the schedules explored before it.
     pub(crate) bound_starts: Vec<u64>,
+    /// After each 10,000 schedules, how much was explored, in millionths.
+    pub(crate) explored: Vec<Option<u64>>,
 }
 
 /// What is to be done with a test.
@@ -261,10 +263,12 @@ impl Answer {
                 schedules,
                 bound,
                 bound_starts,
+                explored,
             }) => on_advance(Advance {
                 schedules,
                 bound,
                 bound_starts,
+                explored,
             }),
             Ok(Line::State { state, .. }) => {
                 let state = BASE64.decode(state).ok();

@@ -258,7 +258,8 @@ impl Explorer<'_> {
                 let graph = engine.execution.log.graph();
                 let is_new = engine.exploration.distinct.insert(graph);
                 end_schedule(engine, is_new, diverged);
-                engine.exploration.schedules += 1;
+                let search = strategy(engine);
+                engine.exploration.count_schedule(|| search.explored());
                 engine.exploration.diverged += u64::from(diverged);
                 if engine.execution.past_limit {
                     let bound = strategy(engine).progress().bound.unwrap_or(0);
@@ -495,6 +496,9 @@ fn keep_decisions(mut engine: Root) {
 }
 
 fn note_progress(mut engine: Root) {
+    if engine.exploration.failure.is_none() {
+        engine.exploration.strategy = strategy(engine).name();
+    }
     let before = engine.exploration.progress;
     engine.exploration.progress = strategy(engine).progress().after(before);
     engine.exploration.progress.complete |= before.complete;

@@ -97,6 +97,9 @@ pub(crate) struct Exploration {
     pub(crate) outside: EngineVec<&'static str>,
     /// The state of the search, for a run that goes on after a kill.
     pub(crate) saved: Saved,
+    /// Which part of the space was explored, in millionths: after each
+    /// [`Exploration::EVERY`] schedules, if the strategy can tell.
+    pub(crate) explored: EngineVec<Option<u64>>,
 }
 
 impl Exploration {
@@ -137,6 +140,19 @@ impl Exploration {
             foreign_heap: false,
             outside: engine_vec(),
             saved: Saved::new(),
+            explored: engine_vec(),
+        }
+    }
+
+    /// The supervisor tells of a search's progress after so many schedules each.
+    const EVERY: u64 = 10_000;
+
+    /// One more schedule was explored, and with it `part` of all.
+    #[inline]
+    pub(crate) fn count_schedule(&mut self, part: impl FnOnce() -> Option<f64>) {
+        self.schedules += 1;
+        if self.schedules.is_multiple_of(Self::EVERY) {
+            self.explored.push(part().map(|part| (part * 1e6) as u64));
         }
     }
 

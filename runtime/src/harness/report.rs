@@ -34,7 +34,12 @@ pub(super) fn progress(exploration: &Exploration) -> String {
             "bound_starts",
             exploration.bound_starts.iter().map(u64::to_string),
         )
+        .array("explored", exploration.explored.iter().map(number_or_null))
         .finish()
+}
+
+fn number_or_null(number: &Option<u64>) -> String {
+    number.map_or_else(|| "null".to_owned(), |number| number.to_string())
 }
 
 /// How a test ended, beside what the exploration itself says.
@@ -56,6 +61,7 @@ pub(super) struct Counters {
     threads: usize,
     bound_completed: Option<u32>,
     bound_starts: Vec<u64>,
+    explored: Vec<Option<u64>>,
     complete: bool,
     deterministic: bool,
     strategy: &'static str,
@@ -73,6 +79,7 @@ impl Counters {
             threads: exploration.threads,
             bound_completed: bound_completed(exploration),
             bound_starts: exploration.bound_starts.to_vec(),
+            explored: exploration.explored.to_vec(),
             complete: exploration.progress.complete
                 && !exploration.unstable
                 && exploration.cut_short.is_none(),
@@ -204,6 +211,7 @@ pub(super) fn finished(
             "bound_starts",
             counters.bound_starts.iter().map(u64::to_string),
         )
+        .array("explored", counters.explored.iter().map(number_or_null))
         .boolean("complete", counters.complete)
         .boolean("deterministic", counters.deterministic)
         .string("strategy", counters.strategy)

@@ -33,6 +33,7 @@ is_kept!(
     exploration.threads as threads,
     exploration.progress as progress,
     exploration.bound_starts as bound_starts,
+    exploration.explored as explored,
     exploration.cut_short as cut_short,
     exploration.long as long,
     exploration.too_long as too_long,

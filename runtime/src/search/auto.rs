@@ -130,6 +130,10 @@ impl Strategy for Auto {
         self.running().wants_trace()
     }
 
+    fn explored(&self) -> Option<f64> {
+        self.running().explored()
+    }
+
     fn diverged(&self) -> bool {
         self.running().diverged()
     }

@@ -8,7 +8,7 @@
 //! steps of the program, and hardly with its tasks.
 
 use super::stored::{kept_between_executions, stored};
-use super::{ChoicePoint, Ended, Progress, SchedulingPoint, Strategy};
+use super::{ChoicePoint, Draw, Ended, Estimate, Progress, SchedulingPoint, Strategy};
 use crate::execution::TaskId;
 use crate::platform::memory::{EngineVec, engine_vec};
 
@@ -77,6 +77,7 @@ pub(crate) struct Delay {
     points: EngineVec<Point>,
     diverged: bool,
     last: TaskId,
+    estimate: Estimate,
 }
 
 impl Delay {
@@ -96,12 +97,14 @@ impl Delay {
             points: engine_vec(),
             diverged: false,
             last: TaskId(0),
+            estimate: Estimate::new(Draw::Even),
         }
     }
 
     /// The prescribed choice at this decision, or 0.
     #[inline]
     fn decide(&mut self, mut point: Point) -> u32 {
+        self.estimate.chose(point.count);
         point.cost = self.cost;
         self.points.push(point);
         let Some(&node) = self.current.get(self.followed) else {
@@ -239,16 +242,26 @@ impl Strategy for Delay {
         self.points.clear();
         self.diverged = false;
         self.last = TaskId(0);
+        self.estimate.begin();
     }
 
     fn end(&mut self, execution: &Ended<'_>) {
         if !execution.diverged {
+            self.estimate.observe();
             self.expand();
         }
     }
 
     fn diverged(&self) -> bool {
         self.diverged || self.followed < self.current.len()
+    }
+
+    fn estimate(&self) -> Option<&Estimate> {
+        Some(&self.estimate)
+    }
+
+    fn explored(&self) -> Option<f64> {
+        Some(self.estimate.covered())
     }
 
     fn progress(&self) -> Progress {
@@ -259,7 +272,7 @@ impl Strategy for Delay {
         }
     }
 
-    kept_between_executions!(bound, nodes, queues, keep, dropped, started);
+    kept_between_executions!(bound, nodes, queues, keep, dropped, started, estimate);
 }
 
 #[cfg(test)]

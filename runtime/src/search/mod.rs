@@ -3,6 +3,7 @@
 mod auto;
 mod delay;
 mod dpor;
+mod estimate;
 mod hash_set;
 mod icb;
 #[cfg(test)]
@@ -21,6 +22,7 @@ mod surw;
 pub(crate) use auto::Auto;
 pub(crate) use delay::Delay;
 pub(crate) use dpor::Dpor;
+pub(crate) use estimate::{Draw, Estimate};
 pub(crate) use hash_set::HashSet;
 pub(crate) use icb::Icb;
 pub(crate) use pct::Pct;
@@ -173,6 +175,16 @@ pub(crate) trait Strategy {
     /// The first decision that a replay could not take.
     fn divergence(&self) -> Option<Divergence> {
         None
+    }
+
+    /// How many schedules there are, if the search can tell.
+    fn estimate(&self) -> Option<&Estimate> {
+        None
+    }
+
+    /// Which part of the schedules was explored, from 0 to 1, if the search can tell.
+    fn explored(&self) -> Option<f64> {
+        self.estimate().map(Estimate::sampled)
     }
 
     /// How far the search has come.

@@ -11,7 +11,7 @@
 
 use super::random::{draw_outcome, is_unusual};
 use super::stored::kept_between_executions;
-use super::{ChoicePoint, Ended, Progress, Rng, SchedulingPoint, Strategy};
+use super::{ChoicePoint, Draw, Ended, Estimate, Progress, Rng, SchedulingPoint, Strategy};
 use crate::execution::{Op, TaskId};
 use crate::platform::memory::{EngineVec, engine_vec};
 
@@ -37,6 +37,7 @@ pub(crate) struct Pct {
     rng: Rng,
     /// The generator as the current execution found it.
     start: Rng,
+    estimate: Estimate,
     executions: u64,
     /// The most decisions between tasks in an execution.
     longest: u32,
@@ -56,6 +57,7 @@ impl Pct {
         Self {
             rng: Rng::new(seed),
             start: Rng::new(seed),
+            estimate: Estimate::new(Draw::Even),
             executions: 0,
             longest: 0,
             ranks: engine_vec(),
@@ -174,6 +176,7 @@ impl Strategy for Pct {
 
     #[inline]
     fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize {
+        self.estimate.chose(point.options.len() as u32);
         self.heed_yield(point);
         for level in 0..self.changes.len() {
             if self.changes[level] == self.points {
@@ -190,11 +193,12 @@ impl Strategy for Pct {
     }
 
     fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
-        draw_outcome(&mut self.rng, point)
+        draw_outcome(&mut self.rng, &mut self.estimate, point)
     }
 
     fn retry(&mut self) {
         self.rng = self.start.clone();
+        self.estimate.begin();
         self.ranks.clear();
         self.changes.clear();
         self.points = 0;
@@ -209,16 +213,24 @@ impl Strategy for Pct {
     }
 
     fn end(&mut self, execution: &Ended<'_>) {
-        if !execution.diverged && !execution.is_cut {
+        if execution.diverged {
+            return;
+        }
+        self.estimate.observe();
+        if !execution.is_cut {
             self.longest = self.longest.max(self.points);
         }
+    }
+
+    fn estimate(&self) -> Option<&Estimate> {
+        Some(&self.estimate)
     }
 
     fn progress(&self) -> Progress {
         Progress::default()
     }
 
-    kept_between_executions!(rng, executions, longest);
+    kept_between_executions!(rng, estimate, executions, longest);
 }
 
 #[cfg(test)]

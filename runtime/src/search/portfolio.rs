@@ -84,6 +84,12 @@ impl Strategy for Portfolio {
         self.members[self.turn].divergence()
     }
 
+    fn explored(&self) -> Option<f64> {
+        // What one has left is as likely to be seen by another one as the rest.
+        let seen = self.members.iter().filter_map(|member| member.explored());
+        Some(1.0 - seen.map(|part| 1.0 - part).product::<f64>())
+    }
+
     fn progress(&self) -> Progress {
         self.members[self.turn].progress()
     }

@@ -8,7 +8,9 @@
 
 use super::random::draw_outcome;
 use super::stored::kept_between_executions;
-use super::{ChoicePoint, Ended, Pending, Progress, Rng, SchedulingPoint, Strategy};
+use super::{
+    ChoicePoint, Draw, Ended, Estimate, Pending, Progress, Rng, SchedulingPoint, Strategy,
+};
 use crate::execution::{Dependence, Op, TaskId};
 use crate::platform::memory::{EngineVec, engine_vec};
 
@@ -35,6 +37,7 @@ pub(crate) struct Pos {
     rng: Rng,
     /// The generator as the current execution found it.
     start: Rng,
+    estimate: Estimate,
     /// What each task does next.
     events: EngineVec<Event>,
     /// Decisions between tasks in this execution.
@@ -48,6 +51,7 @@ impl Pos {
         Self {
             rng: Rng::new(seed),
             start: Rng::new(seed),
+            estimate: Estimate::new(Draw::Even),
             events: engine_vec(),
             points: 0,
             executed: None,
@@ -100,6 +104,7 @@ impl Strategy for Pos {
 
     #[inline]
     fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize {
+        self.estimate.chose(point.options.len() as u32);
         self.points += 1;
         let (mut chosen, mut highest) = (0, 0);
         for (place, &task) in point.options.iter().enumerate() {
@@ -114,23 +119,32 @@ impl Strategy for Pos {
     }
 
     fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
-        draw_outcome(&mut self.rng, point)
+        draw_outcome(&mut self.rng, &mut self.estimate, point)
     }
 
     fn retry(&mut self) {
         self.rng = self.start.clone();
+        self.estimate.begin();
         self.events.clear();
         self.points = 0;
         self.executed = None;
     }
 
-    fn end(&mut self, _execution: &Ended<'_>) {}
+    fn end(&mut self, execution: &Ended<'_>) {
+        if !execution.diverged {
+            self.estimate.observe();
+        }
+    }
+
+    fn estimate(&self) -> Option<&Estimate> {
+        Some(&self.estimate)
+    }
 
     fn progress(&self) -> Progress {
         Progress::default()
     }
 
-    kept_between_executions!(rng);
+    kept_between_executions!(rng, estimate);
 }
 
 #[cfg(test)]

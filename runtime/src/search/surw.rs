@@ -12,7 +12,7 @@
 use super::profile::Profile;
 use super::random::draw_outcome;
 use super::stored::kept_between_executions;
-use super::{ChoicePoint, Ended, Past, Progress, Rng, SchedulingPoint, Strategy};
+use super::{ChoicePoint, Draw, Ended, Estimate, Past, Progress, Rng, SchedulingPoint, Strategy};
 use crate::execution::{Op, TaskId};
 use crate::platform::memory::{EngineVec, engine_vec};
 
@@ -31,6 +31,7 @@ pub(crate) struct Surw {
     rng: Rng,
     /// The generator as the current execution found it.
     start: Rng,
+    estimate: Estimate,
     profile: Profile,
     walkers: EngineVec<Walker>,
     /// Who takes the next interesting step.
@@ -45,6 +46,7 @@ impl Surw {
         Self {
             rng: Rng::new(seed),
             start: Rng::new(seed),
+            estimate: Estimate::new(Draw::Even),
             profile: Profile::new(),
             walkers: engine_vec(),
             intended: None,
@@ -148,6 +150,7 @@ impl Strategy for Surw {
     }
 
     fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize {
+        self.estimate.chose(point.options.len() as u32);
         self.points += 1;
         self.count_steps(point.past);
         for &task in point.options {
@@ -181,11 +184,12 @@ impl Strategy for Surw {
     }
 
     fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
-        draw_outcome(&mut self.rng, point)
+        draw_outcome(&mut self.rng, &mut self.estimate, point)
     }
 
     fn retry(&mut self) {
         self.rng = self.start.clone();
+        self.estimate.begin();
         self.walkers.clear();
         self.intended = None;
         self.steps = 0;
@@ -194,7 +198,11 @@ impl Strategy for Surw {
     }
 
     fn end(&mut self, execution: &Ended<'_>) {
-        if !execution.diverged && !execution.is_cut {
+        if execution.diverged {
+            return;
+        }
+        self.estimate.observe();
+        if !execution.is_cut {
             self.profile.read(execution.past);
         }
     }
@@ -203,11 +211,15 @@ impl Strategy for Surw {
         true
     }
 
+    fn estimate(&self) -> Option<&Estimate> {
+        Some(&self.estimate)
+    }
+
     fn progress(&self) -> Progress {
         Progress::default()
     }
 
-    kept_between_executions!(rng, profile);
+    kept_between_executions!(rng, estimate, profile);
 }
 
 #[cfg(test)]

@@ -1,0 +1,155 @@
+//! How many schedules a program has, estimated from those that were run (Knuth,
+//! "Estimating the efficiency of backtrack programs", Mathematics of Computation 29,
+//! 1975).
+
+use super::stored::{Stored, stored};
+use crate::platform::memory::EngineVec;
+
+/// How schedules are drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Draw {
+    /// Each choice of a decision is as likely as the others. The mean of the products
+    /// of how many choices there were is right on average: Knuth's estimate.
+    Walk,
+    /// Each schedule is about as likely as the others, or taken once. A schedule with
+    /// the product `p` stands for a part `1 / p` of the walks, and those seen for the
+    /// sum of their parts (Kilby, Slaney, Thiébaux and Walsh, AAAI'06).
+    Even,
+}
+
+impl Stored for Draw {
+    fn write(&self, out: &mut EngineVec<u8>) {
+        (*self == Self::Walk).write(out);
+    }
+
+    fn read(input: &mut &[u8]) -> Option<Self> {
+        Some(if bool::read(input)? {
+            Self::Walk
+        } else {
+            Self::Even
+        })
+    }
+}
+
+/// The estimate, as it grows with each execution.
+#[derive(Clone, Debug)]
+pub(crate) struct Estimate {
+    draw: Draw,
+    runs: u64,
+    /// Of the products, or of what one is divided by them.
+    sum: f64,
+    /// The choices of the current execution multiplied.
+    product: f64,
+}
+
+stored!(Estimate {
+    draw,
+    runs,
+    sum,
+    product
+});
+
+impl Estimate {
+    pub(crate) const fn new(draw: Draw) -> Self {
+        Self {
+            draw,
+            runs: 0,
+            sum: 0.0,
+            product: 1.0,
+        }
+    }
+
+    /// An execution begins.
+    #[inline]
+    pub(crate) fn begin(&mut self) {
+        self.product = 1.0;
+    }
+
+    /// One of `choices` that are equally likely was taken.
+    #[inline]
+    pub(crate) fn chose(&mut self, choices: u32) {
+        self.product *= f64::from(choices);
+    }
+
+    /// What is taken once in so many times was taken.
+    pub(crate) fn chose_with_odds(&mut self, once_in: f64) {
+        self.product *= once_in;
+    }
+
+    /// The execution ended.
+    pub(crate) fn observe(&mut self) {
+        self.runs += 1;
+        self.sum += match self.draw {
+            Draw::Walk => self.product,
+            Draw::Even => self.product.recip(),
+        };
+    }
+
+    /// How many schedules there are, or infinitely many: more than can be told.
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+    pub(crate) fn schedules(&self) -> f64 {
+        let runs = self.runs as f64;
+        match self.draw {
+            _ if self.runs == 0 => f64::INFINITY,
+            Draw::Walk => self.sum / runs,
+            Draw::Even => runs / self.sum,
+        }
+    }
+
+    /// Which part of the schedules was run, if they were drawn with repetitions.
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+    pub(crate) fn sampled(&self) -> f64 {
+        -(-(self.runs as f64) / self.schedules()).exp_m1()
+    }
+
+    /// Which part of the schedules was run, if each was run once.
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+    pub(crate) fn covered(&self) -> f64 {
+        (self.runs as f64 / self.schedules()).min(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::model::{self, Act, Program};
+    use super::super::{Delay, Pos, Random, Strategy, Surw};
+
+    /// Two tasks of four steps each, their ends included: 8 choose 4 schedules.
+    fn rivals() -> Program {
+        vec![vec![Act::Add(0); 3]; 2]
+    }
+
+    fn after(mut search: impl Strategy, runs: u32) -> (f64, f64) {
+        for _ in 0..runs {
+            search.begin();
+            model::execute(&rivals(), &mut search);
+        }
+        let estimate = search.estimate().unwrap();
+        (estimate.schedules(), search.explored().unwrap())
+    }
+
+    #[test]
+    fn random_walks_find_the_number_of_schedules() {
+        let (schedules, explored) = after(Random::new(1), 2000);
+        assert!((65.0..75.0).contains(&schedules), "{schedules}");
+        assert!(explored > 0.99, "{explored}");
+        let (_, explored) = after(Random::new(1), 10);
+        assert!((0.05..0.25).contains(&explored), "{explored}");
+    }
+
+    #[test]
+    fn what_runs_each_schedule_once_ends_with_all_of_them() {
+        let (schedules, explored) = after(Delay::new(u64::MAX), 70);
+        assert!((schedules - 70.0).abs() < 1e-6, "{schedules}");
+        assert!((explored - 1.0).abs() < 1e-6, "{explored}");
+        let (_, explored) = after(Delay::new(u64::MAX), 35);
+        assert!((0.1..0.9).contains(&explored), "{explored}");
+    }
+
+    #[test]
+    fn other_draws_tell_the_order_of_magnitude() {
+        for (schedules, _) in [after(Pos::new(1), 2000), after(Surw::new(1), 2000)] {
+            assert!((40.0..140.0).contains(&schedules), "{schedules}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What sampling strategies and delay bounding find, and that a seed says all about them.
+
+use end_to_end::{Workspace, without_durations};
+use serde_json::Value;
+
+const STRATEGIES: [&str; 5] = ["random", "pct", "pos", "surw", "delay"];
+
+fn explore(strategy: &str, args: &[&str]) -> Vec<Value> {
+    let workspace = Workspace::shared("catalog");
+    let common = ["test", "--no-fail-fast", "--message-format", "json"];
+    let run = workspace.chess(&[&common, args].concat());
+    let run = run.arg("--strategy").arg(strategy).run();
+    without_durations(run.events())
+}
+
+fn verdicts(strategy: &str, args: &[&str]) -> Vec<Value> {
+    let mut events = explore(strategy, args);
+    events.retain(|event| event["type"] == "test-finished");
+    assert!(!events.is_empty());
+    events
+}
+
+/// What is broken fails, and its correct twin passes.
+fn assert_tells_bugs_from_twins(strategy: &str, args: &[&str]) {
+    for verdict in verdicts(strategy, args) {
+        let is_buggy = verdict["test"].as_str().unwrap().ends_with("::buggy");
+        let expected = if is_buggy { "failed" } else { "passed" };
+        assert_eq!(verdict["outcome"], expected, "{strategy}: {verdict}");
+        assert!(verdict["schedules"] == 1 || verdict["complete"] == false || strategy == "delay");
+    }
+}
+
+#[test]
+fn each_strategy_tells_bugs_from_correct_twins() {
+    let tests = [
+        "--schedules",
+        "2000",
+        "--test",
+        "locks",
+        "--test",
+        "condvars",
+    ];
+    for strategy in STRATEGIES {
+        assert_tells_bugs_from_twins(strategy, &tests);
+    }
+}
+
+#[test]
+fn priorities_and_rounds_find_what_needs_an_unfair_task() {
+    let tests = ["--schedules", "300", "--test", "fairness"];
+    for strategy in ["pct", "delay", "pos,pct"] {
+        assert_tells_bugs_from_twins(strategy, &tests);
+    }
+}
+
+#[test]
+fn a_timeout_ends_early_now_and_then() {
+    let tests = ["--schedules", "2000", "recv_timeout"];
+    for strategy in STRATEGIES {
+        assert_tells_bugs_from_twins(strategy, &tests);
+    }
+}
+
+#[test]
+fn one_seed_gives_the_same_events_and_another_one_other_schedules() {
+    let of_seed = |strategy, seed| {
+        let args = ["--schedules", "300", "--seed", seed, "--test", "atomics"];
+        explore(strategy, &args)
+    };
+    for strategy in ["pct", "pos", "surw", "delay,surw,pos"] {
+        let first = of_seed(strategy, "7");
+        assert_eq!(first, of_seed(strategy, "7"), "{strategy}");
+        let distinct = |events: &[Value]| -> Vec<Value> {
+            let verdicts = events
+                .iter()
+                .filter(|event| event["type"] == "test-finished");
+            verdicts.map(|verdict| verdict["steps"].clone()).collect()
+        };
+        assert_ne!(
+            distinct(&first),
+            distinct(&of_seed(strategy, "8")),
+            "{strategy}"
+        );
+    }
+}
+
+#[test]
+fn a_search_of_fewer_schedules_is_the_beginning_of_that_of_more() {
+    for strategy in ["pct", "surw", "surw,pct,pos", "delay"] {
+        let of_budget = |budget: u64| {
+            let budget = budget.to_string();
+            let args = [
+                "--schedules",
+                &budget,
+                "--exact",
+                "three_preemptions::buggy",
+            ];
+            let mut verdict = verdicts(strategy, &args).remove(0);
+            verdict["options"].take();
+            verdict
+        };
+        let found = of_budget(20_000);
+        assert_eq!(found["outcome"], "failed", "{strategy}: {found}");
+        let schedules = found["schedules"].as_u64().unwrap();
+        assert_eq!(of_budget(schedules), found, "{strategy}");
+        if schedules > 1 {
+            assert_eq!(of_budget(schedules - 1)["outcome"], "passed", "{strategy}");
+        }
+    }
+}
+
+#[test]
+fn what_icb_finished_stays_finished_while_others_sample_on() {
+    let args = ["--schedules", "2000", "--exact", "bank::fixed"];
+    let alone = verdicts("icb", &args).remove(0);
+    let verdict = verdicts("icb,pos,pct", &args).remove(0);
+    assert_eq!(verdict["bound_completed"], 2, "{verdict}");
+    assert_eq!(verdict["coverage"], alone["coverage"], "{verdict}");
+}
+
+#[test]
+fn progress_estimates_how_much_was_explored() {
+    // It has 17,080 schedules, as `delay` finds when it may go on.
+    let args = ["--schedules", "10000", "--exact", "barrier::fixed"];
+    for strategy in ["random", "surw", "delay", "pct,pos"] {
+        let mut events = explore(strategy, &args);
+        events.retain(|event| event["type"] == "progress");
+        assert_eq!(events.len(), 1, "{strategy}: {events:?}");
+        let part = events[0]["estimate"].as_f64().expect("an estimate");
+        assert!((0.2..1.0).contains(&part), "{strategy}: {part}");
+    }
+}
