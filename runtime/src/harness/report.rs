@@ -34,11 +34,14 @@ pub(super) fn progress(exploration: &Exploration) -> String {
             "bound_starts",
             exploration.bound_starts.iter().map(u64::to_string),
         )
-        .array("explored", exploration.explored.iter().map(number_or_null))
+        .array(
+            "explored",
+            exploration.explored.iter().copied().map(number_or_null),
+        )
         .finish()
 }
 
-fn number_or_null(number: &Option<u64>) -> String {
+fn number_or_null(number: Option<u64>) -> String {
     number.map_or_else(|| "null".to_owned(), |number| number.to_string())
 }
 
@@ -211,7 +214,10 @@ pub(super) fn finished(
             "bound_starts",
             counters.bound_starts.iter().map(u64::to_string),
         )
-        .array("explored", counters.explored.iter().map(number_or_null))
+        .array(
+            "explored",
+            counters.explored.iter().copied().map(number_or_null),
+        )
         .boolean("complete", counters.complete)
         .boolean("deterministic", counters.deterministic)
         .string("strategy", counters.strategy)
