@@ -144,9 +144,36 @@ pub struct TestFinished {
     /// What else was found, with `--keep-going`.
     #[serde(default)]
     pub other_failures: Vec<OtherFailure>,
+    /// How the schedule of the failure got smaller than the search had found it.
+    #[serde(default)]
+    pub minimised: Option<Minimised>,
     /// The options that bounded the exploration, where there was one.
     #[serde(default)]
     pub options: Option<TestOptions>,
+}
+
+/// How the schedule of a failure got smaller than the search had found it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Minimised {
+    /// The runs of the test's body that it took.
+    pub executions: u64,
+    /// What the search found.
+    pub from: Size,
+    /// What is reported.
+    pub to: Size,
+    /// Whether it is known that no schedule with fewer preemptions fails so.
+    pub fewest_preemptions: bool,
+}
+
+/// The size of an execution, what counts most first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Size {
+    /// Preemptions, and what costs as they do.
+    pub preemptions: u32,
+    /// How often another task went on.
+    pub switches: u64,
+    /// Steps of all tasks.
+    pub steps: u64,
 }
 
 /// The options of a test that say how far it was to be explored.
@@ -399,6 +426,20 @@ mod tests {
                 preemptions: Some(2),
                 schedule: Some("target/chess/failures/bank-t-transfer_is_atomic-81c0.chess".into()),
             }],
+            minimised: Some(Minimised {
+                executions: 6,
+                from: Size {
+                    preemptions: 2,
+                    switches: 9,
+                    steps: 70,
+                },
+                to: Size {
+                    preemptions: 1,
+                    switches: 4,
+                    steps: 61,
+                },
+                fewest_preemptions: true,
+            }),
             options: Some(TestOptions::of(&Layer::default().resolve())),
         }
     }

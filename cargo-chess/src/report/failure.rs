@@ -7,9 +7,9 @@ use super::interleaving::interleaving;
 use super::names::Names;
 use super::paths::source_path;
 use super::snippet::snippet;
-use super::text::{BAD, BOLD, NOTE, grouped, indented, plural, status, styled, wrap};
+use super::text::{BAD, BOLD, NOTE, grouped, indented, plural, status, styled, thousands, wrap};
 use super::waiting;
-use crate::events::{Kind, Location, OtherFailure, Outcome, TestFinished};
+use crate::events::{Kind, Location, Minimised, OtherFailure, Outcome, TestFinished};
 use crate::schedule::id_in;
 use crate::supervise::protocol::Finished;
 
@@ -76,6 +76,10 @@ pub(super) fn failure(
         report += &execution(test, finished, style);
         report.push('\n');
     }
+    if let Some(text) = test.minimised.as_ref().and_then(shrunk) {
+        report += &status(NOTE, "Shrunk", text);
+        report.push('\n');
+    }
     report += &quoted("What it printed:", &finished.output);
     report += &quoted(
         "What the test process wrote to standard error:",
@@ -100,6 +104,26 @@ pub(super) fn failure(
     report += &others(test, style);
     report.truncate(report.trim_end().len());
     report + "\n"
+}
+
+/// `from 14 preemptions to 2 in 180 executions`, of what counts most among what changed.
+fn shrunk(minimised: &Minimised) -> Option<String> {
+    let Minimised { from, to, .. } = minimised;
+    let sizes = [
+        (from.preemptions.into(), to.preemptions.into(), "preemption"),
+        (from.switches, to.switches, "switch"),
+        (from.steps, to.steps, "step"),
+    ];
+    let (from, to, what) = sizes.into_iter().find(|(from, to, _)| from != to)?;
+    let from = match (from, what) {
+        (2.., "switch") => format!("{} switches", thousands(from)),
+        _ => plural(from, what),
+    };
+    Some(format!(
+        "from {from} to {} in {}",
+        thousands(to),
+        plural(minimised.executions, "execution")
+    ))
 }
 
 /// In short, what else was found.

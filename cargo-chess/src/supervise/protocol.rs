@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::events::{
-    Kind, Location, NOT_DETERMINISTIC, OtherFailure, Outcome, TestFinished, TestId, coverage,
-    millis,
+    Kind, Location, Minimised, NOT_DETERMINISTIC, OtherFailure, Outcome, TestFinished, TestId,
+    coverage, millis,
 };
 
 /// A test binary's warning that the time of `--time` was over.
@@ -143,6 +143,9 @@ pub struct Finished {
     /// What else was found, where the search went on after the first failure.
     #[serde(default)]
     pub others: Vec<Other>,
+    /// What became of the schedule that the search found.
+    #[serde(default)]
+    pub minimised: Option<Minimised>,
     /// Where a replayed schedule no longer fits the program.
     #[serde(default)]
     pub diverged: Option<Divergence>,
@@ -181,6 +184,7 @@ impl Finished {
             cycle: Vec::new(),
             output: String::new(),
             others: Vec::new(),
+            minimised: None,
             diverged: None,
         }
     }
@@ -235,6 +239,7 @@ impl Finished {
             atomic,
             outside: self.outside.clone(),
             other_failures: self.others.iter().map(Other::to_event).collect(),
+            minimised: self.minimised,
             options: None,
         }
     }

@@ -61,6 +61,7 @@ pub(super) fn run(test: &Test, request: &Request) {
         explorer.replay(engine, decisions, request.repeat);
     } else {
         explorer.search(engine, request);
+        explorer.minimise(engine);
         explorer.confirm(engine);
         if explorer.isolation != Isolation::Fork {
             foreign::look(&engine, explorer.isolation);
@@ -69,16 +70,16 @@ pub(super) fn run(test: &Test, request: &Request) {
     engine.exploration.finished = true;
 }
 
-struct Explorer<'a> {
+pub(super) struct Explorer<'a> {
     test: &'a Test,
-    isolation: Isolation,
+    pub(super) isolation: Isolation,
     ready_donors: usize,
     /// The place of the strategy in the list of those that are asked for.
     turn: usize,
     budget: u64,
     /// Whether the search goes on after a failure.
-    keep_going: bool,
-    seen: Distinct,
+    pub(super) keep_going: bool,
+    pub(super) seen: Distinct,
 }
 
 impl Explorer<'_> {
@@ -341,7 +342,7 @@ impl Explorer<'_> {
     }
 
     /// Whether a schedule leads to `failure` again.
-    fn repeats(
+    pub(super) fn repeats(
         &mut self,
         mut engine: Root,
         decisions: &EngineVec<Decision>,
@@ -389,7 +390,7 @@ impl Explorer<'_> {
     }
 
     /// Runs one execution, in a process of its own where asked.
-    fn run_once(&mut self, mut engine: Root) -> Option<Failure> {
+    pub(super) fn run_once(&mut self, mut engine: Root) -> Option<Failure> {
         loop {
             let crash = match self.isolation {
                 Isolation::Fork => self.run_forked(engine),
@@ -471,7 +472,7 @@ impl Explorer<'_> {
 }
 
 /// Lets the strategy learn from the last execution.
-fn end_schedule(engine: Root, is_new: bool, diverged: bool) {
+pub(super) fn end_schedule(engine: Root, is_new: bool, diverged: bool) {
     let execution = &engine.execution;
     strategy(engine).end(&Ended {
         decisions: &execution.decisions,

@@ -17,8 +17,37 @@ pub(crate) struct Found {
     pub(crate) decisions: EngineVec<Decision>,
 }
 
+/// A failure as it was seen.
+#[derive(Clone)]
+pub(super) struct Known {
+    pub(super) failure: Failure,
+    end: u64,
+}
+
+impl Known {
+    /// Whether `execution`, which ended in `failure`, ended in this one.
+    pub(super) fn is(&self, execution: &Execution, failure: &Failure) -> bool {
+        self.failure == *failure && self.end == end_of(execution)
+    }
+
+    /// As [`Self::is`], where the values that an assertion compared may be others.
+    pub(super) fn is_like(&self, execution: &Execution, failure: &Failure) -> bool {
+        self.failure.kind == failure.kind
+            && self.failure.place == failure.place
+            && said(&self.failure).eq(said(failure))
+            && self.end == end_of(execution)
+    }
+}
+
+/// The first line of a failure's message, without the numbers in it.
+fn said(failure: &Failure) -> impl Iterator<Item = &u8> {
+    let line = failure.message.split(|&byte| byte == b'\n').next();
+    let bytes = line.unwrap_or_default().iter();
+    bytes.filter(|byte| !byte.is_ascii_digit())
+}
+
 /// The failures seen, each once.
-pub(super) struct Distinct(EngineVec<(Failure, u64)>);
+pub(super) struct Distinct(EngineVec<Known>);
 
 impl Distinct {
     pub(super) const fn new() -> Self {
@@ -31,13 +60,18 @@ impl Distinct {
 
     pub(super) fn contains(&self, execution: &Execution, failure: &Failure) -> bool {
         let end = end_of(execution);
-        self.0
-            .iter()
-            .any(|(known, known_end)| known == failure && *known_end == end)
+        let mut known = self.0.iter();
+        known.any(|known| known.failure == *failure && known.end == end)
+    }
+
+    /// The failure that was seen as the one numbered `index`.
+    pub(super) fn get(&self, index: usize) -> Option<&Known> {
+        self.0.get(index)
     }
 
     pub(super) fn insert(&mut self, execution: &Execution, failure: Failure) {
-        self.0.push((failure, end_of(execution)));
+        let end = end_of(execution);
+        self.0.push(Known { failure, end });
     }
 }
 

@@ -7,6 +7,7 @@ mod explore;
 mod failures;
 mod foreign;
 mod json;
+mod minimise;
 mod process;
 mod report;
 mod request;
@@ -28,6 +29,7 @@ use crate::monitor::{BodyOutcome, Failure};
 use crate::platform::memory::{EngineVec, engine_vec};
 use crate::search::{Decision, Divergence, HashSet, Progress};
 use failures::Found;
+use minimise::Minimised;
 use saved::Saved;
 
 /// A test of the binary, as libtest's harness describes it.
@@ -56,6 +58,8 @@ pub(crate) struct Exploration {
     /// The decisions of the failing schedule.
     pub(crate) decisions: EngineVec<Decision>,
     pub(crate) preemptions: u32,
+    /// What became of the schedule that the search found.
+    pub(crate) minimised: Option<Minimised>,
     /// What else was found, where the search went on.
     pub(crate) others: EngineVec<Found>,
     /// There are more failures than are told.
@@ -110,6 +114,7 @@ impl Exploration {
             failure: None,
             decisions: engine_vec(),
             preemptions: 0,
+            minimised: None,
             others: engine_vec(),
             more_failures: false,
             cut_short: None,

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use super::Exploration;
 use super::failures::{Found, MOST};
 use super::json::{Object, quoted};
+use super::minimise::Minimised;
 use super::request::Request;
 use crate::engine::Engine;
 use crate::execution::{
@@ -13,7 +14,7 @@ use crate::execution::{
     task_of_object,
 };
 use crate::monitor::{self, Blocked, Failure, Kind, Place};
-use crate::search::{Decision, format_schedule};
+use crate::search::{Decision, Measure, format_schedule};
 
 /// A line for a request that cannot be served.
 pub(super) fn error(message: &str) -> String {
@@ -114,7 +115,7 @@ impl Counters {
 }
 
 /// A bound is not finished where an execution was cut short.
-fn bound_completed(exploration: &Exploration) -> Option<u32> {
+pub(super) fn bound_completed(exploration: &Exploration) -> Option<u32> {
     if exploration.unstable || exploration.diverged > 0 {
         return None;
     }
@@ -236,10 +237,36 @@ pub(super) fn finished(
         .string("output", &String::from_utf8_lossy(&engine.execution.output))
         .array("others", exploration.others.iter().map(other))
         .raw(
+            "minimised",
+            minimised(exploration.minimised.as_ref())
+                .as_deref()
+                .unwrap_or("null"),
+        )
+        .raw(
             "diverged",
             divergence(exploration).as_deref().unwrap_or("null"),
         )
         .finish()
+}
+
+/// What became of the failing schedule.
+fn minimised(minimised: Option<&Minimised>) -> Option<String> {
+    let measure = |measure: Measure| {
+        Object::new()
+            .number("preemptions", measure.preemptions.into())
+            .number("switches", measure.switches)
+            .number("steps", measure.steps)
+            .finish()
+    };
+    let minimised = minimised?;
+    Some(
+        Object::new()
+            .number("executions", minimised.executions)
+            .raw("from", &measure(minimised.from))
+            .raw("to", &measure(minimised.to))
+            .boolean("fewest_preemptions", minimised.fewest)
+            .finish(),
+    )
 }
 
 /// A failure besides the first one.

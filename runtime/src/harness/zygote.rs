@@ -83,10 +83,10 @@ fn serve_request(
     let status = watch(test, &request, out);
     // SAFETY: the explorer is gone; this process alone uses the engine.
     let engine = unsafe { &mut *engine() };
-    let goes_on = request.keep_going && engine.exploration.failure.is_some();
+    let has_failure = engine.exploration.failure.is_some();
     Ok(match status {
         Status::Ended(_) if engine.exploration.finished => report_end(engine, &request),
-        _ if goes_on => report_collected(engine, &request, test, &status, out),
+        _ if has_failure => report_collected(engine, &request, test, &status, out),
         Status::Silent(activity) => report_silence(engine, &request, activity),
         Status::Ended(status) => report_crash(engine, &request, test, status, out),
     })
@@ -286,8 +286,9 @@ fn report_crash(
     report::finished(engine, request, &counters, &verdict)
 }
 
-/// The explorer came to no end after it had found failures: the first one stays
-/// what is reported. Its execution has to be made once more.
+/// The explorer came to no end after it had found failures, while it looked for
+/// more or made them smaller: the first one stays what is reported. Its execution
+/// has to be made once more.
 fn report_collected(
     engine: &mut Engine,
     request: &Request,

@@ -1,0 +1,265 @@
+//! Makes reported failures smaller: by edits of their schedules, and by a search for
+//! fewer preemptions where few are left.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::explore::{Explorer, end_schedule};
+use super::failures::{Known, MOST};
+use super::report;
+use super::request::Isolation;
+use super::run::{Root, set_strategy, strategy};
+use crate::monitor::{Failure, Kind};
+use crate::platform::memory::{EngineMemory, EngineVec};
+use crate::search::{Answer, Decision, Failing, Follow, Following, Icb, Measure, Source, minimise};
+
+/// So many executions make the first failure smaller.
+const EXECUTIONS: u64 = 2_000;
+/// So many make all others smaller.
+const EXECUTIONS_OF_OTHERS: u64 = 2_000;
+/// Fewer where they are long: together they take about so many steps each.
+const STEPS: u64 = 10_000;
+/// But not fewer than so many.
+const LEAST: u64 = 32;
+/// Fewer where each takes a process of its own.
+const PROCESSES: u64 = 4;
+/// Of these, edits take at most so many parts in four.
+const SHARE_OF_EDITS: u64 = 3;
+/// Where no more preemptions are left, a search for fewer ones follows.
+const FEW: u32 = 3;
+
+/// What became of the schedule of a failure.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Minimised {
+    /// How many executions it took.
+    pub(crate) executions: u64,
+    pub(crate) from: Measure,
+    pub(crate) to: Measure,
+    /// Every schedule with fewer preemptions is known not to fail so.
+    pub(crate) fewest: bool,
+}
+
+impl Explorer<'_> {
+    /// Makes the failures that the search collected smaller.
+    pub(super) fn minimise(&mut self, mut engine: Root) {
+        let Some(first) = self.seen.get(0).cloned() else {
+            return;
+        };
+        let decisions = engine.exploration.decisions.clone();
+        let mut work = Work::new(self, engine, first, EXECUTIONS);
+        if let Some((minimised, smallest)) = work.make_smaller(decisions, true) {
+            let exploration = &mut engine.exploration;
+            exploration.failure = Some(smallest.failure);
+            exploration.preemptions = minimised.to.preemptions;
+            exploration.decisions = smallest.decisions;
+            exploration.minimised = Some(minimised);
+        }
+        for other in 0..engine.exploration.others.len() {
+            self.minimise_other(engine, other);
+        }
+    }
+
+    fn minimise_other(&mut self, mut engine: Root, other: usize) {
+        let found = &engine.exploration.others[other];
+        let known = self.seen.get(other + 1).cloned();
+        let Some(known) = known.filter(|_| found.failure.kind != Kind::Nondeterminism) else {
+            return;
+        };
+        let decisions = found.decisions.clone();
+        let mut work = Work::new(self, engine, known, EXECUTIONS_OF_OTHERS / MOST as u64);
+        if let Some((minimised, smallest)) = work.make_smaller(decisions, false)
+            && minimised.to < minimised.from
+        {
+            // The last execution is the smallest one.
+            let failure = report::in_words(&engine.execution, smallest.failure);
+            let found = &mut engine.exploration.others[other];
+            found.failure = failure;
+            found.preemptions = minimised.to.preemptions;
+            found.decisions = smallest.decisions;
+        }
+    }
+}
+
+/// The smallest failing execution.
+#[derive(Clone)]
+struct Smallest {
+    measure: Measure,
+    failure: Failure,
+    decisions: EngineVec<Decision>,
+}
+
+/// The executions that make one failure smaller.
+struct Work<'a, 'b> {
+    explorer: &'a mut Explorer<'b>,
+    engine: Root,
+    known: Known,
+    /// The counts of executions and steps at the beginning.
+    start: (u64, u64),
+    /// So many more executions, at most.
+    most: u64,
+    smallest: Option<Smallest>,
+}
+
+impl<'a, 'b> Work<'a, 'b> {
+    fn new(explorer: &'a mut Explorer<'b>, engine: Root, known: Known, most: u64) -> Self {
+        let start = (engine.exploration.executions, engine.exploration.steps);
+        let most = match explorer.isolation {
+            Isolation::Fork => most / PROCESSES,
+            Isolation::Image | Isolation::Tls => most,
+        };
+        Self {
+            explorer,
+            engine,
+            known,
+            start,
+            most,
+            smallest: None,
+        }
+    }
+
+    /// Edits the schedule, and `searches` for one with fewer preemptions. None where
+    /// the failure stays as it was found.
+    fn make_smaller(
+        &mut self,
+        decisions: EngineVec<Decision>,
+        searches: bool,
+    ) -> Option<(Minimised, Smallest)> {
+        let exploration = &self.engine.exploration;
+        let only_runs = self.engine.execution.only_runs.is_some();
+        if only_runs || exploration.is_out_of_time() || self.is_enough(exploration.preemptions) {
+            return None;
+        }
+        let first = self.follow(Source::Schedule(decisions))?;
+        let from = first.measure;
+        self.edit(first, self.most * SHARE_OF_EDITS / 4);
+        let left = self.smallest.as_ref()?.measure.preemptions;
+        let mut fewest = self.is_fewest(left);
+        if searches && !fewest && left <= FEW {
+            fewest = self.search(left - 1);
+        }
+        let smallest = self.smallest.clone()?;
+        if smallest.measure < from && !self.repeats(&smallest) {
+            return None;
+        }
+        let minimised = Minimised {
+            executions: self.engine.exploration.executions - self.start.0,
+            from,
+            to: smallest.measure,
+            fewest,
+        };
+        Some((minimised, smallest))
+    }
+
+    /// Edits an execution, up to so many executions in all.
+    fn edit(&mut self, first: Failing, most: u64) {
+        minimise(first, &mut |plan| {
+            if !self.goes_on(most) {
+                return Answer::Stop;
+            }
+            match self.follow(Source::Plan(plan.clone())) {
+                Some(found) => Answer::Same(found),
+                None => Answer::Other,
+            }
+        });
+    }
+
+    /// Searches all schedules with so many preemptions; whether none with fewer than
+    /// the smallest one fails so, as far as is known.
+    fn search(&mut self, bound: u32) -> bool {
+        let engine = self.engine;
+        set_strategy(engine, Icb::new(bound, self.most));
+        let mut is_whole = !engine.exploration.unstable;
+        while self.goes_on(self.most) {
+            if !strategy(engine).begin() {
+                return is_whole && strategy(engine).progress().bound_completed == Some(bound);
+            }
+            let failure = self.explorer.run_once(engine);
+            let diverged = strategy(engine).diverged();
+            is_whole &= !diverged && !engine.execution.past_limit;
+            if self.is_same(failure.as_ref()) {
+                let below = engine.execution.preemptions.checked_sub(1);
+                is_whole &= strategy(engine).progress().bound_completed >= below;
+                let decisions = engine.execution.decisions.clone();
+                if let Some(found) = self.follow(Source::Schedule(decisions)) {
+                    self.edit(found, self.most);
+                }
+                return is_whole;
+            }
+            end_schedule(engine, true, diverged);
+        }
+        false
+    }
+
+    /// Whether the budget of so many executions is not used up. A few are always
+    /// made: what does not fail is often far shorter.
+    fn goes_on(&self, most: u64) -> bool {
+        let exploration = &self.engine.exploration;
+        let executions = exploration.executions - self.start.0;
+        let steps = exploration.steps - self.start.1;
+        let smallest = self.smallest.as_ref();
+        let is_enough = smallest.is_some_and(|it| self.is_enough(it.measure.preemptions));
+        !is_enough
+            && !exploration.is_out_of_time()
+            && executions < most
+            && (executions < LEAST || steps < most * STEPS)
+    }
+
+    /// One execution; what it shows if it fails in the same way.
+    fn follow(&mut self, source: Source) -> Option<Failing> {
+        let engine = self.engine;
+        let follow = Rc::new_in(RefCell::new(Follow::new(source)), EngineMemory);
+        set_strategy(engine, Following(Rc::clone(&follow)));
+        strategy(engine).begin();
+        let failure = self.explorer.run_once(engine);
+        let failure = failure.filter(|failure| self.is_same(Some(failure)))?;
+        end_schedule(engine, true, false);
+        let measure = Measure {
+            preemptions: engine.execution.preemptions,
+            switches: follow.borrow().switches(),
+            steps: engine.execution.steps,
+        };
+        let smallest = self.smallest.as_ref();
+        if smallest.is_none_or(|smallest| measure < smallest.measure) {
+            self.smallest = Some(Smallest {
+                measure,
+                failure,
+                decisions: engine.execution.decisions.clone(),
+            });
+        }
+        let plan = follow.borrow().plan().clone();
+        Some(Failing { plan, measure })
+    }
+
+    /// Whether the last execution failed in the same way. Failures that are told
+    /// from each other stay so.
+    fn is_same(&self, failure: Option<&Failure>) -> bool {
+        let execution = &self.engine.execution;
+        failure.is_some_and(|failure| {
+            if self.explorer.keep_going {
+                self.known.is(execution, failure)
+            } else {
+                self.known.is_like(execution, failure)
+            }
+        })
+    }
+
+    fn repeats(&mut self, smallest: &Smallest) -> bool {
+        let Smallest {
+            decisions, failure, ..
+        } = smallest;
+        self.explorer.repeats(self.engine, decisions, failure)
+    }
+
+    /// Whether so many preemptions are reason to stop: executions without end take
+    /// long, and have as many switches as there is patience.
+    fn is_enough(&self, preemptions: u32) -> bool {
+        let is_endless = matches!(self.known.failure.kind, Kind::Livelock | Kind::Spin);
+        is_endless && self.is_fewest(preemptions)
+    }
+
+    /// Whether the search has seen every schedule with less than so many preemptions.
+    fn is_fewest(&self, preemptions: u32) -> bool {
+        let below = preemptions.checked_sub(1);
+        below.is_none() || report::bound_completed(&self.engine.exploration) >= below
+    }
+}

@@ -1,0 +1,321 @@
+//! Follows a plan of turns as far as the program lets it, and notes the turns that came of it.
+//!
+//! A turn names a task and how many steps of its own the task has taken when the
+//! turn ends. So turns can be left out, or put together, and the others still say
+//! where they end: what a task did not do in one turn it does in its next.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::{ChoicePoint, Decision, Ended, Progress, SchedulingPoint, Strategy};
+use crate::execution::{TaskId, Trace, TraceStep};
+use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
+
+/// A plan's next turn is looked for among so many.
+const LOOK_AHEAD: usize = 64;
+
+/// What one task does until another one runs.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Turn {
+    pub(crate) task: TaskId,
+    /// The steps that the task has taken at the turn's end, since its start.
+    pub(crate) until: u32,
+    /// It ends there though that is a preemption. Other turns go on to where the
+    /// task blocks, ends or yields.
+    pub(crate) exact: bool,
+    /// It begins with a timeout that fires although a task could run.
+    pub(crate) early: bool,
+}
+
+/// An operation whose outcome is not the ordinary one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Draw {
+    pub(crate) task: TaskId,
+    /// The operations with a choice that the task had performed before.
+    pub(crate) nth: u32,
+    pub(crate) outcome: u32,
+}
+
+/// A schedule that fits executions that differ a little, too. Past its end an
+/// execution goes on without preemptions.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Plan {
+    pub(crate) turns: EngineVec<Turn>,
+    pub(crate) draws: EngineVec<Draw>,
+}
+
+/// What an execution follows.
+pub(crate) enum Source {
+    /// Decision by decision.
+    Schedule(EngineVec<Decision>),
+    /// Turn by turn.
+    Plan(Plan),
+}
+
+/// What a decision took.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Taken {
+    Default,
+    Free,
+    Preemption,
+    EarlyTimeout,
+}
+
+/// One execution along a [`Source`].
+pub(crate) struct Follow {
+    source: Source,
+    /// So many of the trace's steps were seen.
+    seen: usize,
+    current: TaskId,
+    /// For each task, the steps that it has taken.
+    steps: EngineVec<u32>,
+    /// For each task, its operations with a choice.
+    choices: EngineVec<u32>,
+    /// The turn that the current task is in.
+    turn: Option<usize>,
+    /// The first turn that is not over, and which of those after it are.
+    head: usize,
+    over: EngineVec<bool>,
+    taken: EngineVec<Taken>,
+    /// What came of it, once the execution has ended.
+    plan: Plan,
+    switches: u64,
+}
+
+impl Follow {
+    pub(crate) fn new(source: Source) -> Self {
+        let mut follow = Self {
+            source,
+            seen: 0,
+            current: TaskId(0),
+            steps: engine_vec(),
+            choices: engine_vec(),
+            turn: None,
+            head: 0,
+            over: engine_vec(),
+            taken: engine_vec(),
+            plan: Plan {
+                turns: engine_vec(),
+                draws: engine_vec(),
+            },
+            switches: 0,
+        };
+        follow.start();
+        follow
+    }
+
+    /// The plan that leads to the execution again, and nothing more than needed.
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// How often another task went on.
+    pub(crate) fn switches(&self) -> u64 {
+        self.switches
+    }
+
+    fn start(&mut self) {
+        self.seen = 0;
+        self.current = TaskId(0);
+        self.steps.clear();
+        self.choices.clear();
+        self.turn = None;
+        self.head = 0;
+        self.over.clear();
+        self.over.resize(self.turns().len(), false);
+        self.taken.clear();
+        self.plan.draws.clear();
+    }
+
+    fn turns(&self) -> &[Turn] {
+        match &self.source {
+            Source::Plan(plan) => &plan.turns,
+            Source::Schedule(_) => &[],
+        }
+    }
+
+    fn steps_of(&self, task: TaskId) -> u32 {
+        self.steps.get(task.0 as usize).copied().unwrap_or(0)
+    }
+
+    /// Counts the steps since the last decision.
+    fn read(&mut self, trace: &Trace) {
+        while let Some(step) = trace.steps.get(self.seen) {
+            let task = step.task;
+            if self.turn.is_none_or(|turn| self.turns()[turn].task != task) {
+                // Nothing else could run.
+                self.leave();
+                self.turn = self.find(|turn| turn.task == task);
+            }
+            self.current = task;
+            *at(&mut self.steps, task) += 1;
+            self.seen += 1;
+        }
+    }
+
+    /// The current turn ends, for now or for good.
+    fn leave(&mut self) {
+        if let Some(turn) = self.turn.take() {
+            self.over[turn] = self.is_over(turn);
+        }
+    }
+
+    fn is_over(&self, turn: usize) -> bool {
+        let Turn { task, until, .. } = self.turns()[turn];
+        self.over[turn] || self.steps_of(task) >= until
+    }
+
+    /// The first turn that is not over and that `suits`.
+    fn find(&mut self, mut suits: impl FnMut(&Turn) -> bool) -> Option<usize> {
+        while self.head < self.over.len() && self.is_over(self.head) {
+            self.head += 1;
+        }
+        (self.head..self.over.len())
+            .filter(|&turn| !self.is_over(turn))
+            .take(LOOK_AHEAD)
+            .find(|&turn| suits(&self.turns()[turn]))
+    }
+
+    fn next_of_plan(&mut self, point: &SchedulingPoint<'_>) -> usize {
+        let place = |task| point.options.iter().position(|&option| option == task);
+        let own = place(self.current);
+        let runs_on = own == Some(0);
+        match (self.turn.map(|turn| self.turns()[turn]), own) {
+            (Some(turn), Some(own)) => {
+                let is_over = self.steps_of(turn.task) >= turn.until;
+                if !is_over || (!turn.exact && runs_on) {
+                    return own;
+                }
+            }
+            (None, Some(0)) => return 0,
+            _ => {}
+        }
+        self.leave();
+        let can_begin =
+            |turn: &Turn, place: usize| place < point.free as usize || runs_on || turn.early;
+        self.turn = self.find(|turn| place(turn.task).is_some_and(|place| can_begin(turn, place)));
+        let task = self.turn.map(|turn| self.turns()[turn].task);
+        task.and_then(place).unwrap_or(0)
+    }
+
+    /// Takes the execution apart into turns, up to where it goes on by default.
+    fn note_turns(&mut self, trace: &Trace) {
+        self.steps.clear();
+        let turns = &mut self.plan.turns;
+        turns.clear();
+        let mut needed = 0;
+        let performed = trace.steps.iter();
+        for step in performed.filter(|step| step.decision != TraceStep::NEVER) {
+            let taken = match step.decision {
+                TraceStep::NONE => Taken::Default,
+                decision => self.taken[decision as usize],
+            };
+            if turns.last().is_none_or(|turn| turn.task != step.task) {
+                if let Some(last) = turns.last_mut() {
+                    last.exact = taken == Taken::Preemption;
+                }
+                turns.push(Turn {
+                    task: step.task,
+                    until: 0,
+                    exact: false,
+                    early: taken == Taken::EarlyTimeout,
+                });
+            }
+            if taken != Taken::Default {
+                needed = turns.len();
+            }
+            let steps = at(&mut self.steps, step.task);
+            *steps += 1;
+            turns.last_mut().expect("a step is in a turn").until = *steps;
+        }
+        self.switches = (turns.len() as u64).saturating_sub(1);
+        turns.truncate(needed);
+    }
+}
+
+/// The entry of `task`, 0 to begin with.
+fn at(counts: &mut EngineVec<u32>, task: TaskId) -> &mut u32 {
+    let index = task.0 as usize;
+    if counts.len() <= index {
+        counts.resize(index + 1, 0);
+    }
+    &mut counts[index]
+}
+
+/// The strategy that follows; what it notes is read by who else holds it.
+pub(crate) struct Following(pub(crate) Rc<RefCell<Follow>, EngineMemory>);
+
+impl Strategy for Following {
+    fn name(&self) -> &'static str {
+        "follow"
+    }
+
+    fn begin(&mut self) -> bool {
+        self.retry();
+        true
+    }
+
+    fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize {
+        let follow = &mut *self.0.borrow_mut();
+        follow.read(point.past.trace);
+        let choice = match &follow.source {
+            Source::Plan(_) => follow.next_of_plan(point),
+            Source::Schedule(schedule) => match schedule.get(point.index as usize) {
+                Some(Decision::Task(task)) => {
+                    let place = point.options.iter().position(|option| option == task);
+                    place.unwrap_or(0)
+                }
+                _ => 0,
+            },
+        };
+        follow.taken.push(match choice {
+            0 => Taken::Default,
+            _ if choice < point.free as usize => Taken::Free,
+            _ if point.options[0] == follow.current => Taken::Preemption,
+            _ => Taken::EarlyTimeout,
+        });
+        choice
+    }
+
+    fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
+        let follow = &mut *self.0.borrow_mut();
+        follow.read(point.past.trace);
+        let task = follow.current;
+        let count = at(&mut follow.choices, task);
+        let nth = *count;
+        *count += 1;
+        let wanted = match &follow.source {
+            Source::Plan(plan) => {
+                let mut draws = plan.draws.iter();
+                let draw = draws.find(|draw| draw.task == task && draw.nth == nth);
+                draw.map_or(0, |draw| draw.outcome)
+            }
+            Source::Schedule(schedule) => match schedule.get(point.index as usize) {
+                Some(&Decision::Outcome(outcome)) => outcome,
+                _ => 0,
+            },
+        };
+        let outcome = if wanted < point.outcomes { wanted } else { 0 };
+        if outcome != 0 {
+            follow.plan.draws.push(Draw { task, nth, outcome });
+        }
+        follow.taken.push(Taken::Default);
+        outcome
+    }
+
+    fn retry(&mut self) {
+        self.0.borrow_mut().start();
+    }
+
+    fn end(&mut self, execution: &Ended<'_>) {
+        self.0.borrow_mut().note_turns(execution.past.trace);
+    }
+
+    fn wants_trace(&self) -> bool {
+        true
+    }
+
+    fn progress(&self) -> Progress {
+        Progress::default()
+    }
+}
