@@ -222,3 +222,146 @@ fn take_next_turn(plan: &mut Plan, places: &[u32]) {
 fn draw_ordinarily(plan: &mut Plan, places: &[u32]) {
     keep_others(&mut plan.draws, places);
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use super::super::follow::{Follow, Following, Source};
+    use super::super::model::{self, Exhaustive, Final, Program};
+    use super::super::{ChoicePoint, Decision, Ended, Progress, Random, SchedulingPoint, Strategy};
+    use super::*;
+    use crate::platform::memory::EngineMemory;
+
+    /// So many random programs, with one of their rarer ends each.
+    const PROGRAMS: u64 = 300;
+
+    /// One execution, as seen by what follows it.
+    fn follow(program: &Program, source: Source) -> (Failing, Final) {
+        let shared = Rc::new_in(RefCell::new(Follow::new(source)), EngineMemory);
+        let mut search = Following(Rc::clone(&shared));
+        assert!(search.begin());
+        let outcome = model::execute(program, &mut search);
+        let follow = shared.borrow();
+        let measure = Measure {
+            preemptions: outcome.preemptions,
+            switches: follow.switches(),
+            steps: 0,
+        };
+        let plan = follow.plan().clone();
+        (Failing { plan, measure }, outcome.end)
+    }
+
+    fn nothing() -> Plan {
+        Plan {
+            turns: engine_vec(),
+            draws: engine_vec(),
+        }
+    }
+
+    /// A random walk, and its schedule.
+    struct Walk(Random, EngineVec<Decision>);
+
+    impl Strategy for Walk {
+        fn name(&self) -> &'static str {
+            self.0.name()
+        }
+
+        fn begin(&mut self) -> bool {
+            self.0.begin()
+        }
+
+        fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize {
+            self.0.choose_task(point)
+        }
+
+        fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
+            self.0.choose_outcome(point)
+        }
+
+        fn end(&mut self, execution: &Ended<'_>) {
+            self.1.extend_from_slice(execution.decisions);
+        }
+
+        fn progress(&self) -> Progress {
+            self.0.progress()
+        }
+    }
+
+    /// Executions of random programs by a random walk, and how each ends.
+    fn walks() -> impl Iterator<Item = (Program, Failing, Final)> {
+        (0..PROGRAMS).map(|seed| {
+            let program = model::random_program(seed);
+            let mut walk = Walk(Random::new(seed), engine_vec());
+            model::execute(&program, &mut walk);
+            let (found, end) = follow(&program, Source::Schedule(walk.1));
+            (program, found, end)
+        })
+    }
+
+    #[test]
+    fn a_plan_leads_to_its_execution_again() {
+        for (program, found, end) in walks() {
+            let (again, same) = follow(&program, Source::Plan(found.plan.clone()));
+            assert_eq!((again.measure, same), (found.measure, end), "{program:?}");
+            assert_eq!(again.plan, found.plan);
+        }
+    }
+
+    #[test]
+    fn without_a_plan_nothing_is_preempted() {
+        for (program, ..) in walks() {
+            let (found, _) = follow(&program, Source::Plan(nothing()));
+            assert_eq!(found.measure.preemptions, 0);
+            assert_eq!(found.plan, nothing());
+        }
+    }
+
+    #[test]
+    fn the_same_end_is_reached_with_the_fewest_preemptions_nearly_always() {
+        let (mut fewest, mut all) = (0, 0);
+        for (program, found, end) in walks() {
+            let from = found.measure;
+            let mut executions = 0;
+            let smallest = minimise(found, &mut |plan| {
+                executions += 1;
+                let (found, other) = follow(&program, Source::Plan(plan.clone()));
+                if other == end {
+                    Answer::Same(found)
+                } else {
+                    Answer::Other
+                }
+            });
+            assert!(smallest.measure <= from);
+            assert!(executions < 2_000);
+            let least = (0..from.preemptions).find_map(|bound| {
+                let explored = model::explore(&program, &mut Exhaustive::new(bound));
+                explored.ends.contains(&end).then_some(bound)
+            });
+            all += 1;
+            let least = least.unwrap_or(from.preemptions);
+            assert!(smallest.measure.preemptions >= least);
+            fewest += u64::from(smallest.measure.preemptions == least);
+        }
+        // A search for fewer preemptions follows where edits find no way.
+        assert!(fewest * 100 >= all * 95, "{fewest} of {all}");
+    }
+
+    #[test]
+    fn it_stops_when_its_runner_does() {
+        for (program, found, end) in walks().take(20) {
+            let mut asked = 0;
+            minimise(found, &mut |plan| {
+                asked += 1;
+                assert!(asked <= 3, "it was told to stop");
+                let (found, other) = follow(&program, Source::Plan(plan.clone()));
+                match asked {
+                    3 => Answer::Stop,
+                    _ if other == end => Answer::Same(found),
+                    _ => Answer::Other,
+                }
+            });
+        }
+    }
+}
