@@ -335,9 +335,9 @@ mod tests {
             });
             assert!(smallest.measure <= from);
             assert!(executions < 2_000);
-            let least = (0..from.preemptions).find_map(|bound| {
+            let least = (0..from.preemptions).find(|&bound| {
                 let explored = model::explore(&program, &mut Exhaustive::new(bound));
-                explored.ends.contains(&end).then_some(bound)
+                explored.ends.contains(&end)
             });
             all += 1;
             let least = least.unwrap_or(from.preemptions);
