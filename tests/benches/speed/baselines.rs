@@ -37,8 +37,18 @@ impl Baselines {
 
     /// What `tool` did with `workload`, or why it could do nothing.
     pub(crate) fn sample(&self, tool: &str, workload: &str) -> Result<Sample, String> {
+        self.measure(tool, workload, MILLISECONDS)
+    }
+
+    /// As [`Self::sample`], for so many milliseconds.
+    pub(crate) fn measure(
+        &self,
+        tool: &str,
+        workload: &str,
+        milliseconds: &str,
+    ) -> Result<Sample, String> {
         let output = Command::new(&self.program)
-            .args([tool, workload, MILLISECONDS])
+            .args([tool, workload, milliseconds])
             .stdin(Stdio::null())
             // Shuttle tells of its seed.
             .stderr(Stdio::null())

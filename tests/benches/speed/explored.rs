@@ -64,6 +64,14 @@ impl<'a> Explored<'a> {
         })
     }
 
+    /// The executions, and the milliseconds, that a search without a bound takes to
+    /// see all of `workload`; `None` if it is not done after `most` executions.
+    pub(crate) fn exhaust(&self, workload: &str, most: u64) -> Option<(u64, u64)> {
+        let verdict = self.verdict(workload, "dpor", most);
+        let is_complete = verdict["complete"] == true;
+        is_complete.then(|| (count(&verdict, "schedules"), count(&verdict, "duration_ms")))
+    }
+
     fn explore(&self, workload: &str, strategy: &str, schedules: u64) -> Sample {
         let before = time_of_children();
         let verdict = self.verdict(workload, strategy, schedules);

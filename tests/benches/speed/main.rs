@@ -7,6 +7,7 @@
 mod baselines;
 mod building;
 mod costs;
+mod exhaust;
 mod explored;
 mod one_offs;
 mod processor;
@@ -23,11 +24,10 @@ use self::baselines::Baselines;
 use self::explored::Explored;
 use self::sample::Profile;
 
-const USAGE: &str =
-    "usage: cargo bench -p end-to-end --bench speed [-- [--rounds N] [rates|costs|building]...]";
+const USAGE: &str = "usage: cargo bench -p end-to-end --bench speed [-- [--rounds N] [rates|exhaust|costs|building]...]";
 
 /// What can be measured by itself; all of it, unless some are named.
-const PARTS: [&str; 3] = ["rates", "costs", "building"];
+const PARTS: [&str; 4] = ["rates", "exhaust", "costs", "building"];
 
 fn main() -> ExitCode {
     let (told_by_cargo, own): (Vec<String>, Vec<String>) = env::args()
@@ -50,6 +50,9 @@ fn main() -> ExitCode {
     let workspace = Workspace::shared("benchmarks");
     if wanted("rates") {
         print_rates(&workspace, rounds);
+    }
+    if wanted("exhaust") {
+        exhaust::print(&workspace, rounds);
     }
     if wanted("costs") {
         for profile in [Profile::Release, Profile::Dev] {

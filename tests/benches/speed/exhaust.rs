@@ -1,0 +1,78 @@
+//! How long cargo chess and loom take to see all there is: within two preemptions, and without a bound.
+
+use end_to_end::Workspace;
+
+use crate::baselines::Baselines;
+use crate::explored::{Explored, Search};
+use crate::sample::{Profile, Sample, Spread};
+
+const WORKLOADS: [&str; 5] = ["mutex", "fetch_add", "buffer", "store_buffer", "rwlock"];
+/// loom is given so long.
+const MOST_MILLISECONDS: &str = "10000";
+/// cargo chess is given so many executions.
+const MOST_EXECUTIONS: u64 = 1_000_000;
+
+/// Prints both tables.
+pub(crate) fn print(workspace: &Workspace, rounds: usize) {
+    let chess = Explored::new(workspace, Profile::Release);
+    let baselines = Baselines::build(workspace, Profile::Release);
+    println!("\nTime to see all there is, release: milliseconds (executions)\n");
+    println!(
+        "{:<14}{:>24}{:>24}{:>10}",
+        "up to 2", "cargo chess", "loom", "ratio"
+    );
+    for workload in WORKLOADS {
+        let ours = median((0..rounds).map(|_| {
+            let rate = chess.sample(workload, Search::Bounded).rate();
+            #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+            let space = chess.space(workload) as f64;
+            space / rate * 1e3
+        }));
+        let theirs = of_loom(&baselines, "loom-2-once", workload);
+        row(workload, ours, chess.space(workload), theirs);
+    }
+    println!(
+        "\n{:<14}{:>24}{:>24}{:>10}",
+        "no bound", "cargo chess", "loom", "ratio"
+    );
+    for workload in WORKLOADS {
+        let theirs = of_loom(&baselines, "loom-once", workload);
+        let all = (0..rounds).map(|_| chess.exhaust(workload, MOST_EXECUTIONS));
+        match all.collect::<Option<Vec<_>>>() {
+            Some(runs) => {
+                #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+                let times = runs.iter().map(|run| run.1.max(1) as f64);
+                row(workload, median(times), runs[0].0, theirs);
+            }
+            None => println!("{workload:<14}{:>24}", "more than 1,000,000"),
+        }
+    }
+    println!(
+        "\ncargo chess without a bound is timed by the wall, with the start of its process;\n\
+         loom models weak memory besides, and is given ten seconds (+: not done by then)."
+    );
+}
+
+fn of_loom(baselines: &Baselines, tool: &str, workload: &str) -> Result<Sample, String> {
+    baselines.measure(tool, workload, MOST_MILLISECONDS)
+}
+
+fn row(workload: &str, ours: f64, executions: u64, theirs: Result<Sample, String>) {
+    let own = format!("{ours:.2} ({executions})");
+    match theirs {
+        Ok(sample) => {
+            let time = sample.time.as_secs_f64() * 1e3;
+            let more = if time > 9_900.0 { "+" } else { "" };
+            let loom = format!("{time:.1}{more} ({})", sample.executions);
+            println!(
+                "{workload:<14}{own:>24}{loom:>24}{:>9.0}x{more}",
+                time / ours
+            );
+        }
+        Err(error) => println!("{workload:<14}{own:>24}  loom gives up: {error}"),
+    }
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    Spread::of(values).map_or(f64::NAN, |spread| spread.median)
+}
