@@ -475,7 +475,6 @@ impl Explorer<'_> {
 pub(super) fn end_schedule(engine: Root, is_new: bool, diverged: bool) {
     let execution = &engine.execution;
     strategy(engine).end(&Ended {
-        decisions: &execution.decisions,
         past: Past {
             trace: &execution.log.trace,
             name: &|object| execution.objects.get(object).address,

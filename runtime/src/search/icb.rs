@@ -350,9 +350,6 @@ mod tests {
     use super::super::model::{self, Act, Exhaustive, Program};
     use super::*;
 
-    /// So many random programs are compared with brute force.
-    const PROGRAMS: u64 = 3000;
-
     /// Two tasks that take turns at one value.
     fn rivals(steps: usize) -> Program {
         vec![vec![Act::Add(0); steps]; 2]
@@ -389,7 +386,7 @@ mod tests {
 
     #[test]
     fn every_end_within_a_bound_is_reached() {
-        for seed in 0..PROGRAMS {
+        for seed in model::seeds() {
             let program = model::random_program(seed);
             for bound in 0..=3 {
                 let Some(all) = model::explore_all(&program, bound, 2_000) else {

@@ -103,7 +103,6 @@ pub(crate) enum Decision {
 
 /// An execution that ended, as a strategy learns from it.
 pub(crate) struct Ended<'a> {
-    pub(crate) decisions: &'a [Decision],
     pub(crate) past: Past<'a>,
     /// No execution before it had its happens-before graph.
     pub(crate) is_new: bool,

@@ -466,7 +466,6 @@ pub(super) fn execute(program: &Program, search: &mut dyn Strategy) -> Outcome {
     happens_before.read(&machine.trace);
     assert!(!search.diverged(), "{program:?}: {:?}", machine.decisions);
     search.end(&Ended {
-        decisions: &machine.decisions,
         past: past(&machine.trace),
         is_new: true,
         is_cut: false,
@@ -608,6 +607,16 @@ pub(super) fn explore_all(program: &Program, bound: u32, most: u64) -> Option<Ex
         }
     }
     Some(explored)
+}
+
+/// Seeds of the random programs that searches are compared with brute force on: as
+/// many as the environment's `CHESS_PROGRAMS` says.
+pub(super) fn seeds() -> std::ops::Range<u64> {
+    const USUAL: u64 = 2_000;
+    let asked = std::env::var("CHESS_PROGRAMS");
+    0..asked.map_or(USUAL, |text| {
+        text.parse().expect("CHESS_PROGRAMS is a number")
+    })
 }
 
 /// A program of two to four tasks that is small enough for brute force.
