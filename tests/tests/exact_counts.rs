@@ -3,7 +3,7 @@
 use end_to_end::Workspace;
 use serde_json::Value;
 
-const LIBRARY: &str = r#"
+const LIBRARY: &str = r"
 #![cfg(test)]
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, RwLock};
@@ -112,7 +112,7 @@ fn last_owner_drops() {
     other.join().unwrap();
     assert_eq!(drops.load(SeqCst), 1);
 }
-"#;
+";
 
 /// Executions of each test, as theory has them: the orders of what does not commute.
 const EXPECTED: [(&str, u64); 10] = [
