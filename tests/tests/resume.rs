@@ -157,6 +157,50 @@ fn a_run_that_is_killed_again_and_again_ends_as_an_undisturbed_one() {
     assert!(!journal(&workspace).exists());
 }
 
+/// A test whose search takes much longer than the time between two saved states.
+const LONG: &str = r"
+#![cfg(test)]
+use std::sync::Mutex;
+use std::thread;
+
+#[test] fn long() {
+    let count = Mutex::new(0);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| (0..5).for_each(|_| *count.lock().unwrap() += 1));
+        }
+    });
+    assert_eq!(count.into_inner().unwrap(), 20);
+}
+";
+
+#[test]
+fn a_search_that_is_killed_on_its_way_goes_on_from_there() {
+    for strategy in ["icb", "pct,surw"] {
+        let workspace = Workspace::with_library(LONG);
+        let args = ["--strategy", strategy, "--schedules", "200000"];
+        let undisturbed = run(&workspace, &args);
+        undisturbed.assert_code(0);
+        let journal = journal(&workspace);
+        let has_state = || fs::read_dir(&journal).is_ok_and(|mut entries| entries.next().is_some());
+        let mut resume: &[&str] = &[];
+        for delay in [0, 300, 700] {
+            let all = ["test", "--message-format", "json", "--jobs", "1"];
+            let mut process = workspace.chess(&[&all, &args[..], resume].concat()).start();
+            if !process.wait_until(has_state) {
+                // So fast a machine has nothing to save.
+                break;
+            }
+            thread::sleep(Duration::from_millis(delay));
+            process.kill();
+            process.finish(Duration::from_mins(1));
+            resume = &["--resume"];
+        }
+        let resumed = run(&workspace, &[&args[..], resume].concat());
+        assert_eq!(events(&resumed), events(&undisturbed));
+    }
+}
+
 #[test]
 fn a_run_goes_on_where_its_first_failure_ended_it() {
     let (workspace, first) = cut_short();
