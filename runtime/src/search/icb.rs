@@ -347,7 +347,7 @@ impl Strategy for Icb {
 
 #[cfg(test)]
 mod tests {
-    use super::super::model::{self, Act, Exhaustive, Program};
+    use super::super::model::{self, Act, Program};
     use super::*;
 
     /// Two tasks that take turns at one value.

@@ -273,16 +273,18 @@ mod tests {
         }
 
         fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize {
-            self.0.choose_task(point)
+            let chosen = self.0.choose_task(point);
+            self.1.push(Decision::Task(point.options[chosen]));
+            chosen
         }
 
         fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
-            self.0.choose_outcome(point)
+            let outcome = self.0.choose_outcome(point);
+            self.1.push(Decision::Outcome(outcome));
+            outcome
         }
 
-        fn end(&mut self, execution: &Ended<'_>) {
-            self.1.extend_from_slice(execution.decisions);
-        }
+        fn end(&mut self, _: &Ended<'_>) {}
 
         fn progress(&self) -> Progress {
             self.0.progress()

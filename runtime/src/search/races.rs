@@ -65,8 +65,6 @@ pub(super) struct HappensBefore {
     newest_epochs: EngineVec<u32>,
     epochs: EngineVec<Epoch>,
     entries: EngineVec<Entry>,
-    /// All that happened before the step at hand but for what only lets it go on.
-    base: EngineVec<u32>,
     candidates: EngineVec<u32>,
     /// The steps that the one at hand had to wait for.
     enabling: EngineVec<u32>,
@@ -84,7 +82,6 @@ impl HappensBefore {
             newest_epochs: engine_vec(),
             epochs: engine_vec(),
             entries: engine_vec(),
-            base: engine_vec(),
             candidates: engine_vec(),
             enabling: engine_vec(),
             races: engine_vec(),
@@ -116,7 +113,6 @@ impl HappensBefore {
         self.epochs.clear();
         self.epochs.resize(objects, UNTOUCHED);
         self.entries.clear();
-        self.base.resize(self.tasks, 0);
         self.races.clear();
         for at in 0..trace.steps.len() {
             self.read_step(trace, at);
@@ -129,15 +125,8 @@ impl HappensBefore {
         let row = at * self.tasks;
         self.previous = self.newest[own];
         if self.previous != NOTHING {
-            let previous = self.previous as usize * self.tasks;
-            self.clocks
-                .copy_within(previous..previous + self.tasks, row);
+            self.join(row, self.previous);
         }
-        if step.waker != TraceStep::NONE && !step.retries {
-            self.join(row, step.waker);
-        }
-        self.base
-            .copy_from_slice(&self.clocks[row..row + self.tasks]);
         if step.waker != TraceStep::NONE {
             self.join(row, step.waker);
         }
@@ -216,7 +205,7 @@ impl HappensBefore {
         if relation == Dependence::None || task == step.task {
             return;
         }
-        let known = self.base[task.0 as usize] > other;
+        let known = self.is_known(step, task.0 as usize, other);
         let could_wait = self.waits_too && self.previous != NOTHING && self.previous > other;
         let enables = relation == Dependence::Enables || step.waker == other;
         if relation == Dependence::Enables {
@@ -233,13 +222,21 @@ impl HappensBefore {
         self.join(at * self.tasks, other);
     }
 
+    /// Whether `other`, of `task`, happened before `step` already by what its task did
+    /// and was woken by.
+    #[inline]
+    fn is_known(&self, step: &TraceStep, task: usize, other: u32) -> bool {
+        let knows = |earlier: u32| self.clocks[earlier as usize * self.tasks + task] > other;
+        let woken = step.waker != TraceStep::NONE && !step.retries;
+        self.previous != NOTHING && knows(self.previous) || woken && knows(step.waker)
+    }
+
     /// What happened before the step `earlier` happened before that of `row`.
     #[inline]
     fn join(&mut self, row: usize, earlier: u32) {
-        let from = earlier as usize * self.tasks;
-        for task in 0..self.tasks {
-            let known = self.clocks[from + task];
-            let clock = &mut self.clocks[row + task];
+        let (known, rest) = self.clocks.split_at_mut(row);
+        let from = &known[earlier as usize * self.tasks..][..self.tasks];
+        for (clock, &known) in rest[..self.tasks].iter_mut().zip(from) {
             *clock = known.max(*clock);
         }
     }
