@@ -1,0 +1,110 @@
+//! All schedules of a program within a bound, one by one, with no reduction.
+
+use std::collections::BTreeSet;
+
+use super::super::{ChoicePoint, Ended, Progress, SchedulingPoint, Strategy};
+use super::{Final, Program, execute};
+
+/// Depth-first over all decisions, with at most so many preemptions: no reduction.
+pub(in crate::search) struct Exhaustive {
+    bound: u32,
+    /// The choices of the execution: how many there are, so many free, the one
+    /// taken, and the cost before it.
+    stack: Vec<(u32, u32, u32, u32)>,
+    at: usize,
+    started: bool,
+}
+
+impl Exhaustive {
+    pub(in crate::search) fn new(bound: u32) -> Self {
+        Self {
+            bound,
+            stack: Vec::new(),
+            at: 0,
+            started: false,
+        }
+    }
+
+    fn decide(&mut self, count: u32, free: u32) -> u32 {
+        if self.at == self.stack.len() {
+            let cost = match self.stack.last() {
+                Some(&(_, free, choice, cost)) => cost + u32::from(choice >= free),
+                None => 0,
+            };
+            self.stack.push((count, free, 0, cost));
+        }
+        self.at += 1;
+        self.stack[self.at - 1].2
+    }
+}
+
+impl Strategy for Exhaustive {
+    fn name(&self) -> &'static str {
+        "exhaustive"
+    }
+
+    fn begin(&mut self) -> bool {
+        self.at = 0;
+        if !std::mem::replace(&mut self.started, true) {
+            return true;
+        }
+        while let Some((count, free, choice, cost)) = self.stack.pop() {
+            let next = choice + 1;
+            if next < count && cost + u32::from(next >= free) <= self.bound {
+                self.stack.push((count, free, next, cost));
+                return true;
+            }
+        }
+        false
+    }
+
+    fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize {
+        self.decide(point.options.len() as u32, point.free) as usize
+    }
+
+    fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
+        self.decide(point.outcomes, point.outcomes)
+    }
+
+    fn end(&mut self, _: &Ended<'_>) {}
+
+    fn progress(&self) -> Progress {
+        Progress::default()
+    }
+}
+
+/// All that a search shows of a program.
+#[derive(Default)]
+pub(in crate::search) struct Explored {
+    pub(in crate::search) executions: u64,
+    pub(in crate::search) ends: BTreeSet<Final>,
+    pub(in crate::search) graphs: BTreeSet<Vec<Vec<u32>>>,
+}
+
+/// Runs `search` to its end.
+pub(in crate::search) fn explore(program: &Program, search: &mut dyn Strategy) -> Explored {
+    let mut explored = Explored::default();
+    while search.begin() {
+        let outcome = execute(program, search);
+        explored.executions += 1;
+        explored.ends.insert(outcome.end);
+        explored.graphs.insert(outcome.graph);
+    }
+    explored
+}
+
+/// As [`explore`] by brute force; `None` where it takes more than `most` executions.
+pub(in crate::search) fn explore_all(program: &Program, bound: u32, most: u64) -> Option<Explored> {
+    let mut search = Exhaustive::new(bound);
+    let mut explored = Explored::default();
+    while search.begin() {
+        let outcome = execute(program, &mut search);
+        explored.executions += 1;
+        explored.ends.insert(outcome.end);
+        explored.graphs.insert(outcome.graph);
+        if explored.executions > most {
+            return None;
+        }
+    }
+    Some(explored)
+}

@@ -1,0 +1,99 @@
+//! Random programs to compare searches on.
+
+use std::collections::VecDeque;
+
+use super::super::Rng;
+use super::{Act, Program};
+
+/// Seeds of the random programs that searches are compared with brute force on: as
+/// many as the environment's `CHESS_PROGRAMS` says.
+pub(in crate::search) fn seeds() -> std::ops::Range<u64> {
+    const USUAL: u64 = 2_000;
+    let asked = std::env::var("CHESS_PROGRAMS");
+    0..asked.map_or(USUAL, |text| {
+        text.parse().expect("CHESS_PROGRAMS is a number")
+    })
+}
+
+/// A program of two to four tasks that is small enough for brute force.
+pub(in crate::search) fn random_program(seed: u64) -> Program {
+    let mut rng = Rng::new(seed);
+    let mut below = |n: u64| rng.below(n) as u32;
+    let tasks = 2 + below(3);
+    // Programs about few kinds of objects have more races.
+    let kinds: Vec<u32> = (0..=below(3)).map(|_| below(8)).collect();
+    let longest = [0, 0, 6, 4, 3][tasks as usize];
+    let mut program = Program::new();
+    for own in 0..tasks {
+        let mut acts = VecDeque::new();
+        let length = 1 + below(longest) as usize;
+        while acts.len() < length {
+            let which = below(2);
+            match kinds[below(kinds.len() as u64) as usize] {
+                0 => acts.push_back(Act::Load(which)),
+                1 => acts.push_back(match below(3) {
+                    0 => Act::Store(which, 1 + u64::from(own)),
+                    1 => Act::Add(which),
+                    _ => Act::Exchange(which, u64::from(below(2)), 1 + u64::from(own)),
+                }),
+                2 => {
+                    let inner = below(3);
+                    acts.push_back(if below(4) == 0 {
+                        Act::TryLock(which)
+                    } else {
+                        Act::Lock(which)
+                    });
+                    match inner {
+                        0 => acts.push_back(Act::Add(which)),
+                        1 => {
+                            acts.push_back(Act::Lock(1 - which));
+                            acts.push_back(Act::Unlock(1 - which));
+                        }
+                        _ => {}
+                    }
+                    acts.push_back(Act::Unlock(which));
+                }
+                3 => {
+                    acts.push_back(Act::Lock(which));
+                    acts.push_back(match below(3) {
+                        0 => Act::Wait(which, which),
+                        1 => Act::NotifyOne(which),
+                        _ => Act::NotifyAll(which),
+                    });
+                    acts.push_back(Act::Unlock(which));
+                }
+                4 => acts.push_back(if below(2) == 0 {
+                    Act::Send(which)
+                } else {
+                    Act::Recv(which)
+                }),
+                5 => acts.push_back(if below(2) == 0 {
+                    Act::Unpark(below(tasks.into()))
+                } else {
+                    Act::Park
+                }),
+                6 => {
+                    acts.push_back(Act::Read(which + 2));
+                    if below(2) == 0 {
+                        acts.push_back(Act::Load(which));
+                    }
+                    acts.push_back(Act::EndRead(which + 2));
+                    if below(3) == 0 {
+                        acts.push_back(Act::Lock(which + 2));
+                        acts.push_back(Act::Unlock(which + 2));
+                    }
+                }
+                _ => {
+                    acts.push_back(match below(2) {
+                        0 => Act::Choose(2),
+                        _ => Act::Load(which),
+                    });
+                    acts.push_back(Act::SkipUnlessSeen(1));
+                    acts.push_back(Act::Store(which, 3));
+                }
+            }
+        }
+        program.push(acts.into());
+    }
+    program
+}
