@@ -99,7 +99,7 @@ fn a_test_process_killed_from_outside_is_told_from_a_crash_of_the_test() {
         "100000000",
         "--exact",
     ];
-    let mut process = workspace.chess(&args).arg("philosophers::fixed").start();
+    let mut process = workspace.chess(&args).arg("bounded_buffer::fixed").start();
     let id = process.id();
     let exploring = || {
         descendants(id)
