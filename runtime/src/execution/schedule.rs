@@ -128,6 +128,8 @@ impl Execution {
             _ if op == Op::Fence => {}
             _ => task.spin.progress(),
         }
+        // Inline assembly touches what nobody sees.
+        self.log.trace.is_irregular |= matches!(op, Op::Fence | Op::Asm);
         self.log_event(op, id, effect, site);
     }
 

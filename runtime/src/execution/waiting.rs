@@ -158,23 +158,15 @@ pub fn park(op: Op, deadline: Option<u64>, site: Site) {
     unsafe {
         let object = (*execution).object(super::token_object((*execution).current));
         perform((*execution).arrive(op, object, Some(site)));
-        let mut unparks = (*execution).running().unparks;
-        if unparks == 0 {
+        if (*execution).running().unparks == 0 {
             if (*execution).wakes_spuriously() {
                 perform((*execution).decide(true));
             } else {
                 perform((*execution).sleep_on(Wait::Token, deadline));
             }
-            unparks = (*execution).running().unparks;
         }
         (*execution).running().unparks = 0;
-        // The one unpark was needed; of several each could have come later.
-        let effect = if unparks == 1 {
-            Effect::Acquire
-        } else {
-            op.effect()
-        };
-        (*execution).record(op, object, effect, Some(site));
+        (*execution).record(op, object, op.effect(), Some(site));
     }
 }
 

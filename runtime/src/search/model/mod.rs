@@ -407,14 +407,11 @@ impl<'a> Machine<'a> {
             }
             Act::Park => {
                 let place = object(THREAD, own as u32);
-                match self.tasks[own].unparks {
-                    0 => {
-                        self.sleep(place, false);
-                        return;
-                    }
-                    1 => self.touch(place, Effect::Acquire),
-                    _ => self.touch(place, Effect::Write),
+                if self.tasks[own].unparks == 0 {
+                    self.sleep(place, false);
+                    return;
                 }
+                self.touch(place, Effect::Write);
                 self.tasks[own].unparks = 0;
             }
             Act::Choose(outcomes) => {
