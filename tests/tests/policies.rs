@@ -4,7 +4,7 @@ use end_to_end::{Chess, Run, Workspace};
 use serde_json::Value;
 
 /// Explores all tests of the fixture to their end, as Chess.toml in `workspace` says.
-fn explore(workspace: &Workspace) -> Run {
+fn explore(workspace: &Workspace, strategy: &str) -> Run {
     let args = [
         "test",
         "--workspace",
@@ -12,7 +12,7 @@ fn explore(workspace: &Workspace) -> Run {
         "--message-format",
         "json",
     ];
-    let to_the_end = ["--preemptions", "9", "--strategy", "dpor"];
+    let to_the_end = ["--preemptions", "9", "--strategy", strategy];
     workspace.chess(&[&args[..], &to_the_end].concat()).run()
 }
 
@@ -42,7 +42,7 @@ fn assert_lost(run: &Run, test: &str) {
 
 #[test]
 fn each_call_into_an_atomic_dependency_is_one_step() {
-    let run = explore(&Workspace::shared("policies"));
+    let run = explore(&Workspace::shared("policies"), "dpor");
     run.assert_code(100);
     // The orders of the two tasks' calls: 2 of one each, 6 of two each.
     assert_passed(&run, "near::within_a_call", 2);
@@ -56,7 +56,7 @@ fn each_call_into_an_atomic_dependency_is_one_step() {
 #[test]
 fn a_policy_takes_effect_at_the_next_run_and_rebuilds_what_it_concerns() {
     let workspace = Workspace::copy_of("policies");
-    explore(&workspace).assert_code(100);
+    explore(&workspace, "icb").assert_code(100);
     // Chess.toml, the counters within whose methods a task can be preempted, and what is built.
     let cases = [
         ("policy = \"preempt\"", true, true, true),
@@ -70,7 +70,7 @@ fn a_policy_takes_effect_at_the_next_run_and_rebuilds_what_it_concerns() {
     ];
     for (policy, near, deep, is_rebuilt) in cases {
         workspace.write("Chess.toml", &format!("[crates.store]\n{policy}\n"));
-        let run = explore(&workspace);
+        let run = explore(&workspace, "icb");
         for (test, preempted) in [("near::within_a_call", near), ("deep::within_a_call", deep)] {
             if preempted {
                 assert_lost(&run, test);
@@ -93,7 +93,7 @@ fn places_in_a_marked_package_are_those_of_cargo_test() {
     let workspace = Workspace::copy_of("policies");
     let args = ["test", "--offline", "-p", "member"];
     Chess::cargo(workspace.root(), &args).run().assert_code(0);
-    let run = explore(&workspace);
+    let run = explore(&workspace, "icb");
     for test in [
         "files_are_found",
         "places_are_told",
@@ -106,7 +106,7 @@ fn places_in_a_marked_package_are_those_of_cargo_test() {
 #[test]
 fn columns_are_those_of_the_users_line() {
     let workspace = Workspace::shared("policies");
-    let run = explore(&workspace);
+    let run = explore(&workspace, "icb");
     let verdict = verdict(&run, "tests::fails_on_one_line");
     let text = std::fs::read_to_string(workspace.root().join("src/lib.rs")).unwrap();
     let assertion = "assert_eq!(count, 2)";
@@ -124,7 +124,7 @@ fn columns_are_those_of_the_users_line() {
 fn an_edited_or_deleted_source_file_is_seen() {
     let workspace = Workspace::copy_of("policies");
     workspace.write("Chess.toml", "[crates.store]\npolicy = \"preempt\"\n");
-    assert_lost(&explore(&workspace), "near::within_a_call");
+    assert_lost(&explore(&workspace, "icb"), "near::within_a_call");
 
     let near = std::fs::read_to_string(workspace.root().join("store/src/near.rs")).unwrap();
     let wrong = "let seen = self.get(); self.set(seen + 1);";
@@ -133,13 +133,13 @@ fn an_edited_or_deleted_source_file_is_seen() {
         "store/src/near.rs",
         &near.replace(wrong, "*self.0.lock().unwrap() += 1;"),
     );
-    let run = explore(&workspace);
+    let run = explore(&workspace, "icb");
     assert_eq!(verdict(&run, "near::within_a_call")["outcome"], "passed");
     assert_lost(&run, "deep::within_a_call");
 
     std::fs::remove_dir_all(workspace.root().join("store/src/deep")).unwrap();
     workspace.write("store/src/lib.rs", "pub mod near;\npub use near as deep;\n");
-    let run = explore(&workspace);
+    let run = explore(&workspace, "icb");
     assert_eq!(verdict(&run, "deep::within_a_call")["outcome"], "passed");
 }
 

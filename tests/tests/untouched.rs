@@ -44,13 +44,15 @@ fn another_target_directory_takes_everything() {
 }
 
 /// Enough to do for it to be interrupted in the middle.
-const LONG_RUN: [&str; 6] = [
+const LONG_RUN: [&str; 8] = [
     "test",
     "--no-fail-fast",
     "--message-format",
     "json",
-    "--preemptions",
-    "4",
+    "--strategy",
+    "random",
+    "--schedules",
+    "1000000000",
 ];
 
 /// How long after its start a command is disturbed, in milliseconds.
