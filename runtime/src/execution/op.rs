@@ -3,7 +3,7 @@
 /// How an operation touches its object (CHESS section 3.3: `is_write`, `is_release`).
 ///
 /// The effects of two operations on one object say whether these depend on each
-/// other: see [`Effect::depends`].
+/// other (`Effect::depends`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Effect {
