@@ -178,7 +178,7 @@ use std::thread;
 fn a_search_that_is_killed_on_its_way_goes_on_from_there() {
     for strategy in ["icb", "pct,surw"] {
         let workspace = Workspace::with_library(LONG);
-        let args = ["--strategy", strategy, "--schedules", "200000"];
+        let args = ["--strategy", strategy, "--schedules", "150000"];
         let undisturbed = run(&workspace, &args);
         undisturbed.assert_code(0);
         let journal = journal(&workspace);

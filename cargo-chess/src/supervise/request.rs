@@ -65,6 +65,11 @@ pub(super) fn saving(resume: bool) -> String {
     format!("save-ms={SAVE_MS}\nresume={}\n", u8::from(resume))
 }
 
+/// A further line of a request: how many processes may explore. As long for each.
+pub(super) fn workers(count: usize) -> String {
+    format!("workers={:03}\n", count.min(999))
+}
+
 /// The lines of a request that do not depend on where packages lie.
 pub(super) fn request_without_policies(exploration: &Exploration) -> String {
     request(exploration, Mode::Explore, &[])

@@ -215,6 +215,8 @@ impl Session<'_> {
             &options.binary_args,
         );
         self.resume_or_begin(&mut verdicts);
+        // What no other test needs.
+        let workers = (options.jobs / tests.len().max(1)).max(1);
         let work = |index: usize, stop: &dyn Fn() -> bool, on_advance: &mut dyn FnMut(_)| {
             if let Some(verdict) = verdicts.earlier(index) {
                 return Ok(Some(verdict.clone()));
@@ -230,6 +232,7 @@ impl Session<'_> {
                 marked: &marked,
                 no_capture: options.no_capture,
                 binary_args: &options.binary_args,
+                workers,
                 states: search.as_ref().map(|search| search as &dyn States),
             }
             .run(stop, on_advance)?;

@@ -66,6 +66,8 @@ pub(crate) struct Job<'a> {
     pub(crate) no_capture: bool,
     /// Further arguments for the binary.
     pub(crate) binary_args: &'a [String],
+    /// How many processes may explore it.
+    pub(crate) workers: usize,
     /// Where the state of the search is kept, if it is.
     pub(crate) states: Option<&'a dyn States>,
 }
@@ -137,6 +139,7 @@ impl Job<'_> {
             .env("INSTA_FORCE_PASS", "0".to_owned());
         if explored {
             let mut text = request(self.exploration, self.mode, self.policies);
+            text += &request::workers(self.workers);
             let mut earlier = None;
             if let Some(states) = self.states {
                 earlier = states.earlier();

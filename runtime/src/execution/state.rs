@@ -165,6 +165,11 @@ impl Execution {
         self.output.clear();
     }
 
+    /// Whether it came to an end by itself.
+    pub(crate) fn has_finished(&self) -> bool {
+        self.ending == Ending::Finished
+    }
+
     #[inline]
     pub(crate) fn task(&self, task: TaskId) -> &Task {
         &self.tasks[task.0 as usize]

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use super::failures::{Distinct, Found};
+use super::helpers::Helpers;
 use super::report;
 use super::request::{Isolation, Request, StrategyName};
 use super::run::{BoxedStrategy, Root, run_tasks, set_boxed, set_strategy, strategy, warm_up};
@@ -55,12 +56,15 @@ pub(super) fn run(test: &Test, request: &Request) {
         budget: request.schedules,
         keep_going: request.keep_going,
         seen: Distinct::new(),
+        helpers: Helpers::new(helpers(request)),
+        is_helper: false,
     };
     explorer.prepare(engine);
     if let Some(decisions) = &request.replay {
         explorer.replay(engine, decisions, request.repeat);
     } else {
         explorer.search(engine, request);
+        explorer.helpers.dismiss();
         explorer.minimise(engine);
         explorer.confirm(engine);
         if explorer.isolation != Isolation::Fork {
@@ -80,6 +84,9 @@ pub(super) struct Explorer<'a> {
     /// Whether the search goes on after a failure.
     pub(super) keep_going: bool,
     pub(super) seen: Distinct,
+    pub(super) helpers: Helpers,
+    /// This process is one of the helpers of another one.
+    pub(super) is_helper: bool,
 }
 
 impl Explorer<'_> {
@@ -113,6 +120,7 @@ impl Explorer<'_> {
         let block = Box::new(0u8);
         let ours = heap::is_arena() && heap::contains((&raw const *block).addr());
         if self.isolation == Isolation::Image && !ours {
+            self.helpers.dismiss();
             engine.exploration.foreign_heap = true;
             self.isolation = Isolation::Fork;
         }
@@ -225,6 +233,11 @@ impl Explorer<'_> {
             engine.execution.log.trace.is_wanted = strategy(engine).wants_trace();
             let progress = strategy(engine).progress();
             engine.exploration.note_progress(progress);
+            if self.is_helped(engine) {
+                self.budget -= 1;
+                self.offer_state(engine);
+                continue;
+            }
             let failure = self.run_schedule(engine);
             let one_schedule = engine.execution.decisions.is_empty();
             if let Some(failure) = failure {
@@ -427,6 +440,9 @@ impl Explorer<'_> {
         engine.exploration.body = BodyOutcome::Unfinished;
         let data = core::ptr::from_ref(self.test).cast_mut().cast();
         run_tasks(engine, Entry::Rust(body::run, data));
+        if self.is_helper {
+            return;
+        }
         foreign::look_after_execution(&engine, self.isolation);
         if self.isolation != Isolation::Fork {
             interpose::tidy_descriptors(&mut engine.process);
@@ -468,6 +484,18 @@ impl Explorer<'_> {
         if self.isolation == Isolation::Image {
             engine.image.take();
         }
+    }
+}
+
+/// How many processes may help: none where executions take processes or kernel
+/// threads of their own.
+fn helpers(request: &Request) -> usize {
+    let shares = request.isolation == Isolation::Image && request.backend == Backend::Fibers;
+    let others = request.workers.saturating_sub(1);
+    if shares && request.replay.is_none() {
+        others
+    } else {
+        0
     }
 }
 

@@ -6,6 +6,7 @@ mod crash;
 mod explore;
 mod failures;
 mod foreign;
+mod helpers;
 mod json;
 mod minimise;
 mod process;

@@ -89,6 +89,19 @@ pub(super) fn die_with_parent(parent: u32) {
     }
 }
 
+/// Waits until `parent` has ended, and makes this process end when the next one does.
+pub(super) fn leave_parent(parent: u32) {
+    const GETPPID: usize = 110;
+    let parent_now = || {
+        // SAFETY: a plain system call.
+        unsafe { sys::syscall(GETPPID, [0; 6]) as u32 }
+    };
+    while parent_now() == parent {
+        sys::nap();
+    }
+    die_with_parent(parent_now());
+}
+
 /// Keeps the protocol's pipe from the program: what it writes to standard output
 /// goes to standard error until the explorer silences it.
 pub(super) fn take_stdout() -> File {

@@ -1,6 +1,7 @@
 //! Where tasks run and what they run on: stacks, thread-local blocks, the
 //! program's heap and image, and the C functions that the runtime interposes.
 
+pub(crate) mod confine;
 pub(crate) mod context;
 pub(crate) mod descriptor;
 pub(crate) mod donor;

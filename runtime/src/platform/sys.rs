@@ -264,6 +264,31 @@ pub(crate) fn futex_wake(word: &core::sync::atomic::AtomicU32) {
     unsafe { syscall(number::FUTEX, [at, FUTEX_WAKE_PRIVATE, all, 0, 0, 0]) };
 }
 
+/// Waits in the kernel while `word`, in memory that processes share, holds `value`,
+/// and so many milliseconds at most.
+pub(crate) fn futex_wait_shared(word: &core::sync::atomic::AtomicU32, value: u32, limit: u64) {
+    let at = word.as_ptr() as usize;
+    let limit = timespec::from_nanos(limit * 1_000_000);
+    let limit = &raw const limit as usize;
+    // SAFETY: `word` is a live futex word, and `limit` is readable.
+    unsafe { syscall(number::FUTEX, [at, 0, value as usize, limit, 0, 0]) };
+}
+
+/// Wakes all who wait for `word` in memory that processes share.
+pub(crate) fn futex_wake_shared(word: &core::sync::atomic::AtomicU32) {
+    let at = word.as_ptr() as usize;
+    let all = i32::MAX as usize;
+    // SAFETY: `word` is a live futex word.
+    unsafe { syscall(number::FUTEX, [at, 1, all, 0, 0, 0]) };
+}
+
+/// Forks as libc does, without telling libc or the program; 0 in the child.
+pub(crate) fn fork_bare() -> isize {
+    const SIGCHLD: usize = 17;
+    // SAFETY: the child has a copy of this stack; other threads only wait.
+    unsafe { syscall(number::CLONE, [SIGCHLD, 0, 0, 0, 0, 0]) }
+}
+
 const PROT_READ: usize = 1;
 const PROT_READ_WRITE: usize = 3;
 const MAP_SHARED: usize = 0x01;
@@ -287,9 +312,39 @@ pub(crate) fn map_fixed(base: usize, size: usize, shared: bool) -> bool {
     at.cast_unsigned() == base
 }
 
+/// Puts a private copy in the place of the shared memory of `size` bytes at `base`, of
+/// which only the first `used` are not zero; whether the kernel agreed.
+///
+/// # Safety
+/// Nobody writes there meanwhile.
+pub(crate) unsafe fn make_private(base: usize, size: usize, used: usize) -> bool {
+    const MAY_MOVE_FIXED: usize = 3;
+    let flags = MAP_PRIVATE | MAP_NORESERVE;
+    let copy = map(size, flags);
+    if copy.is_null() {
+        return false;
+    }
+    // SAFETY: both are mapped and as long; then the copy takes the place.
+    unsafe {
+        core::ptr::copy_nonoverlapping(base as *const u8, copy, used);
+        let arguments = [copy as usize, size, size, MAY_MOVE_FIXED, base, 0];
+        syscall(number::MREMAP, arguments).cast_unsigned() == base
+    }
+}
+
 /// Maps `size` bytes of zeroed private memory anywhere; null on failure.
 pub(crate) fn map_anywhere(size: usize) -> *mut u8 {
-    let flags = MAP_PRIVATE | MAP_ANONYMOUS;
+    map(size, MAP_PRIVATE)
+}
+
+/// Maps `size` bytes of zeroed memory that forked processes share; null on failure.
+/// Nothing is reserved.
+pub(crate) fn map_shared(size: usize) -> *mut u8 {
+    map(size, MAP_SHARED | MAP_NORESERVE)
+}
+
+fn map(size: usize, flags: usize) -> *mut u8 {
+    let flags = flags | MAP_ANONYMOUS;
     // SAFETY: a new mapping that replaces none.
     let at = unsafe {
         syscall(

@@ -130,6 +130,10 @@ impl Strategy for Auto {
         self.running().wants_trace()
     }
 
+    fn as_icb(&mut self) -> Option<&mut Icb> {
+        (self.stage == Stage::Bounded).then_some(&mut self.bounded)
+    }
+
     fn explored(&self) -> Option<f64> {
         self.running().explored()
     }

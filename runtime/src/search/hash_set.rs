@@ -30,6 +30,21 @@ impl HashSet {
         self.slots.iter().copied().filter(|&hash| hash != 0)
     }
 
+    /// Whether it has a hash.
+    #[inline]
+    pub(super) fn contains(&self, hash: u64) -> bool {
+        let hash = if hash == 0 { ZERO } else { hash };
+        let mask = self.slots.len().wrapping_sub(1);
+        let mut at = hash as usize & mask;
+        while let Some(&slot) = self.slots.get(at) {
+            if slot == hash || slot == 0 {
+                return slot == hash;
+            }
+            at = (at + 1) & mask;
+        }
+        false
+    }
+
     /// Adds a hash; whether it is new.
     #[inline]
     pub(crate) fn insert(&mut self, hash: u64) -> bool {

@@ -15,22 +15,15 @@
 //! others, OOPSLA'13; no sleep sets, which bounds make unsound). Where time or
 //! fairness came in, every decision is taken to need them.
 
+mod rounds;
+
+pub(crate) use self::rounds::{Deviation, Findings, Need};
 use super::hash_set::HashSet;
 use super::races::{HappensBefore, Race};
 use super::stored::{kept_between_executions, stored};
 use super::{ChoicePoint, Ended, Progress, SchedulingPoint, Strategy};
 use crate::execution::{TaskId, TraceStep};
 use crate::platform::memory::{EngineVec, engine_vec};
-
-/// One decision that is not the default one.
-#[derive(Clone, Copy)]
-struct Deviation {
-    index: u32,
-    /// The option's place, or the operation's outcome.
-    choice: u32,
-    /// The hash of what led to this decision when it was found.
-    prefix: u64,
-}
 
 /// A schedule that was or will be run: its last deviation, after those of its
 /// parent. All schedules are one tree, so that each costs a few bytes.
@@ -40,11 +33,6 @@ struct Node {
     deviation: Deviation,
 }
 
-stored!(Deviation {
-    index,
-    choice,
-    prefix
-});
 stored!(Node { parent, deviation });
 
 /// The schedule without deviations: every tree's root.
@@ -65,11 +53,17 @@ struct Point {
 }
 
 /// The search, up to a largest preemption bound.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(crate) struct Icb {
     largest_bound: u32,
     bound: u32,
     completed: Option<u32>,
     nodes: EngineVec<Node>,
+    /// Schedules that are run before what they show is: the next one last.
+    round: EngineVec<u32>,
+    /// Those of the round after it.
+    ahead: EngineVec<u32>,
+    rounds: u64,
     /// Schedules of this bound, the next one last.
     now: EngineVec<u32>,
     /// Schedules of the next bound, in order.
@@ -83,6 +77,8 @@ pub(crate) struct Icb {
     /// The choices that were queued, by what led to them.
     opened: HashSet,
     happens_before: HappensBefore,
+    /// What the last execution showed.
+    findings: Findings,
     /// Schedules that were found to be needed, and all that there could have been.
     needed: u64,
     possible: u64,
@@ -96,6 +92,11 @@ pub(crate) struct Icb {
     options: EngineVec<TaskId>,
     diverged: bool,
     started: bool,
+    /// It serves a helper, who queues nothing.
+    only_finds: bool,
+    is_latest: bool,
+    /// The names of what it has found in this round.
+    found: EngineVec<u64>,
 }
 
 impl Icb {
@@ -107,6 +108,9 @@ impl Icb {
             bound: 0,
             completed: None,
             nodes: engine_vec(),
+            round: engine_vec(),
+            ahead: engine_vec(),
+            rounds: 0,
             now: engine_vec(),
             next: engine_vec(),
             keep: usize::try_from(budget).unwrap_or(usize::MAX),
@@ -114,6 +118,10 @@ impl Icb {
             beyond: false,
             opened: HashSet::new(),
             happens_before: HappensBefore::new(true),
+            findings: Findings {
+                needs: engine_vec(),
+                possible: 0,
+            },
             needed: 0,
             possible: 0,
             current: engine_vec(),
@@ -124,6 +132,9 @@ impl Icb {
             options: engine_vec(),
             diverged: false,
             started: false,
+            only_finds: false,
+            is_latest: false,
+            found: engine_vec(),
         }
     }
 
@@ -159,14 +170,14 @@ impl Icb {
         self.path.reverse();
     }
 
-    /// Queues what the execution that just ended shows to be needed.
+    /// Finds what the execution that just ended shows to be needed.
     fn expand(&mut self, execution: &Ended<'_>) {
         let fresh = match self.current.last() {
             Some(deviation) => self.points.partition_point(|p| p.index <= deviation.index),
             None => 0,
         };
         let others = self.points[fresh..].iter().map(|p| u64::from(p.count - 1));
-        self.possible += others.sum::<u64>();
+        self.findings.possible = others.sum::<u64>();
         if execution.is_cut || execution.past.trace.is_irregular {
             for place in 0..self.points.len() {
                 self.open_all(place);
@@ -203,26 +214,40 @@ impl Icb {
         let first = point.options.unwrap_or_default() as usize;
         let options = &self.options[first..first + point.count as usize];
         match options.iter().position(|&option| option == task) {
-            Some(choice) => self.open(place, choice as u32),
+            Some(choice) => self.need(place, choice as u32),
             None => self.open_all(place),
         }
     }
 
     fn open_all(&mut self, place: usize) {
         for choice in 1..self.points[place].count {
-            self.open(place, choice);
+            self.need(place, choice);
         }
     }
 
-    /// Queues a choice at a decision, once.
-    fn open(&mut self, place: usize, choice: u32) {
-        let point = self.points[place];
-        let name = point.prefix ^ u64::from(choice).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        if choice == 0 || !self.opened.insert(name) {
+    /// Notes a choice at a decision.
+    #[inline]
+    fn need(&mut self, place: usize, choice: u32) {
+        if choice > 0 {
+            let point = self.points[place];
+            let deviation = Deviation {
+                index: point.index,
+                choice,
+                prefix: point.prefix,
+            };
+            self.findings.needs.push(Need {
+                deviation,
+                cost: point.cost + u32::from(choice >= point.free),
+            });
+        }
+    }
+
+    /// Queues a choice, once.
+    fn open(&mut self, Need { deviation, cost }: Need) {
+        if !self.opened.insert(deviation.name()) {
             return;
         }
         self.needed += 1;
-        let cost = point.cost + u32::from(choice >= point.free);
         if cost > self.largest_bound {
             self.beyond = true;
             return;
@@ -231,15 +256,10 @@ impl Icb {
             self.dropped.get_or_insert(cost);
             return;
         }
-        let before = self.current.partition_point(|d| d.index < point.index);
+        let before = self.current.partition_point(|d| d.index < deviation.index);
         let parent = match before {
             0 => DEFAULT,
             _ => self.path[before - 1],
-        };
-        let deviation = Deviation {
-            index: point.index,
-            choice,
-            prefix: point.prefix,
         };
         let child = self.nodes.len() as u32;
         self.nodes.push(Node { parent, deviation });
@@ -262,7 +282,7 @@ impl Strategy for Icb {
         if !core::mem::replace(&mut self.started, true) {
             return true;
         }
-        while self.now.is_empty() {
+        while self.round.is_empty() && self.ahead.is_empty() && self.now.is_empty() {
             if self.dropped.is_none_or(|bound| self.bound < bound) {
                 self.completed = Some(self.bound);
             }
@@ -273,7 +293,10 @@ impl Strategy for Icb {
             core::mem::swap(&mut self.now, &mut self.next);
             self.now.reverse();
         }
-        let next = self.now.pop().expect("not empty");
+        if self.round.is_empty() {
+            self.fill_round();
+        }
+        let next = self.round.pop().expect("not empty");
         self.unfold(next);
         true
     }
@@ -313,8 +336,18 @@ impl Strategy for Icb {
     }
 
     fn end(&mut self, execution: &Ended<'_>) {
-        if !execution.diverged {
-            self.expand(execution);
+        if execution.diverged {
+            return;
+        }
+        self.findings.needs.clear();
+        self.expand(execution);
+        if self.only_finds {
+            self.leave_out_known();
+            return;
+        }
+        self.possible += self.findings.possible;
+        for at in 0..self.findings.needs.len() {
+            self.open(self.findings.needs[at]);
         }
     }
 
@@ -322,12 +355,17 @@ impl Strategy for Icb {
         true
     }
 
+    fn as_icb(&mut self) -> Option<&mut Icb> {
+        Some(self)
+    }
+
     fn diverged(&self) -> bool {
         self.diverged || self.followed < self.current.len()
     }
 
     fn progress(&self) -> Progress {
-        let finished = self.now.is_empty() && self.next.is_empty();
+        let queues = [&self.round, &self.ahead, &self.now, &self.next];
+        let finished = queues.iter().all(|queue| queue.is_empty());
         Progress {
             bound: Some(self.bound),
             bound_completed: self.completed,
@@ -340,64 +378,10 @@ impl Strategy for Icb {
     }
 
     kept_between_executions!(
-        bound, completed, nodes, now, next, keep, dropped, beyond, opened, needed, possible,
-        started,
+        bound, completed, nodes, round, ahead, rounds, now, next, keep, dropped, beyond, opened,
+        needed, possible, started,
     );
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::model::{self, Act, Program};
-    use super::*;
-
-    /// Two tasks that take turns at one value.
-    fn rivals(steps: usize) -> Program {
-        vec![vec![Act::Add(0); steps]; 2]
-    }
-
-    #[test]
-    fn each_schedule_is_run_once_and_fewer_preemptions_come_first() {
-        let program = rivals(3);
-        let mut search = Icb::new(10, u64::MAX);
-        let (mut costs, mut graphs) = (Vec::new(), std::collections::BTreeSet::new());
-        while search.begin() {
-            let outcome = model::execute(&program, &mut search);
-            costs.push(outcome.preemptions);
-            graphs.insert(outcome.graph);
-        }
-        assert!(costs.is_sorted());
-        assert_eq!(costs.len(), 20, "6 choose 3 interleavings");
-        assert_eq!(graphs.len(), 20);
-        assert!(search.progress().complete);
-    }
-
-    #[test]
-    fn a_bound_holds() {
-        let program = rivals(4);
-        for bound in 0..4 {
-            let mut search = Icb::new(bound, u64::MAX);
-            while search.begin() {
-                assert!(model::execute(&program, &mut search).preemptions <= bound);
-            }
-            assert_eq!(search.progress().bound_completed, Some(bound));
-            assert!(!search.progress().complete);
-        }
-    }
-
-    #[test]
-    fn every_end_within_a_bound_is_reached() {
-        for seed in model::seeds() {
-            let program = model::random_program(seed);
-            for bound in 0..=3 {
-                let Some(all) = model::explore_all(&program, bound, 2_000) else {
-                    break;
-                };
-                let reduced = model::explore(&program, &mut Icb::new(bound, u64::MAX));
-                assert_eq!(
-                    all.ends, reduced.ends,
-                    "seed {seed}, bound {bound}: {program:?}"
-                );
-            }
-        }
-    }
-}
+mod tests;

@@ -1,0 +1,309 @@
+//! Processes that explore one test together.
+//!
+//! What a schedule shows depends on nothing but the schedule. So helpers, forked from
+//! the explorer with the engine's memory as a copy of their own, run schedules of its
+//! round from the back, while it runs them from the front; what they find it takes
+//! over in the round's order, as if it had run them itself. A schedule with anything
+//! unusual to it (a failure, say) it runs again itself. So nothing that is told
+//! depends on how many helpers there are.
+//!
+//! Executions that run side by side must not meet in a file or a port: the kernel
+//! ends a helper that asks for anything beyond memory. Then there are no helpers.
+
+mod board;
+
+use core::ptr;
+use core::sync::atomic::Ordering;
+use std::time::Instant;
+
+pub(super) use self::board::Helpers;
+use self::board::{
+    BLOCKS, Board, FOUND, FREE, Found, HELPED, ITEMS, LEAST, LOOK_MS, NEEDS, PATIENCE, Place,
+    TAKEN, UNUSUAL, block_of,
+};
+use super::explore::{Explorer, end_schedule};
+use super::process;
+use super::run::{Root, set_strategy, strategy};
+use crate::platform::{confine, memory, sys};
+use crate::search::{Deviation, Icb, Need};
+
+impl Explorer<'_> {
+    /// Whether a helper has run the schedule that is next; then what it found is known.
+    pub(super) fn is_helped(&mut self, engine: Root) -> bool {
+        if self.helpers.count == 0 {
+            return false;
+        }
+        let Some(search) = strategy(engine).as_icb() else {
+            return false;
+        };
+        let (round, left) = search.round();
+        let block = block_of(round);
+        if self.helpers.seen != round {
+            self.helpers.seen = round;
+            self.share_rounds(engine, search);
+        }
+        let (of, shared) = self.helpers.shared[block];
+        let number = shared.checked_sub(left + 1);
+        let Some(number) = number.filter(|&number| of == round && number < ITEMS) else {
+            return false;
+        };
+        let place = Place { block, number };
+        let item = self.helpers.item(place);
+        // SAFETY: the board stays mapped.
+        let state = unsafe { &(*item).state };
+        let (relaxed, acquire) = (Ordering::Relaxed, Ordering::Acquire);
+        match state.compare_exchange(FREE, TAKEN, acquire, relaxed) {
+            Ok(_) | Err(TAKEN) => return false,
+            Err(_) => {}
+        }
+        if !self.helpers.wait(place) {
+            return false;
+        }
+        // SAFETY: the helper has written it, and leaves it alone from then on.
+        let (found, needs) = unsafe {
+            let found = (*item).found;
+            let needs = &raw const (*self.helpers.board).needs[found.helper as usize][block];
+            let first = needs.cast::<Need>().add(found.start as usize);
+            (
+                found,
+                core::slice::from_raw_parts(first, found.length as usize),
+            )
+        };
+        search.learn(needs, found.possible);
+        count(engine, &found);
+        true
+    }
+
+    /// Shares the round that begins, and the one after it.
+    fn share_rounds(&mut self, engine: Root, search: &Icb) {
+        let ((round, left), ahead) = (search.round(), search.ahead());
+        let is_shared = self.helpers.shared[block_of(round)].0 == round;
+        if !is_shared && left >= LEAST && self.has_helpers(engine) {
+            self.helpers.share(search, round, false, left);
+        }
+        if ahead >= LEAST && self.has_helpers(engine) {
+            self.helpers.share(search, round + 1, true, ahead);
+        }
+    }
+
+    /// Whether there are helpers: now or never.
+    fn has_helpers(&mut self, engine: Root) -> bool {
+        if self.helpers.board.is_null() {
+            let board = sys::map_shared(size_of::<Board>());
+            #[expect(clippy::cast_ptr_alignment, reason = "a mapping begins with a page")]
+            let board = board.cast::<Board>();
+            if board.is_null() {
+                self.helpers.count = 0;
+                return false;
+            }
+            self.helpers.board = board;
+            for number in 0..self.helpers.count {
+                if !self.fork_helper(engine, number) {
+                    self.helpers.dismiss();
+                    break;
+                }
+            }
+        }
+        self.helpers.count > 0
+    }
+
+    /// Makes a helper; whether it has a memory of its own.
+    fn fork_helper(&mut self, engine: Root, number: usize) -> bool {
+        let board = self.helpers.board;
+        // Not libc's: that lets the program see a fork. The first child leaves the
+        // second one to the zygote, where no `wait` of the program meets it.
+        let middle = sys::fork_bare();
+        if middle == 0 {
+            let middle = std::process::id();
+            if sys::fork_bare() == 0 {
+                if !memory::make_private() {
+                    sys::exit_now(1);
+                }
+                process::leave_parent(middle);
+                // SAFETY: the board is mapped in this process, too.
+                unsafe {
+                    let process = std::process::id();
+                    (*board).processes[number].store(process, Ordering::Relaxed);
+                    (*board).ready.fetch_add(1, Ordering::Release);
+                    sys::futex_wake_shared(&(*board).ready);
+                }
+                self.help(engine, number);
+            }
+            sys::exit_now(0);
+        }
+        if middle < 0 {
+            return false;
+        }
+        process::reap(middle as i32);
+        // Until then the helper reads what is written here.
+        let start = Instant::now();
+        // SAFETY: the board stays mapped.
+        let ready = unsafe { &(*board).ready };
+        loop {
+            let now = ready.load(Ordering::Acquire);
+            if now > number as u32 {
+                return true;
+            }
+            if start.elapsed() > PATIENCE {
+                return false;
+            }
+            sys::futex_wait_shared(ready, now, LOOK_MS);
+        }
+    }
+
+    /// The helper: runs schedules as long as the process lives.
+    fn help(&mut self, engine: Root, number: usize) -> ! {
+        self.is_helper = true;
+        set_strategy(engine, Icb::new(u32::MAX, u64::MAX));
+        if !confine::to_memory() {
+            sys::exit_now(1);
+        }
+        let board = self.helpers.board;
+        let (mut seen, mut latest) = (0, 0);
+        let (mut used, mut used_in) = ([0; BLOCKS], [0; BLOCKS]);
+        loop {
+            // SAFETY: the board stays mapped.
+            let rounds = unsafe { &(*board).rounds };
+            while rounds.load(Ordering::Acquire) == seen {
+                sys::futex_wait_shared(rounds, seen, LOOK_MS);
+            }
+            seen = rounds.load(Ordering::Acquire);
+            while let Some(place) = self.next_place() {
+                // SAFETY: as before; the explorer wrote this before it set the item free.
+                let round = unsafe { (*self.helpers.item(place)).round };
+                if round != used_in[place.block] {
+                    // The explorer has taken over all that this block had before.
+                    (used[place.block], used_in[place.block]) = (0, round);
+                }
+                if let Some(search) = strategy(engine).as_icb()
+                    && round > latest
+                {
+                    latest = round;
+                    search.begin_round();
+                }
+                let used = &mut used[place.block];
+                let is_latest = round == latest;
+                let is_found = self.run_item(engine, number, place, is_latest, used);
+                // SAFETY: as before; the item is this helper's until its state is set.
+                unsafe {
+                    let state = if is_found { FOUND } else { UNUSUAL };
+                    (*self.helpers.item(place))
+                        .state
+                        .store(state, Ordering::SeqCst);
+                    (*board).done.fetch_add(1, Ordering::SeqCst);
+                    if (*board).sleeps.load(Ordering::SeqCst) != 0 {
+                        sys::futex_wake_shared(&(*board).done);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The last schedule that nobody runs, of the older round if there is one there; it
+    /// is the caller's then.
+    fn next_place(&self) -> Option<Place> {
+        // SAFETY: the board stays mapped.
+        let numbers = unsafe { &(*self.helpers.board).numbers };
+        let [first, second] = [0, 1].map(|block: usize| numbers[block].load(Ordering::Acquire));
+        let older = usize::from(second < first);
+        let newest = || self.next_place_in(1 - older);
+        self.next_place_in(older).or_else(newest)
+    }
+
+    fn next_place_in(&self, block: usize) -> Option<Place> {
+        // SAFETY: the board stays mapped.
+        let rest = unsafe { &(*self.helpers.board).rest[block] };
+        loop {
+            let less = |rest: u32| rest.checked_sub(1);
+            let rest = rest.fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
+            let number = rest.ok()? as usize - 1;
+            let place = Place { block, number };
+            // SAFETY: as before.
+            let state = unsafe { &(*self.helpers.item(place)).state };
+            let (relaxed, acquire) = (Ordering::Relaxed, Ordering::Acquire);
+            if state
+                .compare_exchange(FREE, HELPED, acquire, relaxed)
+                .is_ok()
+            {
+                return Some(place);
+            }
+        }
+    }
+
+    /// Runs a schedule; whether there was nothing unusual to it. Then what it found is
+    /// written down.
+    fn run_item(
+        &mut self,
+        engine: Root,
+        number: usize,
+        place: Place,
+        is_latest: bool,
+        used: &mut usize,
+    ) -> bool {
+        let item = self.helpers.item(place);
+        let board = self.helpers.board;
+        let Some(search) = strategy(engine).as_icb() else {
+            return false;
+        };
+        // SAFETY: the explorer wrote the deviations before it let helpers have them.
+        let deviations = unsafe {
+            let first = (&raw const (*board).deviations[place.block]).cast::<Deviation>();
+            let first = first.add((*item).start as usize);
+            core::slice::from_raw_parts(first, (*item).length as usize)
+        };
+        search.follow(deviations, is_latest);
+        let before = known(engine);
+        let failure = self.run_once(engine);
+        let execution = &engine.execution;
+        let is_usual = failure.is_none() && !execution.past_limit && before == known(engine);
+        if !is_usual || strategy(engine).diverged() {
+            return false;
+        }
+        end_schedule(engine, true, false);
+        let findings = search.findings();
+        let (start, length) = (*used, findings.needs.len());
+        if start + length > NEEDS {
+            return false;
+        }
+        *used += length;
+        // SAFETY: this part of the board is this helper's.
+        unsafe {
+            let needs = (&raw mut (*board).needs[number][place.block]).cast::<Need>();
+            ptr::copy_nonoverlapping(findings.needs.as_ptr(), needs.add(start), length);
+            (*item).found = Found {
+                helper: number as u32,
+                start: start as u32,
+                length: length as u32,
+                has_finished: execution.has_finished(),
+                tasks: execution.live,
+                steps: execution.steps,
+                graph: execution.log.graph(),
+                possible: findings.possible,
+            };
+        }
+        true
+    }
+}
+
+/// What an execution may have added to that no helper tells of.
+fn known(engine: Root) -> (usize, usize) {
+    let files = &engine.execution.policies.atomic_files;
+    (files.len(), engine.exploration.outside.len())
+}
+
+/// Counts a schedule that a helper has run.
+fn count(mut engine: Root, found: &Found) {
+    if found.has_finished {
+        let longest = engine.execution.longest;
+        engine.execution.longest = longest.max(found.steps);
+    }
+    engine.execution.pulse += 1;
+    let search = strategy(engine);
+    engine.exploration.count_schedule(|| search.explored());
+    let exploration = &mut engine.exploration;
+    exploration.executions += 1;
+    exploration.steps += found.steps;
+    exploration.max_steps = exploration.max_steps.max(found.steps);
+    exploration.threads = exploration.threads.max(found.tasks);
+    exploration.distinct.insert(found.graph);
+}

@@ -1,0 +1,146 @@
+//! Rounds of schedules, which several processes can share: none of a round depends on
+//! what another one shows.
+
+use super::super::stored::stored;
+use super::{DEFAULT, Icb, Node, Strategy};
+use crate::platform::memory::EngineVec;
+
+/// One decision that is not the default one.
+#[derive(Clone, Copy)]
+pub(crate) struct Deviation {
+    pub(super) index: u32,
+    /// The option's place, or the operation's outcome.
+    pub(super) choice: u32,
+    /// The hash of what led to this decision when it was found.
+    pub(super) prefix: u64,
+}
+
+impl Deviation {
+    #[inline]
+    pub(super) fn name(self) -> u64 {
+        self.prefix ^ u64::from(self.choice).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+}
+
+/// A choice that an execution shows to be needed, and the preemptions up to it.
+#[derive(Clone, Copy)]
+pub(crate) struct Need {
+    pub(super) deviation: Deviation,
+    pub(super) cost: u32,
+}
+
+/// What an execution shows.
+pub(crate) struct Findings {
+    /// In order, some of them more than once.
+    pub(crate) needs: EngineVec<Need>,
+    /// So many other choices there were.
+    pub(crate) possible: u64,
+}
+
+stored!(Deviation {
+    index,
+    choice,
+    prefix
+});
+
+/// So many schedules are known before rounds are long: small searches are as well
+/// off without.
+const FIRST_LONG_ROUND: usize = 1 << 11;
+/// How many schedules a long round has.
+const ROUND: usize = 1 << 9;
+
+impl Icb {
+    /// Takes the schedules of the next round. While they run it is known what comes
+    /// after them: so none waits until all that they show is taken over.
+    pub(super) fn fill_round(&mut self) {
+        let is_long = self.nodes.len() >= FIRST_LONG_ROUND;
+        let length = if is_long { ROUND } else { 1 };
+        core::mem::swap(&mut self.round, &mut self.ahead);
+        if self.round.is_empty() {
+            take_last(&mut self.now, length, &mut self.round);
+        }
+        if is_long {
+            take_last(&mut self.now, length, &mut self.ahead);
+        }
+        self.rounds += 1;
+    }
+
+    /// The number of the round, and how many of its schedules are left, the one at
+    /// hand not counted.
+    pub(crate) fn round(&self) -> (u64, usize) {
+        (self.rounds, self.round.len())
+    }
+
+    /// How many schedules the round after this one has.
+    pub(crate) fn ahead(&self) -> usize {
+        self.ahead.len()
+    }
+
+    /// Appends the deviations of a schedule of this round or of the one after it: so
+    /// many places after the next one.
+    pub(crate) fn list(&self, is_ahead: bool, after: usize, out: &mut EngineVec<Deviation>) {
+        let round = if is_ahead { &self.ahead } else { &self.round };
+        let start = out.len();
+        let mut node = round[round.len() - 1 - after];
+        while node != DEFAULT {
+            let Node { parent, deviation } = self.nodes[node as usize];
+            out.push(deviation);
+            node = parent;
+        }
+        out[start..].reverse();
+    }
+
+    /// For a helper: runs the schedule of these deviations next. It may be one of a round
+    /// before the latest that the helper has seen.
+    pub(crate) fn follow(&mut self, deviations: &[Deviation], is_latest: bool) {
+        self.only_finds = true;
+        self.is_latest = is_latest;
+        self.current.clear();
+        self.current.extend_from_slice(deviations);
+        self.retry();
+    }
+
+    /// For a helper: it comes to a later round. What it has found so far is known to
+    /// the search that it serves before that takes over anything of this round.
+    pub(crate) fn begin_round(&mut self) {
+        for name in self.found.drain(..) {
+            self.opened.insert(name);
+        }
+    }
+
+    /// For a helper: leaves out what the search knows, if this is its latest round, and
+    /// what it is told in the same breath.
+    pub(super) fn leave_out_known(&mut self) {
+        let mut recent = [0; 256];
+        let (opened, found, is_latest) = (&self.opened, &mut self.found, self.is_latest);
+        self.findings.needs.retain(|need| {
+            let name = need.deviation.name();
+            let slot = &mut recent[name as usize % 256];
+            let is_told = core::mem::replace(slot, name) == name;
+            if is_told || is_latest && opened.contains(name) {
+                return false;
+            }
+            found.push(name);
+            true
+        });
+    }
+
+    /// What the last execution showed.
+    pub(crate) fn findings(&self) -> &Findings {
+        &self.findings
+    }
+
+    /// Takes what a helper found on the schedule at hand.
+    pub(crate) fn learn(&mut self, needs: &[Need], possible: u64) {
+        self.possible += possible;
+        for need in needs {
+            self.open(*need);
+        }
+    }
+}
+
+/// Moves the last items of a queue, so many at most.
+fn take_last(from: &mut EngineVec<u32>, most: usize, to: &mut EngineVec<u32>) {
+    let rest = from.len().saturating_sub(most);
+    to.extend(from.drain(rest..));
+}
