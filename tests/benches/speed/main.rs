@@ -1,4 +1,4 @@
-//! How fast cargo chess explores, beside loom and shuttle, and what it costs: all measured in one run.
+//! How fast cargo chess explores, beside loom and shuttle, alone and in two processes, and what it costs.
 //!
 //! Nothing here asserts a time: what was hoped for is printed beside what was measured.
 
@@ -14,6 +14,7 @@ mod processor;
 mod rounds;
 mod sample;
 mod table;
+mod workers;
 
 use std::env;
 use std::process::ExitCode;
@@ -24,10 +25,10 @@ use self::baselines::Baselines;
 use self::explored::Explored;
 use self::sample::Profile;
 
-const USAGE: &str = "usage: cargo bench -p end-to-end --bench speed [-- [--rounds N] [rates|exhaust|costs|building]...]";
+const USAGE: &str = "usage: cargo bench -p end-to-end --bench speed [-- [--rounds N] [rates|exhaust|workers|costs|building]...]";
 
 /// What can be measured by itself; all of it, unless some are named.
-const PARTS: [&str; 4] = ["rates", "exhaust", "costs", "building"];
+const PARTS: [&str; 5] = ["rates", "exhaust", "workers", "costs", "building"];
 
 fn main() -> ExitCode {
     let (told_by_cargo, own): (Vec<String>, Vec<String>) = env::args()
@@ -53,6 +54,9 @@ fn main() -> ExitCode {
     }
     if wanted("exhaust") {
         exhaust::print(&workspace, rounds);
+    }
+    if wanted("workers") {
+        workers::print(&workspace, rounds);
     }
     if wanted("costs") {
         for profile in [Profile::Release, Profile::Dev] {

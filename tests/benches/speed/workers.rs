@@ -1,0 +1,69 @@
+//! How much faster two processes explore one test than one does.
+
+use end_to_end::{Workspace, without_durations};
+use serde_json::Value;
+
+use crate::sample::{Profile, Spread};
+
+/// Workloads with far more schedules than are explored.
+const WORKLOADS: [&str; 2] = ["rwlock", "buffer"];
+const SCHEDULES: &str = "500000";
+/// How much faster two are to be.
+const RATIO: f64 = 1.8;
+
+/// Prints the table.
+pub(crate) fn print(workspace: &Workspace, rounds: usize) {
+    println!(
+        "\nTwo workers beside one, release, {SCHEDULES} schedules: milliseconds by the wall\n\n\
+         {:<10}{:>10}{:>10}{:>10}{:>18}",
+        "", "one", "two", "ratio", "(of each round)"
+    );
+    for workload in WORKLOADS {
+        let _build = run(workspace, workload, "1");
+        let (mut one, mut two) = (Vec::new(), Vec::new());
+        for _ in 0..rounds {
+            let [alone, together] = ["1", "2"].map(|jobs| run(workspace, workload, jobs));
+            assert_eq!(alone.0, together.0, "two workers tell what one tells");
+            one.push(alone.1);
+            two.push(together.1);
+        }
+        row(workload, &one, &two);
+    }
+    println!(
+        "\nThe ratio is that of the least times: whatever else the machine does makes them longer."
+    );
+}
+
+fn row(workload: &str, one: &[f64], two: &[f64]) {
+    let pairs = one.iter().zip(two).map(|(one, two)| one / two);
+    let spreads = (
+        Spread::of(pairs),
+        Spread::of(one.to_vec()),
+        Spread::of(two.to_vec()),
+    );
+    let (Some(each), Some(one), Some(two)) = spreads else {
+        return;
+    };
+    let ratio = one.least / two.least;
+    let met = if ratio >= RATIO { "met" } else { "missed" };
+    println!(
+        "{workload:<10}{:>10.0}{:>10.0}{ratio:>9.2}x{:>18}  {RATIO}x is asked for: {met}",
+        one.least,
+        two.least,
+        format!("{:.2} to {:.2}", each.least, each.greatest),
+    );
+}
+
+/// What a run tells, and how long its one test took.
+fn run(workspace: &Workspace, workload: &str, jobs: &str) -> (Vec<Value>, f64) {
+    let explore = ["chess", "test", "-q", "--message-format", "json"];
+    let test = ["-p", "explored", "--exact", workload];
+    let profile = ["--cargo-profile", Profile::Release.name()];
+    let search = ["--strategy", "icb", "--preemptions", "100"];
+    let much = ["--schedules", SCHEDULES, "--jobs", jobs];
+    let args = [&explore[..], &test, &profile, &search, &much].concat();
+    let run = workspace.chess(&args).run();
+    run.assert_code(0);
+    let time = run.verdict()["duration_ms"].as_f64();
+    (without_durations(run.events()), time.unwrap_or(f64::NAN))
+}
