@@ -1,5 +1,6 @@
 //! The loop over executions: run, judge, confirm.
 
+use std::ops::Range;
 use std::time::Instant;
 
 use super::failures::{Distinct, Found};
@@ -52,7 +53,7 @@ pub(super) fn run(test: &Test, request: &Request) {
         test,
         isolation: request.isolation,
         ready_donors: 0,
-        turn: 0,
+        turn: 0..0,
         budget: request.schedules,
         keep_going: request.keep_going,
         seen: Distinct::new(),
@@ -78,8 +79,9 @@ pub(super) struct Explorer<'a> {
     test: &'a Test,
     pub(super) isolation: Isolation,
     ready_donors: usize,
-    /// The place of the strategy in the list of those that are asked for.
-    turn: usize,
+    /// The places of the strategies whose turn it is in the list of those that are
+    /// asked for.
+    turn: Range<usize>,
     budget: u64,
     /// Whether the search goes on after a failure.
     pub(super) keep_going: bool,
@@ -133,7 +135,7 @@ impl Explorer<'_> {
             if !self.run_strategy(engine) {
                 return;
             }
-            self.turn += 1;
+            self.turn.start = self.turn.end;
         }
     }
 
@@ -144,7 +146,7 @@ impl Explorer<'_> {
         let Some(turn) = Stored::read(&mut input) else {
             return false;
         };
-        self.turn = turn;
+        self.turn.start = turn;
         if self.set_turn(engine, request)
             && strategy(engine).load(&mut input)
             && let Some(budget) = state::read(&mut engine, &mut input)
@@ -152,7 +154,7 @@ impl Explorer<'_> {
             self.budget = budget;
             return true;
         }
-        self.turn = 0;
+        self.turn.start = 0;
         false
     }
 
@@ -164,7 +166,7 @@ impl Explorer<'_> {
         }
         let start = Instant::now();
         let mut state = engine_vec();
-        self.turn.write(&mut state);
+        self.turn.start.write(&mut state);
         let is_whole =
             strategy(engine).save(&mut state) && state::write(&engine, self.budget, &mut state);
         let state = is_whole.then_some(state);
@@ -177,19 +179,20 @@ impl Explorer<'_> {
 
     /// Sets the strategy whose turn it is, of those that are asked for; whether there
     /// is one. Those that share a budget and follow each other are one.
-    fn set_turn(&self, mut engine: Root, request: &Request) -> bool {
-        let names = &request.strategies;
-        let mut seed = request.seed;
-        let mut turns = names.chunk_by(|a, b| a.takes_turns() && b.takes_turns());
-        let before = turns.by_ref().take(self.turn);
-        seed = seed.wrapping_add(before.map(<[_]>::len).sum::<usize>() as u64);
+    fn set_turn(&mut self, mut engine: Root, request: &Request) -> bool {
+        let rest = request
+            .strategies
+            .get(self.turn.start..)
+            .unwrap_or_default();
+        let mut turns = rest.chunk_by(|a, b| a.takes_turns() && b.takes_turns());
         let Some(group) = turns.next() else {
             return false;
         };
+        self.turn.end = self.turn.start + group.len();
         let mut members = engine_vec();
-        for &name in group {
+        for (place, &name) in self.turn.clone().zip(group) {
+            let seed = request.seed.wrapping_add(place as u64);
             members.push(self.strategy(name, request.preemptions, seed));
-            seed = seed.wrapping_add(1);
         }
         if members.len() == 1 {
             set_boxed(engine, members.remove(0));

@@ -54,23 +54,35 @@ const UNTOUCHED: Epoch = Epoch {
     older: NOTHING,
 };
 
-/// Four numbers of a vector clock: so many are compared at once.
+/// Four numbers of a vector clock: its length is a multiple of so many.
 type Lane = [u32; 4];
 const LANE: usize = 4;
+
+/// A step of the trace.
+#[derive(Clone, Copy)]
+struct Place {
+    /// The first step of its task's turn: those with no other task's between them.
+    turn: u32,
+    /// The number of its vector clock.
+    clock: u32,
+}
 
 /// The happens-before of one trace. Kept for its memory.
 pub(super) struct HappensBefore {
     /// How many lanes a vector clock has.
     lanes: usize,
-    /// A row for each step: of each task, how many steps of the trace one has to
-    /// look at for all that happened before.
+    /// Vector clocks: of each task, how many steps of the trace one has to look at
+    /// for all that happened before. What a task has done itself is not told, so
+    /// that its steps share a clock until they learn of another task's.
     clocks: EngineVec<Lane>,
-    /// Of each step, where its task's turn began.
-    turns: EngineVec<u32>,
+    places: EngineVec<Place>,
     /// Each task's newest step.
     newest: EngineVec<u32>,
-    /// The step before the one at hand of its task.
+    /// The step before the one at hand of its task, and its clock.
     previous: u32,
+    before: u32,
+    /// The clock of the step at hand.
+    clock: u32,
     /// Whether the races of the step at hand are looked for.
     is_fresh: bool,
     /// Whether a step races also with one that only lets it go on, where its task
@@ -91,11 +103,13 @@ pub(super) struct HappensBefore {
 impl HappensBefore {
     pub(super) const fn new(waits_too: bool) -> Self {
         Self {
-            lanes: 0,
+            lanes: 1,
             clocks: engine_vec(),
-            turns: engine_vec(),
+            places: engine_vec(),
             newest: engine_vec(),
             previous: NOTHING,
+            before: NOTHING,
+            clock: NOTHING,
             is_fresh: false,
             waits_too,
             epochs: engine_vec(),
@@ -110,14 +124,19 @@ impl HappensBefore {
     /// Whether `earlier` is `later`, or happened before it.
     #[inline]
     pub(super) fn precedes(&self, trace: &Trace, earlier: u32, later: u32) -> bool {
-        self.knows(later, trace.steps[earlier as usize].task.0, earlier)
+        let task = trace.steps[earlier as usize].task;
+        if task == trace.steps[later as usize].task {
+            earlier <= later
+        } else {
+            self.knows(self.places[later as usize].clock, task.0, earlier)
+        }
     }
 
     /// Where the turn of the task of `step` began: the first of its steps with no other
     /// task's between them.
     #[inline]
     pub(super) fn turn_of(&self, step: u32) -> u32 {
-        self.turns[step as usize]
+        self.places[step as usize].turn
     }
 
     /// Reads `trace`: afterwards [`Self::races`] are its races.
@@ -127,18 +146,10 @@ impl HappensBefore {
 
     /// As [`Self::read`], without the races whose second step comes before `fresh`.
     pub(super) fn read_fresh(&mut self, trace: &Trace, fresh: usize) {
-        let tasks = trace.steps.iter().map(|step| step.task.0 as usize + 1);
-        let tasks = tasks.max().unwrap_or(0);
-        self.lanes = tasks.div_ceil(LANE);
-        // Each row is written before it is read.
-        let lanes = trace.steps.len() * self.lanes;
-        if self.clocks.len() < lanes {
-            self.clocks.resize(lanes, [0; LANE]);
-        }
+        self.clocks.clear();
+        self.places.clear();
+        self.places.reserve(trace.steps.len());
         self.newest.clear();
-        self.newest.resize(tasks, NOTHING);
-        self.turns.clear();
-        self.turns.reserve(trace.steps.len());
         self.epochs.clear();
         self.older.clear();
         self.entries.clear();
@@ -149,43 +160,56 @@ impl HappensBefore {
         }
     }
 
+    #[inline]
     fn read_step(&mut self, trace: &Trace, at: usize) {
         let step = &trace.steps[at];
-        let own = step.task.0;
-        self.previous = core::mem::replace(&mut self.newest[own as usize], at as u32);
-        let goes_on = at > 0 && self.previous == at as u32 - 1;
-        let turn = if goes_on {
-            self.turns[at - 1]
+        let own = step.task.0 as usize;
+        if own >= self.newest.len() {
+            self.add_tasks(own + 1);
+        }
+        self.previous = core::mem::replace(&mut self.newest[own], at as u32);
+        let mut turn = at as u32;
+        if let Some(&previous) = self.places.get(self.previous as usize) {
+            self.before = previous.clock;
+            if self.previous + 1 == turn {
+                turn = previous.turn;
+            }
         } else {
-            at as u32
-        };
-        self.turns.push(turn);
-        self.begin_row(at, own);
+            self.before = self.add_clock();
+        }
+        self.clock = self.before;
         if step.waker != TraceStep::NONE {
-            self.join(at, step.waker);
+            let task = trace.steps[step.waker as usize].task.0;
+            self.learn(task, step.waker);
         }
-        self.candidates.clear();
-        self.enabling.clear();
-        for touch in trace.touches_of(at) {
-            self.read_touch(step, at as u32, *touch);
+        let touches = trace.touches_of(at);
+        if !touches.is_empty() {
+            self.candidates.clear();
+            self.enabling.clear();
+            for touch in touches {
+                self.read_touch(trace, step, at as u32, *touch);
+            }
+            if !self.candidates.is_empty() {
+                self.keep_immediate(trace, at as u32);
+            }
         }
-        if !self.candidates.is_empty() {
-            self.keep_immediate(trace, at as u32);
-        }
+        let clock = self.clock;
+        self.places.push(Place { turn, clock });
     }
 
-    fn read_touch(&mut self, step: &TraceStep, at: u32, touch: Touch) {
+    #[inline]
+    fn read_touch(&mut self, trace: &Trace, step: &TraceStep, at: u32, touch: Touch) {
         let object = touch.object.0 as usize;
         if object >= self.epochs.len() {
             self.epochs.resize(object + 1, UNTOUCHED);
         }
         let newest = self.epochs[object];
-        let mine = self.meet_epoch(step, at, touch.effect, newest);
+        let mine = self.meet_epoch(trace, step, at, touch.effect, newest);
         let mut epoch = newest;
         // What only woke the task hides nothing that came before.
         while epoch.exclusive.step == step.waker && epoch.older != NOTHING {
             epoch = self.older[epoch.older as usize];
-            self.meet_epoch(step, at, touch.effect, epoch);
+            self.meet_epoch(trace, step, at, touch.effect, epoch);
         }
         if step.decision == TraceStep::NEVER {
             return;
@@ -216,46 +240,58 @@ impl HappensBefore {
     /// The step `at` meets all accesses of an epoch; its own task's entry of the
     /// same effect, if there is one.
     #[inline]
-    fn meet_epoch(&mut self, step: &TraceStep, at: u32, effect: Effect, epoch: Epoch) -> u32 {
+    fn meet_epoch(
+        &mut self,
+        trace: &Trace,
+        step: &TraceStep,
+        at: u32,
+        effect: Effect,
+        epoch: Epoch,
+    ) -> u32 {
         let own = step.task.0;
         let (mut mine, mut entry) = (NOTHING, epoch.since);
         while entry != NOTHING {
             let Entry { access, next } = self.entries[entry as usize];
             if access.task != own {
-                self.meet(step, at, effect, access);
+                self.meet(trace, step, at, effect, access);
             } else if access.effect == effect {
                 mine = entry;
             }
             entry = next;
         }
         if epoch.exclusive.step != NOTHING && epoch.exclusive.task != own {
-            self.meet(step, at, effect, epoch.exclusive);
+            self.meet(trace, step, at, effect, epoch.exclusive);
         }
         mine
     }
 
     /// The step `at` touches what another task's earlier one has touched.
     #[inline]
-    fn meet(&mut self, step: &TraceStep, at: u32, effect: Effect, other: Access) {
+    fn meet(&mut self, trace: &Trace, step: &TraceStep, at: u32, effect: Effect, other: Access) {
         let relation = effect.depends(other.effect);
         if relation == Dependence::None {
             return;
         }
         if self.is_fresh {
-            self.judge(step, at, relation, other);
+            self.judge(trace, step, at, relation, other);
         }
-        if !self.knows(at, other.task, other.step) {
-            self.join(at as usize, other.step);
-        }
+        self.learn(other.task, other.step);
     }
 
     /// Whether the step `at` races with the earlier one `other`, of which it depends.
     #[inline]
-    fn judge(&mut self, step: &TraceStep, at: u32, relation: Dependence, other: Access) {
+    fn judge(
+        &mut self,
+        trace: &Trace,
+        step: &TraceStep,
+        at: u32,
+        relation: Dependence,
+        other: Access,
+    ) {
         if relation == Dependence::Enables {
             self.enabling.push(other.step);
         }
-        if self.is_known(step, other) {
+        if self.is_known(trace, step, other) {
             return;
         }
         if relation != Dependence::Enables && step.waker != other.step {
@@ -271,47 +307,64 @@ impl HappensBefore {
     /// Whether `other` happened before `step` already by what its task did and was
     /// woken by.
     #[inline]
-    fn is_known(&self, step: &TraceStep, other: Access) -> bool {
-        let knows = |earlier| self.knows(earlier, other.task, other.step);
+    fn is_known(&self, trace: &Trace, step: &TraceStep, other: Access) -> bool {
         let woken = step.waker != TraceStep::NONE && !step.retries;
-        self.previous != NOTHING && knows(self.previous) || woken && knows(step.waker)
+        self.knows(self.before, other.task, other.step)
+            || woken && self.precedes(trace, other.step, step.waker)
     }
 
-    /// Whether the step numbered `earlier`, of `task`, is `later` or happened before it,
-    /// as far as is known.
+    /// Whether `clock` tells of the step `earlier` of another task, `task`.
     #[inline]
-    fn knows(&self, later: u32, task: u32, earlier: u32) -> bool {
-        let lane = later as usize * self.lanes + task as usize / LANE;
+    fn knows(&self, clock: u32, task: u32, earlier: u32) -> bool {
+        let lane = clock as usize * self.lanes + task as usize / LANE;
         self.clocks[lane][task as usize % LANE] > earlier
     }
 
-    /// Begins the row of the step `at`, of the task `own`, with what happened before
-    /// the task's previous step. Lanes are written whole: the processor stalls where
-    /// a word is written in parts and then read at once.
+    /// The step `earlier` of another task, `task`, happened before the step at hand,
+    /// and with it all that happened before.
     #[inline]
-    fn begin_row(&mut self, at: usize, own: u32) {
-        let (known, row) = self.clocks.split_at_mut(at * self.lanes);
-        let row = &mut row[..self.lanes];
-        if self.previous == NOTHING {
-            row.fill([0; LANE]);
-        } else {
-            row.copy_from_slice(&known[self.previous as usize * self.lanes..][..self.lanes]);
+    fn learn(&mut self, task: u32, earlier: u32) {
+        if !self.knows(self.clock, task, earlier) {
+            self.join(task as usize, earlier);
         }
-        let lane = &mut row[own as usize / LANE];
-        let place = own as usize % LANE;
-        *lane = core::array::from_fn(|at_lane| match at_lane == place {
-            true => at as u32 + 1,
-            false => lane[at_lane],
-        });
     }
 
-    /// What happened before the step `earlier` happened before the step `at`.
-    #[inline]
-    fn join(&mut self, at: usize, earlier: u32) {
-        let (known, row) = self.clocks.split_at_mut(at * self.lanes);
-        let from = &known[earlier as usize * self.lanes..][..self.lanes];
-        for (lane, known) in row[..self.lanes].iter_mut().zip(from) {
+    #[inline(never)]
+    fn join(&mut self, task: usize, earlier: u32) {
+        let from = self.places[earlier as usize].clock as usize * self.lanes;
+        if self.clock == self.before {
+            let shared = self.clock as usize * self.lanes;
+            self.clock = self.add_clock();
+            let own = self.clock as usize * self.lanes;
+            self.clocks.copy_within(shared..shared + self.lanes, own);
+        }
+        let (known, clock) = self.clocks.split_at_mut(self.clock as usize * self.lanes);
+        for (lane, known) in clock.iter_mut().zip(&known[from..from + self.lanes]) {
             *lane = core::array::from_fn(|task| known[task].max(lane[task]));
+        }
+        clock[task / LANE][task % LANE] = earlier + 1;
+    }
+
+    /// Begins a clock that tells of nothing.
+    fn add_clock(&mut self) -> u32 {
+        let clocks = self.clocks.len();
+        self.clocks.resize(clocks + self.lanes, [0; LANE]);
+        (clocks / self.lanes) as u32
+    }
+
+    /// Makes room for so many tasks.
+    #[cold]
+    fn add_tasks(&mut self, tasks: usize) {
+        self.newest.resize(tasks, NOTHING);
+        let lanes = tasks.div_ceil(LANE);
+        if lanes > self.lanes {
+            let mut wider = engine_vec();
+            for clock in self.clocks.chunks(self.lanes) {
+                wider.extend_from_slice(clock);
+                wider.resize(wider.len() + lanes - self.lanes, [0; LANE]);
+            }
+            self.clocks = wider;
+            self.lanes = lanes;
         }
     }
 

@@ -41,16 +41,20 @@ const DEFAULT: u32 = u32::MAX;
 /// A decision of the current execution.
 #[derive(Clone, Copy)]
 struct Point {
-    index: u32,
+    /// The step that it begins, or happens in.
+    step: u32,
     count: u32,
     /// So many of the first choices cost nothing.
     free: u32,
     /// Preemptions before it.
     cost: u32,
+    /// Where its options are listed.
+    options: u32,
     prefix: u64,
-    /// Where its options are listed; an operation's outcomes are not.
-    options: Option<u32>,
 }
+
+/// In place of the options of an operation's outcomes, which are not listed.
+const OUTCOMES: u32 = u32::MAX;
 
 /// The search, up to a largest preemption bound.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
@@ -142,11 +146,12 @@ impl Icb {
     #[inline]
     fn decide(&mut self, mut point: Point) -> u32 {
         point.cost = self.cost;
+        let index = self.points.len() as u32;
         self.points.push(point);
         let Some(deviation) = self.current.get(self.followed) else {
             return 0;
         };
-        if deviation.index != point.index {
+        if deviation.index != index {
             return 0;
         }
         self.followed += 1;
@@ -172,10 +177,14 @@ impl Icb {
 
     /// Finds what the execution that just ended shows to be needed.
     fn expand(&mut self, execution: &Ended<'_>) {
-        let fresh = match self.current.last() {
-            Some(deviation) => self.points.partition_point(|p| p.index <= deviation.index),
-            None => 0,
-        };
+        // What was decided, and done, before the last deviation is as in the schedule
+        // that this one deviates from, which has shown it.
+        let last = self
+            .current
+            .last()
+            .map(|deviation| deviation.index as usize);
+        let fresh = last.map_or(0, |index| index + 1);
+        let fresh_step = last.map_or(0, |index| self.points[index].step as usize);
         let others = self.points[fresh..].iter().map(|p| u64::from(p.count - 1));
         self.findings.possible = others.sum::<u64>();
         if execution.is_cut || execution.past.trace.is_irregular {
@@ -185,24 +194,21 @@ impl Icb {
             return;
         }
         for place in fresh..self.points.len() {
-            if self.points[place].options.is_none() {
+            if self.points[place].options == OUTCOMES {
                 self.open_all(place);
             }
         }
-        self.happens_before.read(execution.past.trace);
-        let steps = &execution.past.trace.steps;
+        let trace = execution.past.trace;
+        self.happens_before.read_fresh(trace, fresh_step);
         for at in 0..self.happens_before.races.len() {
             let Race { first, second } = self.happens_before.races[at];
-            let first = first as usize;
+            let task = trace.steps[second as usize].task;
             // Where the task could not be preempted for free, it may be so at the
             // start of its turn (Coons, Musuvathi and McKinley, OOPSLA'13).
-            let turn = steps[..first].iter().rev();
-            let before = turn.take_while(|step| step.task == steps[first].task);
-            let start = first - before.count();
-            for step in [first, start] {
-                if steps[step].decision != TraceStep::NONE {
-                    let place = steps[step].decision as usize;
-                    self.open_for(place, steps[second as usize].task);
+            for step in [first, self.happens_before.turn_of(first)] {
+                let place = trace.steps[step as usize].decision;
+                if place != TraceStep::NONE {
+                    self.open_for(place as usize, task);
                 }
             }
         }
@@ -211,7 +217,7 @@ impl Icb {
     /// Queues the choice of `task` at a decision, or all where it could not run.
     fn open_for(&mut self, place: usize, task: TaskId) {
         let point = self.points[place];
-        let first = point.options.unwrap_or_default() as usize;
+        let first = point.options as usize;
         let options = &self.options[first..first + point.count as usize];
         match options.iter().position(|&option| option == task) {
             Some(choice) => self.need(place, choice as u32),
@@ -231,7 +237,7 @@ impl Icb {
         if choice > 0 {
             let point = self.points[place];
             let deviation = Deviation {
-                index: point.index,
+                index: place as u32,
                 choice,
                 prefix: point.prefix,
             };
@@ -306,24 +312,24 @@ impl Strategy for Icb {
         let options = self.options.len() as u32;
         self.options.extend_from_slice(point.options);
         self.decide(Point {
-            index: point.index,
+            step: point.step,
             count: point.options.len() as u32,
             free: point.free,
             cost: 0,
+            options,
             prefix: point.prefix,
-            options: Some(options),
         }) as usize
     }
 
     #[inline]
     fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
         self.decide(Point {
-            index: point.index,
+            step: point.past.trace.steps.len() as u32 - 1,
             count: point.outcomes,
             free: if point.costs { 1 } else { point.outcomes },
             cost: 0,
+            options: OUTCOMES,
             prefix: point.prefix,
-            options: None,
         })
     }
 
