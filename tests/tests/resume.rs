@@ -185,7 +185,8 @@ fn a_search_that_is_killed_on_its_way_goes_on_from_there() {
         let has_state = || fs::read_dir(&journal).is_ok_and(|mut entries| entries.next().is_some());
         let mut resume: &[&str] = &[];
         for delay in [0, 300, 700] {
-            let all = ["test", "--message-format", "json", "--jobs", "1"];
+            // By two processes, which an undisturbed search does without.
+            let all = ["test", "--message-format", "json", "--jobs", "2"];
             let mut process = workspace.chess(&[&all, &args[..], resume].concat()).start();
             if !process.wait_until(has_state) {
                 // So fast a machine has nothing to save.

@@ -1,6 +1,10 @@
 //! Several processes that explore one test: nothing that is told depends on how many there are.
 
-use end_to_end::{Workspace, without_durations};
+use std::fs;
+use std::time::Duration;
+
+use end_to_end::{Workspace, descendants, without_durations};
+use rustix::process::{Pid, Signal, kill_process};
 
 const TESTS: &str = r#"
 #![cfg(test)]
@@ -65,4 +69,58 @@ fn what_is_told_does_not_depend_on_the_number_of_workers() {
         assert_eq!(one, two, "{test}");
         assert_eq!(one, three, "{test}");
     }
+}
+
+/// A test that is explored for a while, and one that is not.
+const LONG: &str = r"
+#![cfg(test)]
+use std::sync::Mutex;
+use std::thread;
+
+#[test] fn long() {
+    let count = Mutex::new(0);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| (0..5).for_each(|_| *count.lock().unwrap() += 1));
+        }
+    });
+    assert_eq!(count.into_inner().unwrap(), 20);
+}
+
+#[test] fn short() {}
+";
+
+/// The helpers below a process. They alone are confined.
+fn helpers(process: u32) -> Vec<u32> {
+    let is_confined = |id: &u32| {
+        let status = fs::read_to_string(format!("/proc/{id}/status"));
+        status.is_ok_and(|status| status.contains("Seccomp:\t2"))
+    };
+    let all = descendants(process).into_iter().map(|(id, _)| id);
+    all.filter(is_confined).collect()
+}
+
+#[test]
+fn the_last_test_has_all_cores_and_ends_even_if_its_helper_is_killed() {
+    let workspace = Workspace::with_library(LONG);
+    let args = ["test", "--message-format", "json", "--strategy", "icb"];
+    let args = [&args[..], &["--schedules", "150000", "--jobs", "2"]].concat();
+    let undisturbed = workspace.chess(&args).run();
+    undisturbed.assert_code(0);
+    let mut process = workspace.chess(&args).start();
+    let root = process.id();
+    assert!(
+        process.wait_until(|| !helpers(root).is_empty()),
+        "no process helps the one that is left"
+    );
+    for helper in helpers(root) {
+        let helper = Pid::from_raw(helper.cast_signed()).expect("a process");
+        // It may have ended by itself.
+        let _gone = kill_process(helper, Signal::KILL);
+    }
+    let disturbed = process.finish(Duration::from_mins(2));
+    assert_eq!(
+        without_durations(disturbed.events()),
+        without_durations(undisturbed.events())
+    );
 }

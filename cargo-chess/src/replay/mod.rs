@@ -69,7 +69,7 @@ pub(crate) fn replay(
         marked: &MarkedSources::new(&session.plan, build),
         no_capture: false,
         binary_args: &[],
-        workers: 1,
+        cores: None,
         states: None,
     }
     .run(&|| interrupt.requested(), &mut |_| ())?;

@@ -2,6 +2,7 @@
 
 mod columns;
 mod control;
+mod cores;
 mod group;
 mod list;
 mod milestones;

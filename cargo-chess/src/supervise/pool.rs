@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
+use super::cores::Cores;
 use super::verdict::{Advance, Verdict};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
@@ -54,10 +55,10 @@ enum Message {
     Ended(usize, Box<Result<Option<Verdict>>>),
 }
 
-/// Runs tests `0..count`, at most `jobs` at once.
+/// Runs tests `0..count`, as many at once as there are cores.
 pub(super) fn run(
     count: usize,
-    jobs: usize,
+    cores: &Cores,
     interrupt: &Interrupt,
     work: Work<'_>,
     listener: &mut dyn Listener,
@@ -70,10 +71,13 @@ pub(super) fn run(
     };
     thread::scope(|scope| {
         let (sender, receiver) = channel();
-        for _ in 0..jobs.clamp(1, count.max(1)) {
+        for _ in 0..cores.at_once() {
             let sender = sender.clone();
             let queue = &queue;
-            scope.spawn(move || worker(queue, interrupt, work, &sender));
+            scope.spawn(move || {
+                worker(queue, interrupt, work, &sender);
+                cores.leave();
+            });
         }
         drop(sender);
         let mut order = Order::new(count);

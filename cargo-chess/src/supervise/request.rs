@@ -59,15 +59,10 @@ pub(super) fn request(exploration: &Exploration, mode: Mode<'_>, policies: &[Str
 }
 
 /// Further lines of a request: how often the state of the search is wanted, and
-/// whether that of an earlier one is on standard input. As long in either case: a
+/// whether that of an earlier one is on standard input, behind the number of cores. As long in either case: a
 /// request lies in the memory of the program.
 pub(super) fn saving(resume: bool) -> String {
     format!("save-ms={SAVE_MS}\nresume={}\n", u8::from(resume))
-}
-
-/// A further line of a request: how many processes may explore. As long for each.
-pub(super) fn workers(count: usize) -> String {
-    format!("workers={:03}\n", count.min(999))
 }
 
 /// The lines of a request that do not depend on where packages lie.

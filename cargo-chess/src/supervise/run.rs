@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::columns::MarkedSources;
 use super::control;
+use super::cores::Cores;
 use super::list::{ListedTest, ignored, list, select};
 use super::milestones::Milestones;
 use super::part;
@@ -215,8 +216,7 @@ impl Session<'_> {
             &options.binary_args,
         );
         self.resume_or_begin(&mut verdicts);
-        // What no other test needs.
-        let workers = (options.jobs / tests.len().max(1)).max(1);
+        let cores = Cores::new(options.jobs, tests.len());
         let work = |index: usize, stop: &dyn Fn() -> bool, on_advance: &mut dyn FnMut(_)| {
             if let Some(verdict) = verdicts.earlier(index) {
                 return Ok(Some(verdict.clone()));
@@ -232,7 +232,7 @@ impl Session<'_> {
                 marked: &marked,
                 no_capture: options.no_capture,
                 binary_args: &options.binary_args,
-                workers,
+                cores: Some((&cores, index)),
                 states: search.as_ref().map(|search| search as &dyn States),
             }
             .run(stop, on_advance)?;
@@ -241,7 +241,7 @@ impl Session<'_> {
             }
             Ok(verdict)
         };
-        let ended = pool::run(tests.len(), options.jobs, interrupt, &work, self);
+        let ended = pool::run(tests.len(), &cores, interrupt, &work, self);
         if let Some(warning) = verdicts.warning() {
             self.reporter.warn(&warning);
         }

@@ -1,12 +1,14 @@
 //! One test in a process of its own: from the request to the verdict, whatever the process does.
 
 use std::fs::File;
+use std::io;
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
 use super::columns::MarkedSources;
+use super::cores::{Core, Cores};
 use super::list::{ListedTest, OWN_HARNESS};
 use super::process::{End, Ended, Flow, Invocation, watch};
 use super::protocol::{Finished, Line};
@@ -66,8 +68,8 @@ pub(crate) struct Job<'a> {
     pub(crate) no_capture: bool,
     /// Further arguments for the binary.
     pub(crate) binary_args: &'a [String],
-    /// How many processes may explore it.
-    pub(crate) workers: usize,
+    /// What it may be explored with, and its place among the tests; one core without.
+    pub(crate) cores: Option<(&'a Cores, usize)>,
     /// Where the state of the search is kept, if it is.
     pub(crate) states: Option<&'a dyn States>,
 }
@@ -92,15 +94,16 @@ impl Job<'_> {
         let mut answer = Answer::default();
         let explored = self.test.not_explored.is_none();
         let patience = explored.then(|| patience(self.exploration));
-        let ended = watch(self.invocation(explored), patience, stop, &mut |line| {
-            if explored {
-                answer.hear(line, on_advance, self.states)
-            } else {
-                answer.strange.push(line);
-                Flow::Continue
-            }
-        })
-        .map_err(Error::io("run", &self.binary.path))?;
+        let ended = self
+            .watch(explored, patience, stop, &mut |line| {
+                if explored {
+                    answer.hear(line, on_advance, self.states)
+                } else {
+                    answer.strange.push(line);
+                    Flow::Continue
+                }
+            })
+            .map_err(Error::io("run", &self.binary.path))?;
         if let Some(message) = answer.error {
             return Err(Error::Unsupported(format!(
                 "cannot explore `{}`: {message}",
@@ -124,7 +127,28 @@ impl Job<'_> {
         }))
     }
 
-    fn invocation(&self, explored: bool) -> Invocation {
+    fn watch(
+        &self,
+        explored: bool,
+        patience: Option<Duration>,
+        stop: &dyn Fn() -> bool,
+        on_line: &mut dyn FnMut(&[u8]) -> Flow,
+    ) -> io::Result<Ended> {
+        let earlier = self.states.filter(|_| explored).and_then(States::earlier);
+        let resume = earlier.is_some();
+        let cores = self.cores.filter(|_| explored);
+        let core = cores.map(|(cores, test)| cores.begin(test, earlier));
+        let core = core.transpose()?;
+        let stdin = core.as_ref().map(Core::stdin).transpose()?;
+        watch(
+            self.invocation(explored, resume, stdin),
+            patience,
+            stop,
+            on_line,
+        )
+    }
+
+    fn invocation(&self, explored: bool, resume: bool, stdin: Option<File>) -> Invocation {
         let mut args: Vec<&str> = Vec::new();
         if self.test.id.test != OWN_HARNESS || self.binary.harness {
             args.extend(["--exact", &self.test.id.test]);
@@ -139,13 +163,10 @@ impl Job<'_> {
             .env("INSTA_FORCE_PASS", "0".to_owned());
         if explored {
             let mut text = request(self.exploration, self.mode, self.policies);
-            text += &request::workers(self.workers);
-            let mut earlier = None;
-            if let Some(states) = self.states {
-                earlier = states.earlier();
-                text += &request::saving(earlier.is_some());
+            if self.states.is_some() {
+                text += &request::saving(resume);
             }
-            invocation.env(request::VARIABLE, text).stdin(earlier)
+            invocation.env(request::VARIABLE, text).stdin(stdin)
         } else {
             invocation
         }

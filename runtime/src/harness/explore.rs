@@ -57,7 +57,7 @@ pub(super) fn run(test: &Test, request: &Request) {
         budget: request.schedules,
         keep_going: request.keep_going,
         seen: Distinct::new(),
-        helpers: Helpers::new(helpers(request)),
+        helpers: Helpers::new(may_have_helpers(request)),
         is_helper: false,
     };
     explorer.prepare(engine);
@@ -490,16 +490,11 @@ impl Explorer<'_> {
     }
 }
 
-/// How many processes may help: none where executions take processes or kernel
+/// Whether other processes may help: not where executions take processes or kernel
 /// threads of their own.
-fn helpers(request: &Request) -> usize {
+fn may_have_helpers(request: &Request) -> bool {
     let shares = request.isolation == Isolation::Image && request.backend == Backend::Fibers;
-    let others = request.workers.saturating_sub(1);
-    if shares && request.replay.is_none() {
-        others
-    } else {
-        0
-    }
+    shares && request.replay.is_none()
 }
 
 /// Lets the strategy learn from the last execution.

@@ -2,6 +2,7 @@
 //! and what is told to the supervisor.
 
 mod body;
+mod cores;
 mod crash;
 mod explore;
 mod failures;
@@ -29,6 +30,7 @@ pub use crate::monitor::Expectation;
 use crate::monitor::{BodyOutcome, Failure};
 use crate::platform::memory::{EngineVec, engine_vec};
 use crate::search::{Decision, Divergence, HashSet, Progress};
+use cores::Cores;
 use failures::Found;
 use minimise::Minimised;
 use saved::Saved;
@@ -102,6 +104,8 @@ pub(crate) struct Exploration {
     pub(crate) outside: EngineVec<&'static str>,
     /// The state of the search, for a run that goes on after a kill.
     pub(crate) saved: Saved,
+    /// How many processes may explore.
+    pub(crate) cores: Cores,
     /// Which part of the space was explored, in millionths: after each
     /// [`Exploration::EVERY`] schedules, if the strategy can tell.
     pub(crate) explored: EngineVec<Option<u64>>,
@@ -146,6 +150,7 @@ impl Exploration {
             foreign_heap: false,
             outside: engine_vec(),
             saved: Saved::new(),
+            cores: Cores::new(),
             explored: engine_vec(),
         }
     }

@@ -71,8 +71,6 @@ pub struct Request {
     pub(crate) save_ms: u64,
     /// Whether the state of an earlier search is on standard input.
     pub(crate) resume: bool,
-    /// How many processes may explore the test.
-    pub(crate) workers: usize,
     pub(crate) policies: Vec<(String, Policy)>,
 }
 
@@ -103,7 +101,6 @@ impl Request {
             timers: Timers::Any,
             save_ms: 0,
             resume: false,
-            workers: 1,
             policies: Vec::new(),
         };
         let mut replays = false;
@@ -132,7 +129,6 @@ impl Request {
                 "keep-going" => request.keep_going = value.parse().map_err(|_| wrong())?,
                 "timers" => request.timers = timers(value).ok_or_else(wrong)?,
                 "save-ms" => request.save_ms = number()?,
-                "workers" => request.workers = value.parse().map_err(|_| wrong())?,
                 "resume" => request.resume = number()? != 0,
                 "policy" => {
                     let (prefix, policy) = value.rsplit_once('=').ok_or_else(wrong)?;

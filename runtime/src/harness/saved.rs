@@ -9,9 +9,9 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
+use super::cores::Cores;
 use super::request::Request;
 use crate::platform::memory::{EngineVec, engine_vec};
-use crate::platform::sys;
 
 /// Of the explorer's time, saving takes at most one part in so many.
 const SHARE: u32 = 20;
@@ -70,21 +70,9 @@ impl Saved {
     }
 
     /// For the zygote, before there is an explorer: reads what the supervisor has of
-    /// an earlier run, and leaves standard input empty as it is in every run.
-    pub(super) fn read_earlier(&mut self) {
-        const CHUNK: usize = 1 << 13;
-        let mut chunk = [0u8; CHUNK];
-        loop {
-            let at = (&raw mut chunk) as usize;
-            // SAFETY: `chunk` is writable and so long.
-            let count = unsafe { sys::syscall(sys::number::READ, [0, at, CHUNK, 0, 0, 0]) };
-            match usize::try_from(count) {
-                Ok(count @ 1..) => self.earlier.extend_from_slice(&chunk[..count]),
-                Err(_) if count == -(sys::EINTR as isize) => {}
-                _ => break,
-            }
-        }
-        super::process::empty_stdin();
+    /// an earlier run.
+    pub(super) fn read_earlier(&mut self, cores: &Cores) {
+        cores.read_rest(&mut self.earlier);
     }
 }
 

@@ -75,9 +75,13 @@ fn serve_request(
             "the schedule has a decision that is not understood: `{token}`"
         ));
     }
-    if request.resume {
-        // SAFETY: this process alone uses the engine: there is no explorer yet.
-        unsafe { (*engine()).exploration.saved.read_earlier() };
+    // SAFETY: this process alone uses the engine: there is no explorer yet.
+    unsafe {
+        let exploration = &mut (*engine()).exploration;
+        exploration.cores.open();
+        if request.resume {
+            exploration.saved.read_earlier(&exploration.cores);
+        }
     }
     process::limit_core_files();
     let status = watch(test, &request, out);
@@ -107,6 +111,8 @@ fn watch(test: &Test, request: &Request, out: &mut File) -> Status {
     let child = unsafe { interpose::real::fork() };
     if child == 0 {
         process::die_with_parent(parent);
+        // SAFETY: this process alone closes its own.
+        unsafe { (*engine()).exploration.cores.close() };
         explorer_main(test, request);
     }
     let handle = process::open_process(child);
@@ -158,6 +164,8 @@ fn watch(test: &Test, request: &Request, out: &mut File) -> Status {
             end_orphans();
             return Status::Silent(activity);
         }
+        // SAFETY: the explorer leaves alone what is not atomic there.
+        unsafe { (*engine()).exploration.cores.look() };
         // SAFETY: what is not atomic there the explorer leaves alone while it is read.
         // A supervisor that is gone needs no state.
         let _ = passing.look(unsafe { &(*engine()).exploration.saved }, out);
@@ -384,12 +392,12 @@ fn run_again(
         replay: Some(format_schedule(decisions)),
         ..request.clone()
     };
-    *engine = new_engine();
+    *engine = new_engine(engine);
     watch(test, &again, out)
 }
 
-fn new_engine() -> Engine {
-    // SAFETY: read only for its pool's backend; the explorer is gone.
-    let backend = unsafe { (*engine()).pool.backend() };
-    engine::empty(backend)
+fn new_engine(before: &mut Engine) -> Engine {
+    let mut engine = engine::empty(before.pool.backend());
+    mem::swap(&mut engine.exploration.cores, &mut before.exploration.cores);
+    engine
 }

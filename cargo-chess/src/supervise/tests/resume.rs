@@ -8,6 +8,7 @@ use crate::events::Outcome;
 
 /// Passes if it goes on from the state `foobar`; without one it tells of that state, and dies.
 const SEARCH: &str = r#"
+read cores
 case "$CHESS_REQUEST" in
 *save-ms=1000*resume=1*)
     [ "$(cat)" = foobar ] || exit 4

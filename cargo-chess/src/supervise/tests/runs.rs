@@ -251,7 +251,7 @@ fn an_unfinished_bound_is_an_error_where_completeness_is_required() {
 #[test]
 fn a_test_runs_where_and_as_cargo_test_would_run_it() {
     let body = format!(
-        "test \"$CARGO_PKG_NAME\" = bank && test -x ./t && test -z \"$(cat)\" && test \"$1\" = --exact && {}",
+        "test \"$CARGO_PKG_NAME\" = bank && test -x ./t && read cores && test -z \"$(cat)\" && test \"$1\" = --exact && {}",
         says(PASSED)
     );
     let ran = Fakes::new().binary("t", &[("only", &body)]).run();

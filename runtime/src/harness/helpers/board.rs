@@ -98,8 +98,10 @@ pub(super) struct Board {
 
 /// The helpers of this explorer.
 pub(in crate::harness) struct Helpers {
-    /// How many there are to be.
+    /// How many there are.
     pub(super) count: usize,
+    /// There are not to be any, or no more.
+    pub(super) is_dismissed: bool,
     pub(super) board: *mut Board,
     /// The round in each block, and how many schedules it shares.
     pub(super) shared: [(u64, usize); BLOCKS],
@@ -109,10 +111,11 @@ pub(in crate::harness) struct Helpers {
 }
 
 impl Helpers {
-    /// So many of them, once they are worth it.
-    pub(in crate::harness) fn new(count: usize) -> Self {
+    /// None yet; later, as many as there are cores for, if they are allowed.
+    pub(in crate::harness) fn new(is_allowed: bool) -> Self {
         Self {
-            count: count.min(MOST),
+            count: 0,
+            is_dismissed: !is_allowed,
             board: ptr::null_mut(),
             shared: [(0, 0); BLOCKS],
             seen: 0,
@@ -124,7 +127,7 @@ impl Helpers {
     pub(in crate::harness) fn dismiss(&mut self) {
         if !self.board.is_null() {
             // SAFETY: the board stays mapped.
-            for process in unsafe { &(&(*self.board).processes)[..self.count] } {
+            for process in unsafe { &(*self.board).processes } {
                 let process = process.load(Ordering::Relaxed) as usize;
                 if process != 0 {
                     // SAFETY: nobody has waited for it yet, so it is still a helper.
@@ -138,6 +141,7 @@ impl Helpers {
             }
         }
         self.count = 0;
+        self.is_dismissed = true;
     }
 
     pub(super) fn item(&self, place: Place) -> *mut Item {

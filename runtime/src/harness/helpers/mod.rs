@@ -18,7 +18,7 @@ use std::time::Instant;
 
 pub(super) use self::board::Helpers;
 use self::board::{
-    BLOCKS, Board, FOUND, FREE, Found, HELPED, ITEMS, LEAST, LOOK_MS, NEEDS, PATIENCE, Place,
+    BLOCKS, Board, FOUND, FREE, Found, HELPED, ITEMS, LEAST, LOOK_MS, MOST, NEEDS, PATIENCE, Place,
     TAKEN, UNUSUAL, block_of,
 };
 use super::explore::{Explorer, end_schedule};
@@ -30,7 +30,7 @@ use crate::search::{Deviation, Icb, Need};
 impl Explorer<'_> {
     /// Whether a helper has run the schedule that is next; then what it found is known.
     pub(super) fn is_helped(&mut self, engine: Root) -> bool {
-        if self.helpers.count == 0 {
+        if self.helpers.is_dismissed {
             return false;
         }
         let Some(search) = strategy(engine).as_icb() else {
@@ -86,25 +86,29 @@ impl Explorer<'_> {
         }
     }
 
-    /// Whether there are helpers: now or never.
+    /// Whether there are helpers. There is one for each core but the explorer's own, and
+    /// more where other tests have left theirs.
     fn has_helpers(&mut self, engine: Root) -> bool {
+        let wanted = engine.exploration.cores.count().saturating_sub(1).min(MOST);
+        while self.helpers.count < wanted && !self.helpers.is_dismissed {
+            let number = self.helpers.count;
+            if self.has_board() && self.fork_helper(engine, number) {
+                self.helpers.count += 1;
+            } else {
+                self.helpers.dismiss();
+            }
+        }
+        self.helpers.count > 0
+    }
+
+    fn has_board(&mut self) -> bool {
         if self.helpers.board.is_null() {
             let board = sys::map_shared(size_of::<Board>());
             #[expect(clippy::cast_ptr_alignment, reason = "a mapping begins with a page")]
             let board = board.cast::<Board>();
-            if board.is_null() {
-                self.helpers.count = 0;
-                return false;
-            }
             self.helpers.board = board;
-            for number in 0..self.helpers.count {
-                if !self.fork_helper(engine, number) {
-                    self.helpers.dismiss();
-                    break;
-                }
-            }
         }
-        self.helpers.count > 0
+        !self.helpers.board.is_null()
     }
 
     /// Makes a helper; whether it has a memory of its own.

@@ -1,0 +1,163 @@
+//! Deals the cores out: one to each test that is explored, and to those that are left what no other test needs.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Seek, Write};
+use std::os::unix::fs::FileExt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::fs::{MemfdFlags, memfd_create};
+
+/// More processes never explore one test.
+const MOST: usize = 64;
+
+/// What there is, and who has it.
+pub(crate) struct Cores {
+    jobs: usize,
+    dealt: Mutex<Dealt>,
+}
+
+struct Dealt {
+    /// How many tests can be explored at once from now on.
+    tests: usize,
+    /// For each test that is explored, where it finds how many cores it has.
+    running: BTreeMap<usize, File>,
+}
+
+/// What a test is explored with. It is dealt out anew when this is dropped.
+pub(super) struct Core<'a> {
+    cores: &'a Cores,
+    test: usize,
+    stdin: File,
+}
+
+impl Cores {
+    /// `jobs` of them, for so many tests.
+    pub(super) fn new(jobs: usize, tests: usize) -> Self {
+        Self {
+            jobs: jobs.max(1),
+            dealt: Mutex::new(Dealt {
+                tests: jobs.clamp(1, tests.max(1)),
+                running: BTreeMap::new(),
+            }),
+        }
+    }
+
+    /// How many tests are explored at once.
+    pub(super) fn at_once(&self) -> usize {
+        self.dealt().tests
+    }
+
+    /// The test is going to be explored, from the `state` of an earlier search on.
+    pub(super) fn begin(&self, test: usize, state: Option<File>) -> io::Result<Core<'_>> {
+        let mut stdin = File::from(memfd_create("cores", MemfdFlags::CLOEXEC)?);
+        stdin.write_all(line(1).as_bytes())?;
+        if let Some(mut state) = state {
+            io::copy(&mut state, &mut stdin)?;
+        }
+        stdin.rewind()?;
+        let mut dealt = self.dealt();
+        dealt.running.insert(test, stdin.try_clone()?);
+        dealt.deal(self.jobs)?;
+        drop(dealt);
+        Ok(Core {
+            cores: self,
+            test,
+            stdin,
+        })
+    }
+
+    /// One test fewer is explored at once: none is waiting.
+    pub(super) fn leave(&self) {
+        let mut dealt = self.dealt();
+        dealt.tests = dealt.tests.saturating_sub(1);
+        // Who is not told goes on with the cores that it has.
+        let _ = dealt.deal(self.jobs);
+    }
+
+    fn dealt(&self) -> MutexGuard<'_, Dealt> {
+        self.dealt.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Dealt {
+    /// As evenly as possible; nobody ever gets fewer than before.
+    fn deal(&self, jobs: usize) -> io::Result<()> {
+        let tests = self.tests.max(self.running.len()).max(1);
+        let mut running = self.running.values().enumerate();
+        running.try_for_each(|(place, file)| {
+            let share = jobs / tests + usize::from(place < jobs % tests);
+            file.write_all_at(line(share).as_bytes(), 0)
+        })
+    }
+}
+
+impl Core<'_> {
+    /// What the test's process reads: the number of its cores, which changes, in a line
+    /// of always the same length, and the state of an earlier search.
+    pub(super) fn stdin(&self) -> io::Result<File> {
+        self.stdin.try_clone()
+    }
+}
+
+impl Drop for Core<'_> {
+    fn drop(&mut self) {
+        self.cores.dealt().running.remove(&self.test);
+    }
+}
+
+fn line(share: usize) -> String {
+    format!("{:02}\n", share.clamp(1, MOST))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    fn shares(cores: &[&Core<'_>]) -> Vec<String> {
+        let share = |core: &&Core<'_>| {
+            let mut text = [0; 2];
+            core.stdin.read_exact_at(&mut text, 0).expect("a number");
+            String::from_utf8(text.to_vec()).expect("digits")
+        };
+        cores.iter().map(share).collect()
+    }
+
+    #[test]
+    fn a_test_alone_has_all() {
+        let cores = Cores::new(4, 1);
+        let core = cores.begin(0, None).expect("a file");
+        assert_eq!(shares(&[&core]), ["04"]);
+    }
+
+    #[test]
+    fn what_no_test_waits_for_goes_to_those_that_are_left() {
+        let cores = Cores::new(5, 9);
+        let [first, second, third] = [5, 6, 7].map(|test| cores.begin(test, None).expect("a file"));
+        assert_eq!(shares(&[&first, &second, &third]), ["01", "01", "01"]);
+        cores.leave();
+        cores.leave();
+        assert_eq!(shares(&[&first, &second, &third]), ["02", "02", "01"]);
+        drop(first);
+        cores.leave();
+        assert_eq!(shares(&[&second, &third]), ["03", "02"]);
+        drop(third);
+        cores.leave();
+        assert_eq!(shares(&[&second]), ["05"]);
+    }
+
+    #[test]
+    fn the_state_of_an_earlier_search_follows() {
+        let cores = Cores::new(1, 1);
+        let mut state = File::from(memfd_create("state", MemfdFlags::CLOEXEC).expect("a file"));
+        state.write_all(b"foobar").expect("it can be written");
+        state.rewind().expect("it can be read");
+        let core = cores.begin(0, Some(state)).expect("a file");
+        let mut text = String::new();
+        let mut stdin = core.stdin().expect("a file");
+        stdin.read_to_string(&mut text).expect("text");
+        assert_eq!(text, "01\nfoobar");
+    }
+}
