@@ -6,14 +6,19 @@
 //! that lead there are kept at the points where they part, and tried depth
 //! first. Outcomes of operations are all tried in turn.
 
+mod labels;
 mod wakeup;
 
-use self::wakeup::{Branch, Label, Sequence, commute, insert};
+use self::labels::{Label, Labels, commute};
+use self::wakeup::{Branch, Sequence, insert, take_first};
 use super::races::{HappensBefore, Race};
 use super::stored::{kept_between_executions, stored};
 use super::{ChoicePoint, Ended, Past, Progress, SchedulingPoint, Strategy};
 use crate::execution::{Effect, TaskId, TraceStep};
 use crate::platform::memory::{EngineVec, engine_vec};
+
+/// Executions of more steps are long.
+const LONG: u32 = 1000;
 
 /// An outcome of an operation within a step.
 struct Outcome {
@@ -34,8 +39,9 @@ struct Node {
     asleep: EngineVec<Label>,
     /// What is to be tried here besides.
     branches: EngineVec<Branch>,
-    /// What the step touched, in all executions that took it.
-    touches: EngineVec<(usize, Effect)>,
+    /// The step, with what it touched in all executions that took it; not known of
+    /// one that had no choice.
+    label: Option<Label>,
 }
 
 stored!(Outcome {
@@ -49,7 +55,7 @@ stored!(Node {
     outcomes,
     asleep,
     branches,
-    touches,
+    label,
 });
 
 /// The search.
@@ -58,12 +64,18 @@ stored!(Node {
     reason = "independent facts, not a state machine"
 )]
 pub(crate) struct Dpor {
+    labels: Labels,
     /// The steps of the current execution; those that are prescribed at its start.
     nodes: EngineVec<Node>,
     prescribed: usize,
     /// What comes after the last of the nodes.
     plan: EngineVec<Branch>,
     happens_before: HappensBefore,
+    /// Of the steps of the trace that is read, as far as they are known.
+    steps: EngineVec<Option<Label>>,
+    sequence: Sequence,
+    /// How many of the nodes' outcomes happened for no reason.
+    spurious: u32,
     /// Outcomes of the running step so far, and which step that is.
     outcomes: usize,
     outcomes_of: usize,
@@ -81,10 +93,14 @@ pub(crate) struct Dpor {
 impl Dpor {
     pub(crate) fn new() -> Self {
         Self {
+            labels: Labels::new(),
             nodes: engine_vec(),
             prescribed: 0,
             plan: engine_vec(),
             happens_before: HappensBefore::new(false),
+            steps: engine_vec(),
+            sequence: Sequence::new(),
+            spurious: 0,
             outcomes: 0,
             outcomes_of: usize::MAX,
             redundant: 0,
@@ -98,42 +114,47 @@ impl Dpor {
 
     /// Takes up the steps that the execution has begun and that had no choice.
     fn catch_up(&mut self, past: Past<'_>) {
-        let steps = &past.trace.steps;
-        let speaks = |step: &&TraceStep| step.decision != TraceStep::NEVER;
-        let known = self.nodes.len();
-        for step in steps.iter().take_while(speaks).skip(known) {
-            self.push(past, step.task, engine_vec());
+        let begun = past.trace.steps.get(self.nodes.len()..);
+        for step in begun.unwrap_or_default() {
+            if step.decision == TraceStep::NEVER {
+                break;
+            }
+            let asleep = self.asleep(past);
+            self.push(step.task, engine_vec(), asleep);
         }
     }
 
     /// A new step of `task`, after all that were before it.
-    fn push(&mut self, past: Past<'_>, task: TaskId, options: EngineVec<TaskId>) {
-        let asleep = self.asleep(past);
-        let mut plan = core::mem::replace(&mut self.plan, engine_vec());
-        let mut branches = engine_vec();
-        if plan.first().is_some_and(|branch| branch.label.task == task) {
-            let first = plan.remove(0);
-            self.plan = first.then;
-            branches = plan;
-        }
+    fn push(&mut self, task: TaskId, options: EngineVec<TaskId>, asleep: EngineVec<Label>) {
+        let planned = self.plan.first();
+        let branches = if planned.is_some_and(|first| self.labels.task(first.next()) == task) {
+            take_first(&mut self.plan)
+        } else {
+            self.plan.clear();
+            engine_vec()
+        };
         self.nodes.push(Node {
             task,
             options,
             outcomes: engine_vec(),
             asleep,
             branches,
-            touches: engine_vec(),
+            label: None,
         });
     }
 
     /// What sleeps after the last of the nodes: what slept there and commutes with it.
     fn asleep(&self, past: Past<'_>) -> EngineVec<Label> {
         let mut asleep = engine_vec();
-        if let Some(node) = self.nodes.last() {
+        if let Some(node) = self.nodes.last()
+            && !node.asleep.is_empty()
+        {
             let touches = touches_of(past, self.nodes.len() - 1);
-            let stays =
-                |label: &&Label| label.task != node.task && commute(&label.touches, &touches);
-            asleep.extend(node.asleep.iter().filter(stays).cloned());
+            let labels = &self.labels;
+            let stays = |&label: &Label| {
+                labels.task(label) != node.task && commute(labels.touches(label), &touches)
+            };
+            asleep.extend(node.asleep.iter().copied().filter(stays));
         }
         asleep
     }
@@ -144,26 +165,24 @@ impl Dpor {
         while let Some(node) = self.nodes.last_mut() {
             while let Some(outcome) = node.outcomes.last_mut() {
                 if outcome.count > 1 {
+                    self.spurious += u32::from(outcome.costs && outcome.taken == 0);
                     outcome.count -= 1;
                     outcome.taken += 1;
                     return true;
                 }
+                self.spurious -= u32::from(outcome.costs && outcome.taken > 0);
                 node.outcomes.pop();
             }
             // A branch that another outcome of an earlier operation led to may not
             // be possible after this one.
-            let options = &node.options;
+            let (options, labels) = (&node.options, &self.labels);
             node.branches
-                .retain(|branch| options.contains(&branch.label.task));
-            if !node.branches.is_empty() {
-                let touches = core::mem::replace(&mut node.touches, engine_vec());
-                node.asleep.push(Label {
-                    task: node.task,
-                    touches,
-                });
-                let next = node.branches.remove(0);
-                node.task = next.label.task;
-                self.plan = next.then;
+                .retain(|branch| options.contains(&labels.task(branch.next())));
+            if let Some(next) = node.branches.first() {
+                node.asleep.extend(node.label.take());
+                node.task = labels.task(next.next());
+                self.plan = core::mem::replace(&mut node.branches, engine_vec());
+                node.branches = take_first(&mut self.plan);
                 return true;
             }
             self.nodes.pop();
@@ -171,46 +190,70 @@ impl Dpor {
         false
     }
 
-    /// Adds, for each race of the execution, what would turn it round.
-    fn turn_races(&mut self, past: Past<'_>) {
-        self.happens_before.read(past.trace);
+    /// The label of a step of the execution.
+    fn label(&mut self, past: Past<'_>, step: usize) -> Label {
+        if let Some(label) = self.steps[step] {
+            return label;
+        }
+        let touches = touches_of(past, step);
+        let label = self.labels.label(past.trace.steps[step].task, &touches);
+        self.steps[step] = Some(label);
+        label
+    }
+
+    /// Notes what the steps touched, the first `known` of which have been seen before.
+    fn note_labels(&mut self, past: Past<'_>, known: usize) {
+        self.steps.truncate(known);
+        self.steps.resize(past.trace.steps.len(), None);
+        for step in known..self.nodes.len() {
+            if !self.nodes[step].options.is_empty() {
+                let label = self.label(past, step);
+                let earlier = self.nodes[step].label.unwrap_or(label);
+                self.nodes[step].label = Some(self.labels.join(earlier, label));
+            }
+        }
+    }
+
+    /// Adds, for each race of the execution, what would turn it round. Those of its
+    /// first `known` steps were seen before.
+    fn turn_races(&mut self, past: Past<'_>, known: usize) {
+        self.happens_before.read_fresh(past.trace, known);
         for at in 0..self.happens_before.races.len() {
             let race = self.happens_before.races[at];
             if self.nodes[race.first as usize].options.is_empty() {
                 continue;
             }
-            let sequence = self.turned(past, race);
+            self.turn(past, race);
             let node = &mut self.nodes[race.first as usize];
-            let happens_before = &self.happens_before;
+            let (labels, happens_before) = (&self.labels, &self.happens_before);
             let precedes = |earlier, later| happens_before.precedes(past.trace, earlier, later);
+            let sequence = &mut self.sequence;
             let mut asleep = node.asleep.iter();
-            if !asleep.any(|label| sequence.can_begin_with(label, precedes)) {
-                insert(&mut node.branches, sequence, precedes);
+            if !asleep.any(|&label| sequence.can_begin_with(labels, label, precedes)) {
+                insert(&mut node.branches, labels, sequence, precedes);
             }
         }
     }
 
-    /// All steps since the race's first one that did not happen after it, and then
-    /// the second one.
-    fn turned(&self, past: Past<'_>, race: Race) -> Sequence {
-        let mut sequence = Sequence {
-            labels: engine_vec(),
-            steps: engine_vec(),
-        };
-        let trace = past.trace;
-        let after = race.first as usize + 1..self.nodes.len();
-        let free = after.filter(|&step| {
-            let precedes = self.happens_before.precedes(trace, race.first, step as u32);
-            !precedes && step != race.second as usize
-        });
-        for step in free.chain([race.second as usize]) {
-            sequence.steps.push(step as u32);
-            sequence.labels.push(Label {
-                task: trace.steps[step].task,
-                touches: touches_of(past, step),
-            });
+    /// Makes the sequence that turns a race round: all steps since its first one that
+    /// did not happen after it, and then the second one. In long executions only those
+    /// that the second one needs: a few more go where others have been, but what the
+    /// races take does not grow with the square of the length.
+    fn turn(&mut self, past: Past<'_>, Race { first, second }: Race) {
+        self.sequence.clear();
+        let steps = self.nodes.len() as u32;
+        let is_long = steps > LONG;
+        let end = if is_long { second } else { steps };
+        for step in first + 1..end {
+            let precedes = |one, other| self.happens_before.precedes(past.trace, one, other);
+            let is_needed = step != second && (!is_long || precedes(step, second));
+            if is_needed && !precedes(first, step) {
+                let label = self.label(past, step as usize);
+                self.sequence.push(label, step);
+            }
         }
-        sequence
+        let label = self.label(past, second as usize);
+        self.sequence.push(label, second);
     }
 }
 
@@ -249,9 +292,10 @@ impl Strategy for Dpor {
             return found.unwrap_or(0);
         }
         self.catch_up(point.past);
-        let planned = self.plan.first().map(|branch| branch.label.task);
+        let planned = self.plan.first();
+        let planned = planned.map(|branch| self.labels.task(branch.next()));
         let asleep = self.asleep(point.past);
-        let rested = |task: &TaskId| asleep.iter().all(|label| label.task != *task);
+        let rested = |&task: &TaskId| asleep.iter().all(|&label| self.labels.task(label) != task);
         let chosen = planned
             .and_then(place)
             .or_else(|| point.options.iter().position(rested));
@@ -259,7 +303,7 @@ impl Strategy for Dpor {
         let chosen = chosen.unwrap_or(0);
         let mut options = engine_vec();
         options.extend_from_slice(point.options);
-        self.push(point.past, point.options[chosen], options);
+        self.push(point.options[chosen], options, asleep);
         chosen
     }
 
@@ -278,8 +322,7 @@ impl Strategy for Dpor {
             return outcome.taken.min(point.outcomes - 1);
         }
         // What happens for no reason could happen for ever.
-        let mut before = self.nodes.iter().flat_map(|node| &node.outcomes);
-        let is_spent = point.costs && before.any(|outcome| outcome.costs && outcome.taken > 0);
+        let is_spent = point.costs && self.spurious > 0;
         self.is_limited |= is_spent;
         let node = &mut self.nodes[step];
         node.outcomes.push(Outcome {
@@ -301,16 +344,9 @@ impl Strategy for Dpor {
             return;
         }
         self.catch_up(execution.past);
-        let from = self.prescribed.saturating_sub(1);
-        for step in from..self.nodes.len() {
-            for touch in touches_of(execution.past, step) {
-                let touches = &mut self.nodes[step].touches;
-                if !touches.contains(&touch) {
-                    touches.push(touch);
-                }
-            }
-        }
-        self.turn_races(execution.past);
+        let known = self.prescribed.saturating_sub(1);
+        self.note_labels(execution.past, known);
+        self.turn_races(execution.past, known);
     }
 
     fn wants_trace(&self) -> bool {
@@ -330,89 +366,10 @@ impl Strategy for Dpor {
         }
     }
 
-    kept_between_executions!(nodes, redundant, gave_up, is_limited, started, finished);
+    kept_between_executions!(
+        labels, nodes, spurious, redundant, gave_up, is_limited, started, finished,
+    );
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::model::{self, Act, Program};
-    use super::*;
-
-    /// How many executions the search takes; each is a graph of its own.
-    fn count(program: &Program) -> u64 {
-        let mut search = Dpor::new();
-        let explored = model::explore(program, &mut search);
-        assert!(search.progress().complete);
-        assert_eq!(search.redundant, 0);
-        assert_eq!(explored.graphs.len() as u64, explored.executions);
-        explored.executions
-    }
-
-    fn locked(tasks: usize, times: usize) -> Program {
-        let section = [Act::Lock(0), Act::Add(0), Act::Unlock(0)];
-        vec![section.repeat(times); tasks]
-    }
-
-    #[test]
-    fn takes_as_many_executions_as_there_are_graphs() {
-        assert_eq!(count(&locked(2, 3)), 20);
-        assert_eq!(count(&locked(3, 1)), 6);
-        assert_eq!(count(&locked(3, 2)), 90);
-        assert_eq!(count(&vec![vec![Act::Add(0); 5]; 2]), 252);
-        let apart = (0..3).map(|own| vec![Act::Add(own); 2]);
-        assert_eq!(count(&apart.collect()), 1);
-        assert_eq!(count(&vec![vec![Act::Read(0), Act::EndRead(0)]; 3]), 1);
-    }
-
-    #[test]
-    fn takes_as_many_executions_as_litmus_tests_have() {
-        let store_buffering = vec![
-            vec![Act::Store(0, 1), Act::Load(1)],
-            vec![Act::Store(1, 1), Act::Load(0)],
-        ];
-        assert_eq!(count(&store_buffering), 3);
-        let message_passing = vec![
-            vec![Act::Store(0, 1), Act::Store(1, 1)],
-            vec![Act::Load(1), Act::Load(0)],
-        ];
-        assert_eq!(count(&message_passing), 3);
-        let independent_reads = vec![
-            vec![Act::Store(0, 1)],
-            vec![Act::Store(1, 1)],
-            vec![Act::Load(0), Act::Load(1)],
-            vec![Act::Load(1), Act::Load(0)],
-        ];
-        assert_eq!(count(&independent_reads), 15);
-    }
-
-    /// Whether a program's graphs show all that its tasks do: neither outcomes of
-    /// operations, nor that a task waits.
-    fn shows_all(program: &Program) -> bool {
-        use Act::{Choose, NotifyOne, Park, Recv};
-        let hidden = |act: &Act| matches!(act, Recv(_) | Park | Choose(_) | NotifyOne(_));
-        !program.iter().flatten().any(hidden)
-    }
-
-    #[test]
-    fn every_graph_and_every_end_is_reached() {
-        let (mut executions, mut graphs) = (0, 0);
-        for seed in model::seeds() {
-            let program = model::random_program(seed);
-            let Some(all) = model::explore_all(&program, u32::MAX, 2_000) else {
-                continue;
-            };
-            let mut search = Dpor::new();
-            let reduced = model::explore(&program, &mut search);
-            assert_eq!(all.graphs, reduced.graphs, "seed {seed}: {program:?}");
-            assert_eq!(all.ends, reduced.ends, "seed {seed}: {program:?}");
-            if shows_all(&program) {
-                assert_eq!(search.redundant, 0, "seed {seed}: {program:?}");
-                executions += reduced.executions;
-                graphs += reduced.graphs.len() as u64;
-            }
-        }
-        // Locks within locks lead to a few graphs twice.
-        let more = executions - graphs;
-        assert!(more * 200 < graphs, "{more} more than the {graphs} graphs");
-    }
-}
+mod tests;

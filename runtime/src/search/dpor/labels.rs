@@ -1,0 +1,169 @@
+//! Steps as executions have shown them: each is kept once, and named by a number.
+
+use super::super::stored::{Stored, stored};
+use crate::execution::{Effect, TaskId};
+use crate::platform::memory::{EngineVec, engine_vec};
+
+/// A step of a task, as an execution has shown it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Label(u32);
+
+/// What a step touches: objects by their addresses, which all executions share.
+pub(super) type Touches = [(usize, Effect)];
+
+/// What a label stands for.
+#[derive(Clone, Copy)]
+struct Meaning {
+    task: TaskId,
+    /// The first of its touches, and how many there are.
+    first: u32,
+    count: u32,
+}
+
+stored!(Meaning { task, first, count });
+
+/// All labels.
+pub(super) struct Labels {
+    meanings: EngineVec<Meaning>,
+    touches: EngineVec<(usize, Effect)>,
+    /// By hash, with open addressing; [`VACANT`] where there is none.
+    slots: EngineVec<u32>,
+}
+
+const VACANT: u32 = u32::MAX;
+const FIRST_SIZE: usize = 64;
+
+impl Labels {
+    pub(super) const fn new() -> Self {
+        Self {
+            meanings: engine_vec(),
+            touches: engine_vec(),
+            slots: engine_vec(),
+        }
+    }
+
+    /// Whose step it is.
+    #[inline]
+    pub(super) fn task(&self, label: Label) -> TaskId {
+        self.meanings[label.0 as usize].task
+    }
+
+    #[inline]
+    pub(super) fn touches(&self, label: Label) -> &Touches {
+        let Meaning { first, count, .. } = self.meanings[label.0 as usize];
+        &self.touches[first as usize..][..count as usize]
+    }
+
+    /// Whether two steps of different tasks commute.
+    #[inline]
+    pub(super) fn commute(&self, one: Label, other: Label) -> bool {
+        commute(self.touches(one), self.touches(other))
+    }
+
+    /// The label of a step of `task` that touches `touches`.
+    pub(super) fn label(&mut self, task: TaskId, touches: &Touches) -> Label {
+        if (self.meanings.len() + 1) * 2 > self.slots.len() {
+            self.grow();
+        }
+        let mask = self.slots.len() - 1;
+        let mut at = hash(task, touches) & mask;
+        while self.slots[at] != VACANT {
+            let label = Label(self.slots[at]);
+            if self.task(label) == task && self.touches(label) == touches {
+                return label;
+            }
+            at = (at + 1) & mask;
+        }
+        let label = Label(self.meanings.len() as u32);
+        self.slots[at] = label.0;
+        self.meanings.push(Meaning {
+            task,
+            first: self.touches.len() as u32,
+            count: touches.len() as u32,
+        });
+        self.touches.extend_from_slice(touches);
+        label
+    }
+
+    /// The label of a step of one task that touches what either of two of its steps does.
+    pub(super) fn join(&mut self, one: Label, other: Label) -> Label {
+        if one == other {
+            return one;
+        }
+        let mut both = engine_vec();
+        both.extend_from_slice(self.touches(one));
+        for touch in self.touches(other) {
+            if !both.contains(touch) {
+                both.push(*touch);
+            }
+        }
+        self.label(self.task(one), &both)
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let size = (self.slots.len() * 2).max(FIRST_SIZE);
+        self.fill(size);
+    }
+
+    /// Enters all labels into so many slots.
+    fn fill(&mut self, size: usize) {
+        self.slots.clear();
+        self.slots.resize(size, VACANT);
+        for label in 0..self.meanings.len() as u32 {
+            let place = hash(self.task(Label(label)), self.touches(Label(label)));
+            let mut at = place & (size - 1);
+            while self.slots[at] != VACANT {
+                at = (at + 1) & (size - 1);
+            }
+            self.slots[at] = label;
+        }
+    }
+}
+
+/// Whether steps of different tasks that touch these commute.
+#[inline]
+pub(super) fn commute(one: &Touches, other: &Touches) -> bool {
+    one.iter().all(|(object, effect)| {
+        let mut others = other.iter();
+        others.all(|(other, later)| object != other || effect.commutes(*later))
+    })
+}
+
+fn hash(task: TaskId, touches: &Touches) -> usize {
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    let start = u64::from(task.0).wrapping_mul(FACTOR);
+    let hash = touches.iter().fold(start, |hash, &(object, effect)| {
+        let touch = (object as u64) << 3 ^ effect as u64;
+        (hash ^ touch).wrapping_mul(FACTOR).rotate_left(29)
+    });
+    (hash ^ hash >> 32) as usize
+}
+
+impl Stored for Label {
+    fn write(&self, out: &mut EngineVec<u8>) {
+        self.0.write(out);
+    }
+
+    fn read(input: &mut &[u8]) -> Option<Self> {
+        u32::read(input).map(Self)
+    }
+}
+
+impl Stored for Labels {
+    fn write(&self, out: &mut EngineVec<u8>) {
+        self.meanings.write(out);
+        self.touches.write(out);
+    }
+
+    fn read(input: &mut &[u8]) -> Option<Self> {
+        let mut labels = Self {
+            meanings: Stored::read(input)?,
+            touches: Stored::read(input)?,
+            slots: engine_vec(),
+        };
+        let size = (labels.meanings.len() + 1) * 2;
+        labels.fill(size.next_power_of_two().max(FIRST_SIZE));
+        Some(labels)
+    }
+}

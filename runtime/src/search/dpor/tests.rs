@@ -1,0 +1,82 @@
+//! Exact counts, and random programs against brute force.
+
+use super::super::model::{self, Act, Program};
+use super::*;
+
+/// How many executions the search takes; each is a graph of its own.
+fn count(program: &Program) -> u64 {
+    let mut search = Dpor::new();
+    let explored = model::explore(program, &mut search);
+    assert!(search.progress().complete);
+    assert_eq!(search.redundant, 0);
+    assert_eq!(explored.graphs.len() as u64, explored.executions);
+    explored.executions
+}
+
+fn locked(tasks: usize, times: usize) -> Program {
+    let section = [Act::Lock(0), Act::Add(0), Act::Unlock(0)];
+    vec![section.repeat(times); tasks]
+}
+
+#[test]
+fn takes_as_many_executions_as_there_are_graphs() {
+    assert_eq!(count(&locked(2, 3)), 20);
+    assert_eq!(count(&locked(3, 1)), 6);
+    assert_eq!(count(&locked(3, 2)), 90);
+    assert_eq!(count(&vec![vec![Act::Add(0); 5]; 2]), 252);
+    let apart = (0..3).map(|own| vec![Act::Add(own); 2]);
+    assert_eq!(count(&apart.collect()), 1);
+    assert_eq!(count(&vec![vec![Act::Read(0), Act::EndRead(0)]; 3]), 1);
+}
+
+#[test]
+fn takes_as_many_executions_as_litmus_tests_have() {
+    let store_buffering = vec![
+        vec![Act::Store(0, 1), Act::Load(1)],
+        vec![Act::Store(1, 1), Act::Load(0)],
+    ];
+    assert_eq!(count(&store_buffering), 3);
+    let message_passing = vec![
+        vec![Act::Store(0, 1), Act::Store(1, 1)],
+        vec![Act::Load(1), Act::Load(0)],
+    ];
+    assert_eq!(count(&message_passing), 3);
+    let independent_reads = vec![
+        vec![Act::Store(0, 1)],
+        vec![Act::Store(1, 1)],
+        vec![Act::Load(0), Act::Load(1)],
+        vec![Act::Load(1), Act::Load(0)],
+    ];
+    assert_eq!(count(&independent_reads), 15);
+}
+
+/// Whether a program's graphs show all that its tasks do: neither outcomes of
+/// operations, nor that a task waits.
+fn shows_all(program: &Program) -> bool {
+    use Act::{Choose, NotifyOne, Park, Recv};
+    let hidden = |act: &Act| matches!(act, Recv(_) | Park | Choose(_) | NotifyOne(_));
+    !program.iter().flatten().any(hidden)
+}
+
+#[test]
+fn every_graph_and_every_end_is_reached() {
+    let (mut executions, mut graphs) = (0, 0);
+    for seed in model::seeds() {
+        let program = model::random_program(seed);
+        let Some(all) = model::explore_all(&program, u32::MAX, 2_000) else {
+            continue;
+        };
+        let mut search = Dpor::new();
+        let reduced = model::explore(&program, &mut search);
+        assert_eq!(all.graphs, reduced.graphs, "seed {seed}: {program:?}");
+        assert_eq!(all.ends, reduced.ends, "seed {seed}: {program:?}");
+        if shows_all(&program) {
+            assert_eq!(search.redundant, 0, "seed {seed}: {program:?}");
+            executions += reduced.executions;
+            graphs += reduced.graphs.len() as u64;
+        }
+    }
+    // Locks within locks lead to a few graphs twice.
+    let more = executions - graphs;
+    assert!(more * 200 < graphs, "{more} more than the {graphs} graphs");
+}
