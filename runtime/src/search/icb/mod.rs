@@ -72,7 +72,7 @@ pub(crate) struct Icb {
     now: EngineVec<u32>,
     /// Schedules of the next bound, in order.
     next: EngineVec<u32>,
-    /// How many schedules of the next bound are worth keeping: the budget.
+    /// How many schedules of a bound are worth keeping: the budget.
     keep: usize,
     /// The least bound of which schedules were dropped: it cannot be finished.
     dropped: Option<u32>,
@@ -246,35 +246,6 @@ impl Icb {
                 cost: point.cost + u32::from(choice >= point.free),
             });
         }
-    }
-
-    /// Queues a choice, once.
-    fn open(&mut self, Need { deviation, cost }: Need) {
-        if !self.opened.insert(deviation.name()) {
-            return;
-        }
-        self.needed += 1;
-        if cost > self.largest_bound {
-            self.beyond = true;
-            return;
-        }
-        if cost > self.bound && self.next.len() >= self.keep {
-            self.dropped.get_or_insert(cost);
-            return;
-        }
-        let before = self.current.partition_point(|d| d.index < deviation.index);
-        let parent = match before {
-            0 => DEFAULT,
-            _ => self.path[before - 1],
-        };
-        let child = self.nodes.len() as u32;
-        self.nodes.push(Node { parent, deviation });
-        let queue = if cost > self.bound {
-            &mut self.next
-        } else {
-            &mut self.now
-        };
-        queue.push(child);
     }
 }
 

@@ -43,6 +43,11 @@ stored!(Deviation {
     prefix
 });
 
+/// So many choices are remembered, by 16 bytes each at least: what more there are is
+/// dropped. Those beyond the largest bound are only counted, and so fewer of them.
+const MOST: u64 = 1 << 25;
+const MOST_BEYOND: u64 = 1 << 22;
+
 /// So many schedules are known before rounds are long: small searches are as well
 /// off without.
 const FIRST_LONG_ROUND: usize = 1 << 11;
@@ -63,6 +68,44 @@ impl Icb {
             take_last(&mut self.now, length, &mut self.ahead);
         }
         self.rounds += 1;
+    }
+
+    /// Queues a choice, once.
+    pub(super) fn open(&mut self, Need { deviation, cost }: Need) {
+        let is_beyond = cost > self.largest_bound;
+        self.beyond |= is_beyond;
+        let most = if is_beyond { MOST_BEYOND } else { MOST };
+        let is_full = self.opened.count() >= most;
+        if !is_full && !self.opened.insert(deviation.name()) {
+            return;
+        }
+        self.needed += 1;
+        if is_beyond {
+            return;
+        }
+        let queue = if cost > self.bound {
+            &self.next
+        } else {
+            &self.now
+        };
+        if is_full || queue.len() >= self.keep {
+            let bound = cost.max(self.bound);
+            self.dropped = Some(self.dropped.map_or(bound, |least| least.min(bound)));
+            return;
+        }
+        let before = self.current.partition_point(|d| d.index < deviation.index);
+        let parent = match before {
+            0 => DEFAULT,
+            _ => self.path[before - 1],
+        };
+        let child = self.nodes.len() as u32;
+        self.nodes.push(Node { parent, deviation });
+        let queue = if cost > self.bound {
+            &mut self.next
+        } else {
+            &mut self.now
+        };
+        queue.push(child);
     }
 
     /// The number of the round, and how many of its schedules are left, the one at
@@ -104,7 +147,9 @@ impl Icb {
     /// the search that it serves before that takes over anything of this round.
     pub(crate) fn begin_round(&mut self) {
         for name in self.found.drain(..) {
-            self.opened.insert(name);
+            if self.opened.count() < MOST {
+                self.opened.insert(name);
+            }
         }
     }
 
