@@ -42,6 +42,11 @@ impl Labels {
         }
     }
 
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.meanings.len()
+    }
+
     /// Whose step it is.
     #[inline]
     pub(super) fn task(&self, label: Label) -> TaskId {

@@ -10,12 +10,17 @@ mod labels;
 mod wakeup;
 
 use self::labels::{Label, Labels, commute};
-use self::wakeup::{Branch, Sequence, insert, take_first};
+use self::wakeup::{Branch, Sequence, insert, size, take_first};
 use super::races::{HappensBefore, Race};
 use super::stored::{kept_between_executions, stored};
 use super::{ChoicePoint, Ended, Past, Progress, SchedulingPoint, Strategy};
 use crate::execution::{Effect, TaskId, TraceStep};
 use crate::platform::memory::{EngineVec, engine_vec};
+
+/// So many steps are planned at most: a search that needs more gives up.
+const MOST_PLANNED: usize = 1 << 25;
+/// So many labels there are at most.
+const MOST_LABELS: usize = 1 << 22;
 
 /// Executions of more steps are long.
 const LONG: u32 = 1000;
@@ -70,6 +75,8 @@ pub(crate) struct Dpor {
     prescribed: usize,
     /// What comes after the last of the nodes.
     plan: EngineVec<Branch>,
+    /// How many steps are planned, there and at all nodes.
+    planned: usize,
     happens_before: HappensBefore,
     /// Of the steps of the trace that is read, as far as they are known.
     steps: EngineVec<Option<Label>>,
@@ -97,6 +104,7 @@ impl Dpor {
             nodes: engine_vec(),
             prescribed: 0,
             plan: engine_vec(),
+            planned: 0,
             happens_before: HappensBefore::new(false),
             steps: engine_vec(),
             sequence: Sequence::new(),
@@ -128,8 +136,10 @@ impl Dpor {
     fn push(&mut self, task: TaskId, options: EngineVec<TaskId>, asleep: EngineVec<Label>) {
         let planned = self.plan.first();
         let branches = if planned.is_some_and(|first| self.labels.task(first.next()) == task) {
+            self.planned -= 1;
             take_first(&mut self.plan)
         } else {
+            self.planned -= size(&self.plan);
             self.plan.clear();
             engine_vec()
         };
@@ -161,6 +171,7 @@ impl Dpor {
 
     /// Goes back to the last step from which something is left to try.
     fn backtrack(&mut self) -> bool {
+        self.planned -= size(&self.plan);
         self.plan.clear();
         while let Some(node) = self.nodes.last_mut() {
             while let Some(outcome) = node.outcomes.last_mut() {
@@ -176,13 +187,16 @@ impl Dpor {
             // A branch that another outcome of an earlier operation led to may not
             // be possible after this one.
             let (options, labels) = (&node.options, &self.labels);
+            self.planned -= size(&node.branches);
             node.branches
                 .retain(|branch| options.contains(&labels.task(branch.next())));
+            self.planned += size(&node.branches);
             if let Some(next) = node.branches.first() {
                 node.asleep.extend(node.label.take());
                 node.task = labels.task(next.next());
                 self.plan = core::mem::replace(&mut node.branches, engine_vec());
                 node.branches = take_first(&mut self.plan);
+                self.planned -= 1;
                 return true;
             }
             self.nodes.pop();
@@ -230,7 +244,7 @@ impl Dpor {
             let sequence = &mut self.sequence;
             let mut asleep = node.asleep.iter();
             if !asleep.any(|&label| sequence.can_begin_with(labels, label, precedes)) {
-                insert(&mut node.branches, labels, sequence, precedes);
+                self.planned += insert(&mut node.branches, labels, sequence, precedes);
             }
         }
     }
@@ -347,6 +361,7 @@ impl Strategy for Dpor {
         let known = self.prescribed.saturating_sub(1);
         self.note_labels(execution.past, known);
         self.turn_races(execution.past, known);
+        self.gave_up = self.planned > MOST_PLANNED || self.labels.count() > MOST_LABELS;
     }
 
     fn wants_trace(&self) -> bool {
@@ -367,7 +382,7 @@ impl Strategy for Dpor {
     }
 
     kept_between_executions!(
-        labels, nodes, spurious, redundant, gave_up, is_limited, started, finished,
+        labels, nodes, planned, spurious, redundant, gave_up, is_limited, started, finished,
     );
 }
 

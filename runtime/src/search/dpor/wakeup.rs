@@ -106,6 +106,13 @@ impl Branch {
     }
 }
 
+/// How many steps there are in all.
+pub(super) fn size(branches: &[Branch]) -> usize {
+    let all = branches.iter();
+    all.map(|branch| branch.labels.len() + size(&branch.then))
+        .sum()
+}
+
 /// Takes the next step of the first of `branches`: what comes after it remains. Returns
 /// what else there is to try in its place.
 pub(super) fn take_first(branches: &mut EngineVec<Branch>) -> EngineVec<Branch> {
@@ -119,18 +126,19 @@ pub(super) fn take_first(branches: &mut EngineVec<Branch>) -> EngineVec<Branch> 
 }
 
 /// Adds `sequence` to the tree of `branches`, unless an execution that is to be
-/// tried anyway is equivalent to one that begins with it.
+/// tried anyway is equivalent to one that begins with it. Returns how many steps the
+/// tree grew by.
 pub(super) fn insert(
     mut branches: &mut EngineVec<Branch>,
     labels: &Labels,
     sequence: &mut Sequence,
     precedes: impl Fn(u32, u32) -> bool,
-) {
+) -> usize {
     loop {
         let fits = |branch: &Branch| sequence.can_begin_with(labels, branch.next(), &precedes);
         let Some(place) = branches.iter().position(fits) else {
             branches.push(Branch::of(sequence));
-            return;
+            return sequence.labels.len();
         };
         let branch = &mut branches[place];
         let mut common = 0;
@@ -141,13 +149,13 @@ pub(super) fn insert(
             sequence.leave_out(labels, labels.task(label));
             common += 1;
             if sequence.labels.is_empty() {
-                return;
+                return 0;
             }
         }
         if common < branch.labels.len() {
             branch.split(common);
         } else if branch.then.is_empty() {
-            return;
+            return 0;
         }
         branches = &mut branches[place].then;
     }
