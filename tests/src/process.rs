@@ -68,6 +68,21 @@ impl Process {
         }
     }
 
+    /// Waits for its end; the most memory that one of the processes below it held at
+    /// once, in bytes, what it shares with others included.
+    pub fn peak_memory(&mut self) -> u64 {
+        let (id, mut peak) = (self.id(), 0);
+        self.wait_until(|| {
+            let below = descendants(id);
+            peak = below
+                .iter()
+                .map(|(id, _)| peak_of(*id))
+                .fold(peak, u64::max);
+            false
+        });
+        peak
+    }
+
     /// Waits for its end; kills its whole group and panics after `patience`.
     pub fn finish(self, patience: Duration) -> Run {
         let run = self.finish_or_kill(patience);
@@ -119,6 +134,14 @@ fn read(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
         pipe.read_to_end(&mut bytes).expect("the pipe can be read");
         String::from_utf8_lossy(&bytes).into_owned()
     })
+}
+
+/// The most memory that a process has held at once, in bytes; 0 if it has ended.
+fn peak_of(id: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok());
+    kibibytes.map_or(0, |count: u64| count * 1024)
 }
 
 /// The processes below process `root` that now run, with their command lines.

@@ -9,6 +9,7 @@ mod building;
 mod costs;
 mod exhaust;
 mod explored;
+mod long;
 mod one_offs;
 mod processor;
 mod rounds;
@@ -25,10 +26,10 @@ use self::baselines::Baselines;
 use self::explored::Explored;
 use self::sample::Profile;
 
-const USAGE: &str = "usage: cargo bench -p end-to-end --bench speed [-- [--rounds N] [rates|exhaust|workers|costs|building]...]";
+const USAGE: &str = "usage: cargo bench -p end-to-end --bench speed [-- [--rounds N] [rates|exhaust|long|workers|costs|building]...]";
 
 /// What can be measured by itself; all of it, unless some are named.
-const PARTS: [&str; 5] = ["rates", "exhaust", "workers", "costs", "building"];
+const PARTS: [&str; 6] = ["rates", "exhaust", "long", "workers", "costs", "building"];
 
 fn main() -> ExitCode {
     let (told_by_cargo, own): (Vec<String>, Vec<String>) = env::args()
@@ -54,6 +55,9 @@ fn main() -> ExitCode {
     }
     if wanted("exhaust") {
         exhaust::print(&workspace, rounds);
+    }
+    if wanted("long") {
+        long::print(&workspace, rounds);
     }
     if wanted("workers") {
         workers::print(&workspace, rounds);
