@@ -17,8 +17,8 @@ use crate::platform::handover::Backend;
 use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
 use crate::platform::{heap, image, interpose, sys};
 use crate::search::{
-    Auto, Decision, Delay, Divergence, Dpor, Ended, Icb, Past, Pct, Portfolio, Pos, Random, Replay,
-    Stored, Surw,
+    Auto, Decision, Delay, Divergence, Dpor, Ended, Icb, Part, Past, Pct, Portfolio, Pos, Random,
+    Replay, Stored, Surw,
 };
 
 /// Donors to begin with; a test with more tasks makes the pool grow.
@@ -55,6 +55,7 @@ pub(super) fn run(test: &Test, request: &Request) {
         ready_donors: 0,
         turn: 0..0,
         budget: request.schedules,
+        part: request.part,
         keep_going: request.keep_going,
         seen: Distinct::new(),
         helpers: Helpers::new(may_have_helpers(request)),
@@ -83,6 +84,7 @@ pub(super) struct Explorer<'a> {
     /// asked for.
     turn: Range<usize>,
     budget: u64,
+    part: Part,
     /// Whether the search goes on after a failure.
     pub(super) keep_going: bool,
     pub(super) seen: Distinct,
@@ -191,7 +193,7 @@ impl Explorer<'_> {
         self.turn.end = self.turn.start + group.len();
         let mut members = engine_vec();
         for (place, &name) in self.turn.clone().zip(group) {
-            let seed = request.seed.wrapping_add(place as u64);
+            let seed = request.seed_of_part().wrapping_add(place as u64);
             members.push(self.strategy(name, request.preemptions, seed));
         }
         if members.len() == 1 {
@@ -208,9 +210,13 @@ impl Explorer<'_> {
     fn strategy(&self, name: StrategyName, preemptions: u32, seed: u64) -> BoxedStrategy {
         match name {
             StrategyName::Auto => {
-                Box::new_in(Auto::new(preemptions, self.budget, seed), EngineMemory)
+                let search = Auto::new(preemptions, self.budget, seed, self.part);
+                Box::new_in(search, EngineMemory)
             }
-            StrategyName::Icb => Box::new_in(Icb::new(preemptions, self.budget), EngineMemory),
+            StrategyName::Icb => {
+                let search = Icb::new(preemptions, self.budget).of_part(self.part);
+                Box::new_in(search, EngineMemory)
+            }
             StrategyName::Dpor => Box::new_in(Dpor::new(), EngineMemory),
             StrategyName::Random => Box::new_in(Random::new(seed), EngineMemory),
             StrategyName::Pct => Box::new_in(Pct::new(seed), EngineMemory),
@@ -530,5 +536,8 @@ fn note_progress(mut engine: Root) {
     engine.exploration.progress.complete |= before.complete;
     if engine.exploration.diverged > 0 {
         engine.exploration.progress.complete = false;
+    }
+    if let Some(share) = strategy(engine).share() {
+        engine.exploration.share = Some(share);
     }
 }

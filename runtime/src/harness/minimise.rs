@@ -260,6 +260,6 @@ impl<'a, 'b> Work<'a, 'b> {
     /// Whether the search has seen every schedule with less than so many preemptions.
     fn is_fewest(&self, preemptions: u32) -> bool {
         let below = preemptions.checked_sub(1);
-        below.is_none() || report::bound_completed(&self.engine.exploration) >= below
+        below.is_none() || report::bound_of_all(&self.engine.exploration) >= below
     }
 }

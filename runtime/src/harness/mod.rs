@@ -29,7 +29,7 @@ use crate::execution::Fatal;
 pub use crate::monitor::Expectation;
 use crate::monitor::{BodyOutcome, Failure};
 use crate::platform::memory::{EngineVec, engine_vec};
-use crate::search::{Decision, Divergence, HashSet, Progress};
+use crate::search::{Decision, Divergence, HashSet, Progress, Share};
 use cores::Cores;
 use failures::Found;
 use minimise::Minimised;
@@ -104,6 +104,8 @@ pub(crate) struct Exploration {
     pub(crate) outside: EngineVec<&'static str>,
     /// The state of the search, for a run that goes on after a kill.
     pub(crate) saved: Saved,
+    /// What was explored, if only a part of the space is to be.
+    pub(crate) share: Option<Share>,
     /// How many processes may explore.
     pub(crate) cores: Cores,
     /// Which part of the space was explored, in millionths: after each
@@ -150,6 +152,7 @@ impl Exploration {
             foreign_heap: false,
             outside: engine_vec(),
             saved: Saved::new(),
+            share: None,
             cores: Cores::new(),
             explored: engine_vec(),
         }

@@ -14,7 +14,7 @@ use crate::execution::{
     task_of_object,
 };
 use crate::monitor::{self, Blocked, Failure, Kind, Place};
-use crate::search::{Decision, Measure, format_schedule};
+use crate::search::{Decision, Measure, Part, format_schedule};
 
 /// A line for a request that cannot be served.
 pub(super) fn error(message: &str) -> String {
@@ -93,6 +93,12 @@ impl Counters {
         }
     }
 
+    /// Whether all was explored, whatever other parts of the space there are.
+    fn complete_of_all(&self, engine: &Engine) -> bool {
+        let share = engine.exploration.share.as_ref();
+        self.complete && share.is_none_or(|share| !share.is_exhausted)
+    }
+
     /// Counts the execution that killed the explorer.
     pub(super) fn with_crash(mut self, execution: &Execution) -> Self {
         self.schedules += 1;
@@ -114,8 +120,15 @@ impl Counters {
     }
 }
 
+/// The bound that is finished, whatever other parts of the space there are.
+pub(super) fn bound_of_all(exploration: &Exploration) -> Option<u32> {
+    let finished = bound_completed(exploration);
+    let share = exploration.share.as_ref();
+    share.map_or(finished, |share| finished.min(share.bound_completed))
+}
+
 /// A bound is not finished where an execution was cut short.
-pub(super) fn bound_completed(exploration: &Exploration) -> Option<u32> {
+fn bound_completed(exploration: &Exploration) -> Option<u32> {
     if exploration.unstable || exploration.diverged > 0 {
         return None;
     }
@@ -210,7 +223,7 @@ pub(super) fn finished(
             "preemptions",
             failed.then_some(exploration.preemptions.into()),
         )
-        .optional_number("bound_completed", counters.bound_completed.map(u64::from))
+        .optional_number("bound_completed", bound_of_all(exploration).map(u64::from))
         .array(
             "bound_starts",
             counters.bound_starts.iter().map(u64::to_string),
@@ -219,7 +232,7 @@ pub(super) fn finished(
             "explored",
             counters.explored.iter().copied().map(number_or_null),
         )
-        .boolean("complete", counters.complete)
+        .boolean("complete", counters.complete_of_all(engine))
         .boolean("deterministic", counters.deterministic)
         .string("strategy", counters.strategy)
         .number("seed", request.seed)
@@ -237,6 +250,10 @@ pub(super) fn finished(
         .string("output", &String::from_utf8_lossy(&engine.execution.output))
         .array("others", exploration.others.iter().map(other))
         .raw(
+            "part",
+            part(request, engine, counters).as_deref().unwrap_or("null"),
+        )
+        .raw(
             "minimised",
             minimised(exploration.minimised.as_ref())
                 .as_deref()
@@ -247,6 +264,30 @@ pub(super) fn finished(
             divergence(exploration).as_deref().unwrap_or("null"),
         )
         .finish()
+}
+
+/// What there is to tell of a part, for whoever puts all together.
+fn part(request: &Request, engine: &Engine, counters: &Counters) -> Option<String> {
+    if request.part == Part::WHOLE {
+        return None;
+    }
+    let share = engine.exploration.share.as_ref();
+    let late = share.map_or(&[][..], |share| &share.late);
+    let late = late
+        .iter()
+        .map(|(name, count)| format!("[\"{name:016x}\",{count}]"));
+    let object = Object::new()
+        .number("index", u64::from(request.part.index) + 1)
+        .number("count", request.part.count.into())
+        .number("shared", share.map_or(0, |share| share.shared))
+        .number(
+            "shared_pruned",
+            share.map_or(0, |share| share.shared_pruned),
+        )
+        .array("late", late)
+        .optional_number("bound_completed", counters.bound_completed.map(u64::from))
+        .boolean("complete", counters.complete);
+    Some(object.finish())
 }
 
 /// What became of the failing schedule.

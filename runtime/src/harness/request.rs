@@ -2,6 +2,7 @@
 
 use crate::execution::{Policy, Timers};
 use crate::platform::handover::Backend;
+use crate::search::Part;
 
 /// The variable that makes a test binary explore.
 pub const VARIABLE: &str = "CHESS_REQUEST";
@@ -47,6 +48,12 @@ impl StrategyName {
             Self::Random | Self::Pct | Self::Pos | Self::Surw | Self::Delay => true,
         }
     }
+
+    /// Whether several processes that know nothing of each other can do different parts
+    /// of its work.
+    fn can_be_divided(self) -> bool {
+        !matches!(self, Self::Dpor | Self::Delay)
+    }
 }
 
 /// What the supervisor asks for.
@@ -69,6 +76,8 @@ pub struct Request {
     pub(crate) timers: Timers,
     /// How often the state of the search is saved; 0 for never.
     pub(crate) save_ms: u64,
+    /// The part of the space that is to be explored.
+    pub(crate) part: Part,
     /// Whether the state of an earlier search is on standard input.
     pub(crate) resume: bool,
     pub(crate) policies: Vec<(String, Policy)>,
@@ -100,6 +109,7 @@ impl Request {
             keep_going: false,
             timers: Timers::Any,
             save_ms: 0,
+            part: Part::WHOLE,
             resume: false,
             policies: Vec::new(),
         };
@@ -129,6 +139,7 @@ impl Request {
                 "keep-going" => request.keep_going = value.parse().map_err(|_| wrong())?,
                 "timers" => request.timers = timers(value).ok_or_else(wrong)?,
                 "save-ms" => request.save_ms = number()?,
+                "part" => request.part = part(value).ok_or_else(wrong)?,
                 "resume" => request.resume = number()? != 0,
                 "policy" => {
                     let (prefix, policy) = value.rsplit_once('=').ok_or_else(wrong)?;
@@ -147,7 +158,18 @@ impl Request {
             }
         }
         request.replay = replays.then_some(decisions);
+        if !request.part.is_first() {
+            request.strategies.retain(|name| name.can_be_divided());
+        }
         Ok(request)
+    }
+}
+
+impl Request {
+    /// The seed of what is sampled, another one in each part.
+    pub(crate) fn seed_of_part(&self) -> u64 {
+        let parts_before = u64::from(self.part.index);
+        self.seed.wrapping_add(parts_before.wrapping_mul(1 << 32))
     }
 }
 
@@ -163,6 +185,14 @@ fn strategy(name: &str) -> Option<StrategyName> {
         "delay" => StrategyName::Delay,
         _ => return None,
     })
+}
+
+/// `2/3`: from 1.
+fn part(text: &str) -> Option<Part> {
+    let (number, count) = text.split_once('/')?;
+    let (number, count): (u32, u32) = (number.parse().ok()?, count.parse().ok()?);
+    let index = number.checked_sub(1).filter(|&index| index < count)?;
+    Some(Part { index, count })
 }
 
 fn isolation(name: &str) -> Option<Isolation> {

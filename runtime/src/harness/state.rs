@@ -41,6 +41,7 @@ is_kept!(
     exploration.unstable as unstable,
     exploration.outside as outside,
     exploration.strategy as strategy,
+    exploration.share as share,
     execution.longest as longest,
     execution.policies.atomic_files as atomic_files,
 );

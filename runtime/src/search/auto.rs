@@ -5,9 +5,9 @@
 //! end; then strategies that sample, in turn, as long as they find anything new.
 
 use super::{
-    ChoicePoint, Divergence, Dpor, Ended, Icb, Pct, Portfolio, Pos, Progress, Random, Surw,
+    ChoicePoint, Divergence, Dpor, Ended, Icb, Part, Pct, Portfolio, Pos, Progress, Random, Surw,
 };
-use super::{SchedulingPoint, Stored, Strategy};
+use super::{SchedulingPoint, Share, Stored, Strategy};
 use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
 
 /// Sampling goes on for so many schedules at least after it found anything new, and
@@ -32,6 +32,8 @@ pub(crate) struct Auto {
     samples: u64,
     stale: u64,
     bounded: Icb,
+    /// Which part of the space is explored; the reduced search cannot be divided.
+    part: Part,
     reduced: Dpor,
     sampled: Portfolio,
 }
@@ -39,7 +41,7 @@ pub(crate) struct Auto {
 impl Auto {
     /// A search that finishes up to `preemptions` preemptions first, and takes
     /// `budget` schedules at most.
-    pub(crate) fn new(preemptions: u32, budget: u64, seed: u64) -> Self {
+    pub(crate) fn new(preemptions: u32, budget: u64, seed: u64, part: Part) -> Self {
         let mut members: EngineVec<Box<dyn Strategy, EngineMemory>> = engine_vec();
         members.push(Box::new_in(Pct::new(seed), EngineMemory));
         members.push(Box::new_in(Pos::new(seed.wrapping_add(1)), EngineMemory));
@@ -52,7 +54,8 @@ impl Auto {
             budget,
             samples: 0,
             stale: 0,
-            bounded: Icb::new(preemptions, budget),
+            bounded: Icb::new(preemptions, budget).of_part(part),
+            part,
             reduced: Dpor::new(),
             sampled: Portfolio::new(members),
         }
@@ -93,8 +96,8 @@ impl Strategy for Auto {
                 return false;
             }
             (self.stage, self.left) = match self.stage {
-                Stage::Bounded => (Stage::Reduced, self.budget / 2),
-                Stage::Reduced => (Stage::Sampled, self.budget),
+                Stage::Bounded if self.part.is_first() => (Stage::Reduced, self.budget / 2),
+                Stage::Bounded | Stage::Reduced => (Stage::Sampled, self.budget),
                 Stage::Sampled => return false,
             };
         }
@@ -128,6 +131,10 @@ impl Strategy for Auto {
 
     fn wants_trace(&self) -> bool {
         self.running().wants_trace()
+    }
+
+    fn share(&self) -> Option<Share> {
+        self.bounded.share()
     }
 
     fn as_icb(&mut self) -> Option<&mut Icb> {
@@ -193,7 +200,7 @@ mod tests {
     #[test]
     fn what_is_beyond_the_bound_is_seen_without_one() {
         let program = vec![vec![Act::Add(0); 5]; 2];
-        let mut search = Auto::new(1, 1000, 0);
+        let mut search = Auto::new(1, 1000, 0, Part::WHOLE);
         let explored = model::explore(&program, &mut search);
         assert_eq!(explored.graphs.len(), 252);
         assert_eq!(search.name(), "dpor");
@@ -207,7 +214,7 @@ mod tests {
     #[test]
     fn what_is_too_much_is_sampled_with_the_rest_of_the_budget() {
         let program = vec![vec![Act::Add(0); 5]; 3];
-        let mut search = Auto::new(1, 1000, 0);
+        let mut search = Auto::new(1, 1000, 0, Part::WHOLE);
         let explored = model::explore(&program, &mut search);
         assert_eq!(explored.executions, 1000);
         assert!(!search.progress().complete);

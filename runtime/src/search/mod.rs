@@ -27,7 +27,7 @@ pub(crate) use dpor::Dpor;
 pub(crate) use estimate::{Draw, Estimate};
 pub(crate) use follow::{Follow, Following, Source};
 pub(crate) use hash_set::HashSet;
-pub(crate) use icb::{Deviation, Icb, Need};
+pub(crate) use icb::{Deviation, Icb, Need, Part, Share};
 pub(crate) use minimise::{Answer, Failing, Measure, minimise};
 pub(crate) use pct::Pct;
 pub(crate) use portfolio::Portfolio;
@@ -188,6 +188,11 @@ pub(crate) trait Strategy {
     /// Which part of the schedules was explored, from 0 to 1, if the search can tell.
     fn explored(&self) -> Option<f64> {
         self.estimate().map(Estimate::sampled)
+    }
+
+    /// What was explored, where that is but a part of the space.
+    fn share(&self) -> Option<Share> {
+        None
     }
 
     /// The search whose rounds several processes can share, if it is that one.

@@ -15,8 +15,11 @@
 //! others, OOPSLA'13; no sleep sets, which bounds make unsound). Where time or
 //! fairness came in, every decision is taken to need them.
 
+mod division;
 mod rounds;
 
+use self::division::Division;
+pub(crate) use self::division::{Part, Share};
 pub(crate) use self::rounds::{Deviation, Findings, Need};
 use super::hash_set::HashSet;
 use super::races::{HappensBefore, Race};
@@ -96,6 +99,8 @@ pub(crate) struct Icb {
     options: EngineVec<TaskId>,
     diverged: bool,
     started: bool,
+    /// It explores but a part of the space.
+    division: Option<Division>,
     /// It serves a helper, who queues nothing.
     only_finds: bool,
     is_latest: bool,
@@ -136,6 +141,7 @@ impl Icb {
             options: engine_vec(),
             diverged: false,
             started: false,
+            division: None,
             only_finds: false,
             is_latest: false,
             found: engine_vec(),
@@ -257,6 +263,7 @@ impl Strategy for Icb {
     fn begin(&mut self) -> bool {
         self.retry();
         if !core::mem::replace(&mut self.started, true) {
+            self.count_for_part();
             return true;
         }
         while self.round.is_empty() && self.ahead.is_empty() && self.now.is_empty() {
@@ -269,12 +276,14 @@ impl Strategy for Icb {
             self.bound += 1;
             core::mem::swap(&mut self.now, &mut self.next);
             self.now.reverse();
+            self.divide();
         }
         if self.round.is_empty() {
             self.fill_round();
         }
         let next = self.round.pop().expect("not empty");
         self.unfold(next);
+        self.count_for_part();
         true
     }
 
@@ -332,6 +341,10 @@ impl Strategy for Icb {
         true
     }
 
+    fn share(&self) -> Option<Share> {
+        self.tell_share()
+    }
+
     fn as_icb(&mut self) -> Option<&mut Icb> {
         Some(self)
     }
@@ -356,7 +369,7 @@ impl Strategy for Icb {
 
     kept_between_executions!(
         bound, completed, nodes, round, ahead, rounds, now, next, keep, dropped, beyond, opened,
-        needed, possible, started,
+        needed, possible, started, division,
     );
 }
 

@@ -106,6 +106,7 @@ impl Icb {
             &mut self.now
         };
         queue.push(child);
+        self.assign();
     }
 
     /// The number of the round, and how many of its schedules are left, the one at

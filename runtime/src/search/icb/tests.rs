@@ -1,6 +1,8 @@
 //! `icb` against brute force.
 
-use super::super::model::{self, Act, Program};
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::model::{self, Act, Explored, Program};
 use super::*;
 
 /// Two tasks that take turns at one value.
@@ -49,6 +51,76 @@ fn every_end_within_a_bound_is_reached() {
             assert_eq!(
                 all.ends, reduced.ends,
                 "seed {seed}, bound {bound}: {program:?}"
+            );
+        }
+    }
+}
+
+/// Explores a program in parts, which begin to differ early.
+fn in_parts(program: &Program, bound: u32, count: u32) -> Vec<(Icb, Explored)> {
+    let part = |index| {
+        let mut search = Icb::new(bound, u64::MAX).of_part(Part { index, count });
+        let division = search.division.as_mut().expect("it is a part");
+        division.divide_at(1);
+        let explored = model::explore(program, &mut search);
+        (search, explored)
+    };
+    (0..count).map(part).collect()
+}
+
+/// How many schedules the parts explore, those counted once that several had.
+fn counted_once(parts: &[(Icb, Explored)]) -> u64 {
+    let shares: Vec<Share> = parts
+        .iter()
+        .filter_map(|(search, _)| search.share())
+        .collect();
+    let all: u64 = parts.iter().map(|(_, explored)| explored.executions).sum();
+    let late = || shares.iter().flat_map(|share| share.late.iter().copied());
+    let once: BTreeMap<u64, u64> = late().collect();
+    let named: u64 = late().map(|unit| unit.1).sum();
+    all - shares[0].shared * (shares.len() as u64 - 1) - named + once.values().sum::<u64>()
+}
+
+#[test]
+fn parts_explore_together_what_one_search_explores() {
+    for seed in model::seeds().take(300) {
+        let program = model::random_program(seed);
+        for bound in [1, 2, 3] {
+            let mut search = Icb::new(bound, u64::MAX);
+            let whole = model::explore(&program, &mut search);
+            for count in [2, 3, 5] {
+                let parts = in_parts(&program, bound, count);
+                let named = format!("seed {seed}, bound {bound}, {count} parts: {program:?}");
+                assert_eq!(counted_once(&parts), whole.executions, "{named}");
+                let ends = parts.iter().flat_map(|(_, part)| part.ends.clone());
+                assert_eq!(ends.collect::<BTreeSet<_>>(), whole.ends, "{named}");
+                let progress = || parts.iter().map(|(part, _)| part.progress());
+                let all = search.progress();
+                assert_eq!(progress().all(|it| it.complete), all.complete, "{named}");
+                let unfinished = progress().filter(|it| !it.complete);
+                if let Some(bound) = unfinished.map(|it| it.bound_completed).min() {
+                    assert_eq!(bound, all.bound_completed, "{named}");
+                }
+                for (part, _) in &parts {
+                    let share = part.share().expect("it is a part");
+                    assert!(share.bound_completed <= all.bound_completed, "{named}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn parts_share_the_work() {
+    let program = vec![vec![Act::Add(0); 5]; 3];
+    let whole = model::explore(&program, &mut Icb::new(4, u64::MAX)).executions;
+    for count in [2, 4] {
+        for index in 0..count {
+            let mut search = Icb::new(4, u64::MAX).of_part(Part { index, count });
+            let part = model::explore(&program, &mut search).executions;
+            assert!(
+                part * u64::from(count) < whole * 3 / 2,
+                "{part} of {whole} are too much for one of {count}"
             );
         }
     }

@@ -3,7 +3,7 @@
 mod brute_force;
 mod random_program;
 
-pub(super) use brute_force::{Exhaustive, explore, explore_all};
+pub(super) use brute_force::{Exhaustive, Explored, explore, explore_all};
 pub(super) use random_program::{random_program, seeds};
 
 use super::races::HappensBefore;
