@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Exploration;
-use crate::shard::Part;
+use crate::shard::{Part, Shard};
 
 /// One event of a run, in the order in which a consumer sees them.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -150,6 +150,44 @@ pub struct TestFinished {
     /// The options that bounded the exploration, where there was one.
     #[serde(default)]
     pub options: Option<TestOptions>,
+    /// With `--shard`, where each shard explores a part of this test's schedules: what
+    /// `cargo chess merge` needs. What is said above holds for all schedules.
+    #[serde(default)]
+    pub part: Option<TestPart>,
+}
+
+/// How one of several parts of a test's schedules was explored.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct TestPart {
+    /// Which one, from 1.
+    pub index: u32,
+    /// How many there are.
+    pub count: u32,
+    /// Schedules that every part has.
+    pub shared: u64,
+    /// Those that a reduction proved redundant before the parts began to differ.
+    pub shared_pruned: u64,
+    /// Schedules that other parts may have, too: the name of each group, and their number.
+    pub late: Vec<(String, u64)>,
+    /// The largest preemption bound that was finished in this part.
+    pub bound_completed: Option<u32>,
+    /// Whether nothing of this part is left.
+    pub complete: bool,
+}
+
+impl TestPart {
+    /// That of a shard of which nothing else is known.
+    pub fn unknown(shard: Shard) -> Self {
+        Self {
+            index: shard.index(),
+            count: shard.count(),
+            shared: 0,
+            shared_pruned: 0,
+            late: Vec::new(),
+            bound_completed: None,
+            complete: false,
+        }
+    }
 }
 
 /// How the schedule of a failure got smaller than the search had found it.
@@ -224,6 +262,15 @@ pub struct OtherFailure {
 }
 
 impl TestFinished {
+    /// Whether all that was to be explored was, and the largest bound that was finished
+    /// of it: with `--shard`, that may be but a part of all schedules.
+    pub fn own_reach(&self) -> (bool, Option<u32>) {
+        let (complete, bound) = (self.complete, self.bound_completed);
+        self.part.as_ref().map_or((complete, bound), |part| {
+            (complete || part.complete, bound.max(part.bound_completed))
+        })
+    }
+
     /// The identity of the test.
     pub fn id(&self) -> TestId {
         TestId {
@@ -441,6 +488,7 @@ mod tests {
                 fewest_preemptions: true,
             }),
             options: Some(TestOptions::of(&Layer::default().resolve())),
+            part: None,
         }
     }
 

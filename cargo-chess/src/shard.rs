@@ -1,4 +1,4 @@
-//! `--shard K/N`: which of a run's tests are this machine's, decided without asking the others.
+//! `--shard K/N`: which of a run's tests, and which part of them, are this machine's, decided without asking the others.
 
 use std::fmt;
 use std::str::FromStr;
@@ -35,9 +35,22 @@ impl Shard {
 
     /// Those of `all` that this shard takes.
     pub fn part_of<T>(self, all: Vec<T>) -> Vec<T> {
-        let numbered = all.into_iter().enumerate();
-        let taken = numbered.filter(|(position, _)| self.takes(*position));
-        taken.map(|(_, item)| item).collect()
+        let taken = self.deal(all, |_| false).into_iter();
+        taken.map(|(item, _)| item).collect()
+    }
+
+    /// Those of `all` that this shard takes. Of what `is_divided` says so, all shards
+    /// take a part each, and this one's is named.
+    pub fn deal<T>(self, all: Vec<T>, is_divided: impl Fn(&T) -> bool) -> Vec<(T, Option<Self>)> {
+        let mut position = 0;
+        let taken = all.into_iter().filter_map(|item| {
+            if is_divided(&item) {
+                return Some((item, Some(self)));
+            }
+            position += 1;
+            self.takes(position - 1).then_some((item, None))
+        });
+        taken.collect()
     }
 }
 
@@ -83,6 +96,9 @@ pub struct Part {
     pub count: u32,
     /// Tests selected, over all shards.
     pub tests: usize,
+    /// Those of them that every shard explores a part of.
+    #[serde(default)]
+    pub divided: usize,
     /// Test binaries that hold them.
     pub binaries: usize,
     /// Whether the run ends at the first failing test.

@@ -98,7 +98,8 @@ fn tests_that_are_ignored_or_not_explored_are_in_one_shard_each() {
 #[test]
 fn more_shards_than_tests_are_no_error() {
     let workspace = Workspace::shared("no_std_alloc");
-    let (files, runs) = shards(&workspace, 5, &["fixed"]);
+    let args = ["fixed", "--strategy", "icb"];
+    let (files, runs) = shards(&workspace, 5, &args);
     for run in &runs {
         run.assert_code(0);
         assert_eq!(run.events()[0]["shard"]["count"], 5);
@@ -106,10 +107,7 @@ fn more_shards_than_tests_are_no_error() {
     let joined = merge(&workspace, &files);
     joined.assert_code(0);
     let events = without_durations(joined.events());
-    assert_eq!(
-        events,
-        without_durations(run(&workspace, &["fixed"]).events())
-    );
+    assert_eq!(events, without_durations(run(&workspace, &args).events()));
 }
 
 #[test]
@@ -214,4 +212,156 @@ fn sources_that_differ_are_different_runs() {
     assert!(refusal.contains("the digest of the sources"), "{refusal}");
     let options = |event: &Value| event["shard"]["options"].clone();
     assert_eq!(options(&one.events()[0]), options(&two.events()[0]));
+}
+
+/// Tests with schedules enough for several machines, but for one.
+const LARGE: &str = r"
+#![cfg(test)]
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::thread;
+
+fn locked(threads: u32, increments: u32) {
+    let count = Mutex::new(0);
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| (0..increments).for_each(|_| *count.lock().unwrap() += 1));
+        }
+    });
+    assert_eq!(count.into_inner().unwrap(), threads * increments);
+}
+
+#[test] fn passes() { locked(4, 4) }
+
+#[test] fn is_small() { locked(2, 5) }
+
+/// Fails if another task looks twice, each time between the same two of many stores.
+#[test] fn fails() {
+    let (first, second) = (AtomicU32::new(0), AtomicU32::new(0));
+    let hits = AtomicU32::new(0);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for _ in 0..12 {
+                first.fetch_add(1, SeqCst);
+                second.fetch_add(1, SeqCst);
+            }
+        });
+        scope.spawn(|| {
+            for turn in [5, 7, 9] {
+                let is_here = first.load(SeqCst) == turn && second.load(SeqCst) == turn - 1;
+                hits.fetch_add(is_here.into(), SeqCst);
+            }
+        });
+    });
+    assert!(hits.into_inner() < 3);
+}
+";
+
+/// What of a verdict does not depend on how many parts it was found in.
+fn without_work(run: &Run) -> Vec<Value> {
+    let mut events = without_durations(run.events());
+    // Of what is divided, only the end is told.
+    events.retain(|event| event["type"] != "progress");
+    for event in &mut events {
+        // What was done several times counts as often; what parts saw is not compared.
+        for work in ["executions", "steps", "distinct", "pruned"] {
+            if event["type"] == "test-finished" {
+                event[work] = Value::Null;
+            }
+        }
+    }
+    events
+}
+
+#[test]
+fn the_space_of_a_test_is_divided_where_there_are_more_shards_than_tests() {
+    let workspace = Workspace::with_library(LARGE);
+    for count in [2, 4] {
+        let args = ["passes", "--strategy", "icb"];
+        let whole = run(&workspace, &args);
+        let (files, runs) = shards(&workspace, count, &args);
+        let schedules = |run: &Run| run.verdict()["schedules"].as_u64().expect("a number");
+        for run in &runs {
+            run.assert_code(0);
+            assert!(
+                schedules(run) < schedules(&whole) * 3 / 4,
+                "a part is much less than all: {run:?}"
+            );
+            let verdict = run.verdict();
+            assert_eq!(verdict["complete"], false);
+            let of_all = verdict["bound_completed"].as_u64();
+            let of_part = verdict["part"]["bound_completed"].as_u64();
+            assert!(
+                of_all < of_part,
+                "a part tells nothing of the others: {run:?}"
+            );
+            assert!(run.stderr.contains(" of the space"), "{run:?}");
+            assert!(run.stderr.contains("`cargo chess merge` says"), "{run:?}");
+        }
+        let joined = merge(&workspace, &files);
+        assert_eq!(without_work(&joined), without_work(&whole));
+        assert_eq!(summary(&joined), summary(&whole));
+        // Without one part nothing is claimed.
+        merge(&workspace, &files[1..]).assert_code(1);
+    }
+}
+
+#[test]
+fn a_part_that_is_not_done_leaves_the_whole_unfinished() {
+    let workspace = Workspace::with_library(LARGE);
+    let args = ["passes", "--strategy", "icb", "--require-complete"];
+    let (mut files, runs) = shards(&workspace, 2, &args);
+    for run in &runs {
+        run.assert_code(0);
+    }
+    merge(&workspace, &files).assert_code(0);
+    let text = &runs[1].stdout;
+    let cut = text.replace(
+        "\"bound_completed\":2,\"complete\":false}",
+        "\"bound_completed\":1,\"complete\":false}",
+    );
+    assert_ne!(*text, cut);
+    workspace.write("target/cut.jsonl", &cut);
+    "target/cut.jsonl".clone_into(&mut files[1]);
+    let joined = merge(&workspace, &files);
+    joined.assert_code(5);
+    assert_eq!(joined.verdict()["bound_completed"], 1);
+}
+
+#[test]
+fn a_failure_is_found_by_the_part_that_has_it() {
+    let workspace = Workspace::with_library(LARGE);
+    let args = ["fails", "--strategy", "icb", "--preemptions", "6"];
+    let whole = run(&workspace, &args);
+    whole.assert_code(100);
+    let (files, runs) = shards(&workspace, 3, &args);
+    let failing = runs.iter().filter(|run| run.code == Some(100)).count();
+    assert!((1..3).contains(&failing), "{failing} parts found it");
+    let joined = merge(&workspace, &files);
+    joined.assert_code(100);
+    let told = |run: &Run| {
+        let verdict = run.verdict();
+        ["kind", "message", "location", "preemptions", "seed"].map(|key| verdict[key].clone())
+    };
+    assert_eq!(told(&joined), told(&whole));
+    let schedule = joined.verdict()["schedule"].clone();
+    let schedule = schedule.as_str().expect("a saved schedule");
+    workspace
+        .chess(&["replay", schedule])
+        .run()
+        .assert_code(100);
+}
+
+#[test]
+fn the_parts_of_a_search_that_samples_differ() {
+    let workspace = Workspace::with_library(LARGE);
+    let args = ["is_small", "--strategy", "random", "--schedules", "200"];
+    let (files, runs) = shards(&workspace, 2, &args);
+    let seen = |run: &Run| run.verdict()["distinct"].clone();
+    let [one, two] = &runs[..] else {
+        panic!("two shards");
+    };
+    assert_ne!(seen(one), seen(two), "each has a seed of its own");
+    let joined = merge(&workspace, &files);
+    assert_eq!(joined.verdict()["schedules"], 400);
 }

@@ -69,6 +69,13 @@ named! {
     }
 }
 
+impl Strategy {
+    /// Whether shards can each do a part of its work.
+    pub fn can_be_divided(self) -> bool {
+        !matches!(self, Self::Dpor | Self::Delay)
+    }
+}
+
 named! {
     /// The memory model that atomics follow.
     Memory, "memory model", {

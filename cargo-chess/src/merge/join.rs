@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::file::{File, Told};
+use super::parts;
 use crate::error::{Error, Result};
 use crate::events::{Event, Outcome, RunStarted};
 use crate::shard::Part;
@@ -69,17 +70,30 @@ pub(super) fn join(mut files: Vec<File>) -> Result<Joined> {
     })
 }
 
-/// The tests as one run tells them: by package, binary and path.
+/// The tests as one run tells them: by package, binary and path. Those that were divided
+/// are told of by each shard.
 fn in_order(mut tests: Vec<Told>) -> Result<Vec<Told>> {
     tests.sort_by(|a, b| a.id.cmp(&b.id));
-    let twice = tests.windows(2).find(|pair| pair[0].id == pair[1].id);
-    match twice {
-        Some(pair) => Err(Error::Usage(format!(
-            "`{}` is told of twice: these are not the shards of one run.",
-            pair[0].id
-        ))),
-        None => Ok(tests),
+    let mut whole = Vec::new();
+    let mut tests = tests.into_iter().peekable();
+    while let Some(told) = tests.next() {
+        let mut parts = vec![told];
+        while let Some(told) = tests.next_if(|told| told.id == parts[0].id) {
+            parts.push(told);
+        }
+        let mut verdicts = parts.iter().filter_map(Told::verdict);
+        if parts.len() == 1 {
+            whole.append(&mut parts);
+        } else if verdicts.all(|test| test.part.is_some()) {
+            whole.push(parts::join(parts));
+        } else {
+            return Err(Error::Usage(format!(
+                "`{}` is told of twice: these are not the shards of one run.",
+                parts[0].id
+            )));
+        }
     }
+    Ok(whole)
 }
 
 fn check(files: &[File]) -> Result<()> {
@@ -119,7 +133,8 @@ fn check(files: &[File]) -> Result<()> {
         )));
     }
     let tests: usize = files.iter().map(|file| file.started.tests).sum();
-    if tests != first.part.tests {
+    let told_by_others = first.part.divided * (files.len() - 1);
+    if tests != first.part.tests + told_by_others {
         return Err(Error::Usage(format!(
             "the shards have {tests} tests, and the whole run has {}",
             first.part.tests

@@ -2,6 +2,7 @@
 
 mod file;
 mod join;
+mod parts;
 
 use std::io::ErrorKind;
 

@@ -69,6 +69,7 @@ pub(crate) fn replay(
         marked: &MarkedSources::new(&session.plan, build),
         no_capture: false,
         binary_args: &[],
+        part: None,
         cores: None,
         states: None,
     }

@@ -14,6 +14,8 @@ use crate::supervise::protocol::Finished;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Reach {
     Complete,
+    /// A part of it, which tells nothing of the others.
+    Part,
     /// To this bound.
     Bound(Reverse<u32>),
     Sampled,
@@ -40,6 +42,8 @@ impl Guarantee {
         self.timers_last |= detail.exploration.timers == Timers::Last;
         let reach = if detail.finished.is_unstable() {
             Reach::NotDeterministic
+        } else if test.own_reach() != (test.complete, test.bound_completed) {
+            Reach::Part
         } else if test.complete {
             Reach::Complete
         } else {
@@ -49,6 +53,10 @@ impl Guarantee {
         let is_short = match reach {
             Reach::Bound(Reverse(bound)) => bound < detail.exploration.preemptions,
             Reach::Sampled => is_search(test),
+            Reach::Part => {
+                let (complete, bound) = test.own_reach();
+                !complete && bound < Some(detail.exploration.preemptions)
+            }
             Reach::Complete | Reach::NotDeterministic => false,
         };
         if is_short {
@@ -56,7 +64,7 @@ impl Guarantee {
         }
         let atomic = match reach {
             Reach::Complete | Reach::Bound(_) => test.atomic.clone(),
-            Reach::Sampled | Reach::NotDeterministic => Vec::new(),
+            Reach::Part | Reach::Sampled | Reach::NotDeterministic => Vec::new(),
         };
         *self.groups.entry((reach, atomic)).or_default() += 1;
         is_short
@@ -75,6 +83,9 @@ impl Guarantee {
                     "any remaining bug needs {} or more, weakly ordered memory or a data race",
                     plural(u64::from(*bound) + 1, "preemption")
                 ),
+                Reach::Part => "a part of the interleavings was explored; `cargo chess merge` \
+                                says what all parts guarantee"
+                    .to_owned(),
                 Reach::Sampled => "sampled, nothing is guaranteed".to_owned(),
                 Reach::NotDeterministic => "not deterministic, nothing is guaranteed".to_owned(),
             };
@@ -111,7 +122,8 @@ fn is_search(test: &TestFinished) -> bool {
 }
 
 fn cut_short(test: &TestFinished, detail: &Detail) -> String {
-    let bound = test.bound_completed.map_or(0, |bound| bound + 1);
+    let (_, bound_completed) = test.own_reach();
+    let bound = bound_completed.map_or(0, |bound| bound + 1);
     let out_of_time = test.warnings.iter().any(|it| Finished::is_of_time(it));
     let ended = if test.schedules >= detail.exploration.schedules {
         let budget = plural(detail.exploration.schedules, "schedule");
@@ -123,7 +135,7 @@ fn cut_short(test: &TestFinished, detail: &Detail) -> String {
             plural(test.schedules, "schedule")
         )
     };
-    let done = match test.bound_completed {
+    let done = match bound_completed {
         Some(bound) => format!("bound {bound} is finished"),
         None => "no bound is finished".to_owned(),
     };
@@ -132,9 +144,12 @@ fn cut_short(test: &TestFinished, detail: &Detail) -> String {
 
 /// How far a test was explored, for its line.
 pub(super) fn reached(test: &TestFinished, detail: &Detail) -> String {
-    let schedules = plural(test.schedules, "schedule");
+    let part = test.part.as_ref().map_or_else(String::new, |part| {
+        format!(" in part {}/{} of the space", part.index, part.count)
+    });
+    let schedules = plural(test.schedules, "schedule") + &part;
     let preemptions = |bound: u32| plural(bound.into(), "preemption");
-    let how_far = match (test.complete, test.bound_completed) {
+    let how_far = match test.own_reach() {
         _ if detail.finished.is_unstable() => "not deterministic".to_owned(),
         (true, _) => "complete".to_owned(),
         (false, Some(bound)) if bound < detail.exploration.preemptions => {

@@ -4,6 +4,7 @@ use super::list::ListedTest;
 use super::request::request_without_policies;
 use super::run::Run;
 use crate::cli::NoTests;
+use crate::config::Strategy;
 use crate::digest;
 use crate::error::Result;
 use crate::plan::Plan;
@@ -19,6 +20,10 @@ pub(super) fn part(run: &Run<'_>, shard: Shard, tests: &[ListedTest]) -> Result<
         index: shard.index(),
         count: shard.count(),
         tests: tests.len(),
+        divided: tests
+            .iter()
+            .filter(|test| is_divided(run, shard, tests)(test))
+            .count(),
         binaries: binaries(tests),
         fail_fast: run.options.fail_fast,
         require_complete: run.options.require_complete,
@@ -28,6 +33,23 @@ pub(super) fn part(run: &Run<'_>, shard: Shard, tests: &[ListedTest]) -> Result<
         sources: digest::sources(run.plan)?,
         rustc: run.build.rustc_version.clone(),
     })
+}
+
+/// Which of `tests` every shard explores a part of: where there are fewer tests than
+/// shards, all that a strategy can divide.
+pub(super) fn is_divided<'a>(
+    run: &Run<'a>,
+    shard: Shard,
+    tests: &[ListedTest],
+) -> impl Fn(&ListedTest) -> bool + use<'a> {
+    let are_few = tests.len() < shard.count() as usize;
+    let config = run.config;
+    move |test| {
+        let strategies = config.for_test(&test.id.test).strategy;
+        are_few
+            && test.not_explored.is_none()
+            && strategies.into_iter().any(Strategy::can_be_divided)
+    }
 }
 
 /// The binaries that hold `tests`.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::events::{
     Kind, Location, Minimised, NOT_DETERMINISTIC, OtherFailure, Outcome, TestFinished, TestId,
-    coverage, millis,
+    TestPart, coverage, millis,
 };
 
 /// A test binary's warning that the time of `--time` was over.
@@ -146,6 +146,9 @@ pub struct Finished {
     /// What became of the schedule that the search found.
     #[serde(default)]
     pub minimised: Option<Minimised>,
+    /// What there is to tell of a part of the space.
+    #[serde(default)]
+    pub part: Option<TestPart>,
     /// Where a replayed schedule no longer fits the program.
     #[serde(default)]
     pub diverged: Option<Divergence>,
@@ -185,6 +188,7 @@ impl Finished {
             output: String::new(),
             others: Vec::new(),
             minimised: None,
+            part: None,
             diverged: None,
         }
     }
@@ -241,6 +245,7 @@ impl Finished {
             other_failures: self.others.iter().map(Other::to_event).collect(),
             minimised: self.minimised,
             options: None,
+            part: self.part.clone(),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt::{Display, Write as _};
 
 use crate::config::Exploration;
+use crate::shard::Shard;
 
 /// The variable that carries the request.
 pub(super) const VARIABLE: &str = "CHESS_REQUEST";
@@ -63,6 +64,12 @@ pub(super) fn request(exploration: &Exploration, mode: Mode<'_>, policies: &[Str
 /// request lies in the memory of the program.
 pub(super) fn saving(resume: bool) -> String {
     format!("save-ms={SAVE_MS}\nresume={}\n", u8::from(resume))
+}
+
+/// A further line of a request: the part of the test's schedules that is to be explored.
+pub(super) fn part(part: Option<Shard>) -> String {
+    let (index, count) = part.map_or((1, 1), |part| (part.index(), part.count()));
+    format!("part={index:05}/{count:05}\n")
 }
 
 /// The lines of a request that do not depend on where packages lie.

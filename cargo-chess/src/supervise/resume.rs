@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::list::ListedTest;
 use super::protocol::Finished;
-use super::request::{Mode, request};
+use super::request::{self, Mode, request};
 use super::verdict::{States, Verdict};
 use crate::build::TestBinary;
 use crate::config::Exploration;
@@ -20,6 +20,7 @@ use crate::events::{Kind, Outcome, TestId, millis};
 use crate::journal::{Found, Journal, Key, Part};
 use crate::plan::Plan;
 use crate::report::thousands;
+use crate::shard::Shard;
 
 /// So many tests are named for each reason.
 const NAMED: usize = 3;
@@ -110,18 +111,21 @@ impl<'a> Verdicts<'a> {
         binaries: &'a [TestBinary],
         tests: &'a [ListedTest],
         explorations: &[Exploration],
+        parts: &[Option<Shard>],
         policies: &[String],
         binary_args: &[String],
     ) -> Self {
         let mut common = policies.to_vec();
         common.extend(binary_args.iter().map(|arg| format!("argument={arg}")));
-        let options = explorations.iter();
+        let options = explorations.iter().zip(parts);
         Self {
             journal: Journal::below(&plan.chess_dir),
             tests,
             binaries,
             options: options
-                .map(|exploration| request(exploration, Mode::Explore, &common))
+                .map(|(exploration, part)| {
+                    request(exploration, Mode::Explore, &common) + &request::part(*part)
+                })
                 .collect(),
             digests: binaries.iter().map(|_| OnceLock::new()).collect(),
             earlier: tests.iter().map(|_| Earlier::Nothing).collect(),

@@ -27,7 +27,7 @@ use crate::events::{
 use crate::interrupt::Interrupt;
 use crate::plan::Plan;
 use crate::report::{Detail, Live, Record, Reporter, thousands};
-use crate::shard::Part;
+use crate::shard::{Part, Shard};
 use crate::shell::Shell;
 
 /// All that a run needs.
@@ -67,12 +67,13 @@ pub fn run(run: Run<'_>, reporter: &mut dyn Reporter) -> Result<u8> {
     if all.is_empty() && run.options.no_tests == NoTests::Fail {
         return Err(nothing_selected(run.options, found_count, ignored.len()));
     }
-    let mut tests = all.clone();
+    let (mut tests, mut parts) = (all.clone(), vec![None; all.len()]);
     let mut part = None;
     if let Some(shard) = run.options.shard {
         part = Some(part::part(&run, shard, &all)?);
         ignored = shard.part_of(ignored);
-        tests = shard.part_of(tests);
+        let dealt = shard.deal(tests, part::is_divided(&run, shard, &all));
+        (tests, parts) = dealt.into_iter().unzip();
     }
     let explorations: Vec<Exploration> = tests
         .iter()
@@ -84,6 +85,7 @@ pub fn run(run: Run<'_>, reporter: &mut dyn Reporter) -> Result<u8> {
         part,
         all: &all,
         tests: &tests,
+        parts: &parts,
         explorations: &explorations,
         reporter,
         record: Record::create(&run.plan.chess_dir)?,
@@ -150,6 +152,8 @@ struct Session<'a> {
     /// The tests selected, over all shards.
     all: &'a [ListedTest],
     tests: &'a [ListedTest],
+    /// Of each test, the part that is to be explored, if not all.
+    parts: &'a [Option<Shard>],
     explorations: &'a [Exploration],
     reporter: &'a mut dyn Reporter,
     record: Record,
@@ -204,7 +208,7 @@ impl Session<'_> {
             interrupt,
             ..
         } = self.run;
-        let (tests, explorations) = (self.tests, self.explorations);
+        let (tests, parts, explorations) = (self.tests, self.parts, self.explorations);
         let policies = plan.policy_lines(&build.generated);
         let marked = MarkedSources::new(plan, build);
         let mut verdicts = Verdicts::new(
@@ -212,6 +216,7 @@ impl Session<'_> {
             &build.binaries,
             tests,
             explorations,
+            parts,
             &policies,
             &options.binary_args,
         );
@@ -227,6 +232,7 @@ impl Session<'_> {
                 test,
                 binary: &build.binaries[test.binary],
                 exploration: &explorations[index],
+                part: parts[index],
                 mode: Mode::Explore,
                 policies: &policies,
                 marked: &marked,

@@ -30,7 +30,8 @@ impl Tally {
             Outcome::Timeout => self.counts.timeout += 1,
         }
         let wanted = test.options.as_ref().map(|options| options.preemptions);
-        let bound_done = test.complete || test.bound_completed >= wanted;
+        let (complete, bound) = test.own_reach();
+        let bound_done = complete || bound >= wanted;
         if test.coverage == NOT_EXPLORED {
             self.not_explored += 1;
         } else if test.outcome == Outcome::Passed && !bound_done {

@@ -17,8 +17,9 @@ use super::status;
 use crate::build::{TestBinary, WhyNot};
 use crate::config::Exploration;
 use crate::error::{Error, Result};
-use crate::events::{Kind, Outcome};
+use crate::events::{Kind, Outcome, TestPart};
 use crate::report::with_source_paths;
+use crate::shard::Shard;
 
 /// How much longer than its own watchdog a test process may be silent, at most.
 const BACKSTOP: Duration = Duration::from_secs(10);
@@ -58,6 +59,8 @@ pub(crate) struct Job<'a> {
     pub(crate) binary: &'a TestBinary,
     /// Its options.
     pub(crate) exploration: &'a Exploration,
+    /// The part of its schedules that is to be explored, if not all.
+    pub(crate) part: Option<Shard>,
     /// Whether to search or to replay.
     pub(crate) mode: Mode<'a>,
     /// The `policy=` lines of the request.
@@ -119,6 +122,10 @@ impl Job<'_> {
         if explored && let Some(warning) = answer.strange.warning() {
             finished.warnings.push(warning);
         }
+        if finished.part.is_none() {
+            // Of a process that died before it could say anything of it.
+            finished.part = self.part.map(TestPart::unknown);
+        }
         self.marked.restore(&mut finished);
         Ok(Some(Verdict {
             finished,
@@ -163,6 +170,7 @@ impl Job<'_> {
             .env("INSTA_FORCE_PASS", "0".to_owned());
         if explored {
             let mut text = request(self.exploration, self.mode, self.policies);
+            text += &request::part(self.part);
             if self.states.is_some() {
                 text += &request::saving(resume);
             }

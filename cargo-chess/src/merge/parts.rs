@@ -1,0 +1,151 @@
+//! Puts the parts of one test together: what one search of all its schedules would have told.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::file::Told;
+use crate::events::{
+    Event, Kind, NOT_DETERMINISTIC, OtherFailure, Outcome, TIMERS_LAST, TestFinished, TestPart,
+    coverage,
+};
+
+/// Joins what the shards told of one test. It has no verdict if one of them has none,
+/// unless another one found a failure.
+pub(super) fn join(mut parts: Vec<Told>) -> Told {
+    let verdicts: Vec<TestFinished> = parts.iter().filter_map(Told::verdict).cloned().collect();
+    let is_whole = verdicts.len() == parts.len();
+    let first = parts.swap_remove(0);
+    let mut events: Vec<Event> = first.events.into_iter().take(1).collect();
+    let verdict = joined(&verdicts).filter(|test| is_whole || test.outcome != Outcome::Passed);
+    events.extend(verdict.map(|test| Event::TestFinished(Box::new(test))));
+    Told {
+        id: first.id,
+        events,
+    }
+}
+
+fn joined(all: &[TestFinished]) -> Option<TestFinished> {
+    let mut test = all.iter().min_by_key(|test| rank(test))?.clone();
+    let parts: Vec<&TestPart> = all.iter().filter_map(|test| test.part.as_ref()).collect();
+    let shared = parts.iter().map(|part| part.shared).max().unwrap_or(0);
+    let is_all_shared = all.iter().zip(&parts).all(|(test, part)| {
+        // A process that crashed could not say what it had in common with others.
+        let is_same_crash = test.kind == Some(Kind::Crash) && test.steps == all[0].steps;
+        test.schedules == part.shared || is_same_crash
+    });
+    if !is_all_shared {
+        let sum = |count: fn(&TestFinished) -> u64| all.iter().map(count).sum::<u64>();
+        let most = |count: fn(&TestFinished) -> u64| all.iter().map(count).max().unwrap_or(0);
+        let shared_by_all: u64 = parts.iter().map(|part| part.shared).sum();
+        test.schedules = sum(|test| test.schedules) - shared_by_all + shared - told_twice(&parts);
+        let pruned = parts.iter().map(|part| part.shared_pruned);
+        let pruned_by_all: u64 = pruned.clone().sum();
+        let pruned_once = pruned.max().unwrap_or(0);
+        test.pruned = (sum(|test| test.pruned) + pruned_once).saturating_sub(pruned_by_all);
+        test.executions = sum(|test| test.executions);
+        test.steps = sum(|test| test.steps);
+        // Of what different parts saw it is not known how much is the same.
+        test.distinct = most(|test| test.distinct);
+        test.max_steps_in_execution = most(|test| test.max_steps_in_execution);
+        test.threads = all.iter().map(|test| test.threads).max().unwrap_or(0);
+    }
+    test.duration_ms = all.iter().map(|test| test.duration_ms).sum();
+    test.warnings = union(all, |test| &test.warnings);
+    test.atomic = union(all, |test| &test.atomic);
+    test.outside = union(all, |test| &test.outside);
+    test.other_failures = other_failures(&test, all);
+    test.part = None;
+    if all.iter().any(|test| test.coverage == NOT_DETERMINISTIC) {
+        (test.complete, test.bound_completed) = (false, None);
+        NOT_DETERMINISTIC.clone_into(&mut test.coverage);
+        return Some(test);
+    }
+    test.complete = all.iter().any(|test| test.complete) || parts.iter().all(|it| it.complete);
+    test.bound_completed = bound_completed(all, &parts);
+    test.coverage = coverage(
+        test.outcome,
+        test.complete,
+        test.bound_completed,
+        &test.atomic,
+    );
+    if test.outcome == Outcome::Passed
+        && test.options.as_ref().is_some_and(|it| it.timers == "last")
+    {
+        test.coverage += TIMERS_LAST;
+    }
+    Some(test)
+}
+
+/// What comes first is told: a failure before anything else, and of failures the least.
+fn rank(test: &TestFinished) -> (Reverse<u8>, Option<u32>, Option<(u64, u64)>) {
+    let outcome = match test.outcome {
+        Outcome::Failed => 2,
+        Outcome::Timeout => 1,
+        Outcome::Passed | Outcome::Skipped => 0,
+    };
+    let size = test.minimised.map(|it| (it.to.switches, it.to.steps));
+    (Reverse(outcome), test.preemptions, size)
+}
+
+/// How many schedules more than one part has counted, beside those that all have.
+fn told_twice(parts: &[&TestPart]) -> u64 {
+    let mut groups: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for (name, count) in parts.iter().flat_map(|part| &part.late) {
+        let (sum, most) = groups.entry(name).or_default();
+        *sum += count;
+        *most = (*most).max(*count);
+    }
+    groups.values().map(|(sum, most)| sum - most).sum()
+}
+
+/// A bound is finished when it is in each part that has anything left.
+fn bound_completed(all: &[TestFinished], parts: &[&TestPart]) -> Option<u32> {
+    let known = all.iter().map(|test| test.bound_completed).max().flatten();
+    let open = parts.iter().filter(|part| !part.complete);
+    let least = open.map(|part| part.bound_completed).min();
+    let most = || {
+        parts
+            .iter()
+            .map(|part| part.bound_completed)
+            .max()
+            .flatten()
+    };
+    known.max(least.unwrap_or_else(most))
+}
+
+/// The values of all parts, each once.
+fn union(all: &[TestFinished], values: fn(&TestFinished) -> &Vec<String>) -> Vec<String> {
+    let mut union: Vec<String> = Vec::new();
+    for value in all.iter().flat_map(values) {
+        if !union.contains(value) {
+            union.push(value.clone());
+        }
+    }
+    union
+}
+
+/// Where the search goes on after a failure: what else any part found.
+fn other_failures(test: &TestFinished, all: &[TestFinished]) -> Vec<OtherFailure> {
+    let mut others = test.other_failures.clone();
+    if !test.options.as_ref().is_some_and(|it| it.keep_going) {
+        return others;
+    }
+    let of_part = |part: &TestFinished| {
+        let first = part.kind.map(|kind| OtherFailure {
+            kind,
+            message: part.message.clone(),
+            location: part.location.clone(),
+            preemptions: part.preemptions,
+            schedule: part.schedule.clone(),
+        });
+        first.into_iter().chain(part.other_failures.clone())
+    };
+    for other in all.iter().flat_map(of_part) {
+        let is_told = test.kind == Some(other.kind) && test.message == other.message;
+        let is_same = |it: &OtherFailure| it.kind == other.kind && it.message == other.message;
+        if !is_told && !others.iter().any(is_same) {
+            others.push(other);
+        }
+    }
+    others
+}
