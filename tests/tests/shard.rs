@@ -365,3 +365,27 @@ fn the_parts_of_a_search_that_samples_differ() {
     let joined = merge(&workspace, &files);
     assert_eq!(joined.verdict()["schedules"], 400);
 }
+
+#[test]
+fn a_test_is_divided_among_many_others_if_that_is_asked_for() {
+    let workspace = Workspace::with_library(LARGE);
+    let table = "[[test]]\nfilter = \"passes\"\nexplore = { divide = true }\n";
+    workspace.write("Chess.toml", table);
+    let args = ["--strategy", "icb", "--no-fail-fast"];
+    let whole = run(&workspace, &args);
+    let (files, runs) = shards(&workspace, 2, &args);
+    let has_part = |verdict: &&Value| !verdict["part"].is_null();
+    for run in &runs {
+        let verdicts = run.verdicts();
+        let divided: Vec<_> = verdicts.iter().filter(has_part).collect();
+        assert_eq!(divided.len(), 1, "{run:?}");
+        assert_eq!(divided[0]["test"], "passes");
+        assert!(
+            verdicts.len() < 3,
+            "the others are in one shard each: {run:?}"
+        );
+    }
+    let joined = merge(&workspace, &files);
+    assert_eq!(joined.code, whole.code);
+    assert_eq!(without_work(&joined), without_work(&whole));
+}

@@ -68,7 +68,7 @@ pub struct FeatureArgs {
 #[derive(Args, Clone, Default, Debug)]
 #[command(next_help_heading = "Compilation options")]
 pub struct BuildArgs {
-    /// Number of parallel jobs: of the build, and of tests explored at once
+    /// Number of parallel jobs: of the build, and of processes that explore
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub jobs: Option<u32>,
     /// Build in release mode, with optimizations

@@ -48,6 +48,9 @@ pub struct ExploreArgs {
     /// Report all distinct failures of a test, not only the first
     #[arg(long)]
     pub keep_going: bool,
+    /// With --shard: explore a part of each test, however many tests there are
+    #[arg(long)]
+    pub divide: bool,
     /// Use the options of this profile of Chess.toml
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
@@ -69,6 +72,7 @@ impl ExploreArgs {
             timers: self.timers,
             watchdog: self.watchdog,
             keep_going: self.keep_going.then_some(true),
+            divide: self.divide.then_some(true),
         }
     }
 }

@@ -69,7 +69,7 @@ pub struct RunArgs {
     /// What to do when no test is selected
     #[arg(long, value_name = "ACTION", value_enum, default_value_t)]
     pub no_tests: NoTests,
-    /// Run only the Kth of N parts of the tests, each test being in exactly one of them
+    /// Run only the Kth of N parts of the tests: some of them or, of few tests, a part of each
     #[arg(long, value_name = "K/N")]
     pub shard: Option<Shard>,
     /// Go on with a run that was cut short: take over the verdicts that it had

@@ -33,6 +33,7 @@ const KEYS: &[(&str, Kind)] = &[
     ("timers", Kind::Text),
     ("watchdog", Kind::Duration),
     ("keep-going", Kind::Boolean),
+    ("divide", Kind::Boolean),
 ];
 
 /// The names of all keys.
@@ -59,13 +60,8 @@ impl Layer {
             "backend" => self.backend = Some(text.parse()?),
             "timers" => self.timers = Some(text.parse()?),
             "watchdog" => self.watchdog = Some(parse_duration(text)?),
-            "keep-going" => {
-                self.keep_going = Some(match text {
-                    "true" | "1" => true,
-                    "false" | "0" => false,
-                    _ => return Err(format!("expected `true` or `false`, found `{text}`")),
-                });
-            }
+            "keep-going" => self.keep_going = Some(parse_flag(text)?),
+            "divide" => self.divide = Some(parse_flag(text)?),
             _ => return Err(unknown(key)),
         }
         Ok(())
@@ -119,6 +115,14 @@ impl Layer {
                 article(value.type_name())
             )),
         }
+    }
+}
+
+fn parse_flag(text: &str) -> Result<bool, String> {
+    match text {
+        "true" | "1" => Ok(true),
+        "false" | "0" => Ok(false),
+        _ => Err(format!("expected `true` or `false`, found `{text}`")),
     }
 }
 

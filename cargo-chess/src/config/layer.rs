@@ -31,6 +31,8 @@ pub struct Exploration {
     pub watchdog: Duration,
     /// Whether to go on after a test's first failure.
     pub keep_going: bool,
+    /// Whether each shard explores a part of the test, however many tests there are.
+    pub divide: bool,
 }
 
 /// Exploration options as one source gives them: each set or not.
@@ -49,6 +51,7 @@ pub struct Layer {
     pub timers: Option<Timers>,
     pub watchdog: Option<Duration>,
     pub keep_going: Option<bool>,
+    pub divide: Option<bool>,
 }
 
 impl Layer {
@@ -68,6 +71,7 @@ impl Layer {
             timers: over.timers.or(self.timers),
             watchdog: over.watchdog.or(self.watchdog),
             keep_going: over.keep_going.or(self.keep_going),
+            divide: over.divide.or(self.divide),
         }
     }
 
@@ -86,6 +90,7 @@ impl Layer {
             timers: self.timers.unwrap_or(Timers::Any),
             watchdog: self.watchdog.unwrap_or(Duration::from_mins(1)),
             keep_going: self.keep_going.unwrap_or(false),
+            divide: self.divide.unwrap_or(false),
         }
     }
 }

@@ -35,8 +35,8 @@ pub(super) fn part(run: &Run<'_>, shard: Shard, tests: &[ListedTest]) -> Result<
     })
 }
 
-/// Which of `tests` every shard explores a part of: where there are fewer tests than
-/// shards, all that a strategy can divide.
+/// Which of `tests` every shard explores a part of: those that the user wants divided
+/// and, where there are fewer tests than shards, all; so far as a strategy can divide them.
 pub(super) fn is_divided<'a>(
     run: &Run<'a>,
     shard: Shard,
@@ -45,10 +45,13 @@ pub(super) fn is_divided<'a>(
     let are_few = tests.len() < shard.count() as usize;
     let config = run.config;
     move |test| {
-        let strategies = config.for_test(&test.id.test).strategy;
-        are_few
+        let exploration = config.for_test(&test.id.test);
+        (are_few || exploration.divide)
             && test.not_explored.is_none()
-            && strategies.into_iter().any(Strategy::can_be_divided)
+            && exploration
+                .strategy
+                .into_iter()
+                .any(Strategy::can_be_divided)
     }
 }
 
