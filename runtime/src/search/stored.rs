@@ -214,7 +214,7 @@ impl Stored for Rng {
 #[cfg(test)]
 mod tests {
     use super::super::model::{self, Act, Program};
-    use super::super::{Delay, Dpor, Icb, Pct, Portfolio, Pos, Random, Strategy, Surw};
+    use super::super::{Delay, Dpor, Icb, Part, Pct, Portfolio, Pos, Random, Strategy, Surw};
     use super::*;
 
     /// Runs at most so many schedules; what each did, and the strategy's progress then.
@@ -240,15 +240,17 @@ mod tests {
     fn a_search_that_was_written_down_goes_on_as_if_it_had_not_stopped() {
         const MOST: usize = 300;
         let program = vec![vec![Act::Add(0), Act::Add(1), Act::Add(0)]; 3];
-        let searches: [fn() -> Box<dyn Strategy>; 8] = [
-            || Box::new(Icb::new(3, u64::MAX)),
-            || Box::new(Dpor::new()),
-            || Box::new(Random::new(1)),
-            || Box::new(Pct::new(2)),
-            || Box::new(Pos::new(3)),
-            || Box::new(Surw::new(4)),
-            || Box::new(Delay::new(200)),
-            || Box::new(portfolio()),
+        let part = Part { index: 1, count: 2 };
+        let searches: [&dyn Fn() -> Box<dyn Strategy>; 9] = [
+            &|| Box::new(Icb::new(3, u64::MAX)),
+            &|| Box::new(Icb::new(3, u64::MAX).of_early_part(part)),
+            &|| Box::new(Dpor::new()),
+            &|| Box::new(Random::new(1)),
+            &|| Box::new(Pct::new(2)),
+            &|| Box::new(Pos::new(3)),
+            &|| Box::new(Surw::new(4)),
+            &|| Box::new(Delay::new(200)),
+            &|| Box::new(portfolio()),
         ];
         for new in searches {
             let whole = run(&program, &mut *new(), MOST);

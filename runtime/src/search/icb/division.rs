@@ -154,10 +154,14 @@ fn group(mut node: u32, nodes: &[Node]) -> u32 {
 }
 
 #[cfg(test)]
-impl Division {
-    /// Divides the space as soon as so many schedules are queued.
-    pub(super) fn divide_at(&mut self, enough: usize) {
-        self.enough = enough;
+impl Icb {
+    /// The search of a part that differs from others as soon as possible.
+    pub(in crate::search) fn of_early_part(self, part: Part) -> Self {
+        let mut search = self.of_part(part);
+        if let Some(division) = &mut search.division {
+            division.enough = 1;
+        }
+        search
     }
 }
 

@@ -59,9 +59,7 @@ fn every_end_within_a_bound_is_reached() {
 /// Explores a program in parts, which begin to differ early.
 fn in_parts(program: &Program, bound: u32, count: u32) -> Vec<(Icb, Explored)> {
     let part = |index| {
-        let mut search = Icb::new(bound, u64::MAX).of_part(Part { index, count });
-        let division = search.division.as_mut().expect("it is a part");
-        division.divide_at(1);
+        let mut search = Icb::new(bound, u64::MAX).of_early_part(Part { index, count });
         let explored = model::explore(program, &mut search);
         (search, explored)
     };
