@@ -1,10 +1,9 @@
 //! The memory that an explorer and its helpers share, and the explorer's part in it.
 
 use core::ptr;
-use core::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
 
-use super::super::process;
 use crate::platform::memory::{EngineVec, engine_vec};
 use crate::platform::sys;
 use crate::search::{Deviation, Icb, Need};
@@ -21,23 +20,62 @@ pub(super) const ITEMS: usize = 512;
 pub(super) const DEVIATIONS: usize = 1 << 20;
 /// Room for what one helper finds in a round.
 pub(super) const NEEDS: usize = 1 << 20;
-/// How long the explorer waits for a helper before it goes on alone.
+/// How long the explorer waits for a new helper.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
-/// How often it looks whether the helper still lives.
+/// How often who waits looks again.
 pub(super) const LOOK_MS: u64 = 100;
-/// Turns of a loop that are cheaper than going to sleep.
-pub(super) const SPINS: u32 = 2000;
+/// Turns of a loop after which the explorer runs a schedule itself that a helper has
+/// begun: the helper may have no core now, or be no more.
+const SPINS: u32 = 1000;
 
-/// The explorer runs the schedule, or nobody has to.
-pub(super) const TAKEN: u32 = 0;
-/// Nobody runs it yet.
-pub(super) const FREE: u32 = 1;
-/// A helper does.
-pub(super) const HELPED: u32 = 2;
-/// A helper has run it, and this is what it found.
-pub(super) const FOUND: u32 = 3;
-/// A helper has run it, and the explorer has to.
-pub(super) const UNUSUAL: u32 = 4;
+/// How far a schedule is, whose it is, and in which round: one word, so that who comes
+/// late notices.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct State {
+    pub(super) round: u32,
+    pub(super) helper: u8,
+    pub(super) stage: Stage,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Stage {
+    /// The explorer runs the schedule, or nobody has to.
+    Taken,
+    /// Nobody runs it yet.
+    Free,
+    /// A helper does.
+    Helped,
+    /// A helper has run it, and this is what it found.
+    Found,
+    /// A helper has run it, and the explorer has to.
+    Unusual,
+}
+
+impl State {
+    pub(super) fn at(self, stage: Stage) -> Self {
+        Self { stage, ..self }
+    }
+
+    fn to_bits(self) -> u64 {
+        u64::from(self.round) << 16 | u64::from(self.helper) << 8 | self.stage as u64
+    }
+
+    fn from_bits(bits: u64) -> Self {
+        const STAGES: [Stage; 5] = [
+            Stage::Taken,
+            Stage::Free,
+            Stage::Helped,
+            Stage::Found,
+            Stage::Unusual,
+        ];
+        Self {
+            round: (bits >> 16) as u32,
+            helper: (bits >> 8) as u8,
+            stage: STAGES[bits as usize & 0xff],
+        }
+    }
+}
 
 /// Where a schedule is on the board.
 #[derive(Clone, Copy)]
@@ -54,19 +92,32 @@ pub(super) fn block_of(round: u64) -> usize {
 /// A schedule of the round.
 #[repr(C)]
 pub(super) struct Item {
-    pub(super) state: AtomicU32,
-    pub(super) round: u32,
+    state: AtomicU64,
     /// Where its deviations are.
     pub(super) start: u32,
     pub(super) length: u32,
-    pub(super) found: Found,
+}
+
+impl Item {
+    pub(super) fn state(&self) -> State {
+        State::from_bits(self.state.load(Ordering::Acquire))
+    }
+
+    /// Brings it to another stage, if nobody else has; whether that is so.
+    pub(super) fn change(&self, from: State, to: State) -> bool {
+        let (order, relaxed) = (Ordering::AcqRel, Ordering::Relaxed);
+        let change = (from.to_bits(), to.to_bits());
+        let change = self
+            .state
+            .compare_exchange(change.0, change.1, order, relaxed);
+        change.is_ok()
+    }
 }
 
 /// What a helper has found.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(super) struct Found {
-    pub(super) helper: u32,
     pub(super) start: u32,
     pub(super) length: u32,
     pub(super) has_finished: bool,
@@ -88,11 +139,10 @@ pub(super) struct Board {
     /// Helpers that have a memory of their own, and their processes.
     pub(super) ready: AtomicU32,
     pub(super) processes: [AtomicU32; MOST],
-    /// The explorer sleeps, on the number of schedules that helpers have run.
-    pub(super) sleeps: AtomicU32,
-    pub(super) done: AtomicU32,
     pub(super) items: [[Item; ITEMS]; BLOCKS],
     pub(super) deviations: [[Deviation; DEVIATIONS]; BLOCKS],
+    /// By helper: only it writes there.
+    pub(super) found: [[[Found; ITEMS]; BLOCKS]; MOST],
     pub(super) needs: [[[Need; NEEDS]; BLOCKS]; MOST],
 }
 
@@ -157,6 +207,11 @@ impl Helpers {
         let count = count.min(ITEMS);
         self.buffer.clear();
         let board = self.board;
+        let begun = State {
+            round: round as u32,
+            helper: 0,
+            stage: Stage::Free,
+        };
         for number in 0..count {
             let start = self.buffer.len();
             search.list(is_ahead, number, &mut self.buffer);
@@ -164,19 +219,19 @@ impl Helpers {
             if self.buffer.len() > DEVIATIONS {
                 // The explorer alone runs what there is no room for.
                 self.buffer.truncate(start);
+                let taken = begun.at(Stage::Taken).to_bits();
                 // SAFETY: the board stays mapped.
-                unsafe { (*item).state.store(TAKEN, Ordering::Release) };
+                unsafe { (*item).state.store(taken, Ordering::Release) };
                 continue;
             }
-            // SAFETY: helpers look at an item only while it is free.
+            // SAFETY: a helper that comes late notices that the item is another one.
             unsafe {
-                (*item).round = round as u32;
                 (*item).start = start as u32;
                 (*item).length = (self.buffer.len() - start) as u32;
                 let to = (&raw mut (*board).deviations[block]).cast::<Deviation>();
                 let new = &self.buffer[start..];
                 ptr::copy_nonoverlapping(new.as_ptr(), to.add(start), new.len());
-                (*item).state.store(FREE, Ordering::Release);
+                (*item).state.store(begun.to_bits(), Ordering::Release);
             }
         }
         // SAFETY: the board stays mapped.
@@ -188,47 +243,39 @@ impl Helpers {
         }
     }
 
-    /// Waits for the helper that runs a schedule; whether it found something.
-    pub(super) fn wait(&mut self, place: Place) -> bool {
+    /// Takes a schedule, unless a helper has run it; then, what that found and needs.
+    pub(super) fn take(&self, place: Place) -> Option<(Found, &[Need])> {
         let item = self.item(place);
         // SAFETY: the board stays mapped.
-        let (state, board) = unsafe { (&(*item).state, &raw const *self.board) };
-        let is_over = || state.load(Ordering::SeqCst) > HELPED;
-        for _ in 0..SPINS {
-            if is_over() {
-                break;
-            }
-            core::hint::spin_loop();
-        }
-        let start = Instant::now();
-        while !is_over() {
-            // SAFETY: the board stays mapped.
-            unsafe {
-                (*board).sleeps.store(1, Ordering::SeqCst);
-                let done = (*board).done.load(Ordering::SeqCst);
-                if !is_over() {
-                    sys::futex_wait_shared(&(*board).done, done, LOOK_MS);
+        let item = unsafe { &*item };
+        for spins in 0.. {
+            let state = item.state();
+            match state.stage {
+                Stage::Taken | Stage::Unusual => return None,
+                Stage::Helped if spins < SPINS => core::hint::spin_loop(),
+                Stage::Free | Stage::Helped => {
+                    if item.change(state, state.at(Stage::Taken)) {
+                        return None;
+                    }
                 }
-                (*board).sleeps.store(0, Ordering::SeqCst);
-            }
-            if !is_over() && (start.elapsed() > PATIENCE || !self.all_live()) {
-                self.dismiss();
-                return false;
+                Stage::Found => return Some(self.found_by(state.helper, place)),
             }
         }
-        state.load(Ordering::Acquire) == FOUND
+        None
     }
 
-    fn all_live(&self) -> bool {
-        // SAFETY: the board stays mapped.
-        let processes = unsafe { &(&(*self.board).processes)[..self.count] };
-        processes.iter().all(|process| {
-            let process = process.load(Ordering::Relaxed);
-            let handle = process::open_process(process.cast_signed());
-            let has_ended = process::wait_for(handle, Duration::ZERO);
-            // SAFETY: the descriptor is new.
-            unsafe { sys::syscall(sys::number::CLOSE, [handle as usize, 0, 0, 0, 0, 0]) };
-            handle >= 0 && !has_ended
-        })
+    fn found_by(&self, helper: u8, Place { block, number }: Place) -> (Found, &[Need]) {
+        let board = self.board;
+        // SAFETY: the helper has written it, and leaves it alone until the block has
+        // another round.
+        unsafe {
+            let found = (*board).found[helper as usize][block][number];
+            let needs = &raw const (*board).needs[helper as usize][block];
+            let first = needs.cast::<Need>().add(found.start as usize);
+            (
+                found,
+                core::slice::from_raw_parts(first, found.length as usize),
+            )
+        }
     }
 }

@@ -4,11 +4,12 @@
 //! the explorer with the engine's memory as a copy of their own, run schedules of its
 //! round from the back, while it runs them from the front; what they find it takes
 //! over in the round's order, as if it had run them itself. A schedule with anything
-//! unusual to it (a failure, say) it runs again itself. So nothing that is told
-//! depends on how many helpers there are.
+//! unusual to it (a failure, say) it runs again itself; so it does with one that a helper
+//! has begun and not ended when its turn comes. So nothing that is told depends on how
+//! many helpers there are, and nobody waits for one that has no core or is no more.
 //!
 //! Executions that run side by side must not meet in a file or a port: the kernel
-//! ends a helper that asks for anything beyond memory. Then there are no helpers.
+//! ends a helper that asks for anything beyond memory.
 
 mod board;
 
@@ -18,8 +19,8 @@ use std::time::Instant;
 
 pub(super) use self::board::Helpers;
 use self::board::{
-    BLOCKS, Board, FOUND, FREE, Found, HELPED, ITEMS, LEAST, LOOK_MS, MOST, NEEDS, PATIENCE, Place,
-    TAKEN, UNUSUAL, block_of,
+    BLOCKS, Board, DEVIATIONS, Found, ITEMS, LEAST, LOOK_MS, MOST, NEEDS, PATIENCE, Place, Stage,
+    State, block_of,
 };
 use super::explore::{Explorer, end_schedule};
 use super::process;
@@ -48,26 +49,8 @@ impl Explorer<'_> {
             return false;
         };
         let place = Place { block, number };
-        let item = self.helpers.item(place);
-        // SAFETY: the board stays mapped.
-        let state = unsafe { &(*item).state };
-        let (relaxed, acquire) = (Ordering::Relaxed, Ordering::Acquire);
-        match state.compare_exchange(FREE, TAKEN, acquire, relaxed) {
-            Ok(_) | Err(TAKEN) => return false,
-            Err(_) => {}
-        }
-        if !self.helpers.wait(place) {
+        let Some((found, needs)) = self.helpers.take(place) else {
             return false;
-        }
-        // SAFETY: the helper has written it, and leaves it alone from then on.
-        let (found, needs) = unsafe {
-            let found = (*item).found;
-            let needs = &raw const (*self.helpers.board).needs[found.helper as usize][block];
-            let first = needs.cast::<Need>().add(found.start as usize);
-            (
-                found,
-                core::slice::from_raw_parts(first, found.length as usize),
-            )
         };
         search.learn(needs, found.possible);
         count(engine, &found);
@@ -172,9 +155,8 @@ impl Explorer<'_> {
                 sys::futex_wait_shared(rounds, seen, LOOK_MS);
             }
             seen = rounds.load(Ordering::Acquire);
-            while let Some(place) = self.next_place() {
-                // SAFETY: as before; the explorer wrote this before it set the item free.
-                let round = unsafe { (*self.helpers.item(place)).round };
+            while let Some((place, state)) = self.next_place(number) {
+                let round = state.round;
                 if round != used_in[place.block] {
                     // The explorer has taken over all that this block had before.
                     (used[place.block], used_in[place.block]) = (0, round);
@@ -186,35 +168,23 @@ impl Explorer<'_> {
                     search.begin_round();
                 }
                 let used = &mut used[place.block];
-                let is_latest = round == latest;
-                let is_found = self.run_item(engine, number, place, is_latest, used);
-                // SAFETY: as before; the item is this helper's until its state is set.
-                unsafe {
-                    let state = if is_found { FOUND } else { UNUSUAL };
-                    (*self.helpers.item(place))
-                        .state
-                        .store(state, Ordering::SeqCst);
-                    (*board).done.fetch_add(1, Ordering::SeqCst);
-                    if (*board).sleeps.load(Ordering::SeqCst) != 0 {
-                        sys::futex_wake_shared(&(*board).done);
-                    }
-                }
+                self.run_item(engine, place, state, round == latest, used);
             }
         }
     }
 
     /// The last schedule that nobody runs, of the older round if there is one there; it
     /// is the caller's then.
-    fn next_place(&self) -> Option<Place> {
+    fn next_place(&self, helper: usize) -> Option<(Place, State)> {
         // SAFETY: the board stays mapped.
         let numbers = unsafe { &(*self.helpers.board).numbers };
         let [first, second] = [0, 1].map(|block: usize| numbers[block].load(Ordering::Acquire));
         let older = usize::from(second < first);
-        let newest = || self.next_place_in(1 - older);
-        self.next_place_in(older).or_else(newest)
+        let newest = || self.next_place_in(1 - older, helper);
+        self.next_place_in(older, helper).or_else(newest)
     }
 
-    fn next_place_in(&self, block: usize) -> Option<Place> {
+    fn next_place_in(&self, block: usize, helper: usize) -> Option<(Place, State)> {
         // SAFETY: the board stays mapped.
         let rest = unsafe { &(*self.helpers.board).rest[block] };
         loop {
@@ -223,48 +193,76 @@ impl Explorer<'_> {
             let number = rest.ok()? as usize - 1;
             let place = Place { block, number };
             // SAFETY: as before.
-            let state = unsafe { &(*self.helpers.item(place)).state };
-            let (relaxed, acquire) = (Ordering::Relaxed, Ordering::Acquire);
-            if state
-                .compare_exchange(FREE, HELPED, acquire, relaxed)
-                .is_ok()
-            {
-                return Some(place);
+            let item = unsafe { &*self.helpers.item(place) };
+            let free = item.state();
+            let ours = State {
+                helper: helper as u8,
+                stage: Stage::Helped,
+                ..free
+            };
+            if free.stage == Stage::Free && item.change(free, ours) {
+                return Some((place, ours));
             }
         }
     }
 
-    /// Runs a schedule; whether there was nothing unusual to it. Then what it found is
-    /// written down.
+    /// Runs a schedule, and writes down what it found if there was nothing unusual to it,
+    /// and the explorer has not taken it meanwhile.
     fn run_item(
         &mut self,
         engine: Root,
-        number: usize,
         place: Place,
+        ours: State,
         is_latest: bool,
         used: &mut usize,
-    ) -> bool {
-        let item = self.helpers.item(place);
-        let board = self.helpers.board;
+    ) {
+        let (item, board) = (self.helpers.item(place), self.helpers.board);
         let Some(search) = strategy(engine).as_icb() else {
-            return false;
+            return;
         };
-        // SAFETY: the explorer wrote the deviations before it let helpers have them.
+        // SAFETY: the board stays mapped. If the explorer has written anew what is read
+        // here, the state shows it.
+        let item = unsafe { &*item };
+        let (start, length) = (item.start as usize, item.length as usize);
+        if start + length > DEVIATIONS {
+            return;
+        }
+        // SAFETY: as before; the range is within the block.
         let deviations = unsafe {
             let first = (&raw const (*board).deviations[place.block]).cast::<Deviation>();
-            let first = first.add((*item).start as usize);
-            core::slice::from_raw_parts(first, (*item).length as usize)
+            core::slice::from_raw_parts(first.add(start), length)
         };
         search.follow(deviations, is_latest);
+        if item.state() != ours {
+            return;
+        }
         let before = known(engine);
         let failure = self.run_once(engine);
         let execution = &engine.execution;
         let is_usual = failure.is_none() && !execution.past_limit && before == known(engine);
-        if !is_usual || strategy(engine).diverged() {
-            return false;
+        let mut is_told = false;
+        if is_usual && !strategy(engine).diverged() {
+            end_schedule(engine, true, false);
+            is_told = self.tell(engine, place, ours, used);
         }
-        end_schedule(engine, true, false);
-        let findings = search.findings();
+        let stage = if is_told {
+            Stage::Found
+        } else {
+            Stage::Unusual
+        };
+        if !item.change(ours, ours.at(stage)) || !is_told {
+            // Nobody has heard of what was found.
+            search.forget_last();
+        }
+    }
+
+    /// Writes down what the last execution found; whether there was room.
+    fn tell(&self, engine: Root, place: Place, state: State, used: &mut usize) -> bool {
+        let (board, helper) = (self.helpers.board, state.helper as usize);
+        let Some(search) = strategy(engine).as_icb() else {
+            return false;
+        };
+        let (findings, execution) = (search.findings(), &engine.execution);
         let (start, length) = (*used, findings.needs.len());
         if start + length > NEEDS {
             return false;
@@ -272,10 +270,9 @@ impl Explorer<'_> {
         *used += length;
         // SAFETY: this part of the board is this helper's.
         unsafe {
-            let needs = (&raw mut (*board).needs[number][place.block]).cast::<Need>();
+            let needs = (&raw mut (*board).needs[helper][place.block]).cast::<Need>();
             ptr::copy_nonoverlapping(findings.needs.as_ptr(), needs.add(start), length);
-            (*item).found = Found {
-                helper: number as u32,
+            (*board).found[helper][place.block][place.number] = Found {
                 start: start as u32,
                 length: length as u32,
                 has_finished: execution.has_finished(),

@@ -139,6 +139,7 @@ impl Icb {
     pub(crate) fn follow(&mut self, deviations: &[Deviation], is_latest: bool) {
         self.only_finds = true;
         self.is_latest = is_latest;
+        self.findings.needs.clear();
         self.current.clear();
         self.current.extend_from_slice(deviations);
         self.retry();
@@ -169,6 +170,13 @@ impl Icb {
             found.push(name);
             true
         });
+    }
+
+    /// For a helper: nobody has heard of what the last execution showed.
+    pub(crate) fn forget_last(&mut self) {
+        let told = self.found.len() - self.findings.needs.len();
+        self.found.truncate(told);
+        self.findings.needs.clear();
     }
 
     /// What the last execution showed.
