@@ -162,7 +162,7 @@ impl Execution {
         let spin = &self.running().spin;
         if spin.is_watching() && spin.spins(Access::new(op, NO_LINE, object), version) {
             self.announce(op, object, None);
-            return self.yield_step();
+            return self.yield_step(0);
         }
         self.arrive(op, object, None)
     }

@@ -80,6 +80,8 @@ pub(crate) struct EventLog {
     pub(crate) events: EngineVec<Event>,
     pub(crate) trace: Trace,
     graph: u64,
+    /// What was just changed, if tasks watch it.
+    pub(super) changed: Option<ObjectId>,
     /// So many events are kept; all are part of the graph.
     pub(crate) most: usize,
 }
@@ -97,6 +99,7 @@ impl EventLog {
             events: engine_vec(),
             trace: Trace::new(),
             graph: 0,
+            changed: None,
             most: usize::MAX,
         }
     }
@@ -106,6 +109,7 @@ impl EventLog {
         self.events.clear();
         self.trace.clear();
         self.graph = 0;
+        self.changed = None;
     }
 
     /// The hash of the happens-before graph so far.
@@ -184,6 +188,9 @@ impl EventLog {
                 object.updates = 0;
                 object.version = object.version.wrapping_add(1);
             }
+        }
+        if object.watchers != 0 && !effect.is_quiet() {
+            self.changed = Some(id);
         }
         *last = hash;
         self.graph = self.graph.wrapping_add(hash);

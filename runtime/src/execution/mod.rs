@@ -26,6 +26,7 @@ mod task;
 mod task_set;
 mod thread;
 mod trace;
+mod turn;
 mod waiting;
 
 use core::panic::Location;
@@ -38,7 +39,7 @@ pub(crate) use descriptors::{
     descriptors_changed, wake_all_awaiting,
 };
 pub use draw::draw;
-pub(crate) use event::Note;
+pub(crate) use event::{Note, mix};
 pub(crate) use limit::Limit;
 pub use lock::{acquire, downgrade, release, try_acquire};
 pub use mark::{mark, marked_line};
@@ -63,7 +64,7 @@ pub(crate) use trace::{Touch, Trace, TraceStep};
 pub use waiting::{
     condvar_wait, notify, park, sleep, unpark, wait, wait_quietly, wake_all, yield_now,
 };
-pub(crate) use waiting::{sleep_until, yield_from};
+pub(crate) use waiting::sleep_until;
 
 /// The source line of an event: the caller of the shim.
 pub type Site = &'static Location<'static>;
@@ -179,7 +180,10 @@ pub fn disown(object: usize) {
 /// Virtual time, in nanoseconds since 1970.
 pub fn now() -> u64 {
     // SAFETY: see `running`.
-    running().map_or(0, |execution| unsafe { (*execution).clock })
+    running().map_or(0, |execution| unsafe {
+        (*execution).running().spin.sees_more();
+        (*execution).clock
+    })
 }
 
 /// Keeps what a task printed, up to a limit; whether a task called.

@@ -43,6 +43,8 @@ pub(crate) struct Object {
     pub(crate) queued_writers: u32,
     /// Tasks that wait on it to be woken.
     pub(crate) waiters: u32,
+    /// Tasks that wait for it to change, or did and have not run since.
+    pub(crate) watchers: u32,
 }
 
 #[derive(Clone, Copy)]
@@ -139,6 +141,7 @@ impl ObjectTable {
             contenders: 0,
             queued_writers: 0,
             waiters: 0,
+            watchers: 0,
         });
         self.slots[at] = Slot {
             address,

@@ -69,7 +69,7 @@ pub(crate) fn arrive_to_try(op: Op, object: usize) {
         let attempt = Access::new(op, nowhere(), object);
         if (*execution).running().spin.spins(attempt, version) {
             (*execution).announce_opaque(op, object);
-            perform((*execution).yield_step());
+            perform((*execution).yield_step(0));
         } else {
             perform((*execution).arrive_opaque(op, object).0);
         }
@@ -280,6 +280,8 @@ pub(crate) fn enter() {
             return;
         }
         super::note_outside("called into packages that are compiled as they are");
+        // What they read and write is not seen.
+        (*execution).awaits = false;
         let object = (*execution).object(UNSEEN);
         perform((*execution).arrive_opaque(Op::OpaqueCall, object).0);
         (*execution).record(Op::OpaqueCall, object, Effect::Write, None);

@@ -55,7 +55,7 @@ impl Execution {
     pub(crate) fn arrive(&mut self, op: Op, object: ObjectId, site: Option<Site>) -> Step {
         match self.announce(op, object, site) {
             Arrival::Point => self.decide(false),
-            Arrival::Spin => self.yield_step(),
+            Arrival::Spin => self.yield_step(self.state_here()),
             Arrival::Inside => self.inside_step(),
         }
     }
@@ -103,10 +103,13 @@ impl Execution {
         }
     }
 
-    /// The current task yields: switching away is free.
-    pub(crate) fn yield_step(&mut self) -> Step {
+    /// The current task yields: switching away is free. `state` is its own, 0 if it is
+    /// not known.
+    pub(crate) fn yield_step(&mut self, state: u64) -> Step {
+        if self.repeats_its_turn(state) {
+            return self.await_change();
+        }
         self.last_yield = self.steps;
-        self.log.trace.is_irregular = true;
         if self.body_done {
             self.running().idle_turns += 1;
         }
@@ -118,14 +121,18 @@ impl Execution {
     /// Records the current task's operation.
     #[inline]
     pub(crate) fn record(&mut self, op: Op, id: ObjectId, effect: Effect, site: Option<Site>) {
+        if self.tasks[self.current.0 as usize].watches {
+            self.look_again();
+        }
         let task = &mut self.tasks[self.current.0 as usize];
         match site {
             Some(site) if id != ObjectId::NONE && effect.is_quiet() => {
                 let version = self.objects.get(id).version;
                 task.spin.read(Access::new(op, site, id), version);
             }
-            // It changes nothing: lock-free code has one between the loads of a loop that waits.
-            _ if op == Op::Fence => {}
+            // They change nothing: lock-free code has fences between the loads of a
+            // loop that waits, and yields end its turns.
+            _ if matches!(op, Op::Fence | Op::YieldNow | Op::SpinLoop) => {}
             _ => task.spin.progress(),
         }
         // Inline assembly touches what nobody sees.
@@ -149,6 +156,9 @@ impl Execution {
         };
         self.log
             .record(event, effect, &mut self.objects, &mut task.last_event);
+        if let Some(object) = self.log.changed.take() {
+            self.wake_watchers(object);
+        }
     }
 
     /// The heart: which task performs the next step. `yielded` says that the
@@ -182,7 +192,7 @@ impl Execution {
         if self.awaits_outside() {
             self.wait_outside(yielded);
         }
-        if self.enabled.is_empty() {
+        if self.enabled.is_empty() && (self.body_done || !self.stops_awaiting()) {
             let ending = if self.body_done {
                 Ending::Finished
             } else {
@@ -360,6 +370,7 @@ impl Execution {
             return 0;
         }
         self.prefix = mix(self.prefix, 0xc401_ce00 | u64::from(outcomes));
+        self.running().spin.sees_more();
         let objects = &self.objects;
         let point = ChoicePoint {
             index: self.decisions.len() as u32,

@@ -1,9 +1,14 @@
-//! Recognises a loop that re-reads what nobody changed, and has no yield of its own.
+//! Recognises loops that re-read what nobody changed: those that have no yield of
+//! their own, and turns that left everything as it was.
 //!
 //! A spin without a hint would run to the step limit under a scheduler that
 //! preempts seldom. A task that performs the same operation, at the same line, on
 //! an object that has not changed since, several times with no write of its own
 //! between, is taken to yield.
+//!
+//! A turn goes from one yield to the next. If its task only read, is then in
+//! exactly the state in which the turn before left it, and what it read has not
+//! changed, all further turns would be the same: see [`super::turn`].
 
 use super::object::ObjectId;
 use super::{Op, Site};
@@ -37,6 +42,7 @@ impl Access {
 struct Seen {
     access: Access,
     version: u32,
+    /// Since the last yield.
     repeats: u8,
 }
 
@@ -55,6 +61,10 @@ const NOTHING: Seen = Seen {
 pub(crate) struct SpinDetector {
     seen: [Seen; REMEMBERED],
     count: u8,
+    /// It looked at more than is remembered, or at what has no version.
+    saw_more: bool,
+    /// The task's state at its last yield, 0 if it is not known.
+    last_turn: u64,
 }
 
 impl SpinDetector {
@@ -62,6 +72,8 @@ impl SpinDetector {
         Self {
             seen: [NOTHING; REMEMBERED],
             count: 0,
+            saw_more: false,
+            last_turn: 0,
         }
     }
 
@@ -69,6 +81,14 @@ impl SpinDetector {
     #[inline]
     pub(crate) fn progress(&mut self) {
         self.count = 0;
+        self.saw_more = false;
+        self.last_turn = 0;
+    }
+
+    /// The task looked at what has no version: the time, or what opaque code sees.
+    #[inline]
+    pub(crate) fn sees_more(&mut self) {
+        self.saw_more = true;
     }
 
     /// Whether anything is remembered.
@@ -93,7 +113,7 @@ impl SpinDetector {
                 same.repeats = same.repeats.saturating_add(1);
                 return;
             }
-            self.count = 0;
+            self.progress();
         }
         if (self.count as usize) < REMEMBERED {
             self.seen[self.count as usize] = Seen {
@@ -102,7 +122,38 @@ impl SpinDetector {
                 repeats: 1,
             };
             self.count += 1;
+        } else {
+            self.saw_more = true;
         }
+    }
+
+    /// Whether a turn that ends here did nothing but read what is remembered.
+    #[inline]
+    pub(crate) fn only_read(&self) -> bool {
+        !self.saw_more && self.in_turn().next().is_some()
+    }
+
+    /// What the task has read since its last yield: objects, and their versions then.
+    pub(crate) fn in_turn(&self) -> impl Iterator<Item = (ObjectId, u32)> {
+        let seen = self.seen[..self.count as usize].iter();
+        let read = seen.filter(|seen| seen.repeats != 0);
+        read.map(|seen| (ObjectId(seen.access.object), seen.version))
+    }
+
+    /// The task yields in this `state`, 0 if it is not known; whether the turn before
+    /// left it in the same one.
+    pub(crate) fn ends_turn(&mut self, state: u64) -> bool {
+        let same = state != 0 && state == self.last_turn;
+        self.last_turn = state;
+        same
+    }
+
+    /// A new turn begins.
+    pub(crate) fn begin_turn(&mut self) {
+        for seen in &mut self.seen[..self.count as usize] {
+            seen.repeats = 0;
+        }
+        self.saw_more = false;
     }
 }
 

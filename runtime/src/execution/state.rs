@@ -70,6 +70,8 @@ pub(crate) struct Execution {
     pub(crate) longest: u64,
     /// When timeouts fire.
     pub(crate) timers: Timers,
+    /// Turns that changed nothing are not repeated: see [`super::turn`].
+    pub(crate) awaits: bool,
     /// Nothing is explored or replayed, the test is only run once: what ends it then.
     pub(crate) only_runs: Option<Limit>,
     /// The step limit was passed: nothing is chosen any more.
@@ -118,6 +120,7 @@ impl Execution {
             max_steps: 20_000,
             longest: 0,
             timers: Timers::Any,
+            awaits: true,
             only_runs: None,
             past_limit: false,
             preemptions: 0,
@@ -151,6 +154,7 @@ impl Execution {
         self.prefix = 0;
         self.steps = 0;
         self.past_limit = false;
+        self.awaits = true;
         self.preemptions = 0;
         self.last_switch = 0;
         self.last_yield = 0;
@@ -243,6 +247,9 @@ impl Execution {
         let task = &mut self.tasks[self.current.0 as usize];
         self.log
             .depend(object, effect, &mut self.objects, &mut task.last_event);
+        if let Some(object) = self.log.changed.take() {
+            self.wake_watchers(object);
+        }
     }
 
     /// Makes a blocked task runnable.

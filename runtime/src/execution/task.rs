@@ -22,6 +22,8 @@ pub(crate) enum Wait {
     Task(TaskId),
     /// Its own token.
     Token,
+    /// A change of something that it read in its turn.
+    Change,
     /// Time alone.
     Time,
     /// A futex wake at this address, with a bit in common.
@@ -81,6 +83,8 @@ pub(crate) struct Task {
     pub(crate) waker: u32,
     /// What it waits for is looked at again when it is woken.
     pub(crate) retries: bool,
+    /// It awaits a change of what it read in its turn, or did and has not run since.
+    pub(crate) watches: bool,
     /// Switched out by a preemption, and not run since.
     pub(crate) preempted: bool,
     /// A writer in a read-write lock's queue.
@@ -138,6 +142,7 @@ impl Task {
             unparks: 0,
             waker: TraceStep::NONE,
             retries: false,
+            watches: false,
             preempted: false,
             queued: false,
             spin: SpinDetector::new(),
@@ -171,6 +176,7 @@ impl Task {
         self.unparks = 0;
         self.waker = TraceStep::NONE;
         self.retries = false;
+        self.watches = false;
         self.preempted = false;
         self.queued = false;
         self.spin.progress();

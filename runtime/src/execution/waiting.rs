@@ -206,18 +206,43 @@ pub(crate) fn sleep_until(deadline: u64, site: Option<Site>) {
     }
 }
 
-/// A yield: a scheduling point at which switching away is free.
-pub fn yield_now(op: Op, site: Site) {
-    yield_from(op, Some(site));
+/// A yield: a scheduling point at which switching away is free. It has no `site`
+/// where no line is known.
+///
+/// Saves the registers that its caller counts on, so that all of the program's state
+/// lies at and above the stack pointer: a frame that a compiler lays out has gaps, and
+/// in these whatever was there before.
+#[unsafe(naked)]
+pub extern "C" fn yield_now(op: Op, site: Option<Site>) {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "push rbp",
+        "push rbx",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        "push 0",
+        ".cfi_adjust_cfa_offset 56",
+        "mov rdx, rsp",
+        "call {yields}",
+        "add rsp, 56",
+        ".cfi_adjust_cfa_offset -56",
+        "ret",
+        ".cfi_endproc",
+        yields = sym yield_above,
+    )
 }
 
-/// As [`yield_now`], for code of which no line is known.
-pub(crate) fn yield_from(op: Op, site: Option<Site>) {
+/// [`yield_now`] by a task whose state lies at and above `stack_pointer`.
+extern "C" fn yield_above(op: Op, site: Option<Site>, stack_pointer: usize) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
         (*execution).announce(op, ObjectId::NONE, site);
         (*execution).record(op, ObjectId::NONE, op.effect(), site);
-        perform((*execution).yield_step());
+        let state = (*execution).state_above(stack_pointer);
+        perform((*execution).yield_step(state));
+        (*execution).begin_turn();
     }
 }

@@ -5,6 +5,8 @@
 
 use core::arch::{asm, naked_asm};
 
+use crate::execution::Execution;
+
 /// A suspended flow of control.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +72,36 @@ pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *const Context) {
         "ldmxcsr [rsp]",
         "fldcw [rsp+4]",
         "jmp 3b",
+    )
+}
+
+/// Calls `look` with `execution` and the address of the caller's preserved registers,
+/// which lie on the stack below the caller's frame. What `look` returns is returned.
+#[unsafe(naked)]
+pub(crate) extern "C" fn with_registers(
+    execution: &Execution,
+    look: extern "C" fn(&Execution, usize) -> u64,
+) -> u64 {
+    naked_asm!(
+        "push rbp",
+        "push rbx",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        // The stack is aligned, and this word is always the same.
+        "push 0",
+        "mov rax, rsi",
+        "mov rsi, rsp",
+        "call rax",
+        "add rsp, 8",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbx",
+        "pop rbp",
+        "ret",
     )
 }
 

@@ -11,6 +11,7 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::context::{self, Context};
+use super::fingerprint;
 use super::handover::{ABANDON, Backend, Baton, Flow, GO};
 use super::interpose::real;
 use super::interpose::robust::RobustList;
@@ -149,6 +150,26 @@ impl Pool {
             core::ptr::copy_nonoverlapping(pristine.as_ptr(), block as *mut u8, pristine.len());
             RobustList::clear(self.donors[index].robust_list);
         }
+    }
+
+    /// Names what is on the stack of a donor's task from `stack_pointer` on, and in its
+    /// thread-locals; `None` if that is much.
+    pub(crate) fn fingerprint(&self, index: usize, stack_pointer: usize) -> Option<u64> {
+        const MOST: usize = 256 << 10;
+        let donor = &self.donors[index];
+        let length = donor.stack_top.checked_sub(stack_pointer)?;
+        if length > MOST {
+            return None;
+        }
+        let block = donor.thread_pointer.wrapping_add_signed(self.tls.offset);
+        // SAFETY: the stack of the calling task, and its thread-local block.
+        let (stack, locals) = unsafe {
+            (
+                core::slice::from_raw_parts(stack_pointer as *const u8, length),
+                core::slice::from_raw_parts(block as *const u8, self.tls.pristine.len()),
+            )
+        };
+        Some(fingerprint::of(fingerprint::of(0, stack), locals))
     }
 
     /// Drops every donor: their threads do not exist in this process.

@@ -13,7 +13,7 @@ use core::ffi::{CStr, c_int, c_void};
 
 use super::interpose::{self, real};
 use super::memory::{EngineVec, engine_vec};
-use super::{heap, sys};
+use super::{fingerprint, heap, sys};
 use crate::engine::engine;
 use crate::execution;
 
@@ -100,6 +100,24 @@ impl Image {
             }
         }
         heap::reset();
+    }
+
+    /// Names what the program's statics and heap hold; `None` if that is much.
+    pub(crate) fn fingerprint(&self) -> Option<u64> {
+        const MOST: usize = 1 << 20;
+        let (low, high) = heap::grown();
+        if self.dirty.len() * sys::PAGE + (high - low) > MOST {
+            return None;
+        }
+        let mut all = 0;
+        for dirty in &self.dirty {
+            // SAFETY: the page stays mapped, and only the calling task runs.
+            let page = unsafe { core::slice::from_raw_parts(dirty.page as *const u8, sys::PAGE) };
+            all = fingerprint::of(all, page);
+        }
+        // SAFETY: as above.
+        let new = unsafe { core::slice::from_raw_parts(low as *const u8, high - low) };
+        Some(fingerprint::of(all, new))
     }
 
     /// Lets the kernel write to so many bytes at `address`: it would not get past

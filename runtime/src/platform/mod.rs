@@ -5,6 +5,7 @@ pub(crate) mod confine;
 pub(crate) mod context;
 pub(crate) mod descriptor;
 pub(crate) mod donor;
+pub(crate) mod fingerprint;
 pub(crate) mod handover;
 pub(crate) mod heap;
 pub(crate) mod image;

@@ -11,7 +11,7 @@ use crate::execution::{self, Op};
 #[track_caller]
 pub fn spin_loop() {
     if execution::active() {
-        execution::yield_now(Op::SpinLoop, Location::caller());
+        execution::yield_now(Op::SpinLoop, Some(Location::caller()));
     } else {
         std::hint::spin_loop();
     }

@@ -85,6 +85,15 @@ pub(crate) fn freeze() -> (usize, usize) {
     }
 }
 
+/// The bytes that were allocated from since [`freeze`].
+pub(crate) fn grown() -> (usize, usize) {
+    // SAFETY: called by the only task that runs.
+    unsafe {
+        let control = &*control();
+        (control.baseline, control.lists.next.max(control.baseline))
+    }
+}
+
 /// Forgets all that was allocated since [`freeze`].
 #[inline]
 pub(crate) fn reset() {

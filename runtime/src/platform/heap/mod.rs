@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicU8, Ordering};
 use super::sys;
 use crate::execution;
 use arena::{allocate, allocate_aligned, inspect, map, release, usable};
-pub(crate) use arena::{contains, freeze, reset};
+pub(crate) use arena::{contains, freeze, grown, reset};
 
 /// Who serves this process.
 static MODE: AtomicU8 = AtomicU8::new(UNDECIDED);

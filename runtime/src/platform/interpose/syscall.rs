@@ -34,7 +34,7 @@ unsafe extern "C" fn syscall(
                 number::FUTEX_WAITV => return returned(Err(sys::ENOSYS)),
                 number::GETRANDOM => return random::fill(a as *mut u8, b).cast_signed() as c_long,
                 number::SCHED_YIELD => {
-                    execution::yield_from(execution::Op::YieldNow, None);
+                    execution::yield_now(execution::Op::YieldNow, None);
                     return 0;
                 }
                 number::GETTID => return c_long::from(futex::task_thread_id()),

@@ -137,7 +137,7 @@ unsafe extern "C" fn sleep(seconds: c_uint) -> c_uint {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sched_yield() -> c_int {
     if active() {
-        execution::yield_from(Op::YieldNow, None);
+        execution::yield_now(Op::YieldNow, None);
         return 0;
     }
     // SAFETY: no arguments, no memory.

@@ -33,6 +33,9 @@ pub(super) enum Act {
     Park,
     /// An outcome of so many, all for free.
     Choose(u32),
+    Yield,
+    /// Loads both values again and again until neither is 0, as an await.
+    Await(u32, u32),
     /// Skips so many acts if what was last seen was 0.
     SkipUnlessSeen(usize),
 }
@@ -46,6 +49,8 @@ enum State {
     Ready,
     /// Waits to be woken at this object.
     Waiting(ObjectId),
+    /// Waits for one of the values that it awaits to change.
+    Awaiting,
     Done,
 }
 
@@ -56,6 +61,11 @@ struct Task {
     relocks: Option<u32>,
     waker: u32,
     retries: bool,
+    /// So many of the values that it looked at it awaits a change of, or did and has
+    /// not run since.
+    watches: usize,
+    /// The first of two values had this version; the second one is looked at next.
+    looks_on: Option<u32>,
     last: u64,
     seen: u64,
     unparks: u32,
@@ -66,7 +76,10 @@ struct Machine<'a> {
     program: &'a Program,
     tasks: Vec<Task>,
     current: usize,
+    /// The current task gives way.
+    yields: bool,
     values: [u64; OBJECTS],
+    versions: [u32; OBJECTS],
     owners: [Option<usize>; OBJECTS],
     readers: [u32; OBJECTS],
     queues: [u32; OBJECTS],
@@ -132,6 +145,8 @@ impl<'a> Machine<'a> {
             relocks: None,
             waker: TraceStep::NONE,
             retries: false,
+            watches: 0,
+            looks_on: None,
             last: 0,
             seen: 0,
             unparks: 0,
@@ -144,7 +159,9 @@ impl<'a> Machine<'a> {
             program,
             tasks: tasks.collect(),
             current: 0,
+            yields: false,
             values: [0; OBJECTS],
+            versions: [0; OBJECTS],
             owners: [None; OBJECTS],
             readers: [0; OBJECTS],
             queues: [0; OBJECTS],
@@ -161,7 +178,7 @@ impl<'a> Machine<'a> {
 
     fn is_enabled(&self, task: usize) -> bool {
         match self.tasks[task].state {
-            State::Waiting(_) | State::Done => return false,
+            State::Waiting(_) | State::Awaiting | State::Done => return false,
             State::Ready => {}
         }
         if let Some(mutex) = self.tasks[task].relocks {
@@ -195,7 +212,13 @@ impl<'a> Machine<'a> {
             (None, Some(Act::Recv(c))) => (Op::ChannelRecv, object(CHANNEL, c)),
             (None, Some(Act::Unpark(t))) => (Op::Unpark, object(THREAD, t)),
             (None, Some(Act::Park)) => (Op::Park, object(THREAD, task as u32)),
-            (None, Some(Act::Choose(_) | Act::SkipUnlessSeen(_))) => (Op::Draw, ObjectId(99)),
+            (None, Some(Act::Await(v, w))) => {
+                let which = if self.tasks[task].looks_on.is_some() { w } else { v };
+                (Op::AtomicLoad, object(VALUE, which))
+            }
+            (None, Some(Act::Choose(_) | Act::SkipUnlessSeen(_) | Act::Yield)) => {
+                (Op::Draw, ObjectId(99))
+            }
             (None, None) => (Op::Exit, ObjectId(100 + task as u32)),
         };
         Pending {
@@ -209,13 +232,17 @@ impl<'a> Machine<'a> {
         let enabled: Vec<usize> = (0..self.tasks.len())
             .filter(|&task| self.is_enabled(task))
             .collect();
-        let runs_on = enabled.contains(&self.current);
+        let yields = std::mem::take(&mut self.yields);
+        let runs_on = enabled.contains(&self.current) && !yields;
         let mut options: Vec<TaskId> = Vec::new();
         if runs_on {
             options.push(TaskId(self.current as u32));
         }
         let others = enabled.iter().filter(|&&task| task != self.current);
         options.extend(others.map(|&task| TaskId(task as u32)));
+        if yields && enabled.contains(&self.current) {
+            options.push(TaskId(self.current as u32));
+        }
         let (chosen, decision) = match options.len() {
             0 => return None,
             1 => (options[0], TraceStep::NONE),
@@ -268,6 +295,26 @@ impl<'a> Machine<'a> {
 
     fn touch(&mut self, object: ObjectId, effect: Effect) {
         self.trace.access(object, effect);
+        if !effect.is_quiet() && object.0 < OBJECTS as u32 {
+            self.versions[object.0 as usize] += 1;
+            self.wake_watchers(object.0);
+        }
+    }
+
+    fn wake_watchers(&mut self, value: u32) {
+        for task in 0..self.tasks.len() {
+            let Some(Act::Await(v, w)) = self.next(task) else {
+                continue;
+            };
+            if [v, w][..self.tasks[task].watches].contains(&value) {
+                if self.tasks[task].state == State::Awaiting {
+                    self.wake(task);
+                } else {
+                    // It does not need the one that woke it.
+                    self.tasks[task].waker = TraceStep::NONE;
+                }
+            }
+        }
     }
 
     fn see(&mut self, value: u64) {
@@ -414,6 +461,36 @@ impl<'a> Machine<'a> {
                 self.touch(place, Effect::Write);
                 self.tasks[own].unparks = 0;
             }
+            Act::Yield => self.yields = true,
+            Act::Await(v, w) => {
+                let watched = std::mem::take(&mut self.tasks[own].watches);
+                for &value in &[v, w][..watched] {
+                    self.touch(object(VALUE, value), Effect::Read);
+                }
+                if watched > 0 {
+                    return;
+                }
+                let looks_on = self.tasks[own].looks_on.take();
+                let which = if looks_on.is_some() { w } else { v };
+                self.see(self.values[which as usize]);
+                self.touch(object(VALUE, which), Effect::Read);
+                let version = self.versions[v as usize];
+                if self.values[which as usize] == 0 {
+                    if looks_on.is_some_and(|seen| seen != version) {
+                        self.yields = true;
+                    } else {
+                        let task = &mut self.tasks[own];
+                        task.watches = 1 + usize::from(looks_on.is_some());
+                        task.retries = true;
+                        task.state = State::Awaiting;
+                    }
+                    return;
+                }
+                if looks_on.is_none() {
+                    self.tasks[own].looks_on = Some(version);
+                    return;
+                }
+            }
             Act::Choose(outcomes) => {
                 let outcome = self.outcome(outcomes, search);
                 self.see(outcome.into());
@@ -443,6 +520,12 @@ impl<'a> Machine<'a> {
             };
             if let Some((object, effect)) = waits {
                 self.trace.pend(TaskId(task as u32), object, effect);
+            }
+            if let Some(Act::Await(v, w)) = self.next(task) {
+                for &value in &[v, w][..self.tasks[task].watches] {
+                    let (task, object) = (TaskId(task as u32), object(VALUE, value));
+                    self.trace.pend(task, object, Effect::Read);
+                }
             }
         }
     }

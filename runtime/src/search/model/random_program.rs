@@ -21,7 +21,7 @@ pub(in crate::search) fn random_program(seed: u64) -> Program {
     let mut below = |n: u64| rng.below(n) as u32;
     let tasks = 2 + below(3);
     // Programs about few kinds of objects have more races.
-    let kinds: Vec<u32> = (0..=below(3)).map(|_| below(8)).collect();
+    let kinds: Vec<u32> = (0..=below(3)).map(|_| below(9)).collect();
     let longest = [0, 0, 6, 4, 3][tasks as usize];
     let mut program = Program::new();
     for own in 0..tasks {
@@ -83,6 +83,11 @@ pub(in crate::search) fn random_program(seed: u64) -> Program {
                         acts.push_back(Act::Unlock(which + 2));
                     }
                 }
+                7 => acts.push_back(match below(3) {
+                    0 => Act::Yield,
+                    1 => Act::Await(which, which),
+                    _ => Act::Await(which, 1 - which),
+                }),
                 _ => {
                     acts.push_back(match below(2) {
                         0 => Act::Choose(2),

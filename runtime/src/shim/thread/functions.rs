@@ -24,7 +24,7 @@ where
 #[track_caller]
 pub fn yield_now() {
     if execution::active() {
-        execution::yield_now(Op::YieldNow, Location::caller());
+        execution::yield_now(Op::YieldNow, Some(Location::caller()));
     } else {
         std::thread::yield_now();
     }
