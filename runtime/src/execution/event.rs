@@ -136,6 +136,8 @@ impl EventLog {
             self.graph = self.graph.wrapping_add(*last);
         } else {
             self.depend_from(own, event.object, effect, objects, last);
+            let strongest = event.op.strongest_effect();
+            self.trace.access(event.object, effect, strongest);
         }
         if self.events.len() < self.most {
             self.events.push(event);
@@ -151,6 +153,7 @@ impl EventLog {
         last: &mut u64,
     ) {
         self.depend_from(*last, object, effect, objects, last);
+        self.trace.access(object, effect, effect);
     }
 
     #[inline]
@@ -194,7 +197,6 @@ impl EventLog {
         }
         *last = hash;
         self.graph = self.graph.wrapping_add(hash);
-        self.trace.access(id, effect);
     }
 
     /// Whether the last `length` events are the same few again and again. What is

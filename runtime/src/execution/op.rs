@@ -352,6 +352,15 @@ operations! {
 }
 
 impl Op {
+    /// The strongest effect that the operation can have: which one it has may depend
+    /// on its object's state.
+    pub(crate) const fn strongest_effect(self) -> Effect {
+        match self {
+            Self::ArcDrop | Self::RwLockTryRead | Self::PthreadRwLockTryRead => Effect::Write,
+            _ => self.effect(),
+        }
+    }
+
     /// The letters that name the objects of this operation in reports.
     pub const fn object_kind(self) -> &'static str {
         match self as u8 {

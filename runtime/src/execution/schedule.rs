@@ -94,6 +94,7 @@ impl Execution {
     /// A step inside a call into `atomic` code: no scheduling point.
     #[inline]
     pub(crate) fn inside_step(&mut self) -> Step {
+        self.log.trace.go_on();
         self.pulse += 1;
         self.steps += 1;
         if self.steps >= self.max_steps && self.passes_limit() {

@@ -21,6 +21,9 @@ pub(crate) struct TraceStep {
     /// It waited at an object that it looks at again now, so that what it touches
     /// there says all about its waker.
     pub(crate) retries: bool,
+    /// It has more than one operation: what the later ones are may depend on what the
+    /// first one saw.
+    pub(crate) goes_on: bool,
 }
 
 impl TraceStep {
@@ -35,6 +38,8 @@ impl TraceStep {
 pub(crate) struct Touch {
     pub(crate) object: ObjectId,
     pub(crate) effect: Effect,
+    /// What the effect could be if the object were in another state.
+    pub(crate) could: Effect,
 }
 
 /// The steps of one execution, up to the step limit.
@@ -71,9 +76,13 @@ impl Trace {
 
     /// The running step touches `object`.
     #[inline]
-    pub(crate) fn access(&mut self, object: ObjectId, effect: Effect) {
+    pub(crate) fn access(&mut self, object: ObjectId, effect: Effect, could: Effect) {
         if self.keeps {
-            self.touches.push(Touch { object, effect });
+            self.touches.push(Touch {
+                object,
+                effect,
+                could,
+            });
         }
     }
 
@@ -87,7 +96,16 @@ impl Trace {
                 accesses: self.touches.len() as u32,
                 waker,
                 retries,
+                goes_on: false,
             });
+        }
+    }
+
+    /// The running step goes on with one more operation.
+    #[inline]
+    pub(super) fn go_on(&mut self) {
+        if let Some(step) = self.steps.last_mut() {
+            step.goes_on = true;
         }
     }
 
@@ -95,7 +113,7 @@ impl Trace {
     /// a step of its own, so that what keeps it blocked is seen to race with it.
     pub(crate) fn pend(&mut self, task: TaskId, object: ObjectId, effect: Effect) {
         self.begin(task, TraceStep::NEVER, TraceStep::NONE, false);
-        self.access(object, effect);
+        self.access(object, effect, effect);
     }
 
     /// Nothing of what follows is kept.

@@ -47,7 +47,7 @@ impl Execution {
         let task = &mut self.tasks[self.current.0 as usize];
         for (object, _) in task.spin.in_turn() {
             self.objects.get_mut(object).watchers -= 1;
-            self.log.trace.access(object, Effect::Read);
+            self.log.trace.access(object, Effect::Read, Effect::Read);
         }
         task.watches = false;
         task.retries = false;

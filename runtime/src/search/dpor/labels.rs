@@ -1,7 +1,7 @@
 //! Steps as executions have shown them: each is kept once, and named by a number.
 
 use super::super::stored::{Stored, stored};
-use crate::execution::{Effect, TaskId};
+use crate::execution::{Effect, TaskId, mix};
 use crate::platform::memory::{EngineVec, engine_vec};
 
 /// A step of a task, as an execution has shown it.
@@ -11,16 +11,49 @@ pub(super) struct Label(u32);
 /// What a step touches: objects by their addresses, which all executions share.
 pub(super) type Touches = [(usize, Effect)];
 
+/// In place of an object's address: any object, perhaps.
+pub(super) const ANYTHING: usize = usize::MAX;
+
 /// What a label stands for.
 #[derive(Clone, Copy)]
 struct Meaning {
     task: TaskId,
+    outcomes: Outcomes,
     /// The first of its touches, and how many there are.
     first: u32,
     count: u32,
 }
 
-stored!(Meaning { task, first, count });
+stored!(Meaning {
+    task,
+    outcomes,
+    first,
+    count,
+});
+
+/// Names the outcomes of a step's operations.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Outcomes(u64);
+
+impl Outcomes {
+    /// None of its operations has more than one, or all of them are meant.
+    pub(super) const NONE: Self = Self(0);
+
+    /// The name of these outcomes.
+    pub(super) fn of(outcomes: impl Iterator<Item = u32>) -> Self {
+        Self(outcomes.fold(0, |name, outcome| mix(name, u64::from(outcome))))
+    }
+}
+
+impl Stored for Outcomes {
+    fn write(&self, out: &mut EngineVec<u8>) {
+        self.0.write(out);
+    }
+
+    fn read(input: &mut &[u8]) -> Option<Self> {
+        u64::read(input).map(Self)
+    }
+}
 
 /// All labels.
 pub(super) struct Labels {
@@ -54,6 +87,11 @@ impl Labels {
     }
 
     #[inline]
+    pub(super) fn outcomes(&self, label: Label) -> Outcomes {
+        self.meanings[label.0 as usize].outcomes
+    }
+
+    #[inline]
     pub(super) fn touches(&self, label: Label) -> &Touches {
         let Meaning { first, count, .. } = self.meanings[label.0 as usize];
         &self.touches[first as usize..][..count as usize]
@@ -65,16 +103,17 @@ impl Labels {
         commute(self.touches(one), self.touches(other))
     }
 
-    /// The label of a step of `task` that touches `touches`.
-    pub(super) fn label(&mut self, task: TaskId, touches: &Touches) -> Label {
+    /// The label of a step of `task` with these `outcomes` that touches `touches`.
+    pub(super) fn label(&mut self, task: TaskId, outcomes: Outcomes, touches: &Touches) -> Label {
         if (self.meanings.len() + 1) * 2 > self.slots.len() {
             self.grow();
         }
         let mask = self.slots.len() - 1;
-        let mut at = hash(task, touches) & mask;
+        let mut at = hash(task, outcomes, touches) & mask;
         while self.slots[at] != VACANT {
             let label = Label(self.slots[at]);
-            if self.task(label) == task && self.touches(label) == touches {
+            let same = self.task(label) == task && self.outcomes(label) == outcomes;
+            if same && self.touches(label) == touches {
                 return label;
             }
             at = (at + 1) & mask;
@@ -83,6 +122,7 @@ impl Labels {
         self.slots[at] = label.0;
         self.meanings.push(Meaning {
             task,
+            outcomes,
             first: self.touches.len() as u32,
             count: touches.len() as u32,
         });
@@ -90,9 +130,10 @@ impl Labels {
         label
     }
 
-    /// The label of a step of one task that touches what either of two of its steps does.
+    /// The label of a step of one task, whatever its outcomes, that touches what either
+    /// of two of its steps does.
     pub(super) fn join(&mut self, one: Label, other: Label) -> Label {
-        if one == other {
+        if one == other && self.outcomes(one) == Outcomes::NONE {
             return one;
         }
         let mut both = engine_vec();
@@ -102,7 +143,7 @@ impl Labels {
                 both.push(*touch);
             }
         }
-        self.label(self.task(one), &both)
+        self.label(self.task(one), Outcomes::NONE, &both)
     }
 
     #[cold]
@@ -116,7 +157,8 @@ impl Labels {
         self.slots.clear();
         self.slots.resize(size, VACANT);
         for label in 0..self.meanings.len() as u32 {
-            let place = hash(self.task(Label(label)), self.touches(Label(label)));
+            let Meaning { task, outcomes, .. } = self.meanings[label as usize];
+            let place = hash(task, outcomes, self.touches(Label(label)));
             let mut at = place & (size - 1);
             while self.slots[at] != VACANT {
                 at = (at + 1) & (size - 1);
@@ -129,15 +171,18 @@ impl Labels {
 /// Whether steps of different tasks that touch these commute.
 #[inline]
 pub(super) fn commute(one: &Touches, other: &Touches) -> bool {
-    one.iter().all(|(object, effect)| {
+    one.iter().all(|&(object, effect)| {
         let mut others = other.iter();
-        others.all(|(other, later)| object != other || effect.commutes(*later))
+        others.all(|&(other, later)| {
+            let meets = object == other || object == ANYTHING || other == ANYTHING;
+            !meets || effect.commutes(later)
+        })
     })
 }
 
-fn hash(task: TaskId, touches: &Touches) -> usize {
+fn hash(task: TaskId, outcomes: Outcomes, touches: &Touches) -> usize {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    let start = u64::from(task.0).wrapping_mul(FACTOR);
+    let start = (u64::from(task.0) ^ outcomes.0).wrapping_mul(FACTOR);
     let hash = touches.iter().fold(start, |hash, &(object, effect)| {
         let touch = (object as u64) << 3 ^ effect as u64;
         (hash ^ touch).wrapping_mul(FACTOR).rotate_left(29)

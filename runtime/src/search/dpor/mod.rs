@@ -9,8 +9,8 @@
 mod labels;
 mod wakeup;
 
-use self::labels::{Label, Labels, commute};
-use self::wakeup::{Branch, Sequence, insert, size, take_first};
+use self::labels::{ANYTHING, Label, Labels, Outcomes, Touches, commute};
+use self::wakeup::{Branch, Sequence, insert, size};
 use super::races::{HappensBefore, Race};
 use super::stored::{kept_between_executions, stored};
 use super::{ChoicePoint, Ended, Past, Progress, SchedulingPoint, Strategy};
@@ -34,6 +34,12 @@ struct Outcome {
     costs: bool,
 }
 
+/// What is to come after a step, if it had these outcomes.
+struct Way {
+    outcomes: Outcomes,
+    then: EngineVec<Branch>,
+}
+
 /// A step of the current execution.
 struct Node {
     task: TaskId,
@@ -44,6 +50,8 @@ struct Node {
     asleep: EngineVec<Label>,
     /// What is to be tried here besides.
     branches: EngineVec<Branch>,
+    /// What is to come after the step.
+    ways: EngineVec<Way>,
     /// The step, with what it touched in all executions that took it; not known of
     /// one that had no choice.
     label: Option<Label>,
@@ -54,14 +62,51 @@ stored!(Outcome {
     count,
     costs,
 });
+stored!(Way { outcomes, then });
 stored!(Node {
     task,
     options,
     outcomes,
     asleep,
     branches,
+    ways,
     label,
 });
+
+impl Node {
+    /// The outcomes of its operations.
+    fn outcomes(&self) -> Outcomes {
+        Outcomes::of(self.outcomes.iter().map(|outcome| outcome.taken))
+    }
+
+    /// Makes the step one of `task`; what its branches lead to is to come after it.
+    /// Returns how many steps are planned no more.
+    fn run(&mut self, task: TaskId, labels: &Labels) -> usize {
+        let planned = size(&self.branches) + self.planned_after();
+        self.task = task;
+        self.ways.clear();
+        let mut at = 0;
+        while at < self.branches.len() {
+            let next = self.branches[at].next();
+            if labels.task(next) != task {
+                at += 1;
+                continue;
+            }
+            let then = self.branches.remove(at).after_next();
+            let outcomes = labels.outcomes(next);
+            match self.ways.iter_mut().find(|way| way.outcomes == outcomes) {
+                Some(way) => way.then.extend(then),
+                None => self.ways.push(Way { outcomes, then }),
+            }
+        }
+        planned - size(&self.branches) - self.planned_after()
+    }
+
+    /// How many steps are planned to come after it.
+    fn planned_after(&self) -> usize {
+        self.ways.iter().map(|way| size(&way.then)).sum()
+    }
+}
 
 /// The search.
 #[expect(
@@ -73,9 +118,7 @@ pub(crate) struct Dpor {
     /// The steps of the current execution; those that are prescribed at its start.
     nodes: EngineVec<Node>,
     prescribed: usize,
-    /// What comes after the last of the nodes.
-    plan: EngineVec<Branch>,
-    /// How many steps are planned, there and at all nodes.
+    /// How many steps are planned at all nodes.
     planned: usize,
     happens_before: HappensBefore,
     /// Of the steps of the trace that is read, as far as they are known.
@@ -103,7 +146,6 @@ impl Dpor {
             labels: Labels::new(),
             nodes: engine_vec(),
             prescribed: 0,
-            plan: engine_vec(),
             planned: 0,
             happens_before: HappensBefore::new(false),
             steps: engine_vec(),
@@ -134,23 +176,28 @@ impl Dpor {
 
     /// A new step of `task`, after all that were before it.
     fn push(&mut self, task: TaskId, options: EngineVec<TaskId>, asleep: EngineVec<Label>) {
-        let planned = self.plan.first();
-        let branches = if planned.is_some_and(|first| self.labels.task(first.next()) == task) {
-            self.planned -= 1;
-            take_first(&mut self.plan)
-        } else {
-            self.planned -= size(&self.plan);
-            self.plan.clear();
-            engine_vec()
-        };
-        self.nodes.push(Node {
+        let mut node = Node {
             task,
             options,
             outcomes: engine_vec(),
             asleep,
-            branches,
+            branches: engine_vec(),
+            ways: engine_vec(),
             label: None,
-        });
+        };
+        if let Some(plan) = self.plan() {
+            node.branches = core::mem::replace(plan, engine_vec());
+            self.planned -= node.run(task, &self.labels);
+        }
+        self.nodes.push(node);
+    }
+
+    /// What is to come after the last of the nodes.
+    fn plan(&mut self) -> Option<&mut EngineVec<Branch>> {
+        let node = self.nodes.last_mut()?;
+        let outcomes = node.outcomes();
+        let way = node.ways.iter_mut().find(|way| way.outcomes == outcomes)?;
+        Some(&mut way.then)
     }
 
     /// What sleeps after the last of the nodes: what slept there and commutes with it.
@@ -171,8 +218,6 @@ impl Dpor {
 
     /// Goes back to the last step from which something is left to try.
     fn backtrack(&mut self) -> bool {
-        self.planned -= size(&self.plan);
-        self.plan.clear();
         while let Some(node) = self.nodes.last_mut() {
             while let Some(outcome) = node.outcomes.last_mut() {
                 if outcome.count > 1 {
@@ -192,13 +237,12 @@ impl Dpor {
                 .retain(|branch| options.contains(&labels.task(branch.next())));
             self.planned += size(&node.branches);
             if let Some(next) = node.branches.first() {
+                let task = labels.task(next.next());
                 node.asleep.extend(node.label.take());
-                node.task = labels.task(next.next());
-                self.plan = core::mem::replace(&mut node.branches, engine_vec());
-                node.branches = take_first(&mut self.plan);
-                self.planned -= 1;
+                self.planned -= node.run(task, labels);
                 return true;
             }
+            self.planned -= node.planned_after();
             self.nodes.pop();
         }
         false
@@ -209,10 +253,16 @@ impl Dpor {
         if let Some(label) = self.steps[step] {
             return label;
         }
-        let touches = touches_of(past, step);
-        let label = self.labels.label(past.trace.steps[step].task, &touches);
+        let label = self.label_of(past, step, &touches_of(past, step));
         self.steps[step] = Some(label);
         label
+    }
+
+    fn label_of(&mut self, past: Past<'_>, step: usize, touches: &Touches) -> Label {
+        let node = self.nodes.get(step);
+        let outcomes = node.map_or(Outcomes::NONE, Node::outcomes);
+        let task = past.trace.steps[step].task;
+        self.labels.label(task, outcomes, touches)
     }
 
     /// Notes what the steps touched, the first `known` of which have been seen before.
@@ -266,7 +316,8 @@ impl Dpor {
                 self.sequence.push(label, step);
             }
         }
-        let label = self.label(past, second as usize);
+        let touches = possible_touches_of(past, second as usize);
+        let label = self.label_of(past, second as usize, &touches);
         self.sequence.push(label, second);
     }
 }
@@ -276,6 +327,17 @@ fn touches_of(past: Past<'_>, step: usize) -> EngineVec<(usize, Effect)> {
     let mut touches = engine_vec();
     let named = past.trace.touches_of(step).iter();
     touches.extend(named.map(|touch| ((past.name)(touch.object), touch.effect)));
+    touches
+}
+
+/// What the second step of a race may touch without the first one.
+fn possible_touches_of(past: Past<'_>, step: usize) -> EngineVec<(usize, Effect)> {
+    let mut touches = engine_vec();
+    let named = past.trace.touches_of(step).iter();
+    touches.extend(named.map(|touch| ((past.name)(touch.object), touch.could)));
+    if past.trace.steps[step].goes_on {
+        touches.push((ANYTHING, Effect::Write));
+    }
     touches
 }
 
@@ -306,8 +368,11 @@ impl Strategy for Dpor {
             return found.unwrap_or(0);
         }
         self.catch_up(point.past);
-        let planned = self.plan.first();
-        let planned = planned.map(|branch| self.labels.task(branch.next()));
+        let next = self
+            .plan()
+            .and_then(|plan| plan.first())
+            .map(Branch::next);
+        let planned = next.map(|label| self.labels.task(label));
         let asleep = self.asleep(point.past);
         let rested = |&task: &TaskId| asleep.iter().all(|&label| self.labels.task(label) != task);
         let chosen = planned

@@ -4,7 +4,7 @@
 //! (POPL'14), section 6.
 
 use super::super::stored::stored;
-use super::labels::{Label, Labels};
+use super::labels::{Label, Labels, Outcomes};
 use crate::execution::TaskId;
 use crate::platform::memory::{EngineVec, engine_vec};
 
@@ -49,14 +49,33 @@ impl Sequence {
     ) -> bool {
         match self.first_of(labels, labels.task(label)) {
             Some(place) => {
-                let before = &self.steps[..place];
-                !before.iter().any(|&step| precedes(step, self.steps[place]))
+                let own = self.labels[place];
+                // What the last step does may be another thing than what was seen.
+                let is_last = place + 1 == self.labels.len();
+                let mut before = self.steps[..place].iter().zip(&self.labels);
+                !before.any(|(&step, &other)| {
+                    precedes(step, self.steps[place]) || is_last && !labels.commute(own, other)
+                })
             }
             None => self
                 .labels
                 .iter()
                 .all(|&other| labels.commute(other, label)),
         }
+    }
+
+    /// Whether all that begins with this sequence is among what `branch` leads to.
+    fn is_led_to_by(
+        &self,
+        labels: &Labels,
+        branch: Label,
+        precedes: impl Fn(u32, u32) -> bool,
+    ) -> bool {
+        let outcomes = match self.first_of(labels, labels.task(branch)) {
+            Some(place) => labels.outcomes(self.labels[place]),
+            None => Outcomes::NONE,
+        };
+        outcomes == labels.outcomes(branch) && self.can_begin_with(labels, branch, precedes)
     }
 
     /// Leaves out the first step of `task`.
@@ -93,6 +112,17 @@ impl Branch {
         *self.labels.last().expect("a branch has a step")
     }
 
+    /// What comes after the next step.
+    pub(super) fn after_next(mut self) -> EngineVec<Self> {
+        self.labels.pop();
+        if self.labels.is_empty() {
+            return self.then;
+        }
+        let mut after = engine_vec();
+        after.push(self);
+        after
+    }
+
     /// Makes what comes after the last `steps` of the labels a branch of its own.
     fn split(&mut self, steps: usize) {
         let rest = self.labels.len() - steps;
@@ -113,18 +143,6 @@ pub(super) fn size(branches: &[Branch]) -> usize {
         .sum()
 }
 
-/// Takes the next step of the first of `branches`: what comes after it remains. Returns
-/// what else there is to try in its place.
-pub(super) fn take_first(branches: &mut EngineVec<Branch>) -> EngineVec<Branch> {
-    let others = branches.split_off(1);
-    let first = &mut branches[0];
-    first.labels.pop();
-    if first.labels.is_empty() {
-        *branches = core::mem::replace(&mut first.then, engine_vec());
-    }
-    others
-}
-
 /// Adds `sequence` to the tree of `branches`, unless an execution that is to be
 /// tried anyway is equivalent to one that begins with it. Returns how many steps the
 /// tree grew by.
@@ -135,7 +153,7 @@ pub(super) fn insert(
     precedes: impl Fn(u32, u32) -> bool,
 ) -> usize {
     loop {
-        let fits = |branch: &Branch| sequence.can_begin_with(labels, branch.next(), &precedes);
+        let fits = |branch: &Branch| sequence.is_led_to_by(labels, branch.next(), &precedes);
         let Some(place) = branches.iter().position(fits) else {
             branches.push(Branch::of(sequence));
             return sequence.labels.len();
@@ -143,7 +161,7 @@ pub(super) fn insert(
         let branch = &mut branches[place];
         let mut common = 0;
         for &label in branch.labels.iter().rev() {
-            if common > 0 && !sequence.can_begin_with(labels, label, &precedes) {
+            if common > 0 && !sequence.is_led_to_by(labels, label, &precedes) {
                 break;
             }
             sequence.leave_out(labels, labels.task(label));

@@ -110,6 +110,7 @@ pub(super) struct Outcome {
     /// Names its happens-before graph.
     pub(super) graph: Vec<Vec<u32>>,
     pub(super) preemptions: u32,
+    pub(super) text: String,
 }
 
 fn object(kind: u32, number: u32) -> ObjectId {
@@ -294,7 +295,12 @@ impl<'a> Machine<'a> {
     }
 
     fn touch(&mut self, object: ObjectId, effect: Effect) {
-        self.trace.access(object, effect);
+        self.touch_as(object, effect, effect);
+    }
+
+    /// Touches `object`, in another state of which the effect could be another.
+    fn touch_as(&mut self, object: ObjectId, effect: Effect, could: Effect) {
+        self.trace.access(object, effect, could);
         if !effect.is_quiet() && object.0 < OBJECTS as u32 {
             self.versions[object.0 as usize] += 1;
             self.wake_watchers(object.0);
@@ -375,7 +381,7 @@ impl<'a> Machine<'a> {
                     self.values[v as usize] = to;
                 }
                 let effect = [Effect::Read, Effect::Write][usize::from(succeeds)];
-                self.touch(object(VALUE, v), effect);
+                self.touch_as(object(VALUE, v), effect, Effect::Write);
             }
             Act::Lock(m) => {
                 self.owners[m as usize] = Some(own);
@@ -388,7 +394,7 @@ impl<'a> Machine<'a> {
                     self.owners[m as usize] = Some(own);
                 }
                 let effect = [Effect::Read, Effect::Write][usize::from(free)];
-                self.touch(object(LOCK, m), effect);
+                self.touch_as(object(LOCK, m), effect, Effect::Write);
             }
             Act::Unlock(m) => {
                 if self.owners[m as usize] == Some(own) {
@@ -435,6 +441,7 @@ impl<'a> Machine<'a> {
             }
             Act::Recv(c) => {
                 if self.queues[c as usize] == 0 {
+                    self.touch_as(object(CHANNEL, c), Effect::Read, Effect::Write);
                     self.sleep(object(CHANNEL, c), true);
                     return;
                 }
@@ -476,6 +483,9 @@ impl<'a> Machine<'a> {
                 self.touch(object(VALUE, which), Effect::Read);
                 let version = self.versions[v as usize];
                 if self.values[which as usize] == 0 {
+                    if looks_on.is_some() {
+                        self.touch(object(VALUE, v), Effect::Read);
+                    }
                     if looks_on.is_some_and(|seen| seen != version) {
                         self.yields = true;
                     } else {
@@ -559,6 +569,7 @@ pub(super) fn execute(program: &Program, search: &mut dyn Strategy) -> Outcome {
         end: machine.end(),
         graph: graph(&happens_before, &machine.trace),
         preemptions: machine.preemptions,
+        text: (0..machine.trace.steps.len()).map(|at| format!("{}:{:?}{} ", machine.trace.steps[at].task.0, machine.trace.touches_of(at).iter().map(|t| (t.object.0, t.effect)).collect::<Vec<_>>(), if machine.trace.steps[at].decision == TraceStep::NEVER { "!" } else { "" })).collect(),
     }
 }
 
