@@ -61,10 +61,10 @@ pub(crate) use thread::{
     task_of_object, thread_object, token_object,
 };
 pub(crate) use trace::{Touch, Trace, TraceStep};
+pub(crate) use waiting::sleep_until;
 pub use waiting::{
     condvar_wait, notify, park, sleep, unpark, wait, wait_quietly, wake_all, yield_now,
 };
-pub(crate) use waiting::sleep_until;
 
 /// The source line of an event: the caller of the shim.
 pub type Site = &'static Location<'static>;

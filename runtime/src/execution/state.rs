@@ -45,6 +45,10 @@ pub(crate) enum Timers {
 }
 
 /// The state of the running execution.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, not a state machine"
+)]
 pub(crate) struct Execution {
     pub(crate) tasks: EngineVec<Task>,
     /// How many of `tasks` belong to this execution.

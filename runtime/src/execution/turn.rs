@@ -22,13 +22,17 @@ impl Execution {
     /// same again.
     pub(super) fn repeats_its_turn(&mut self, state: u64) -> bool {
         let task = &mut self.tasks[self.current.0 as usize];
-        let objects = &self.objects;
         let is_closed = self.awaits && self.descriptors.children.is_empty();
-        let same = task.spin.ends_turn(state) && is_closed;
-        same && task
-            .spin
-            .in_turn()
-            .all(|(object, version)| objects.get(object).version == version)
+        if !task.spin.ends_turn(state) || !is_closed {
+            return false;
+        }
+        let mut unchanged = true;
+        for (object, version) in task.spin.in_turn() {
+            unchanged &= self.objects.get(object).version == version;
+            // Whether it goes on depends on it.
+            self.log.trace.access(object, Effect::Read, Effect::Read);
+        }
+        unchanged
     }
 
     /// Blocks the current task until something that it read in this turn changes.

@@ -134,6 +134,11 @@ pub fn wait_quietly(op: Op, object: usize, deadline: Option<u64>, site: Site) ->
         task.object = object;
         task.site = Some(site);
         task.retries = true;
+        // That it has to wait is something that it saw.
+        (*execution)
+            .log
+            .trace
+            .access(object, Effect::Read, Effect::Write);
         perform((*execution).sleep_on(Wait::Object(object), deadline));
         (*execution).running().retries = false;
         (*execution).running().wake

@@ -32,6 +32,15 @@ struct Entry {
     next: u32,
 }
 
+/// A step that may race with the one at hand.
+#[derive(Clone, Copy)]
+struct Candidate {
+    step: u32,
+    /// What happened before it does not race, since it comes later. Not where a lock
+    /// was only looked at: who waits for it could not have gone on there.
+    hides: bool,
+}
+
 /// The accesses of one object from an exclusive one to the next.
 #[derive(Clone, Copy)]
 struct Epoch {
@@ -94,7 +103,7 @@ pub(super) struct HappensBefore {
     /// Those before, of all objects.
     older: EngineVec<Epoch>,
     entries: EngineVec<Entry>,
-    candidates: EngineVec<u32>,
+    candidates: EngineVec<Candidate>,
     /// The steps that the one at hand had to wait for.
     enabling: EngineVec<u32>,
     pub(super) races: EngineVec<Race>,
@@ -273,21 +282,15 @@ impl HappensBefore {
             return;
         }
         if self.is_fresh {
-            self.judge(trace, step, at, relation, other);
+            self.judge(trace, step, at, effect, other);
         }
         self.learn(other.task, other.step);
     }
 
     /// Whether the step `at` races with the earlier one `other`, of which it depends.
     #[inline]
-    fn judge(
-        &mut self,
-        trace: &Trace,
-        step: &TraceStep,
-        at: u32,
-        relation: Dependence,
-        other: Access,
-    ) {
+    fn judge(&mut self, trace: &Trace, step: &TraceStep, at: u32, effect: Effect, other: Access) {
+        let relation = effect.depends(other.effect);
         if relation == Dependence::Enables {
             self.enabling.push(other.step);
         }
@@ -295,7 +298,11 @@ impl HappensBefore {
             return;
         }
         if relation != Dependence::Enables && step.waker != other.step {
-            self.candidates.push(other.step);
+            let waits = matches!(effect, Effect::Acquire | Effect::Enter);
+            self.candidates.push(Candidate {
+                step: other.step,
+                hides: !waits || other.effect != Effect::Read,
+            });
         } else if self.waits_too && self.previous != NOTHING && self.previous > other.step {
             self.races.push(Race {
                 first: other.step,
@@ -371,14 +378,14 @@ impl HappensBefore {
     /// Of the candidates, those that no other one happened after race with `second`.
     fn keep_immediate(&mut self, trace: &Trace, second: u32) {
         for place in 0..self.candidates.len() {
-            let first = self.candidates[place];
+            let first = self.candidates[place].step;
             let mut others = self.candidates.iter().enumerate();
-            let hidden = others.any(|(at, &other)| {
-                if other == first {
+            let hidden = others.any(|(at, other)| {
+                if other.step == first {
                     // The same step, met twice.
                     at < place
                 } else {
-                    self.precedes(trace, first, other)
+                    other.hides && self.precedes(trace, first, other.step)
                 }
             });
             // Without the first step there would be no such release; the lock is then

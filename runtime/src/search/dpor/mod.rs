@@ -368,10 +368,7 @@ impl Strategy for Dpor {
             return found.unwrap_or(0);
         }
         self.catch_up(point.past);
-        let next = self
-            .plan()
-            .and_then(|plan| plan.first())
-            .map(Branch::next);
+        let next = self.plan().and_then(|plan| plan.first()).map(Branch::next);
         let planned = next.map(|label| self.labels.task(label));
         let asleep = self.asleep(point.past);
         let rested = |&task: &TaskId| asleep.iter().all(|&label| self.labels.task(label) != task);

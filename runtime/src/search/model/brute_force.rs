@@ -81,6 +81,13 @@ pub(in crate::search) struct Explored {
     pub(in crate::search) graphs: BTreeSet<Vec<Vec<u32>>>,
 }
 
+impl Explored {
+    /// Whether it shows the same ends and graphs as `other`.
+    pub(in crate::search) fn is_as(&self, other: &Self) -> bool {
+        self.ends == other.ends && self.graphs == other.graphs
+    }
+}
+
 /// Runs `search` to its end.
 pub(in crate::search) fn explore(program: &Program, search: &mut dyn Strategy) -> Explored {
     let mut explored = Explored::default();

@@ -2,9 +2,11 @@
 
 mod brute_force;
 mod random_program;
+mod shrink;
 
 pub(super) use brute_force::{Exhaustive, Explored, explore, explore_all};
 pub(super) use random_program::{random_program, seeds};
+pub(super) use shrink::shrink;
 
 use super::races::HappensBefore;
 use super::{ChoicePoint, Decision, Ended, Past, Pending, SchedulingPoint, Strategy};
@@ -110,7 +112,6 @@ pub(super) struct Outcome {
     /// Names its happens-before graph.
     pub(super) graph: Vec<Vec<u32>>,
     pub(super) preemptions: u32,
-    pub(super) text: String,
 }
 
 fn object(kind: u32, number: u32) -> ObjectId {
@@ -214,7 +215,11 @@ impl<'a> Machine<'a> {
             (None, Some(Act::Unpark(t))) => (Op::Unpark, object(THREAD, t)),
             (None, Some(Act::Park)) => (Op::Park, object(THREAD, task as u32)),
             (None, Some(Act::Await(v, w))) => {
-                let which = if self.tasks[task].looks_on.is_some() { w } else { v };
+                let which = if self.tasks[task].looks_on.is_some() {
+                    w
+                } else {
+                    v
+                };
                 (Op::AtomicLoad, object(VALUE, which))
             }
             (None, Some(Act::Choose(_) | Act::SkipUnlessSeen(_) | Act::Yield)) => {
@@ -569,7 +574,6 @@ pub(super) fn execute(program: &Program, search: &mut dyn Strategy) -> Outcome {
         end: machine.end(),
         graph: graph(&happens_before, &machine.trace),
         preemptions: machine.preemptions,
-        text: (0..machine.trace.steps.len()).map(|at| format!("{}:{:?}{} ", machine.trace.steps[at].task.0, machine.trace.touches_of(at).iter().map(|t| (t.object.0, t.effect)).collect::<Vec<_>>(), if machine.trace.steps[at].decision == TraceStep::NEVER { "!" } else { "" })).collect(),
     }
 }
 
