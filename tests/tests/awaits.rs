@@ -1,0 +1,152 @@
+//! A turn of a loop that changed nothing is not repeated; one that changed anything is.
+
+use end_to_end::Workspace;
+
+const LIBRARY: &str = r#"
+#![cfg(test)]
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::{hint, thread};
+
+/// Waits for a flag that is set after the data.
+fn waits(pause: fn()) {
+    let (data, flag) = (AtomicUsize::new(0), AtomicBool::new(false));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            data.store(1, SeqCst);
+            flag.store(true, SeqCst);
+        });
+        while !flag.load(SeqCst) {
+            pause();
+        }
+        assert_eq!(data.load(SeqCst), 1);
+    });
+}
+
+#[test]
+fn waits_with_yields() {
+    waits(thread::yield_now);
+}
+
+#[test]
+fn waits_with_hints() {
+    waits(hint::spin_loop);
+}
+
+#[test]
+fn waits_with_nothing() {
+    waits(|| {});
+}
+
+#[test]
+fn takes_a_spin_lock() {
+    let (locked, count) = (AtomicBool::new(false), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while locked.swap(true, SeqCst) {
+                    while locked.load(SeqCst) {
+                        hint::spin_loop();
+                    }
+                }
+                count.store(count.load(SeqCst) + 1, SeqCst);
+                locked.store(false, SeqCst);
+            });
+        }
+    });
+    assert_eq!(count.load(SeqCst), 2);
+}
+
+/// Gives up after three turns. The other task must not be able to tell that it has.
+fn gives_up(mut turn: impl FnMut() -> u32) {
+    let (flag, gave_up) = (AtomicBool::new(false), AtomicBool::new(false));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            assert!(!gave_up.load(SeqCst), "it gave up");
+            flag.store(true, SeqCst);
+        });
+        while !flag.load(SeqCst) {
+            if turn() == 3 {
+                gave_up.store(true, SeqCst);
+                break;
+            }
+            hint::spin_loop();
+        }
+    });
+}
+
+#[test]
+fn counts_on_the_stack() {
+    let mut turns = 0;
+    gives_up(|| {
+        turns += 1;
+        turns
+    });
+}
+
+#[test]
+fn counts_on_the_heap() {
+    let turns = Box::new(Cell::new(0));
+    gives_up(|| {
+        turns.set(turns.get() + 1);
+        turns.get()
+    });
+}
+
+#[test]
+fn counts_in_a_thread_local() {
+    thread_local!(static TURNS: Cell<u32> = const { Cell::new(0) });
+    gives_up(|| {
+        TURNS.set(TURNS.get() + 1);
+        TURNS.get()
+    });
+}
+
+#[test]
+fn counts_in_a_static() {
+    static mut TURNS: u32 = 0;
+    // SAFETY: only the test's own thread counts.
+    gives_up(|| unsafe {
+        TURNS += 1;
+        TURNS
+    });
+}
+"#;
+
+#[test]
+fn loops_that_wait_have_finitely_many_schedules() {
+    let workspace = Workspace::with_library(LIBRARY);
+    for profile in ["dev", "release"] {
+        let run = workspace
+            .chess(&["test", "--message-format=json", "--strategy=dpor"])
+            .arg("--cargo-profile")
+            .arg(profile)
+            .arg("waits_with")
+            .arg("takes_a_spin_lock")
+            .run();
+        run.assert_code(0);
+        assert_eq!(run.verdicts().len(), 4);
+        for verdict in run.verdicts() {
+            assert_eq!(verdict["complete"], true, "{profile}: {verdict}");
+        }
+    }
+}
+
+#[test]
+fn a_turn_that_changed_anything_is_repeated() {
+    let workspace = Workspace::with_library(LIBRARY);
+    for profile in ["dev", "release"] {
+        let run = workspace
+            .chess(&["test", "--message-format=json", "--no-fail-fast"])
+            .arg("--cargo-profile")
+            .arg(profile)
+            .arg("counts_")
+            .run();
+        run.assert_code(100);
+        assert_eq!(run.verdicts().len(), 4);
+        for verdict in run.verdicts() {
+            let message = verdict["message"].as_str().unwrap_or_default();
+            assert!(message.contains("it gave up"), "{profile}: {verdict}");
+        }
+    }
+}
