@@ -303,7 +303,7 @@ impl Dpor {
     /// did not happen after it, and then the second one. In long executions only those
     /// that the second one needs: a few more go where others have been, but what the
     /// races take does not grow with the square of the length.
-    fn turn(&mut self, past: Past<'_>, Race { first, second }: Race) {
+    fn turn(&mut self, past: Past<'_>, Race { first, second, .. }: Race) {
         self.sequence.clear();
         let steps = self.nodes.len() as u32;
         let is_long = steps > LONG;

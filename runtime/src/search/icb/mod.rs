@@ -207,7 +207,11 @@ impl Icb {
         let trace = execution.past.trace;
         self.happens_before.read_fresh(trace, fresh_step);
         for at in 0..self.happens_before.races.len() {
-            let Race { first, second } = self.happens_before.races[at];
+            let race = self.happens_before.races[at];
+            if !self.happens_before.matters(trace, race) {
+                continue;
+            }
+            let Race { first, second, .. } = race;
             let task = trace.steps[second as usize].task;
             // Where the task could not be preempted for free, it may be so at the
             // start of its turn (Coons, Musuvathi and McKinley, OOPSLA'13).

@@ -5,6 +5,8 @@
 //! Sagonas, POPL'14, section 3; for locks it is the two acquisitions that race,
 //! and not a release with the acquisition that it lets through).
 
+mod matters;
+
 use crate::execution::{Dependence, Effect, Touch, Trace, TraceStep};
 use crate::platform::memory::{EngineVec, engine_vec};
 
@@ -13,6 +15,8 @@ use crate::platform::memory::{EngineVec, engine_vec};
 pub(super) struct Race {
     pub(super) first: u32,
     pub(super) second: u32,
+    /// The first one only lets the second one go on.
+    pub(super) waits: bool,
 }
 
 /// An access to an object.
@@ -29,6 +33,8 @@ const NOTHING: u32 = u32::MAX;
 #[derive(Clone, Copy)]
 struct Entry {
     access: Access,
+    /// The oldest of that task and effect.
+    oldest: u32,
     next: u32,
 }
 
@@ -72,6 +78,8 @@ const LANE: usize = 4;
 struct Place {
     /// The first step of its task's turn: those with no other task's between them.
     turn: u32,
+    /// The step before it of its task.
+    previous: u32,
     /// The number of its vector clock.
     clock: u32,
 }
@@ -203,7 +211,11 @@ impl HappensBefore {
             }
         }
         let clock = self.clock;
-        self.places.push(Place { turn, clock });
+        self.places.push(Place {
+            turn,
+            previous: self.previous,
+            clock,
+        });
     }
 
     #[inline]
@@ -241,6 +253,7 @@ impl HappensBefore {
             self.epochs[object].since = self.entries.len() as u32;
             self.entries.push(Entry {
                 access,
+                oldest: at,
                 next: newest.since,
             });
         }
@@ -260,7 +273,7 @@ impl HappensBefore {
         let own = step.task.0;
         let (mut mine, mut entry) = (NOTHING, epoch.since);
         while entry != NOTHING {
-            let Entry { access, next } = self.entries[entry as usize];
+            let Entry { access, next, .. } = self.entries[entry as usize];
             if access.task != own {
                 self.meet(trace, step, at, effect, access);
             } else if access.effect == effect {
@@ -307,6 +320,7 @@ impl HappensBefore {
             self.races.push(Race {
                 first: other.step,
                 second: at,
+                waits: true,
             });
         }
     }
@@ -372,31 +386,6 @@ impl HappensBefore {
             }
             self.clocks = wider;
             self.lanes = lanes;
-        }
-    }
-
-    /// Of the candidates, those that no other one happened after race with `second`.
-    fn keep_immediate(&mut self, trace: &Trace, second: u32) {
-        for place in 0..self.candidates.len() {
-            let first = self.candidates[place].step;
-            let mut others = self.candidates.iter().enumerate();
-            let hidden = others.any(|(at, other)| {
-                if other.step == first {
-                    // The same step, met twice.
-                    at < place
-                } else {
-                    other.hides && self.precedes(trace, first, other.step)
-                }
-            });
-            // Without the first step there would be no such release; the lock is then
-            // free only if it was that step that took it.
-            let needed = |&release: &u32| {
-                trace.steps[release as usize].task != trace.steps[first as usize].task
-                    && self.precedes(trace, first, release)
-            };
-            if !hidden && (self.waits_too || !self.enabling.iter().any(needed)) {
-                self.races.push(Race { first, second });
-            }
         }
     }
 }
