@@ -63,7 +63,8 @@ pub(crate) use thread::{
 pub(crate) use trace::{Touch, Trace, TraceStep};
 pub(crate) use waiting::sleep_until;
 pub use waiting::{
-    condvar_wait, notify, park, sleep, unpark, wait, wait_quietly, wake_all, yield_now,
+    condvar_wait, notify, park, sleep, unpark, wait, wait_in_vain, wait_quietly, wake_all,
+    yield_now,
 };
 
 /// The source line of an event: the caller of the shim.

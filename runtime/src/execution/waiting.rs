@@ -134,15 +134,24 @@ pub fn wait_quietly(op: Op, object: usize, deadline: Option<u64>, site: Site) ->
         task.object = object;
         task.site = Some(site);
         task.retries = true;
-        // That it has to wait is something that it saw.
-        (*execution)
-            .log
-            .trace
-            .access(object, Effect::Read, Effect::Write);
         perform((*execution).sleep_on(Wait::Object(object), deadline));
         (*execution).running().retries = false;
         (*execution).running().wake
     }
+}
+
+/// As [`wait_quietly`], for what tasks take from each other: that nothing was left is
+/// something that the task saw.
+pub fn wait_in_vain(op: Op, object: usize, deadline: Option<u64>, site: Site) -> Wake {
+    if let Some(execution) = running() {
+        // SAFETY: see `running`.
+        unsafe {
+            let object = (*execution).object(object);
+            let trace = &mut (*execution).log.trace;
+            trace.access(object, Effect::Read, Effect::Write);
+        }
+    }
+    wait_quietly(op, object, deadline, site)
 }
 
 /// Enables every task that waits on `object`; no scheduling point.

@@ -70,7 +70,7 @@ impl<T> Channel<T> {
 
     fn wait(&self, op: Op, deadline: Option<u64>, site: Site) -> Wake {
         if execution::active() {
-            return execution::wait_quietly(op, self.object(), deadline, site);
+            return execution::wait_in_vain(op, self.object(), deadline, site);
         }
         // The channel outlived its execution, or reached a thread that is no task.
         std::thread::yield_now();
