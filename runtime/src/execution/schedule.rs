@@ -167,6 +167,9 @@ impl Execution {
     pub(crate) fn decide(&mut self, yielded: bool) -> Step {
         self.pulse += 1;
         self.steps += 1;
+        if yielded {
+            self.log.trace.yields();
+        }
         let mut yielded = yielded;
         if self.steps >= self.max_steps {
             if self.passes_limit() {

@@ -24,6 +24,8 @@ pub(crate) struct TraceStep {
     /// It has more than one operation: what the later ones are may depend on what the
     /// first one saw.
     pub(crate) goes_on: bool,
+    /// The task yielded at its end, so that switching away there was free.
+    pub(crate) yields: bool,
 }
 
 impl TraceStep {
@@ -97,6 +99,7 @@ impl Trace {
                 waker,
                 retries,
                 goes_on: false,
+                yields: false,
             });
         }
     }
@@ -106,6 +109,14 @@ impl Trace {
     pub(super) fn go_on(&mut self) {
         if let Some(step) = self.steps.last_mut() {
             step.goes_on = true;
+        }
+    }
+
+    /// The running step ends with a yield.
+    #[inline]
+    pub(crate) fn yields(&mut self) {
+        if let Some(step) = self.steps.last_mut() {
+            step.yields = true;
         }
     }
 

@@ -132,3 +132,14 @@ fn parts_share_the_work() {
         }
     }
 }
+
+#[test]
+fn a_task_that_goes_on_after_a_yield_begins_a_turn() {
+    let program = vec![
+        vec![Act::Yield, Act::Choose(2), Act::Store(1, 3)],
+        vec![Act::Await(1, 1)],
+        vec![Act::Await(1, 1)],
+    ];
+    let all = model::explore_all(&program, 0, 2_000).expect("it is small");
+    assert!(!misses(&program, &all, 0));
+}

@@ -239,6 +239,9 @@ impl<'a> Machine<'a> {
             .filter(|&task| self.is_enabled(task))
             .collect();
         let yields = std::mem::take(&mut self.yields);
+        if yields {
+            self.trace.yields();
+        }
         let runs_on = enabled.contains(&self.current) && !yields;
         let mut options: Vec<TaskId> = Vec::new();
         if runs_on {

@@ -76,7 +76,8 @@ const LANE: usize = 4;
 /// A step of the trace.
 #[derive(Clone, Copy)]
 struct Place {
-    /// The first step of its task's turn: those with no other task's between them.
+    /// The first step of its task's turn: those with no other task's between them,
+    /// and no yield.
     turn: u32,
     /// The step before it of its task.
     previous: u32,
@@ -188,7 +189,7 @@ impl HappensBefore {
         let mut turn = at as u32;
         if let Some(&previous) = self.places.get(self.previous as usize) {
             self.before = previous.clock;
-            if self.previous + 1 == turn {
+            if self.previous + 1 == turn && !trace.steps[self.previous as usize].yields {
                 turn = previous.turn;
             }
         } else {
