@@ -64,9 +64,13 @@ pub(super) struct Counters {
     max_steps: u64,
     threads: usize,
     bound_completed: Option<u32>,
+    /// As `bound_completed`, whatever other parts of the space there are.
+    bound_of_all: Option<u32>,
     bound_starts: Vec<u64>,
     explored: Vec<Option<u64>>,
     complete: bool,
+    /// As `complete`, whatever other parts of the space there are.
+    complete_of_all: bool,
     deterministic: bool,
     strategy: &'static str,
     warnings: Vec<String>,
@@ -74,6 +78,10 @@ pub(super) struct Counters {
 
 impl Counters {
     pub(super) fn read(exploration: &Exploration) -> Self {
+        let complete = exploration.progress.complete
+            && !exploration.unstable
+            && exploration.cut_short.is_none();
+        let share = exploration.share.as_ref();
         Self {
             schedules: exploration.schedules,
             executions: exploration.executions,
@@ -82,21 +90,15 @@ impl Counters {
             max_steps: exploration.max_steps,
             threads: exploration.threads,
             bound_completed: bound_completed(exploration),
+            bound_of_all: bound_of_all(exploration),
             bound_starts: exploration.bound_starts.to_vec(),
             explored: exploration.explored.to_vec(),
-            complete: exploration.progress.complete
-                && !exploration.unstable
-                && exploration.cut_short.is_none(),
+            complete,
+            complete_of_all: complete && share.is_none_or(|share| !share.is_exhausted),
             deterministic: !exploration.unstable && exploration.diverged == 0,
             strategy: exploration.strategy,
             warnings: warnings(exploration),
         }
-    }
-
-    /// Whether all was explored, whatever other parts of the space there are.
-    fn complete_of_all(&self, engine: &Engine) -> bool {
-        let share = engine.exploration.share.as_ref();
-        self.complete && share.is_none_or(|share| !share.is_exhausted)
     }
 
     /// Counts the execution that killed the explorer.
@@ -223,7 +225,7 @@ pub(super) fn finished(
             "preemptions",
             failed.then_some(exploration.preemptions.into()),
         )
-        .optional_number("bound_completed", bound_of_all(exploration).map(u64::from))
+        .optional_number("bound_completed", counters.bound_of_all.map(u64::from))
         .array(
             "bound_starts",
             counters.bound_starts.iter().map(u64::to_string),
@@ -232,7 +234,7 @@ pub(super) fn finished(
             "explored",
             counters.explored.iter().copied().map(number_or_null),
         )
-        .boolean("complete", counters.complete_of_all(engine))
+        .boolean("complete", counters.complete_of_all)
         .boolean("deterministic", counters.deterministic)
         .string("strategy", counters.strategy)
         .number("seed", request.seed)
