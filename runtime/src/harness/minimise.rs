@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use super::counters;
 use super::explore::{Explorer, end_schedule};
 use super::failures::{Known, MOST};
 use super::report;
@@ -260,6 +261,6 @@ impl<'a, 'b> Work<'a, 'b> {
     /// Whether the search has seen every schedule with less than so many preemptions.
     fn is_fewest(&self, preemptions: u32) -> bool {
         let below = preemptions.checked_sub(1);
-        below.is_none() || report::bound_of_all(&self.engine.exploration) >= below
+        below.is_none() || counters::bound_of_all(&self.engine.exploration) >= below
     }
 }

@@ -3,6 +3,7 @@
 
 mod body;
 mod cores;
+mod counters;
 mod crash;
 mod explore;
 mod failures;

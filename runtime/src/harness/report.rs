@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::Exploration;
-use super::failures::{Found, MOST};
+use super::counters::Counters;
+use super::failures::Found;
 use super::json::{Object, quoted};
 use super::minimise::Minimised;
 use super::request::Request;
@@ -52,139 +53,6 @@ pub(super) struct Verdict<'a> {
     pub(super) kind: Option<Kind>,
     pub(super) message: Option<String>,
     pub(super) failure: Option<&'a Failure>,
-}
-
-/// The exploration's counters, kept apart from the engine, which a confirming
-/// execution writes over.
-pub(super) struct Counters {
-    schedules: u64,
-    executions: u64,
-    distinct: u64,
-    steps: u64,
-    max_steps: u64,
-    threads: usize,
-    bound_completed: Option<u32>,
-    /// As `bound_completed`, whatever other parts of the space there are.
-    bound_of_all: Option<u32>,
-    bound_starts: Vec<u64>,
-    explored: Vec<Option<u64>>,
-    complete: bool,
-    /// As `complete`, whatever other parts of the space there are.
-    complete_of_all: bool,
-    deterministic: bool,
-    strategy: &'static str,
-    warnings: Vec<String>,
-}
-
-impl Counters {
-    pub(super) fn read(exploration: &Exploration) -> Self {
-        let complete = exploration.progress.complete
-            && !exploration.unstable
-            && exploration.cut_short.is_none();
-        let share = exploration.share.as_ref();
-        Self {
-            schedules: exploration.schedules,
-            executions: exploration.executions,
-            distinct: exploration.distinct.count(),
-            steps: exploration.steps,
-            max_steps: exploration.max_steps,
-            threads: exploration.threads,
-            bound_completed: bound_completed(exploration),
-            bound_of_all: bound_of_all(exploration),
-            bound_starts: exploration.bound_starts.to_vec(),
-            explored: exploration.explored.to_vec(),
-            complete,
-            complete_of_all: complete && share.is_none_or(|share| !share.is_exhausted),
-            deterministic: !exploration.unstable && exploration.diverged == 0,
-            strategy: exploration.strategy,
-            warnings: warnings(exploration),
-        }
-    }
-
-    /// Counts the execution that killed the explorer.
-    pub(super) fn with_crash(mut self, execution: &Execution) -> Self {
-        self.schedules += 1;
-        self.executions += 1;
-        self.steps += execution.steps;
-        self.max_steps = self.max_steps.max(execution.steps);
-        self.threads = self.threads.max(execution.live);
-        self
-    }
-
-    /// Adds a sentence for the user.
-    pub(super) fn warn(&mut self, sentence: &str) {
-        self.warnings.push(sentence.to_owned());
-    }
-
-    /// Counts executions that confirmed a failure.
-    pub(super) fn add_executions(&mut self, count: u64) {
-        self.executions += count;
-    }
-}
-
-/// The bound that is finished, whatever other parts of the space there are.
-pub(super) fn bound_of_all(exploration: &Exploration) -> Option<u32> {
-    let finished = bound_completed(exploration);
-    let share = exploration.share.as_ref();
-    share.map_or(finished, |share| finished.min(share.bound_completed))
-}
-
-/// A bound is not finished where an execution was cut short.
-fn bound_completed(exploration: &Exploration) -> Option<u32> {
-    if exploration.unstable || exploration.diverged > 0 {
-        return None;
-    }
-    let finished = exploration.progress.bound_completed;
-    exploration
-        .cut_short
-        .map_or(finished, |bound| finished.min(bound.checked_sub(1)))
-}
-
-fn warnings(exploration: &Exploration) -> Vec<String> {
-    let mut all = Vec::new();
-    if exploration.unstable {
-        all.push(
-            "the first schedule ran differently the second time: the test depends on more than \
-             its schedule (real time, randomness, files, addresses?)"
-                .to_owned(),
-        );
-    }
-    if exploration.diverged > 0 {
-        all.push(format!(
-            "{} of {} schedules could not be repeated as they were planned, and what lies \
-             beyond them was not explored",
-            exploration.diverged, exploration.schedules
-        ));
-    }
-    if exploration.long > 0 && exploration.failure.is_none() {
-        all.push(format!(
-            "{} of {} schedules took more than --max-steps steps: what lies beyond was run, but \
-             not explored",
-            exploration.long, exploration.schedules
-        ));
-    }
-    if exploration.too_long > 0 {
-        all.push(format!(
-            "{} of {} schedules were given up after many times as many steps: they have no verdict",
-            exploration.too_long, exploration.schedules
-        ));
-    }
-    if exploration.foreign_heap {
-        all.push(
-            "the program has a global allocator of its own, which cannot be put back: each \
-             execution ran in a process of its own (--isolate fork)"
-                .to_owned(),
-        );
-    }
-    if exploration.more_failures {
-        all.push(format!(
-            "there are more than {MOST} different failures; only so many are told"
-        ));
-    }
-    if exploration.is_out_of_time() {
-        all.push("the time budget ended the search".to_owned());
-    }
-    all
 }
 
 /// The line that ends a test.

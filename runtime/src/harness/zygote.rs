@@ -9,8 +9,9 @@ use std::io::Write;
 use std::panic::catch_unwind;
 use std::time::{Duration, Instant};
 
+use super::counters::Counters;
 use super::failures::Found;
-use super::report::{self, Counters, Verdict};
+use super::report::{self, Verdict};
 use super::request::{Request, VARIABLE};
 use super::saved::Passing;
 use super::silence::Activity;

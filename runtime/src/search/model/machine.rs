@@ -1,0 +1,493 @@
+//! The machine that runs programs: it schedules as the engine does, and traces what the engine traces.
+
+use super::super::{ChoicePoint, Decision, Past, Pending, SchedulingPoint, Strategy};
+use super::{Act, Final, OBJECTS, Program};
+use crate::execution::{Effect, ObjectId, Op, TaskId, Trace, TraceStep};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Ready,
+    /// Waits to be woken at this object.
+    Waiting(ObjectId),
+    /// Waits for one of the values that it awaits to change.
+    Awaiting,
+    Done,
+}
+
+struct Task {
+    at: usize,
+    state: State,
+    /// It was woken from this condition variable's wait and takes this mutex again.
+    relocks: Option<u32>,
+    waker: u32,
+    retries: bool,
+    /// So many of the values that it looked at it awaits a change of, or did and has
+    /// not run since.
+    watches: usize,
+    /// The first of two values had this version; the second one is looked at next.
+    looks_on: Option<u32>,
+    last: u64,
+    seen: u64,
+    unparks: u32,
+}
+
+/// One execution of a program.
+pub(super) struct Machine<'a> {
+    program: &'a Program,
+    tasks: Vec<Task>,
+    current: usize,
+    /// The current task gives way.
+    yields: bool,
+    values: [u64; OBJECTS],
+    versions: [u32; OBJECTS],
+    owners: [Option<usize>; OBJECTS],
+    readers: [u32; OBJECTS],
+    queues: [u32; OBJECTS],
+    pub(super) trace: Trace,
+    pub(super) decisions: Vec<Decision>,
+    prefix: u64,
+    pub(super) preemptions: u32,
+}
+
+fn object(kind: u32, number: u32) -> ObjectId {
+    ObjectId(kind * OBJECTS as u32 + number)
+}
+
+const VALUE: u32 = 0;
+const LOCK: u32 = 1;
+const CONDVAR: u32 = 2;
+const CHANNEL: u32 = 3;
+const THREAD: u32 = 4;
+/// What only its task touches.
+const OWN: u32 = 5;
+
+pub(super) fn past(trace: &Trace) -> Past<'_> {
+    Past {
+        trace,
+        name: &|object| object.0 as usize + 1,
+    }
+}
+
+fn mix(a: u64, b: u64) -> u64 {
+    (a ^ b.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        .rotate_left(29)
+        .wrapping_mul(0xbf58_476d_1ce4_e5b9)
+}
+
+impl<'a> Machine<'a> {
+    pub(super) fn new(program: &'a Program) -> Self {
+        let tasks = program.iter().map(|_| Task {
+            at: 0,
+            state: State::Ready,
+            relocks: None,
+            waker: TraceStep::NONE,
+            retries: false,
+            watches: 0,
+            looks_on: None,
+            last: 0,
+            seen: 0,
+            unparks: 0,
+        });
+        let mut trace = Trace::new();
+        trace.is_wanted = true;
+        trace.clear();
+        trace.begin(TaskId(0), TraceStep::NONE, TraceStep::NONE, false);
+        Self {
+            program,
+            tasks: tasks.collect(),
+            current: 0,
+            yields: false,
+            values: [0; OBJECTS],
+            versions: [0; OBJECTS],
+            owners: [None; OBJECTS],
+            readers: [0; OBJECTS],
+            queues: [0; OBJECTS],
+            trace,
+            decisions: Vec::new(),
+            prefix: 0,
+            preemptions: 0,
+        }
+    }
+
+    fn next(&self, task: usize) -> Option<Act> {
+        self.program[task].get(self.tasks[task].at).copied()
+    }
+
+    fn is_enabled(&self, task: usize) -> bool {
+        match self.tasks[task].state {
+            State::Waiting(_) | State::Awaiting | State::Done => return false,
+            State::Ready => {}
+        }
+        if let Some(mutex) = self.tasks[task].relocks {
+            return self.owners[mutex as usize].is_none();
+        }
+        match self.next(task) {
+            Some(Act::Lock(m)) => {
+                self.owners[m as usize].is_none() && self.readers[m as usize] == 0
+            }
+            Some(Act::Read(m)) => self.owners[m as usize].is_none(),
+            _ => true,
+        }
+    }
+
+    fn pending(&self, task: usize) -> Pending {
+        let (op, id) = match (self.tasks[task].relocks, self.next(task)) {
+            (Some(m), _) => (Op::MutexRelock, object(LOCK, m)),
+            (None, Some(Act::Load(v))) => (Op::AtomicLoad, object(VALUE, v)),
+            (None, Some(Act::Store(v, _))) => (Op::AtomicStore, object(VALUE, v)),
+            (None, Some(Act::Add(v))) => (Op::AtomicFetchAdd, object(VALUE, v)),
+            (None, Some(Act::Exchange(v, ..))) => (Op::AtomicCompareExchange, object(VALUE, v)),
+            (None, Some(Act::Lock(m))) => (Op::MutexLock, object(LOCK, m)),
+            (None, Some(Act::TryLock(m))) => (Op::MutexTryLock, object(LOCK, m)),
+            (None, Some(Act::Unlock(m))) => (Op::MutexUnlock, object(LOCK, m)),
+            (None, Some(Act::Read(m))) => (Op::RwLockRead, object(LOCK, m)),
+            (None, Some(Act::EndRead(m))) => (Op::RwLockReadUnlock, object(LOCK, m)),
+            (None, Some(Act::Wait(c, _))) => (Op::CondvarWait, object(CONDVAR, c)),
+            (None, Some(Act::NotifyOne(c))) => (Op::NotifyOne, object(CONDVAR, c)),
+            (None, Some(Act::NotifyAll(c))) => (Op::NotifyAll, object(CONDVAR, c)),
+            (None, Some(Act::Send(c))) => (Op::ChannelSend, object(CHANNEL, c)),
+            (None, Some(Act::Recv(c))) => (Op::ChannelRecv, object(CHANNEL, c)),
+            (None, Some(Act::Unpark(t))) => (Op::Unpark, object(THREAD, t)),
+            (None, Some(Act::Park)) => (Op::Park, object(THREAD, task as u32)),
+            (None, Some(Act::Await(v, w))) => {
+                let which = if self.tasks[task].looks_on.is_some() {
+                    w
+                } else {
+                    v
+                };
+                (Op::AtomicLoad, object(VALUE, which))
+            }
+            (None, Some(Act::Choose(_) | Act::SkipUnlessSeen(_) | Act::Yield)) => {
+                (Op::Draw, ObjectId(99))
+            }
+            (None, None) => (Op::Exit, ObjectId(100 + task as u32)),
+        };
+        Pending {
+            op,
+            object: id.0 as usize + 1,
+        }
+    }
+
+    /// Chooses among the enabled tasks as the engine does; none is left at the end.
+    pub(super) fn choose(&mut self, search: &mut dyn Strategy) -> Option<usize> {
+        let enabled: Vec<usize> = (0..self.tasks.len())
+            .filter(|&task| self.is_enabled(task))
+            .collect();
+        let yields = std::mem::take(&mut self.yields);
+        if yields {
+            self.trace.yields();
+        }
+        let runs_on = enabled.contains(&self.current) && !yields;
+        let mut options: Vec<TaskId> = Vec::new();
+        if runs_on {
+            options.push(TaskId(self.current as u32));
+        }
+        let others = enabled.iter().filter(|&&task| task != self.current);
+        options.extend(others.map(|&task| TaskId(task as u32)));
+        if yields && enabled.contains(&self.current) {
+            options.push(TaskId(self.current as u32));
+        }
+        let (chosen, decision) = match options.len() {
+            0 => return None,
+            1 => (options[0], TraceStep::NONE),
+            count => {
+                let bits: u64 = enabled.iter().map(|task| 1 << task).sum();
+                let place = mix(bits, self.current as u64);
+                self.prefix = mix(self.prefix, place);
+                let free = if runs_on { 1 } else { count };
+                let point = SchedulingPoint {
+                    index: self.decisions.len() as u32,
+                    options: &options,
+                    free: free as u32,
+                    prefix: self.prefix,
+                    step: self.trace.steps.len() as u32,
+                    pending: &|task| self.pending(task.0 as usize),
+                    past: past(&self.trace),
+                };
+                let choice = search.choose_task(&point);
+                self.preemptions += u32::from(choice >= free);
+                let decision = self.decisions.len() as u32;
+                self.decisions.push(Decision::Task(options[choice]));
+                self.prefix = mix(self.prefix, 77 + u64::from(options[choice].0));
+                (options[choice], decision)
+            }
+        };
+        let task = &mut self.tasks[chosen.0 as usize];
+        let waker = std::mem::replace(&mut task.waker, TraceStep::NONE);
+        self.trace.begin(chosen, decision, waker, task.retries);
+        task.retries = false;
+        self.current = chosen.0 as usize;
+        Some(self.current)
+    }
+
+    fn outcome(&mut self, outcomes: u32, search: &mut dyn Strategy) -> u32 {
+        if outcomes < 2 {
+            return 0;
+        }
+        self.prefix = mix(self.prefix, 1000 + u64::from(outcomes));
+        let outcome = search.choose_outcome(&ChoicePoint {
+            index: self.decisions.len() as u32,
+            outcomes,
+            costs: false,
+            prefix: self.prefix,
+            past: past(&self.trace),
+        });
+        self.decisions.push(Decision::Outcome(outcome));
+        self.prefix = mix(self.prefix, u64::from(outcome));
+        outcome
+    }
+
+    fn touch(&mut self, object: ObjectId, effect: Effect) {
+        self.touch_as(object, effect, effect);
+    }
+
+    /// Touches `object`, in another state of which the effect could be another.
+    fn touch_as(&mut self, object: ObjectId, effect: Effect, could: Effect) {
+        self.trace.access(object, effect, could);
+        if !effect.is_quiet() && object.0 < OBJECTS as u32 {
+            self.versions[object.0 as usize] += 1;
+            self.wake_watchers(object.0);
+        }
+    }
+
+    fn wake_watchers(&mut self, value: u32) {
+        for task in 0..self.tasks.len() {
+            let Some(Act::Await(v, w)) = self.next(task) else {
+                continue;
+            };
+            if [v, w][..self.tasks[task].watches].contains(&value) {
+                if self.tasks[task].state == State::Awaiting {
+                    self.wake(task);
+                } else {
+                    // It does not need the one that woke it.
+                    self.tasks[task].waker = TraceStep::NONE;
+                }
+            }
+        }
+    }
+
+    fn see(&mut self, value: u64) {
+        let task = &mut self.tasks[self.current];
+        task.last = value;
+        task.seen = mix(task.seen, value + 1);
+    }
+
+    fn sleep(&mut self, at: ObjectId, retries: bool) {
+        let task = &mut self.tasks[self.current];
+        task.state = State::Waiting(at);
+        task.retries = retries;
+    }
+
+    fn wake(&mut self, task: usize) {
+        self.tasks[task].state = State::Ready;
+        self.tasks[task].waker = self.trace.steps.len() as u32 - 1;
+    }
+
+    fn waiters(&self, at: ObjectId) -> Vec<usize> {
+        let all = 0..self.tasks.len();
+        all.filter(|&task| self.tasks[task].state == State::Waiting(at))
+            .collect()
+    }
+
+    /// Performs the current task's next act.
+    #[expect(clippy::too_many_lines, reason = "a list of what each act does")]
+    pub(super) fn step(&mut self, search: &mut dyn Strategy) {
+        let own = self.current;
+        if let Some(mutex) = self.tasks[own].relocks.take() {
+            self.owners[mutex as usize] = Some(own);
+            self.touch(object(LOCK, mutex), Effect::Acquire);
+            self.tasks[own].at += 1;
+            return;
+        }
+        let Some(act) = self.next(own) else {
+            self.tasks[own].state = State::Done;
+            return;
+        };
+        match act {
+            Act::Load(v) => {
+                self.see(self.values[v as usize]);
+                self.touch(object(VALUE, v), Effect::Read);
+            }
+            Act::Store(v, value) => {
+                self.values[v as usize] = value;
+                self.touch(object(VALUE, v), Effect::Write);
+            }
+            Act::Add(v) => {
+                self.see(self.values[v as usize]);
+                self.values[v as usize] += 1;
+                self.touch(object(VALUE, v), Effect::Write);
+            }
+            Act::Exchange(v, from, to) => {
+                let succeeds = self.values[v as usize] == from;
+                self.see(u64::from(succeeds));
+                if succeeds {
+                    self.values[v as usize] = to;
+                }
+                let effect = [Effect::Read, Effect::Write][usize::from(succeeds)];
+                self.touch_as(object(VALUE, v), effect, Effect::Write);
+            }
+            Act::Lock(m) => {
+                self.owners[m as usize] = Some(own);
+                self.touch(object(LOCK, m), Effect::Acquire);
+            }
+            Act::TryLock(m) => {
+                let free = self.owners[m as usize].is_none() && self.readers[m as usize] == 0;
+                self.see(u64::from(free));
+                if free {
+                    self.owners[m as usize] = Some(own);
+                }
+                let effect = [Effect::Read, Effect::Write][usize::from(free)];
+                self.touch_as(object(LOCK, m), effect, Effect::Write);
+            }
+            Act::Unlock(m) => {
+                if self.owners[m as usize] == Some(own) {
+                    self.owners[m as usize] = None;
+                    self.touch(object(LOCK, m), Effect::Release);
+                }
+            }
+            Act::Read(m) => {
+                self.readers[m as usize] += 1;
+                self.touch(object(LOCK, m), Effect::Enter);
+            }
+            Act::EndRead(m) => {
+                self.readers[m as usize] -= 1;
+                self.touch(object(LOCK, m), Effect::Leave);
+            }
+            Act::Wait(c, m) => {
+                self.touch(object(CONDVAR, c), Effect::Write);
+                self.owners[m as usize] = None;
+                self.touch(object(LOCK, m), Effect::Release);
+                self.tasks[own].relocks = Some(m);
+                self.sleep(object(CONDVAR, c), false);
+                return;
+            }
+            Act::NotifyOne(c) => {
+                let waiters = self.waiters(object(CONDVAR, c));
+                let chosen = self.outcome(waiters.len() as u32, search);
+                if let Some(&task) = waiters.get(chosen as usize) {
+                    self.wake(task);
+                }
+                self.touch(object(CONDVAR, c), Effect::Write);
+            }
+            Act::NotifyAll(c) => {
+                for task in self.waiters(object(CONDVAR, c)) {
+                    self.wake(task);
+                }
+                self.touch(object(CONDVAR, c), Effect::Write);
+            }
+            Act::Send(c) => {
+                self.queues[c as usize] += 1;
+                self.touch(object(CHANNEL, c), Effect::Write);
+                for task in self.waiters(object(CHANNEL, c)) {
+                    self.wake(task);
+                }
+            }
+            Act::Recv(c) => {
+                if self.queues[c as usize] == 0 {
+                    self.touch_as(object(CHANNEL, c), Effect::Read, Effect::Write);
+                    self.sleep(object(CHANNEL, c), true);
+                    return;
+                }
+                self.queues[c as usize] -= 1;
+                self.touch(object(CHANNEL, c), Effect::Write);
+            }
+            Act::Unpark(t) => {
+                self.touch(object(THREAD, t), Effect::Release);
+                let task = t as usize;
+                self.tasks[task].unparks += 1;
+                if self.tasks[task].state == State::Waiting(object(THREAD, t)) {
+                    self.wake(task);
+                }
+                if self.tasks[task].unparks > 1 {
+                    self.tasks[task].waker = TraceStep::NONE;
+                }
+            }
+            Act::Park => {
+                let place = object(THREAD, own as u32);
+                if self.tasks[own].unparks == 0 {
+                    self.sleep(place, false);
+                    return;
+                }
+                self.touch(place, Effect::Write);
+                self.tasks[own].unparks = 0;
+            }
+            Act::Yield => self.yields = true,
+            Act::Await(v, w) => {
+                let watched = std::mem::take(&mut self.tasks[own].watches);
+                for &value in &[v, w][..watched] {
+                    self.touch(object(VALUE, value), Effect::Read);
+                }
+                if watched > 0 {
+                    return;
+                }
+                let looks_on = self.tasks[own].looks_on.take();
+                let which = if looks_on.is_some() { w } else { v };
+                self.see(self.values[which as usize]);
+                self.touch(object(VALUE, which), Effect::Read);
+                let version = self.versions[v as usize];
+                if self.values[which as usize] == 0 {
+                    if looks_on.is_some() {
+                        self.touch(object(VALUE, v), Effect::Read);
+                    }
+                    if looks_on.is_some_and(|seen| seen != version) {
+                        self.yields = true;
+                    } else {
+                        let task = &mut self.tasks[own];
+                        task.watches = 1 + usize::from(looks_on.is_some());
+                        task.retries = true;
+                        task.state = State::Awaiting;
+                    }
+                    return;
+                }
+                if looks_on.is_none() {
+                    self.tasks[own].looks_on = Some(version);
+                    return;
+                }
+            }
+            Act::Choose(outcomes) => {
+                let outcome = self.outcome(outcomes, search);
+                self.see(outcome.into());
+                self.touch(object(OWN, own as u32), Effect::Write);
+            }
+            Act::SkipUnlessSeen(acts) => {
+                self.touch(object(OWN, own as u32), Effect::Write);
+                if self.tasks[own].last == 0 {
+                    self.tasks[own].at += acts;
+                }
+            }
+        }
+        self.tasks[own].at += 1;
+    }
+
+    /// Traces what those that are blocked for ever wait for.
+    pub(super) fn trace_pending(&mut self) {
+        for task in 0..self.tasks.len() {
+            let waits = match (self.tasks[task].relocks, self.next(task)) {
+                (Some(m), _) if self.tasks[task].state == State::Ready => {
+                    Some((object(LOCK, m), Effect::Acquire))
+                }
+                (None, Some(Act::Lock(m))) => Some((object(LOCK, m), Effect::Acquire)),
+                (None, Some(Act::Read(m))) => Some((object(LOCK, m), Effect::Enter)),
+                (None, Some(Act::Recv(c))) => Some((object(CHANNEL, c), Effect::Write)),
+                _ => None,
+            };
+            if let Some((object, effect)) = waits {
+                self.trace.pend(TaskId(task as u32), object, effect);
+            }
+            if let Some(Act::Await(v, w)) = self.next(task) {
+                for &value in &[v, w][..self.tasks[task].watches] {
+                    let (task, object) = (TaskId(task as u32), object(VALUE, value));
+                    self.trace.pend(task, object, Effect::Read);
+                }
+            }
+        }
+    }
+
+    pub(super) fn end(&self) -> Final {
+        Final {
+            values: self.values,
+            seen: self.tasks.iter().map(|task| task.seen).collect(),
+            at: self.tasks.iter().map(|task| task.at).collect(),
+        }
+    }
+}
