@@ -109,11 +109,16 @@ impl Image {
         if self.dirty.len() * sys::PAGE + (high - low) > MOST {
             return None;
         }
-        let mut all = 0;
+        // SAFETY: pages stay mapped, and only the calling task runs.
+        let bytes =
+            |page: usize| unsafe { core::slice::from_raw_parts(page as *const u8, sys::PAGE) };
+        let mut all: u64 = 0;
         for dirty in &self.dirty {
-            // SAFETY: the page stays mapped, and only the calling task runs.
-            let page = unsafe { core::slice::from_raw_parts(dirty.page as *const u8, sys::PAGE) };
-            all = fingerprint::of(all, page);
+            let page = bytes(dirty.page);
+            // Which pages an earlier execution wrote to, and in which order, must not show.
+            if page != bytes(dirty.copy) {
+                all = all.wrapping_add(fingerprint::of(dirty.page as u64, page));
+            }
         }
         // SAFETY: as above.
         let new = unsafe { core::slice::from_raw_parts(low as *const u8, high - low) };
