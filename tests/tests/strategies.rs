@@ -120,13 +120,13 @@ fn what_icb_finished_stays_finished_while_others_sample_on() {
 
 #[test]
 fn progress_estimates_how_much_was_explored() {
-    // It has 17,080 schedules, as `delay` finds when it may go on.
-    let args = ["--schedules", "10000", "--exact", "barrier::fixed"];
+    // It has 39,645 schedules, as `delay` finds when it may go on.
+    let args = ["--schedules", "10000", "--exact", "hash_order::fixed"];
     for strategy in ["random", "surw", "delay", "pct,pos"] {
         let mut events = explore(strategy, &args);
         events.retain(|event| event["type"] == "progress");
         assert_eq!(events.len(), 1, "{strategy}: {events:?}");
         let part = events[0]["estimate"].as_f64().expect("an estimate");
-        assert!((0.2..1.0).contains(&part), "{strategy}: {part}");
+        assert!((0.1..1.0).contains(&part), "{strategy}: {part}");
     }
 }
