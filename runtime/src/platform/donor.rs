@@ -153,12 +153,12 @@ impl Pool {
     }
 
     /// Names what is on the stack of a donor's task from `stack_pointer` on, and in its
-    /// thread-locals; `None` if that is much.
+    /// thread-locals; `None` if that is much, or if the task runs on another stack.
     pub(crate) fn fingerprint(&self, index: usize, stack_pointer: usize) -> Option<u64> {
         const MOST: usize = 256 << 10;
         let donor = &self.donors[index];
         let length = donor.stack_top.checked_sub(stack_pointer)?;
-        if length > MOST {
+        if length > MOST || stack_pointer < donor.stack_low {
             return None;
         }
         let block = donor.thread_pointer.wrapping_add_signed(self.tls.offset);
