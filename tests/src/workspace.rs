@@ -15,6 +15,23 @@ pub struct Workspace {
     _temporary: Option<TempDir>,
 }
 
+const LOCKS: &str = r"
+#![cfg(test)]
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::thread;
+
+fn locked(threads: u32, increments: u32) {
+    let count = Mutex::new(0);
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| (0..increments).for_each(|_| *count.lock().unwrap() += 1));
+        }
+    });
+    assert_eq!(count.into_inner().unwrap(), threads * increments);
+}
+";
+
 impl Workspace {
     /// The copy of a fixture that all tests share, its target directory with it:
     /// built once. Nothing but the target directory may change in it.
@@ -76,6 +93,12 @@ impl Workspace {
             root: temporary.path().to_owned(),
             _temporary: Some(temporary),
         }
+    }
+
+    /// As [`Self::with_library`]: a library of `tests` that may call `locked(threads,
+    /// increments)`, whose space is as large as these say.
+    pub fn with_locks(tests: &str) -> Self {
+        Self::with_library(&format!("{LOCKS}{tests}"))
     }
 
     /// A package `small` whose library is `source`.

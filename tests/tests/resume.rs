@@ -10,21 +10,6 @@ use serde_json::Value;
 
 /// Tests of different lengths and outcomes, in the order of their names.
 const TESTS: &str = r"
-#![cfg(test)]
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
-use std::thread;
-
-fn locked(threads: u32, increments: u32) {
-    let count = Mutex::new(0);
-    thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| (0..increments).for_each(|_| *count.lock().unwrap() += 1));
-        }
-    });
-    assert_eq!(count.into_inner().unwrap(), threads * increments);
-}
-
 fn unlocked() {
     let count = AtomicU32::new(0);
     let increment = || count.store(count.load(SeqCst) + 1, SeqCst);
@@ -67,12 +52,15 @@ fn unlocked() {
 #[test] fn l_short() { locked(2, 2) }
 ";
 
-/// As [`TESTS`], but for the binary.
-fn changed_tests() -> String {
-    TESTS.replace(
+/// Changes a test, and so the binary.
+fn change_tests(workspace: &Workspace) {
+    let tests = fs::read_to_string(workspace.root().join("src/lib.rs")).expect("it was written");
+    let changed = tests.replace(
         "fn l_short() { locked(2, 2) }",
         "fn l_short() { locked(2, 3) }",
-    )
+    );
+    assert_ne!(tests, changed);
+    workspace.write("src/lib.rs", &changed);
 }
 
 fn run(workspace: &Workspace, more_args: &[&str]) -> Run {
@@ -87,7 +75,7 @@ fn events(run: &Run) -> Vec<Value> {
 /// A workspace in which a run ended with its third test. The next one may have come
 /// to a verdict before that was known.
 fn cut_short() -> (Workspace, Run) {
-    let workspace = Workspace::with_library(TESTS);
+    let workspace = Workspace::with_locks(TESTS);
     let run = run(&workspace, &[]);
     run.assert_code(100);
     assert_eq!(
@@ -130,7 +118,7 @@ impl Random {
 #[test]
 fn a_run_that_is_killed_again_and_again_ends_as_an_undisturbed_one() {
     const KILLS: usize = 25;
-    let workspace = Workspace::with_library(TESTS);
+    let workspace = Workspace::with_locks(TESTS);
     let args = ["test", "--message-format", "json", "--no-fail-fast"];
     workspace.chess(&args).run().assert_code(100);
     let start = Instant::now();
@@ -159,25 +147,13 @@ fn a_run_that_is_killed_again_and_again_ends_as_an_undisturbed_one() {
 
 /// A test whose search takes much longer than the time between two saved states.
 const LONG: &str = r"
-#![cfg(test)]
-use std::sync::Mutex;
-use std::thread;
-
-#[test] fn long() {
-    let count = Mutex::new(0);
-    thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| (0..5).for_each(|_| *count.lock().unwrap() += 1));
-        }
-    });
-    assert_eq!(count.into_inner().unwrap(), 20);
-}
+#[test] fn long() { locked(4, 5) }
 ";
 
 #[test]
 fn a_search_that_is_killed_on_its_way_goes_on_from_there() {
     for strategy in ["icb", "pct,surw"] {
-        let workspace = Workspace::with_library(LONG);
+        let workspace = Workspace::with_locks(LONG);
         let args = ["--strategy", strategy, "--schedules", "150000"];
         let undisturbed = run(&workspace, &args);
         undisturbed.assert_code(0);
@@ -251,7 +227,7 @@ fn without_the_flag_a_run_begins_anew() {
 
 #[test]
 fn a_run_that_came_to_its_end_leaves_nothing_to_resume() {
-    let workspace = Workspace::with_library(TESTS);
+    let workspace = Workspace::with_locks(TESTS);
     run(&workspace, &["short"]).assert_code(0);
     let again = run(&workspace, &["short", "--resume"]);
     again.assert_code(0);
@@ -274,7 +250,7 @@ fn what_has_other_options_is_run_anew() {
 #[test]
 fn what_has_another_binary_is_run_anew() {
     let (workspace, _) = cut_short();
-    workspace.write("src/lib.rs", &changed_tests());
+    change_tests(&workspace);
     let resumed = run(&workspace, &["--resume", "--no-fail-fast"]);
     assert_says(
         &resumed,
@@ -320,7 +296,7 @@ fn a_damaged_journal_is_neither_trusted_nor_fatal() {
 
 #[test]
 fn an_interrupted_run_is_resumed_too() {
-    let workspace = Workspace::with_library(TESTS);
+    let workspace = Workspace::with_locks(TESTS);
     let args = ["test", "--message-format", "json", "--no-fail-fast"];
     let mut process = workspace.chess(&args).arg("--jobs=1").start();
     let journal = journal(&workspace);
@@ -336,7 +312,7 @@ fn an_interrupted_run_is_resumed_too() {
 
 #[test]
 fn a_shard_is_resumed_as_a_run_is() {
-    let workspace = Workspace::with_library(TESTS);
+    let workspace = Workspace::with_locks(TESTS);
     let shard = ["--shard", "2/2"];
     let cut = run(&workspace, &shard);
     cut.assert_code(100);

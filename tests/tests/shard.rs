@@ -216,21 +216,6 @@ fn sources_that_differ_are_different_runs() {
 
 /// Tests with schedules enough for several machines, but for one.
 const LARGE: &str = r"
-#![cfg(test)]
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
-use std::thread;
-
-fn locked(threads: u32, increments: u32) {
-    let count = Mutex::new(0);
-    thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| (0..increments).for_each(|_| *count.lock().unwrap() += 1));
-        }
-    });
-    assert_eq!(count.into_inner().unwrap(), threads * increments);
-}
-
 #[test] fn passes() { locked(4, 4) }
 
 #[test] fn is_small() { locked(2, 5) }
@@ -275,7 +260,7 @@ fn without_work(run: &Run) -> Vec<Value> {
 
 #[test]
 fn the_space_of_a_test_is_divided_where_there_are_more_shards_than_tests() {
-    let workspace = Workspace::with_library(LARGE);
+    let workspace = Workspace::with_locks(LARGE);
     for count in [2, 4] {
         let args = ["passes", "--strategy", "icb"];
         let whole = run(&workspace, &args);
@@ -308,7 +293,7 @@ fn the_space_of_a_test_is_divided_where_there_are_more_shards_than_tests() {
 
 #[test]
 fn a_part_that_is_not_done_leaves_the_whole_unfinished() {
-    let workspace = Workspace::with_library(LARGE);
+    let workspace = Workspace::with_locks(LARGE);
     let args = ["passes", "--strategy", "icb", "--require-complete"];
     let (mut files, runs) = shards(&workspace, 2, &args);
     for run in &runs {
@@ -330,7 +315,7 @@ fn a_part_that_is_not_done_leaves_the_whole_unfinished() {
 
 #[test]
 fn a_failure_is_found_by_the_part_that_has_it() {
-    let workspace = Workspace::with_library(LARGE);
+    let workspace = Workspace::with_locks(LARGE);
     let args = ["fails", "--strategy", "icb", "--preemptions", "6"];
     let whole = run(&workspace, &args);
     whole.assert_code(100);
@@ -354,7 +339,7 @@ fn a_failure_is_found_by_the_part_that_has_it() {
 
 #[test]
 fn the_parts_of_a_search_that_samples_differ() {
-    let workspace = Workspace::with_library(LARGE);
+    let workspace = Workspace::with_locks(LARGE);
     let args = ["is_small", "--strategy", "random", "--schedules", "200"];
     let (files, runs) = shards(&workspace, 2, &args);
     let seen = |run: &Run| run.verdict()["distinct"].clone();
@@ -368,7 +353,7 @@ fn the_parts_of_a_search_that_samples_differ() {
 
 #[test]
 fn a_test_is_divided_among_many_others_if_that_is_asked_for() {
-    let workspace = Workspace::with_library(LARGE);
+    let workspace = Workspace::with_locks(LARGE);
     let table = "[[test]]\nfilter = \"passes\"\nexplore = { divide = true }\n";
     workspace.write("Chess.toml", table);
     let args = ["--strategy", "icb", "--no-fail-fast"];

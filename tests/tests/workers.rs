@@ -7,21 +7,6 @@ use end_to_end::{Workspace, descendants, without_durations};
 use rustix::process::{Pid, Signal, kill_process};
 
 const TESTS: &str = r#"
-#![cfg(test)]
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
-use std::thread;
-
-fn locked(threads: u32, increments: u32) {
-    let count = Mutex::new(0);
-    thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| (0..increments).for_each(|_| *count.lock().unwrap() += 1));
-        }
-    });
-    assert_eq!(count.into_inner().unwrap(), threads * increments);
-}
-
 #[test] fn passes() { locked(3, 5) }
 
 #[test] fn fails_late() {
@@ -56,7 +41,7 @@ fn locked(threads: u32, increments: u32) {
 
 #[test]
 fn what_is_told_does_not_depend_on_the_number_of_workers() {
-    let workspace = Workspace::with_library(TESTS);
+    let workspace = Workspace::with_locks(TESTS);
     for (test, code) in [("passes", 0), ("fails_late", 100), ("writes_a_file", 0)] {
         let [one, two, three] = ["1", "2", "3"].map(|jobs| {
             let options = ["--strategy", "icb", "--preemptions", "6"];
@@ -73,19 +58,7 @@ fn what_is_told_does_not_depend_on_the_number_of_workers() {
 
 /// A test that is explored for a while, and one that is not.
 const LONG: &str = r"
-#![cfg(test)]
-use std::sync::Mutex;
-use std::thread;
-
-#[test] fn long() {
-    let count = Mutex::new(0);
-    thread::scope(|scope| {
-        for _ in 0..4 {
-            scope.spawn(|| (0..5).for_each(|_| *count.lock().unwrap() += 1));
-        }
-    });
-    assert_eq!(count.into_inner().unwrap(), 20);
-}
+#[test] fn long() { locked(4, 5) }
 
 #[test] fn short() {}
 ";
@@ -102,7 +75,7 @@ fn helpers(process: u32) -> Vec<u32> {
 
 #[test]
 fn the_last_test_has_all_cores_and_ends_even_if_its_helper_is_killed() {
-    let workspace = Workspace::with_library(LONG);
+    let workspace = Workspace::with_locks(LONG);
     let args = ["test", "--message-format", "json", "--strategy", "icb"];
     let args = [&args[..], &["--schedules", "150000", "--jobs", "2"]].concat();
     let undisturbed = workspace.chess(&args).run();
