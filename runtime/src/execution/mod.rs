@@ -94,6 +94,14 @@ pub enum Wake {
     Spurious,
 }
 
+/// Whether the caller is a task, and what it does to an `Arc`'s counters may be seen:
+/// else it commutes with all that others do, and is no operation.
+#[inline]
+pub fn counters_matter() -> bool {
+    // SAFETY: see `running`.
+    running().is_some_and(|execution| unsafe { (*execution).observers.of_counters })
+}
+
 /// A scheduling point before `op` on the object at address `object`, and its
 /// event with the effect that [`Op::effect`] declares.
 pub fn access(op: Op, object: usize, site: Site) {

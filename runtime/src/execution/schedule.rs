@@ -91,10 +91,31 @@ impl Execution {
         }
     }
 
+    /// The current task performs `op` within its step: no scheduling point, since `op`
+    /// commutes with all that others could do.
+    pub(super) fn pass(&mut self, op: Op, site: Site) -> Step {
+        // The one scheduling point of a call into `atomic` code is that of its first
+        // operation that has one.
+        if self.policies.of(site) == Some(Policy::Preempt) {
+            mark::leave();
+        }
+        let task = self.running();
+        task.op = op;
+        task.object = ObjectId::NONE;
+        task.site = Some(site);
+        self.count_step()
+    }
+
     /// A step inside a call into `atomic` code: no scheduling point.
     #[inline]
     pub(crate) fn inside_step(&mut self) -> Step {
         self.log.trace.go_on();
+        self.count_step()
+    }
+
+    /// Counts a step at which nothing is chosen.
+    #[inline]
+    fn count_step(&mut self) -> Step {
         self.pulse += 1;
         self.steps += 1;
         if self.steps >= self.max_steps && self.passes_limit() {

@@ -13,6 +13,7 @@ use super::{Effect, ObjectId, TaskId, Wake};
 use crate::monitor::Panic;
 use crate::platform::donor::Pool;
 use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
+use crate::platform::observers::Observers;
 use crate::search::{Decision, Rng, Strategy};
 
 /// Virtual time at an execution's start: a moment in 2025, in nanoseconds since 1970.
@@ -63,6 +64,7 @@ pub(crate) struct Execution {
     pub(crate) fairness: Fairness,
     pub(crate) descriptors: Descriptors,
     pub(crate) policies: Policies,
+    pub(crate) observers: Observers,
     pub(crate) strategy: Option<Box<dyn Strategy, EngineMemory>>,
     pub(crate) decisions: EngineVec<Decision>,
     pub(super) options: EngineVec<TaskId>,
@@ -116,6 +118,7 @@ impl Execution {
             fairness: Fairness::new(),
             descriptors: Descriptors::new(),
             policies: Policies::new(),
+            observers: Observers::ALL,
             strategy: None,
             decisions: engine_vec(),
             options: engine_vec(),

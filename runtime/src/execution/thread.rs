@@ -148,7 +148,9 @@ pub(crate) unsafe fn end_task(result: *mut c_void) -> ! {
         mark::leave();
         let id = current();
         let own = (*execution).object(thread_object(id));
-        perform((*execution).arrive(Op::Exit, own, None));
+        if (*execution).is_end_observed() {
+            perform((*execution).arrive(Op::Exit, own, None));
+        }
         TASK.set(0);
         let step = (*execution).finish(own, result);
         let pool = &mut (*engine).pool;
@@ -171,6 +173,7 @@ impl Execution {
         let current = self.current;
         self.record(Op::Exit, own, Op::Exit.effect(), None);
         let task = self.running();
+        task.op = Op::Exit;
         task.state = State::Finished;
         task.result = result;
         // Nobody can ask for it any more.
@@ -185,6 +188,13 @@ impl Execution {
             self.body_done = true;
         }
         self.decide(false)
+    }
+
+    /// Whether anybody could see that the current task has ended, but by waiting for
+    /// it. Else its end commutes with all that others do: it belongs to its last step.
+    fn is_end_observed(&self) -> bool {
+        let is_pthread = matches!(self.task(self.current).entry, Entry::C(..));
+        is_pthread || self.observers.of_ends
     }
 
     /// The current task arrives before joining `task`.
@@ -225,7 +235,7 @@ pub fn current() -> TaskId {
     TaskId(TASK.get().wrapping_sub(1))
 }
 
-/// A new task that runs `entry(data)`; a scheduling point before it. `stack` is
+/// A new task that runs `entry(data)`: part of the calling task's step. `stack` is
 /// the least stack size in bytes, `name` is copied.
 ///
 /// # Safety
@@ -273,7 +283,8 @@ fn start(entry: Entry, stack: usize, site: Option<Site>) -> TaskId {
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
         match site {
-            Some(_) => perform((*execution).arrive(Op::Spawn, ObjectId::NONE, site)),
+            // That a task is there commutes with all that others do.
+            Some(site) => perform((*execution).pass(Op::Spawn, site)),
             None => {
                 opaque::arrive(Op::Spawn, 0);
             }

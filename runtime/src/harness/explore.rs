@@ -15,6 +15,7 @@ use crate::monitor::{self, BodyOutcome, Failure};
 use crate::platform::donor::{self, DEFAULT_STACK};
 use crate::platform::handover::Backend;
 use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
+use crate::platform::observers::Observers;
 use crate::platform::{heap, image, interpose, sys};
 use crate::search::{
     Auto, Decision, Delay, Divergence, Dpor, Ended, Icb, Part, Past, Pct, Portfolio, Pos, Random,
@@ -45,6 +46,7 @@ pub(super) fn run(test: &Test, request: &Request) {
         }),
         _ => None,
     };
+    engine.execution.observers = Observers::of_program();
     engine.execution.log.most = usize::try_from(request.max_steps * 2).unwrap_or(usize::MAX);
     for (prefix, policy) in &request.policies {
         engine.execution.policies.add(prefix, *policy);

@@ -12,5 +12,6 @@ pub(crate) mod image;
 pub(crate) mod interpose;
 pub(crate) mod memory;
 pub(crate) mod number;
+pub(crate) mod observers;
 pub(crate) mod socket;
 pub(crate) mod sys;

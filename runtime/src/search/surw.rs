@@ -94,8 +94,14 @@ impl Surw {
         }
     }
 
-    /// Draws who takes the next interesting step, where `task` could.
-    fn draw(&mut self, task: TaskId) -> TaskId {
+    /// Draws who takes the next interesting step, where `task` could. Those who have
+    /// ended take none.
+    fn draw(&mut self, task: TaskId, has_ended: impl Fn(TaskId) -> bool) -> TaskId {
+        for (at, walker) in self.walkers.iter_mut().enumerate() {
+            if has_ended(TaskId(at as u32)) {
+                walker.left = 0;
+            }
+        }
         let own = &mut self.walkers[task.0 as usize].left;
         *own = (*own).max(1);
         let known = || self.walkers.iter().filter(|walker| walker.is_known);
@@ -167,7 +173,7 @@ impl Strategy for Surw {
             }
             let intended = match self.intended {
                 Some(intended) => intended,
-                None => self.draw(task),
+                None => self.draw(task, |task| (point.pending)(task).op == Op::Exit),
             };
             self.intended = Some(intended);
             if intended == task {
@@ -176,10 +182,6 @@ impl Strategy for Surw {
             }
             self.walkers[task.0 as usize].held = self.points;
         };
-        let task = point.options[chosen];
-        if (point.pending)(task).op == Op::Exit {
-            self.walkers[task.0 as usize].left = 0;
-        }
         chosen
     }
 

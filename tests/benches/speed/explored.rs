@@ -12,6 +12,8 @@ use crate::sample::{Profile, Sample};
 /// Executions of the shorter and of the longer exploration of a sample.
 const SHORT: u64 = 50_000;
 const LONG: u64 = 450_000;
+/// A search is named so often on one command line at most: the system takes no longer one.
+const MOST_SEARCHES: u64 = 30_000;
 
 /// How cargo chess searches.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -46,7 +48,7 @@ impl<'a> Explored<'a> {
         let [short, long] = [SHORT, LONG].map(|executions| match search {
             Search::Random => self.explore(workload, "random", executions),
             Search::Bounded => {
-                let times = executions.div_ceil(self.space(workload));
+                let times = executions.div_ceil(self.space(workload)).min(MOST_SEARCHES);
                 let times = usize::try_from(times).expect("a small number");
                 self.explore(workload, &vec!["icb"; times].join(","), u64::MAX)
             }

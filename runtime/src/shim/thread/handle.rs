@@ -7,6 +7,7 @@ use std::thread::Result;
 use super::Thread;
 use super::packet::Spawned;
 use crate::execution;
+use crate::platform::observers::observes_ends;
 
 /// See [`std::thread::JoinHandle`].
 pub struct JoinHandle<T> {
@@ -56,6 +57,7 @@ impl<T> JoinHandle<T> {
 
     #[track_caller]
     pub fn is_finished(&self) -> bool {
+        observes_ends();
         match &self.kind {
             Kind::Real(real) => real.is_finished(),
             Kind::Task(spawned) => spawned.is_finished(Location::caller()),
@@ -72,6 +74,7 @@ impl<T> fmt::Debug for JoinHandle<T> {
 #[cfg(unix)]
 impl<T> std::os::unix::thread::JoinHandleExt for JoinHandle<T> {
     fn as_pthread_t(&self) -> std::os::unix::thread::RawPthread {
+        observes_ends();
         match &self.kind {
             Kind::Real(real) => real.as_pthread_t(),
             Kind::Task(spawned) => execution::pthread_of(spawned.task) as _,
@@ -79,6 +82,7 @@ impl<T> std::os::unix::thread::JoinHandleExt for JoinHandle<T> {
     }
 
     fn into_pthread_t(self) -> std::os::unix::thread::RawPthread {
+        observes_ends();
         match self.kind {
             Kind::Real(real) => real.into_pthread_t(),
             Kind::Task(spawned) => execution::pthread_of(spawned.task) as _,

@@ -12,6 +12,7 @@ use std::thread::Result;
 use super::packet::{self, Spawned};
 use super::{Builder, Thread, current};
 use crate::execution::{self, Effect, Op, Site, TaskId};
+use crate::platform::observers::observes_ends;
 
 /// See [`std::thread::Scope`].
 pub struct Scope<'scope, 'env: 'scope> {
@@ -204,6 +205,7 @@ impl<T> ScopedJoinHandle<'_, T> {
 
     #[track_caller]
     pub fn is_finished(&self) -> bool {
+        observes_ends();
         match &self.kind {
             HandleKind::Real(real) => real.is_finished(),
             HandleKind::Task(spawned) => spawned.is_finished(Location::caller()),

@@ -8,6 +8,7 @@ use std::pin::Pin;
 
 use super::{Weak, counters};
 use crate::execution::{self, Effect, Op};
+use crate::platform::observers::observes_counters;
 
 /// See [`std::sync::Arc`].
 #[repr(transparent)]
@@ -51,6 +52,7 @@ impl<T> Arc<T> {
     #[inline]
     #[track_caller]
     pub fn try_unwrap(this: Self) -> Result<T, Self> {
+        observes_counters();
         if execution::active() {
             execution::access(Op::ArcTryUnwrap, this.object(), Location::caller());
         }
@@ -60,6 +62,7 @@ impl<T> Arc<T> {
     #[inline]
     #[track_caller]
     pub fn into_inner(this: Self) -> Option<T> {
+        observes_counters();
         if execution::active() {
             execution::access(Op::ArcTryUnwrap, this.object(), Location::caller());
         }
@@ -127,7 +130,7 @@ impl<T: ?Sized> Arc<T> {
     #[inline]
     #[track_caller]
     pub unsafe fn increment_strong_count(ptr: *const T) {
-        if execution::active() {
+        if execution::counters_matter() {
             execution::access(Op::ArcClone, counters(ptr), Location::caller());
         }
         // SAFETY: the caller promises what the real function asks for.
@@ -146,7 +149,7 @@ impl<T: ?Sized> Arc<T> {
     #[must_use = "this returns a new `Weak` pointer, \
                   without modifying the original `Arc`"]
     pub fn downgrade(this: &Self) -> Weak<T> {
-        if execution::active() {
+        if execution::counters_matter() {
             execution::access(Op::ArcDowngrade, this.object(), Location::caller());
         }
         Weak(std::sync::Arc::downgrade(&this.0))
@@ -156,6 +159,7 @@ impl<T: ?Sized> Arc<T> {
     #[track_caller]
     #[must_use]
     pub fn weak_count(this: &Self) -> usize {
+        observes_counters();
         if execution::active() {
             execution::access(Op::ArcWeakCount, this.object(), Location::caller());
         }
@@ -166,6 +170,7 @@ impl<T: ?Sized> Arc<T> {
     #[track_caller]
     #[must_use]
     pub fn strong_count(this: &Self) -> usize {
+        observes_counters();
         if execution::active() {
             execution::access(Op::ArcCount, this.object(), Location::caller());
         }
@@ -181,6 +186,7 @@ impl<T: ?Sized> Arc<T> {
     #[inline]
     #[track_caller]
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
+        observes_counters();
         if execution::active() {
             execution::access(Op::ArcGetMut, this.object(), Location::caller());
         }
@@ -213,6 +219,7 @@ impl<T: ?Sized + CloneToUninit> Arc<T> {
     #[inline]
     #[track_caller]
     pub fn make_mut(this: &mut Self) -> &mut T {
+        observes_counters();
         if execution::active() {
             execution::access(Op::ArcGetMut, this.object(), Location::caller());
         }
@@ -234,7 +241,7 @@ impl<T: ?Sized> Clone for Arc<T> {
     #[inline]
     #[track_caller]
     fn clone(&self) -> Arc<T> {
-        if execution::active() {
+        if execution::counters_matter() {
             execution::access(Op::ArcClone, self.object(), Location::caller());
         }
         Arc(self.0.clone())
@@ -246,7 +253,7 @@ impl<T: ?Sized> Clone for Arc<T> {
 unsafe impl<#[may_dangle] T: ?Sized> Drop for Arc<T> {
     #[inline]
     fn drop(&mut self) {
-        if execution::active() {
+        if execution::counters_matter() || std::mem::needs_drop::<T>() && execution::active() {
             execution::drop_with(Op::ArcDrop, self.object(), || self.drop_effect());
         }
     }

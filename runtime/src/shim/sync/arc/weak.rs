@@ -6,6 +6,7 @@ use std::panic::Location;
 
 use super::{Arc, counters};
 use crate::execution::{self, Op};
+use crate::platform::observers::observes_counters;
 
 /// See [`std::sync::Weak`].
 #[repr(transparent)]
@@ -43,6 +44,7 @@ impl<T: ?Sized> Weak<T> {
     #[must_use = "this returns a new `Arc`, \
                   without modifying the original weak pointer"]
     pub fn upgrade(&self) -> Option<Arc<T>> {
+        observes_counters();
         if let Some(object) = self.seen() {
             execution::access(Op::WeakUpgrade, object, Location::caller());
         }
@@ -52,6 +54,7 @@ impl<T: ?Sized> Weak<T> {
     #[track_caller]
     #[must_use]
     pub fn strong_count(&self) -> usize {
+        observes_counters();
         if let Some(object) = self.seen() {
             execution::access(Op::ArcCount, object, Location::caller());
         }
@@ -61,6 +64,7 @@ impl<T: ?Sized> Weak<T> {
     #[track_caller]
     #[must_use]
     pub fn weak_count(&self) -> usize {
+        observes_counters();
         if let Some(object) = self.seen() {
             execution::access(Op::ArcWeakCount, object, Location::caller());
         }
@@ -83,7 +87,7 @@ impl<T: ?Sized> Weak<T> {
     #[inline]
     fn seen(&self) -> Option<usize> {
         let data = self.0.as_ptr();
-        (execution::active() && data.addr() != usize::MAX).then(|| counters(data))
+        (execution::counters_matter() && data.addr() != usize::MAX).then(|| counters(data))
     }
 }
 

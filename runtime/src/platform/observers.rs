@@ -1,0 +1,100 @@
+//! Whether the program contains code that could observe what most programs never look at.
+//!
+//! Who counts an `Arc`'s owners sees in which order they were dropped; where nobody
+//! does, these drops commute with everything. Observers leave a byte in a section of
+//! the executable wherever the compiler makes code of them. So this is known before
+//! anything runs, and is the same in every execution, replay and shard.
+
+use core::arch::global_asm;
+
+/// What observers may look at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Observers {
+    /// The counters of an `Arc`: `strong_count`, `get_mut`, `Weak::upgrade` and so on.
+    pub(crate) of_counters: bool,
+    /// Whether a thread has ended: `is_finished`, and whatever knows its pthread.
+    pub(crate) of_ends: bool,
+}
+
+/// Leaves a byte in the named section, which the linker keeps even where it drops the
+/// code around it.
+macro_rules! leave_byte {
+    ($section:literal) => {
+        // SAFETY: it makes no instructions.
+        unsafe {
+            core::arch::asm!(
+                concat!(".pushsection ", $section, ",\"aR\",@progbits"),
+                ".byte 1",
+                ".popsection",
+                options(nomem, nostack, preserves_flags),
+            );
+        }
+    };
+}
+
+/// Stands in every function that looks at an `Arc`'s counters.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "it makes no instructions")]
+pub(crate) fn observes_counters() {
+    leave_byte!("chess_counters");
+}
+
+/// Stands in every function that looks whether a thread has ended.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "it makes no instructions")]
+pub(crate) fn observes_ends() {
+    leave_byte!("chess_ends");
+}
+
+// The sections exist, with one byte each, even where nobody observes.
+global_asm!(
+    ".pushsection chess_counters,\"aR\",@progbits",
+    ".globl __chess_counters",
+    ".hidden __chess_counters",
+    "__chess_counters: .byte 0",
+    ".popsection",
+    ".pushsection chess_ends,\"aR\",@progbits",
+    ".globl __chess_ends",
+    ".hidden __chess_ends",
+    "__chess_ends: .byte 0",
+    ".popsection",
+);
+
+unsafe extern "C" {
+    // Named so that the bytes above are linked.
+    static __chess_counters: u8;
+    static __chess_ends: u8;
+    // The linker's names for the bounds of a section.
+    static __start_chess_counters: u8;
+    static __stop_chess_counters: u8;
+    static __start_chess_ends: u8;
+    static __stop_chess_ends: u8;
+}
+
+impl Observers {
+    /// All there are.
+    pub(crate) const ALL: Self = Self {
+        of_counters: true,
+        of_ends: true,
+    };
+
+    /// Those that the program contains.
+    pub(crate) fn of_program() -> Self {
+        let is_more = |start: *const u8, own: *const u8, stop: *const u8| {
+            debug_assert!((start..stop).contains(&own));
+            stop.addr() - start.addr() > 1
+        };
+        Self {
+            of_counters: is_more(
+                &raw const __start_chess_counters,
+                &raw const __chess_counters,
+                &raw const __stop_chess_counters,
+            ),
+            of_ends: is_more(
+                &raw const __start_chess_ends,
+                &raw const __chess_ends,
+                &raw const __stop_chess_ends,
+            ),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What most programs never look at is no scheduling point, but is one in a program that looks.
+
+use end_to_end::Workspace;
+
+/// How a thread's last operation and the end of what it owns can be seen apart.
+const LOOKS: [(&str, &str); 4] = [
+    (
+        "unwraps",
+        "let mut shared = shared;
+         if done.load(SeqCst) { shared = Arc::new(Arc::try_unwrap(shared).expect(\"seen\")); }
+         drop(shared);",
+    ),
+    (
+        "counts",
+        "if done.load(SeqCst) { assert_eq!(Arc::strong_count(&shared), 1, \"seen\"); }",
+    ),
+    (
+        "upgrades",
+        "let weak = Arc::downgrade(&shared);
+         drop(shared);
+         if done.load(SeqCst) { assert!(weak.upgrade().is_none(), \"seen\"); }",
+    ),
+    (
+        "asks_for_the_end",
+        "if done.load(SeqCst) { assert!(thread.is_finished(), \"seen\"); }",
+    ),
+];
+
+/// A program whose main task looks while a thread, done with its work, may still own
+/// what it was given; `first` comes before it looks.
+fn program(looks: &str, first: &str) -> String {
+    format!(
+        "use std::sync::Arc;
+         use std::sync::atomic::{{AtomicBool, Ordering::SeqCst}};
+
+         #[test]
+         fn test() {{
+             static DONE: AtomicBool = AtomicBool::new(false);
+             let done = &DONE;
+             let shared = Arc::new(0);
+             let thread = std::thread::spawn({{
+                 let shared = shared.clone();
+                 move || {{
+                     DONE.store(*shared == 0, SeqCst);
+                 }}
+             }});
+             {first}
+             {looks}
+         }}"
+    )
+}
+
+#[test]
+fn who_looks_sees_all_there_is_to_see() {
+    let workspace = Workspace::with_library("");
+    for (name, looks) in LOOKS {
+        workspace.write(&format!("tests/{name}.rs"), &program(looks, ""));
+        let fixed = program(
+            looks,
+            "while !thread.is_finished() { std::thread::yield_now(); }",
+        );
+        workspace.write(&format!("tests/{name}_at_the_end.rs"), &fixed);
+    }
+    for profile in ["--cargo-profile=dev", "--cargo-profile=release"] {
+        for (name, _) in LOOKS {
+            let test = |target: &str| {
+                let target = format!("--test={target}");
+                let args = ["test", profile, &target, "--message-format=json"];
+                workspace.chess(&args).run().verdict()
+            };
+            let buggy = test(name);
+            assert_eq!(buggy["outcome"], "failed", "{name} {profile}: {buggy}");
+            assert_eq!(buggy["preemptions"], 2, "{name} {profile}: {buggy}");
+            let fixed = test(&format!("{name}_at_the_end"));
+            assert_eq!(fixed["outcome"], "passed", "{name} {profile}: {fixed}");
+        }
+    }
+}
