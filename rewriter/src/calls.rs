@@ -61,7 +61,7 @@ pub(crate) fn in_expression(expression: &Expr) -> bool {
 }
 
 /// Whether this is the name of a tuple struct or variant, as `Some`: those of functions are in lower case.
-fn is_constructor(function: &Expr) -> bool {
+pub(crate) fn is_constructor(function: &Expr) -> bool {
     let Expr::Path(path) = function else {
         return false;
     };

@@ -26,6 +26,7 @@ impl EntrySplice<'_> {
         Edit {
             at,
             text: Cow::Owned(self.statement.to_owned()),
+            site: None,
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use proc_macro2::Span;
 use syn::spanned::Spanned;
-use syn::{AttrStyle, Attribute, Block, Expr, MacroDelimiter, Stmt};
+use syn::{AttrStyle, Attribute, Block, Expr, MacroDelimiter, Stmt, UnOp};
 
 use crate::source::Source;
 
@@ -21,6 +21,40 @@ pub(crate) fn end_of_statement(source: &Source, statement: &Stmt) -> usize {
         },
         Stmt::Item(item) => return source.end_of(item.span()),
     })
+}
+
+/// Where an expression begins, behind its attributes.
+pub(crate) fn start_of(source: &Source, expression: &Expr) -> usize {
+    source.start_of(first_of(expression))
+}
+
+/// A span that begins where the expression does.
+fn first_of(expression: &Expr) -> Span {
+    match expression {
+        Expr::Assign(e) => first_of(&e.left),
+        Expr::Await(e) => first_of(&e.base),
+        Expr::Binary(e) => first_of(&e.left),
+        Expr::Block(e) if e.label.is_none() => e.block.brace_token.span.open(),
+        Expr::Call(e) => first_of(&e.func),
+        Expr::Cast(e) => first_of(&e.expr),
+        Expr::Field(e) => first_of(&e.base),
+        Expr::Index(e) => first_of(&e.expr),
+        Expr::Macro(e) => e.mac.path.span(),
+        Expr::MethodCall(e) => first_of(&e.receiver),
+        Expr::Paren(e) => e.paren_token.span.open(),
+        Expr::Path(e) if e.qself.is_none() => e.path.span(),
+        Expr::RawAddr(e) => e.and_token.span,
+        Expr::Reference(e) => e.and_token.span,
+        Expr::Try(e) => first_of(&e.expr),
+        Expr::Unary(e) => match &e.op {
+            UnOp::Deref(token) => token.span,
+            UnOp::Not(token) => token.span,
+            UnOp::Neg(token) => token.span,
+            _ => expression.span(),
+        },
+        Expr::Unsafe(e) => e.unsafe_token.span,
+        _ => expression.span(),
+    }
 }
 
 /// Where an expression ends.
@@ -53,6 +87,7 @@ fn last_of(expression: &Expr) -> Span {
         Expr::Match(e) => e.brace_token.span.close(),
         Expr::MethodCall(e) => e.paren_token.span.close(),
         Expr::Paren(e) => e.paren_token.span.close(),
+        Expr::RawAddr(e) => last_of(&e.expr),
         Expr::Reference(e) => last_of(&e.expr),
         Expr::Repeat(e) => e.bracket_token.span.close(),
         Expr::Struct(e) => e.brace_token.span.close(),

@@ -3,6 +3,10 @@
 //! Nothing is printed anew. An edit inserts text at a byte offset, never a line
 //! break, so that lines, comments and what is not edited stay as they are.
 //!
+//! - **Accesses** ([`Accesses`]) are where unsafe code touches memory: what is
+//!   inserted tells the engine of the place before it is touched. Each site has an
+//!   identity that does not depend on the edits, so that one which does not
+//!   compile can be left out.
 //! - **Marks** ([`MARK`]) say that control is in the package's own code again.
 //!   The engine takes what a trusted package does within one call for one step
 //!   and does not see a call return; a mark between two statements makes two
@@ -12,9 +16,11 @@
 
 #![forbid(unsafe_code)]
 
+mod access;
 mod asm;
 mod body;
 mod calls;
+mod declarations;
 mod edition_2015;
 mod entries;
 mod extent;
@@ -23,7 +29,9 @@ mod marks;
 mod rewrite;
 mod source;
 
+pub use access::{Accesses, Kind, Left, Site, SiteId};
 pub use asm::{Asm, inline_asm};
+pub use declarations::Declarations;
 pub use entries::EntrySplice;
 pub use lines::module_lines;
 pub use marks::MARK;
@@ -42,6 +50,8 @@ pub struct Request<'a> {
     pub marks: bool,
     /// The lines, from 1, in which statements are marked; none for all.
     pub lines: &'a [RangeInclusive<usize>],
+    /// The accesses to tell of, if any are; those in the same lines as the marks.
+    pub accesses: Option<Accesses<'a>>,
     /// Statements for the start of functions.
     pub entries: &'a [EntrySplice<'a>],
 }
@@ -50,14 +60,22 @@ pub struct Request<'a> {
 pub fn rewrite(text: &str, request: &Request) -> Result<Rewrite, SyntaxError> {
     let source = Source::new(text);
     let file = source.parse()?;
+    let lines = (!request.lines.is_empty()).then(|| Lines::new(text, request.lines));
     let mut rewrite = Rewrite::default();
+    let mut openings = Vec::new();
+    if let Some(accesses) = &request.accesses {
+        let found = access::find(&source, &file, accesses, lines.as_ref());
+        rewrite.sites = found.sites;
+        rewrite.edits = found.closings;
+        openings = found.openings;
+    }
     if request.marks {
-        rewrite.edits = marks::find(&source, &file);
-        if !request.lines.is_empty() {
-            let lines = Lines::new(text, request.lines);
-            rewrite.edits.retain(|edit| lines.contain(edit.at));
+        let mut marks = marks::find(&source, &file);
+        if let Some(lines) = &lines {
+            marks.retain(|edit| lines.contain(edit.at));
         }
-        rewrite.marks = rewrite.edits.iter().map(Edit::marks).sum();
+        rewrite.marks = marks.iter().map(Edit::marks).sum();
+        rewrite.edits.append(&mut marks);
     }
     for (splice, places) in entries::find(&source, &file, request.entries) {
         if places.is_empty() {
@@ -68,7 +86,9 @@ pub fn rewrite(text: &str, request: &Request) -> Result<Rewrite, SyntaxError> {
             .edits
             .extend(places.into_iter().map(|at| splice.edit(at)));
     }
-    // Stable: where a mark and an entry share an offset, the mark is first.
+    rewrite.edits.append(&mut openings);
+    // Stable: at one offset accesses end first, then marks stand before entries,
+    // and accesses begin last.
     rewrite.edits.sort_by_key(|edit| edit.at);
     Ok(rewrite)
 }

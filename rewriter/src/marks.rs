@@ -38,7 +38,7 @@ pub(crate) fn find(source: &Source, file: &File) -> Vec<Edit> {
         edits: Vec::new(),
         constant: false,
     };
-    if finds_the_mark(&file.attrs) {
+    if has_prelude(&file.attrs) {
         marker.visit_file(file);
     }
     marker.edits
@@ -72,8 +72,8 @@ fn is_forbidding(name: &Ident) -> bool {
         .any(|forbidding| name == forbidding)
 }
 
-/// Whether macros of `std` can be named within the module of these attributes.
-fn finds_the_mark(attributes: &[Attribute]) -> bool {
+/// Whether names of `std`'s prelude can be used within the module of these attributes.
+pub(crate) fn has_prelude(attributes: &[Attribute]) -> bool {
     !attributes
         .iter()
         .any(|attribute| attribute.path().is_ident("no_implicit_prelude"))
@@ -198,7 +198,7 @@ impl<'ast> Visit<'ast> for Marker<'_> {
     }
 
     fn visit_item_mod(&mut self, node: &'ast ItemMod) {
-        if finds_the_mark(&node.attrs) {
+        if has_prelude(&node.attrs) {
             visit::visit_item_mod(self, node);
         }
     }

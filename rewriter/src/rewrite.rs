@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::access::Site;
 use crate::marks::MARK;
 use crate::source::start_of_text;
 
@@ -12,6 +13,8 @@ pub struct Edit {
     pub at: usize,
     /// What is inserted there; it has no line break.
     pub text: Cow<'static, str>,
+    /// The index of the site that it belongs to, in [`Rewrite::sites`].
+    pub site: Option<usize>,
 }
 
 impl Edit {
@@ -19,6 +22,15 @@ impl Edit {
         Self {
             at,
             text: Cow::Borrowed(text),
+            site: None,
+        }
+    }
+
+    pub(crate) fn of_site(at: usize, text: String, site: usize) -> Self {
+        Self {
+            at,
+            text: Cow::Owned(text),
+            site: Some(site),
         }
     }
 
@@ -32,6 +44,9 @@ impl Edit {
 pub struct Rewrite {
     /// The edits by rising offset; those of one offset in the order of their texts.
     pub edits: Vec<Edit>,
+    /// Where memory is accessed, if that was asked for: in the order of the text,
+    /// outer sites first.
+    pub sites: Vec<Site>,
     /// How many marks there are.
     pub marks: usize,
     /// How many functions got a statement.
@@ -59,13 +74,39 @@ impl Rewrite {
         text
     }
 
-    /// The column of the original text for one of the rewritten text.
+    /// The innermost site whose text is at a place of the rewritten text, and which
+    /// tells of its access.
+    ///
+    /// Lines and columns count from 1, columns in characters, as rustc counts them.
+    pub fn site_at(&self, source: &str, line: usize, column: usize) -> Option<&Site> {
+        let place = offset_of(&self.apply(source), line, column)?;
+        let mut ranges: Vec<Option<(usize, usize)>> = vec![None; self.sites.len()];
+        let mut inserted = 0;
+        for edit in &self.edits {
+            let start = edit.at + inserted;
+            inserted += edit.text.len();
+            if let Some(site) = edit.site {
+                let end = edit.at + inserted;
+                let first = ranges[site].map_or(start, |(first, _)| first);
+                ranges[site] = Some((first, end));
+            }
+        }
+        let sites = self.sites.iter().zip(ranges);
+        sites
+            .filter_map(|(site, range)| range.map(|(start, end)| (site, start, end)))
+            .filter(|(_, start, end)| (*start..=*end).contains(&place))
+            .min_by_key(|(_, start, end)| end - start)
+            .map(|(site, ..)| site)
+    }
+
+    /// The line and column of the original text for those of the rewritten text.
     ///
     /// Lines and columns count from 1, columns in characters, as rustc counts
-    /// them. A column within inserted text is that of the character behind it.
-    pub fn original_column(&self, source: &str, line: usize, column: usize) -> usize {
+    /// them. A place within text that tells of an access is that of its site,
+    /// within other inserted text that of the character behind it.
+    pub fn original_place(&self, source: &str, line: usize, column: usize) -> (usize, usize) {
         let Some(start) = start_of_line(source, line) else {
-            return column;
+            return (line, column);
         };
         let end = source[start..]
             .find('\n')
@@ -79,12 +120,26 @@ impl Rewrite {
             }
             let length = edit.text.chars().count();
             if column < original + inserted + length {
-                return original;
+                let id = edit.site.map(|site| self.sites[site].id);
+                return id.map_or((line, original), |id| (id.line, id.column));
             }
             inserted += length;
         }
-        column - inserted
+        (line, column - inserted)
     }
+
+    /// The column of [`original_place`](Self::original_place).
+    pub fn original_column(&self, source: &str, line: usize, column: usize) -> usize {
+        self.original_place(source, line, column).1
+    }
+}
+
+/// The offset of a place in a text.
+fn offset_of(text: &str, line: usize, column: usize) -> Option<usize> {
+    let start = start_of_line(text, line)?;
+    let mut characters = text[start..].char_indices();
+    let within = characters.nth(column.checked_sub(1)?);
+    Some(start + within.map_or(text.len() - start, |(at, _)| at))
 }
 
 fn start_of_line(source: &str, line: usize) -> Option<usize> {

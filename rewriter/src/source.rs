@@ -85,6 +85,11 @@ impl<'s> Source<'s> {
         self.text[..self.base].matches('\n').count() + place.line
     }
 
+    /// The text between two offsets.
+    pub(crate) fn between(&self, start: usize, end: usize) -> &'s str {
+        &self.text[start..end]
+    }
+
     /// The text from an offset to the end.
     pub(crate) fn from(&self, offset: usize) -> &'s str {
         &self.text[offset..]

@@ -79,7 +79,7 @@ impl MarkedSources {
         let request = Request {
             marks: true,
             lines: marked.lines()?,
-            entries: &[],
+            ..Request::default()
         };
         let source = std::fs::read_to_string(self.workspace_root.join(file)).ok()?;
         let rewrite = rewriter::rewrite(&source, &request).ok()?;

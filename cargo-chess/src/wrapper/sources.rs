@@ -227,6 +227,7 @@ impl Sources {
             marks: lines.is_some(),
             lines: lines.unwrap_or_default(),
             entries: &entries,
+            ..Request::default()
         };
         let rewrite = match rewriter::rewrite(&text, &request) {
             Ok(rewrite) => rewrite,

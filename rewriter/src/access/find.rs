@@ -1,0 +1,216 @@
+//! The sites of a file, and the edits that tell of them.
+
+use proc_macro2::Span;
+use syn::{Expr, ExprCall, ExprMethodCall};
+
+use super::forms::Form;
+use super::methods;
+use super::place::{Operand, Place, Root, is_place};
+use super::site::{Kind, Left, Site, SiteId};
+use crate::calls::is_constructor;
+use crate::declarations::Declarations;
+use crate::extent;
+use crate::lines::Lines;
+use crate::rewrite::Edit;
+use crate::source::Source;
+
+/// What an expression is used for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Use {
+    /// The place that it names is accessed.
+    Access(Kind),
+    /// A pointer to another place is read from it.
+    Pointer,
+    /// Its address is taken, or nothing is done.
+    Nothing,
+}
+
+/// The use of what is moved or copied.
+pub(super) const VALUE: Use = Use::Access(Kind::Read);
+
+/// Walks through a file and notes what it finds.
+pub(super) struct Finder<'s> {
+    pub(super) source: &'s Source<'s>,
+    pub(super) declarations: &'s Declarations,
+    pub(super) without: &'s [SiteId],
+    pub(super) lines: Option<&'s Lines>,
+    pub(super) sites: Vec<Site>,
+    /// What begins at its offset: outer sites first.
+    pub(super) openings: Vec<Edit>,
+    /// What ends at its offset: inner sites first.
+    pub(super) closings: Vec<Edit>,
+    /// What the expression that is visited next is used for.
+    pub(super) context: Use,
+    /// Whether temporary values may have to live longer than their statement.
+    pub(super) extends: bool,
+    pub(super) is_unsafe: bool,
+    /// Why nothing is inserted here, if so.
+    pub(super) left: Option<Left>,
+}
+
+impl Finder<'_> {
+    /// Notes a site, whose splice goes around what `inside` visits.
+    fn site(
+        &mut self,
+        whole: &Expr,
+        id: SiteId,
+        form: Result<Form, Left>,
+        inside: impl FnOnce(&mut Self),
+    ) {
+        let start = extent::start_of(self.source, whole);
+        if self.lines.is_some_and(|lines| !lines.contain(start)) {
+            return inside(self);
+        }
+        let refused = self.without.contains(&id).then_some(Left::Refused);
+        let form = match self.left.or(refused) {
+            Some(left) => Err(left),
+            None => form,
+        };
+        let index = self.sites.len();
+        self.sites.push(Site {
+            id,
+            start,
+            end: extent::end_of(self.source, whole),
+            pointers: form.as_ref().map_or(0, |form| form.pointers),
+            left: form.as_ref().err().copied(),
+        });
+        let Ok(form) = form else {
+            return inside(self);
+        };
+        self.openings
+            .push(Edit::of_site(form.start, form.before, index));
+        inside(self);
+        self.closings
+            .push(Edit::of_site(form.end, form.behind, index));
+    }
+
+    /// Notes an access within tokens of which nothing is known.
+    pub(super) fn unknown_site(&mut self, star: Span) {
+        let start = self.source.start_of(star);
+        if self.lines.is_none_or(|lines| lines.contain(start)) {
+            self.sites.push(Site {
+                id: self.id(star, Kind::Read),
+                start,
+                end: self.source.end_of(star),
+                pointers: 0,
+                left: Some(self.left.unwrap_or(Left::Macro)),
+            });
+        }
+    }
+
+    fn id(&self, span: Span, kind: Kind) -> SiteId {
+        let start = span.start();
+        SiteId {
+            line: self.source.line_of(start),
+            column: start.column + 1,
+            kind,
+        }
+    }
+
+    /// A place that is used as the context says.
+    pub(super) fn place(&mut self, place: &Place, context: Use) {
+        let kind = match context {
+            Use::Access(kind) => kind,
+            Use::Pointer if may_pass_pointer(place) => Kind::Read,
+            Use::Pointer | Use::Nothing => return self.within(place),
+        };
+        if !self.is_unsafe {
+            return self.within(place);
+        }
+        let id = self.id(place.span(), kind);
+        let form = self.form(place, kind);
+        self.site(place.whole, id, form, |finder| finder.within(place));
+    }
+
+    /// What computes a place.
+    fn within(&mut self, place: &Place) {
+        if let Root::Target(deref) = place.root {
+            let context = match place.operand() {
+                // Those on the way are told of with the place.
+                Operand::Steady => Use::Nothing,
+                Operand::Part => Use::Pointer,
+                Operand::Value => VALUE,
+            };
+            self.used(context, &deref.expr);
+        }
+        self.apart(|finder| place.indices().for_each(|index| finder.value(index)));
+    }
+
+    /// `&raw const place`, which reads only the pointers on the way.
+    pub(super) fn address(&mut self, whole: &Expr, of: &Expr) {
+        let place = Place::of(of, self.declarations);
+        let pointers = place
+            .as_ref()
+            .map(|place| place.pointers(self.declarations))
+            .unwrap_or_default();
+        match (place, pointers.first()) {
+            (Some(place), Some(first)) if self.is_unsafe => {
+                let first = Place::of(first, self.declarations).map(|first| first.span());
+                let id = self.id(first.unwrap_or(place.span()), Kind::Read);
+                let form = self.form_of_address(whole, &place);
+                self.site(whole, id, form, |finder| finder.within(&place));
+            }
+            (Some(place), _) => self.within(&place),
+            (None, _) => self.used(Use::Nothing, of),
+        }
+    }
+
+    /// A call of a method.
+    pub(super) fn method(&mut self, whole: &Expr, call: &ExprMethodCall) {
+        let place = Place::of(&call.receiver, self.declarations);
+        let inside = |finder: &mut Self| {
+            match &place {
+                Some(place) => finder.within(place),
+                None if is_place(&call.receiver) => finder.used(Use::Nothing, &call.receiver),
+                None => finder.value(&call.receiver),
+            }
+            call.args.iter().for_each(|argument| finder.value(argument));
+        };
+        if !self.is_unsafe {
+            return self.apart(inside);
+        }
+        let (id, form) = match (methods::of(call), &place) {
+            (Some(method), _) => (
+                self.id(call.method.span(), method.kind),
+                self.form_of_method(whole, call, &method),
+            ),
+            (None, Some(place)) => (
+                self.id(place.span(), Kind::Receive),
+                self.form_of_call(whole, place),
+            ),
+            (None, None) => return self.apart(inside),
+        };
+        self.apart(|finder| finder.site(whole, id, form, inside));
+    }
+
+    /// A call of what an expression yields.
+    pub(super) fn call(&mut self, whole: &Expr, call: &ExprCall) {
+        let place = Place::of(&call.func, self.declarations);
+        let inside = |finder: &mut Self| {
+            match &place {
+                Some(place) => finder.within(place),
+                None => finder.value(&call.func),
+            }
+            call.args.iter().for_each(|argument| finder.value(argument));
+        };
+        match &place {
+            Some(place) if self.is_unsafe => {
+                let id = self.id(place.span(), Kind::Receive);
+                let form = self.form_of_call(whole, place);
+                self.apart(|finder| finder.site(whole, id, form, inside));
+            }
+            // What `let x = Some(&temporary())` borrows lives on.
+            _ if is_constructor(&call.func) => inside(self),
+            _ => self.apart(inside),
+        }
+    }
+}
+
+/// Whether the form for a pointer on the way to a place leaves temporary values alone.
+fn may_pass_pointer(place: &Place) -> bool {
+    match place.operand() {
+        Operand::Steady => true,
+        Operand::Value => place.is_indexed_repeatably(),
+        Operand::Part => false,
+    }
+}

@@ -1,0 +1,256 @@
+//! What is inserted to tell of an access.
+//!
+//! The access itself stays as it is written. There are three forms:
+//!
+//! - **before**: the place is named twice, once for its address:
+//!   `({__chess::read(&raw const *p);*p})`, `({__chess::receive(&raw const *p);},(*p).f()).1`.
+//!   A tuple, unlike a block, does not end the life of temporary values.
+//! - **wrapped**: the address passes through the hook, and the place is what it
+//!   points to: `*__chess::write(&raw mut *p) = x`. Where the place is borrowed
+//!   for longer than its statement, no temporary value may be in it: they would
+//!   be dropped too early.
+//! - **through**: what computes the pointer passes through a block, by value:
+//!   `*match (x.get()) {__chess_p=>{__chess::read(&raw const *__chess_p);__chess_p}}`.
+//!   Nothing else about the place changes; whether it can be moved out of, is
+//!   aligned, or keeps a guard alive stays as it was.
+
+use proc_macro2::TokenStream;
+use syn::{Expr, ExprMethodCall};
+
+use super::find::Finder;
+use super::methods::{Arguments, Method};
+use super::place::{Operand, Place, Root, is_place, is_repeatable, is_steady};
+use super::site::{Kind, Left};
+use crate::extent;
+use crate::source::Source;
+
+/// The name of the pointer that passes through.
+const POINTER: &str = "__chess_p";
+
+/// What to insert before and behind a part of the text, and what it tells of.
+pub(super) struct Form {
+    pub(super) start: usize,
+    pub(super) before: String,
+    pub(super) end: usize,
+    pub(super) behind: String,
+    /// How many pointers on the way to the place it tells of.
+    pub(super) pointers: usize,
+}
+
+impl Finder<'_> {
+    /// How to tell of an access to a place as such.
+    pub(super) fn form(&self, place: &Place, kind: Kind) -> Result<Form, Left> {
+        let repeatable = place.is_indexed_repeatably();
+        match place.operand() {
+            Operand::Steady if kind == Kind::Read && repeatable => self.before(place),
+            Operand::Value if repeatable => self.through(place, &|place| {
+                format!("__chess::{}(&raw const {place});", hook(kind))
+            }),
+            _ if place.may_be_packed(self.declarations) => Err(Left::Packed),
+            Operand::Value | Operand::Part
+                if self.extends && matches!(kind, Kind::Borrow | Kind::BorrowMut) =>
+            {
+                Err(Left::Temporary)
+            }
+            _ => self.wrapped(place, kind),
+        }
+    }
+
+    /// How to tell of a call with a place as receiver, or of the place that is called.
+    pub(super) fn form_of_call(&self, call: &Expr, place: &Place) -> Result<Form, Left> {
+        let tell = |place: &str| format!("__chess::receive(&raw const {place});");
+        self.told_before_call(call, place, &tell)
+    }
+
+    /// How to tell of a method of a pointer or of memory that may not be initialised.
+    pub(super) fn form_of_method(
+        &self,
+        call: &Expr,
+        method: &ExprMethodCall,
+        what: &Method,
+    ) -> Result<Form, Left> {
+        let arguments = self.arguments_of(method, what.arguments)?;
+        let tell = |receiver: &str| {
+            let hook = what.hook;
+            format!("__chess::{hook}(&raw const {receiver}{arguments});")
+        };
+        let receiver = &*method.receiver;
+        if let Some(place) = Place::of(receiver, self.declarations) {
+            return self.told_before_call(call, &place, &tell);
+        }
+        if is_place(receiver) {
+            if !is_steady(receiver) {
+                return Err(Left::Computed);
+            }
+            let told = tell(&self.text_of(receiver)?);
+            return Ok(self.around(call, format!("({{{told}}},"), ").1", 0));
+        }
+        let told = tell(POINTER);
+        let start = extent::start_of(self.source, receiver);
+        let end = extent::end_of(self.source, receiver);
+        Ok(Form {
+            start,
+            before: "(match (".to_owned(),
+            end,
+            behind: format!("){{{POINTER}=>{{{told}{POINTER}}}}})"),
+            pointers: 0,
+        })
+    }
+
+    /// How to tell only of the pointers that are read on the way to a place, before `whole`.
+    pub(super) fn form_of_address(&self, whole: &Expr, place: &Place) -> Result<Form, Left> {
+        let (pointers, told) = self.pointers(place)?;
+        Ok(self.around(
+            whole,
+            format!("({{{told}"),
+            "})",
+            pointers.saturating_sub(1),
+        ))
+    }
+
+    fn told_before_call(
+        &self,
+        call: &Expr,
+        place: &Place,
+        tell: &dyn Fn(&str) -> String,
+    ) -> Result<Form, Left> {
+        if !place.is_indexed_repeatably() {
+            return Err(Left::Computed);
+        }
+        if place.operand() != Operand::Steady {
+            return self.through(place, tell);
+        }
+        let (pointers, mut told) = self.pointers(place)?;
+        told += &tell(&self.text_of(place.whole)?);
+        Ok(self.around(call, format!("({{{told}}},"), ").1", pointers))
+    }
+
+    fn before(&self, place: &Place) -> Result<Form, Left> {
+        let (pointers, told) = self.pointers(place)?;
+        let text = self.text_of(place.whole)?;
+        let before = format!("({{{told}__chess::read(&raw const {text});");
+        Ok(self.around(place.whole, before, "})", pointers))
+    }
+
+    fn wrapped(&self, place: &Place, kind: Kind) -> Result<Form, Left> {
+        let (pointers, told) = match place.operand() {
+            Operand::Steady => self.pointers(place)?,
+            Operand::Value | Operand::Part => (0, String::new()),
+        };
+        let borrow = match kind {
+            Kind::Write | Kind::Update | Kind::BorrowMut => "&raw mut ",
+            _ => "&raw const ",
+        };
+        let mut before = format!("*__chess::{}(", hook(kind));
+        let mut behind = String::from(")");
+        if pointers > 0 {
+            before = format!("{before}{{{told}");
+            behind.insert(0, '}');
+        }
+        before += borrow;
+        if kind == Kind::Read {
+            before.insert(0, '(');
+            behind.push(')');
+        }
+        Ok(self.around(place.whole, before, behind, pointers))
+    }
+
+    fn through(&self, place: &Place, tell: &dyn Fn(&str) -> String) -> Result<Form, Left> {
+        let Root::Target(deref) = place.root else {
+            return Err(Left::Computed);
+        };
+        let start = extent::start_of(self.source, &deref.expr);
+        let end = extent::end_of(self.source, &deref.expr);
+        let head = extent::start_of(self.source, place.whole);
+        let tail = extent::end_of(self.source, place.whole);
+        let head = self.source.between(head, start);
+        let tail = self.source.between(end, tail);
+        let text = in_one_line(&format!("{head}{POINTER}{tail}")).ok_or(Left::Computed)?;
+        let told = tell(&text);
+        Ok(Form {
+            start,
+            before: "match (".to_owned(),
+            end,
+            behind: format!("){{{POINTER}=>{{{told}{POINTER}}}}}"),
+            pointers: 0,
+        })
+    }
+
+    /// Tells of the pointers on the way to a place; how many, and the text.
+    fn pointers(&self, place: &Place) -> Result<(usize, String), Left> {
+        let pointers = place.pointers(self.declarations);
+        let mut told = String::new();
+        for pointer in &pointers {
+            let text = self.text_of(pointer)?;
+            told.push_str("__chess::read(&raw const ");
+            told.push_str(&text);
+            told.push_str(");");
+        }
+        Ok((pointers.len(), told))
+    }
+
+    fn arguments_of(&self, method: &ExprMethodCall, arguments: Arguments) -> Result<String, Left> {
+        let told: Vec<&Expr> = match arguments {
+            Arguments::Ignored => vec![],
+            Arguments::Last => method.args.last().into_iter().collect(),
+            Arguments::Told => method.args.iter().collect(),
+        };
+        let mut text = String::new();
+        for argument in told {
+            if !is_repeatable(argument) {
+                return Err(Left::Computed);
+            }
+            text += ",";
+            text += &self.text_of(argument)?;
+        }
+        Ok(text)
+    }
+
+    fn around(
+        &self,
+        whole: &Expr,
+        before: String,
+        behind: impl Into<String>,
+        pointers: usize,
+    ) -> Form {
+        Form {
+            start: extent::start_of(self.source, whole),
+            before,
+            end: extent::end_of(self.source, whole),
+            behind: behind.into(),
+            pointers,
+        }
+    }
+
+    fn text_of(&self, expression: &Expr) -> Result<String, Left> {
+        text_of(self.source, expression).ok_or(Left::Computed)
+    }
+}
+
+/// The function that is told of an access.
+fn hook(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Inspect => "inspect",
+        Kind::Write => "write",
+        Kind::Update => "update",
+        Kind::Borrow => "borrow",
+        Kind::BorrowMut => "borrow_mut",
+        _ => "read",
+    }
+}
+
+fn text_of(source: &Source, expression: &Expr) -> Option<String> {
+    let start = extent::start_of(source, expression);
+    let end = extent::end_of(source, expression);
+    in_one_line(source.between(start, end))
+}
+
+/// The same tokens without line breaks and comments.
+fn in_one_line(text: &str) -> Option<String> {
+    if !text.contains(['\n', '\r']) && !text.contains("//") && !text.contains("/*") {
+        return Some(text.to_owned());
+    }
+    let tokens: TokenStream = text.parse().ok()?;
+    let text = tokens.to_string();
+    (!text.contains(['\n', '\r'])).then_some(text)
+}

@@ -1,0 +1,165 @@
+//! What macros are given, where it is Rust that they pass on.
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use syn::parse::{ParseStream, Parser};
+use syn::punctuated::Punctuated;
+use syn::visit::Visit;
+use syn::{Block, Expr, File, Macro, Token};
+
+use super::find::{Finder, Use};
+use super::site::Left;
+
+/// Macros of expressions, which may take references to them.
+const OF_EXPRESSIONS: &[&str] = &[
+    "assert",
+    "assert_eq",
+    "assert_ne",
+    "debug_assert",
+    "debug_assert_eq",
+    "debug_assert_ne",
+    "eprint",
+    "eprintln",
+    "format",
+    "format_args",
+    "panic",
+    "print",
+    "println",
+    "todo",
+    "unimplemented",
+    "unreachable",
+    "vec",
+    "write",
+    "writeln",
+];
+
+/// Macros of an expression, and what is none.
+const OF_ONE: &[&str] = &["assert_matches", "debug_assert_matches", "matches", "ready"];
+
+impl Finder<'_> {
+    /// A macro where an expression or a statement may be.
+    pub(super) fn expression_macro(&mut self, invoked: &Macro, whole: Option<&Expr>) {
+        let name = name_of(invoked);
+        let is = |names: &[&str]| names.contains(&name.as_str());
+        if is(&["addr_of", "addr_of_mut"])
+            && let Ok(of) = invoked.parse_body::<Expr>()
+        {
+            return match whole {
+                Some(whole) => self.address(whole, &of),
+                None => self.used(Use::Nothing, &of),
+            };
+        }
+        if is(OF_EXPRESSIONS)
+            && let Ok(arguments) =
+                invoked.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated)
+        {
+            let tells_text = is(&["assert", "debug_assert"]) && arguments.len() == 1;
+            return self.apart(|finder| {
+                if tells_text {
+                    finder.leaving(Left::Message, |finder| finder.arguments(&arguments));
+                } else {
+                    finder.arguments(&arguments);
+                }
+            });
+        }
+        if is(OF_ONE)
+            && let Ok(first) = invoked.parse_body_with(first_expression)
+        {
+            return self.apart(|finder| finder.inspected(&first));
+        }
+        if name.starts_with("cfg_")
+            && let Ok(statements) = Block::parse_within.parse2(invoked.tokens.clone())
+        {
+            return self.apart(|finder| {
+                for statement in &statements {
+                    finder.visit_stmt(statement);
+                }
+            });
+        }
+        self.unknown_tokens(invoked.tokens.clone());
+    }
+
+    /// A macro where an item may be.
+    pub(super) fn item_macro(&mut self, invoked: &Macro) {
+        match name_of(invoked).as_str() {
+            "macro_rules" => self.unknown_tokens(invoked.tokens.clone()),
+            "cfg_if" => {
+                for token in invoked.tokens.clone() {
+                    match token {
+                        TokenTree::Group(branch) if branch.delimiter() == Delimiter::Brace => {
+                            self.items(branch.stream());
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            _ => self.items(invoked.tokens.clone()),
+        }
+    }
+
+    fn items(&mut self, tokens: TokenStream) {
+        match syn::parse2::<File>(tokens.clone()) {
+            Ok(file) if !file.items.is_empty() => self.visit_file(&file),
+            _ => self.unknown_tokens(tokens),
+        }
+    }
+
+    fn arguments(&mut self, arguments: &Punctuated<Expr, Token![,]>) {
+        for argument in arguments {
+            match argument {
+                // `format!("{name}", name = value)`.
+                Expr::Assign(named) => self.inspected(&named.right),
+                argument => self.inspected(argument),
+            }
+        }
+    }
+
+    /// Counts what may be accesses in tokens of which nothing is known.
+    pub(super) fn unknown_tokens(&mut self, tokens: TokenStream) {
+        self.scan(tokens, self.is_unsafe);
+    }
+
+    fn scan(&mut self, tokens: TokenStream, is_unsafe: bool) {
+        let tokens: Vec<_> = tokens.into_iter().collect();
+        for (index, token) in tokens.iter().enumerate() {
+            let before = index.checked_sub(1).map(|before| &tokens[before]);
+            match token {
+                TokenTree::Group(group) => {
+                    let opens = matches!(before, Some(TokenTree::Ident(word)) if word == "unsafe");
+                    self.scan(group.stream(), is_unsafe || opens);
+                }
+                TokenTree::Punct(star) if is_unsafe && star.as_char() == '*' => {
+                    let is_operator = matches!(before, Some(TokenTree::Ident(word)) if !is_keyword(&word.to_string()))
+                        || matches!(before, Some(TokenTree::Literal(_) | TokenTree::Group(_)));
+                    let is_type = matches!(
+                        tokens.get(index + 1),
+                        Some(TokenTree::Ident(word)) if word == "const" || word == "mut"
+                    );
+                    let is_pattern =
+                        matches!(before, Some(TokenTree::Punct(it)) if it.as_char() == ')');
+                    if !is_operator && !is_type && !is_pattern && tokens.len() > index + 1 {
+                        self.unknown_site(star.span());
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn name_of(invoked: &Macro) -> String {
+    let name = invoked.path.segments.last();
+    name.map_or_else(String::new, |name| name.ident.to_string())
+}
+
+fn is_keyword(word: &str) -> bool {
+    [
+        "return", "in", "if", "match", "while", "else", "mut", "break",
+    ]
+    .contains(&word)
+}
+
+fn first_expression(input: ParseStream) -> syn::Result<Expr> {
+    let first = input.parse()?;
+    let _: TokenStream = input.parse()?;
+    Ok(first)
+}

@@ -1,0 +1,233 @@
+//! Places in memory as expressions name them: a pointer's target or a mutable static, and what lies in it.
+
+use proc_macro2::Span;
+use syn::{BinOp, Expr, ExprPath, ExprUnary, Member, UnOp};
+
+use crate::declarations::Declarations;
+
+/// Methods without effects, which may be called once more to learn an address.
+const CALCULATIONS: &[&str] = &[
+    "add",
+    "as_mut_ptr",
+    "as_ptr",
+    "cast",
+    "cast_const",
+    "cast_mut",
+    "offset",
+    "sub",
+    "wrapping_add",
+    "wrapping_sub",
+];
+
+/// An expression that names a place in memory: `*p`, `(*p).field[index]`, `STATIC.field`.
+pub(super) struct Place<'e> {
+    pub(super) whole: &'e Expr,
+    pub(super) root: Root<'e>,
+    /// What it is indexed with.
+    indices: Vec<&'e Expr>,
+    fields: Vec<&'e Member>,
+}
+
+/// What a place is, or lies in.
+#[derive(Clone, Copy)]
+pub(super) enum Root<'e> {
+    /// What a pointer, or anything else that can be dereferenced, points to.
+    Target(&'e ExprUnary),
+    /// A mutable static.
+    Static(&'e ExprPath),
+}
+
+/// What computes the pointer to a place.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operand {
+    /// Variables, fields and elements: it may be evaluated twice.
+    Steady,
+    /// Something that yields a value, which can be passed through a block.
+    Value,
+    /// A part of something that is computed: it cannot always be moved out of there.
+    Part,
+}
+
+impl<'e> Place<'e> {
+    pub(super) fn of(expression: &'e Expr, declarations: &Declarations) -> Option<Self> {
+        let mut indices = Vec::new();
+        let mut fields = Vec::new();
+        let mut inner = expression;
+        let root = loop {
+            inner = match inner {
+                Expr::Paren(e) => &e.expr,
+                Expr::Group(e) => &e.expr,
+                Expr::Field(e) => {
+                    fields.push(&e.member);
+                    &e.base
+                }
+                Expr::Index(e) => {
+                    indices.push(&*e.index);
+                    &e.expr
+                }
+                Expr::Unary(e) if matches!(e.op, UnOp::Deref(_)) => break Root::Target(e),
+                Expr::Path(e) if names_static(e, declarations) => break Root::Static(e),
+                _ => return None,
+            };
+        };
+        Some(Self {
+            whole: expression,
+            root,
+            indices,
+            fields,
+        })
+    }
+
+    /// The token that the place is known by.
+    pub(super) fn span(&self) -> Span {
+        match self.root {
+            Root::Target(deref) => match &deref.op {
+                UnOp::Deref(star) => star.span,
+                _ => unreachable!("a target is what `*` names"),
+            },
+            Root::Static(path) => path.path.segments[0].ident.span(),
+        }
+    }
+
+    pub(super) fn operand(&self) -> Operand {
+        match self.root {
+            Root::Static(_) => Operand::Steady,
+            Root::Target(deref) if is_steady(&deref.expr) => Operand::Steady,
+            Root::Target(deref) if is_part(&deref.expr) => Operand::Part,
+            Root::Target(_) => Operand::Value,
+        }
+    }
+
+    /// Whether all that it is indexed with may be evaluated twice.
+    pub(super) fn is_indexed_repeatably(&self) -> bool {
+        self.indices.iter().all(|index| is_repeatable(index))
+    }
+
+    pub(super) fn indices(&self) -> impl Iterator<Item = &'e Expr> {
+        self.indices.iter().copied()
+    }
+
+    /// Whether it may not be aligned.
+    pub(super) fn may_be_packed(&self, declarations: &Declarations) -> bool {
+        self.fields.iter().any(|field| match field {
+            Member::Named(name) => declarations.is_packed(&name.to_string()),
+            Member::Unnamed(index) => declarations.is_packed(&index.index.to_string()),
+        })
+    }
+
+    /// The places that pointers on the way are read from, the first one first.
+    pub(super) fn pointers(&self, declarations: &Declarations) -> Vec<&'e Expr> {
+        let mut pointers = Vec::new();
+        let mut root = self.root;
+        while let Root::Target(deref) = root {
+            let Some(pointer) = Self::of(bare(&deref.expr), declarations) else {
+                break;
+            };
+            pointers.push(pointer.whole);
+            root = pointer.root;
+        }
+        pointers.reverse();
+        pointers
+    }
+}
+
+fn names_static(path: &ExprPath, declarations: &Declarations) -> bool {
+    path.qself.is_none()
+        && path
+            .path
+            .segments
+            .last()
+            .is_some_and(|last| declarations.is_mutable_static(&last.ident.to_string()))
+}
+
+/// An expression without the parentheses and casts around it.
+fn bare(mut expression: &Expr) -> &Expr {
+    loop {
+        expression = match expression {
+            Expr::Paren(e) => &e.expr,
+            Expr::Group(e) => &e.expr,
+            Expr::Cast(e) => &e.expr,
+            _ => return expression,
+        };
+    }
+}
+
+/// Whether the expression is a place, so that its address can be taken.
+pub(super) fn is_place(expression: &Expr) -> bool {
+    match expression {
+        Expr::Path(_) | Expr::Field(_) | Expr::Index(_) => true,
+        Expr::Unary(e) => matches!(e.op, UnOp::Deref(_)),
+        Expr::Paren(e) => is_place(&e.expr),
+        Expr::Group(e) => is_place(&e.expr),
+        _ => false,
+    }
+}
+
+/// Whether the expression is a place in something that is computed.
+fn is_part(expression: &Expr) -> bool {
+    is_place(expression) && !is_steady(expression)
+}
+
+/// Whether evaluating the expression twice is as good as once: nothing is called by name.
+pub(super) fn is_steady(expression: &Expr) -> bool {
+    match expression {
+        Expr::Path(_) | Expr::Lit(_) => true,
+        Expr::Field(e) => is_steady(&e.base),
+        Expr::Paren(e) => is_steady(&e.expr),
+        Expr::Group(e) => is_steady(&e.expr),
+        Expr::Cast(e) => is_steady(&e.expr),
+        Expr::Index(e) => is_steady(&e.expr) && is_repeatable(&e.index),
+        Expr::Unary(e) => matches!(e.op, UnOp::Deref(_)) && is_steady(&e.expr),
+        _ => false,
+    }
+}
+
+/// As [`is_steady`], with operators and calculations.
+pub(super) fn is_repeatable(expression: &Expr) -> bool {
+    match expression {
+        Expr::Paren(e) => is_repeatable(&e.expr),
+        Expr::Group(e) => is_repeatable(&e.expr),
+        Expr::Cast(e) => is_repeatable(&e.expr),
+        Expr::Unary(e) => is_repeatable(&e.expr),
+        Expr::Binary(e) => {
+            !is_assigning(&e.op) && is_repeatable(&e.left) && is_repeatable(&e.right)
+        }
+        Expr::RawAddr(e) => is_steady(&e.expr),
+        Expr::Reference(e) => e.mutability.is_none() && is_steady(&e.expr),
+        Expr::Range(e) => [&e.start, &e.end]
+            .into_iter()
+            .flatten()
+            .all(|bound| is_repeatable(bound)),
+        Expr::MethodCall(e) => {
+            CALCULATIONS.iter().any(|name| e.method == name)
+                && is_repeatable(&e.receiver)
+                && e.args.iter().all(is_repeatable)
+        }
+        _ => is_steady(expression),
+    }
+}
+
+/// Whether the operator changes its left operand.
+pub(super) fn is_assigning(operator: &BinOp) -> bool {
+    matches!(
+        operator,
+        BinOp::AddAssign(_)
+            | BinOp::SubAssign(_)
+            | BinOp::MulAssign(_)
+            | BinOp::DivAssign(_)
+            | BinOp::RemAssign(_)
+            | BinOp::BitXorAssign(_)
+            | BinOp::BitAndAssign(_)
+            | BinOp::BitOrAssign(_)
+            | BinOp::ShlAssign(_)
+            | BinOp::ShrAssign(_)
+    )
+}
+
+/// Whether the operator compares: an overloaded one borrows its operands.
+pub(super) fn is_comparing(operator: &BinOp) -> bool {
+    matches!(
+        operator,
+        BinOp::Eq(_) | BinOp::Ne(_) | BinOp::Lt(_) | BinOp::Le(_) | BinOp::Gt(_) | BinOp::Ge(_)
+    )
+}

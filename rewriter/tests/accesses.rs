@@ -1,0 +1,133 @@
+//! Programs do the same when they tell of their accesses, and what they tell.
+//!
+//! Each is compiled as it is and rewritten; what both print is compared. What the
+//! rewritten one tells is a snapshot: for each access its line, hook and size.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use rewriter::{Accesses, Declarations, Request, Rewrite, rewrite};
+use tempfile::TempDir;
+
+fn tests() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
+}
+
+fn rewritten(text: &str, marks: bool) -> Rewrite {
+    let mut declarations = Declarations::default();
+    declarations.add(text).unwrap();
+    let request = Request {
+        marks,
+        accesses: Some(Accesses {
+            declarations: &declarations,
+            without: &[],
+        }),
+        ..Request::default()
+    };
+    rewrite(text, &request).unwrap()
+}
+
+fn rustc(directory: &Path, args: &[&str], text: &str) -> Output {
+    let source = directory.join("source.rs");
+    fs::write(&source, text).unwrap();
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let compiled = Command::new(rustc)
+        .args(["--cap-lints=allow", "-Cdebuginfo=0"])
+        .args(args)
+        .arg(&source)
+        .current_dir(directory)
+        .output()
+        .unwrap();
+    assert!(
+        compiled.status.success(),
+        "{}\n{text}",
+        String::from_utf8_lossy(&compiled.stderr)
+    );
+    compiled
+}
+
+/// A directory with the stand-in for `__chess`.
+fn hooks() -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(tests().join("hooks/lib.rs")).unwrap();
+    let args = [
+        "--edition=2024",
+        "--crate-type=rlib",
+        "--crate-name=__chess",
+        "--cfg=log",
+        "-olib__chess.rlib",
+    ];
+    rustc(directory.path(), &args, &text);
+    directory
+}
+
+fn compile_and_run(directory: &Path, edition: &str, text: &str) -> Output {
+    let edition = format!("--edition={edition}");
+    let args = [
+        &*edition,
+        "--extern=__chess=lib__chess.rlib",
+        "--crate-name=program",
+        "-oprogram",
+    ];
+    rustc(directory, &args, text);
+    let run = Command::new(directory.join("program")).output().unwrap();
+    assert!(
+        run.status.success(),
+        "{}",
+        String::from_utf8_lossy(&run.stderr)
+    );
+    run
+}
+
+#[track_caller]
+fn behaves_the_same(name: &str) {
+    let text = fs::read_to_string(tests().join("programs").join(name).with_extension("rs"));
+    let text = text.unwrap();
+    let telling = rewritten(&text, false).apply(&text);
+    let hooks = hooks();
+    let mut told = Vec::new();
+    for edition in ["2021", "2024"] {
+        let plain = compile_and_run(hooks.path(), edition, &text);
+        let rewritten = compile_and_run(hooks.path(), edition, &telling);
+        assert_eq!(
+            String::from_utf8_lossy(&rewritten.stdout),
+            String::from_utf8_lossy(&plain.stdout),
+            "edition {edition}"
+        );
+        told.push(String::from_utf8(rewritten.stderr).unwrap());
+    }
+    assert_eq!(told[0], told[1], "the editions differ");
+    insta::with_settings!({ omit_expression => true }, {
+        insta::assert_snapshot!(name, telling);
+        insta::assert_snapshot!(format!("{name}_told"), told[0]);
+    });
+}
+
+#[test]
+fn accesses_of_every_form_do_what_they_did() {
+    behaves_the_same("accesses");
+}
+
+#[test]
+fn temporary_values_moves_alignment_and_order_stay_as_they_are() {
+    behaves_the_same("traps");
+}
+
+#[test]
+fn accesses_can_be_told_of_in_marked_text() {
+    let hooks = hooks();
+    for name in ["accesses", "traps"] {
+        let path = tests().join("programs").join(name).with_extension("rs");
+        let text = fs::read_to_string(path).unwrap();
+        let both = rewritten(&text, true);
+        assert!(both.marks > 10);
+        let marked = format!(
+            "macro_rules! __chess_mark {{ () => {{}} }} {}",
+            both.apply(&text).replacen("//!", "//", 1)
+        );
+        let plain = compile_and_run(hooks.path(), "2021", &text);
+        let rewritten = compile_and_run(hooks.path(), "2021", &marked);
+        assert_eq!(rewritten.stdout, plain.stdout);
+    }
+}
