@@ -19,6 +19,7 @@
     reason = "an item here is documented at its namesake in std"
 )]
 
+pub mod access;
 pub mod arch;
 pub mod asm;
 pub mod cell;

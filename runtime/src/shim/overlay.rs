@@ -4,6 +4,7 @@ use std::panic::Location;
 
 use crate::execution::{self, Site};
 
+pub use super::access::*;
 pub use super::parking;
 
 /// A draw among more is left to the executor: each outcome would be tried at

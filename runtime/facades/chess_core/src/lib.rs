@@ -24,7 +24,7 @@ pub mod arch {
 
 /// See [`core::prelude`].
 pub mod prelude {
-    /// Each is the real one, and the macro that marks statements.
+    /// Each is the real one, and what is inserted into sources.
     macro_rules! preludes {
         ($($edition:ident)*) => {
             $(
@@ -33,7 +33,7 @@ pub mod prelude {
                     pub use ::core::prelude::$edition::*;
 
                     #[doc(hidden)]
-                    pub use chess_runtime::__chess_mark;
+                    pub use chess_runtime::{__chess_mark, shim::overlay as __chess};
                 }
             )*
         };

@@ -25,7 +25,7 @@ pub mod arch {
 
 /// See [`std::prelude`].
 pub mod prelude {
-    /// Each is the real one, and the macro that marks statements.
+    /// Each is the real one, and what is inserted into sources.
     macro_rules! preludes {
         ($($edition:ident)*) => {
             $(
@@ -34,7 +34,7 @@ pub mod prelude {
                     pub use ::std::prelude::$edition::*;
 
                     #[doc(hidden)]
-                    pub use chess_runtime::__chess_mark;
+                    pub use chess_runtime::{__chess_mark, shim::overlay as __chess};
                 }
             )*
         };

@@ -67,6 +67,22 @@ fn statements_can_be_marked_in_every_edition() {
 }
 
 #[test]
+fn accesses_can_be_told_of_in_every_edition() {
+    let facades = Facades::build();
+    for edition in EDITIONS {
+        let out = out_directory(&format!("accesses-{edition}"));
+        let mut program = facades.rustc();
+        program.args(["--edition", edition]);
+        compile(&mut program, "accesses", &out.join("accesses"));
+        assert_eq!(
+            run(&out.join("accesses")),
+            "3 [5, 6] 7 8 true\n",
+            "edition {edition}"
+        );
+    }
+}
+
+#[test]
 fn crates_without_std_share_the_types_of_those_with_it() {
     let facades = Facades::build();
     let out = out_directory("no_std");

@@ -1,0 +1,221 @@
+//! What rewritten code tells of its memory accesses, right before each of them.
+//!
+//! The rewriter puts a call of one of these functions before the access, or around
+//! the address of the place; what accesses the memory stays in the user's code. A
+//! place is given by a pointer, and may be unaligned, but not dangling. The methods
+//! of pointers are known by their names only, so `_through` functions are given
+//! the receiver and find from its type whether it is a pointer at all.
+
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+
+use super::memory;
+
+/// `*place` is read.
+#[inline]
+#[track_caller]
+pub fn read<T: ?Sized>(place: *const T) -> *const T {
+    memory::read(place.cast(), size_of_place(place));
+    place
+}
+
+/// `*place` is read in whole or in part: a pattern is matched, values are compared.
+#[inline]
+#[track_caller]
+pub fn inspect<T: ?Sized>(place: *const T) -> *const T {
+    place
+}
+
+/// `*place` is written.
+#[inline]
+#[track_caller]
+pub fn write<T: ?Sized>(place: *const T) -> *mut T {
+    memory::write(place.cast(), size_of_place(place));
+    place.cast_mut()
+}
+
+/// `*place` is read, then written: `+=` and the like.
+#[inline]
+#[track_caller]
+pub fn update<T: ?Sized>(place: *const T) -> *mut T {
+    read(place);
+    write(place)
+}
+
+/// A shared reference to `*place` is made.
+#[inline]
+#[track_caller]
+pub fn borrow<T: ?Sized>(place: *const T) -> *const T {
+    place
+}
+
+/// A unique reference to `*place` is made.
+#[inline]
+#[track_caller]
+pub fn borrow_mut<T: ?Sized>(place: *const T) -> *mut T {
+    place.cast_mut()
+}
+
+/// `*place` is the receiver of a method, or is called: it is read or borrowed, shared or not.
+#[inline]
+#[track_caller]
+pub fn receive<T: ?Sized>(place: *const T) {
+    let _ = place;
+}
+
+/// `receiver.read()`, or one of its like, is called.
+#[inline]
+#[track_caller]
+pub fn read_through<R>(receiver: *const R) {
+    if let Some(target) = R::target(receiver) {
+        memory::read(target.address, target.size);
+    }
+}
+
+/// `receiver.write(..)`, or one of its like, is called.
+#[inline]
+#[track_caller]
+pub fn write_through<R>(receiver: *const R) {
+    write_bytes_through(receiver, 1);
+}
+
+/// `receiver.write_bytes(.., count)` is called.
+#[inline]
+#[track_caller]
+pub fn write_bytes_through<R>(receiver: *const R, count: usize) {
+    if let Some(target) = R::target(receiver) {
+        memory::write(target.address, target.size.wrapping_mul(count));
+    }
+}
+
+/// `receiver.replace(..)` is called.
+#[inline]
+#[track_caller]
+pub fn update_through<R>(receiver: *const R) {
+    read_through(receiver);
+    write_through(receiver);
+}
+
+/// `receiver.swap(other)` is called.
+#[inline]
+#[track_caller]
+pub fn swap_through<R, P: Copy>(receiver: *const R, other: P) {
+    update_through(receiver);
+    update_through(&raw const other);
+}
+
+/// `receiver.copy_from(source, count)`, or its like, is called.
+#[inline]
+#[track_caller]
+pub fn copy_from_through<R, P: Copy>(receiver: *const R, source: P, count: usize) {
+    copy_to_through(&raw const source, receiver, count);
+}
+
+/// `receiver.copy_to(destination, count)`, or its like, is called.
+#[inline]
+#[track_caller]
+pub fn copy_to_through<R, P: Copy>(receiver: *const R, destination: P, count: usize) {
+    if let Some(target) = R::target(receiver) {
+        memory::read(target.address, target.size.wrapping_mul(count));
+    }
+    write_bytes_through(&raw const destination, count);
+}
+
+/// `receiver.as_ref()`, or one of its like, is called.
+#[inline]
+#[track_caller]
+pub fn borrow_through<R>(receiver: *const R) {
+    let _ = receiver;
+}
+
+/// `receiver.as_mut()`, or one of its like, is called.
+#[inline]
+#[track_caller]
+pub fn borrow_mut_through<R>(receiver: *const R) {
+    let _ = receiver;
+}
+
+/// `receiver.drop_in_place()`, or one of its like, is called.
+#[inline]
+#[track_caller]
+pub fn drop_through<R>(receiver: *const R) {
+    write_through(receiver);
+}
+
+fn size_of_place<T: ?Sized>(place: *const T) -> usize {
+    // SAFETY: the place is about to be accessed, so what the pointer says of its
+    // length or type holds.
+    unsafe { std::mem::size_of_val_raw(place) }
+}
+
+/// The memory that a receiver's methods access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Target {
+    address: *const u8,
+    size: usize,
+}
+
+impl Target {
+    fn new<T: ?Sized>(place: *const T) -> Option<Self> {
+        let target = Self {
+            address: place.cast(),
+            size: size_of_place(place),
+        };
+        // `as_ref` of a null pointer is no access.
+        (!place.is_null()).then_some(target)
+    }
+}
+
+/// What may be the receiver of a method by which code accesses memory.
+trait Receiver {
+    /// What is accessed; `None` unless the receiver is a pointer, or memory that
+    /// may not be initialised.
+    fn target(this: *const Self) -> Option<Target>;
+}
+
+impl<R: ?Sized> Receiver for R {
+    default fn target(_: *const Self) -> Option<Target> {
+        None
+    }
+}
+
+impl<T: ?Sized> Receiver for *const T {
+    fn target(this: *const Self) -> Option<Target> {
+        // SAFETY: a method of the pointer is about to be called.
+        Target::new(unsafe { *this })
+    }
+}
+
+impl<T: ?Sized> Receiver for *mut T {
+    fn target(this: *const Self) -> Option<Target> {
+        // SAFETY: as above.
+        Target::new(unsafe { *this }.cast_const())
+    }
+}
+
+impl<T: ?Sized> Receiver for NonNull<T> {
+    fn target(this: *const Self) -> Option<Target> {
+        // SAFETY: as above.
+        Target::new(unsafe { *this }.as_ptr().cast_const())
+    }
+}
+
+impl<T> Receiver for MaybeUninit<T> {
+    fn target(this: *const Self) -> Option<Target> {
+        Target::new(this)
+    }
+}
+
+impl<R: ?Sized> Receiver for &R {
+    fn target(this: *const Self) -> Option<Target> {
+        // SAFETY: as above.
+        R::target(unsafe { *this })
+    }
+}
+
+impl<R: ?Sized> Receiver for &mut R {
+    fn target(this: *const Self) -> Option<Target> {
+        // SAFETY: as above; it is read, not moved.
+        R::target(unsafe { &raw const **this })
+    }
+}
