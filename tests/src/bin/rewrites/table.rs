@@ -1,0 +1,61 @@
+//! How many sites each crate has, and what became of them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use rewriter::{Left, Site};
+
+use crate::sources::Rewritten;
+
+#[derive(Default)]
+struct Counts {
+    found: usize,
+    told: usize,
+    left: BTreeMap<Left, usize>,
+}
+
+impl Counts {
+    fn add(&mut self, site: &Site) {
+        let accesses = 1 + site.pointers;
+        self.found += accesses;
+        match site.left {
+            None => self.told += accesses,
+            Some(left) => *self.left.entry(left).or_default() += 1,
+        }
+    }
+}
+
+/// A row for each crate, and one for all, and one for each kind of site.
+pub(crate) fn of(all: &[Rewritten]) -> String {
+    let mut text = String::new();
+    let mut total = Counts::default();
+    let mut kinds = BTreeMap::<_, Counts>::new();
+    for one in all {
+        let mut counts = Counts::default();
+        for site in one.files.values().flat_map(|file| &file.rewrite.sites) {
+            counts.add(site);
+            total.add(site);
+            kinds.entry(site.id.kind).or_default().add(site);
+        }
+        text += &row(&one.package.to_string(), &counts);
+    }
+    text += &row("all", &total);
+    text.push('\n');
+    for (kind, counts) in kinds {
+        text += &row(&kind.to_string(), &counts);
+    }
+    text
+}
+
+fn row(name: &str, counts: &Counts) -> String {
+    let Counts { found, told, left } = counts;
+    let mut row = format!("{name:28} {found:5} found {told:5} told");
+    if *found > 0 {
+        let percent = told * 1000 / found;
+        write!(row, " {:3}.{} %", percent / 10, percent % 10).expect("memory takes every byte");
+    }
+    for (left, count) in left {
+        write!(row, "; {count} {left}").expect("memory takes every byte");
+    }
+    row + "\n"
+}
