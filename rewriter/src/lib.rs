@@ -14,10 +14,15 @@
 //! - **Entries** ([`EntrySplice`]) are statements at the start of functions that
 //!   are named, by which a function that draws random numbers can ask instead.
 
+//!
+//! What needs no edit, because the crates that it comes from are swapped, is listed
+//! by [`audit`].
+
 #![forbid(unsafe_code)]
 
 mod access;
 mod asm;
+mod audit;
 mod body;
 mod calls;
 mod declarations;
@@ -31,6 +36,7 @@ mod source;
 
 pub use access::{Accesses, Kind, Left, Site, SiteId};
 pub use asm::{Asm, inline_asm};
+pub use audit::{Meaning, Reach, Treatment, audit};
 pub use declarations::Declarations;
 pub use entries::EntrySplice;
 pub use lines::module_lines;

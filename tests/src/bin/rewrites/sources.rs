@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use end_to_end::{Chess, Workspace};
-use rewriter::{Accesses, Declarations, Request, Rewrite, SiteId, SyntaxError, rewrite};
+use rewriter::{Accesses, Declarations, Request, Rewrite, SiteId, SyntaxError, audit, rewrite};
 use serde_json::Value;
 
 /// One crate at one version.
@@ -91,6 +91,8 @@ pub(crate) struct Rewritten {
     /// What rustc said of sites, and where they are.
     pub(crate) refused: Vec<(PathBuf, SiteId, String)>,
     pub(crate) unreadable: Vec<(PathBuf, SyntaxError)>,
+    /// How many imports and paths lead to something under control.
+    pub(crate) reaches: usize,
     /// How long it took to find the edits.
     pub(crate) time: Duration,
     declarations: Declarations,
@@ -106,14 +108,16 @@ impl Rewritten {
             files: BTreeMap::new(),
             refused: Vec::new(),
             unreadable: Vec::new(),
+            reaches: 0,
             time: Duration::ZERO,
             declarations: Declarations::default(),
         };
         let texts = this.texts();
         let started = Instant::now();
         for (file, text) in &texts {
-            if let Err(error) = this.declarations.add(text) {
-                this.unreadable.push((file.clone(), error));
+            match this.declarations.add(text).and_then(|()| audit(text)) {
+                Ok(reached) => this.reaches += reached.len(),
+                Err(error) => this.unreadable.push((file.clone(), error)),
             }
         }
         for (file, text) in texts {

@@ -29,6 +29,7 @@ impl Counts {
 pub(crate) fn of(all: &[Rewritten]) -> String {
     let mut text = String::new();
     let mut total = Counts::default();
+    let mut reaches = 0;
     let mut kinds = BTreeMap::<_, Counts>::new();
     for one in all {
         let mut counts = Counts::default();
@@ -37,17 +38,18 @@ pub(crate) fn of(all: &[Rewritten]) -> String {
             total.add(site);
             kinds.entry(site.id.kind).or_default().add(site);
         }
-        text += &row(&one.package.to_string(), &counts);
+        reaches += one.reaches;
+        text += &row(&one.package.to_string(), &counts, Some(one.reaches));
     }
-    text += &row("all", &total);
+    text += &row("all", &total, Some(reaches));
     text.push('\n');
     for (kind, counts) in kinds {
-        text += &row(&kind.to_string(), &counts);
+        text += &row(&kind.to_string(), &counts, None);
     }
     text
 }
 
-fn row(name: &str, counts: &Counts) -> String {
+fn row(name: &str, counts: &Counts, reaches: Option<usize>) -> String {
     let Counts { found, told, left } = counts;
     let mut row = format!("{name:28} {found:5} found {told:5} told");
     if *found > 0 {
@@ -56,6 +58,9 @@ fn row(name: &str, counts: &Counts) -> String {
     }
     for (left, count) in left {
         write!(row, "; {count} {left}").expect("memory takes every byte");
+    }
+    if let Some(reaches) = reaches {
+        write!(row, "; {reaches} names under control").expect("memory takes every byte");
     }
     row + "\n"
 }

@@ -1,0 +1,317 @@
+//! What the parts of `std` mean to code under test.
+
+use std::fmt;
+
+/// Where what is reached is controlled.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Treatment {
+    /// A type or function of ours stands where `std`'s was.
+    Redirected,
+    /// It is `std`'s own; what it asks the system for is answered by the engine.
+    Interposed,
+    /// It is `std`'s own, and not seen.
+    Unseen,
+}
+
+impl fmt::Display for Treatment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Redirected => "redirected",
+            Self::Interposed => "interposed",
+            Self::Unseen => "not seen",
+        })
+    }
+}
+
+/// What a name means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Meaning {
+    /// Where it is controlled.
+    pub treatment: Treatment,
+    /// What it does, in words.
+    pub words: &'static str,
+}
+
+/// A rule: a module, names in it (all unless some are given), and what they mean.
+type Rule = (
+    &'static [&'static str],
+    &'static [&'static str],
+    Option<(Treatment, &'static str)>,
+);
+
+const THREAD_LOCAL: (Treatment, &str) = (
+    Treatment::Interposed,
+    "a task has its own, as a thread has, anew in each execution",
+);
+const OUTSIDE: (Treatment, &str) = (
+    Treatment::Interposed,
+    "outside control; seen where a task waits for it",
+);
+
+/// The first rule that fits counts.
+const RULES: &[Rule] = &[
+    (&["sync", "atomic"], &["Ordering"], None),
+    (
+        &["sync", "atomic"],
+        &[],
+        Some((
+            Treatment::Redirected,
+            "a scheduling point before each operation",
+        )),
+    ),
+    (
+        &["sync", "mpsc"],
+        &[],
+        Some((
+            Treatment::Redirected,
+            "a channel of the engine, in which tasks wait",
+        )),
+    ),
+    (
+        &["sync"],
+        &["Arc", "Weak"],
+        Some((
+            Treatment::Redirected,
+            "its counters are seen as other atomics are",
+        )),
+    ),
+    (
+        &["sync"],
+        &[
+            "Mutex",
+            "MutexGuard",
+            "RwLock",
+            "RwLockReadGuard",
+            "RwLockWriteGuard",
+        ],
+        Some((
+            Treatment::Redirected,
+            "a lock of the engine: tasks wait for it, and who gets it is a choice",
+        )),
+    ),
+    (
+        &["sync"],
+        &["Condvar", "WaitTimeoutResult"],
+        Some((
+            Treatment::Redirected,
+            "tasks wait in it; who is woken is a choice, and a spurious wake-up or a timeout may be",
+        )),
+    ),
+    (
+        &["sync"],
+        &["Barrier", "BarrierWaitResult"],
+        Some((Treatment::Redirected, "tasks wait at it")),
+    ),
+    (
+        &["sync"],
+        &["LazyLock", "Once", "OnceLock", "OnceState", "ONCE_INIT"],
+        Some((
+            Treatment::Redirected,
+            "initialised anew in each execution, while other tasks wait",
+        )),
+    ),
+    (
+        &["sync"],
+        &["*", "self"],
+        Some((Treatment::Redirected, "the stand-ins of the module")),
+    ),
+    (&["sync"], &[], None),
+    (
+        &["thread"],
+        &["park", "park_timeout", "park_timeout_ms"],
+        Some((
+            Treatment::Redirected,
+            "a task waits; a spurious wake-up or a timeout is a choice",
+        )),
+    ),
+    (
+        &["thread"],
+        &["sleep", "sleep_ms", "sleep_until", "yield_now"],
+        Some((
+            Treatment::Redirected,
+            "others may run; time passes when the search lets it",
+        )),
+    ),
+    (
+        &["thread"],
+        &["available_parallelism"],
+        Some((Treatment::Redirected, "2 on every machine")),
+    ),
+    (
+        &["thread"],
+        &["AccessError", "LocalKey"],
+        Some(THREAD_LOCAL),
+    ),
+    (&["thread_local"], &[], Some(THREAD_LOCAL)),
+    (&["thread"], &["Result", "panicking"], None),
+    (
+        &["thread"],
+        &[],
+        Some((Treatment::Redirected, "a thread is a task of the engine")),
+    ),
+    (
+        &["hint"],
+        &["spin_loop", "*", "self"],
+        Some((Treatment::Redirected, "others may run")),
+    ),
+    (
+        &["time"],
+        &["Instant", "SystemTime", "UNIX_EPOCH", "*", "self"],
+        Some((
+            Treatment::Interposed,
+            "a virtual clock, which moves when the search lets it",
+        )),
+    ),
+    (
+        &["cell"],
+        &["UnsafeCell"],
+        Some((
+            Treatment::Redirected,
+            "memory that tasks share: taking its address is seen",
+        )),
+    ),
+    (
+        &["cell"],
+        &["Cell", "RefCell", "OnceCell", "LazyCell", "*", "self"],
+        Some((
+            Treatment::Unseen,
+            "no task can share it, unless `unsafe` code says otherwise",
+        )),
+    ),
+    (
+        &["ptr"],
+        &[
+            "read",
+            "read_unaligned",
+            "read_volatile",
+            "write",
+            "write_unaligned",
+            "write_volatile",
+            "write_bytes",
+            "copy",
+            "copy_nonoverlapping",
+            "swap",
+            "swap_nonoverlapping",
+            "replace",
+            "drop_in_place",
+            "*",
+            "self",
+        ],
+        Some((
+            Treatment::Redirected,
+            "the engine is told of the memory that is accessed",
+        )),
+    ),
+    (
+        &["task"],
+        &["Wake"],
+        Some((Treatment::Redirected, "over the stand-in for `Arc`")),
+    ),
+    (
+        &["arch"],
+        &["asm", "global_asm", "naked_asm"],
+        Some((
+            Treatment::Redirected,
+            "what synchronizes in its text is an operation, or is named as outside control",
+        )),
+    ),
+    (
+        &["alloc"],
+        &[
+            "alloc",
+            "alloc_zeroed",
+            "dealloc",
+            "realloc",
+            "GlobalAlloc",
+            "System",
+            "Global",
+            "*",
+            "self",
+        ],
+        Some((
+            Treatment::Interposed,
+            "a heap that every execution finds as the first one did",
+        )),
+    ),
+    (
+        &["process"],
+        &["ExitCode", "ExitStatus", "Termination"],
+        None,
+    ),
+    (
+        &["process"],
+        &["abort", "exit"],
+        Some((Treatment::Interposed, "ends the execution: a failure")),
+    ),
+    (&["process"], &[], Some(OUTSIDE)),
+    (
+        &["net"],
+        &[
+            "IpAddr",
+            "Ipv4Addr",
+            "Ipv6Addr",
+            "SocketAddr",
+            "SocketAddrV4",
+            "SocketAddrV6",
+            "AddrParseError",
+            "Shutdown",
+        ],
+        None,
+    ),
+    (
+        &["net"],
+        &[],
+        Some((
+            Treatment::Interposed,
+            "explored between tasks of the test; outside control otherwise",
+        )),
+    ),
+    (&["os", "unix", "net"], &["SocketAddr"], None),
+    (
+        &["os", "unix", "net"],
+        &[],
+        Some((
+            Treatment::Interposed,
+            "explored between tasks of the test; outside control otherwise",
+        )),
+    ),
+    (&["fs"], &[], Some(OUTSIDE)),
+    (&["io"], &["pipe", "stdin", "Stdin"], Some(OUTSIDE)),
+    (
+        &["hash"],
+        &["RandomState"],
+        Some((Treatment::Interposed, "the same numbers in each execution")),
+    ),
+    (
+        &["collections", "hash_map"],
+        &["RandomState"],
+        Some((Treatment::Interposed, "the same numbers in each execution")),
+    ),
+];
+
+/// What a path means, without its `std`, `core` or `alloc`; a module means what it
+/// holds. `None` if nothing is controlled there.
+pub(super) fn of(path: &[&str]) -> Option<Meaning> {
+    let (_, _, meaning) = RULES
+        .iter()
+        .find(|(module, names, _)| fits(path, module, names))?;
+    let (treatment, words) = (*meaning)?;
+    Some(Meaning { treatment, words })
+}
+
+/// Whether paths may begin with this module.
+pub(super) fn is_module(path: &[&str]) -> bool {
+    RULES
+        .iter()
+        .any(|(module, ..)| module.starts_with(path) && *module != ["thread_local"])
+}
+
+fn fits(path: &[&str], module: &[&str], names: &[&str]) -> bool {
+    let Some(rest) = path.strip_prefix(module) else {
+        return false;
+    };
+    match rest.first() {
+        None => names.is_empty() || names.contains(&"self"),
+        Some(name) => names.is_empty() || names.contains(name),
+    }
+}
