@@ -172,7 +172,7 @@ fn only_unsafe_code_that_runs_is_looked_at() {
 }
 
 #[test]
-fn arguments_of_known_macros_are_looked_at() {
+fn arguments_of_macros_are_looked_at() {
     assert_eq!(
         body("assert!(*p, \"no\"); assert_eq!(*p, 1); println!(\"{}\", *p); vec![*p]"),
         "assert!(*__chess::inspect(&raw const *p), \"no\"); assert_eq!(*__chess::inspect(&raw const *p), 1); println!(\"{}\", *__chess::inspect(&raw const *p)); vec![*__chess::inspect(&raw const *p)]"
@@ -181,8 +181,19 @@ fn arguments_of_known_macros_are_looked_at() {
     let told = find(text, &Declarations::default(), &[]).apply(text);
     assert_eq!(told.matches("__chess::write").count(), 2, "{told}");
     assert_eq!(
-        sites("m!(*p, a * b, x as *const u8);"),
-        [(Kind::Read, 4, Some(Left::Macro))]
+        body("assert!(*p == 1); assert!((*p).f(\"\"))"),
+        "assert!(*__chess::inspect(&raw const *p) == 1, \"assertion failed: *p == 1\"); assert!((*p).f(\"\"))"
+    );
+    assert_eq!(
+        body("m!(*p, a * b, x as *const u8, u8 => *p, *p;)"),
+        "m!(*__chess::inspect(&raw const *p), a * b, x as *const u8, u8 => *p, *p;)"
+    );
+    assert_eq!(
+        sites("m!(u8 => *p); dbg!(*p)"),
+        [
+            (Kind::Read, 10, Some(Left::Macro)),
+            (Kind::Read, 20, Some(Left::Macro))
+        ]
     );
     let text = "macro_rules! m { ($p:expr) => { unsafe { *$p } } }";
     unchanged(text);

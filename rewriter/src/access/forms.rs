@@ -239,7 +239,8 @@ fn hook(kind: Kind) -> &'static str {
     }
 }
 
-fn text_of(source: &Source, expression: &Expr) -> Option<String> {
+/// An expression as it is written, in one line.
+pub(super) fn text_of(source: &Source, expression: &Expr) -> Option<String> {
     let start = extent::start_of(source, expression);
     let end = extent::end_of(source, expression);
     in_one_line(source.between(start, end))

@@ -1,13 +1,16 @@
 //! What macros are given, where it is Rust that they pass on.
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Punct, Spacing, TokenStream, TokenTree};
 use syn::parse::{ParseStream, Parser};
 use syn::punctuated::Punctuated;
 use syn::visit::Visit;
 use syn::{Block, Expr, File, Macro, Token};
 
 use super::find::{Finder, Use};
+use super::forms::text_of;
 use super::site::Left;
+use crate::extent;
+use crate::rewrite::Edit;
 
 /// Macros of expressions, which may take references to them.
 const OF_EXPRESSIONS: &[&str] = &[
@@ -32,6 +35,22 @@ const OF_EXPRESSIONS: &[&str] = &[
     "writeln",
 ];
 
+/// Macros that say, or look at, how their arguments are written.
+const OF_TEXT: &[&str] = &[
+    "asm",
+    "cfg",
+    "compile_error",
+    "concat",
+    "dbg",
+    "env",
+    "include",
+    "include_bytes",
+    "include_str",
+    "json",
+    "quote",
+    "stringify",
+];
+
 /// Macros of an expression, and what is none.
 const OF_ONE: &[&str] = &["assert_matches", "debug_assert_matches", "matches", "ready"];
 
@@ -52,13 +71,10 @@ impl Finder<'_> {
             && let Ok(arguments) =
                 invoked.parse_body_with(Punctuated::<Expr, Token![,]>::parse_terminated)
         {
-            let tells_text = is(&["assert", "debug_assert"]) && arguments.len() == 1;
-            return self.apart(|finder| {
-                if tells_text {
-                    finder.leaving(Left::Message, |finder| finder.arguments(&arguments));
-                } else {
-                    finder.arguments(&arguments);
-                }
+            let is_told = is(&["assert", "debug_assert"]) && arguments.len() == 1;
+            return self.apart(|finder| match arguments.first() {
+                Some(condition) if is_told => finder.condition(condition),
+                _ => arguments.iter().for_each(|it| finder.argument(it)),
             });
         }
         if is(OF_ONE)
@@ -75,7 +91,45 @@ impl Finder<'_> {
                 }
             });
         }
-        self.unknown_tokens(invoked.tokens.clone());
+        if is(OF_TEXT) {
+            return self.unknown_tokens(invoked.tokens.clone());
+        }
+        self.apart(|finder| finder.unknown_arguments(invoked.tokens.clone()));
+    }
+
+    /// The condition of an assertion without a message: the one that it has then
+    /// shows the condition as it is written.
+    fn condition(&mut self, condition: &Expr) {
+        let text = text_of(self.source, condition);
+        let Some(text) = text.filter(|text| !text.contains(['{', '}', '"', '\\'])) else {
+            return self.leaving(Left::Message, |finder| finder.inspected(condition));
+        };
+        let before = self.openings.len();
+        self.inspected(condition);
+        if let Some(site) = self.openings.get(before).and_then(|edit| edit.site) {
+            let end = extent::end_of(self.source, condition);
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let message = format!(", \"assertion failed: {text}\"");
+            self.closings.push(Edit::of_site(end, message, site));
+        }
+    }
+
+    /// What a macro is given of which nothing is known: each part between commas
+    /// that is an expression counts as one.
+    fn unknown_arguments(&mut self, tokens: TokenStream) {
+        let mut part = Vec::new();
+        let end = TokenTree::from(Punct::new(',', Spacing::Alone));
+        for token in tokens.into_iter().chain([end]) {
+            if !matches!(&token, TokenTree::Punct(punct) if punct.as_char() == ',') {
+                part.push(token);
+                continue;
+            }
+            let tokens: TokenStream = std::mem::take(&mut part).into_iter().collect();
+            match syn::parse2::<Expr>(tokens.clone()) {
+                Ok(argument) => self.argument(&argument),
+                Err(_) => self.unknown_tokens(tokens),
+            }
+        }
     }
 
     /// A macro where an item may be.
@@ -103,13 +157,13 @@ impl Finder<'_> {
         }
     }
 
-    fn arguments(&mut self, arguments: &Punctuated<Expr, Token![,]>) {
-        for argument in arguments {
-            match argument {
-                // `format!("{name}", name = value)`.
-                Expr::Assign(named) => self.inspected(&named.right),
-                argument => self.inspected(argument),
+    fn argument(&mut self, argument: &Expr) {
+        match argument {
+            // `format!("{name}", name = value)`.
+            Expr::Assign(named) if matches!(*named.left, Expr::Path(_)) => {
+                self.inspected(&named.right);
             }
+            argument => self.inspected(argument),
         }
     }
 

@@ -63,7 +63,7 @@ impl fmt::Display for Kind {
 pub enum Left {
     /// The code is computed while compiling, too.
     Constant,
-    /// It is an argument of a macro of which nothing is known, or in a macro's definition.
+    /// It is in the definition of a macro, or in an argument that is no expression.
     Macro,
     /// A message has the text of the expression.
     Message,

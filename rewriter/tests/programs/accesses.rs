@@ -3,6 +3,7 @@
 use std::cell::UnsafeCell;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ops::AddAssign;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
 
 static mut COUNT: usize = 1;
@@ -178,6 +179,20 @@ unsafe fn statics() {
     drop(Box::from_raw(HEAD));
 }
 
+macro_rules! either {
+    ($condition:expr, $one:expr, $other:expr) => {
+        if $condition { $one } else { $other }
+    };
+}
+
+fn fails(assertion: impl FnOnce()) {
+    std::panic::set_hook(Box::new(|_| {}));
+    let payload = catch_unwind(AssertUnwindSafe(assertion)).unwrap_err();
+    let message = payload.downcast_ref::<String>().map(String::as_str);
+    println!("{}", message.or(payload.downcast_ref::<&str>().copied()).unwrap());
+    drop(std::panic::take_hook());
+}
+
 fn addresses(p: *mut Node) {
     let field = unsafe { ptr::addr_of!((*p).pair.right) };
     let next = unsafe { &raw mut (*(*p).next).values[2] };
@@ -187,6 +202,10 @@ fn addresses(p: *mut Node) {
         assert_eq!((*(*p).next).values[2], 200, "it is {}", *field);
         assert!((*p).pair.left > 0, "no message");
         println!("{}", matches!((*p).state, State::Full(_)));
+        fails(|| assert!((*p).pair.left  !=  (*p).pair.right as u32));
+        fails(|| debug_assert!(!(*p).items.is_empty() && (*p).next.is_null(),));
+        fails(|| assert_eq!((*p).pair.left, 0));
+        println!("{}", either!((*p).pair.left > 0, { (*p).pair.right }, (*p).values[0] as u64));
     }
 }
 
