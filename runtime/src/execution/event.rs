@@ -136,8 +136,11 @@ impl EventLog {
             self.graph = self.graph.wrapping_add(*last);
         } else {
             self.depend_from(own, event.object, effect, objects, last);
-            let strongest = event.op.strongest_effect();
-            self.trace.access(event.object, effect, strongest);
+            // A task's start follows the step that spawned it, as one that is woken does.
+            if !matches!(event.op, Op::Spawn | Op::Start) {
+                let strongest = event.op.strongest_effect();
+                self.trace.access(event.object, effect, strongest);
+            }
         }
         if self.events.len() < self.most {
             self.events.push(event);

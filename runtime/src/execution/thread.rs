@@ -295,6 +295,7 @@ fn start(entry: Entry, stack: usize, site: Option<Site>) -> TaskId {
             unreachable!("the execution has ended");
         };
         pool.prepare((*execution).task(task).donor);
+        (*execution).task_mut(task).waker = (*execution).log.trace.step();
         let child = (*execution).object(thread_object(task));
         (*execution).record(Op::Spawn, child, Op::Spawn.effect(), site);
         task

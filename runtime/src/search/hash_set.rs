@@ -8,7 +8,7 @@ pub(crate) struct HashSet {
     count: u64,
 }
 
-const FIRST_SIZE: usize = 1024;
+const FIRST_SIZE: usize = 128;
 /// Stands for the hash 0, which marks an empty slot.
 const ZERO: u64 = 0x9e37_79b9_7f4a_7c15;
 

@@ -162,7 +162,7 @@ impl Strategy for Surw {
         for &task in point.options {
             self.meet(task);
         }
-        let chosen = loop {
+        loop {
             let Some(chosen) = self.walk(point.options) else {
                 self.intended = None;
                 break self.redraw(point.options);
@@ -181,8 +181,7 @@ impl Strategy for Surw {
                 break chosen;
             }
             self.walkers[task.0 as usize].held = self.points;
-        };
-        chosen
+        }
     }
 
     fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {

@@ -281,7 +281,8 @@ impl Dpor {
     /// Adds, for each race of the execution, what would turn it round. Those of its
     /// first `known` steps were seen before.
     fn turn_races(&mut self, past: Past<'_>, known: usize) {
-        self.happens_before.read_fresh(past.trace, known);
+        // The execution before went as this one up to there.
+        self.happens_before.read_on(past.trace, known, known);
         for at in 0..self.happens_before.races.len() {
             let race = self.happens_before.races[at];
             if self.nodes[race.first as usize].options.is_empty() {

@@ -84,6 +84,9 @@ pub(crate) struct Icb {
     /// The choices that were queued, by what led to them.
     opened: HashSet,
     happens_before: HappensBefore,
+    /// The deviations of the schedule whose trace it has read.
+    last_read: EngineVec<Deviation>,
+    has_read: bool,
     /// What the last execution showed.
     findings: Findings,
     /// Schedules that were found to be needed, and all that there could have been.
@@ -127,6 +130,8 @@ impl Icb {
             beyond: false,
             opened: HashSet::new(),
             happens_before: HappensBefore::new(true),
+            last_read: engine_vec(),
+            has_read: false,
             findings: Findings {
                 needs: engine_vec(),
                 possible: 0,
@@ -205,7 +210,8 @@ impl Icb {
             }
         }
         let trace = execution.past.trace;
-        self.happens_before.read_fresh(trace, fresh_step);
+        let shared = self.shared_steps();
+        self.happens_before.read_on(trace, shared, fresh_step);
         for at in 0..self.happens_before.races.len() {
             let race = self.happens_before.races[at];
             if !self.happens_before.matters(trace, race) {
@@ -222,6 +228,24 @@ impl Icb {
                 }
             }
         }
+    }
+
+    /// How many steps the schedule that runs shares with the one whose trace was read
+    /// last, which it becomes.
+    fn shared_steps(&mut self) -> usize {
+        let (last, current) = (&self.last_read, &self.current);
+        let same = |(one, other): &(&Deviation, &Deviation)| one.name() == other.name();
+        let common = last.iter().zip(current).take_while(same).count();
+        let next = [last, current].map(|list| list.get(common));
+        let parted = next.iter().flatten().map(|deviation| deviation.index).min();
+        let parting = parted.and_then(|index| self.points.get(index as usize));
+        let steps = parting
+            .filter(|_| self.has_read)
+            .map_or(0, |point| point.step as usize);
+        self.last_read.clear();
+        self.last_read.extend_from_slice(&self.current);
+        self.has_read = true;
+        steps
     }
 
     /// Queues the choice of `task` at a decision, or all where it could not run.
@@ -294,7 +318,10 @@ impl Strategy for Icb {
     #[inline]
     fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize {
         let options = self.options.len() as u32;
-        self.options.extend_from_slice(point.options);
+        // Few, and faster so than as a block.
+        for &option in point.options {
+            self.options.push(option);
+        }
         self.decide(Point {
             step: point.step,
             count: point.options.len() as u32,

@@ -79,10 +79,25 @@ struct Place {
     /// The first step of its task's turn: those with no other task's between them,
     /// and no yield.
     turn: u32,
+    task: u32,
     /// The step before it of its task.
     previous: u32,
     /// The number of its vector clock.
     clock: u32,
+    /// How many clocks there were before it, and how many changes to take back.
+    clocks: u32,
+    changes: u32,
+}
+
+/// A change that a step made, to be taken back when another trace goes on without it.
+#[derive(Clone, Copy)]
+enum Change {
+    /// A new epoch of this object.
+    Epoch(u32),
+    /// A new entry of this object's epoch.
+    Entry(u32),
+    /// The access of this entry is a newer one than that of this step.
+    Newer(u32, u32),
 }
 
 /// The happens-before of one trace. Kept for its memory.
@@ -94,6 +109,8 @@ pub(super) struct HappensBefore {
     /// that its steps share a clock until they learn of another task's.
     clocks: EngineVec<Lane>,
     places: EngineVec<Place>,
+    /// What the steps changed of all that follows.
+    changes: EngineVec<Change>,
     /// Each task's newest step.
     newest: EngineVec<u32>,
     /// The step before the one at hand of its task, and its clock.
@@ -124,6 +141,7 @@ impl HappensBefore {
             lanes: 1,
             clocks: engine_vec(),
             places: engine_vec(),
+            changes: engine_vec(),
             newest: engine_vec(),
             previous: NOTHING,
             before: NOTHING,
@@ -159,23 +177,44 @@ impl HappensBefore {
 
     /// Reads `trace`: afterwards [`Self::races`] are its races.
     pub(super) fn read(&mut self, trace: &Trace) {
-        self.read_fresh(trace, 0);
+        self.read_on(trace, 0, 0);
     }
 
-    /// As [`Self::read`], without the races whose second step comes before `fresh`.
-    pub(super) fn read_fresh(&mut self, trace: &Trace, fresh: usize) {
-        self.clocks.clear();
-        self.places.clear();
-        self.places.reserve(trace.steps.len());
-        self.newest.clear();
-        self.epochs.clear();
-        self.older.clear();
-        self.entries.clear();
+    /// As [`Self::read`], without the races whose second step comes before `fresh`. The
+    /// first `shared` steps are those of the trace that was read last.
+    pub(super) fn read_on(&mut self, trace: &Trace, shared: usize, fresh: usize) {
+        let shared = shared.min(fresh);
+        while self.places.len() > shared {
+            self.take_back();
+        }
+        self.places.reserve(trace.steps.len() - self.places.len());
         self.races.clear();
-        for at in 0..trace.steps.len() {
+        for at in self.places.len()..trace.steps.len() {
             self.is_fresh = at >= fresh;
             self.read_step(trace, at);
         }
+    }
+
+    /// Takes back the last step that was read.
+    fn take_back(&mut self) {
+        let Some(place) = self.places.pop() else {
+            return;
+        };
+        for at in (place.changes as usize..self.changes.len()).rev() {
+            match self.changes[at] {
+                Change::Epoch(object) => {
+                    self.epochs[object as usize] = self.older.pop().expect("it is older");
+                }
+                Change::Entry(object) => {
+                    let entry = self.entries.pop().expect("it was added");
+                    self.epochs[object as usize].since = entry.next;
+                }
+                Change::Newer(entry, step) => self.entries[entry as usize].access.step = step,
+            }
+        }
+        self.changes.truncate(place.changes as usize);
+        self.clocks.truncate(place.clocks as usize * self.lanes);
+        self.newest[place.task as usize] = place.previous;
     }
 
     #[inline]
@@ -185,6 +224,8 @@ impl HappensBefore {
         if own >= self.newest.len() {
             self.add_tasks(own + 1);
         }
+        let clocks = (self.clocks.len() / self.lanes) as u32;
+        let changes = self.changes.len() as u32;
         self.previous = core::mem::replace(&mut self.newest[own], at as u32);
         let mut turn = at as u32;
         if let Some(&previous) = self.places.get(self.previous as usize) {
@@ -214,8 +255,11 @@ impl HappensBefore {
         let clock = self.clock;
         self.places.push(Place {
             turn,
+            task: step.task.0,
             previous: self.previous,
             clock,
+            clocks,
+            changes,
         });
     }
 
@@ -248,9 +292,13 @@ impl HappensBefore {
                 older: self.older.len() as u32,
             };
             self.older.push(newest);
+            self.changes.push(Change::Epoch(touch.object.0));
         } else if mine != NOTHING {
-            self.entries[mine as usize].access.step = at;
+            let access = &mut self.entries[mine as usize].access;
+            let before = core::mem::replace(&mut access.step, at);
+            self.changes.push(Change::Newer(mine, before));
         } else {
+            self.changes.push(Change::Entry(touch.object.0));
             self.epochs[object].since = self.entries.len() as u32;
             self.entries.push(Entry {
                 access,
