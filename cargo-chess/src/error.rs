@@ -14,6 +14,8 @@ pub mod exit {
     pub const NOTHING_SELECTED: u8 = 4;
     /// `--require-complete`, and a bound was not finished.
     pub const INCOMPLETE: u8 = 5;
+    /// A rewrite differs from its reviewed snapshot.
+    pub const REWRITTEN: u8 = 6;
     /// Internal error of cargo-chess.
     pub const INTERNAL: u8 = 70;
     /// A failure was found.
@@ -50,6 +52,9 @@ pub enum Error {
     /// A bound was not finished, and `--require-complete` was given.
     #[error("{0}")]
     Incomplete(String),
+    /// What is rewritten differs from the snapshots.
+    #[error("{0}")]
+    Rewritten(String),
     /// The build of the user's tests failed; cargo has said why.
     #[error("{0}")]
     Build(String),
@@ -83,6 +88,7 @@ impl Error {
             Self::Usage(_) | Self::Config(_) | Self::Unsupported(_) => exit::USAGE,
             Self::NothingSelected(_) => exit::NOTHING_SELECTED,
             Self::Incomplete(_) => exit::INCOMPLETE,
+            Self::Rewritten(_) => exit::REWRITTEN,
             Self::Build(_) | Self::Io { .. } => exit::BUILD_FAILED,
             Self::Metadata(_) => exit::METADATA_FAILED,
             Self::Interrupted => exit::INTERRUPTED,

@@ -22,6 +22,7 @@ pub mod merge;
 pub mod plan;
 pub mod replay;
 pub mod report;
+pub mod rewrite;
 pub mod schedule;
 pub mod session;
 pub mod shard;
@@ -96,6 +97,7 @@ fn dispatch(command: &Command, interrupt: &Interrupt) -> Result<u8> {
         Command::List(args) => list::run(args, interrupt).map(|()| exit::OK),
         Command::Clean(args) => clean::run(args).map(|()| exit::OK),
         Command::Replay(args) => replay::run(args, interrupt),
+        Command::Rewrite(args) => rewrite::run(args).map(|()| exit::OK),
         Command::Merge(args) => merge::run(args),
         Command::Demo(args) => demo::run(args, interrupt),
     }
@@ -127,6 +129,7 @@ fn output_of(command: &Command) -> &OutputArgs {
         Command::Test(args) => &args.output,
         Command::List(args) => &args.output,
         Command::Replay(args) => &args.output,
+        Command::Rewrite(args) => &args.output,
         Command::Merge(args) => &args.output,
         Command::Clean(args) => &args.output,
         Command::Demo(args) => &args.output,

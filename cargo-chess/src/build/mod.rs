@@ -19,6 +19,7 @@ use cargo_metadata::{Artifact, BuildScript, Target};
 pub(crate) use cache::shared_dir as shared_cache_dir;
 pub use compiled::CompiledFiles;
 pub use toolchain::Toolchain;
+pub(crate) use treatments::treatment_of;
 pub use why_not::WhyNot;
 
 use crate::cli::{CargoArgs, ColorWhen};

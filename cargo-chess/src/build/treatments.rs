@@ -38,6 +38,11 @@ pub(super) fn instructions(
     })
 }
 
+/// The instructions for one package.
+pub(crate) fn treatment_of(package: &PlannedPackage) -> Result<PackageInstructions> {
+    Ok(of_package(package, &overlays::all()?))
+}
+
 fn of_package(package: &PlannedPackage, overlays: &[Overlay]) -> PackageInstructions {
     let mut instructions = PackageInstructions {
         name: package.name.clone(),

@@ -22,7 +22,8 @@ pub use run_options::{
     version,
     disable_help_subcommand = true,
     after_help = "Exit codes: 0 no failure found, 1 usage or configuration error, 4 nothing selected, \
-                  5 a bound was not finished (--require-complete), 70 internal error, \
+                  5 a bound was not finished (--require-complete), \
+                  6 a rewrite differs from its snapshot (rewrite --check), 70 internal error, \
                   100 a failure was found, 101 the build failed, 102 cargo metadata failed, 130 interrupted."
 )]
 pub struct Cli {
@@ -40,6 +41,8 @@ pub enum Command {
     List(Box<ListArgs>),
     /// Run one saved schedule again
     Replay(Box<ReplayArgs>),
+    /// Show what is redirected and rewritten, and keep that as snapshots to review
+    Rewrite(RewriteArgs),
     /// Join the JSON events of the shards of a run
     Merge(MergeArgs),
     /// Remove what cargo chess has written
@@ -159,6 +162,32 @@ pub struct ReplayArgs {
     /// How to build.
     #[command(flatten)]
     pub build: BuildArgs,
+    /// Which workspace.
+    #[command(flatten)]
+    pub manifest: ManifestArgs,
+    /// What is printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `cargo chess rewrite`.
+#[derive(Args, Debug)]
+pub struct RewriteArgs {
+    /// Show what is redirected and rewritten, of one package or file alone
+    #[arg(long, value_name = "PKG[:FILE]", num_args = 0..=1, group = "what")]
+    pub show: Option<Option<String>>,
+    /// Compare with the snapshots in chess-snapshots: exit with code 6 if they differ
+    #[arg(long, group = "what")]
+    pub check: bool,
+    /// Write the snapshots
+    #[arg(long, group = "what")]
+    pub accept: bool,
+    /// As `--check`; and leave what differs for `cargo insta review`
+    #[arg(long, group = "what")]
+    pub pending: bool,
+    /// Which features.
+    #[command(flatten)]
+    pub features: FeatureArgs,
     /// Which workspace.
     #[command(flatten)]
     pub manifest: ManifestArgs,

@@ -24,6 +24,7 @@ use camino::Utf8PathBuf;
 
 pub use instructions::{Entry, Instructions, PackageInstructions};
 pub use record::{Fallback, Record};
+pub(crate) use sources::is_apart;
 pub(crate) use swap::swap_args;
 
 use attempt::{Attempt, Outcome};
@@ -32,6 +33,9 @@ use unit::Unit;
 
 /// Names the file of the instructions; that it is set makes this program the wrapper.
 pub const INSTRUCTIONS_VARIABLE: &str = "CHESS_WRAPPER_INSTRUCTIONS";
+
+/// Whether rewritten sources tell of their memory accesses. Nothing hears of them yet.
+pub(crate) const ACCESSES_ARE_TOLD: bool = false;
 
 /// Becomes the wrapped rustc, if this process was started as a wrapper.
 ///

@@ -256,7 +256,7 @@ const NEW: &str = ".chess-new";
 
 /// Whether no module of the package around it lies in `directory`: it is another
 /// package, what cargo or a version control system keeps, or cannot be read.
-fn is_apart(directory: &Utf8Path) -> bool {
+pub(crate) fn is_apart(directory: &Utf8Path) -> bool {
     let hidden = directory.file_name().is_some_and(|it| it.starts_with('.'));
     let holds = |name: &str| directory.join(name).exists();
     hidden || holds("Cargo.toml") || holds("CACHEDIR.TAG") || directory.read_dir_utf8().is_err()

@@ -235,7 +235,7 @@ const RULES: &[Rule] = &[
     ),
     (
         &["process"],
-        &["ExitCode", "ExitStatus", "Termination"],
+        &["ExitCode", "ExitStatus", "Stdio", "Termination"],
         None,
     ),
     (
