@@ -4,9 +4,10 @@ use end_to_end::Workspace;
 
 const LIBRARY: &str = r"
 #![cfg(test)]
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::channel;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{hint, thread};
 
 #[test]
@@ -44,6 +45,21 @@ fn counts_for_long() {
         scope.spawn(|| turns.fetch_add(1, Relaxed));
         for _ in 0..2_000_000 {
             turns.fetch_add(1, Relaxed);
+        }
+    });
+}
+
+#[test]
+fn works_for_a_while() {
+    let (start, work) = (Instant::now(), Mutex::new(0));
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while start.elapsed() < Duration::from_millis(10) {
+                    (0..50).for_each(|_| *work.lock().unwrap() += 1);
+                    thread::yield_now();
+                }
+            });
         }
     });
 }
@@ -121,6 +137,19 @@ fn tasks_that_wake_each_other_a_hundred_thousand_times_are_no_livelock() {
         .arg("take_turns_for_long")
         .arg("--schedules=1")
         .arg("--max-steps=1000")
+        .run();
+    run.assert_code(0);
+}
+
+#[test]
+fn a_loop_that_works_until_its_time_is_over_is_no_livelock() {
+    let workspace = Workspace::with_library(LIBRARY);
+    let args = ["test", "--message-format=json", "--exact"];
+    let run = workspace
+        .chess(&args)
+        .arg("works_for_a_while")
+        .arg("--schedules=2")
+        .arg("--max-steps=100")
         .run();
     run.assert_code(0);
 }

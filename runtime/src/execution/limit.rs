@@ -24,6 +24,10 @@ const FAR_LONGER: u64 = 10;
 /// A test that is only run takes turns so much shorter: it is to end soon.
 const SLICES: u64 = 40;
 
+/// What a step past the limit takes, in virtual nanoseconds: about what it takes
+/// natively. A loop that goes on for a second does far more than look at the clock.
+const STEP: u64 = 100;
+
 /// What ends a test that is only run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Limit {
@@ -42,6 +46,7 @@ impl Execution {
             self.ending = Ending::Finished;
             return true;
         }
+        self.clock += STEP;
         // What confirms a failure, or replays it, takes the time that it takes.
         // SAFETY: only the flag is read, which the zygote sets.
         if !self.keeps_output && unsafe { (*engine()).exploration.is_out_of_time() } {
