@@ -57,6 +57,50 @@ fn takes_a_spin_lock() {
     assert_eq!(count.load(SeqCst), 2);
 }
 
+#[test]
+fn takes_a_lock_by_exchanges() {
+    let (locked, count) = (AtomicBool::new(false), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while locked.compare_exchange(false, true, SeqCst, SeqCst).is_err() {
+                    hint::spin_loop();
+                }
+                count.store(count.load(SeqCst) + 1, SeqCst);
+                locked.store(false, SeqCst);
+            });
+        }
+    });
+    assert_eq!(count.load(SeqCst), 3);
+}
+
+/// Writes two words, and reads them until it has both of one time.
+#[test]
+fn reads_behind_a_sequence_lock() {
+    let [number, first, second] = [const { AtomicUsize::new(0) }; 3];
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for value in 1..3 {
+                number.fetch_add(1, SeqCst);
+                first.store(value, SeqCst);
+                second.store(value, SeqCst);
+                number.fetch_add(1, SeqCst);
+            }
+        });
+        let (first, second) = loop {
+            let before = number.load(SeqCst);
+            if before & 1 == 0 {
+                let values = (first.load(SeqCst), second.load(SeqCst));
+                if number.load(SeqCst) == before {
+                    break values;
+                }
+            }
+            hint::spin_loop();
+        };
+        assert_eq!(first, second);
+    });
+}
+
 /// Gives up after three turns. The other task must not be able to tell that it has.
 fn gives_up(mut turn: impl FnMut() -> u32) {
     let (flag, gave_up) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -122,10 +166,11 @@ fn loops_that_wait_have_finitely_many_schedules() {
             .arg("--cargo-profile")
             .arg(profile)
             .arg("waits_with")
-            .arg("takes_a_spin_lock")
+            .arg("takes_a_")
+            .arg("reads_behind")
             .run();
         run.assert_code(0);
-        assert_eq!(run.verdicts().len(), 4);
+        assert_eq!(run.verdicts().len(), 6);
         for verdict in run.verdicts() {
             assert_eq!(verdict["complete"], true, "{profile}: {verdict}");
         }

@@ -65,6 +65,16 @@ fn works_for_a_while() {
 }
 
 #[test]
+fn work_until_told_to_stop() {
+    let stop = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| (0..20_000).all(|_| stop.load(Relaxed) == 0));
+        }
+    });
+}
+
+#[test]
 fn spins_for_another() {
     let ticket = AtomicUsize::new(0);
     thread::scope(|scope| {
@@ -148,6 +158,19 @@ fn a_loop_that_works_until_its_time_is_over_is_no_livelock() {
     let run = workspace
         .chess(&args)
         .arg("works_for_a_while")
+        .arg("--schedules=2")
+        .arg("--max-steps=100")
+        .run();
+    run.assert_code(0);
+}
+
+#[test]
+fn loops_that_count_are_no_livelock() {
+    let workspace = Workspace::with_library(LIBRARY);
+    let args = ["test", "--message-format=json", "--exact"];
+    let run = workspace
+        .chess(&args)
+        .arg("work_until_told_to_stop")
         .arg("--schedules=2")
         .arg("--max-steps=100")
         .run();

@@ -59,7 +59,10 @@ impl Execution {
             self.slice_end = self.steps + self.max_steps / 2;
         } else if self.steps == self.max_steps + self.max_steps / 2 {
             let circles = self.log.ends_in_a_circle(self.max_steps as usize / 2);
-            self.circle = circles.then_some(self.last_switch);
+            // Tasks that only read and do not wait are at work, each on its own.
+            let is_alone = self.last_switch < self.max_steps;
+            let waits = self.last_wait >= self.max_steps;
+            self.circle = (circles && (is_alone || waits)).then_some(self.last_switch);
         }
         if self.only_runs == Some(Limit::Time) {
             return false;
@@ -77,7 +80,7 @@ impl Execution {
         }
         let lately = |step: u64| step != 0 && step >= self.steps / 2;
         let others = self.enabled.iter().any(|task| task != self.current);
-        self.ending = if lately(self.last_yield) {
+        self.ending = if lately(self.last_wait) {
             Ending::Livelock
         } else if others && !lately(self.last_switch) {
             Ending::Spin(self.current)

@@ -71,7 +71,7 @@ impl Execution {
         }
         match arrival {
             Arrival::Point => self.decide(false),
-            Arrival::Spin => self.yield_step(self.state_here()),
+            Arrival::Spin => self.spin_step(),
             Arrival::Inside => self.inside_step(),
         }
     }

@@ -55,7 +55,7 @@ impl Execution {
     pub(crate) fn arrive(&mut self, op: Op, object: ObjectId, site: Option<Site>) -> Step {
         match self.announce(op, object, site) {
             Arrival::Point => self.decide(false),
-            Arrival::Spin => self.yield_step(self.state_here()),
+            Arrival::Spin => self.spin_step(),
             Arrival::Inside => self.inside_step(),
         }
     }
@@ -128,15 +128,37 @@ impl Execution {
     /// The current task yields: switching away is free. `state` is its own, 0 if it is
     /// not known.
     pub(crate) fn yield_step(&mut self, state: u64) -> Step {
+        self.last_wait = self.steps;
+        self.give_way(state)
+    }
+
+    /// The current task reads the same again and again, and yields without saying so. As
+    /// long as its own state is seen to change it may be at work on something long; if
+    /// it is alone, it works or waits for ever.
+    #[cold]
+    pub(super) fn spin_step(&mut self) -> Step {
+        let looks = !self.awaits || self.running().spin.may_repeat();
+        let state = self.state_here();
+        if looks && state == 0 || self.enabled.is_only(self.current) {
+            self.last_wait = self.steps;
+        }
+        self.give_way(state)
+    }
+
+    fn give_way(&mut self, state: u64) -> Step {
         if self.repeats_its_turn(state) {
+            self.last_wait = self.steps;
             return self.await_change();
         }
-        self.last_yield = self.steps;
         if self.body_done {
             self.running().idle_turns += 1;
         }
-        self.fairness
-            .yielded(self.current, self.steps, &self.enabled, &self.late);
+        // One that is about to block is not held back before: what goes on then would
+        // be the scheduler's doing, not the program's.
+        if !self.running().spin.is_new() {
+            self.fairness
+                .yielded(self.current, self.steps, &self.enabled, &self.late);
+        }
         self.decide(true)
     }
 

@@ -18,6 +18,12 @@ const REMEMBERED: usize = 8;
 /// a flag for one, and make switches there free.
 const TURNS: u8 = 3;
 
+/// Turns until a loop that waits repeats itself: compilers peel the first one off.
+const NEW_TURNS: u32 = 3;
+/// A loop that does not repeat itself after so many turns most likely counts: its state,
+/// which takes time to find, is then looked at ever less often.
+const WATCHED_TURNS: u32 = 32;
+
 /// An operation of the program: what, where, and on which object.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Access {
@@ -65,6 +71,8 @@ pub(crate) struct SpinDetector {
     saw_more: bool,
     /// The task's state at its last yield, 0 if it is not known.
     last_turn: u64,
+    /// Turns that did nothing but read.
+    turns: u32,
 }
 
 impl SpinDetector {
@@ -74,6 +82,7 @@ impl SpinDetector {
             count: 0,
             saw_more: false,
             last_turn: 0,
+            turns: 0,
         }
     }
 
@@ -83,6 +92,7 @@ impl SpinDetector {
         self.count = 0;
         self.saw_more = false;
         self.last_turn = 0;
+        self.turns = 0;
     }
 
     /// The task looked at what has no version: the time, or what opaque code sees.
@@ -129,8 +139,15 @@ impl SpinDetector {
 
     /// Whether a turn that ends here did nothing but read what is remembered.
     #[inline]
-    pub(crate) fn only_read(&self) -> bool {
+    fn only_read(&self) -> bool {
         !self.saw_more && self.in_turn().next().is_some()
+    }
+
+    /// Whether a turn that ends here is one of two that may be the same.
+    #[inline]
+    pub(crate) fn may_repeat(&self) -> bool {
+        let first_of_two = self.turns & !1;
+        self.only_read() && (self.turns < WATCHED_TURNS || first_of_two.is_power_of_two())
     }
 
     /// What the task has read since its last yield: objects, and their versions then.
@@ -145,7 +162,13 @@ impl SpinDetector {
     pub(crate) fn ends_turn(&mut self, state: u64) -> bool {
         let same = state != 0 && state == self.last_turn;
         self.last_turn = state;
+        self.turns = self.turns.saturating_add(self.only_read().into());
         same
+    }
+
+    /// Whether the turn that just ended is too early to tell if it will be repeated.
+    pub(crate) fn is_new(&self) -> bool {
+        self.last_turn != 0 && self.turns < NEW_TURNS
     }
 
     /// A new turn begins.
@@ -174,6 +197,28 @@ mod tests {
         assert!(!spin.spins(load, 8), "the object changed");
         spin.progress();
         assert!(!spin.spins(load, 7), "the task wrote something");
+    }
+
+    #[test]
+    fn a_loop_that_never_repeats_itself_is_watched_ever_less() {
+        let mut spin = SpinDetector::new();
+        let load = Access::new(Op::AtomicLoad, Location::caller(), ObjectId(1));
+        let mut looks = 0;
+        for state in 1..=10_000 {
+            spin.read(load, 0);
+            let looked = spin.may_repeat();
+            looks += u32::from(looked);
+            assert!(!spin.ends_turn(if looked { state } else { 0 }));
+            assert_eq!(spin.is_new(), state < 3);
+            spin.begin_turn();
+        }
+        assert!(looks <= 60, "{looks}");
+        spin.read(load, 0);
+        while !spin.may_repeat() {
+            spin.ends_turn(0);
+        }
+        assert!(!spin.ends_turn(7));
+        assert!(spin.may_repeat() && spin.ends_turn(7), "two in a row");
     }
 
     #[test]

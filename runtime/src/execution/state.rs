@@ -85,8 +85,8 @@ pub(crate) struct Execution {
     pub(crate) preemptions: u32,
     /// Step of the newest switch between tasks.
     pub(super) last_switch: u64,
-    /// Step of the newest yield.
-    pub(super) last_yield: u64,
+    /// Step at which a task last waited, as far as its yields tell.
+    pub(super) last_wait: u64,
     /// Past the limit: no task's turn ends before this step.
     pub(super) slice_end: u64,
     /// Past the limit, if the tasks went round in a circle there: their newest switch then.
@@ -132,7 +132,7 @@ impl Execution {
             past_limit: false,
             preemptions: 0,
             last_switch: 0,
-            last_yield: 0,
+            last_wait: 0,
             slice_end: 0,
             circle: None,
             waits: 0,
@@ -164,7 +164,7 @@ impl Execution {
         self.awaits = true;
         self.preemptions = 0;
         self.last_switch = 0;
-        self.last_yield = 0;
+        self.last_wait = 0;
         self.slice_end = 0;
         self.circle = None;
         self.waits = 0;
@@ -310,7 +310,7 @@ impl Execution {
             self.late.insert(current);
             // A timed wait is a yield (PLDI'08, section on fairness; for Rust also
             // park_timeout, recv_timeout and sleep).
-            self.last_yield = self.steps;
+            self.last_wait = self.steps;
             if self.body_done {
                 self.running().idle_turns += 1;
             }

@@ -101,10 +101,10 @@ impl Execution {
     }
 
     /// The state of the current task, whose registers and stack lie at and above
-    /// `stack_pointer`, if its turn only read; 0 if not, or if it is too large.
+    /// `stack_pointer`, if its turn may be repeated; 0 if not, or if it is too large.
     pub(super) fn state_above(&self, stack_pointer: usize) -> u64 {
         let task = self.task(self.current);
-        if !self.awaits || !task.spin.only_read() {
+        if !self.awaits || !task.spin.may_repeat() {
             return 0;
         }
         // SAFETY: both lie beside the execution in the engine's root, and the calling
