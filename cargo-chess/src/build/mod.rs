@@ -46,6 +46,8 @@ pub struct Build {
     pub compiled: CompiledFiles,
     /// Where build scripts put what they generated.
     pub generated: Vec<Generated>,
+    /// The directory of the changed copies of sources.
+    pub sources: Utf8PathBuf,
 }
 
 /// The directory of what a package's build script generated (`OUT_DIR`).
@@ -130,6 +132,7 @@ pub fn run(
     Ok(Build {
         compiled: products.compiled.clone(),
         generated: products.scripts.iter().map(generated).collect(),
+        sources: treatments::sources(&target_dir),
         binaries: test_binaries(toolchain, plan, &target_dir, products),
         records,
         rustc_version: toolchain.version().to_owned(),

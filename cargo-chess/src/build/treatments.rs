@@ -9,10 +9,15 @@ use super::overlays::{self, Overlay};
 use crate::config::Policy;
 use crate::error::{Error, Result};
 use crate::plan::{Place, Plan, PlannedPackage};
-use crate::wrapper::{Instructions, PackageInstructions, Record};
+use crate::wrapper::{Instructions, PackageInstructions, Record, accesses_are_told};
 
 /// Where the wrapper records what it could not do, below the target directory.
 const RECORDS: &str = "chess-records";
+
+/// Where changed copies of sources go.
+pub(super) fn sources(target_dir: &Utf8Path) -> Utf8PathBuf {
+    target_dir.join("chess-sources")
+}
 
 /// The instructions for a build into `target_dir` against the runtime in `facades`.
 pub(super) fn instructions(
@@ -25,7 +30,7 @@ pub(super) fn instructions(
     Ok(Instructions {
         facades: facades.to_owned(),
         next,
-        sources: target_dir.join("chess-sources"),
+        sources: sources(target_dir),
         records: target_dir.join(RECORDS),
         // All of them: cargo asks once, and remembers the answer for other graphs.
         cfg: overlays.iter().flat_map(|it| it.cfg.clone()).collect(),
@@ -66,6 +71,8 @@ fn of_package(package: &PlannedPackage, overlays: &[Overlay]) -> PackageInstruct
             (inside, *policy == Policy::Preempt)
         })
         .collect();
+    instructions.tells =
+        accesses_are_told() && instructions.marks.iter().any(|(_, marked)| *marked);
     for overlay in overlays.iter().filter(|it| it.fits(package)) {
         instructions.replace.extend(overlay.replace.iter().cloned());
         instructions.entries.extend(overlay.entries.iter().cloned());

@@ -256,6 +256,7 @@ fn a_build_of_all_targets_is_told_from_a_selection() {
         runtime_digest: String::new(),
         records: Vec::new(),
         generated: Vec::new(),
+        sources: camino::Utf8PathBuf::new(),
         compiled: CompiledFiles::default(),
     };
     assert!(build(&["bank", "bank::t", "my-queue"]).is_of_all_targets(&plan));

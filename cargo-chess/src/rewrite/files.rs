@@ -2,13 +2,12 @@
 
 use std::fs;
 
-use camino::{Utf8Path, Utf8PathBuf};
-use rewriter::{Accesses, Declarations, EntrySplice, Request};
+use camino::Utf8Path;
 
 use super::reviewed::Reviewed;
 use crate::error::{Error, Result};
 use crate::plan::PlannedPackage;
-use crate::wrapper::{ACCESSES_ARE_TOLD, PackageInstructions, is_apart};
+use crate::wrapper::{PackageInstructions, Refused, Rewriting, source_files};
 
 /// What is redirected and rewritten in each file of a package, and a sentence for
 /// each file that cannot be read.
@@ -20,20 +19,17 @@ pub(super) fn review(
     if !treatment.changes_sources() {
         return Ok((reviewed, unreadable));
     }
-    let mut texts = Vec::new();
-    let mut declarations = Declarations::default();
-    for inside in sources(&package.root)? {
-        let path = package.root.join(&inside);
+    // Marks are in every line, and of no interest here.
+    let rewriting = Rewriting::new(treatment, Refused::default())
+        .map_err(Error::io("read", &package.root))?
+        .without_marks();
+    let files = source_files(&package.root).map_err(Error::io("read", &package.root))?;
+    for inside in files.iter().filter(|file| *file != "build.rs") {
         // What is not UTF-8 is for the compiler to complain about.
-        let Ok(text) = fs::read_to_string(&path) else {
+        let Ok(text) = fs::read_to_string(package.root.join(inside)) else {
             continue;
         };
-        // So is what is no Rust: below, if it is of interest.
-        let _ = declarations.add(&text);
-        texts.push((inside, text));
-    }
-    for (inside, text) in texts {
-        match of_file(package, treatment, &declarations, &inside, &text) {
+        match of_file(package, treatment, &rewriting, inside, &text) {
             Ok(found) => reviewed.extend(found),
             Err(error) => unreadable.push(format!(
                 "{} {}: {inside} cannot be read, and is compiled as it is: {error}",
@@ -48,68 +44,21 @@ pub(super) fn review(
 fn of_file(
     package: &PlannedPackage,
     treatment: &PackageInstructions,
-    declarations: &Declarations,
+    rewriting: &Rewriting<'_>,
     inside: &Utf8Path,
     text: &str,
 ) -> Result<Option<Reviewed>, rewriter::SyntaxError> {
-    let entries: Vec<EntrySplice<'_>> = treatment
-        .entries
-        .iter()
-        .filter(|entry| entry.file == inside)
-        .map(|entry| EntrySplice {
-            function: &entry.function,
-            statement: &entry.statement,
-        })
-        .collect();
     let replaced = treatment.replace.iter().any(|(file, _)| file == inside);
-    let marked = treatment.marked(inside);
-    if marked.lines().is_none() && entries.is_empty() && !replaced {
-        return Ok(None);
-    }
-    let accesses = Accesses {
-        declarations,
-        without: &[],
+    let rewrite = match rewriting.of_file(inside, text) {
+        Some(rewrite) => rewrite?,
+        None if replaced => rewriter::Rewrite::default(),
+        None => return Ok(None),
     };
-    let is_preempted = marked.lines().is_some();
-    let request = Request {
-        lines: marked.lines().unwrap_or_default(),
-        accesses: (is_preempted && ACCESSES_ARE_TOLD).then_some(accesses),
-        entries: &entries,
-        ..Request::default()
-    };
-    let rewrite = rewriter::rewrite(text, &request)?;
-    let audit = if is_preempted {
-        rewriter::audit(text)?
-    } else {
-        Vec::new()
+    let audit = match treatment.marked(inside).lines() {
+        Some(_) => rewriter::audit(text)?,
+        None => Vec::new(),
     };
     Ok(Reviewed::new(
         package, inside, text, &rewrite, &audit, replaced,
     ))
-}
-
-/// The source files below a package's directory, by their paths in it.
-fn sources(root: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
-    let mut files = Vec::new();
-    let mut open = vec![root.to_owned()];
-    while let Some(directory) = open.pop() {
-        let entries = directory
-            .read_dir_utf8()
-            .map_err(Error::io("read", &directory))?;
-        for entry in entries {
-            // A name that is not UTF-8 is none that a path in a source file can have.
-            let Ok(entry) = entry else { continue };
-            let path = entry.path();
-            let inside = path.strip_prefix(root).unwrap_or(path);
-            if path.is_dir() && !path.is_symlink() {
-                if !is_apart(path) {
-                    open.push(path.to_owned());
-                }
-            } else if path.extension() == Some("rs") && inside != "build.rs" {
-                files.push(inside.to_owned());
-            }
-        }
-    }
-    files.sort();
-    Ok(files)
 }

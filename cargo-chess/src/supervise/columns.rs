@@ -1,96 +1,108 @@
-//! Columns as the user's sources have them, where the compiler saw marked copies.
+//! Lines and columns as the user's sources have them, where the compiler saw rewritten copies.
 
 use std::collections::BTreeMap;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use rewriter::{Request, Rewrite};
+use rewriter::Rewrite;
 
 use super::protocol::Finished;
-use crate::build::Build;
-use crate::config::Policy;
-use crate::plan::{Marked, Place, Plan};
-use crate::wrapper::Fallback;
+use crate::build::{Build, treatment_of};
+use crate::plan::Plan;
+use crate::wrapper::{Fallback, PackageInstructions, Refused, Rewriting};
 
-/// The files whose statements are marked.
+/// The packages whose sources are rewritten.
 #[derive(Default)]
 pub(crate) struct MarkedSources {
     workspace_root: Utf8PathBuf,
-    /// The places, as the compiler names them, and whether they are marked.
-    places: Vec<(Place, bool)>,
+    /// How the compiler's names of a package's files begin, how the package is
+    /// treated, and what of that is refused.
+    packages: Vec<(String, PackageInstructions, Refused)>,
 }
 
 impl MarkedSources {
-    /// The files that `plan` marks, but for what `build` could not compile so.
+    /// The packages that `plan` rewrites, but for what `build` could not compile so.
     pub(crate) fn new(plan: &Plan, build: &Build) -> Self {
-        let is_marked = |package: &str| {
+        let is_rewritten = |package: &str| {
             let mut records = build.records.iter();
             !records.any(|it| it.package == package && it.fallback != Fallback::Nothing)
         };
-        let places = plan.packages.iter().flat_map(|package| {
-            let marked = is_marked(&format!("{} {}", package.name, package.version));
-            let places = package.places.iter();
-            places.map(move |(place, policy)| (place.clone(), marked && *policy == Policy::Preempt))
+        let packages = plan.packages.iter().filter_map(|package| {
+            let name = format!("{} {}", package.name, package.version);
+            let treatment = if is_rewritten(&name) {
+                treatment_of(package).ok()?
+            } else {
+                PackageInstructions::default()
+            };
+            let refused = Refused::beside(&treatment.copy(&build.sources));
+            Some((package.source_prefix.clone(), treatment, refused))
         });
         Self {
             workspace_root: plan.workspace_root.clone(),
-            places: places.collect(),
+            packages: packages.collect(),
         }
     }
 
-    /// Puts every column of a verdict right.
+    /// Puts every line and column of a verdict right.
     pub(crate) fn restore(&self, finished: &mut Finished) {
         let mut rewrites = BTreeMap::new();
-        let mut column = |file: &str, line: u32, column: &mut u32| {
+        let mut place = |file: &str, line: &mut u32, column: &mut u32| {
             let known = rewrites
                 .entry(file.to_owned())
                 .or_insert_with(|| self.rewrite(file));
             if let Some((source, rewrite)) = known {
-                let original = rewrite.original_column(source, line as usize, *column as usize);
-                *column = u32::try_from(original).unwrap_or(*column);
+                let original = rewrite.original_place(source, *line as usize, *column as usize);
+                *line = u32::try_from(original.0).unwrap_or(*line);
+                *column = u32::try_from(original.1).unwrap_or(*column);
             }
         };
         let others = finished.others.iter_mut().map(|other| &mut other.location);
         let held = finished.blocked.iter_mut().map(|it| &mut it.held_at);
         let locations = others.chain(held).chain([&mut finished.location]);
         for location in locations.flatten() {
-            column(&location.file, location.line, &mut location.column);
+            place(&location.file, &mut location.line, &mut location.column);
         }
         for step in &mut finished.events {
-            if let (Some(file), Some(line), Some(at)) = (&step.file, step.line, &mut step.column) {
-                column(file, line, at);
+            if let (Some(file), Some(line), Some(column)) =
+                (&step.file, &mut step.line, &mut step.column)
+            {
+                place(file, line, column);
             }
         }
         for task in &mut finished.blocked {
-            if let (Some(file), Some(line), Some(at)) = (&task.file, task.line, &mut task.column) {
-                column(file, line, at);
+            if let (Some(file), Some(line), Some(column)) =
+                (&task.file, &mut task.line, &mut task.column)
+            {
+                place(file, line, column);
             }
         }
     }
 
-    /// A file's text and what was inserted into it, if it is marked.
+    /// A file's text and what was inserted into it, if anything was.
     fn rewrite(&self, file: &str) -> Option<(String, Rewrite)> {
         // A file outside the package that has it as a module is no part of the copy.
         let mut parts = Utf8Path::new(file).components();
         if parts.any(|part| part.as_str() == "..") {
             return None;
         }
-        let places = self.places.iter().map(|(place, marked)| (place, *marked));
-        let marked = Marked::of(places, file);
-        let request = Request {
-            marks: true,
-            lines: marked.lines()?,
-            ..Request::default()
-        };
+        let owners = self.packages.iter();
+        let owners = owners.filter(|(prefix, ..)| file.starts_with(prefix.as_str()));
+        // The innermost: a package may lie in another one's directory.
+        let (prefix, treatment, refused) = owners.max_by_key(|(prefix, ..)| prefix.len())?;
+        let inside = Utf8Path::new(&file[prefix.len()..]);
         let source = std::fs::read_to_string(self.workspace_root.join(file)).ok()?;
-        let rewrite = rewriter::rewrite(&source, &request).ok()?;
+        let rewriting = Rewriting::new(treatment, refused.clone()).ok()?;
+        let rewrite = rewriting.of_file(inside, &source)?.ok()?;
         Some((source, rewrite))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use rewriter::Request;
+
     use super::*;
     use crate::events::{Location, Outcome};
+    use crate::plan::Place;
 
     #[test]
     fn a_column_behind_a_mark_is_that_of_the_users_line() {
@@ -99,9 +111,13 @@ mod tests {
         let line = "fn f() { let x = g(); h(x); }\n";
         std::fs::create_dir(root.join("src")).expect("writable");
         std::fs::write(root.join("src/lib.rs"), line).expect("writable");
+        let treatment = PackageInstructions {
+            marks: vec![(Place::all_of("src/"), true)],
+            ..PackageInstructions::default()
+        };
         let sources = MarkedSources {
             workspace_root: root,
-            places: vec![(Place::all_of("src/"), true)],
+            packages: vec![(String::new(), treatment, Refused::default())],
         };
         let request = Request {
             marks: true,

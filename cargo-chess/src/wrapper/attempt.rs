@@ -65,6 +65,15 @@ impl Attempt {
         code(self.status)
     }
 
+    /// For each error the places that it names, those that it is about first: file,
+    /// line and column.
+    pub(super) fn errors(&self) -> Vec<Vec<(String, usize, usize)>> {
+        let lines = self.messages.split(|byte| *byte == b'\n');
+        let messages = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+        let errors = messages.filter(|message| message["level"] == "error");
+        errors.map(|error| places(&error)).collect()
+    }
+
     /// The first error, with its place.
     pub(super) fn reason(&self) -> Option<String> {
         let mut lines = self.messages.split(|byte| *byte == b'\n');
@@ -83,6 +92,30 @@ impl Attempt {
             Some(format!("{text}{}", place.unwrap_or_default()))
         })
     }
+}
+
+fn places(message: &Value) -> Vec<(String, usize, usize)> {
+    let children = message["children"].as_array();
+    let children = children.into_iter().flatten().map(|child| &child["spans"]);
+    let spans: Vec<&Value> = [&message["spans"]]
+        .into_iter()
+        .chain(children)
+        .filter_map(Value::as_array)
+        .flatten()
+        .collect();
+    let (primary, others): (Vec<&Value>, Vec<&Value>) = spans
+        .into_iter()
+        .partition(|span| span["is_primary"] == true);
+    let place = |span: &Value| {
+        let number = |key: &str| usize::try_from(span[key].as_u64()?).ok();
+        let file = span["file_name"].as_str()?.to_owned();
+        Some((file, number("line_start")?, number("column_start")?))
+    };
+    primary
+        .into_iter()
+        .chain(others)
+        .filter_map(place)
+        .collect()
 }
 
 /// Whether rustc says that it made something that other units may use.

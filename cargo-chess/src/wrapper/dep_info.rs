@@ -10,7 +10,7 @@ use super::sources::Sources;
 use super::unit::Unit;
 
 /// Names the user's files where rustc saw copies. Returns rustc's own list.
-pub(super) fn map_back(unit: &Unit, sources: &Sources) -> io::Result<String> {
+pub(super) fn map_back(unit: &Unit, sources: &Sources<'_>) -> io::Result<String> {
     let file = unit.dep_info();
     let Ok(text) = fs::read_to_string(&file) else {
         return Ok(String::new());

@@ -39,6 +39,8 @@ pub struct PackageInstructions {
     pub opaque: bool,
     /// The places below `root` whose statements are marked, or are not.
     pub marks: Vec<(Place, bool)>,
+    /// Whether what is marked tells of its memory accesses, too.
+    pub tells: bool,
     /// Files below `root` and what stands in their place.
     pub replace: Vec<(Utf8PathBuf, String)>,
     /// Statements that functions begin with.
@@ -100,6 +102,11 @@ impl PackageInstructions {
     pub fn marked(&self, file: &Utf8Path) -> Marked {
         let places = self.marks.iter().map(|(place, marked)| (place, *marked));
         Marked::of(places, file.as_str())
+    }
+
+    /// Where its copy is, below the directory of all.
+    pub(crate) fn copy(&self, sources: &Utf8Path) -> Utf8PathBuf {
+        sources.join(format!("{}-{}-{}", self.name, self.version, self.digest()))
     }
 
     /// Tells treatments apart.

@@ -9,6 +9,8 @@ mod attempt;
 mod dep_info;
 mod instructions;
 mod record;
+mod refused;
+mod rewriting;
 mod sources;
 mod swap;
 mod unit;
@@ -24,7 +26,8 @@ use camino::Utf8PathBuf;
 
 pub use instructions::{Entry, Instructions, PackageInstructions};
 pub use record::{Fallback, Record};
-pub(crate) use sources::is_apart;
+pub(crate) use refused::Refused;
+pub(crate) use rewriting::{Rewriting, source_files};
 pub(crate) use swap::swap_args;
 
 use attempt::{Attempt, Outcome};
@@ -34,8 +37,12 @@ use unit::Unit;
 /// Names the file of the instructions; that it is set makes this program the wrapper.
 pub const INSTRUCTIONS_VARIABLE: &str = "CHESS_WRAPPER_INSTRUCTIONS";
 
-/// Whether rewritten sources tell of their memory accesses. Nothing hears of them yet.
-pub(crate) const ACCESSES_ARE_TOLD: bool = false;
+/// Whether rewritten sources tell of their memory accesses.
+///
+/// Nothing hears of them yet, so it is asked for by tests of the rewriting alone.
+pub(crate) fn accesses_are_told() -> bool {
+    env::var_os("CHESS_TELL_ACCESSES").is_some()
+}
 
 /// Becomes the wrapped rustc, if this process was started as a wrapper.
 ///
@@ -107,7 +114,7 @@ impl Compiler<'_> {
 
         let changed = package.filter(|package| package.changes_sources());
         let copied = changed.map(|package| Sources::prepare(self.instructions, package, unit));
-        let (prepared, not_copied) = match copied {
+        let (mut prepared, not_copied) = match copied {
             Some(Ok(sources)) => (Some(sources), None),
             Some(Err(error)) => (None, Some(format!("its sources cannot be copied, {error}"))),
             None => (None, None),
@@ -116,7 +123,14 @@ impl Compiler<'_> {
         let mut failures = Vec::new();
         let mut done = None;
         for (fallback, command) in attempts {
-            match Attempt::run(command)? {
+            let mut outcome = Attempt::run(command)?;
+            while let (Outcome::Failed(attempt), Fallback::Nothing, Some(prepared)) =
+                (&outcome, fallback, &mut prepared)
+                && prepared.back_off(attempt)?
+            {
+                outcome = Attempt::run(self.rewritten(unit, prepared, package))?;
+            }
+            match outcome {
                 Outcome::Failed(attempt) => failures.push((fallback, attempt)),
                 Outcome::Ended(code) => {
                     done = Some((fallback, code));
@@ -179,13 +193,7 @@ impl Compiler<'_> {
         }
         let mut attempts = Vec::new();
         if let Some(prepared) = prepared {
-            let args = prepared.args(self.args, unit);
-            let mut rewritten = self.command();
-            rewritten
-                .args(&args)
-                .args(cfg.iter().flat_map(|it| ["--cfg", it.as_str()]))
-                .args(swap_args(facades, &args))
-                .env("RUSTC_BOOTSTRAP", "1");
+            let rewritten = self.rewritten(unit, prepared, package);
             attempts.push((Fallback::Nothing, rewritten));
             attempts.push((Fallback::Unchanged, swapped));
         } else {
@@ -196,5 +204,24 @@ impl Compiler<'_> {
             attempts.push((Fallback::Opaque, opaque));
         }
         attempts
+    }
+
+    /// The compiler for a unit from the copy of its package's sources.
+    fn rewritten(
+        &self,
+        unit: &Unit,
+        prepared: &Sources,
+        package: Option<&PackageInstructions>,
+    ) -> Command {
+        let args = prepared.args(self.args, unit);
+        let cfg = package.map_or(&[][..], |package| &package.cfg[..]);
+        let facades = self.instructions.facades.as_std_path().as_os_str();
+        let mut command = self.command();
+        command
+            .args(&args)
+            .args(cfg.iter().flat_map(|it| ["--cfg", it.as_str()]))
+            .args(swap_args(facades, &args))
+            .env("RUSTC_BOOTSTRAP", "1");
+        command
     }
 }

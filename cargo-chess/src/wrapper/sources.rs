@@ -11,15 +11,20 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::symlink;
 
-use camino::{Utf8Path, Utf8PathBuf};
-use rewriter::{EntrySplice, Request};
-
+use super::attempt::Attempt;
 use super::instructions::{Instructions, PackageInstructions};
+use super::refused::Refused;
+use super::rewriting::{Rewriting, is_apart};
 use super::swap;
 use super::unit::Unit;
+use camino::{Utf8Path, Utf8PathBuf};
 
 /// A copy that is ready to be compiled.
-pub(super) struct Sources {
+pub(super) struct Sources<'a> {
+    package: &'a PackageInstructions,
+    rewriting: Rewriting<'a>,
+    /// Whether what was copied before may have been rewritten otherwise.
+    is_stale: bool,
     /// The directory that was copied: the package's, or one around it.
     original: Utf8PathBuf,
     /// Its copy.
@@ -32,11 +37,11 @@ pub(super) struct Sources {
     unmarked: Vec<(Utf8PathBuf, String)>,
 }
 
-impl Sources {
+impl<'a> Sources<'a> {
     /// Makes the copy, or brings it up to date.
     pub(super) fn prepare(
         instructions: &Instructions,
-        package: &PackageInstructions,
+        package: &'a PackageInstructions,
         unit: &Unit,
     ) -> io::Result<Self> {
         let relative = unit.source.is_relative();
@@ -46,9 +51,16 @@ impl Sources {
         } else {
             surroundings(&package.root)
         };
-        let name = format!("{}-{}-{}", package.name, package.version, package.digest());
-        let copy = instructions.sources.join(name);
+        let copy = package.copy(&instructions.sources);
+        let rewriting = Rewriting::new(package, Refused::beside(&copy))?;
+        let declared = Utf8PathBuf::from(format!("{copy}.declared"));
+        let declarations = rewriting.declarations();
+        let is_stale =
+            package.tells && fs::read_to_string(&declared).ok().as_ref() != Some(&declarations);
         let mut sources = Self {
+            package,
+            rewriting,
+            is_stale,
             shown: if relative {
                 Utf8PathBuf::new()
             } else {
@@ -68,8 +80,54 @@ impl Sources {
         sources.copy_around(inner)?;
         let from = package.root.clone();
         let to = sources.copy.join(inner);
-        sources.copy_directory(package, &from, &to, Utf8Path::new(""))?;
+        sources.copy_directory(&from, &to, Utf8Path::new(""))?;
+        if sources.is_stale {
+            write(&declared, &declarations)?;
+            sources.is_stale = false;
+        }
         Ok(sources)
+    }
+
+    /// Leaves out what rustc refuses of the accesses that are told of, or all of
+    /// them where it does not say which; whether anything changed.
+    pub(super) fn back_off(&mut self, attempt: &Attempt) -> io::Result<bool> {
+        if !self.package.tells || self.rewriting.refused.are_all() {
+            return Ok(false);
+        }
+        let here = std::env::current_dir()?;
+        let mut changed = BTreeSet::new();
+        for error in attempt.errors() {
+            let mut places = error.iter();
+            let found = places.find_map(|(file, line, column)| {
+                let path = Utf8PathBuf::from_path_buf(here.join(file)).ok()?;
+                let inside = path.strip_prefix(&self.package.root).ok()?;
+                let text = fs::read_to_string(&path).ok()?;
+                let rewrite = self.rewriting.of_file(inside, &text)?.ok()?;
+                let site = rewrite.site_at(&text, *line, *column)?;
+                Some((inside.to_owned(), text, site.id))
+            });
+            if let Some((inside, text, id)) = found
+                && self.rewriting.refused.add(&inside, &text, id)?
+            {
+                changed.insert(inside);
+            }
+        }
+        let inner = self.package.root.strip_prefix(&self.original);
+        let root = self.copy.join(inner.unwrap_or(Utf8Path::new("")));
+        if changed.is_empty() {
+            self.rewriting.refused.add_all()?;
+            self.is_stale = true;
+            let from = self.package.root.clone();
+            self.copy_directory(&from, &root, Utf8Path::new(""))?;
+            self.is_stale = false;
+        }
+        for inside in changed {
+            let from = self.package.root.join(&inside);
+            self.is_stale = true;
+            self.copy_file(&from, &root.join(&inside), &inside)?;
+            self.is_stale = false;
+        }
+        Ok(true)
     }
 
     /// The directory that was copied.
@@ -146,7 +204,6 @@ impl Sources {
     /// Copies the package's directory `from`, which is `inside` the package.
     fn copy_directory(
         &mut self,
-        package: &PackageInstructions,
         from: &Utf8Path,
         to: &Utf8Path,
         inside: &Utf8Path,
@@ -164,9 +221,9 @@ impl Sources {
                 if to.is_symlink() {
                     fs::remove_file(&to)?;
                 }
-                self.copy_directory(package, &from, &to, &inside)?;
+                self.copy_directory(&from, &to, &inside)?;
             } else if kind.is_file() && from.extension() == Some("rs") {
-                self.copy_file(package, &from, &to, &inside)?;
+                self.copy_file(&from, &to, &inside)?;
             } else {
                 link(&from, &to)?;
             }
@@ -187,52 +244,32 @@ impl Sources {
         Ok(())
     }
 
-    fn copy_file(
-        &mut self,
-        package: &PackageInstructions,
-        from: &Utf8Path,
-        to: &Utf8Path,
-        inside: &Utf8Path,
-    ) -> io::Result<()> {
-        let replacement = package.replace.iter().find(|(file, _)| file == inside);
+    fn copy_file(&mut self, from: &Utf8Path, to: &Utf8Path, inside: &Utf8Path) -> io::Result<()> {
+        let replacement = self.package.replace.iter().find(|(file, _)| file == inside);
         if let Some((_, text)) = replacement {
             return write(to, text);
-        }
-        let entries: Vec<EntrySplice<'_>> = package
-            .entries
-            .iter()
-            .filter(|entry| entry.file == inside)
-            .map(|entry| EntrySplice {
-                function: &entry.function,
-                statement: &entry.statement,
-            })
-            .collect();
-        let marked = package.marked(inside);
-        let lines = marked.lines();
-        if lines.is_none() && entries.is_empty() {
-            return link(from, to);
         }
         let modified = from.metadata()?.modified()?;
         let is_known = to
             .symlink_metadata()
             .is_ok_and(|copy| copy.is_file() && copy.modified().is_ok_and(|it| it == modified));
-        if is_known && entries.is_empty() {
+        let has_entries = self
+            .package
+            .entries
+            .iter()
+            .any(|entry| entry.file == inside);
+        if is_known && !has_entries && !self.is_stale {
             return Ok(());
         }
         // What is not UTF-8 is for the compiler to complain about.
         let Ok(text) = fs::read_to_string(from) else {
             return link(from, to);
         };
-        let request = Request {
-            marks: lines.is_some(),
-            lines: lines.unwrap_or_default(),
-            entries: &entries,
-            ..Request::default()
-        };
-        let rewrite = match rewriter::rewrite(&text, &request) {
-            Ok(rewrite) => rewrite,
+        let rewrite = match self.rewriting.of_file(inside, &text) {
+            None => return link(from, to),
+            Some(Ok(rewrite)) => rewrite,
             // Many packages have such files, and no one compiles them.
-            Err(error) => {
+            Some(Err(error)) => {
                 self.unmarked
                     .push((to.to_owned(), format!("{inside}:{error}")));
                 return link(from, to);
@@ -253,14 +290,6 @@ impl Sources {
 
 /// Ends the names of files that are being written.
 const NEW: &str = ".chess-new";
-
-/// Whether no module of the package around it lies in `directory`: it is another
-/// package, what cargo or a version control system keeps, or cannot be read.
-pub(crate) fn is_apart(directory: &Utf8Path) -> bool {
-    let hidden = directory.file_name().is_some_and(|it| it.starts_with('.'));
-    let holds = |name: &str| directory.join(name).exists();
-    hidden || holds("Cargo.toml") || holds("CACHEDIR.TAG") || directory.read_dir_utf8().is_err()
-}
 
 /// The directory around a package that its sources may have files of: that of its
 /// repository, or else the next one. Packages of a registry have no files elsewhere.

@@ -144,6 +144,7 @@ impl Fakes {
             runtime_digest: String::new(),
             records: Vec::new(),
             generated: Vec::new(),
+            sources: camino::Utf8PathBuf::new(),
             compiled: CompiledFiles::default(),
         };
         run(

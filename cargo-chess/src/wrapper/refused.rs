@@ -1,0 +1,111 @@
+//! The accesses of a package that cannot be told of, because rustc said no.
+//!
+//! They are kept in a file beside the package's copy: what compiles another target
+//! of the package, at the same time or later, needs not find them again.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, Write};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use rewriter::SiteId;
+
+use crate::digest;
+
+/// The refused sites of a package.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Refused {
+    file: Utf8PathBuf,
+    /// A line for each: digest of the text, line, column, kind, file; or `*` for all.
+    lines: BTreeSet<String>,
+}
+
+impl Refused {
+    /// Reads what is known of the package whose copy is `copy`.
+    pub(crate) fn beside(copy: &Utf8Path) -> Self {
+        let file = Utf8PathBuf::from(format!("{copy}.refused"));
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        Self {
+            lines: text.lines().map(str::to_owned).collect(),
+            file,
+        }
+    }
+
+    /// Whether no access of the package is told of.
+    pub(crate) fn are_all(&self) -> bool {
+        self.lines.contains("*")
+    }
+
+    /// Which of these sites of a file of this text are refused.
+    pub(crate) fn of(
+        &self,
+        inside: &Utf8Path,
+        text: &str,
+        sites: impl IntoIterator<Item = SiteId>,
+    ) -> Vec<SiteId> {
+        // Nearly always.
+        if self.lines.is_empty() {
+            return Vec::new();
+        }
+        let digest = digest::short(text.as_bytes(), 16);
+        let is_refused = |id: &SiteId| self.lines.contains(&line(&digest, inside, *id));
+        sites.into_iter().filter(is_refused).collect()
+    }
+
+    /// Adds a site; whether it is new.
+    pub(super) fn add(&mut self, inside: &Utf8Path, text: &str, id: SiteId) -> io::Result<bool> {
+        let digest = digest::short(text.as_bytes(), 16);
+        self.append(&line(&digest, inside, id))
+    }
+
+    /// Adds all sites that there are; whether that is new.
+    pub(super) fn add_all(&mut self) -> io::Result<bool> {
+        self.append("*")
+    }
+
+    /// Several compilers may add to one file: a line is written at once.
+    fn append(&mut self, line: &str) -> io::Result<bool> {
+        if !self.lines.insert(line.to_owned()) {
+            return Ok(false);
+        }
+        let mut options = fs::OpenOptions::new();
+        let mut file = options.append(true).create(true).open(&self.file)?;
+        file.write_all(format!("{line}\n").as_bytes())?;
+        Ok(true)
+    }
+}
+
+fn line(digest: &str, inside: &Utf8Path, id: SiteId) -> String {
+    let SiteId { line, column, kind } = id;
+    format!("{digest} {line} {column} {kind:?} {inside}")
+}
+
+#[cfg(test)]
+mod tests {
+    use rewriter::Kind;
+
+    use super::*;
+
+    #[test]
+    fn what_is_refused_is_known_beside_the_copy_until_the_text_changes() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let copy = Utf8Path::from_path(directory.path())
+            .expect("UTF-8")
+            .join("bank-0.1.0");
+        let id = |line| SiteId {
+            line,
+            column: 5,
+            kind: Kind::Read,
+        };
+        let file = Utf8Path::new("src/lib.rs");
+        let mut refused = Refused::beside(&copy);
+        assert!(refused.add(file, "text", id(1)).expect("it is written"));
+        assert!(!refused.add(file, "text", id(1)).expect("it is known"));
+        let read = Refused::beside(&copy);
+        assert_eq!(read.of(file, "text", [id(1), id(2)]), [id(1)]);
+        assert_eq!(read.of(file, "other", [id(1), id(2)]), []);
+        assert!(!read.are_all());
+        assert!(refused.add_all().expect("it is written"));
+        assert!(Refused::beside(&copy).are_all());
+    }
+}

@@ -1,0 +1,130 @@
+//! What is inserted into the files of one package.
+
+use std::fs;
+use std::io;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use rewriter::{Accesses, Declarations, EntrySplice, Request, Rewrite, SyntaxError};
+
+use super::instructions::PackageInstructions;
+use super::refused::Refused;
+
+/// How the files of a package are rewritten.
+pub(crate) struct Rewriting<'a> {
+    package: &'a PackageInstructions,
+    declarations: Declarations,
+    marks: bool,
+    pub(super) refused: Refused,
+}
+
+impl<'a> Rewriting<'a> {
+    /// Looks at what the package declares, if its accesses are told of.
+    pub(crate) fn new(package: &'a PackageInstructions, refused: Refused) -> io::Result<Self> {
+        let mut declarations = Declarations::default();
+        if package.tells {
+            for inside in source_files(&package.root)? {
+                // What is not UTF-8, or no Rust, is for the compiler to complain about.
+                if let Ok(text) = fs::read_to_string(package.root.join(inside)) {
+                    let _ = declarations.add(&text);
+                }
+            }
+        }
+        Ok(Self {
+            package,
+            declarations,
+            marks: true,
+            refused,
+        })
+    }
+
+    /// The same, but for the marks of statements.
+    pub(crate) fn without_marks(self) -> Self {
+        Self {
+            marks: false,
+            ..self
+        }
+    }
+
+    /// What is declared, to compare it with what was.
+    pub(super) fn declarations(&self) -> String {
+        format!("{:?}", self.declarations)
+    }
+
+    /// What is inserted into the file `inside` the package; `None` if nothing is to be.
+    pub(crate) fn of_file(
+        &self,
+        inside: &Utf8Path,
+        text: &str,
+    ) -> Option<Result<Rewrite, SyntaxError>> {
+        let entries: Vec<EntrySplice<'_>> = self
+            .package
+            .entries
+            .iter()
+            .filter(|entry| entry.file == inside)
+            .map(|entry| EntrySplice {
+                function: &entry.function,
+                statement: &entry.statement,
+            })
+            .collect();
+        let marked = self.package.marked(inside);
+        let lines = marked.lines();
+        if lines.is_none() && entries.is_empty() {
+            return None;
+        }
+        let tells = self.package.tells && lines.is_some() && !self.refused.are_all();
+        let rewrite = |without: &[_]| {
+            let accesses = Accesses {
+                declarations: &self.declarations,
+                without,
+            };
+            let request = Request {
+                marks: self.marks && lines.is_some(),
+                lines: lines.unwrap_or_default(),
+                accesses: tells.then_some(accesses),
+                entries: &entries,
+            };
+            rewriter::rewrite(text, &request)
+        };
+        let all = match rewrite(&[]) {
+            Ok(all) => all,
+            error => return Some(error),
+        };
+        let ids = all.sites.iter().map(|site| site.id);
+        let refused = self.refused.of(inside, text, ids);
+        Some(if refused.is_empty() {
+            Ok(all)
+        } else {
+            rewrite(&refused)
+        })
+    }
+}
+
+/// The source files below a package's directory, by their paths in it.
+pub(crate) fn source_files(root: &Utf8Path) -> io::Result<Vec<Utf8PathBuf>> {
+    let mut files = Vec::new();
+    let mut open = vec![root.to_owned()];
+    while let Some(directory) = open.pop() {
+        for entry in directory.read_dir_utf8()? {
+            // A name that is not UTF-8 is none that a path in a source file can have.
+            let Ok(entry) = entry else { continue };
+            let path = entry.path();
+            if entry.file_type()?.is_dir() {
+                if !is_apart(path) {
+                    open.push(path.to_owned());
+                }
+            } else if path.extension() == Some("rs") {
+                files.push(path.strip_prefix(root).unwrap_or(path).to_owned());
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Whether no module of the package around it lies in `directory`: it is another
+/// package, what cargo or a version control system keeps, or cannot be read.
+pub(super) fn is_apart(directory: &Utf8Path) -> bool {
+    let hidden = directory.file_name().is_some_and(|it| it.starts_with('.'));
+    let holds = |name: &str| directory.join(name).exists();
+    hidden || holds("Cargo.toml") || holds("CACHEDIR.TAG") || directory.read_dir_utf8().is_err()
+}
