@@ -1,11 +1,12 @@
 //! `cargo chess list`: what would be explored, and how each package is treated.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind, Write as _};
 
 use serde::Serialize;
 
-use crate::build::{Build, WhyNot, has_overlay};
+use crate::build::{Build, WhyNot, has_overlay, treatment_of};
 use crate::cli::{ListArgs, MessageFormat, RunOptions};
 use crate::config::Layer;
 use crate::error::{Error, Result};
@@ -13,7 +14,7 @@ use crate::interrupt::Interrupt;
 use crate::plan::{Plan, PlannedPackage};
 use crate::session::Session;
 use crate::supervise::{ListedTest, list, select};
-use crate::wrapper::Record;
+use crate::wrapper::{Coverage, Record};
 
 /// One line of `--message-format json`.
 #[derive(Serialize)]
@@ -27,6 +28,8 @@ enum Line<'a> {
         why: String,
         overlay: bool,
         outside: &'a [String],
+        #[serde(skip_serializing_if = "Option::is_none")]
+        accesses: Option<Accesses>,
     },
     Test {
         package: &'a str,
@@ -36,6 +39,25 @@ enum Line<'a> {
         explored: bool,
         why_not: Option<&'a str>,
     },
+}
+
+/// The memory accesses in a package's unsafe code.
+#[derive(Serialize)]
+struct Accesses {
+    found: usize,
+    told: usize,
+    left: BTreeMap<String, usize>,
+}
+
+impl Accesses {
+    fn of(coverage: &Coverage) -> Self {
+        let left = coverage.left.iter();
+        Self {
+            found: coverage.found,
+            told: coverage.told,
+            left: left.map(|(why, count)| (why.to_string(), *count)).collect(),
+        }
+    }
 }
 
 /// Builds the tests and lists them; the list goes to standard output.
@@ -72,6 +94,8 @@ struct ListedPackage<'a> {
     overlay: bool,
     /// What of it is outside control.
     outside: Vec<String>,
+    /// What it tells of its memory accesses, if it is to.
+    coverage: Option<Coverage>,
 }
 
 fn listed<'a>(plan: &'a Plan, build: &Build) -> Result<Vec<ListedPackage<'a>>> {
@@ -82,8 +106,12 @@ fn listed<'a>(plan: &'a Plan, build: &Build) -> Result<Vec<ListedPackage<'a>>> {
             let records = build.records.iter().filter(|it| it.package == title);
             let mut outside = plan.outside_control(package, build.compiled.of(&package.id));
             outside.extend(records.flat_map(Record::sentences));
+            let compiled = build.compiled.of(&package.id);
+            let coverage = Coverage::of(&treatment_of(package)?, &build.sources, compiled)
+                .map_err(Error::io("read", &package.root))?;
             Ok(ListedPackage {
                 package,
+                coverage,
                 overlay: has_overlay(package)?,
                 outside,
             })
@@ -106,6 +134,9 @@ fn for_people(packages: &[ListedPackage<'_>], tests: &[ListedTest]) -> String {
             ""
         };
         let _ = writeln!(text, "    {title:width$}  {policy:7}  ({why}{overlay})");
+        if let Some(coverage) = package.coverage.as_ref().filter(|it| it.found > 0) {
+            let _ = writeln!(text, "    {:width$}  {coverage}", "");
+        }
         for outside in &package.outside {
             let _ = writeln!(text, "    {:width$}  outside control: {outside}", "");
         }
@@ -134,6 +165,7 @@ fn for_machines(packages: &[ListedPackage<'_>], tests: &[ListedTest]) -> Result<
         why: it.package.why.to_string(),
         overlay: it.overlay,
         outside: &it.outside,
+        accesses: it.coverage.as_ref().map(Accesses::of),
     });
     let tests = tests.iter().map(|test| Line::Test {
         package: &test.id.package,

@@ -108,6 +108,18 @@ fn accesses_are_told_of_but_for_those_that_rustc_refuses() {
 }
 
 #[test]
+fn the_list_says_how_many_accesses_are_told_of() {
+    let workspace = workspace();
+    let list = telling(workspace.chess(&["list"])).run();
+    list.assert_code(0);
+    let words = "8 of 9 memory accesses in unsafe code are told of (1 did not compile)";
+    assert!(list.stdout.contains(words), "{}", list.stdout);
+    let list = telling(workspace.chess(&["list", "--message-format", "json"])).run();
+    let accesses = r#""accesses":{"found":9,"told":8,"left":{"did not compile":1}}"#;
+    assert!(list.stdout.contains(accesses), "{}", list.stdout);
+}
+
+#[test]
 fn places_are_those_of_the_users_text() {
     let workspace = workspace();
     let places = |chess: Chess| {

@@ -6,6 +6,7 @@
 //! the unit is compiled against the facades from its own sources, or as it is.
 
 mod attempt;
+mod coverage;
 mod dep_info;
 mod instructions;
 mod record;
@@ -24,6 +25,7 @@ use std::process::{Command, exit};
 
 use camino::Utf8PathBuf;
 
+pub(crate) use coverage::Coverage;
 pub use instructions::{Entry, Instructions, PackageInstructions};
 pub use record::{Fallback, Record};
 pub(crate) use refused::Refused;

@@ -71,7 +71,7 @@ impl<'a> Rewriting<'a> {
         if lines.is_none() && entries.is_empty() {
             return None;
         }
-        let tells = self.package.tells && lines.is_some() && !self.refused.are_all();
+        let tells = self.package.tells && lines.is_some();
         let rewrite = |without: &[_]| {
             let accesses = Accesses {
                 declarations: &self.declarations,
@@ -90,7 +90,11 @@ impl<'a> Rewriting<'a> {
             error => return Some(error),
         };
         let ids = all.sites.iter().map(|site| site.id);
-        let refused = self.refused.of(inside, text, ids);
+        let refused = if self.refused.are_all() {
+            ids.collect()
+        } else {
+            self.refused.of(inside, text, ids)
+        };
         Some(if refused.is_empty() {
             Ok(all)
         } else {

@@ -1,0 +1,78 @@
+//! How many of a package's memory accesses are told of, and why the others are not.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::io;
+
+use camino::Utf8Path;
+use rewriter::Left;
+
+use super::instructions::PackageInstructions;
+use super::refused::Refused;
+use super::rewriting::Rewriting;
+
+/// The accesses in unsafe code of a package.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Coverage {
+    /// How many there are.
+    pub(crate) found: usize,
+    /// How many are told of.
+    pub(crate) told: usize,
+    /// How many are not, by the reason.
+    pub(crate) left: BTreeMap<Left, usize>,
+}
+
+impl Coverage {
+    /// Counts those in the files that the package was compiled from; `None` if it is
+    /// not to tell of any.
+    pub(crate) fn of<'a>(
+        package: &PackageInstructions,
+        sources: &Utf8Path,
+        files: impl Iterator<Item = &'a Utf8Path>,
+    ) -> io::Result<Option<Self>> {
+        if !package.tells {
+            return Ok(None);
+        }
+        let rewriting = Rewriting::new(package, Refused::beside(&package.copy(sources)))?;
+        let mut coverage = Self::default();
+        for inside in files.filter_map(|file| file.strip_prefix(&package.root).ok()) {
+            let text = fs::read_to_string(package.root.join(inside));
+            let rewrite = text.ok().and_then(|text| rewriting.of_file(inside, &text));
+            // What could not be read was compiled as it is, and nothing is known of it.
+            for site in rewrite
+                .and_then(Result::ok)
+                .into_iter()
+                .flat_map(|it| it.sites)
+            {
+                let accesses = 1 + site.pointers;
+                coverage.found += accesses;
+                match site.left {
+                    None => coverage.told += accesses,
+                    Some(left) => *coverage.left.entry(left).or_default() += accesses,
+                }
+            }
+        }
+        Ok(Some(coverage))
+    }
+}
+
+/// `5 of 7 memory accesses are told of (1 within a macro, 1 did not compile)`.
+impl fmt::Display for Coverage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { found, told, left } = self;
+        write!(
+            f,
+            "{told} of {found} memory accesses in unsafe code are told of"
+        )?;
+        let left: Vec<_> = left
+            .iter()
+            .map(|(why, count)| format!("{count} {why}"))
+            .collect();
+        if left.is_empty() {
+            Ok(())
+        } else {
+            write!(f, " ({})", left.join(", "))
+        }
+    }
+}
