@@ -236,8 +236,10 @@ operations! {
 
     /// `Arc::clone`.
     ArcClone = "Arc::clone", Update;
-    /// The drop of an `Arc`.
+    /// The drop of an `Arc`, whose last one runs a destructor.
     ArcDrop = "Arc drop", Update;
+    /// The drop of an `Arc` of what has no destructor.
+    ArcLeave = "Arc drop", Update;
     /// `Weak::clone`.
     WeakClone = "Weak::clone", Update;
     /// The drop of a `Weak`.

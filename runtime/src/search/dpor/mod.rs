@@ -323,11 +323,18 @@ impl Dpor {
     }
 }
 
-/// What a step of the execution touched.
+/// What a step of the execution touched, or may touch after steps that commute with
+/// it: with one other owner gone, the drop of an `Arc` may be the last one.
 fn touches_of(past: Past<'_>, step: usize) -> EngineVec<(usize, Effect)> {
     let mut touches = engine_vec();
     let named = past.trace.touches_of(step).iter();
-    touches.extend(named.map(|touch| ((past.name)(touch.object), touch.effect)));
+    touches.extend(named.map(|touch| {
+        let effect = match touch.effect {
+            Effect::Update => touch.could,
+            effect => effect,
+        };
+        ((past.name)(touch.object), effect)
+    }));
     touches
 }
 

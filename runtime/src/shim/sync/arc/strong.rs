@@ -199,7 +199,7 @@ impl<T: ?Sized> Arc<T> {
 
     /// Drops commute, unless it matters which task runs the value's destructor.
     fn drop_effect(&self) -> Effect {
-        if std::mem::needs_drop::<T>() && std::sync::Arc::strong_count(&self.0) == 1 {
+        if std::sync::Arc::strong_count(&self.0) == 1 {
             Effect::Write
         } else {
             Effect::Update
@@ -253,8 +253,12 @@ impl<T: ?Sized> Clone for Arc<T> {
 unsafe impl<#[may_dangle] T: ?Sized> Drop for Arc<T> {
     #[inline]
     fn drop(&mut self) {
-        if execution::counters_matter() || std::mem::needs_drop::<T>() && execution::active() {
-            execution::drop_with(Op::ArcDrop, self.object(), || self.drop_effect());
+        if std::mem::needs_drop::<T>() {
+            if execution::active() {
+                execution::drop_with(Op::ArcDrop, self.object(), || self.drop_effect());
+            }
+        } else if execution::counters_matter() {
+            execution::access_in_drop(Op::ArcLeave, self.object());
         }
     }
 }
