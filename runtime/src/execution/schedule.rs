@@ -137,9 +137,10 @@ impl Execution {
     /// it is alone, it works or waits for ever.
     #[cold]
     pub(super) fn spin_step(&mut self) -> Step {
-        let looks = !self.awaits || self.running().spin.may_repeat();
+        let looks = self.looks_at_state();
         let state = self.state_here();
-        if looks && state == 0 || self.enabled.is_only(self.current) {
+        let is_unknown = !self.awaits || looks && state == 0;
+        if is_unknown || self.enabled.is_only(self.current) {
             self.last_wait = self.steps;
         }
         self.give_way(state)

@@ -100,13 +100,20 @@ impl Execution {
         found
     }
 
+    /// Whether the state of the current task, whose turn ends, is looked at. Past the
+    /// limit nothing is explored and very much may be waited for: there now and then.
+    pub(super) fn looks_at_state(&self) -> bool {
+        let is_time = !self.past_limit || (self.steps / self.max_steps).is_power_of_two();
+        self.awaits && is_time && self.task(self.current).spin.may_repeat()
+    }
+
     /// The state of the current task, whose registers and stack lie at and above
-    /// `stack_pointer`, if its turn may be repeated; 0 if not, or if it is too large.
+    /// `stack_pointer`, if it is looked at; 0 if not, or if it is too large.
     pub(super) fn state_above(&self, stack_pointer: usize) -> u64 {
-        let task = self.task(self.current);
-        if !self.awaits || !task.spin.may_repeat() {
+        if !self.looks_at_state() {
             return 0;
         }
+        let task = self.task(self.current);
         // SAFETY: both lie beside the execution in the engine's root, and the calling
         // task is the only one that runs.
         let (pool, image) = unsafe { (&(*engine()).pool, &(*engine()).image) };
