@@ -18,6 +18,7 @@ mod races;
 mod random;
 mod replay;
 mod rng;
+mod sampler;
 mod stored;
 mod surw;
 

@@ -9,9 +9,10 @@
 //! longest execution so far. Only places with a choice count: a change where one
 //! task alone can run has the same effect at the next choice.
 
-use super::random::{draw_outcome, is_unusual};
+use super::random::is_unusual;
+use super::sampler::{Rule, Sampler};
 use super::stored::kept_between_executions;
-use super::{ChoicePoint, Draw, Ended, Estimate, Progress, Rng, SchedulingPoint, Strategy};
+use super::{Ended, Rng, SchedulingPoint};
 use crate::execution::{Op, TaskId};
 use crate::platform::memory::{EngineVec, engine_vec};
 
@@ -32,17 +33,17 @@ struct Rank {
     gave_way: bool,
 }
 
-/// The search. Deterministic from its seed.
-pub(crate) struct Pct {
-    rng: Rng,
-    /// The generator as the current execution found it.
-    start: Rng,
-    estimate: Estimate,
+/// The search.
+pub(crate) type Pct = Sampler<Ranks>;
+
+/// The ranks of one execution, and what they are drawn by.
+pub(crate) struct Ranks {
+    /// Executions that were learnt from.
     executions: u64,
     /// The most decisions between tasks in an execution.
     longest: u32,
     /// The tasks of this execution.
-    ranks: EngineVec<Rank>,
+    tasks: EngineVec<Rank>,
     /// The decisions at which a task falls; its priority is the place in the list
     /// and one more.
     changes: EngineVec<u32>,
@@ -52,51 +53,50 @@ pub(crate) struct Pct {
     last: Option<TaskId>,
 }
 
-impl Pct {
-    pub(crate) fn new(seed: u64) -> Self {
+impl Default for Ranks {
+    fn default() -> Self {
         Self {
-            rng: Rng::new(seed),
-            start: Rng::new(seed),
-            estimate: Estimate::new(Draw::Even),
             executions: 0,
             longest: 0,
-            ranks: engine_vec(),
+            tasks: engine_vec(),
             changes: engine_vec(),
             points: 0,
             lowest: UNSEEN,
             last: None,
         }
     }
+}
 
+impl Ranks {
     /// The depth of the current execution.
     fn depth(&self) -> u64 {
-        (self.executions - 1) % DEPTHS + 1
+        self.executions % DEPTHS + 1
     }
 
     #[inline]
-    fn rank(&mut self, task: TaskId) -> &mut Rank {
+    fn rank(&mut self, rng: &mut Rng, task: TaskId) -> &mut Rank {
         let at = task.0 as usize;
-        if at >= self.ranks.len() {
+        if at >= self.tasks.len() {
             let unseen = Rank {
                 priority: UNSEEN,
                 gave_way: false,
             };
-            self.ranks.resize(at + 1, unseen);
+            self.tasks.resize(at + 1, unseen);
         }
-        let rank = &mut self.ranks[at];
+        let rank = &mut self.tasks[at];
         if rank.priority == UNSEEN {
             // A late task comes in at a random place in the order.
-            rank.priority = FIRST | (self.rng.next() >> 2).cast_signed();
+            rank.priority = FIRST | (rng.next() >> 2).cast_signed();
         }
         rank
     }
 
     /// The option of the first in rank.
     #[inline]
-    fn first(&mut self, options: &[TaskId]) -> usize {
+    fn first(&mut self, rng: &mut Rng, options: &[TaskId]) -> usize {
         let (mut first, mut highest) = (0, i64::MIN);
         for (place, &task) in options.iter().enumerate() {
-            let priority = self.rank(task).priority;
+            let priority = self.rank(rng, task).priority;
             if priority > highest {
                 (first, highest) = (place, priority);
             }
@@ -107,7 +107,7 @@ impl Pct {
     fn fall(&mut self, task: TaskId) {
         self.lowest -= 1;
         let at = task.0 as usize;
-        self.ranks[at] = Rank {
+        self.tasks[at] = Rank {
             priority: self.lowest,
             gave_way: true,
         };
@@ -116,14 +116,14 @@ impl Pct {
     /// Lets the task that gives way at `point`, if there is one, fall: first in rank
     /// it would spin for ever.
     #[inline]
-    fn heed_yield(&mut self, point: &SchedulingPoint<'_>) {
+    fn heed_yield(&mut self, rng: &mut Rng, point: &SchedulingPoint<'_>) {
         let goes_on = point.options.first() == self.last.as_ref();
         if goes_on {
             return;
         }
         // The engine lists it as the last of the options that are free.
         let yielder = point.options[point.free as usize - 1];
-        if point.free > 1 && !self.rank(yielder).gave_way {
+        if point.free > 1 && !self.rank(rng, yielder).gave_way {
             let op = (point.pending)(yielder).op;
             let is_atomic = (Op::AtomicLoad as u8..Op::Fence as u8).contains(&(op as u8));
             let spins = self.last == Some(yielder) && is_atomic;
@@ -134,11 +134,11 @@ impl Pct {
         // Programs count on others to run before a time is over. That it is over
         // soon is as rare as another unusual outcome.
         if let Some(last) = self.last
-            && !self.rank(last).gave_way
+            && !self.rank(rng, last).gave_way
             && is_timed((point.pending)(last).op)
         {
-            if is_unusual(&mut self.rng) {
-                self.rank(last).gave_way = true;
+            if is_unusual(rng) {
+                self.rank(rng, last).gave_way = true;
             } else {
                 self.fall(last);
             }
@@ -162,81 +162,54 @@ fn is_timed(op: Op) -> bool {
     )
 }
 
-impl Strategy for Pct {
-    fn name(&self) -> &'static str {
-        "pct"
-    }
+impl Rule for Ranks {
+    const NAME: &'static str = "pct";
 
-    fn begin(&mut self) -> bool {
-        self.start = self.rng.clone();
-        self.executions += 1;
-        self.retry();
-        true
-    }
-
-    #[inline]
-    fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize {
-        self.estimate.chose(point.options.len() as u32);
-        self.heed_yield(point);
-        for level in 0..self.changes.len() {
-            if self.changes[level] == self.points {
-                let first = self.first(point.options);
-                self.rank(point.options[first]).priority = level as i64 + 1;
-            }
-        }
-        self.points += 1;
-        let chosen = self.first(point.options);
-        let task = point.options[chosen];
-        self.rank(task).gave_way = false;
-        self.last = Some(task);
-        chosen
-    }
-
-    fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
-        draw_outcome(&mut self.rng, &mut self.estimate, point)
-    }
-
-    fn retry(&mut self) {
-        self.rng = self.start.clone();
-        self.estimate.begin();
-        self.ranks.clear();
+    fn begin(&mut self, rng: &mut Rng) {
+        self.tasks.clear();
         self.changes.clear();
         self.points = 0;
         self.lowest = UNSEEN;
         self.last = None;
         if self.longest > 0 {
             for _ in 1..self.depth() {
-                let change = self.rng.below(self.longest.into());
+                let change = rng.below(self.longest.into());
                 self.changes.push(change as u32);
             }
         }
     }
 
-    fn end(&mut self, execution: &Ended<'_>) {
-        if execution.diverged {
-            return;
+    #[inline]
+    fn choose(&mut self, rng: &mut Rng, point: &SchedulingPoint<'_>) -> usize {
+        self.heed_yield(rng, point);
+        for level in 0..self.changes.len() {
+            if self.changes[level] == self.points {
+                let first = self.first(rng, point.options);
+                self.rank(rng, point.options[first]).priority = level as i64 + 1;
+            }
         }
-        self.estimate.observe();
+        self.points += 1;
+        let chosen = self.first(rng, point.options);
+        let task = point.options[chosen];
+        self.rank(rng, task).gave_way = false;
+        self.last = Some(task);
+        chosen
+    }
+
+    fn learn(&mut self, execution: &Ended<'_>) {
+        self.executions += 1;
         if !execution.is_cut {
             self.longest = self.longest.max(self.points);
         }
     }
 
-    fn estimate(&self) -> Option<&Estimate> {
-        Some(&self.estimate)
-    }
-
-    fn progress(&self) -> Progress {
-        Progress::default()
-    }
-
-    kept_between_executions!(rng, estimate, executions, longest);
+    kept_between_executions!(executions, longest);
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::model::{self, Act, Program};
-    use super::super::{Past, Pending};
+    use super::super::{Past, Pending, Strategy};
     use super::*;
     use crate::execution::Trace;
 
@@ -246,13 +219,14 @@ mod tests {
         let (mut hits, mut all, mut search) = (0.0, 0.0, Pct::new(7));
         for _ in 0..2000 * DEPTHS {
             search.begin();
+            let at = search.rule.depth();
             let outcome = model::execute(program, &mut search);
-            if search.depth() == depth {
+            if at == depth {
                 all += 1.0;
                 hits += f64::from(u8::from(outcome.end.values()[0] == value));
             }
         }
-        (hits / all, search.longest)
+        (hits / all, search.rule.longest)
     }
 
     /// One task adds, the other one puts 100 there if it finds `at`.

@@ -6,11 +6,8 @@
 //! that race are sampled more evenly than by a random walk, which lets a task with
 //! little to do before such an operation nearly always win. It has no parameters and needs no profile.
 
-use super::random::draw_outcome;
-use super::stored::kept_between_executions;
-use super::{
-    ChoicePoint, Draw, Ended, Estimate, Pending, Progress, Rng, SchedulingPoint, Strategy,
-};
+use super::sampler::{Rule, Sampler};
+use super::{Pending, Rng, SchedulingPoint};
 use crate::execution::{Dependence, Op, TaskId};
 use crate::platform::memory::{EngineVec, engine_vec};
 
@@ -32,12 +29,11 @@ const UNSEEN: Event = Event {
     },
 };
 
-/// The search. Deterministic from its seed.
-pub(crate) struct Pos {
-    rng: Rng,
-    /// The generator as the current execution found it.
-    start: Rng,
-    estimate: Estimate,
+/// The search.
+pub(crate) type Pos = Sampler<Priorities>;
+
+/// The priorities of one execution.
+pub(crate) struct Priorities {
     /// What each task does next.
     events: EngineVec<Event>,
     /// Decisions between tasks in this execution.
@@ -46,21 +42,20 @@ pub(crate) struct Pos {
     executed: Option<(TaskId, Pending)>,
 }
 
-impl Pos {
-    pub(crate) fn new(seed: u64) -> Self {
+impl Default for Priorities {
+    fn default() -> Self {
         Self {
-            rng: Rng::new(seed),
-            start: Rng::new(seed),
-            estimate: Estimate::new(Draw::Even),
             events: engine_vec(),
             points: 0,
             executed: None,
         }
     }
+}
 
+impl Priorities {
     /// The priority of what `task` does next.
     #[inline]
-    fn priority(&mut self, task: TaskId, pending: Pending) -> u64 {
+    fn priority(&mut self, rng: &mut Rng, task: TaskId, pending: Pending) -> u64 {
         let at = task.0 as usize;
         if at >= self.events.len() {
             self.events.resize(at + 1, UNSEEN);
@@ -75,7 +70,7 @@ impl Pos {
         event.point = self.points;
         if !is_known {
             event.pending = pending;
-            event.priority = self.rng.next();
+            event.priority = rng.next();
         }
         event.priority
     }
@@ -91,24 +86,21 @@ fn races(one: Pending, other: Pending) -> bool {
     other.depends(one) == Dependence::Races || one.depends(other) == Dependence::Races
 }
 
-impl Strategy for Pos {
-    fn name(&self) -> &'static str {
-        "pos"
-    }
+impl Rule for Priorities {
+    const NAME: &'static str = "pos";
 
-    fn begin(&mut self) -> bool {
-        self.start = self.rng.clone();
-        self.retry();
-        true
+    fn begin(&mut self, _rng: &mut Rng) {
+        self.events.clear();
+        self.points = 0;
+        self.executed = None;
     }
 
     #[inline]
-    fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize {
-        self.estimate.chose(point.options.len() as u32);
+    fn choose(&mut self, rng: &mut Rng, point: &SchedulingPoint<'_>) -> usize {
         self.points += 1;
         let (mut chosen, mut highest) = (0, 0);
         for (place, &task) in point.options.iter().enumerate() {
-            let priority = self.priority(task, (point.pending)(task));
+            let priority = self.priority(rng, task, (point.pending)(task));
             if priority > highest {
                 (chosen, highest) = (place, priority);
             }
@@ -117,34 +109,6 @@ impl Strategy for Pos {
         self.executed = Some((task, self.events[task.0 as usize].pending));
         chosen
     }
-
-    fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
-        draw_outcome(&mut self.rng, &mut self.estimate, point)
-    }
-
-    fn retry(&mut self) {
-        self.rng = self.start.clone();
-        self.estimate.begin();
-        self.events.clear();
-        self.points = 0;
-        self.executed = None;
-    }
-
-    fn end(&mut self, execution: &Ended<'_>) {
-        if !execution.diverged {
-            self.estimate.observe();
-        }
-    }
-
-    fn estimate(&self) -> Option<&Estimate> {
-        Some(&self.estimate)
-    }
-
-    fn progress(&self) -> Progress {
-        Progress::default()
-    }
-
-    kept_between_executions!(rng, estimate);
 }
 
 #[cfg(test)]
@@ -152,7 +116,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::super::model::{self, Act, Program};
-    use super::super::random::Random;
+    use super::super::{Random, Strategy};
     use super::*;
 
     const RUNS: u32 = 5000;

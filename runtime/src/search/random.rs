@@ -1,7 +1,7 @@
 //! `random`: a uniform choice among the enabled tasks at each scheduling point.
 
-use super::stored::kept_between_executions;
-use super::{ChoicePoint, Draw, Ended, Estimate, Progress, Rng, SchedulingPoint, Strategy};
+use super::sampler::{Rule, Sampler};
+use super::{ChoicePoint, Draw, Estimate, Rng, SchedulingPoint};
 
 /// One in so many operations may take an outcome that is not the ordinary one.
 const UNUSUAL: u64 = 16;
@@ -31,62 +31,19 @@ pub(super) fn is_unusual(rng: &mut Rng) -> bool {
     rng.below(UNUSUAL) == 0
 }
 
-/// The random walk. Deterministic from its seed.
-pub(crate) struct Random {
-    rng: Rng,
-    /// The generator as the current execution found it.
-    start: Rng,
-    estimate: Estimate,
-}
+/// The random walk.
+pub(crate) type Random = Sampler<Walk>;
 
-impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self {
-            rng: Rng::new(seed),
-            start: Rng::new(seed),
-            estimate: Estimate::new(Draw::Walk),
-        }
+/// Each task is as likely as the others.
+#[derive(Default)]
+pub(crate) struct Walk;
+
+impl Rule for Walk {
+    const NAME: &'static str = "random";
+    const DRAW: Draw = Draw::Walk;
+
+    #[inline]
+    fn choose(&mut self, rng: &mut Rng, point: &SchedulingPoint<'_>) -> usize {
+        rng.below(point.options.len() as u64) as usize
     }
-}
-
-impl Strategy for Random {
-    fn name(&self) -> &'static str {
-        "random"
-    }
-
-    fn begin(&mut self) -> bool {
-        self.start = self.rng.clone();
-        self.estimate.begin();
-        true
-    }
-
-    fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize {
-        self.estimate.chose(point.options.len() as u32);
-        self.rng.below(point.options.len() as u64) as usize
-    }
-
-    fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
-        draw_outcome(&mut self.rng, &mut self.estimate, point)
-    }
-
-    fn retry(&mut self) {
-        self.rng = self.start.clone();
-        self.estimate.begin();
-    }
-
-    fn end(&mut self, execution: &Ended<'_>) {
-        if !execution.diverged {
-            self.estimate.observe();
-        }
-    }
-
-    fn estimate(&self) -> Option<&Estimate> {
-        Some(&self.estimate)
-    }
-
-    fn progress(&self) -> Progress {
-        Progress::default()
-    }
-
-    kept_between_executions!(rng, estimate);
 }

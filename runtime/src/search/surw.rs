@@ -10,9 +10,9 @@
 //! are the largest of those [profiled](super::profile) in earlier executions.
 
 use super::profile::Profile;
-use super::random::draw_outcome;
+use super::sampler::{Rule, Sampler};
 use super::stored::kept_between_executions;
-use super::{ChoicePoint, Draw, Ended, Estimate, Past, Progress, Rng, SchedulingPoint, Strategy};
+use super::{Ended, Past, Rng, SchedulingPoint};
 use crate::execution::{Op, TaskId};
 use crate::platform::memory::{EngineVec, engine_vec};
 
@@ -26,14 +26,13 @@ struct Walker {
     held: u32,
 }
 
-/// The search. Deterministic from its seed.
-pub(crate) struct Surw {
-    rng: Rng,
-    /// The generator as the current execution found it.
-    start: Rng,
-    estimate: Estimate,
+/// The search.
+pub(crate) type Surw = Sampler<Walkers>;
+
+/// The tasks of one execution, and what is known of them.
+pub(crate) struct Walkers {
     profile: Profile,
-    walkers: EngineVec<Walker>,
+    tasks: EngineVec<Walker>,
     /// Who takes the next interesting step.
     intended: Option<TaskId>,
     /// Steps of the trace that are counted.
@@ -41,28 +40,27 @@ pub(crate) struct Surw {
     points: u32,
 }
 
-impl Surw {
-    pub(crate) fn new(seed: u64) -> Self {
+impl Default for Walkers {
+    fn default() -> Self {
         Self {
-            rng: Rng::new(seed),
-            start: Rng::new(seed),
-            estimate: Estimate::new(Draw::Even),
             profile: Profile::new(),
-            walkers: engine_vec(),
+            tasks: engine_vec(),
             intended: None,
             steps: 0,
             points: 0,
         }
     }
+}
 
+impl Walkers {
     /// Takes what was done since the last decision off what is left.
-    fn count_steps(&mut self, past: Past<'_>) {
+    fn count_steps(&mut self, rng: &mut Rng, past: Past<'_>) {
         let steps = &past.trace.steps;
         for (at, step) in steps.iter().enumerate().skip(self.steps) {
-            self.meet(step.task);
+            self.meet(rng, step.task);
             let touch = past.trace.touches_of(at).first();
             if touch.is_some_and(|touch| self.profile.is_of_interest((past.name)(touch.object))) {
-                let left = &mut self.walkers[step.task.0 as usize].left;
+                let left = &mut self.tasks[step.task.0 as usize].left;
                 *left = left.saturating_sub(1);
             }
         }
@@ -70,44 +68,49 @@ impl Surw {
     }
 
     /// Hands a new task its share of what its parent has left.
-    fn meet(&mut self, task: TaskId) {
+    fn meet(&mut self, rng: &mut Rng, task: TaskId) {
         let at = task.0 as usize;
-        while self.walkers.len() <= at {
-            self.walkers.push(Walker {
-                left: self.profile.expected(self.walkers.len()),
+        while self.tasks.len() <= at {
+            self.tasks.push(Walker {
+                left: self.profile.expected(self.tasks.len()),
                 is_known: false,
                 held: 0,
             });
         }
-        if core::mem::replace(&mut self.walkers[at].is_known, true) {
+        if core::mem::replace(&mut self.tasks[at].is_known, true) {
             return;
         }
-        let share = self.walkers[at].left;
+        let share = self.tasks[at].left;
         let Some(parent) = self.profile.parent(task) else {
             return;
         };
-        let left = &mut self.walkers[parent.0 as usize].left;
+        let left = &mut self.tasks[parent.0 as usize].left;
         let of_both = (*left).max(1);
         *left = left.saturating_sub(share);
-        if self.intended == Some(parent) && self.rng.below(of_both.into()) < u64::from(share) {
+        if self.intended == Some(parent) && rng.below(of_both.into()) < u64::from(share) {
             self.intended = Some(task);
         }
     }
 
     /// Draws who takes the next interesting step, where `task` could. Those who have
     /// ended take none.
-    fn draw(&mut self, task: TaskId, has_ended: impl Fn(TaskId) -> bool) -> TaskId {
-        for (at, walker) in self.walkers.iter_mut().enumerate() {
+    fn draw(
+        &mut self,
+        rng: &mut Rng,
+        task: TaskId,
+        has_ended: impl Fn(TaskId) -> bool,
+    ) -> TaskId {
+        for (at, walker) in self.tasks.iter_mut().enumerate() {
             if has_ended(TaskId(at as u32)) {
                 walker.left = 0;
             }
         }
-        let own = &mut self.walkers[task.0 as usize].left;
+        let own = &mut self.tasks[task.0 as usize].left;
         *own = (*own).max(1);
-        let known = || self.walkers.iter().filter(|walker| walker.is_known);
+        let known = || self.tasks.iter().filter(|walker| walker.is_known);
         let all: u64 = known().map(|walker| u64::from(walker.left)).sum();
-        let mut ticket = self.rng.below(all);
-        for (at, walker) in self.walkers.iter().enumerate() {
+        let mut ticket = rng.below(all);
+        for (at, walker) in self.tasks.iter().enumerate() {
             if walker.is_known {
                 let left = u64::from(walker.left);
                 if ticket < left {
@@ -120,21 +123,21 @@ impl Surw {
     }
 
     /// Draws one of the tasks that are not held back; none if all are.
-    fn walk(&mut self, options: &[TaskId]) -> Option<usize> {
-        let is_free = |task: &TaskId| self.walkers[task.0 as usize].held != self.points;
+    fn walk(&self, rng: &mut Rng, options: &[TaskId]) -> Option<usize> {
+        let is_free = |task: &TaskId| self.tasks[task.0 as usize].held != self.points;
         let free = options.iter().filter(|task| is_free(task)).count();
         if free == 0 {
             return None;
         }
-        let place = self.rng.below(free as u64) as usize;
+        let place = rng.below(free as u64) as usize;
         let mut places = (0..options.len()).filter(|&place| is_free(&options[place]));
         places.nth(place)
     }
 
     /// The tasks at `options` all wait for one that cannot come: draws one of them.
-    fn redraw(&mut self, options: &[TaskId]) -> usize {
-        let left = |task: &TaskId| u64::from(self.walkers[task.0 as usize].left.max(1));
-        let mut ticket = self.rng.below(options.iter().map(left).sum());
+    fn redraw(&self, rng: &mut Rng, options: &[TaskId]) -> usize {
+        let left = |task: &TaskId| u64::from(self.tasks[task.0 as usize].left.max(1));
+        let mut ticket = rng.below(options.iter().map(left).sum());
         let drawn = options.iter().position(|task| {
             let is_drawn = ticket < left(task);
             ticket = ticket.saturating_sub(left(task));
@@ -144,28 +147,28 @@ impl Surw {
     }
 }
 
-impl Strategy for Surw {
-    fn name(&self) -> &'static str {
-        "surw"
+impl Rule for Walkers {
+    const NAME: &'static str = "surw";
+    const WANTS_TRACE: bool = true;
+
+    fn begin(&mut self, rng: &mut Rng) {
+        self.tasks.clear();
+        self.intended = None;
+        self.steps = 0;
+        self.points = 0;
+        self.profile.select(rng);
     }
 
-    fn begin(&mut self) -> bool {
-        self.start = self.rng.clone();
-        self.retry();
-        true
-    }
-
-    fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize {
-        self.estimate.chose(point.options.len() as u32);
+    fn choose(&mut self, rng: &mut Rng, point: &SchedulingPoint<'_>) -> usize {
         self.points += 1;
-        self.count_steps(point.past);
+        self.count_steps(rng, point.past);
         for &task in point.options {
-            self.meet(task);
+            self.meet(rng, task);
         }
         loop {
-            let Some(chosen) = self.walk(point.options) else {
+            let Some(chosen) = self.walk(rng, point.options) else {
                 self.intended = None;
-                break self.redraw(point.options);
+                break self.redraw(rng, point.options);
             };
             let task = point.options[chosen];
             if !self.profile.is_of_interest((point.pending)(task).object) {
@@ -173,60 +176,31 @@ impl Strategy for Surw {
             }
             let intended = match self.intended {
                 Some(intended) => intended,
-                None => self.draw(task, |task| (point.pending)(task).op == Op::Exit),
+                None => self.draw(rng, task, |task| (point.pending)(task).op == Op::Exit),
             };
             self.intended = Some(intended);
             if intended == task {
                 self.intended = None;
                 break chosen;
             }
-            self.walkers[task.0 as usize].held = self.points;
+            self.tasks[task.0 as usize].held = self.points;
         }
     }
 
-    fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
-        draw_outcome(&mut self.rng, &mut self.estimate, point)
-    }
-
-    fn retry(&mut self) {
-        self.rng = self.start.clone();
-        self.estimate.begin();
-        self.walkers.clear();
-        self.intended = None;
-        self.steps = 0;
-        self.points = 0;
-        self.profile.select(&mut self.rng);
-    }
-
-    fn end(&mut self, execution: &Ended<'_>) {
-        if execution.diverged {
-            return;
-        }
-        self.estimate.observe();
+    fn learn(&mut self, execution: &Ended<'_>) {
         if !execution.is_cut {
             self.profile.read(execution.past);
         }
     }
 
-    fn wants_trace(&self) -> bool {
-        true
-    }
-
-    fn estimate(&self) -> Option<&Estimate> {
-        Some(&self.estimate)
-    }
-
-    fn progress(&self) -> Progress {
-        Progress::default()
-    }
-
-    kept_between_executions!(rng, estimate, profile);
+    kept_between_executions!(profile);
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
+    use super::super::Strategy;
     use super::super::model::{self, Act, Program};
     use super::*;
 

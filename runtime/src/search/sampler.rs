@@ -1,0 +1,116 @@
+//! What the strategies that sample have in common: a generator, an estimate, and no end.
+
+use super::random::draw_outcome;
+use super::stored::Stored;
+use super::{ChoicePoint, Draw, Ended, Estimate, Progress, Rng, SchedulingPoint, Strategy};
+use crate::platform::memory::EngineVec;
+
+/// How a strategy that samples draws the task that runs next.
+pub(crate) trait Rule: Default {
+    /// The strategy's name on the command line.
+    const NAME: &'static str;
+    /// How it draws schedules.
+    const DRAW: Draw = Draw::Even;
+    /// Whether it reads traces.
+    const WANTS_TRACE: bool = false;
+
+    /// An execution begins, or begins again.
+    fn begin(&mut self, _rng: &mut Rng) {}
+
+    /// The task to run, as an index into the point's options.
+    fn choose(&mut self, rng: &mut Rng, point: &SchedulingPoint<'_>) -> usize;
+
+    /// Learns from an execution that went as it was meant to.
+    fn learn(&mut self, _execution: &Ended<'_>) {}
+
+    /// Appends what it has learnt.
+    fn save(&self, _out: &mut EngineVec<u8>) -> bool {
+        true
+    }
+
+    /// Takes what it had learnt from `input`.
+    fn load(&mut self, _input: &mut &[u8]) -> bool {
+        true
+    }
+}
+
+/// The search. Deterministic from its seed.
+pub(crate) struct Sampler<R> {
+    rng: Rng,
+    /// The generator as the current execution found it.
+    start: Rng,
+    estimate: Estimate,
+    pub(super) rule: R,
+}
+
+impl<R: Rule> Sampler<R> {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self {
+            rng: Rng::new(seed),
+            start: Rng::new(seed),
+            estimate: Estimate::new(R::DRAW),
+            rule: R::default(),
+        }
+    }
+}
+
+impl<R: Rule> Strategy for Sampler<R> {
+    fn name(&self) -> &'static str {
+        R::NAME
+    }
+
+    fn begin(&mut self) -> bool {
+        self.start = self.rng.clone();
+        self.retry();
+        true
+    }
+
+    #[inline]
+    fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize {
+        self.estimate.chose(point.options.len() as u32);
+        self.rule.choose(&mut self.rng, point)
+    }
+
+    fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
+        draw_outcome(&mut self.rng, &mut self.estimate, point)
+    }
+
+    fn retry(&mut self) {
+        self.rng = self.start.clone();
+        self.estimate.begin();
+        self.rule.begin(&mut self.rng);
+    }
+
+    fn end(&mut self, execution: &Ended<'_>) {
+        if !execution.diverged {
+            self.estimate.observe();
+            self.rule.learn(execution);
+        }
+    }
+
+    fn wants_trace(&self) -> bool {
+        R::WANTS_TRACE
+    }
+
+    fn estimate(&self) -> Option<&Estimate> {
+        Some(&self.estimate)
+    }
+
+    fn progress(&self) -> Progress {
+        Progress::default()
+    }
+
+    fn save(&self, out: &mut EngineVec<u8>) -> bool {
+        self.rng.write(out);
+        self.estimate.write(out);
+        self.rule.save(out)
+    }
+
+    fn load(&mut self, input: &mut &[u8]) -> bool {
+        let (Some(rng), Some(estimate)) = (Stored::read(input), Stored::read(input)) else {
+            return false;
+        };
+        (self.rng, self.estimate) = (rng, estimate);
+        self.rule.load(input)
+    }
+}
