@@ -5,10 +5,12 @@
 //! object on which tasks were seen to race, drawn anew each time, or to all of
 //! them. Whose interesting step comes next is drawn in proportion to how many such
 //! steps each task and those that it has still to spawn have left; until it comes,
-//! the other tasks run, but wait before their own. So all orders of the interesting
-//! steps are equally likely if the counts are right and nothing blocks. The counts
-//! are the largest of those [profiled](super::profile) in earlier executions.
+//! the other tasks run, by priorities as those of [`super::pos`] are, but wait before
+//! their own. So all orders of the interesting steps are equally likely if the counts
+//! are right and nothing blocks. The counts are the largest of those
+//! [profiled](super::profile) in earlier executions.
 
+use super::pos::Priorities;
 use super::profile::Profile;
 use super::sampler::{Rule, Sampler};
 use super::stored::kept_between_executions;
@@ -32,6 +34,8 @@ pub(crate) type Surw = Sampler<Walkers>;
 /// The tasks of one execution, and what is known of them.
 pub(crate) struct Walkers {
     profile: Profile,
+    /// By which the tasks run that are not at an interesting step.
+    priorities: Priorities,
     tasks: EngineVec<Walker>,
     /// Who takes the next interesting step.
     intended: Option<TaskId>,
@@ -44,6 +48,7 @@ impl Default for Walkers {
     fn default() -> Self {
         Self {
             profile: Profile::new(),
+            priorities: Priorities::default(),
             tasks: engine_vec(),
             intended: None,
             steps: 0,
@@ -122,16 +127,11 @@ impl Walkers {
         task
     }
 
-    /// Draws one of the tasks that are not held back; none if all are.
-    fn walk(&self, rng: &mut Rng, options: &[TaskId]) -> Option<usize> {
-        let is_free = |task: &TaskId| self.tasks[task.0 as usize].held != self.points;
-        let free = options.iter().filter(|task| is_free(task)).count();
-        if free == 0 {
-            return None;
-        }
-        let place = rng.below(free as u64) as usize;
-        let mut places = (0..options.len()).filter(|&place| is_free(&options[place]));
-        places.nth(place)
+    /// The first in rank of the tasks that are not held back; none if all are.
+    fn first(&self, options: &[TaskId]) -> Option<usize> {
+        let is_free = |place: &usize| self.tasks[options[*place].0 as usize].held != self.points;
+        let free = (0..options.len()).filter(is_free);
+        free.max_by_key(|&place| self.priorities.priority_of(options[place]))
     }
 
     /// The tasks at `options` all wait for one that cannot come: draws one of them.
@@ -156,6 +156,7 @@ impl Rule for Walkers {
         self.intended = None;
         self.steps = 0;
         self.points = 0;
+        self.priorities.begin(rng);
         self.profile.select(rng);
     }
 
@@ -165,8 +166,9 @@ impl Rule for Walkers {
         for &task in point.options {
             self.meet(rng, task);
         }
-        loop {
-            let Some(chosen) = self.walk(rng, point.options) else {
+        self.priorities.rank(rng, point);
+        let chosen = loop {
+            let Some(chosen) = self.first(point.options) else {
                 self.intended = None;
                 break self.redraw(rng, point.options);
             };
@@ -184,7 +186,9 @@ impl Rule for Walkers {
                 break chosen;
             }
             self.tasks[task.0 as usize].held = self.points;
-        }
+        };
+        self.priorities.perform(point.options[chosen]);
+        chosen
     }
 
     fn learn(&mut self, execution: &Ended<'_>) {
@@ -254,5 +258,23 @@ mod tests {
                 model::execute(&program, &mut search);
             }
         }
+    }
+
+    #[test]
+    fn what_is_of_no_interest_runs_by_priorities() {
+        // Nothing is of interest yet. A random walk lets the long task come first once in
+        // 2048 times, priorities do so once in twelve: see `pos`.
+        let mut long = vec![Act::Add(1); 10];
+        long.push(Act::Add(0));
+        let program = vec![long, vec![Act::Add(0)]];
+        let mut orders: BTreeMap<_, u32> = BTreeMap::new();
+        for seed in 0..2000 {
+            let mut search = Surw::new(seed);
+            search.begin();
+            *orders
+                .entry(model::execute(&program, &mut search).graph)
+                .or_default() += 1;
+        }
+        assert!(orders.values().all(|&times| times > 80), "{orders:?}");
     }
 }
