@@ -23,6 +23,9 @@ pub struct Running {
     pub schedules: u64,
     /// The preemption bound being explored.
     pub bound: Option<u32>,
+    /// How much was explored, by the last estimate, in millionths: of a bound where one
+    /// is finished first.
+    pub explored: Option<u64>,
 }
 
 impl Live {
@@ -40,13 +43,21 @@ impl Live {
             id: id.clone(),
             schedules: 0,
             bound: None,
+            explored: None,
         });
     }
 
-    pub(crate) fn advance(&mut self, index: usize, schedules: u64, bound: Option<u32>) {
+    pub(crate) fn advance(
+        &mut self,
+        index: usize,
+        schedules: u64,
+        bound: Option<u32>,
+        explored: Option<u64>,
+    ) {
         if let Some(test) = self.running.iter_mut().find(|test| test.index == index) {
             test.schedules = schedules;
             test.bound = bound;
+            test.explored = explored;
         }
     }
 

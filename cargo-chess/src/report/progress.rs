@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::live::Live;
+use super::live::{Live, Running};
 use super::text::thousands;
 
 /// A line below what was printed, or nothing.
@@ -62,20 +62,21 @@ impl Drop for ProgressLine {
     }
 }
 
-/// `3/12: bank::t transfer (1,200 schedules, bound 1), bank::t other`
+/// `3/12: bank::t transfer (20,000 schedules, bound 1, about 12 % explored), bank::t other`
 fn message(live: &Live) -> String {
-    let tests: Vec<String> = live
-        .running
-        .iter()
-        .map(|test| match (test.schedules, test.bound) {
-            (0, _) => test.id.to_string(),
-            (n, None) => format!("{} ({} schedules)", test.id, thousands(n)),
-            (n, Some(bound)) => {
-                format!("{} ({} schedules, bound {bound})", test.id, thousands(n))
-            }
-        })
-        .collect();
+    let tests: Vec<String> = live.running.iter().map(state).collect();
     format!("{}/{}: {}", live.ended, live.total, tests.join(", "))
+}
+
+fn state(test: &Running) -> String {
+    if test.schedules == 0 {
+        return test.id.to_string();
+    }
+    let mut parts = vec![format!("{} schedules", thousands(test.schedules))];
+    parts.extend(test.bound.map(|bound| format!("bound {bound}")));
+    let percent = test.explored.map(|millionths| millionths / 10_000);
+    parts.extend(percent.map(|percent| format!("about {percent} % explored")));
+    format!("{} ({})", test.id, parts.join(", "))
 }
 
 #[cfg(test)]
@@ -95,7 +96,10 @@ mod tests {
         live.begin(1, &id("b"));
         live.end(0);
         live.begin(2, &id("c"));
-        live.advance(1, 1200, Some(1));
+        live.advance(1, 1200, Some(1), None);
         insta::assert_snapshot!(message(&live), @"1/12: bank::t b (1,200 schedules, bound 1), bank::t c");
+        live.advance(1, 20_000, Some(2), Some(123_456));
+        live.advance(2, 10_000, None, Some(900));
+        insta::assert_snapshot!(message(&live), @"1/12: bank::t b (20,000 schedules, bound 2, about 12 % explored), bank::t c (10,000 schedules, about 0 % explored)");
     }
 }

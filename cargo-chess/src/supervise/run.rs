@@ -412,7 +412,9 @@ impl Listener for Session<'_> {
         match moment {
             Moment::Begun(index) => self.live.begin(index, &self.tests[index].id),
             Moment::Advanced(index, advance) => {
-                self.live.advance(index, advance.schedules, advance.bound);
+                let explored = advance.explored.last().copied().flatten();
+                self.live
+                    .advance(index, advance.schedules, advance.bound, explored);
             }
             Moment::Ended(index) => self.live.end(index),
         }

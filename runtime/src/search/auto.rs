@@ -2,7 +2,9 @@
 //!
 //! First `icb`, so that a failure has the fewest preemptions and what is finished
 //! is a guarantee; then `dpor`, which sees all there is to see if it comes to an
-//! end; then strategies that sample, in turn, as long as they find anything new.
+//! end; then strategies that sample, as long as they find anything new. The first two
+//! are left early where, by an estimate of what they have still to explore, they come
+//! to no end: what they would take is better sampled.
 
 use super::{
     ChoicePoint, Divergence, Dpor, Ended, Icb, Part, Pct, Portfolio, Pos, Progress, Random, Surw,
@@ -14,6 +16,16 @@ use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
 /// for half as many as it has taken.
 const PATIENCE: u64 = 1_000;
 
+/// Estimates are looked at after so many schedules, again and again.
+const LOOK: u64 = 64;
+/// They are trusted after a part of what is left: one in so many schedules.
+const TRUSTED: u64 = 8;
+/// A bound may have so many times less left than it seems: it is a promise.
+const DOUBT: f64 = 8.0;
+
+/// How much sampling is each strategy's, before it shows how much it finds.
+const WEIGHTS: [f64; 4] = [1.0, 4.0, 2.0, 1.0];
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Bounded,
@@ -24,12 +36,12 @@ enum Stage {
 /// The search.
 pub(crate) struct Auto {
     stage: Stage,
-    /// So many schedules of this stage are left.
+    /// So many schedules of this stage are left, and were run.
     left: u64,
+    taken: u64,
     /// Schedules left to all stages.
     budget: u64,
-    /// Schedules that were sampled, and those since one of them was new.
-    samples: u64,
+    /// Schedules that were sampled since one of them was new.
     stale: u64,
     bounded: Icb,
     /// Which part of the space is explored; the reduced search cannot be divided.
@@ -51,14 +63,36 @@ impl Auto {
             stage: Stage::Bounded,
             // Where bounds take too long to finish, sampling is to have its share.
             left: budget - budget / 4,
+            taken: 0,
             budget,
-            samples: 0,
             stale: 0,
             bounded: Icb::new(preemptions, budget).of_part(part),
             part,
             reduced: Dpor::new(),
-            sampled: Portfolio::new(members),
+            sampled: Portfolio::weighted(members, &WEIGHTS),
         }
+    }
+
+    /// Whether the stage is not worth going on with.
+    fn is_hopeless(&self) -> bool {
+        let is_late = |taken| taken >= self.left / TRUSTED;
+        let left = self.left as f64;
+        match self.stage {
+            Stage::Sampled => self.stale >= PATIENCE.max(self.taken / 2),
+            _ if !self.taken.is_multiple_of(LOOK) => false,
+            Stage::Bounded => {
+                is_late(self.bounded.taken_of_bound())
+                    && self.bounded.rest_of_bound() > left * DOUBT
+            }
+            // More of the space turns up as it goes on, hardly ever less.
+            Stage::Reduced => is_late(self.taken) && self.rest_of_space() > left,
+        }
+    }
+
+    /// About how many schedules the reduced search has left.
+    fn rest_of_space(&self) -> f64 {
+        let (taken, explored) = (self.taken as f64, self.reduced.explored());
+        explored.map_or(f64::INFINITY, |explored| taken / explored - taken)
     }
 
     #[inline]
@@ -86,9 +120,9 @@ impl Strategy for Auto {
 
     fn begin(&mut self) -> bool {
         loop {
-            let is_stale = self.stale >= PATIENCE.max(self.samples / 2);
-            if self.left > 0 && !is_stale && self.current().begin() {
+            if self.left > 0 && !self.is_hopeless() && self.current().begin() {
                 self.left -= 1;
+                self.taken += 1;
                 self.budget -= 1;
                 return true;
             }
@@ -100,6 +134,7 @@ impl Strategy for Auto {
                 Stage::Bounded | Stage::Reduced => (Stage::Sampled, self.budget),
                 Stage::Sampled => return false,
             };
+            self.taken = 0;
         }
     }
 
@@ -123,7 +158,6 @@ impl Strategy for Auto {
 
     fn end(&mut self, execution: &Ended<'_>) {
         if self.stage == Stage::Sampled {
-            self.samples += 1;
             self.stale = if execution.is_new { 0 } else { self.stale + 1 };
         }
         self.current().end(execution);
@@ -155,7 +189,7 @@ impl Strategy for Auto {
 
     fn save(&self, out: &mut EngineVec<u8>) -> bool {
         (self.stage as u8).write(out);
-        for number in [self.left, self.budget, self.samples, self.stale] {
+        for number in [self.left, self.taken, self.budget, self.stale] {
             number.write(out);
         }
         self.bounded.save(out) && self.reduced.save(out) && self.sampled.save(out)
@@ -170,8 +204,8 @@ impl Strategy for Auto {
         };
         let numbers = [
             &mut self.left,
+            &mut self.taken,
             &mut self.budget,
-            &mut self.samples,
             &mut self.stale,
         ];
         for number in numbers {
@@ -218,5 +252,23 @@ mod tests {
         let explored = model::explore(&program, &mut search);
         assert_eq!(explored.executions, 1000);
         assert!(!search.progress().complete);
+    }
+
+    #[test]
+    fn what_would_come_to_no_end_leaves_its_share_to_sampling() {
+        let program = vec![vec![Act::Add(0); 9]; 4];
+        let mut search = Auto::new(8, 2000, 0, Part::WHOLE);
+        let mut stages = std::collections::BTreeMap::new();
+        while search.begin() {
+            let stage = match search.stage {
+                Stage::Sampled => "sampled",
+                _ => search.name(),
+            };
+            model::execute(&program, &mut search);
+            *stages.entry(stage).or_insert(0) += 1;
+        }
+        assert!(stages["icb"] < 1000, "{stages:?}");
+        assert!(stages["dpor"] < 300, "{stages:?}");
+        assert!(stages["sampled"] > 1000, "{stages:?}");
     }
 }

@@ -2,55 +2,106 @@
 //! one of them is the best on all programs).
 
 use super::{ChoicePoint, Divergence, Ended, Progress, SchedulingPoint, Stored, Strategy};
-use crate::platform::memory::{EngineMemory, EngineVec};
+use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
 
 /// So many schedules of one strategy, then as many of the next one.
 const SLICE: u32 = 100;
 
+/// One of the strategies.
+struct Member {
+    search: Box<dyn Strategy, EngineMemory>,
+    /// How many turns it has to others' one, where all find as much.
+    weight: f64,
+    /// What its turns have cost.
+    cost: f64,
+}
+
 /// Strategies that take turns, until one has seen all schedules.
 pub(crate) struct Portfolio {
-    members: EngineVec<Box<dyn Strategy, EngineMemory>>,
+    members: EngineVec<Member>,
+    /// Whether those that find less that is new have fewer turns.
+    adapts: bool,
     /// Whose turn it is.
     turn: usize,
-    /// Schedules of this turn.
+    /// Schedules of this turn, and those of them that were new.
     taken: u32,
+    fresh: u32,
 }
 
 impl Portfolio {
     /// The `members` in turn, of which there is at least one.
     pub(crate) fn new(members: EngineVec<Box<dyn Strategy, EngineMemory>>) -> Self {
         Self {
-            members,
+            adapts: false,
+            ..Self::weighted(members, &[])
+        }
+    }
+
+    /// Those of a larger weight have more turns, 1 being the weight of those that have
+    /// none; and so have those that find more that is new.
+    pub(crate) fn weighted(
+        members: EngineVec<Box<dyn Strategy, EngineMemory>>,
+        weights: &[f64],
+    ) -> Self {
+        let weights = weights.iter().copied().chain(core::iter::repeat(1.0));
+        let mut all = engine_vec();
+        all.extend(
+            members
+                .into_iter()
+                .zip(weights)
+                .map(|(search, weight)| Member {
+                    search,
+                    weight,
+                    cost: 0.0,
+                }),
+        );
+        Self {
+            members: all,
+            adapts: true,
             turn: 0,
             taken: 0,
+            fresh: 0,
         }
+    }
+
+    /// It is the turn of the first of those that have cost least.
+    fn end_turn(&mut self) {
+        let member = &mut self.members[self.turn];
+        let news = f64::from(self.fresh + 1) / f64::from(SLICE + 1);
+        member.cost += 1.0 / member.weight / if self.adapts { news } else { 1.0 };
+        self.next_turn();
+    }
+
+    fn next_turn(&mut self) {
+        let costs = self.members.iter().map(|member| member.cost).enumerate();
+        let least = costs.min_by(|a, b| a.1.total_cmp(&b.1));
+        self.turn = least.map_or(0, |(place, _)| place);
+        (self.taken, self.fresh) = (0, 0);
     }
 
     #[inline]
     fn member(&mut self) -> &mut dyn Strategy {
-        &mut *self.members[self.turn]
+        &mut *self.members[self.turn].search
     }
 }
 
 impl Strategy for Portfolio {
     fn name(&self) -> &'static str {
-        self.members[self.turn].name()
+        self.members[self.turn].search.name()
     }
 
     fn begin(&mut self) -> bool {
         if self.taken == SLICE {
-            self.turn = (self.turn + 1) % self.members.len();
-            self.taken = 0;
+            self.end_turn();
         }
-        self.taken += 1;
         while !self.member().begin() {
             if self.members.len() == 1 || self.progress().complete {
                 return false;
             }
             self.members.remove(self.turn);
-            self.turn %= self.members.len();
-            self.taken = 1;
+            self.next_turn();
         }
+        self.taken += 1;
         true
     }
 
@@ -69,58 +120,72 @@ impl Strategy for Portfolio {
     }
 
     fn end(&mut self, execution: &Ended<'_>) {
+        self.fresh += u32::from(execution.is_new);
         self.member().end(execution);
     }
 
     fn wants_trace(&self) -> bool {
-        self.members[self.turn].wants_trace()
+        self.members[self.turn].search.wants_trace()
     }
 
     fn diverged(&self) -> bool {
-        self.members[self.turn].diverged()
+        self.members[self.turn].search.diverged()
     }
 
     fn divergence(&self) -> Option<Divergence> {
-        self.members[self.turn].divergence()
+        self.members[self.turn].search.divergence()
     }
 
     fn explored(&self) -> Option<f64> {
         // What one has left is as likely to be seen by another one as the rest.
-        let seen = self.members.iter().filter_map(|member| member.explored());
+        let seen = self
+            .members
+            .iter()
+            .filter_map(|member| member.search.explored());
         Some(1.0 - seen.map(|part| 1.0 - part).product::<f64>())
     }
 
     fn progress(&self) -> Progress {
-        self.members[self.turn].progress()
+        self.members[self.turn].search.progress()
     }
 
     fn save(&self, out: &mut EngineVec<u8>) -> bool {
         self.turn.write(out);
         self.taken.write(out);
+        self.fresh.write(out);
         self.members.len().write(out);
         self.members.iter().all(|member| {
-            member.name().write(out);
-            member.save(out)
+            member.search.name().write(out);
+            member.cost.write(out);
+            member.search.save(out)
         })
     }
 
     fn load(&mut self, input: &mut &[u8]) -> bool {
-        let header = (Stored::read(input), Stored::read(input));
-        let ((Some(turn), Some(taken)), Some(count)) = (header, usize::read(input)) else {
+        let turn = (Stored::read(input), Stored::read(input));
+        let (Some(turn), Some(taken)) = turn else {
             return false;
         };
-        (self.turn, self.taken) = (turn, taken);
+        let (Some(fresh), Some(count)) = (Stored::read(input), usize::read(input)) else {
+            return false;
+        };
+        (self.turn, self.taken, self.fresh) = (turn, taken, fresh);
         for place in 0..count {
             let name = <&str>::read(input);
             // Those that have ended are gone.
             while self
                 .members
                 .get(place)
-                .is_some_and(|m| Some(m.name()) != name)
+                .is_some_and(|m| Some(m.search.name()) != name)
             {
                 self.members.remove(place);
             }
-            if !self.members.get_mut(place).is_some_and(|m| m.load(input)) {
+            let (Some(member), Some(cost)) = (self.members.get_mut(place), Stored::read(input))
+            else {
+                return false;
+            };
+            member.cost = cost;
+            if !member.search.load(input) {
                 return false;
             }
         }
@@ -134,7 +199,6 @@ mod tests {
     use super::super::model::{self, Act};
     use super::super::{Delay, Pct, Pos};
     use super::*;
-    use crate::platform::memory::engine_vec;
 
     #[test]
     fn strategies_take_turns() {
@@ -168,5 +232,24 @@ mod tests {
         }
         assert_eq!(search.name(), "pos");
         assert!(!search.progress().complete);
+    }
+
+    #[test]
+    fn weight_and_news_give_turns() {
+        let mut members: EngineVec<Box<dyn Strategy, EngineMemory>> = engine_vec();
+        members.push(Box::new_in(Pct::new(0), EngineMemory));
+        members.push(Box::new_in(Pos::new(1), EngineMemory));
+        let mut search = Portfolio::weighted(members, &[1.0, 3.0]);
+        let mut turns = |news: &[&str]| {
+            let mut pos = 0;
+            for _ in 0..40 * SLICE {
+                assert!(search.begin());
+                pos += u32::from(search.name() == "pos");
+                search.fresh += u32::from(news.contains(&search.name()));
+            }
+            pos / SLICE
+        };
+        assert_eq!(turns(&["pct", "pos"]), 30);
+        assert!(turns(&["pct"]) <= 5, "it repeats itself");
     }
 }

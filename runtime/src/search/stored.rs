@@ -34,7 +34,7 @@ macro_rules! numbers_are_stored {
     };
 }
 
-numbers_are_stored!(u8, u32, u64, usize, f64);
+numbers_are_stored!(u8, u32, u64, usize, f32, f64);
 
 /// Lets a structure be written down field by field.
 macro_rules! stored {

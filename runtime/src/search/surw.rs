@@ -99,12 +99,7 @@ impl Walkers {
 
     /// Draws who takes the next interesting step, where `task` could. Those who have
     /// ended take none.
-    fn draw(
-        &mut self,
-        rng: &mut Rng,
-        task: TaskId,
-        has_ended: impl Fn(TaskId) -> bool,
-    ) -> TaskId {
+    fn draw(&mut self, rng: &mut Rng, task: TaskId, has_ended: impl Fn(TaskId) -> bool) -> TaskId {
         for (at, walker) in self.tasks.iter_mut().enumerate() {
             if has_ended(TaskId(at as u32)) {
                 walker.left = 0;

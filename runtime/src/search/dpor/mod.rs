@@ -50,6 +50,8 @@ struct Node {
     asleep: EngineVec<Label>,
     /// What is to be tried here besides.
     branches: EngineVec<Branch>,
+    /// How many tasks were tried here before.
+    tried: u32,
     /// What is to come after the step.
     ways: EngineVec<Way>,
     /// The step, with what it touched in all executions that took it; not known of
@@ -69,6 +71,7 @@ stored!(Node {
     outcomes,
     asleep,
     branches,
+    tried,
     ways,
     label,
 });
@@ -182,6 +185,7 @@ impl Dpor {
             outcomes: engine_vec(),
             asleep,
             branches: engine_vec(),
+            tried: 0,
             ways: engine_vec(),
             label: None,
         };
@@ -239,6 +243,7 @@ impl Dpor {
             if let Some(next) = node.branches.first() {
                 let task = labels.task(next.next());
                 node.asleep.extend(node.label.take());
+                node.tried += 1;
                 self.planned -= node.run(task, labels);
                 return true;
             }
@@ -440,6 +445,25 @@ impl Strategy for Dpor {
 
     fn diverged(&self) -> bool {
         self.diverged
+    }
+
+    /// Each choice of a step is taken for as large a part as the others that are known:
+    /// as long as more of them turn up, it is less than that.
+    fn explored(&self) -> Option<f64> {
+        if self.finished {
+            return Some(1.0);
+        }
+        let (mut explored, mut part) = (0.0, 1.0);
+        for node in &self.nodes {
+            let tasks = (node.tried, node.branches.len() as u32);
+            let outcomes = node.outcomes.iter();
+            let outcomes = outcomes.map(|outcome| (outcome.taken, outcome.count - 1));
+            for (before, after) in core::iter::once(tasks).chain(outcomes) {
+                part /= f64::from(before + 1 + after);
+                explored += part * f64::from(before);
+            }
+        }
+        Some(explored + part)
     }
 
     fn progress(&self) -> Progress {

@@ -30,6 +30,21 @@ fn takes_as_many_executions_as_there_are_graphs() {
 }
 
 #[test]
+fn what_is_explored_grows_to_all_of_it() {
+    let mut search = Dpor::new();
+    let program = locked(3, 2);
+    let mut parts = vec![0.0];
+    while search.begin() {
+        model::execute(&program, &mut search);
+        parts.extend(search.explored());
+    }
+    assert_eq!(parts.len(), 91);
+    assert!((parts[90] - 1.0).abs() < 1e-9, "{parts:?}");
+    // A third of it is taken for a half of it at most, or for a fifth at least.
+    assert!((0.2..0.5).contains(&parts[30]), "{parts:?}");
+}
+
+#[test]
 fn takes_as_many_executions_as_litmus_tests_have() {
     let store_buffering = vec![
         vec![Act::Store(0, 1), Act::Load(1)],

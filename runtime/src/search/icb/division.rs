@@ -244,7 +244,9 @@ impl Icb {
     pub(super) fn assign(&mut self) {
         if let Some(division) = &mut self.division
             && division.is_divided
-            && let Some(&Node { parent, deviation }) = self.nodes.last()
+            && let Some(&Node {
+                parent, deviation, ..
+            }) = self.nodes.last()
         {
             let unit = division.unit_below(parent, deviation.name());
             division.units.push(unit);

@@ -33,10 +33,16 @@ use crate::platform::memory::{EngineVec, engine_vec};
 #[derive(Clone, Copy)]
 struct Node {
     parent: u32,
+    /// Which part of its bound it and what it leads to are taken for.
+    part: f32,
     deviation: Deviation,
 }
 
-stored!(Node { parent, deviation });
+stored!(Node {
+    parent,
+    part,
+    deviation,
+});
 
 /// The schedule without deviations: every tree's root.
 const DEFAULT: u32 = u32::MAX;
@@ -75,6 +81,9 @@ pub(crate) struct Icb {
     now: EngineVec<u32>,
     /// Schedules of the next bound, in order.
     next: EngineVec<u32>,
+    /// How many schedules of this bound were run, and which part of it that is taken for.
+    taken: u64,
+    explored: f64,
     /// How many schedules of a bound are worth keeping: the budget.
     keep: usize,
     /// The least bound of which schedules were dropped: it cannot be finished.
@@ -125,6 +134,8 @@ impl Icb {
             rounds: 0,
             now: engine_vec(),
             next: engine_vec(),
+            taken: 0,
+            explored: 0.0,
             keep: usize::try_from(budget).unwrap_or(usize::MAX),
             dropped: None,
             beyond: false,
@@ -178,7 +189,9 @@ impl Icb {
         self.path.clear();
         while node != DEFAULT {
             self.path.push(node);
-            let Node { parent, deviation } = self.nodes[node as usize];
+            let Node {
+                parent, deviation, ..
+            } = self.nodes[node as usize];
             self.current.push(deviation);
             node = parent;
         }
@@ -305,6 +318,7 @@ impl Strategy for Icb {
             core::mem::swap(&mut self.now, &mut self.next);
             self.now.reverse();
             self.divide();
+            self.begin_bound();
         }
         if self.round.is_empty() {
             self.fill_round();
@@ -353,19 +367,18 @@ impl Strategy for Icb {
     }
 
     fn end(&mut self, execution: &Ended<'_>) {
-        if execution.diverged {
-            return;
-        }
         self.findings.needs.clear();
-        self.expand(execution);
+        self.findings.possible = 0;
+        if !execution.diverged {
+            self.expand(execution);
+        }
         if self.only_finds {
             self.leave_out_known();
             return;
         }
-        self.possible += self.findings.possible;
-        for at in 0..self.findings.needs.len() {
-            self.open(self.findings.needs[at]);
-        }
+        let needs = core::mem::replace(&mut self.findings.needs, engine_vec());
+        self.learn(&needs, self.findings.possible);
+        self.findings.needs = needs;
     }
 
     fn wants_trace(&self) -> bool {
@@ -378,6 +391,11 @@ impl Strategy for Icb {
 
     fn as_icb(&mut self) -> Option<&mut Icb> {
         Some(self)
+    }
+
+    /// Of the bound at hand.
+    fn explored(&self) -> Option<f64> {
+        Some(self.explored.min(1.0))
     }
 
     fn diverged(&self) -> bool {
@@ -399,8 +417,8 @@ impl Strategy for Icb {
     }
 
     kept_between_executions!(
-        bound, completed, nodes, round, ahead, rounds, now, next, keep, dropped, beyond, opened,
-        needed, possible, started, division,
+        bound, completed, nodes, round, ahead, rounds, now, next, taken, explored, keep, dropped,
+        beyond, opened, needed, possible, started, division,
     );
 }
 

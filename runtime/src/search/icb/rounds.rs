@@ -99,7 +99,11 @@ impl Icb {
             _ => self.path[before - 1],
         };
         let child = self.nodes.len() as u32;
-        self.nodes.push(Node { parent, deviation });
+        self.nodes.push(Node {
+            parent,
+            part: 0.0,
+            deviation,
+        });
         let queue = if cost > self.bound {
             &mut self.next
         } else {
@@ -127,7 +131,9 @@ impl Icb {
         let start = out.len();
         let mut node = round[round.len() - 1 - after];
         while node != DEFAULT {
-            let Node { parent, deviation } = self.nodes[node as usize];
+            let Node {
+                parent, deviation, ..
+            } = self.nodes[node as usize];
             out.push(deviation);
             node = parent;
         }
@@ -184,12 +190,45 @@ impl Icb {
         &self.findings
     }
 
-    /// Takes what a helper found on the schedule at hand.
+    /// Takes what was found on the schedule at hand, by a helper perhaps.
     pub(crate) fn learn(&mut self, needs: &[Need], possible: u64) {
         self.possible += possible;
+        let queued = self.now.len();
         for need in needs {
             self.open(*need);
         }
+        self.taken += 1;
+        let children = &self.now[queued..];
+        let whole = self.path.last();
+        let whole = whole.map_or(1.0, |&node| self.nodes[node as usize].part);
+        let each = whole / (children.len() + 1) as f32;
+        for &child in children {
+            self.nodes[child as usize].part = each;
+        }
+        self.explored += f64::from(each);
+    }
+
+    /// The schedules that are queued are taken for parts of one size.
+    pub(super) fn begin_bound(&mut self) {
+        (self.taken, self.explored) = (0, 0.0);
+        let each = 1.0 / self.now.len() as f32;
+        for &node in &self.now {
+            self.nodes[node as usize].part = each;
+        }
+    }
+
+    /// How many schedules of the bound at hand were run.
+    pub(crate) fn taken_of_bound(&self) -> u64 {
+        self.taken
+    }
+
+    /// About how many schedules of the bound at hand are left, by those that were run:
+    /// each is taken for as large a part as each of those that it leads to and what
+    /// they lead to, which is too much where many lead to more.
+    pub(crate) fn rest_of_bound(&self) -> f64 {
+        let taken = self.taken as f64;
+        let queued = self.now.len() as f64;
+        (taken / self.explored - taken).max(queued)
     }
 }
 

@@ -143,3 +143,30 @@ fn a_task_that_goes_on_after_a_yield_begins_a_turn() {
     let all = model::explore_all(&program, 0, 2_000).expect("it is small");
     assert!(!misses(&program, &all, 0));
 }
+
+#[test]
+fn what_is_left_of_a_bound_is_told_by_what_was_run() {
+    let program = vec![vec![Act::Add(0); 4]; 3];
+    let mut search = Icb::new(4, u64::MAX);
+    let mut estimates = BTreeMap::new();
+    while search.begin() {
+        model::execute(&program, &mut search);
+        let (bound, taken) = (search.bound, search.taken_of_bound());
+        let all: &mut Vec<f64> = estimates.entry(bound).or_default();
+        all.push(taken as f64 + search.rest_of_bound());
+    }
+    assert!(estimates[&4].len() > 1000);
+    for (bound, estimates) in &estimates {
+        let size = estimates.len() as f64;
+        assert!(
+            (estimates.last().unwrap() / size - 1.0).abs() < 1e-3,
+            "{bound}"
+        );
+        let late = &estimates[estimates.len() / 2..];
+        let is_near = |estimate: &&f64| **estimate > size / 4.0 && **estimate < size * 4.0;
+        assert!(
+            late.iter().all(|estimate| is_near(&estimate)),
+            "{bound}: {late:?}"
+        );
+    }
+}
