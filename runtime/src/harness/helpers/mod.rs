@@ -141,7 +141,9 @@ impl Explorer<'_> {
     /// The helper: runs schedules as long as the process lives.
     fn help(&mut self, engine: Root, number: usize) -> ! {
         self.is_helper = true;
-        set_strategy(engine, Icb::new(u32::MAX, u64::MAX));
+        let served = strategy(engine).as_icb();
+        let bound = served.map_or(u32::MAX, |search| search.largest_bound());
+        set_strategy(engine, Icb::new(bound, u64::MAX));
         if !confine::to_memory() {
             sys::exit_now(1);
         }

@@ -62,6 +62,18 @@ struct Point {
     prefix: u64,
 }
 
+impl Point {
+    /// How many other choices there are within a bound.
+    fn others(&self, bound: u32) -> u64 {
+        let within = if self.cost < bound {
+            self.count
+        } else {
+            self.free
+        };
+        u64::from(within - 1)
+    }
+}
+
 /// In place of the options of an operation's outcomes, which are not listed.
 const OUTCOMES: u32 = u32::MAX;
 
@@ -88,8 +100,9 @@ pub(crate) struct Icb {
     keep: usize,
     /// The least bound of which schedules were dropped: it cannot be finished.
     dropped: Option<u32>,
-    /// A schedule beyond the largest bound exists.
+    /// A schedule beyond the largest bound exists; the last execution shows one.
     beyond: bool,
+    shows_beyond: bool,
     /// The choices that were queued, by what led to them.
     opened: HashSet,
     happens_before: HappensBefore,
@@ -98,7 +111,8 @@ pub(crate) struct Icb {
     has_read: bool,
     /// What the last execution showed.
     findings: Findings,
-    /// Schedules that were found to be needed, and all that there could have been.
+    /// Schedules within the largest bound that were found to be needed, and all that
+    /// there could have been.
     needed: u64,
     possible: u64,
     /// The deviations of the schedule that runs, and their nodes.
@@ -139,6 +153,7 @@ impl Icb {
             keep: usize::try_from(budget).unwrap_or(usize::MAX),
             dropped: None,
             beyond: false,
+            shows_beyond: false,
             opened: HashSet::new(),
             happens_before: HappensBefore::new(true),
             last_read: engine_vec(),
@@ -209,8 +224,10 @@ impl Icb {
             .map(|deviation| deviation.index as usize);
         let fresh = last.map_or(0, |index| index + 1);
         let fresh_step = last.map_or(0, |index| self.points[index].step as usize);
-        let others = self.points[fresh..].iter().map(|p| u64::from(p.count - 1));
+        let largest = self.largest_bound;
+        let others = self.points[fresh..].iter().map(|p| p.others(largest));
         self.findings.possible = others.sum::<u64>();
+        self.shows_beyond = false;
         if execution.is_cut || execution.past.trace.is_irregular {
             for place in 0..self.points.len() {
                 self.open_all(place);
@@ -281,18 +298,22 @@ impl Icb {
     /// Notes a choice at a decision.
     #[inline]
     fn need(&mut self, place: usize, choice: u32) {
-        if choice > 0 {
-            let point = self.points[place];
-            let deviation = Deviation {
-                index: place as u32,
-                choice,
-                prefix: point.prefix,
-            };
-            self.findings.needs.push(Need {
-                deviation,
-                cost: point.cost + u32::from(choice >= point.free),
-            });
+        if choice == 0 {
+            return;
         }
+        let point = self.points[place];
+        let cost = point.cost + u32::from(choice >= point.free);
+        // Of those beyond the largest bound it is enough to know that there are some.
+        let is_beyond = cost > self.largest_bound;
+        if is_beyond && core::mem::replace(&mut self.shows_beyond, true) {
+            return;
+        }
+        let deviation = Deviation {
+            index: place as u32,
+            choice,
+            prefix: point.prefix,
+        };
+        self.findings.needs.push(Need { deviation, cost });
     }
 }
 

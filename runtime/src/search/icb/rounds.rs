@@ -33,7 +33,7 @@ pub(crate) struct Need {
 pub(crate) struct Findings {
     /// In order, some of them more than once.
     pub(crate) needs: EngineVec<Need>,
-    /// So many other choices there were.
+    /// So many other choices there were within the largest bound.
     pub(crate) possible: u64,
 }
 
@@ -44,9 +44,8 @@ stored!(Deviation {
 });
 
 /// So many choices are remembered, by 16 bytes each at least: what more there are is
-/// dropped. Those beyond the largest bound are only counted, and so fewer of them.
+/// dropped.
 const MOST: u64 = 1 << 25;
-const MOST_BEYOND: u64 = 1 << 22;
 
 /// So many schedules are known before rounds are long: small searches are as well
 /// off without.
@@ -72,17 +71,15 @@ impl Icb {
 
     /// Queues a choice, once.
     pub(super) fn open(&mut self, Need { deviation, cost }: Need) {
-        let is_beyond = cost > self.largest_bound;
-        self.beyond |= is_beyond;
-        let most = if is_beyond { MOST_BEYOND } else { MOST };
-        let is_full = self.opened.count() >= most;
+        if cost > self.largest_bound {
+            self.beyond = true;
+            return;
+        }
+        let is_full = self.opened.count() >= MOST;
         if !is_full && !self.opened.insert(deviation.name()) {
             return;
         }
         self.needed += 1;
-        if is_beyond {
-            return;
-        }
         let queue = if cost > self.bound {
             &self.next
         } else {
@@ -138,6 +135,11 @@ impl Icb {
             node = parent;
         }
         out[start..].reverse();
+    }
+
+    /// For a helper, too: it finds nothing beyond.
+    pub(crate) fn largest_bound(&self) -> u32 {
+        self.largest_bound
     }
 
     /// For a helper: runs the schedule of these deviations next. It may be one of a round
