@@ -18,7 +18,7 @@ pub struct Declarations {
 impl Declarations {
     /// Adds what a file of the package declares.
     pub fn add(&mut self, text: &str) -> Result<(), SyntaxError> {
-        if text.contains("static") || text.contains("packed") {
+        if text.contains("static mut") || text.contains("packed") {
             self.scan(Source::new(text).tokens()?);
         }
         Ok(())

@@ -293,3 +293,26 @@ fn only_the_lines_that_are_asked_for_tell() {
         text.replace("*p = 2", "*__chess::write(&raw mut *p) = 2")
     );
 }
+
+#[test]
+fn what_may_begin_a_file_and_ends_of_lines_do_not_matter() {
+    let text = "\u{feff}#!/bin/sh\r\nunsafe fn f() {\r\n    x = (*p)\r\n        .é;\r\n    *p = 1;\r\n}\r\n";
+    let told = find(text, &Declarations::default(), &[]);
+    assert_eq!(
+        told.apply(text),
+        "\u{feff}#!/bin/sh\r\nunsafe fn f() {\r\n    x = ({__chess::read(&raw const (* p) . é);(*p)\r\n        .é});\r\n    *__chess::write(&raw mut *p) = 1;\r\n}\r\n"
+    );
+    let places: Vec<_> = told
+        .sites
+        .iter()
+        .map(|it| (it.id.line, it.id.column))
+        .collect();
+    assert_eq!(places, [(3, 10), (5, 5)]);
+    let text = "\u{feff}unsafe fn f() { *p = 1; }";
+    assert_eq!(
+        find(text, &Declarations::default(), &[]).sites[0].id.column,
+        17
+    );
+    let text = "unsafe fn async(try: *mut Fn(u8)) { *await = 1; }";
+    assert_eq!(find(text, &Declarations::default(), &[]).sites.len(), 1);
+}

@@ -16,8 +16,11 @@ use crate::digest;
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Refused {
     file: Utf8PathBuf,
-    /// A line for each: digest of the text, line, column, kind, file; or `*` for all.
+    /// A line for each: digest of the text, line, column, kind, file; or, for all of
+    /// the package, `*` and the digest of its texts.
     lines: BTreeSet<String>,
+    /// Those that the file does not have yet.
+    unsaved: String,
 }
 
 impl Refused {
@@ -27,13 +30,14 @@ impl Refused {
         let text = fs::read_to_string(&file).unwrap_or_default();
         Self {
             lines: text.lines().map(str::to_owned).collect(),
+            unsaved: String::new(),
             file,
         }
     }
 
-    /// Whether no access of the package is told of.
-    pub(crate) fn are_all(&self) -> bool {
-        self.lines.contains("*")
+    /// Whether no access of the package, whose texts have this digest, is told of.
+    pub(super) fn are_all(&self, digest: &str) -> bool {
+        !self.lines.is_empty() && self.lines.contains(&format!("* {digest}"))
     }
 
     /// Which of these sites of a file of this text are refused.
@@ -53,25 +57,35 @@ impl Refused {
     }
 
     /// Adds a site; whether it is new.
-    pub(super) fn add(&mut self, inside: &Utf8Path, text: &str, id: SiteId) -> io::Result<bool> {
+    pub(super) fn add(&mut self, inside: &Utf8Path, text: &str, id: SiteId) -> bool {
         let digest = digest::short(text.as_bytes(), 16);
-        self.append(&line(&digest, inside, id))
+        self.insert(line(&digest, inside, id))
     }
 
-    /// Adds all sites that there are; whether that is new.
-    pub(super) fn add_all(&mut self) -> io::Result<bool> {
-        self.append("*")
+    /// Adds all sites of the package, whose texts have this digest.
+    pub(super) fn add_all(&mut self, digest: &str) {
+        self.insert(format!("* {digest}"));
     }
 
-    /// Several compilers may add to one file: a line is written at once.
-    fn append(&mut self, line: &str) -> io::Result<bool> {
-        if !self.lines.insert(line.to_owned()) {
-            return Ok(false);
+    fn insert(&mut self, line: String) -> bool {
+        let is_new = !self.lines.contains(&line);
+        if is_new {
+            self.unsaved.push_str(&line);
+            self.unsaved.push('\n');
+            self.lines.insert(line);
         }
+        is_new
+    }
+
+    /// Tells others, when the copy is without what was added: who knows of it before
+    /// would take what the copy still has for something else.
+    pub(super) fn save(&mut self) -> io::Result<()> {
         let mut options = fs::OpenOptions::new();
         let mut file = options.append(true).create(true).open(&self.file)?;
-        file.write_all(format!("{line}\n").as_bytes())?;
-        Ok(true)
+        // Several compilers may add to one file: it is written at once.
+        file.write_all(self.unsaved.as_bytes())?;
+        self.unsaved.clear();
+        Ok(())
     }
 }
 
@@ -99,13 +113,16 @@ mod tests {
         };
         let file = Utf8Path::new("src/lib.rs");
         let mut refused = Refused::beside(&copy);
-        assert!(refused.add(file, "text", id(1)).expect("it is written"));
-        assert!(!refused.add(file, "text", id(1)).expect("it is known"));
+        assert!(refused.add(file, "text", id(1)));
+        assert!(!refused.add(file, "text", id(1)), "it is known");
+        refused.save().expect("it is written");
         let read = Refused::beside(&copy);
         assert_eq!(read.of(file, "text", [id(1), id(2)]), [id(1)]);
         assert_eq!(read.of(file, "other", [id(1), id(2)]), []);
-        assert!(!read.are_all());
-        assert!(refused.add_all().expect("it is written"));
-        assert!(Refused::beside(&copy).are_all());
+        assert!(!read.are_all("texts"));
+        refused.add_all("texts");
+        refused.save().expect("it is written");
+        assert!(Refused::beside(&copy).are_all("texts"));
+        assert!(!Refused::beside(&copy).are_all("new texts"));
     }
 }

@@ -4,34 +4,40 @@ use std::fs;
 use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use rewriter::{Accesses, Declarations, EntrySplice, Request, Rewrite, SyntaxError};
+use rewriter::{Accesses, Declarations, EntrySplice, Request, Rewrite, SiteId, SyntaxError};
 
 use super::instructions::PackageInstructions;
 use super::refused::Refused;
+use crate::digest;
 
 /// How the files of a package are rewritten.
 pub(crate) struct Rewriting<'a> {
     package: &'a PackageInstructions,
     declarations: Declarations,
+    /// The digest of its texts, if they were looked at.
+    digest: String,
     marks: bool,
-    pub(super) refused: Refused,
+    refused: Refused,
 }
 
 impl<'a> Rewriting<'a> {
     /// Looks at what the package declares, if its accesses are told of.
     pub(crate) fn new(package: &'a PackageInstructions, refused: Refused) -> io::Result<Self> {
         let mut declarations = Declarations::default();
+        let mut digests = String::new();
         if package.tells {
             for inside in source_files(&package.root)? {
                 // What is not UTF-8, or no Rust, is for the compiler to complain about.
                 if let Ok(text) = fs::read_to_string(package.root.join(inside)) {
                     let _ = declarations.add(&text);
+                    digests += &digest::short(text.as_bytes(), 16);
                 }
             }
         }
         Ok(Self {
             package,
             declarations,
+            digest: digest::short(digests.as_bytes(), 16),
             marks: true,
             refused,
         })
@@ -45,9 +51,30 @@ impl<'a> Rewriting<'a> {
         }
     }
 
-    /// What is declared, to compare it with what was.
-    pub(super) fn declarations(&self) -> String {
-        format!("{:?}", self.declarations)
+    /// Whether none of its accesses is told of, for that did not compile.
+    pub(super) fn are_all_refused(&self) -> bool {
+        self.refused.are_all(&self.digest)
+    }
+
+    /// Leaves out a site from now on; whether it was not before.
+    pub(super) fn refuse(&mut self, inside: &Utf8Path, text: &str, id: SiteId) -> bool {
+        self.refused.add(inside, text, id)
+    }
+
+    /// Leaves out all sites from now on.
+    pub(super) fn refuse_all(&mut self) {
+        self.refused.add_all(&self.digest);
+    }
+
+    /// Tells others what is left out, now that the copy is without it.
+    pub(super) fn save_refused(&mut self) -> io::Result<()> {
+        self.refused.save()
+    }
+
+    /// What concerns every file of the package, to compare it with what it was.
+    pub(super) fn basis(&self) -> String {
+        let refused = self.are_all_refused();
+        format!("{:?}, all refused: {refused}", self.declarations)
     }
 
     /// What is inserted into the file `inside` the package; `None` if nothing is to be.
@@ -90,7 +117,7 @@ impl<'a> Rewriting<'a> {
             error => return Some(error),
         };
         let ids = all.sites.iter().map(|site| site.id);
-        let refused = if self.refused.are_all() {
+        let refused = if self.are_all_refused() {
             ids.collect()
         } else {
             self.refused.of(inside, text, ids)

@@ -53,10 +53,10 @@ impl<'a> Sources<'a> {
         };
         let copy = package.copy(&instructions.sources);
         let rewriting = Rewriting::new(package, Refused::beside(&copy))?;
-        let declared = Utf8PathBuf::from(format!("{copy}.declared"));
-        let declarations = rewriting.declarations();
+        let known_basis = Utf8PathBuf::from(format!("{copy}.basis"));
+        let basis = rewriting.basis();
         let is_stale =
-            package.tells && fs::read_to_string(&declared).ok().as_ref() != Some(&declarations);
+            package.tells && fs::read_to_string(&known_basis).ok().as_ref() != Some(&basis);
         let mut sources = Self {
             package,
             rewriting,
@@ -82,7 +82,7 @@ impl<'a> Sources<'a> {
         let to = sources.copy.join(inner);
         sources.copy_directory(&from, &to, Utf8Path::new(""))?;
         if sources.is_stale {
-            write(&declared, &declarations)?;
+            write(&known_basis, &basis)?;
             sources.is_stale = false;
         }
         Ok(sources)
@@ -91,7 +91,7 @@ impl<'a> Sources<'a> {
     /// Leaves out what rustc refuses of the accesses that are told of, or all of
     /// them where it does not say which; whether anything changed.
     pub(super) fn back_off(&mut self, attempt: &Attempt) -> io::Result<bool> {
-        if !self.package.tells || self.rewriting.refused.are_all() {
+        if !self.package.tells || self.rewriting.are_all_refused() {
             return Ok(false);
         }
         let here = std::env::current_dir()?;
@@ -107,26 +107,27 @@ impl<'a> Sources<'a> {
                 Some((inside.to_owned(), text, site.id))
             });
             if let Some((inside, text, id)) = found
-                && self.rewriting.refused.add(&inside, &text, id)?
+                && self.rewriting.refuse(&inside, &text, id)
             {
                 changed.insert(inside);
             }
         }
         let inner = self.package.root.strip_prefix(&self.original);
         let root = self.copy.join(inner.unwrap_or(Utf8Path::new("")));
+        self.is_stale = true;
         if changed.is_empty() {
-            self.rewriting.refused.add_all()?;
-            self.is_stale = true;
+            self.rewriting.refuse_all();
+            self.problems.clear();
+            self.unmarked.clear();
             let from = self.package.root.clone();
             self.copy_directory(&from, &root, Utf8Path::new(""))?;
-            self.is_stale = false;
         }
         for inside in changed {
             let from = self.package.root.join(&inside);
-            self.is_stale = true;
             self.copy_file(&from, &root.join(&inside), &inside)?;
-            self.is_stale = false;
         }
+        self.is_stale = false;
+        self.rewriting.save_refused()?;
         Ok(true)
     }
 
