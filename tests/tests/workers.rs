@@ -77,7 +77,9 @@ fn helpers(process: u32) -> Vec<u32> {
 fn the_last_test_has_all_cores_and_ends_even_if_its_helper_is_killed() {
     let workspace = Workspace::with_locks(LONG);
     let args = ["test", "--message-format", "json", "--strategy", "icb"];
-    let args = [&args[..], &["--schedules", "150000", "--jobs", "2"]].concat();
+    // More than within two preemptions, which are over before anybody can look.
+    let long = ["--preemptions", "3", "--schedules", "150000", "--jobs", "2"];
+    let args = [&args[..], &long].concat();
     let undisturbed = workspace.chess(&args).run();
     undisturbed.assert_code(0);
     let mut process = workspace.chess(&args).start();
