@@ -154,7 +154,8 @@ const LONG: &str = r"
 fn a_search_that_is_killed_on_its_way_goes_on_from_there() {
     for strategy in ["icb", "pct,surw"] {
         let workspace = Workspace::with_locks(LONG);
-        let args = ["--strategy", strategy, "--schedules", "150000"];
+        let long = ["--preemptions", "3", "--schedules", "150000"];
+        let args = [&["--strategy", strategy], &long[..]].concat();
         let undisturbed = run(&workspace, &args);
         undisturbed.assert_code(0);
         let journal = journal(&workspace);
