@@ -1,0 +1,140 @@
+//! The README's tour: each command prints what the README says it prints.
+
+use std::fs;
+use std::path::Path;
+
+use end_to_end::Workspace;
+
+/// What is elided in the README stands for any lines.
+const ELISION: &str = "[... the same report ...]";
+
+const MANIFEST: &str = r#"
+[package]
+name = "pool"
+version = "0.1.0"
+edition = "2024"
+
+[workspace]
+"#;
+
+/// A fenced block: the language behind the fence, and the lines in it.
+struct Block<'a> {
+    language: &'a str,
+    lines: Vec<&'a str>,
+}
+
+/// The blocks of the section that begins with `heading`.
+fn blocks<'a>(text: &'a str, heading: &str) -> Vec<Block<'a>> {
+    let mut blocks = Vec::new();
+    let mut lines = text.lines().skip_while(|line| *line != heading).skip(1);
+    while let Some(line) = lines.next().filter(|line| !line.starts_with("## ")) {
+        if let Some(language) = line.strip_prefix("```") {
+            let lines = lines.by_ref().take_while(|line| *line != "```").collect();
+            blocks.push(Block { language, lines });
+        }
+    }
+    blocks
+}
+
+/// `text` without what differs from machine to machine: times, and the digits of an id.
+fn same_everywhere(text: &str) -> Vec<String> {
+    let filters = [
+        (r"\b\d+\.\d\ds\b", "[time]"),
+        (
+            r"(tests-lends_no_more_than_its_limit-|replay )[0-9a-f]{4}\b",
+            "$1[id]",
+        ),
+    ];
+    let mut text = text.to_owned();
+    for (pattern, replacement) in filters {
+        let pattern = regex::Regex::new(pattern).expect("it is a pattern");
+        text = pattern.replace_all(&text, replacement).into_owned();
+    }
+    text.lines()
+        .map(|line| line.trim_end().to_owned())
+        .collect()
+}
+
+/// `source` with the method that `replacement` defines in place of the one of this name.
+fn with_method(source: &str, replacement: &str) -> String {
+    let signature = replacement.lines().next().expect("it has a first line");
+    let start = source.find(signature).expect("the method is there");
+    let end = "\n    }\n";
+    let length = source[start..].find(end).expect("the method ends") + end.len();
+    format!(
+        "{}{replacement}\n{}",
+        &source[..start],
+        &source[start + length..]
+    )
+}
+
+/// Panics unless `actual` is what the README prints.
+#[track_caller]
+fn assert_printed(command: &str, expected: &[String], actual: &[String]) {
+    let same = match expected.iter().position(|line| line.trim() == ELISION) {
+        Some(at) => {
+            let (before, after) = (&expected[..at], &expected[at + 1..]);
+            actual.starts_with(before) && actual.ends_with(after)
+        }
+        None => actual == expected,
+    };
+    assert!(
+        same,
+        "`{command}` prints\n{}\n\nwhere the README has\n{}",
+        actual.join("\n"),
+        expected.join("\n"),
+    );
+}
+
+#[test]
+fn the_tour_prints_what_the_readme_says() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
+    let readme = fs::read_to_string(readme).expect("there is a README");
+    let workspace = Workspace::empty();
+    // What `cargo new` writes; it would look for workspaces around this one, too.
+    workspace.write("Cargo.toml", MANIFEST);
+    let mut source = String::new();
+    let mut id = String::new();
+    let mut commands = 0;
+    for Block { language, lines } in blocks(&readme, "## A tour of five minutes") {
+        let text = lines.join("\n");
+        match language {
+            "rust" if source.is_empty() => {
+                source = text + "\n";
+                workspace.write("src/lib.rs", &source);
+            }
+            "rust" => {
+                source = with_method(&source, &text);
+                workspace.write("src/lib.rs", &source);
+            }
+            "console" => {
+                for call in text.split("$ cargo chess ").skip(1) {
+                    let (args, expected) = call.split_once('\n').expect("it prints something");
+                    let args = args.replace(same_id(&readme), &id);
+                    let run = workspace.shell(&format!("\"$CHESS\" {args}")).run();
+                    let said = run.message();
+                    if let Some((_, saved)) = said.split_once("Replay cargo chess replay ") {
+                        saved[..4].clone_into(&mut id);
+                    }
+                    // As in what is compared with it, cargo's `Finished` and the tool's are left out.
+                    let expected = expected
+                        .lines()
+                        .filter(|line| !line.starts_with("    Finished "));
+                    let expected = same_everywhere(expected.collect::<Vec<_>>().join("\n").trim());
+                    assert_printed(&args, &expected, &same_everywhere(said.trim()));
+                    commands += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(commands, 4, "commands of the tour");
+}
+
+/// The id of the tour's schedule, as the README prints it.
+fn same_id(readme: &str) -> &str {
+    let (_, rest) = readme
+        .split_once("$ cargo chess replay ")
+        .expect("the tour replays a schedule");
+    &rest[..4]
+}
