@@ -2,6 +2,7 @@
 
 use crate::execution::Execution;
 use crate::harness::Exploration;
+use crate::monitor::Monitors;
 use crate::platform::context::Context;
 use crate::platform::donor::Pool;
 use crate::platform::handover::{Backend, Baton};
@@ -18,6 +19,7 @@ pub(crate) struct Engine {
     /// What the exploring thread waits for with the `threads` backend.
     pub(crate) explorer_baton: Baton,
     pub(crate) execution: Execution,
+    pub(crate) monitors: Monitors,
     pub(crate) exploration: Exploration,
     pub(crate) process: Process,
 }
@@ -50,6 +52,7 @@ pub(crate) fn empty(backend: Backend) -> Engine {
         explorer: Context::EMPTY,
         explorer_baton: Baton::new(),
         execution: Execution::new(),
+        monitors: Monitors::new(),
         exploration: Exploration::new(),
         process: Process::new(),
     }

@@ -42,6 +42,9 @@ impl Execution {
     /// runs on without choices: a test may be long, and is then no failure.
     #[cold]
     pub(super) fn passes_limit(&mut self) -> bool {
+        if self.ending == Ending::Stopped {
+            return true;
+        }
         if self.body_done {
             self.ending = Ending::Finished;
             return true;
@@ -78,15 +81,7 @@ impl Execution {
         if self.steps < self.max_steps.saturating_mul(patience).max(ordinary) {
             return false;
         }
-        let lately = |step: u64| step != 0 && step >= self.steps / 2;
-        let others = self.enabled.iter().any(|task| task != self.current);
-        self.ending = if lately(self.last_wait) {
-            Ending::Livelock
-        } else if others && !lately(self.last_switch) {
-            Ending::Spin(self.current)
-        } else {
-            Ending::TooLong
-        };
+        self.ending = self.given_up();
         true
     }
 

@@ -88,7 +88,7 @@ impl Execution {
     }
 
     /// The current task holds the lock from now on.
-    fn take(&mut self, op: Op, object: ObjectId, mode: Mode, site: Site) {
+    fn take(&mut self, op: Op, object: ObjectId, mode: Mode, site: Site) -> Step {
         let current = self.current;
         let contended = self.running().awaits.take().is_some();
         let queued = core::mem::replace(&mut self.running().queued, false);
@@ -101,7 +101,7 @@ impl Execution {
             Mode::Shared => lock.shared += 1,
         }
         self.review(object);
-        self.record(op, object, op.effect(), Some(site));
+        self.record(op, object, op.effect(), Some(site))
     }
 
     /// The lock is held no more.
@@ -132,7 +132,7 @@ pub fn acquire(op: Op, object: usize, mode: Mode, site: Site) {
         while !(*execution).is_free(object, mode) {
             perform((*execution).enter_queue(object, mode));
         }
-        (*execution).take(op, object, mode, site);
+        perform((*execution).take(op, object, mode, site));
     }
 }
 
@@ -147,9 +147,9 @@ pub fn try_acquire(op: Op, object: usize, mode: Mode, site: Site) -> bool {
         perform((*execution).arrive(op, object, Some(site)));
         let free = (*execution).is_free(object, mode);
         if free {
-            (*execution).take(op, object, mode, site);
+            perform((*execution).take(op, object, mode, site));
         } else {
-            (*execution).record(op, object, Effect::Read, Some(site));
+            perform((*execution).record(op, object, Effect::Read, Some(site)));
         }
         free
     }
@@ -185,7 +185,7 @@ fn released(op: Op, object: ObjectId, mode: Mode) {
     // SAFETY: see `super::running`.
     unsafe {
         let site = (*execution).held_at(object);
-        (*execution).record(op, object, op.effect(), site);
+        perform((*execution).record(op, object, op.effect(), site));
         (*execution).drop_lock(object, mode);
     }
 }
@@ -208,7 +208,7 @@ fn downgraded(op: Op, object: ObjectId) {
     unsafe {
         (*execution).objects.get_mut(object).shared += 1;
         let site = (*execution).held_at(object);
-        (*execution).record(op, object, op.effect(), site);
+        perform((*execution).record(op, object, op.effect(), site));
         (*execution).drop_lock(object, Mode::Exclusive);
     }
 }

@@ -29,6 +29,7 @@ impl Execution {
         let task = self.running();
         task.op = op;
         task.object = object;
+        self.tell_point();
         mark::enter()
     }
 

@@ -80,10 +80,12 @@ impl Execution {
             if task.spin.is_watching() && object != ObjectId::NONE {
                 let version = self.objects.get(object).version;
                 if task.spin.spins(Access::new(op, site, object), version) {
+                    self.tell_point();
                     return Arrival::Spin;
                 }
             }
         }
+        self.tell_point();
         if inside {
             Arrival::Inside
         } else {
@@ -103,6 +105,7 @@ impl Execution {
         task.op = op;
         task.object = ObjectId::NONE;
         task.site = Some(site);
+        self.tell_point();
         self.count_step()
     }
 
@@ -118,7 +121,7 @@ impl Execution {
     fn count_step(&mut self) -> Step {
         self.pulse += 1;
         self.steps += 1;
-        if self.steps >= self.max_steps && self.passes_limit() {
+        if self.steps >= self.horizon && self.passes_limit() {
             Step::End
         } else {
             Step::Continue
@@ -163,9 +166,16 @@ impl Execution {
         self.decide(true)
     }
 
-    /// Records the current task's operation.
+    /// Records the current task's operation; whether the execution goes on, for callers
+    /// that can leave it.
     #[inline]
-    pub(crate) fn record(&mut self, op: Op, id: ObjectId, effect: Effect, site: Option<Site>) {
+    pub(crate) fn record(
+        &mut self,
+        op: Op,
+        id: ObjectId,
+        effect: Effect,
+        site: Option<Site>,
+    ) -> Step {
         if self.tasks[self.current.0 as usize].watches {
             self.look_again();
         }
@@ -182,12 +192,18 @@ impl Execution {
         }
         // Inline assembly touches what nobody sees.
         self.log.trace.is_irregular |= matches!(op, Op::Fence | Op::Asm);
-        self.log_event(op, id, effect, site);
+        self.log_event(op, id, effect, site)
     }
 
     /// As [`Self::record`], and says nothing about whether the task spins.
     #[inline]
-    pub(super) fn log_event(&mut self, op: Op, id: ObjectId, effect: Effect, site: Option<Site>) {
+    pub(super) fn log_event(
+        &mut self,
+        op: Op,
+        id: ObjectId,
+        effect: Effect,
+        site: Option<Site>,
+    ) -> Step {
         let task = &mut self.tasks[self.current.0 as usize];
         let preempted = core::mem::replace(&mut task.preempted, false);
         let note = core::mem::replace(&mut task.note, Note::NONE);
@@ -204,6 +220,7 @@ impl Execution {
         if let Some(object) = self.log.changed.take() {
             self.wake_watchers(object);
         }
+        self.tell_access(op, id, effect, site)
     }
 
     /// The heart: which task performs the next step. `yielded` says that the
@@ -215,7 +232,7 @@ impl Execution {
             self.log.trace.yields();
         }
         let mut yielded = yielded;
-        if self.steps >= self.max_steps {
+        if self.steps >= self.horizon {
             if self.passes_limit() {
                 return Step::End;
             }

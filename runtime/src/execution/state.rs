@@ -6,11 +6,11 @@ use super::fairness::Fairness;
 use super::limit::Limit;
 use super::object::ObjectTable;
 use super::policy::Policies;
+use super::schedule::Step;
 use super::task::{Entry, State, Task, Wait};
 use super::task_set::TaskSet;
 use super::trace::TraceStep;
 use super::{Effect, ObjectId, TaskId, Wake};
-use crate::monitor::Panic;
 use crate::platform::donor::Pool;
 use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
 use crate::platform::observers::Observers;
@@ -29,6 +29,8 @@ pub(crate) enum Ending {
     Livelock,
     /// It took very many steps, and nothing says that it would not end.
     TooLong,
+    /// A monitor ended it, and says why.
+    Stopped,
     /// This task ran on without yielding while others could run.
     Spin(TaskId),
     /// A task needs a donor with so large a stack, and none is left.
@@ -72,6 +74,9 @@ pub(crate) struct Execution {
     pub(super) prefix: u64,
     pub(crate) steps: u64,
     pub(crate) max_steps: u64,
+    /// At this step something is to be looked at: the step limit, or 0 once a monitor
+    /// has ended the execution.
+    pub(super) horizon: u64,
     /// Steps of the longest execution that ended by itself.
     pub(crate) longest: u64,
     /// When timeouts fire.
@@ -84,9 +89,9 @@ pub(crate) struct Execution {
     pub(crate) past_limit: bool,
     pub(crate) preemptions: u32,
     /// Step of the newest switch between tasks.
-    pub(super) last_switch: u64,
+    pub(crate) last_switch: u64,
     /// Step at which a task last waited, as far as its yields tell.
-    pub(super) last_wait: u64,
+    pub(crate) last_wait: u64,
     /// Past the limit: no task's turn ends before this step.
     pub(super) slice_end: u64,
     /// Past the limit, if the tasks went round in a circle there: their newest switch then.
@@ -97,7 +102,6 @@ pub(crate) struct Execution {
     pub(crate) entropy: Rng,
     pub(crate) ending: Ending,
     pub(crate) body_done: bool,
-    pub(crate) panics: EngineVec<Panic>,
     /// What the tasks printed, where it is kept.
     pub(crate) output: EngineVec<u8>,
     pub(crate) keeps_output: bool,
@@ -125,6 +129,7 @@ impl Execution {
             prefix: 0,
             steps: 0,
             max_steps: 20_000,
+            horizon: 20_000,
             longest: 0,
             timers: Timers::Any,
             awaits: true,
@@ -140,7 +145,6 @@ impl Execution {
             entropy: Rng::new(0),
             ending: Ending::Finished,
             body_done: false,
-            panics: engine_vec(),
             output: engine_vec(),
             keeps_output: false,
             pulse: 0,
@@ -160,6 +164,7 @@ impl Execution {
         self.decisions.clear();
         self.prefix = 0;
         self.steps = 0;
+        self.horizon = self.max_steps;
         self.past_limit = false;
         self.awaits = true;
         self.preemptions = 0;
@@ -172,7 +177,6 @@ impl Execution {
         self.entropy = Rng::new(0);
         self.ending = Ending::Finished;
         self.body_done = false;
-        self.panics.clear();
         self.output.clear();
     }
 
@@ -249,14 +253,16 @@ impl Execution {
         Some(donor)
     }
 
-    /// The event just recorded touches `object`, too.
-    pub(super) fn touch(&mut self, object: ObjectId, effect: Effect) {
+    /// The event just recorded touches `object`, too; gives back what [`Self::record`] does.
+    pub(super) fn touch(&mut self, object: ObjectId, effect: Effect) -> Step {
         let task = &mut self.tasks[self.current.0 as usize];
         self.log
             .depend(object, effect, &mut self.objects, &mut task.last_event);
         if let Some(object) = self.log.changed.take() {
             self.wake_watchers(object);
         }
+        let Task { op, site, .. } = *self.task(self.current);
+        self.tell_access(op, object, effect, site)
     }
 
     /// Makes a blocked task runnable.

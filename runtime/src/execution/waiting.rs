@@ -108,7 +108,7 @@ pub fn notify(op: Op, object: usize, all: bool, site: Site) {
         } else {
             (*execution).wake_a_waiter(object);
         }
-        (*execution).record(op, object, op.effect(), Some(site));
+        perform((*execution).record(op, object, op.effect(), Some(site)));
     }
 }
 
@@ -180,7 +180,7 @@ pub fn park(op: Op, deadline: Option<u64>, site: Site) {
             }
         }
         (*execution).running().unparks = 0;
-        (*execution).record(op, object, op.effect(), Some(site));
+        perform((*execution).record(op, object, op.effect(), Some(site)));
     }
 }
 
@@ -191,7 +191,7 @@ pub fn unpark(task: TaskId, site: Site) {
     unsafe {
         let object = (*execution).object(super::token_object(task));
         perform((*execution).arrive(Op::Unpark, object, Some(site)));
-        (*execution).record(Op::Unpark, object, Op::Unpark.effect(), Some(site));
+        perform((*execution).record(Op::Unpark, object, Op::Unpark.effect(), Some(site)));
         let parked = (*execution).task_mut(task);
         parked.unparks += 1;
         let more = parked.unparks > 1;

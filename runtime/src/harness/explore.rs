@@ -11,7 +11,7 @@ use super::run::{BoxedStrategy, Root, run_tasks, set_boxed, set_strategy, strate
 use super::{Test, body, foreign, state};
 use crate::engine::Engine;
 use crate::execution::{Ending, Entry, Limit};
-use crate::monitor::{self, BodyOutcome, Failure};
+use crate::monitor::{self, BodyOutcome, End, Failure, Monitor};
 use crate::platform::donor::{self, DEFAULT_STACK};
 use crate::platform::handover::Backend;
 use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
@@ -433,6 +433,7 @@ impl Explorer<'_> {
             let Engine {
                 execution,
                 exploration,
+                monitors,
                 ..
             } = &mut *engine;
             exploration.executions += 1;
@@ -442,8 +443,12 @@ impl Explorer<'_> {
             exploration.steps += execution.steps;
             exploration.max_steps = exploration.max_steps.max(execution.steps);
             exploration.threads = exploration.threads.max(execution.live);
-            let expectation = self.test.expectation;
-            return crash.or_else(|| monitor::judge(execution, &exploration.body, expectation));
+            let end = End {
+                execution,
+                body: &exploration.body,
+                expectation: self.test.expectation,
+            };
+            return crash.or_else(|| monitors.end(&end));
         }
     }
 
@@ -464,7 +469,6 @@ impl Explorer<'_> {
     fn run_forked(&self, mut engine: Root) -> Option<Failure> {
         engine.execution.reset();
         engine.exploration.fault = None;
-        engine.exploration.fatal = None;
         // SAFETY: this process' other threads only wait.
         let child = unsafe { interpose::real::fork() };
         if child == 0 {
@@ -475,7 +479,7 @@ impl Explorer<'_> {
             sys::exit_now(0);
         }
         let status = super::process::reap(child);
-        let crash = (status != 0).then(|| super::crash::describe(&engine, status));
+        let crash = (status != 0).then(|| engine.death(status));
         if self.has_donors_per_child(engine) {
             engine.pool.forget();
         }

@@ -4,7 +4,6 @@
 mod body;
 mod cores;
 mod counters;
-mod crash;
 mod explore;
 mod failures;
 mod foreign;
@@ -26,7 +25,6 @@ pub(crate) use report::short_path;
 pub use request::{Request, VARIABLE};
 pub use zygote::serve;
 
-use crate::execution::Fatal;
 pub use crate::monitor::Expectation;
 use crate::monitor::{BodyOutcome, Failure};
 use crate::platform::memory::{EngineVec, engine_vec};
@@ -93,8 +91,6 @@ pub(crate) struct Exploration {
     /// The last execution confirmed the failure, so its events are the failure's.
     pub(crate) confirmed: bool,
     pub(crate) body: BodyOutcome,
-    /// The memory error that stopped the program.
-    pub(crate) fatal: Option<Fatal>,
     /// The address of the access that killed the program.
     pub(crate) fault: Option<usize>,
     /// Set by the zygote when the time budget is used up.
@@ -147,7 +143,6 @@ impl Exploration {
             divergence: None,
             confirmed: false,
             body: BodyOutcome::Unfinished,
-            fatal: None,
             fault: None,
             out_of_time: AtomicBool::new(false),
             foreign_heap: false,

@@ -1,10 +1,12 @@
 //! One execution: its first task starts, and control comes back when it is over.
 
+use core::ffi::c_int;
 use std::ops::{Deref, DerefMut};
 
 use super::body;
 use crate::engine::{Engine, engine};
 use crate::execution::{self, Ending, Entry, State};
+use crate::monitor::{Death, Failure, Kind, Monitor};
 use crate::platform::context;
 use crate::platform::donor::DEFAULT_STACK;
 use crate::platform::handover::{self, Flow};
@@ -75,17 +77,32 @@ impl Engine {
     fn begin(&mut self, entry: Entry) -> Option<Flow> {
         let Self {
             execution,
+            monitors,
             pool,
             process,
             ..
         } = self;
         execution.reset();
+        monitors.begin();
         process.begin();
         let first = execution.add_task(pool, entry, DEFAULT_STACK)?;
         let donor = execution.task(first).donor;
         pool.prepare(donor);
         self.explorer.thread_pointer = context::thread_pointer();
         Some(self.pool.flow(donor))
+    }
+
+    /// What the death of the process is in which the execution was going on.
+    pub(super) fn death(&mut self, status: c_int) -> Failure {
+        let fault = self.exploration.fault;
+        let death = Death {
+            execution: &self.execution,
+            status,
+            fault,
+            overflows: fault.is_some_and(|at| self.pool.overflowed(at).is_some()),
+        };
+        let failure = self.monitors.died(&death);
+        failure.unwrap_or_else(|| Failure::new(Kind::Crash, "the test's process died"))
     }
 
     /// Takes the donors back. The first task's comes last, so that it is the

@@ -15,7 +15,7 @@ use super::report::{self, Verdict};
 use super::request::{Request, VARIABLE};
 use super::saved::Passing;
 use super::silence::Activity;
-use super::{Exploration, Test, crash, explore, process, silence};
+use super::{Exploration, Test, explore, process, silence};
 use crate::engine::{self, Engine, engine};
 use crate::monitor::Failure;
 use crate::platform::handover::Backend;
@@ -283,7 +283,8 @@ fn report_crash(
 ) -> String {
     let mut counters = Counters::read(&engine.exploration).with_crash(&engine.execution);
     let found = if request.replay.is_some() {
-        last_execution(engine, crash::describe(engine, status))
+        let failure = engine.death(status);
+        last_execution(engine, failure)
     } else {
         counters.add_executions(1);
         confirm_crash(engine, request, test, status, out)
@@ -358,12 +359,10 @@ fn confirm_crash(
     status: c_int,
     out: &mut File,
 ) -> Found {
-    let failure = crash::describe(engine, status);
+    let failure = engine.death(status);
     let mut found = last_execution(engine, failure);
     let again = match run_again(engine, request, test, &found.decisions, out) {
-        Status::Ended(status) if !engine.exploration.finished => {
-            Some(crash::describe(engine, status))
-        }
+        Status::Ended(status) if !engine.exploration.finished => Some(engine.death(status)),
         Status::Ended(_) | Status::Silent(_) => None,
     };
     if again.as_ref() != Some(&found.failure) {

@@ -1,6 +1,29 @@
 //! Deadlocks: which task waits for what, held by whom, and where the circle closes.
 
-use crate::execution::{Execution, ObjectId, Op, Site, State, TaskId, Wait};
+use super::{BodyOutcome, End, Failure, Kind, Monitor};
+use crate::execution::{Ending, Execution, ObjectId, Op, Site, State, TaskId, Wait};
+
+/// Judges executions in which no task can go on before the test's body has returned.
+pub(crate) struct Deadlock;
+
+impl Deadlock {
+    pub(super) const fn new() -> Self {
+        Self
+    }
+}
+
+impl Monitor for Deadlock {
+    #[inline]
+    fn end(&mut self, end: &End<'_>) -> Option<Failure> {
+        let is_stuck = match end.execution.ending {
+            Ending::Deadlock => true,
+            Ending::Finished | Ending::NoDonor(_) => *end.body == BodyOutcome::Unfinished,
+            _ => false,
+        };
+        // The words name tasks and lines: they are found when it is reported.
+        is_stuck.then(|| Failure::new(Kind::Deadlock, ""))
+    }
+}
 
 /// A task that cannot go on.
 #[derive(Clone, Copy, Debug)]

@@ -1,207 +1,226 @@
-//! What counts as a failure of an execution.
+//! Monitors: what watches an execution, and says whether it failed.
+//!
+//! A monitor is told what happens, as in CHESS ("Writing a CHESS Monitor" in its tutorial;
+//! OSDI'08 section 4.5): that an execution begins and ends, each scheduling point, each
+//! synchronization access, each data access, each allocation and free. It sees tasks,
+//! objects and operations, no fibers, shims or memory of the program. One task runs at a
+//! time, so it is never called twice at once.
+//!
+//! **A monitor must not depend on the order of what commutes.** Searches run one of the
+//! schedules that have the same happens-before graph, and leave out the others: a monitor
+//! that would find its failure only in those left out makes "complete" a lie. Judge by
+//! what happens-before says (objects, effects, the order of one task), not by which of two
+//! tasks came first.
+//!
+//! All monitors are fields of [`Monitors`], which calls each of them; there is no dynamic
+//! dispatch, so that a hook that no monitor has costs nothing. What a monitor keeps lies in
+//! the engine's memory (`EngineVec`), which is not put back with the program's; it forgets
+//! in [`Monitor::begin`] what it knows of the execution before. Nor may a hook that runs in
+//! a task use other memory: that would be an allocation of the program.
 
+mod crash;
 mod deadlock;
+mod failure;
+mod heap;
+mod livelock;
+mod outcome;
 mod panic;
 
+use core::ops::ControlFlow;
+
+pub(crate) use crash::Death;
 pub(crate) use deadlock::{Blocked, blocked_tasks, cycle};
+pub(crate) use failure::{Failure, Kind, Place};
+pub(crate) use heap::{Block, Free};
+pub use outcome::Expectation;
+pub(crate) use outcome::{BodyOutcome, End};
 pub(crate) use panic::{Panic, install_hook};
 
 use crate::engine::engine;
-use crate::execution::{Ending, Execution, Fatal, Site};
-use crate::platform::memory::{EngineVec, engine_vec};
-use crate::platform::sys;
+use crate::execution::{Effect, Ending, Execution, ObjectId, Op, Site};
 
-/// The kinds of failure, as users and scripts know them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
-    /// A panic that the test did not expect, or a missing one.
-    Panic,
-    /// No task can go on.
-    Deadlock,
-    /// A fair execution passed the step limit.
-    Livelock,
-    /// A task ran on without yielding (the good-samaritan rule).
-    Spin,
-    /// The process died.
-    Crash,
-    /// A block was freed twice.
-    DoubleFree,
-    /// The same schedule did not fail again.
-    Nondeterminism,
+/// One access to a synchronization object.
+#[derive(Clone, Copy, Debug)]
+#[allow(dead_code, reason = "what is there to be read, whoever reads it")]
+pub(crate) struct SyncAccess {
+    pub(crate) op: Op,
+    /// [`ObjectId::NONE`] where the operation is on no object (a fence, a yield).
+    pub(crate) object: ObjectId,
+    /// What it did to the object: by this, and only by this, accesses of two tasks to one
+    /// object are ordered or not.
+    pub(crate) effect: Effect,
+    /// The source line; `None` in drops and in code that is not redirected.
+    pub(crate) site: Option<Site>,
 }
 
-impl Kind {
-    /// The kind's name in the contract.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Panic => "panic",
-            Self::Deadlock => "deadlock",
-            Self::Livelock => "livelock",
-            Self::Spin => "spin",
-            Self::Crash => "crash",
-            Self::DoubleFree => "double-free",
-            Self::Nondeterminism => "nondeterminism",
-        }
+/// One access to plain memory, which is about to be made.
+#[derive(Clone, Copy, Debug)]
+#[allow(dead_code, reason = "as above")]
+pub(crate) struct DataAccess {
+    pub(crate) address: usize,
+    /// In bytes; may be 0.
+    pub(crate) size: usize,
+    pub(crate) is_write: bool,
+    pub(crate) site: Site,
+}
+
+/// What watches executions. Each hook is optional. Who runs is `execution.current`; the
+/// number of an access is that of its event, `execution.log.events.len()`.
+///
+/// A hook that gives back [`ControlFlow::Break`] ends the execution there, before the
+/// program does what it was about to do; [`Monitor::end`] then says why. Others end it
+/// without a verdict of their own or let it go on.
+pub(crate) trait Monitor {
+    /// An execution begins.
+    #[inline]
+    fn begin(&mut self) {}
+
+    /// The current task arrives before an operation: its `op`, `object` and `site` say
+    /// which. Whether others run first is not decided yet.
+    #[inline]
+    fn scheduling_point(&mut self, execution: &Execution) {
+        let _ = execution;
+    }
+
+    /// The current task performs an operation; nobody else runs until it is done.
+    #[inline]
+    fn sync_access(&mut self, execution: &Execution, access: SyncAccess) -> ControlFlow<()> {
+        let _ = (execution, access);
+        ControlFlow::Continue(())
+    }
+
+    /// The current task is about to access plain memory.
+    #[inline]
+    #[allow(dead_code, reason = "no shim of plain memory tells yet")]
+    fn data_access(&mut self, execution: &Execution, access: DataAccess) -> ControlFlow<()> {
+        let _ = (execution, access);
+        ControlFlow::Continue(())
+    }
+
+    /// The current task was given `block` of the heap.
+    #[inline]
+    fn allocated(&mut self, execution: &Execution, block: Block) {
+        let _ = (execution, block);
+    }
+
+    /// The current task is about to free memory, rightly or not.
+    #[inline]
+    fn frees(&mut self, execution: &Execution, free: Free) -> ControlFlow<()> {
+        let _ = (execution, free);
+        ControlFlow::Continue(())
+    }
+
+    /// The current task panicked.
+    fn panicked(&mut self, panic: &Panic) {
+        let _ = panic;
+    }
+
+    /// The execution has gone on far beyond the step limit, and is given up: as what.
+    fn given_up(&mut self, execution: &Execution) -> Option<Ending> {
+        let _ = execution;
+        None
+    }
+
+    /// The execution ended, in the process that explores: whether it failed.
+    fn end(&mut self, end: &End<'_>) -> Option<Failure> {
+        let _ = end;
+        None
+    }
+
+    /// The execution ended with its process: whether that is this monitor's failure. It
+    /// is asked in another process, which shares the engine's memory alone.
+    fn died(&mut self, death: &Death<'_>) -> Option<Failure> {
+        let _ = death;
+        None
     }
 }
 
-/// A place in the source.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Place {
-    pub(crate) file: EngineVec<u8>,
-    pub(crate) line: u32,
-    pub(crate) column: u32,
-}
-
-impl Place {
-    pub(crate) fn of(site: Site) -> Self {
-        let mut file = engine_vec();
-        file.extend_from_slice(site.file().as_bytes());
-        Self {
-            file,
-            line: site.line(),
-            column: site.column(),
+/// Declares [`Monitors`]. Where several find a failure, that of the first one counts.
+macro_rules! monitors {
+    ($($(#[$doc:meta])* $name:ident: $Monitor:ty,)*) => {
+        /// All monitors.
+        pub(crate) struct Monitors {
+            $($(#[$doc])* pub(crate) $name: $Monitor,)*
         }
-    }
-}
 
-/// Why an execution failed.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Failure {
-    pub(crate) kind: Kind,
-    pub(crate) message: EngineVec<u8>,
-    pub(crate) place: Option<Place>,
-}
-
-impl Failure {
-    pub(crate) fn new(kind: Kind, message: &str) -> Self {
-        let mut bytes = engine_vec();
-        bytes.extend_from_slice(message.as_bytes());
-        Self {
-            kind,
-            message: bytes,
-            place: None,
-        }
-    }
-
-    /// What is said of a failure that its schedule did not lead to again.
-    pub(crate) fn not_repeated(mut self) -> Self {
-        let intro = "the same schedule did not fail in the same way again; at first: ";
-        self.message.splice(0..0, intro.bytes());
-        self.kind = Kind::Nondeterminism;
-        self
-    }
-
-    fn from_panic(panic: &Panic) -> Self {
-        Self {
-            kind: Kind::Panic,
-            message: panic.message.clone(),
-            place: Some(panic.place.clone()),
-        }
-    }
-}
-
-/// What the test's attributes ask for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Expectation {
-    /// The test returns, and not with an error.
-    Pass,
-    /// The test panics (`should_panic`).
-    Panic,
-    /// The test panics with a message that contains this.
-    PanicWith(&'static str),
-}
-
-/// How the test's body ended.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum BodyOutcome {
-    /// It did not return in this execution.
-    Unfinished,
-    /// It returned, and not with an error.
-    Passed,
-    /// It returned an error, in these words.
-    Failed(EngineVec<u8>),
-    /// It panicked.
-    Panicked,
-}
-
-/// Whether the execution that just ended is a failure. The words for a deadlock
-/// are found later: they name tasks and lines.
-pub(crate) fn judge(
-    execution: &Execution,
-    body: &BodyOutcome,
-    expectation: Expectation,
-) -> Option<Failure> {
-    match execution.ending {
-        Ending::Deadlock => return Some(Failure::new(Kind::Deadlock, "")),
-        Ending::Livelock => return Some(Failure::new(Kind::Livelock, "")),
-        Ending::Spin(_) => return Some(Failure::new(Kind::Spin, "")),
-        // No verdict, and so none that it failed.
-        Ending::TooLong => return None,
-        Ending::Finished | Ending::NoDonor(_) => {}
-    }
-    let panics = &execution.panics;
-    match (body, expectation) {
-        (BodyOutcome::Unfinished, _) => return Some(Failure::new(Kind::Deadlock, "")),
-        (BodyOutcome::Failed(message), Expectation::Pass) => {
-            let mut failure = Failure::new(Kind::Panic, "the test returned an error: ");
-            failure.message.extend_from_slice(message);
-            return Some(failure);
-        }
-        (BodyOutcome::Panicked, Expectation::Pass) => {
-            // What panicked first is the cause: joins and poisoned locks pass it on.
-            let first = panics.first().map(Failure::from_panic);
-            return Some(first.unwrap_or_else(|| {
-                Failure::new(
-                    Kind::Panic,
-                    "the test panicked (its own panic hook kept the message)",
-                )
-            }));
-        }
-        (
-            BodyOutcome::Passed | BodyOutcome::Failed(_),
-            Expectation::Panic | Expectation::PanicWith(_),
-        ) => {
-            let text = "the test did not panic in this schedule, but has #[should_panic]";
-            return Some(Failure::new(Kind::Panic, text));
-        }
-        (BodyOutcome::Panicked, Expectation::PanicWith(expected)) => {
-            let own = panics.iter().rev().find(|p| p.task.0 == 0);
-            if let Some(own) = own.filter(|p| !p.contains(expected)) {
-                let mut failure = Failure::from_panic(own);
-                let intro = "the panic's message does not contain what #[should_panic] expects: ";
-                failure.message.splice(0..0, intro.bytes());
-                return Some(failure);
+        impl Monitors {
+            pub(crate) const fn new() -> Self {
+                Self { $($name: <$Monitor>::new(),)* }
             }
         }
-        (BodyOutcome::Passed, Expectation::Pass) | (BodyOutcome::Panicked, Expectation::Panic) => {}
-    }
-    // A panic that nobody received would have gone unseen under `cargo test`.
-    let unseen = execution
-        .live_tasks()
-        .find(|(_, task)| task.unhandled_panic);
-    let (task, _) = unseen?;
-    if expectation != Expectation::Pass {
-        return None;
-    }
-    let panic = panics.iter().find(|p| p.task == task);
-    Some(panic.map_or_else(
-        || Failure::new(Kind::Panic, "a task panicked, and no join received it"),
-        Failure::from_panic,
-    ))
+
+        impl Monitor for Monitors {
+            #[inline]
+            fn begin(&mut self) {
+                $(self.$name.begin();)*
+            }
+
+            #[inline]
+            fn scheduling_point(&mut self, execution: &Execution) {
+                $(self.$name.scheduling_point(execution);)*
+            }
+
+            #[inline]
+            fn sync_access(&mut self, execution: &Execution, access: SyncAccess) -> ControlFlow<()> {
+                $(self.$name.sync_access(execution, access)?;)*
+                ControlFlow::Continue(())
+            }
+
+            #[inline]
+            fn data_access(&mut self, execution: &Execution, access: DataAccess) -> ControlFlow<()> {
+                $(self.$name.data_access(execution, access)?;)*
+                ControlFlow::Continue(())
+            }
+
+            #[inline]
+            fn allocated(&mut self, execution: &Execution, block: Block) {
+                $(self.$name.allocated(execution, block);)*
+            }
+
+            #[inline]
+            fn frees(&mut self, execution: &Execution, free: Free) -> ControlFlow<()> {
+                $(self.$name.frees(execution, free)?;)*
+                ControlFlow::Continue(())
+            }
+
+            fn panicked(&mut self, panic: &Panic) {
+                $(self.$name.panicked(panic);)*
+            }
+
+            fn given_up(&mut self, execution: &Execution) -> Option<Ending> {
+                None$(.or_else(|| self.$name.given_up(execution)))*
+            }
+
+            fn end(&mut self, end: &End<'_>) -> Option<Failure> {
+                None$(.or_else(|| self.$name.end(end)))*
+            }
+
+            fn died(&mut self, death: &Death<'_>) -> Option<Failure> {
+                None$(.or_else(|| self.$name.died(death)))*
+            }
+        }
+    };
 }
 
-/// Stops the program for an error that its allocator found.
-#[cold]
-pub(crate) fn stop(error: Fatal) -> ! {
-    // SAFETY: the arena serves only processes that the harness set up; before that
-    // the root may not be mapped, which `active` tells.
-    unsafe {
-        if crate::execution::active() {
-            (*engine()).exploration.fatal = Some(error);
-        }
-        let own = sys::syscall(sys::number::GETPID, [0; 6]).cast_unsigned();
-        sys::syscall(sys::number::KILL, [own, sys::SIGABRT as usize, 0, 0, 0, 0]);
-    }
-    sys::exit_now(134)
+monitors! {
+    /// Double and invalid frees.
+    heap: heap::Heap,
+    /// No task can go on.
+    deadlock: deadlock::Deadlock,
+    /// No end, though every task gets its turns; or a task that does not yield.
+    livelock: livelock::Livelock,
+    /// The process died.
+    crash: crash::Crash,
+    /// Panics, and what the test's attributes make of them.
+    outcome: outcome::Outcome,
+}
+
+/// The monitors of the running execution.
+///
+/// The pointer may be used as a unique reference as long as no monitor is called from a
+/// monitor: one task runs at a time, and the explorer only between executions.
+#[inline]
+pub(crate) fn monitors() -> *mut Monitors {
+    // SAFETY: only the field's address is taken.
+    unsafe { &raw mut (*engine()).monitors }
 }

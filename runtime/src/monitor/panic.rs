@@ -3,12 +3,9 @@
 use std::io::Write;
 use std::panic::PanicHookInfo;
 
-use super::Place;
+use super::{Monitor, Place, monitors};
 use crate::execution::{self, TaskId};
 use crate::platform::memory::{EngineVec, engine_vec};
-
-/// Panics remembered in one execution; programs that panic on purpose may have many.
-const REMEMBERED: usize = 64;
 
 /// One panic of one task.
 #[derive(Clone, Debug)]
@@ -38,9 +35,6 @@ pub(crate) fn install_hook() {
 }
 
 fn remember(info: &PanicHookInfo<'_>) {
-    let Some(execution) = execution::running() else {
-        return;
-    };
     let mut message = engine_vec();
     let text = info
         .payload_as_str()
@@ -60,11 +54,6 @@ fn remember(info: &PanicHookInfo<'_>) {
         message,
         place,
     };
-    // SAFETY: see `execution::running`.
-    unsafe {
-        let panics = &mut (*execution).panics;
-        if panics.len() < REMEMBERED {
-            panics.push(panic);
-        }
-    }
+    // SAFETY: the hook runs in a task, and not within a monitor.
+    unsafe { (*monitors()).panicked(&panic) };
 }

@@ -4,7 +4,9 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::super::sys;
+use super::refuse;
 use crate::execution;
+use crate::monitor::{Block, Free};
 
 /// Where the arena lies in every process.
 pub(crate) const BASE: usize = 0x6000_0000_0000;
@@ -185,6 +187,7 @@ pub(super) fn allocate(size: usize) -> *mut c_void {
             block
         };
         *((block - 8) as *mut usize) = LIVE;
+        execution::allocated(block, class_size(class));
         block as *mut c_void
     }
 }
@@ -242,13 +245,17 @@ pub(super) unsafe fn release(block: usize) {
     // SAFETY: `block` lies in the arena; writes go to a block that was handed out.
     unsafe {
         let Some((start, class, live)) = inspect(block) else {
-            execution::fatal(execution::Fatal::InvalidFree);
+            refuse(Free::Unknown(block));
         };
+        let size = class_size(class);
+        let known = Block { start, size };
         if !live {
-            execution::fatal(execution::Fatal::DoubleFree);
+            refuse(Free::Freed(known));
+        }
+        if tasks {
+            execution::frees(Free::Live(known));
         }
         *((start - 8) as *mut usize) = FREED;
-        let size = class_size(class);
         let _locked = Locked::new();
         let lists = &mut (*control()).lists;
         if !tasks || size > QUARANTINE_BLOCK {

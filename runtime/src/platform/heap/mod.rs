@@ -13,6 +13,7 @@ use core::sync::atomic::{AtomicU8, Ordering};
 
 use super::sys;
 use crate::execution;
+use crate::monitor::Free;
 use arena::{allocate, allocate_aligned, inspect, map, release, usable};
 pub(crate) use arena::{contains, freeze, grown, reset};
 
@@ -81,6 +82,19 @@ fn set_no_memory() {
     sys::libc_result(-(sys::ENOMEM as isize));
 }
 
+/// Does not free what cannot be freed: ends the execution, or what is no task's process.
+#[cold]
+fn refuse(free: Free) -> ! {
+    execution::frees(free);
+    // As glibc's allocator does.
+    // SAFETY: a process ends itself.
+    unsafe {
+        let own = sys::syscall(sys::number::GETPID, [0; 6]).cast_unsigned();
+        sys::syscall(sys::number::KILL, [own, sys::SIGABRT as usize, 0, 0, 0, 0]);
+    }
+    sys::exit_now(134)
+}
+
 /// C's `malloc`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
@@ -108,7 +122,7 @@ unsafe extern "C" fn free(block: *mut c_void) {
         } else if !serves() {
             __libc_free(block);
         } else if execution::active() {
-            execution::fatal(execution::Fatal::InvalidFree);
+            refuse(Free::Unknown(block as usize));
         }
         // Else: memory that the dynamic linker took before any allocator was
         // there; it cannot be given back.
@@ -150,7 +164,7 @@ unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     unsafe {
         let old = usable(block as usize);
         if old == 0 || !inspect(block as usize).is_some_and(|(_, _, live)| live) {
-            execution::fatal(execution::Fatal::InvalidFree);
+            refuse(Free::Unknown(block as usize));
         }
         if size <= old && size >= old / 2 {
             return block;

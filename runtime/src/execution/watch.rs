@@ -1,0 +1,89 @@
+//! What monitors are told, and how an execution ends that one of them stops.
+
+use core::ops::ControlFlow;
+
+use super::object::ObjectId;
+use super::schedule::Step;
+use super::state::{Ending, Execution};
+use super::{Effect, Op, Site, perform, running};
+use crate::monitor::{Block, DataAccess, Free, Monitor, SyncAccess, monitors};
+
+impl Execution {
+    /// The current task arrives before an operation.
+    #[inline]
+    pub(super) fn tell_point(&self) {
+        // SAFETY: one task runs at a time, and monitors do not call the engine.
+        unsafe { (*monitors()).scheduling_point(self) };
+    }
+
+    /// The current task performs an operation: whether the execution goes on.
+    #[inline]
+    pub(super) fn tell_access(
+        &mut self,
+        op: Op,
+        object: ObjectId,
+        effect: Effect,
+        site: Option<Site>,
+    ) -> Step {
+        let access = SyncAccess {
+            op,
+            object,
+            effect,
+            site,
+        };
+        // SAFETY: as in `tell_point`.
+        match unsafe { (*monitors()).sync_access(self, access) } {
+            ControlFlow::Continue(()) => Step::Continue,
+            ControlFlow::Break(()) => self.stop(),
+        }
+    }
+
+    /// A monitor has seen enough. Where the caller cannot leave the execution, its
+    /// next step does.
+    #[cold]
+    fn stop(&mut self) -> Step {
+        self.horizon = 0;
+        self.end(Ending::Stopped)
+    }
+
+    /// What an execution is that is given up.
+    pub(super) fn given_up(&self) -> Ending {
+        // SAFETY: as in `tell_point`.
+        let ending = unsafe { (*monitors()).given_up(self) };
+        ending.unwrap_or(Ending::TooLong)
+    }
+}
+
+/// The task is about to access plain memory: no scheduling point.
+#[inline]
+#[allow(dead_code, reason = "no shim of plain memory tells yet")]
+pub(crate) fn data_access(access: DataAccess) {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`; monitors do not call the engine, and no reference lives
+    // across `perform`.
+    unsafe {
+        if (*monitors()).data_access(&*execution, access).is_break() {
+            perform((*execution).stop());
+        }
+    }
+}
+
+/// The task was given a block of so many bytes at `start`.
+#[inline]
+pub(crate) fn allocated(start: usize, size: usize) {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`; monitors do not call the engine.
+    unsafe { (*monitors()).allocated(&*execution, Block { start, size }) };
+}
+
+/// The task is about to free memory; does not return if that is an error.
+#[inline]
+pub(crate) fn frees(free: Free) {
+    let Some(execution) = running() else { return };
+    // SAFETY: as in `data_access`.
+    unsafe {
+        if (*monitors()).frees(&*execution, free).is_break() {
+            perform((*execution).stop());
+        }
+    }
+}

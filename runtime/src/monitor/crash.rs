@@ -1,0 +1,81 @@
+//! Crashes: the death of the process that ran the test.
+
+use core::ffi::c_int;
+use std::fmt::Write;
+
+use super::{Failure, Kind, Monitor, Panic};
+use crate::execution::Execution;
+use crate::platform::sys;
+
+/// The end of a process in which an execution was going on.
+pub(crate) struct Death<'a> {
+    pub(crate) execution: &'a Execution,
+    /// Its wait status.
+    pub(crate) status: c_int,
+    /// The address of the access that killed it.
+    pub(crate) fault: Option<usize>,
+    /// The address is the guard of a task's stack.
+    pub(crate) overflows: bool,
+}
+
+/// Judges the deaths of processes.
+pub(crate) struct Crash {
+    last_panic: Option<Panic>,
+}
+
+impl Crash {
+    pub(super) const fn new() -> Self {
+        Self { last_panic: None }
+    }
+}
+
+impl Monitor for Crash {
+    #[inline]
+    fn begin(&mut self) {
+        self.last_panic = None;
+    }
+
+    fn panicked(&mut self, panic: &Panic) {
+        self.last_panic = Some(panic.clone());
+    }
+
+    fn died(&mut self, death: &Death<'_>) -> Option<Failure> {
+        let signal = death.status & 0x7f;
+        if signal == 0 {
+            let code = death.status >> 8 & 0xff;
+            let text = format!("the test ended the process with exit code {code}");
+            return Some(Failure::new(Kind::Crash, &text));
+        }
+        let mut text = format!("the test died by {}", signal_name(signal));
+        if let Some(address) = death.fault.filter(|_| signal == sys::SIGSEGV) {
+            if death.overflows {
+                let task = death.execution.current.0;
+                text = format!("task {task} overflowed its stack");
+            } else {
+                let _ = write!(text, ", accessing address {address:#x}");
+            }
+        }
+        let mut failure = Failure::new(Kind::Crash, &text);
+        if let Some(panic) = self.last_panic.as_ref().filter(|_| signal == sys::SIGABRT) {
+            let message = String::from_utf8_lossy(&panic.message);
+            let said = format!(", after a panic: {message}");
+            failure.message.extend_from_slice(said.as_bytes());
+            failure.place = Some(panic.place.clone());
+        }
+        Some(failure)
+    }
+}
+
+fn signal_name(signal: c_int) -> String {
+    match signal {
+        4 => "SIGILL (an illegal instruction)".to_owned(),
+        5 => "SIGTRAP".to_owned(),
+        sys::SIGABRT => "SIGABRT (abort)".to_owned(),
+        sys::SIGBUS => "SIGBUS".to_owned(),
+        8 => "SIGFPE".to_owned(),
+        sys::SIGKILL => "SIGKILL".to_owned(),
+        sys::SIGSEGV => "SIGSEGV (an invalid memory access)".to_owned(),
+        15 => "SIGTERM".to_owned(),
+        other => format!("signal {other}"),
+    }
+}

@@ -1,0 +1,98 @@
+//! Failures: their kinds, places and words.
+
+use super::Panic;
+use crate::execution::Site;
+use crate::platform::memory::{EngineVec, engine_vec};
+
+/// The kinds of failure, as users and scripts know them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// A panic that the test did not expect, or a missing one.
+    Panic,
+    /// No task can go on.
+    Deadlock,
+    /// A fair execution passed the step limit.
+    Livelock,
+    /// A task ran on without yielding (the good-samaritan rule).
+    Spin,
+    /// The process died.
+    Crash,
+    /// A block was freed twice.
+    DoubleFree,
+    /// The same schedule did not fail again.
+    Nondeterminism,
+}
+
+impl Kind {
+    /// The kind's name in the contract.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Panic => "panic",
+            Self::Deadlock => "deadlock",
+            Self::Livelock => "livelock",
+            Self::Spin => "spin",
+            Self::Crash => "crash",
+            Self::DoubleFree => "double-free",
+            Self::Nondeterminism => "nondeterminism",
+        }
+    }
+}
+
+/// A place in the source.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    pub(crate) file: EngineVec<u8>,
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+}
+
+impl Place {
+    pub(crate) fn of(site: Site) -> Self {
+        let mut file = engine_vec();
+        file.extend_from_slice(site.file().as_bytes());
+        Self {
+            file,
+            line: site.line(),
+            column: site.column(),
+        }
+    }
+}
+
+/// Why an execution failed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Failure {
+    pub(crate) kind: Kind,
+    /// What is known when the failure is found. Words that name tasks, or need much
+    /// time, are found when it is reported: two failures with the same message and place
+    /// are taken for one.
+    pub(crate) message: EngineVec<u8>,
+    pub(crate) place: Option<Place>,
+}
+
+impl Failure {
+    pub(crate) fn new(kind: Kind, message: &str) -> Self {
+        let mut bytes = engine_vec();
+        bytes.extend_from_slice(message.as_bytes());
+        Self {
+            kind,
+            message: bytes,
+            place: None,
+        }
+    }
+
+    /// What is said of a failure that its schedule did not lead to again.
+    pub(crate) fn not_repeated(mut self) -> Self {
+        let intro = "the same schedule did not fail in the same way again; at first: ";
+        self.message.splice(0..0, intro.bytes());
+        self.kind = Kind::Nondeterminism;
+        self
+    }
+
+    pub(super) fn from_panic(panic: &Panic) -> Self {
+        Self {
+            kind: Kind::Panic,
+            message: panic.message.clone(),
+            place: Some(panic.place.clone()),
+        }
+    }
+}

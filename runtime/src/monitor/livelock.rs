@@ -1,0 +1,40 @@
+//! Livelocks and spins: executions that come to no end, and whether that is a failure.
+
+use super::{End, Failure, Kind, Monitor};
+use crate::execution::{Ending, Execution};
+
+/// Judges executions far beyond the step limit.
+pub(crate) struct Livelock;
+
+impl Livelock {
+    pub(super) const fn new() -> Self {
+        Self
+    }
+}
+
+impl Monitor for Livelock {
+    /// Tasks that yield and come to no end though every one gets its turns are a
+    /// livelock; one that runs on while others could is a spin (the good-samaritan rule).
+    fn given_up(&mut self, execution: &Execution) -> Option<Ending> {
+        let lately = |step: u64| step != 0 && step >= execution.steps / 2;
+        let current = execution.current;
+        let others = execution.enabled.iter().any(|task| task != current);
+        if lately(execution.last_wait) {
+            Some(Ending::Livelock)
+        } else if others && !lately(execution.last_switch) {
+            Some(Ending::Spin(current))
+        } else {
+            None
+        }
+    }
+
+    #[inline]
+    fn end(&mut self, end: &End<'_>) -> Option<Failure> {
+        // The words name tasks and lines: they are found when it is reported.
+        match end.execution.ending {
+            Ending::Livelock => Some(Failure::new(Kind::Livelock, "")),
+            Ending::Spin(_) => Some(Failure::new(Kind::Spin, "")),
+            _ => None,
+        }
+    }
+}
