@@ -16,17 +16,19 @@
     dispatch_from_dyn,
     dropck_eyepatch,
     fn_traits,
+    freeze,
     layout_for_ptr,
     legacy_receiver_trait,
-    min_specialization,
     pin_coerce_unsized_trait,
+    specialization,
     thread_local,
     unboxed_closures,
     unsize
 )]
 #![allow(
+    incomplete_features,
     internal_features,
-    reason = "an `Arc` of our own and marks in `const fn` need them"
+    reason = "an `Arc` of our own and marks in `const fn` need them; whether a type has cells does, too"
 )]
 #![allow(
     clippy::cast_possible_truncation,

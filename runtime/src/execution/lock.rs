@@ -11,6 +11,7 @@ use super::schedule::{Arrival, Step};
 use super::state::Execution;
 use super::task::{State, Wait};
 use super::{Effect, Mode, Op, Site, TaskId, perform};
+use crate::monitor::race;
 
 impl Execution {
     /// Whether a lock can be taken now.
@@ -101,11 +102,20 @@ impl Execution {
             Mode::Shared => lock.shared += 1,
         }
         self.review(object);
+        if race::is_watched() {
+            let address = self.objects.get(object).address;
+            race::acquire_for(address, mode == Mode::Exclusive);
+        }
         self.record(op, object, op.effect(), Some(site))
     }
 
     /// The lock is held no more.
     pub(super) fn drop_lock(&mut self, object: ObjectId, mode: Mode) {
+        if race::is_watched() {
+            let lock = self.objects.get(object);
+            let (op, to_all) = (self.task(self.current).op, mode == Mode::Exclusive);
+            race::release_to(lock.address, to_all, op, lock.held_at);
+        }
         let lock = self.objects.get_mut(object);
         match mode {
             Mode::Exclusive => lock.owner = None,

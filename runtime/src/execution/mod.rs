@@ -33,6 +33,7 @@ mod watch;
 use core::panic::Location;
 
 use crate::engine::engine;
+use crate::monitor::race;
 
 pub(crate) use descriptors::{
     after_call, await_descriptors, before_call, descriptor_object, descriptor_of_object,
@@ -201,9 +202,14 @@ pub fn now() -> u64 {
 /// Keeps what a task printed, up to a limit; whether a task called.
 pub(crate) fn print(bytes: &[u8]) -> bool {
     const LIMIT: usize = 256 << 10;
+    /// No object lies there.
+    const OUTPUT: usize = 16;
     let Some(execution) = running() else {
         return false;
     };
+    // What is printed passes through a lock of std's.
+    race::acquire(OUTPUT);
+    race::release(OUTPUT, Op::DescriptorWrite, None);
     // SAFETY: see `running`.
     unsafe {
         if (*execution).keeps_output {

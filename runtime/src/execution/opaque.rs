@@ -251,6 +251,9 @@ pub(crate) fn join(task: TaskId, deadline: Option<u64>) -> Wake {
             wake = (*execution).running().wake;
         }
         (*execution).record(Op::Join, object, Op::Join.effect(), None);
+        if (*execution).task(task).state == State::Finished {
+            (*execution).follows(task);
+        }
         wake
     }
 }
@@ -265,6 +268,8 @@ pub(crate) fn has_ended(task: TaskId) -> bool {
     // SAFETY: see `running`.
     let ended = unsafe { (*execution).task(task).state == State::Finished };
     if ended {
+        // SAFETY: see `running`.
+        unsafe { (*execution).follows(task) };
         record(Op::IsFinished, object, Effect::Read);
     } else {
         failed_to_take(Op::IsFinished, object);

@@ -93,6 +93,11 @@ impl Execution {
         }
     }
 
+    /// Whether the code at `site` is of policy `preempt`.
+    pub(crate) fn is_preempted_at(&mut self, site: Site) -> bool {
+        self.policies.of(site) == Some(Policy::Preempt)
+    }
+
     /// The current task performs `op` within its step: no scheduling point, since `op`
     /// commutes with all that others could do.
     pub(super) fn pass(&mut self, op: Op, site: Site) -> Step {

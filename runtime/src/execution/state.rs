@@ -11,6 +11,7 @@ use super::task::{Entry, State, Task, Wait};
 use super::task_set::TaskSet;
 use super::trace::TraceStep;
 use super::{Effect, ObjectId, TaskId, Wake};
+use crate::monitor::race;
 use crate::platform::donor::Pool;
 use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
 use crate::platform::observers::Observers;
@@ -228,6 +229,11 @@ impl Execution {
             self.running().last_event
         };
         self.tasks[self.live].last_event = mix(history, 0x5eed);
+        let (parent, site) = match self.live {
+            0 => (None, None),
+            _ => (Some(self.current), self.running().site),
+        };
+        race::added(parent, id, site);
         if self.live == 0 {
             let none = TraceStep::NONE;
             self.log.trace.begin(id, none, none, false);
@@ -250,6 +256,8 @@ impl Execution {
         let task = self.tasks[..self.live].iter_mut().find(fits)?;
         let donor = core::mem::replace(&mut task.donor, Task::NO_DONOR);
         pool.renew(donor);
+        let stack = pool.get(donor);
+        race::forget(stack.stack_low, stack.stack_low + stack.stack_size);
         Some(donor)
     }
 

@@ -9,6 +9,7 @@ use super::state::{Ending, Execution};
 use super::task::{Entry, State, Task, Wait};
 use super::{Op, Site, TaskId, Wake, mark, opaque};
 use crate::engine::engine;
+use crate::monitor::race;
 use crate::platform::donor::DEFAULT_STACK;
 use crate::platform::handover::{self, Flow};
 use crate::platform::interpose;
@@ -39,6 +40,7 @@ pub(crate) fn running() -> Option<*mut Execution> {
 /// Makes the calling thread an ordinary one, in the child of a `fork`.
 pub(crate) fn forget_task() {
     TASK.set(0);
+    race::leave();
 }
 
 /// Runs code of the current task as if it were no task: nothing that it does is
@@ -74,6 +76,7 @@ unsafe fn switch_to(next: TaskId) {
         let pool = &mut (*engine).pool;
         let from = pool.flow(execution.running().donor);
         let to = pool.flow(execution.task(next).donor);
+        race::switched(execution.current, next);
         execution.current = next;
         let backend = pool.backend();
         handover::transfer(backend, &raw const (*engine).explorer_baton, from, to);
@@ -116,6 +119,7 @@ pub(crate) unsafe extern "C" fn task_main() -> ! {
         let id = (*execution).current;
         TASK.set(id.0 + 1);
         mark::leave();
+        race::enter(id);
         let own = (*execution).object(thread_object(id));
         (*execution).record(Op::Start, own, Op::Start.effect(), None);
         let result = match (*execution).running().entry {
@@ -157,11 +161,13 @@ pub(crate) unsafe fn end_task(result: *mut c_void) -> ! {
         let from = pool.flow((*execution).task(id).donor);
         let to = match step {
             Step::Switch(next) => {
+                race::switched(id, next);
                 (*execution).current = next;
                 pool.flow((*execution).task(next).donor)
             }
             Step::Continue | Step::End => explorer(),
         };
+        race::leave();
         let backend = pool.backend();
         handover::leave_to(backend, &raw const (*engine).explorer_baton, from, to)
     }
@@ -195,6 +201,11 @@ impl Execution {
     fn is_end_observed(&self) -> bool {
         let is_pthread = matches!(self.task(self.current).entry, Entry::C(..));
         is_pthread || self.observers.of_ends
+    }
+
+    /// The current task has seen that `task` has ended.
+    pub(super) fn follows(&mut self, task: TaskId) {
+        race::joined(self.current, task);
     }
 
     /// The current task arrives before joining `task`.
@@ -310,6 +321,7 @@ pub fn join(task: TaskId, site: Site) {
         perform((*execution).arrive_to_join(task, site));
         let object = (*execution).object(thread_object(task));
         (*execution).record(Op::Join, object, Op::Join.effect(), Some(site));
+        (*execution).follows(task);
     }
 }
 
@@ -320,7 +332,13 @@ pub fn is_finished(task: TaskId, site: Site) -> bool {
     };
     super::access(Op::IsFinished, thread_object(task), site);
     // SAFETY: see `running`.
-    unsafe { (*execution).task(task).state == State::Finished }
+    unsafe {
+        let has_ended = (*execution).task(task).state == State::Finished;
+        if has_ended {
+            (*execution).follows(task);
+        }
+        has_ended
+    }
 }
 
 /// The pthread on whose stack `task` runs; the program may join it.

@@ -7,6 +7,7 @@ use super::state::Execution;
 use super::task::{State, Wait};
 use super::trace::TraceStep;
 use super::{Effect, Mode, Op, Site, TaskId, Wake, mark, perform, running};
+use crate::monitor::race;
 
 impl Execution {
     /// Whether this wait ends at once and for no reason: a choice of the search
@@ -179,7 +180,9 @@ pub fn park(op: Op, deadline: Option<u64>, site: Site) {
                 perform((*execution).sleep_on(Wait::Token, deadline));
             }
         }
-        (*execution).running().unparks = 0;
+        if core::mem::take(&mut (*execution).running().unparks) > 0 {
+            race::acquire(super::token_object((*execution).current));
+        }
         perform((*execution).record(op, object, op.effect(), Some(site)));
     }
 }
@@ -191,6 +194,7 @@ pub fn unpark(task: TaskId, site: Site) {
     unsafe {
         let object = (*execution).object(super::token_object(task));
         perform((*execution).arrive(Op::Unpark, object, Some(site)));
+        race::release(super::token_object(task), Op::Unpark, Some(site));
         perform((*execution).record(Op::Unpark, object, Op::Unpark.effect(), Some(site)));
         let parked = (*execution).task_mut(task);
         parked.unparks += 1;

@@ -54,14 +54,17 @@ impl Execution {
     }
 }
 
-/// The task is about to access plain memory: no scheduling point.
-#[inline]
-#[allow(dead_code, reason = "no shim of plain memory tells yet")]
+/// The task is about to access plain memory: no scheduling point. Of packages that are
+/// not explored nobody looks.
+#[inline(never)]
 pub(crate) fn data_access(access: DataAccess) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; monitors do not call the engine, and no reference lives
     // across `perform`.
     unsafe {
+        if !(*execution).is_preempted_at(access.site) {
+            return;
+        }
         if (*monitors()).data_access(&*execution, access).is_break() {
             perform((*execution).stop());
         }

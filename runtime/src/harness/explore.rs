@@ -47,6 +47,9 @@ pub(super) fn run(test: &Test, request: &Request) {
         _ => None,
     };
     engine.execution.observers = Observers::of_program();
+    if engine.execution.observers.of_accesses {
+        engine.monitors.races.turn_on();
+    }
     engine.execution.log.most = usize::try_from(request.max_steps * 2).unwrap_or(usize::MAX);
     for (prefix, policy) in &request.policies {
         engine.execution.policies.add(prefix, *policy);

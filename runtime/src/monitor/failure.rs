@@ -17,6 +17,8 @@ pub(crate) enum Kind {
     Spin,
     /// The process died.
     Crash,
+    /// Two accesses to common memory that nothing orders.
+    Race,
     /// A block was freed twice.
     DoubleFree,
     /// The same schedule did not fail again.
@@ -32,6 +34,7 @@ impl Kind {
             Self::Livelock => "livelock",
             Self::Spin => "spin",
             Self::Crash => "crash",
+            Self::Race => "race",
             Self::DoubleFree => "double-free",
             Self::Nondeterminism => "nondeterminism",
         }

@@ -25,6 +25,7 @@ mod heap;
 mod livelock;
 mod outcome;
 mod panic;
+pub(crate) mod race;
 
 use core::ops::ControlFlow;
 
@@ -61,6 +62,8 @@ pub(crate) struct DataAccess {
     /// In bytes; may be 0.
     pub(crate) size: usize,
     pub(crate) is_write: bool,
+    /// A reference is made: whoever has it may read, or write, from then on.
+    pub(crate) is_borrow: bool,
     pub(crate) site: Site,
 }
 
@@ -91,7 +94,6 @@ pub(crate) trait Monitor {
 
     /// The current task is about to access plain memory.
     #[inline]
-    #[allow(dead_code, reason = "no shim of plain memory tells yet")]
     fn data_access(&mut self, execution: &Execution, access: DataAccess) -> ControlFlow<()> {
         let _ = (execution, access);
         ControlFlow::Continue(())
@@ -203,6 +205,8 @@ macro_rules! monitors {
 }
 
 monitors! {
+    /// Data races: what else goes wrong may follow from them.
+    races: race::Races,
     /// Double and invalid frees.
     heap: heap::Heap,
     /// No task can go on.

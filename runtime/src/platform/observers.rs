@@ -14,6 +14,8 @@ pub(crate) struct Observers {
     pub(crate) of_counters: bool,
     /// Whether a thread has ended: `is_finished`, and whatever knows its pthread.
     pub(crate) of_ends: bool,
+    /// Plain memory: accesses to it are told.
+    pub(crate) of_accesses: bool,
 }
 
 /// Leaves a byte in the named section, which the linker keeps even where it drops the
@@ -46,6 +48,13 @@ pub(crate) fn observes_ends() {
     leave_byte!("chess_ends");
 }
 
+/// Stands in every function that tells of an access to plain memory.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "it makes no instructions")]
+pub(crate) fn observes_accesses() {
+    leave_byte!("chess_accesses");
+}
+
 // The sections exist, with one byte each, even where nobody observes.
 global_asm!(
     ".pushsection chess_counters,\"aR\",@progbits",
@@ -58,17 +67,25 @@ global_asm!(
     ".hidden __chess_ends",
     "__chess_ends: .byte 0",
     ".popsection",
+    ".pushsection chess_accesses,\"aR\",@progbits",
+    ".globl __chess_accesses",
+    ".hidden __chess_accesses",
+    "__chess_accesses: .byte 0",
+    ".popsection",
 );
 
 unsafe extern "C" {
     // Named so that the bytes above are linked.
     static __chess_counters: u8;
     static __chess_ends: u8;
+    static __chess_accesses: u8;
     // The linker's names for the bounds of a section.
     static __start_chess_counters: u8;
     static __stop_chess_counters: u8;
     static __start_chess_ends: u8;
     static __stop_chess_ends: u8;
+    static __start_chess_accesses: u8;
+    static __stop_chess_accesses: u8;
 }
 
 impl Observers {
@@ -76,6 +93,7 @@ impl Observers {
     pub(crate) const ALL: Self = Self {
         of_counters: true,
         of_ends: true,
+        of_accesses: true,
     };
 
     /// Those that the program contains.
@@ -94,6 +112,11 @@ impl Observers {
                 &raw const __start_chess_ends,
                 &raw const __chess_ends,
                 &raw const __stop_chess_ends,
+            ),
+            of_accesses: is_more(
+                &raw const __start_chess_accesses,
+                &raw const __chess_accesses,
+                &raw const __stop_chess_accesses,
             ),
         }
     }

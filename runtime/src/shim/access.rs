@@ -6,23 +6,31 @@
 //! of pointers are known by their names only, so `_through` functions are given
 //! the receiver and find from its type whether it is a pointer at all.
 
+use std::marker::Freeze;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
 use super::memory;
+use crate::platform::observers::observes_accesses;
 
 /// `*place` is read.
 #[inline]
 #[track_caller]
 pub fn read<T: ?Sized>(place: *const T) -> *const T {
+    observes_accesses();
     memory::read(place.cast(), size_of_place(place));
     place
 }
 
 /// `*place` is read in whole or in part: a pattern is matched, values are compared.
+/// Which part is not known, unless there is but one.
 #[inline]
 #[track_caller]
 pub fn inspect<T: ?Sized>(place: *const T) -> *const T {
+    observes_accesses();
+    if T::IS_SCALAR {
+        memory::read(place.cast(), size_of_place(place));
+    }
     place
 }
 
@@ -30,6 +38,7 @@ pub fn inspect<T: ?Sized>(place: *const T) -> *const T {
 #[inline]
 #[track_caller]
 pub fn write<T: ?Sized>(place: *const T) -> *mut T {
+    observes_accesses();
     memory::write(place.cast(), size_of_place(place));
     place.cast_mut()
 }
@@ -42,17 +51,27 @@ pub fn update<T: ?Sized>(place: *const T) -> *mut T {
     write(place)
 }
 
-/// A shared reference to `*place` is made.
+/// A shared reference to `*place` is made. As in Miri, this counts as a read of it,
+/// unless others may change a part of it meanwhile.
 #[inline]
 #[track_caller]
 pub fn borrow<T: ?Sized>(place: *const T) -> *const T {
+    observes_accesses();
+    if T::IS_FROZEN {
+        memory::borrow(place.cast(), size_of_place(place));
+    }
     place
 }
 
-/// A unique reference to `*place` is made.
+/// A unique reference to `*place` is made. As in Miri, this counts as a write to it,
+/// unless what is there may be referred to from elsewhere (it is not `Unpin`).
 #[inline]
 #[track_caller]
 pub fn borrow_mut<T: ?Sized>(place: *const T) -> *mut T {
+    observes_accesses();
+    if T::IS_UNIQUE {
+        memory::borrow_mut(place.cast(), size_of_place(place));
+    }
     place.cast_mut()
 }
 
@@ -60,13 +79,14 @@ pub fn borrow_mut<T: ?Sized>(place: *const T) -> *mut T {
 #[inline]
 #[track_caller]
 pub fn receive<T: ?Sized>(place: *const T) {
-    let _ = place;
+    borrow(place);
 }
 
 /// `receiver.read()`, or one of its like, is called.
 #[inline]
 #[track_caller]
 pub fn read_through<R>(receiver: *const R) {
+    observes_accesses();
     if let Some(target) = R::target(receiver) {
         memory::read(target.address, target.size);
     }
@@ -83,6 +103,7 @@ pub fn write_through<R>(receiver: *const R) {
 #[inline]
 #[track_caller]
 pub fn write_bytes_through<R>(receiver: *const R, count: usize) {
+    observes_accesses();
     if let Some(target) = R::target(receiver) {
         memory::write(target.address, target.size.wrapping_mul(count));
     }
@@ -125,21 +146,36 @@ pub fn copy_to_through<R, P: Copy>(receiver: *const R, destination: P, count: us
 #[inline]
 #[track_caller]
 pub fn borrow_through<R>(receiver: *const R) {
-    let _ = receiver;
+    observes_accesses();
+    if let Some(target) = R::target(receiver)
+        && target.is_frozen
+    {
+        memory::borrow(target.address, target.size);
+    }
 }
 
 /// `receiver.as_mut()`, or one of its like, is called.
 #[inline]
 #[track_caller]
 pub fn borrow_mut_through<R>(receiver: *const R) {
-    let _ = receiver;
+    observes_accesses();
+    if let Some(target) = R::target(receiver)
+        && target.is_unique
+    {
+        memory::borrow_mut(target.address, target.size);
+    }
 }
 
 /// `receiver.drop_in_place()`, or one of its like, is called.
 #[inline]
 #[track_caller]
 pub fn drop_through<R>(receiver: *const R) {
-    write_through(receiver);
+    observes_accesses();
+    if let Some(target) = R::target(receiver)
+        && target.needs_drop
+    {
+        memory::write(target.address, target.size);
+    }
 }
 
 fn size_of_place<T: ?Sized>(place: *const T) -> usize {
@@ -153,6 +189,9 @@ fn size_of_place<T: ?Sized>(place: *const T) -> usize {
 struct Target {
     address: *const u8,
     size: usize,
+    is_frozen: bool,
+    is_unique: bool,
+    needs_drop: bool,
 }
 
 impl Target {
@@ -160,6 +199,9 @@ impl Target {
         let target = Self {
             address: place.cast(),
             size: size_of_place(place),
+            is_frozen: T::IS_FROZEN,
+            is_unique: T::IS_UNIQUE,
+            needs_drop: std::mem::needs_drop::<T>(),
         };
         // `as_ref` of a null pointer is no access.
         (!place.is_null()).then_some(target)
@@ -218,4 +260,62 @@ impl<R: ?Sized> Receiver for &mut R {
         // SAFETY: as above; it is read, not moved.
         R::target(unsafe { &raw const **this })
     }
+}
+
+/// What references to a type promise.
+pub(super) trait Referred {
+    /// Nobody changes what a shared reference points to.
+    const IS_FROZEN: bool;
+    /// Nobody else uses what a unique reference points to.
+    const IS_UNIQUE: bool;
+    /// It is read as a whole or not at all.
+    const IS_SCALAR: bool;
+}
+
+impl<T: ?Sized> Referred for T {
+    const IS_FROZEN: bool = T::HAS_NO_CELL;
+    const IS_UNIQUE: bool = T::IS_UNPIN;
+    default const IS_SCALAR: bool = false;
+}
+
+trait HasNoCell {
+    const HAS_NO_CELL: bool;
+}
+
+impl<T: ?Sized> HasNoCell for T {
+    default const HAS_NO_CELL: bool = false;
+}
+
+impl<T: ?Sized + Freeze> HasNoCell for T {
+    const HAS_NO_CELL: bool = true;
+}
+
+trait IsUnpin {
+    const IS_UNPIN: bool;
+}
+
+impl<T: ?Sized> IsUnpin for T {
+    default const IS_UNPIN: bool = false;
+}
+
+impl<T: ?Sized + Unpin> IsUnpin for T {
+    const IS_UNPIN: bool = true;
+}
+
+macro_rules! scalars {
+    ($($scalar:ty)*) => {
+        $(impl Referred for $scalar {
+            const IS_SCALAR: bool = true;
+        })*
+    };
+}
+
+scalars!(bool char u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64);
+
+impl<T> Referred for *const T {
+    const IS_SCALAR: bool = true;
+}
+
+impl<T> Referred for *mut T {
+    const IS_SCALAR: bool = true;
 }

@@ -7,8 +7,6 @@ use std::pin::PinCoerceUnsized;
 
 pub use std::cell::*;
 
-use super::memory;
-
 /// See [`std::cell::UnsafeCell`].
 #[repr(transparent)]
 pub struct UnsafeCell<T: ?Sized>(std::cell::UnsafeCell<T>);
@@ -37,9 +35,7 @@ impl<T: ?Sized> UnsafeCell<T> {
     }
 
     #[inline]
-    #[track_caller]
     pub const fn get(&self) -> *mut T {
-        memory::borrow((&raw const *self).cast(), size_of_val(self));
         self.0.get()
     }
 

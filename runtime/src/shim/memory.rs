@@ -1,20 +1,55 @@
-//! The one place where plain memory accesses will be seen: `ptr` functions and
-//! `UnsafeCell` call these before they touch memory. They do nothing as yet.
+//! The one place where plain memory accesses are told: what rewritten code calls before
+//! an access, and `ptr` functions, come here.
 
-/// `size` bytes at `address` are about to be read.
-#[inline]
-pub(super) const fn read(address: *const u8, size: usize) {
-    let _ = (address, size);
+use std::panic::Location;
+
+use crate::execution::Site;
+use crate::monitor::race;
+use crate::platform::observers::observes_accesses;
+
+/// Declares a function that is told of accesses of a kind.
+macro_rules! told {
+    ($($(#[$doc:meta])* $name:ident, $work:ident = ($is_write:literal, $is_borrow:literal);)*) => {
+        $(
+            $(#[$doc])*
+            #[inline]
+            #[track_caller]
+            pub(super) const fn $name(address: *const u8, size: usize) {
+                core::intrinsics::const_eval_select(
+                    (address, size, Location::caller()),
+                    nothing,
+                    $work,
+                );
+            }
+
+            // Not inlined: the user's crate may be compiled without optimisation, this
+            // one never is.
+            #[inline(never)]
+            fn $work(address: *const u8, size: usize, site: Site) {
+                race::told(address.addr(), size, $is_write, $is_borrow, site);
+            }
+        )*
+    };
 }
 
-/// `size` bytes at `address` are about to be written.
-#[inline]
-pub(super) const fn write(address: *const u8, size: usize) {
-    let _ = (address, size);
+told! {
+    /// `size` bytes at `address` are about to be read.
+    read, tell_read = (false, false);
+    /// `size` bytes at `address` are about to be written.
+    write, tell_write = (true, false);
+    /// A shared reference to `size` bytes at `address` is made.
+    borrow, tell_borrow = (false, true);
+    /// A unique reference to `size` bytes at `address` is made.
+    borrow_mut, tell_borrow_mut = (true, true);
 }
 
-/// Code takes a pointer to `size` bytes of shared, mutable memory.
-#[inline]
-pub(super) const fn borrow(address: *const u8, size: usize) {
-    let _ = (address, size);
+const fn nothing(_: *const u8, _: usize, _: Site) {}
+
+/// Stands in every function that tells of an access, where the caller's code is made.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "it makes no instructions")]
+pub(super) const fn tells() {
+    core::intrinsics::const_eval_select((), tells_nothing, observes_accesses);
 }
+
+const fn tells_nothing() {}

@@ -13,6 +13,7 @@ use std::time::Instant;
 
 use super::time::deadline;
 use crate::execution::{self, Mode, Op, Site, Wake};
+use crate::monitor::race;
 
 /// What one thread parks on.
 pub struct Parker {
@@ -61,6 +62,7 @@ impl Parker {
                 std::thread::park();
             }
         }
+        race::acquire(self.address());
     }
 
     /// Waits until unparked or `timeout`; whether it was unparked.
@@ -74,10 +76,13 @@ impl Parker {
             }
             if !execution::active() {
                 std::thread::park_timeout(left);
-            } else if self.block(Some(deadline(left)), site) == Wake::TimedOut {
-                return !self.parked.load(Ordering::Acquire);
+            } else if self.block(Some(deadline(left)), site) == Wake::TimedOut
+                && self.parked.load(Ordering::Acquire)
+            {
+                return false;
             }
         }
+        race::acquire(self.address());
         true
     }
 
@@ -95,6 +100,7 @@ impl Parker {
             thread.unwrap_or_else(PoisonError::into_inner).clone()
         };
         let parker = self.address();
+        race::release(parker, Op::Unparks, None);
         // The last access: the thread may end as soon as it sees this.
         self.parked.store(false, Ordering::Release);
         Unpark { parker, thread }

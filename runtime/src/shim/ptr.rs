@@ -2,11 +2,16 @@
 
 pub use std::ptr::*;
 
+use std::mem::size_of_val_raw;
+
+use super::access::Referred;
 use super::memory;
+use crate::platform::observers::observes_accesses;
 
 #[inline]
 #[track_caller]
 pub const unsafe fn read<T>(src: *const T) -> T {
+    memory::tells();
     memory::read(src.cast(), size_of::<T>());
     // SAFETY: the caller's promise is the one that the real function asks for.
     unsafe { std::ptr::read(src) }
@@ -15,6 +20,7 @@ pub const unsafe fn read<T>(src: *const T) -> T {
 #[inline]
 #[track_caller]
 pub const unsafe fn read_unaligned<T>(src: *const T) -> T {
+    memory::tells();
     memory::read(src.cast(), size_of::<T>());
     // SAFETY: as `read`.
     unsafe { std::ptr::read_unaligned(src) }
@@ -23,6 +29,7 @@ pub const unsafe fn read_unaligned<T>(src: *const T) -> T {
 #[inline]
 #[track_caller]
 pub unsafe fn read_volatile<T>(src: *const T) -> T {
+    memory::tells();
     memory::read(src.cast(), size_of::<T>());
     // SAFETY: as `read`.
     unsafe { std::ptr::read_volatile(src) }
@@ -31,6 +38,7 @@ pub unsafe fn read_volatile<T>(src: *const T) -> T {
 #[inline]
 #[track_caller]
 pub const unsafe fn write<T>(dst: *mut T, src: T) {
+    memory::tells();
     memory::write(dst.cast(), size_of::<T>());
     // SAFETY: as `read`.
     unsafe { std::ptr::write(dst, src) }
@@ -39,6 +47,7 @@ pub const unsafe fn write<T>(dst: *mut T, src: T) {
 #[inline]
 #[track_caller]
 pub const unsafe fn write_unaligned<T>(dst: *mut T, src: T) {
+    memory::tells();
     memory::write(dst.cast(), size_of::<T>());
     // SAFETY: as `read`.
     unsafe { std::ptr::write_unaligned(dst, src) }
@@ -47,6 +56,7 @@ pub const unsafe fn write_unaligned<T>(dst: *mut T, src: T) {
 #[inline]
 #[track_caller]
 pub unsafe fn write_volatile<T>(dst: *mut T, src: T) {
+    memory::tells();
     memory::write(dst.cast(), size_of::<T>());
     // SAFETY: as `read`.
     unsafe { std::ptr::write_volatile(dst, src) }
@@ -55,6 +65,7 @@ pub unsafe fn write_volatile<T>(dst: *mut T, src: T) {
 #[inline]
 #[track_caller]
 pub const unsafe fn write_bytes<T>(dst: *mut T, val: u8, count: usize) {
+    memory::tells();
     memory::write(dst.cast(), size_of::<T>().wrapping_mul(count));
     // SAFETY: as `read`.
     unsafe { std::ptr::write_bytes(dst, val, count) }
@@ -63,6 +74,7 @@ pub const unsafe fn write_bytes<T>(dst: *mut T, val: u8, count: usize) {
 #[inline]
 #[track_caller]
 pub const unsafe fn copy<T>(src: *const T, dst: *mut T, count: usize) {
+    memory::tells();
     memory::read(src.cast(), size_of::<T>().wrapping_mul(count));
     memory::write(dst.cast(), size_of::<T>().wrapping_mul(count));
     // SAFETY: as `read`.
@@ -72,6 +84,7 @@ pub const unsafe fn copy<T>(src: *const T, dst: *mut T, count: usize) {
 #[inline]
 #[track_caller]
 pub const unsafe fn copy_nonoverlapping<T>(src: *const T, dst: *mut T, count: usize) {
+    memory::tells();
     memory::read(src.cast(), size_of::<T>().wrapping_mul(count));
     memory::write(dst.cast(), size_of::<T>().wrapping_mul(count));
     // SAFETY: as `read`.
@@ -81,6 +94,7 @@ pub const unsafe fn copy_nonoverlapping<T>(src: *const T, dst: *mut T, count: us
 #[inline]
 #[track_caller]
 pub const unsafe fn swap<T>(x: *mut T, y: *mut T) {
+    memory::tells();
     memory::write(x.cast(), size_of::<T>());
     memory::write(y.cast(), size_of::<T>());
     // SAFETY: as `read`.
@@ -90,6 +104,7 @@ pub const unsafe fn swap<T>(x: *mut T, y: *mut T) {
 #[inline]
 #[track_caller]
 pub const unsafe fn swap_nonoverlapping<T>(x: *mut T, y: *mut T, count: usize) {
+    memory::tells();
     memory::write(x.cast(), size_of::<T>().wrapping_mul(count));
     memory::write(y.cast(), size_of::<T>().wrapping_mul(count));
     // SAFETY: as `read`.
@@ -99,6 +114,7 @@ pub const unsafe fn swap_nonoverlapping<T>(x: *mut T, y: *mut T, count: usize) {
 #[inline]
 #[track_caller]
 pub const unsafe fn replace<T>(dst: *mut T, src: T) -> T {
+    memory::tells();
     memory::write(dst.cast(), size_of::<T>());
     // SAFETY: as `read`.
     unsafe { std::ptr::replace(dst, src) }
@@ -107,7 +123,13 @@ pub const unsafe fn replace<T>(dst: *mut T, src: T) -> T {
 #[inline]
 #[track_caller]
 pub unsafe fn drop_in_place<T: ?Sized>(to_drop: *mut T) {
-    memory::write(to_drop.cast(), 0);
+    observes_accesses();
+    if std::mem::needs_drop::<T>() && T::IS_UNIQUE {
+        // SAFETY: what is dropped is there, with the size that the pointer says.
+        memory::borrow_mut(to_drop.cast_const().cast(), unsafe {
+            size_of_val_raw(to_drop)
+        });
+    }
     // SAFETY: as `read`.
     unsafe { std::ptr::drop_in_place(to_drop) }
 }

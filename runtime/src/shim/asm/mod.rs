@@ -7,8 +7,10 @@
 mod reader;
 
 use std::panic::Location;
+use std::sync::atomic::Ordering;
 
 use crate::execution::{self, Op, Site};
+use crate::monitor::race;
 use reader::Reader;
 
 /// A longer text is not looked at: it would take the compiler too long.
@@ -66,6 +68,7 @@ impl Asm {
             outside(site, "synchronizes through memory");
         } else if has(Asm::ATOMIC) || has(Asm::FENCE) {
             execution::access(Op::Fence, 0, site);
+            race::fence(Ordering::SeqCst, site);
         }
         if has(Asm::SYSCALL) {
             outside(site, "calls the kernel");

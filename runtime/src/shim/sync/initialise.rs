@@ -5,6 +5,7 @@
 //! meanwhile waits there, and a deadlock report names the initialiser.
 
 use crate::execution::{self, Effect, Op, Site};
+use crate::monitor::race;
 
 /// The engine's name for what is initialised in `place`: no address, since the
 /// value, a lock say, may begin where its `OnceLock` does.
@@ -51,6 +52,8 @@ impl Initialising {
 
 impl Drop for Initialising {
     fn drop(&mut self) {
+        // Also where the initialiser panicked.
+        race::release(self.object, Op::OnceComplete, None);
         execution::disown(self.object);
         execution::wake_all(self.object);
     }

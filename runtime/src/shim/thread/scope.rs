@@ -12,6 +12,7 @@ use std::thread::Result;
 use super::packet::{self, Spawned};
 use super::{Builder, Thread, current};
 use crate::execution::{self, Effect, Op, Site, TaskId};
+use crate::monitor::race;
 use crate::platform::observers::observes_ends;
 
 /// See [`std::thread::Scope`].
@@ -166,6 +167,7 @@ impl ScopeData {
             self.panicked().push(task);
         }
         execution::touch(self.object(), Effect::Release);
+        race::release(self.object(), Op::Exit, None);
         if self.running.fetch_sub(1, Ordering::Release) == 1 {
             execution::wake_all(self.object());
         }

@@ -3,6 +3,7 @@
 //! Without the allocator parameter, which stable code cannot name.
 
 mod convert;
+mod order;
 mod strong;
 mod traits;
 mod weak;

@@ -6,7 +6,7 @@ use std::mem::{ManuallyDrop, MaybeUninit};
 use std::panic::Location;
 use std::pin::Pin;
 
-use super::{Weak, counters};
+use super::{Weak, counters, order};
 use crate::execution::{self, Effect, Op};
 use crate::platform::observers::observes_counters;
 
@@ -56,6 +56,9 @@ impl<T> Arc<T> {
         if execution::active() {
             execution::access(Op::ArcTryUnwrap, this.object(), Location::caller());
         }
+        if Arc::is_only(&this) {
+            order::dropped(&this.0);
+        }
         std::sync::Arc::try_unwrap(this.into_real()).map_err(Arc)
     }
 
@@ -66,6 +69,7 @@ impl<T> Arc<T> {
         if execution::active() {
             execution::access(Op::ArcTryUnwrap, this.object(), Location::caller());
         }
+        order::dropped(&this.0);
         std::sync::Arc::into_inner(this.into_real())
     }
 }
@@ -190,11 +194,18 @@ impl<T: ?Sized> Arc<T> {
         if execution::active() {
             execution::access(Op::ArcGetMut, this.object(), Location::caller());
         }
+        if Arc::is_only(this) {
+            order::owned(Arc::as_ptr(this));
+        }
         std::sync::Arc::get_mut(&mut this.0)
     }
 
     pub(super) fn object(&self) -> usize {
         counters(Arc::as_ptr(self))
+    }
+
+    fn is_only(this: &Self) -> bool {
+        std::sync::Arc::strong_count(&this.0) == 1
     }
 
     /// Drops commute, unless it matters which task runs the value's destructor.
@@ -222,6 +233,11 @@ impl<T: ?Sized + CloneToUninit> Arc<T> {
         observes_counters();
         if execution::active() {
             execution::access(Op::ArcGetMut, this.object(), Location::caller());
+        }
+        if Arc::is_only(this) {
+            order::owned(Arc::as_ptr(this));
+        } else {
+            order::dropped(&this.0);
         }
         std::sync::Arc::make_mut(&mut this.0)
     }
@@ -260,5 +276,6 @@ unsafe impl<#[may_dangle] T: ?Sized> Drop for Arc<T> {
         } else if execution::counters_matter() {
             execution::access_in_drop(Op::ArcLeave, self.object());
         }
+        order::dropped(&self.0);
     }
 }

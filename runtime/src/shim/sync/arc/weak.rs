@@ -4,7 +4,7 @@ use std::fmt;
 use std::mem::ManuallyDrop;
 use std::panic::Location;
 
-use super::{Arc, counters};
+use super::{Arc, counters, order};
 use crate::execution::{self, Op};
 use crate::platform::observers::observes_counters;
 
@@ -48,7 +48,11 @@ impl<T: ?Sized> Weak<T> {
         if let Some(object) = self.seen() {
             execution::access(Op::WeakUpgrade, object, Location::caller());
         }
-        self.0.upgrade().map(Arc)
+        let upgraded = self.0.upgrade().map(Arc);
+        if let Some(owner) = &upgraded {
+            order::owned(Arc::as_ptr(owner));
+        }
+        upgraded
     }
 
     #[track_caller]
@@ -122,5 +126,6 @@ unsafe impl<#[may_dangle] T: ?Sized> Drop for Weak<T> {
         if let Some(object) = self.seen() {
             execution::access_in_drop(Op::WeakDrop, object);
         }
+        order::dropped_weak(&self.0);
     }
 }

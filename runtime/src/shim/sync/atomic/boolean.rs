@@ -6,6 +6,8 @@ use std::sync::atomic::Ordering;
 
 use super::operations::{atomic, effect, read_modify_write};
 use crate::execution::{self, Op, Site};
+use crate::monitor::race::{self, How};
+use crate::shim::memory;
 
 atomic!(AtomicBool, bool, v, val);
 read_modify_write!(
@@ -20,7 +22,9 @@ impl AtomicBool {
     #[track_caller]
     pub fn fetch_not(&self, order: Ordering) -> bool {
         if execution::active() {
-            execution::access(Op::AtomicFetchNot, self.object(), Location::caller());
+            let site = Location::caller();
+            execution::access(Op::AtomicFetchNot, self.object(), site);
+            self.tell(Op::AtomicFetchNot, How::Exchange, order, site);
         }
         self.0.fetch_not(order)
     }

@@ -5,12 +5,15 @@ use std::sync::atomic::Ordering;
 
 use super::{AtomicBool, AtomicIsize, AtomicUsize};
 use crate::execution::{self, Op};
+use crate::monitor::race;
 
 /// See [`std::sync::atomic::fence`].
 #[track_caller]
 pub fn fence(order: Ordering) {
     if execution::active() {
-        execution::access(Op::Fence, 0, Location::caller());
+        let site = Location::caller();
+        execution::access(Op::Fence, 0, site);
+        race::fence(order, site);
     }
     std::sync::atomic::fence(order);
 }

@@ -6,6 +6,8 @@ use std::sync::atomic::Ordering;
 
 use super::operations::{atomic, effect, read_modify_write};
 use crate::execution::{self, Op, Site};
+use crate::monitor::race::{self, How};
+use crate::shim::memory;
 
 macro_rules! integers {
     ($($Atomic:ident: $value:ty;)*) => {

@@ -21,7 +21,10 @@ macro_rules! atomic {
             }
 
             #[inline]
+            #[track_caller]
             pub fn get_mut(&mut self) -> &mut $value {
+                // At least a read, and not an atomic one.
+                memory::read((&raw const *self).cast(), size_of::<$value>());
                 self.0.get_mut()
             }
 
@@ -38,7 +41,9 @@ macro_rules! atomic {
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $value {
                 if execution::active() {
-                    execution::access(Op::AtomicLoad, self.object(), Location::caller());
+                    let site = Location::caller();
+                    execution::access(Op::AtomicLoad, self.object(), site);
+                    self.tell(Op::AtomicLoad, How::Load, order, site);
                 }
                 self.0.load(order)
             }
@@ -46,7 +51,9 @@ macro_rules! atomic {
             #[track_caller]
             pub fn store(&self, $val: $value, order: Ordering) {
                 if execution::active() {
-                    execution::access(Op::AtomicStore, self.object(), Location::caller());
+                    let site = Location::caller();
+                    execution::access(Op::AtomicStore, self.object(), site);
+                    self.tell(Op::AtomicStore, How::Store, order, site);
                 }
                 self.0.store($val, order);
             }
@@ -54,7 +61,9 @@ macro_rules! atomic {
             #[track_caller]
             pub fn swap(&self, $val: $value, order: Ordering) -> $value {
                 if execution::active() {
-                    execution::access(Op::AtomicSwap, self.object(), Location::caller());
+                    let site = Location::caller();
+                    execution::access(Op::AtomicSwap, self.object(), site);
+                    self.tell(Op::AtomicSwap, How::Exchange, order, site);
                 }
                 self.0.swap($val, order)
             }
@@ -156,6 +165,34 @@ macro_rules! atomic {
                 (&raw const *self).addr()
             }
 
+            /// Tells of the access that is about to be made.
+            #[inline]
+            fn tell(&self, op: Op, how: How, order: Ordering, site: Site) {
+                let access = race::Atomic {
+                    op,
+                    how,
+                    order,
+                    site: Some(site),
+                };
+                race::atomic(self.object(), size_of::<$value>(), access);
+            }
+
+            /// As [`Self::tell`], of an exchange, which may fail.
+            fn tell_of_exchange<R>(
+                &self,
+                op: Op,
+                result: Result<R, R>,
+                success: Ordering,
+                failure: Ordering,
+                site: Site,
+            ) {
+                if result.is_ok() {
+                    self.tell(op, How::Exchange, success, site);
+                } else {
+                    self.tell(op, How::Load, failure, site);
+                }
+            }
+
             fn exchange(
                 &self,
                 op: Op,
@@ -170,6 +207,7 @@ macro_rules! atomic {
                 }
                 execution::before(op, self.object(), site);
                 let result = self.0.compare_exchange(current, new, success, failure);
+                self.tell_of_exchange(op, result, success, failure, site);
                 execution::effect(op, self.object(), effect(result.is_ok()), site);
                 result
             }
@@ -195,6 +233,7 @@ macro_rules! atomic {
                 } else {
                     self.0.compare_exchange(current, new, success, failure)
                 };
+                self.tell_of_exchange(op, result, success, failure, site);
                 execution::effect(op, self.object(), effect(result.is_ok()), site);
                 result
             }
@@ -226,7 +265,9 @@ macro_rules! read_modify_write {
                 #[track_caller]
                 pub fn $method(&self, val: $operand, order: Ordering) -> $value {
                     if execution::active() {
-                        execution::access(Op::$op, self.object(), Location::caller());
+                        let site = Location::caller();
+                        execution::access(Op::$op, self.object(), site);
+                        self.tell(Op::$op, How::Exchange, order, site);
                     }
                     self.0.$method(val, order)
                 }

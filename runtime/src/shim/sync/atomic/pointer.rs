@@ -7,6 +7,8 @@ use std::sync::atomic::Ordering;
 
 use super::operations::{atomic, effect, read_modify_write};
 use crate::execution::{self, Op, Site};
+use crate::monitor::race::{self, How};
+use crate::shim::memory;
 
 atomic!(AtomicPtr<T>, *mut T, p, ptr);
 read_modify_write!(

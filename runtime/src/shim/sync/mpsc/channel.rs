@@ -7,10 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::queue::Queue;
 use super::rendezvous::{Rendezvous, Ticket};
 use crate::execution::{self, Effect, Op, Site, Wake};
+use crate::monitor::race;
 
 pub(super) struct Channel<T> {
     /// Tasks run one at a time and never stop inside, so this is always free.
     state: Mutex<State<T>>,
+    is_rendezvous: bool,
 }
 
 struct State<T> {
@@ -42,12 +44,28 @@ impl<T> Channel<T> {
             senders: 1,
             receiver: true,
         });
-        let channel = Arc::new(Channel { state });
+        let channel = Arc::new(Channel {
+            state,
+            is_rendezvous: bound == Some(0),
+        });
         (SendingEnd(channel.clone()), ReceivingEnd(channel))
     }
 
     fn object(&self) -> usize {
         (&raw const *self).addr()
+    }
+
+    /// Stands for the senders that are gone, and for the receiver that is.
+    fn ends(&self) -> (usize, usize) {
+        (self.object() + 1, self.object() + 2)
+    }
+
+    /// Where messages pass from hand to hand, both sides hear of each other.
+    fn meet(&self, op: Op, site: Site) {
+        if self.is_rendezvous {
+            race::acquire(self.object());
+            race::release(self.object(), op, Some(site));
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State<T>> {
@@ -57,6 +75,7 @@ impl<T> Channel<T> {
     /// Ends the operation: what it did to the channel, and who may go on.
     fn done(&self, op: Op, effect: Effect, site: Site) {
         execution::effect(op, self.object(), effect, site);
+        self.meet(op, site);
         if effect == Effect::Write {
             execution::wake_all(self.object());
         }
@@ -65,6 +84,7 @@ impl<T> Channel<T> {
     /// The operation has shown itself to the other side, and then waits.
     fn announced(&self, op: Op, site: Site) {
         execution::effect(op, self.object(), Effect::Write, site);
+        self.meet(op, site);
         execution::wake_all(self.object());
     }
 
@@ -88,13 +108,14 @@ impl<T> SendingEnd<T> {
         execution::before(op, channel.object(), site);
         let mut pending = Pending::Unsent(value);
         loop {
-            let progress = channel.state().advance(pending);
+            let progress = channel.state().advance(pending, site);
             match progress {
                 Progress::Sent => {
                     channel.done(op, Effect::Write, site);
                     return Ok(());
                 }
                 Progress::Disconnected(value) => {
+                    race::acquire(channel.ends().1);
                     channel.done(op, Effect::Read, site);
                     return Err(SendError(value));
                 }
@@ -115,7 +136,10 @@ impl<T> SendingEnd<T> {
     pub(super) fn try_send(&self, value: T, site: Site) -> Result<(), TrySendError<T>> {
         let (op, channel) = (Op::ChannelTrySend, &*self.0);
         execution::before(op, channel.object(), site);
-        let result = channel.state().try_send(value);
+        let result = channel.state().try_send(value, site);
+        if let Err(TrySendError::Disconnected(_)) = result {
+            race::acquire(channel.ends().1);
+        }
         let effect = if result.is_ok() {
             Effect::Write
         } else {
@@ -135,6 +159,7 @@ impl<T> SendingEnd<T> {
 impl<T> Drop for SendingEnd<T> {
     fn drop(&mut self) {
         execution::access_in_drop(Op::SenderDrop, self.0.object());
+        race::release(self.0.ends().0, Op::SenderDrop, None);
         let last = {
             let mut state = self.0.state();
             state.senders -= 1;
@@ -151,6 +176,9 @@ impl<T> ReceivingEnd<T> {
         let (op, channel) = (Op::ChannelTryRecv, &*self.0);
         execution::before(op, channel.object(), site);
         let result = channel.state().receive();
+        if let Err(TryRecvError::Disconnected) = result {
+            race::acquire(channel.ends().0);
+        }
         let effect = if result.is_ok() {
             Effect::Write
         } else {
@@ -176,6 +204,7 @@ impl<T> ReceivingEnd<T> {
             let (effect, result) = match result {
                 Ok(value) => (Effect::Write, Ok(value)),
                 Err(TryRecvError::Disconnected) => {
+                    race::acquire(channel.ends().0);
                     (Effect::Read, Err(RecvTimeoutError::Disconnected))
                 }
                 Err(TryRecvError::Empty) if timed_out => {
@@ -198,6 +227,7 @@ impl<T> ReceivingEnd<T> {
 impl<T> Drop for ReceivingEnd<T> {
     fn drop(&mut self) {
         execution::access_in_drop(Op::ReceiverDrop, self.0.object());
+        race::release(self.0.ends().1, Op::ReceiverDrop, None);
         let unread = {
             let mut state = self.0.state();
             state.receiver = false;
@@ -230,10 +260,10 @@ enum Progress<T> {
 }
 
 impl<T> State<T> {
-    fn advance(&mut self, pending: Pending<T>) -> Progress<T> {
+    fn advance(&mut self, pending: Pending<T>, site: Site) -> Progress<T> {
         match (pending, &mut self.messages) {
             (Pending::Unsent(value), _) if !self.receiver => Progress::Disconnected(value),
-            (Pending::Unsent(value), Messages::Queue(queue)) => match queue.push(value) {
+            (Pending::Unsent(value), Messages::Queue(queue)) => match queue.push(value, site) {
                 Ok(()) => Progress::Sent,
                 Err(value) => Progress::Wait {
                     pending: Pending::Unsent(value),
@@ -270,12 +300,12 @@ impl<T> State<T> {
         }
     }
 
-    fn try_send(&mut self, value: T) -> Result<(), TrySendError<T>> {
+    fn try_send(&mut self, value: T, site: Site) -> Result<(), TrySendError<T>> {
         if !self.receiver {
             return Err(TrySendError::Disconnected(value));
         }
         match &mut self.messages {
-            Messages::Queue(queue) => queue.push(value),
+            Messages::Queue(queue) => queue.push(value, site),
             Messages::Rendezvous(rendezvous) => rendezvous.hand_over(value),
         }
         .map_err(TrySendError::Full)

@@ -2,9 +2,17 @@
 
 use std::collections::VecDeque;
 
+use crate::execution::{Op, Site};
+use crate::monitor::race::{self, Message};
+
 pub(super) struct Queue<T> {
-    messages: VecDeque<T>,
+    /// Each with what its sender knew.
+    messages: VecDeque<(T, Message)>,
     bound: Option<usize>,
+    /// How many places of a bounded queue no message was in yet.
+    unused: usize,
+    /// What receivers knew that made room, the first one first.
+    rooms: VecDeque<Message>,
 }
 
 impl<T> Queue<T> {
@@ -12,24 +20,42 @@ impl<T> Queue<T> {
         Queue {
             messages: VecDeque::new(),
             bound,
+            unused: bound.unwrap_or(0),
+            rooms: VecDeque::new(),
         }
     }
 
     /// Gives the value back where the queue is full.
-    pub(super) fn push(&mut self, value: T) -> Result<(), T> {
+    pub(super) fn push(&mut self, value: T, site: Site) -> Result<(), T> {
         if self.bound.is_some_and(|bound| self.messages.len() >= bound) {
             return Err(value);
         }
-        self.messages.push_back(value);
+        if self.unused > 0 {
+            self.unused -= 1;
+        } else if let Some(room) = self.rooms.pop_front() {
+            race::receive(room);
+        }
+        let message = race::send(Op::ChannelSend, Some(site));
+        self.messages.push_back((value, message));
         Ok(())
     }
 
     pub(super) fn pop(&mut self) -> Option<T> {
-        self.messages.pop_front()
+        let (value, message) = self.messages.pop_front()?;
+        race::receive(message);
+        if self.bound.is_some() && race::is_watched() {
+            self.rooms.push_back(race::send(Op::ChannelRecv, None));
+        }
+        Some(value)
     }
 
     /// All messages that are left.
     pub(super) fn take(&mut self) -> VecDeque<T> {
-        std::mem::take(&mut self.messages)
+        let left = self.messages.drain(..);
+        left.map(|(value, message)| {
+            race::receive(message);
+            value
+        })
+        .collect()
     }
 }

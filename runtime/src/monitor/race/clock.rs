@@ -1,0 +1,125 @@
+//! Vector clocks over epochs: which accesses of which task another one has heard of.
+//!
+//! An epoch is a part of a task's life between two releases (`FastTrack`, Flanagan and
+//! Freund, PLDI'09). Epochs are numbered over all tasks and executions, so that a number
+//! alone says whose it is, and whether it is of this execution. A clock holds, for each
+//! task, the last epoch of it that is known to have ended.
+
+use crate::execution::{Op, Site};
+use crate::platform::memory::{EngineVec, engine_vec};
+
+/// Names a part of a task's life; 0 names none. Later ones have larger numbers.
+pub(super) type Epoch = u32;
+
+/// For each task, the last epoch of it that happened before.
+#[derive(Clone, Debug)]
+pub(super) struct Clock(EngineVec<Epoch>);
+
+impl Clock {
+    pub(super) const fn new() -> Self {
+        Self(engine_vec())
+    }
+
+    #[inline]
+    pub(super) fn get(&self, task: u32) -> Epoch {
+        self.0.get(task as usize).copied().unwrap_or(0)
+    }
+
+    pub(super) fn set(&mut self, task: u32, epoch: Epoch) {
+        let place = task as usize;
+        if place >= self.0.len() {
+            self.0.resize(place + 1, 0);
+        }
+        self.0[place] = epoch;
+    }
+
+    /// What either knows.
+    pub(super) fn join(&mut self, other: &Self) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        for (own, &other) in self.0.iter_mut().zip(&other.0) {
+            *own = (*own).max(other);
+        }
+    }
+
+    pub(super) fn assign(&mut self, other: &Self) {
+        self.0.clear();
+        self.0.extend_from_slice(&other.0);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// What a number of the sequence of epochs stands for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Owner {
+    /// A part of this task's life, and how it ended, if it has.
+    Task(u32, Option<Release>),
+    /// No epoch: the record of a granule with a longer history.
+    Record(u32),
+}
+
+/// The operation that ended an epoch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Release {
+    pub(super) op: Op,
+    /// None in drops and opaque code.
+    pub(super) site: Option<Site>,
+}
+
+/// The epochs of one execution.
+pub(super) struct Epochs {
+    first: Epoch,
+    owners: EngineVec<Owner>,
+}
+
+/// Before numbers run out, all histories are forgotten between two executions.
+const LAST: Epoch = 0xf000_0000;
+
+impl Epochs {
+    pub(super) const fn new() -> Self {
+        Self {
+            first: 1,
+            owners: engine_vec(),
+        }
+    }
+
+    /// A new execution begins; whether numbers begin anew.
+    pub(super) fn begin(&mut self) -> bool {
+        self.first += self.owners.len() as u32;
+        self.owners.clear();
+        let is_full = self.first > LAST;
+        if is_full {
+            self.first = 1;
+        }
+        is_full
+    }
+
+    /// The first number of this execution: lower ones are of earlier executions.
+    #[inline]
+    pub(super) fn first(&self) -> Epoch {
+        self.first
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, owner: Owner) -> Epoch {
+        self.owners.push(owner);
+        self.first + (self.owners.len() - 1) as u32
+    }
+
+    /// What a number of this execution stands for.
+    #[inline]
+    pub(super) fn owner(&self, number: Epoch) -> Owner {
+        self.owners[(number - self.first) as usize]
+    }
+
+    /// The epoch ends with this release.
+    pub(super) fn end(&mut self, epoch: Epoch, release: Release) {
+        if let Owner::Task(_, end) = &mut self.owners[(epoch - self.first) as usize] {
+            *end = Some(release);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! The monitor's hooks; what orders tasks by the events of an execution is all but what
+//! shims and locks tell of more exactly.
+
+use core::ops::ControlFlow;
+
+use super::{Races, What};
+use crate::execution::{Effect, Execution, ObjectId, Op, TaskId, marked_line};
+use crate::monitor::{DataAccess, End, Failure, Free, Kind, Monitor, Place, SyncAccess};
+
+/// How an operation orders its task and others, by its object.
+enum Orders {
+    /// Not at all, or it is told of elsewhere.
+    Nothing,
+    /// It goes on after what was released there.
+    Acquires,
+    /// It lets others go on after itself.
+    Releases,
+    /// Both: all operations on the object are in one order.
+    Both,
+    /// It may order anything.
+    All,
+}
+
+fn orders(op: Op, effect: Effect) -> Orders {
+    match op {
+        // One that sets it in vain reads it.
+        Op::OnceLockSet if effect == Effect::Write => Orders::Releases,
+        Op::OnceComplete => Orders::Releases,
+        Op::OnceLockSet
+        | Op::OnceCall
+        | Op::OnceIsCompleted
+        | Op::OnceWait
+        | Op::OnceLockGet
+        | Op::OnceLockGetOrInit
+        | Op::OnceLockWait
+        | Op::LazyLockGet
+        | Op::LazyLockForce
+        | Op::ScopeEnd => Orders::Acquires,
+        Op::Asm | Op::OpaqueCall => Orders::All,
+        Op::Draw => Orders::Nothing,
+        // C code, the kernel.
+        _ if op as u8 >= Op::FutexWait as u8 => match op {
+            Op::Parked | Op::Unparks => Orders::Nothing,
+            _ => Orders::Both,
+        },
+        Op::BarrierWait => Orders::Both,
+        _ => Orders::Nothing,
+    }
+}
+
+impl Races {
+    /// A task has performed an operation on what lies at `object`, or on nothing.
+    fn order(&mut self, task: TaskId, object: usize, access: SyncAccess) {
+        let SyncAccess {
+            op, effect, site, ..
+        } = access;
+        let how = orders(op, effect);
+        if let Orders::Acquires | Orders::Both = how {
+            self.acquire(task, object, true);
+        }
+        if let Orders::Releases | Orders::Both = how {
+            self.release(task, object, true, (op, site));
+        }
+        if let Orders::All = how {
+            self.order_all(task);
+        }
+    }
+}
+
+impl Monitor for Races {
+    #[inline]
+    fn begin(&mut self) {
+        if self.is_on {
+            self.renew();
+        }
+    }
+
+    #[inline]
+    fn sync_access(&mut self, execution: &Execution, access: SyncAccess) -> ControlFlow<()> {
+        if self.is_on {
+            let object = match access.object {
+                ObjectId::NONE => 0,
+                id => execution.objects.get(id).address,
+            };
+            self.order(execution.current, object, access);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn data_access(&mut self, execution: &Execution, access: DataAccess) -> ControlFlow<()> {
+        let DataAccess {
+            address,
+            size: length,
+            is_write,
+            is_borrow,
+            site,
+        } = access;
+        let what = match (is_write, is_borrow) {
+            (true, false) => What::Write,
+            (true, true) => What::BorrowMut,
+            (false, false) => What::Read,
+            (false, true) => What::Borrow,
+        };
+        self.access(execution.current, address, length, what, Some(site));
+        ControlFlow::Continue(())
+    }
+
+    #[inline]
+    fn frees(&mut self, execution: &Execution, free: Free) -> ControlFlow<()> {
+        if self.is_on
+            && let Free::Live(block) = free
+        {
+            self.free(execution.current, block.start, block.size, marked_line());
+        }
+        ControlFlow::Continue(())
+    }
+
+    #[inline]
+    fn end(&mut self, _: &End<'_>) -> Option<Failure> {
+        let (first, others) = self.found.split_first()?;
+        let mut failure = Failure::new(Kind::Race, "data race: ");
+        failure.message.extend_from_slice(first.words());
+        for other in others {
+            failure.message.extend_from_slice(b"\nalso: ");
+            failure.message.extend_from_slice(other.words());
+        }
+        failure.place = first.site().map(Place::of);
+        Some(failure)
+    }
+}

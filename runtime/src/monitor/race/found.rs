@@ -1,0 +1,122 @@
+//! Races that were found, each pair of lines once, and the words for them.
+
+use core::fmt::{self, Write};
+
+use super::clock::Owner;
+use super::{Earlier, Races, What};
+use crate::execution::{Site, TaskId};
+use crate::harness::short_path;
+use crate::platform::memory::{EngineVec, engine_vec};
+
+/// So many pairs of lines of one execution are told.
+const MOST: usize = 16;
+
+/// Two accesses that race.
+pub(crate) struct Found {
+    earlier: Option<Site>,
+    later: Option<Site>,
+    words: EngineVec<u8>,
+}
+
+impl Found {
+    /// Where to look: the later access, if its line is known.
+    pub(crate) fn site(&self) -> Option<Site> {
+        self.later.or(self.earlier)
+    }
+
+    /// A sentence: both accesses, and the order that is missing.
+    pub(crate) fn words(&self) -> &[u8] {
+        &self.words
+    }
+
+    fn is_between(&self, earlier: Option<Site>, later: Option<Site>) -> bool {
+        let lines = (line(self.earlier), line(self.later));
+        lines == (line(earlier), line(later)) || lines == (line(later), line(earlier))
+    }
+}
+
+fn line(site: Option<Site>) -> Option<(&'static str, u32)> {
+    site.map(|site| (site.file(), site.line()))
+}
+
+impl Races {
+    /// An access of `task` races with an earlier one.
+    #[cold]
+    pub(super) fn note(&mut self, earlier: Earlier, task: TaskId, what: What, site: Option<Site>) {
+        let known = |found: &Found| found.is_between(earlier.site, site);
+        if self.found.len() == MOST || self.found.iter().any(known) {
+            return;
+        }
+        let Owner::Task(owner, end) = self.epochs.owner(earlier.epoch) else {
+            return;
+        };
+        let (other, own) = (Called(TaskId(owner)), Called(task));
+        let mut words = Text(engine_vec());
+        let _ = write!(
+            words,
+            "the {what} by {own}{} races with the {} by {other}{}: {other} has released ",
+            At(site),
+            earlier.what,
+            At(earlier.site),
+        );
+        let _ = match end {
+            None => words.write_str("nothing since"),
+            Some(end) => write!(
+                words,
+                "it in {}{}, but {own} has acquired nothing of that",
+                end.op.name(),
+                At(end.site)
+            ),
+        };
+        self.found.push(Found {
+            earlier: earlier.site,
+            later: site,
+            words: words.0,
+        });
+    }
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read => f.write_str("read"),
+            Self::Write => f.write_str("write"),
+            Self::Borrow => f.write_str("shared borrow"),
+            Self::BorrowMut => f.write_str("unique borrow"),
+            Self::Free => f.write_str("free"),
+            Self::Atomic(op, _) => write!(f, "atomic {}", op.name()),
+        }
+    }
+}
+
+struct Called(TaskId);
+
+impl fmt::Display for Called {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.0 {
+            0 => f.write_str("main"),
+            number => write!(f, "task {number}"),
+        }
+    }
+}
+
+struct At(Option<Site>);
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(site) => write!(f, " at {}:{}", short_path(site.file()), site.line()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Text in the engine's memory.
+struct Text(EngineVec<u8>);
+
+impl Write for Text {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.extend_from_slice(text.as_bytes());
+        Ok(())
+    }
+}

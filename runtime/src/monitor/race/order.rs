@@ -1,0 +1,178 @@
+//! What shims tell: plain accesses, and what orders tasks. Each function does nothing
+//! unless the caller is a task of a program that tells of its accesses.
+
+use core::sync::atomic::Ordering;
+
+use super::shadow::{Extent, GRANULE};
+use super::{EPOCH, Races, is_watched};
+use crate::execution::{self, Op, Site, TaskId, active, current};
+use crate::monitor::{DataAccess, monitors};
+
+/// How an atomic access touches its location.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum How {
+    /// It reads.
+    Load,
+    /// It writes, whatever was there.
+    Store,
+    /// It reads and writes in one step.
+    Exchange,
+}
+
+/// An atomic access.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Atomic {
+    pub(crate) op: Op,
+    pub(crate) how: How,
+    pub(crate) order: Ordering,
+    pub(crate) site: Option<Site>,
+}
+
+/// So many bytes are looked at without a call: what is longer is no news seldom.
+const FEW: usize = 32;
+
+/// The running task is about to access memory.
+#[inline]
+pub(crate) fn told(address: usize, length: usize, is_write: bool, is_borrow: bool, site: Site) {
+    let epoch = EPOCH.get();
+    if epoch == 0 || length == 0 {
+        return;
+    }
+    // SAFETY: an execution runs, so the engine is mapped; no other reference to the
+    // monitor lives while the program's code runs.
+    let shadow = unsafe { &(*monitors()).races.shadow };
+    let is_news = if length <= GRANULE - address % GRANULE {
+        !shadow.knows(address, Extent::new(address, length), epoch, is_write)
+    } else if length <= FEW && address.is_multiple_of(GRANULE) && length.is_multiple_of(GRANULE) {
+        (address..address + length)
+            .step_by(GRANULE)
+            .any(|at| !shadow.knows(at, Extent::new(at, GRANULE), epoch, is_write))
+    } else {
+        true
+    };
+    if is_news {
+        execution::data_access(DataAccess {
+            address,
+            size: length,
+            is_write,
+            is_borrow,
+            site,
+        });
+    }
+}
+
+/// A new task, made by `parent`; the first one by none.
+pub(crate) fn added(parent: Option<TaskId>, task: TaskId, site: Option<Site>) {
+    with_if_on(|races| match parent {
+        None => races.add_task(task, None),
+        Some(parent) => races.spawned(parent, task, site),
+    });
+}
+
+/// `task` runs for the first time.
+pub(crate) fn enter(task: TaskId) {
+    with_if_on(|races| EPOCH.set(races.epoch_of(task)));
+}
+
+/// The running task is about to end.
+pub(crate) fn leave() {
+    EPOCH.set(0);
+}
+
+/// `next` runs after `task`.
+#[inline]
+pub(crate) fn switched(task: TaskId, next: TaskId) {
+    with_if_on(|races| races.switched(task, next));
+}
+
+/// `task` goes on after the end of `other`.
+pub(crate) fn joined(task: TaskId, other: TaskId) {
+    with_if_on(|races| races.joined(task, other));
+}
+
+/// Another task begins to use this memory as its stack.
+pub(crate) fn forget(low: usize, high: usize) {
+    with_if_on(|races| races.forget(low, high));
+}
+
+/// The running task performs an atomic access.
+#[inline]
+pub(crate) fn atomic(address: usize, length: usize, access: Atomic) {
+    if is_watched() {
+        watched(address, length, access);
+    }
+}
+
+#[inline(never)]
+fn watched(address: usize, length: usize, access: Atomic) {
+    with(|races, task| races.atomic(task, address, length, access));
+}
+
+/// A fence of the running task.
+pub(crate) fn fence(order: Ordering, site: Site) {
+    with(|races, task| races.fence(task, order, Some(site)));
+}
+
+/// The running task learns what was released to `object`.
+pub(crate) fn acquire(object: usize) {
+    acquire_for(object, true);
+}
+
+/// As [`acquire`], where others may have the object too, unless it is taken alone.
+pub(crate) fn acquire_for(object: usize, excludes: bool) {
+    with(|races, task| races.acquire(task, object, excludes));
+}
+
+/// The running task releases what it knows to `object`.
+pub(crate) fn release(object: usize, op: Op, site: Option<Site>) {
+    release_to(object, true, op, site);
+}
+
+/// As [`release`], to all or only to those that take the object alone.
+pub(crate) fn release_to(object: usize, to_all: bool, op: Op, site: Option<Site>) {
+    with(|races, task| races.release(task, object, to_all, (op, site)));
+}
+
+/// As [`release`], with what the running task does from now on.
+pub(crate) fn release_on(object: usize) {
+    with(|races, task| races.release_on(task, object));
+}
+
+/// The running task sends what it knows along with a message; what names it.
+pub(crate) fn send(op: Op, site: Option<Site>) -> Message {
+    let mut message = Message(None);
+    with(|races, task| message.0 = Some(races.send(task, op, site)));
+    message
+}
+
+/// The running task receives a message, and what was sent along with it.
+pub(crate) fn receive(message: Message) {
+    with(|races, task| {
+        if let Some(sent) = message.0 {
+            races.receive(task, sent);
+        }
+    });
+}
+
+/// What the sender of a message knew, for its receiver.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Message(Option<u32>);
+
+/// Tells the monitor what the running task does, if it looks.
+#[inline]
+fn with(tell: impl FnOnce(&mut Races, TaskId)) {
+    if is_watched() && active() {
+        // SAFETY: a task runs; monitors do not call each other, nor the engine.
+        tell(unsafe { &mut (*monitors()).races }, current());
+    }
+}
+
+/// As [`with`], also where no task runs.
+#[inline]
+fn with_if_on(tell: impl FnOnce(&mut Races)) {
+    // SAFETY: called by the engine, which is mapped, and not by a monitor.
+    let races = unsafe { &mut (*monitors()).races };
+    if races.is_on {
+        tell(races);
+    }
+}
