@@ -1,5 +1,7 @@
 //! A set of hashes.
 
+use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+
 use crate::platform::memory::{EngineVec, engine_vec};
 
 /// A set of hashes with open addressing.
@@ -43,6 +45,17 @@ impl HashSet {
             at = (at + 1) & mask;
         }
         false
+    }
+
+    /// Lets the processor fetch where a hash is, or would be, while others are looked up:
+    /// large sets lie in no cache.
+    #[inline]
+    pub(crate) fn prefetch(&self, hash: u64) {
+        let mask = self.slots.len().wrapping_sub(1);
+        if let Some(slot) = self.slots.get(hash as usize & mask) {
+            // SAFETY: it reads nothing that the program sees.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>((&raw const *slot).cast()) };
+        }
     }
 
     /// Adds a hash; whether it is new.

@@ -52,6 +52,7 @@ impl Explorer<'_> {
         let Some((found, needs)) = self.helpers.take(place) else {
             return false;
         };
+        engine.exploration.distinct.prefetch(found.graph);
         search.learn(needs, found.possible);
         count(engine, &found);
         true

@@ -156,6 +156,9 @@ impl Icb {
     /// For a helper: it comes to a later round. What it has found so far is known to
     /// the search that it serves before that takes over anything of this round.
     pub(crate) fn begin_round(&mut self) {
+        for &name in &self.found {
+            self.opened.prefetch(name);
+        }
         for name in self.found.drain(..) {
             if self.opened.count() < MOST {
                 self.opened.insert(name);
@@ -166,6 +169,9 @@ impl Icb {
     /// For a helper: leaves out what the search knows, if this is its latest round, and
     /// what it is told in the same breath.
     pub(super) fn leave_out_known(&mut self) {
+        for need in &self.findings.needs {
+            self.opened.prefetch(need.deviation.name());
+        }
         let mut recent = [0; 256];
         let (opened, found, is_latest) = (&self.opened, &mut self.found, self.is_latest);
         self.findings.needs.retain(|need| {
@@ -196,6 +202,9 @@ impl Icb {
     pub(crate) fn learn(&mut self, needs: &[Need], possible: u64) {
         self.possible += possible;
         let queued = self.now.len();
+        for need in needs {
+            self.opened.prefetch(need.deviation.name());
+        }
         for need in needs {
             self.open(*need);
         }
