@@ -357,6 +357,8 @@ kinds! {
     UseAfterFree = "use-after-free";
     /// Memory freed twice.
     DoubleFree = "double-free";
+    /// Memory freed that was never allocated.
+    InvalidFree = "invalid-free";
     /// The process died: a signal, an abort, an exit.
     Crash = "crash";
     /// One schedule led to two different executions.

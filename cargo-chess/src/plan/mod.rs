@@ -171,7 +171,8 @@ impl Plan {
     }
 
     /// The `policy=` lines of a request to a test binary: for each package, and for
-    /// what its build script generated, which is treated as the package is.
+    /// what its build script generated, which is treated as the package is. Then the
+    /// directory that paths are relative to.
     pub fn policy_lines(&self, generated: &[Generated]) -> Vec<String> {
         let places = self.packages.iter().flat_map(|package| &package.places);
         let written = places.map(|(place, policy)| format!("policy={place}={policy}"));
@@ -180,7 +181,8 @@ impl Plan {
             let (_, policy) = self.package(&it.package)?.places.first()?;
             Some(format!("policy={}/={policy}", it.directory))
         });
-        written.chain(generated).collect()
+        let root = format!("root={}/", self.workspace_root);
+        written.chain(generated).chain([root]).collect()
     }
 }
 

@@ -130,6 +130,7 @@ fn source_paths_are_relative_within_the_workspace_and_absolute_outside() {
             "policy=crates/my-queue/=preempt",
             "policy=DIR/far/=atomic",
             "policy=vendor/near/=atomic",
+            "root=DIR/ws/",
         ]
     );
 }

@@ -24,10 +24,11 @@ pub(super) fn snippet(root: &Utf8Path, location: &Location) -> String {
         return text;
     };
     let bar = styled(NOTE, "|");
-    let before: String = source
-        .chars()
-        .take((*column as usize).saturating_sub(1))
-        .collect();
+    // Where only the line is known, the column is 1: that of no operation in a line
+    // that is indented.
+    let blank = source.chars().take_while(|c| c.is_whitespace()).count();
+    let before = (*column as usize).saturating_sub(1).max(blank);
+    let before: String = source.chars().take(before).collect();
     let indent = columns(&before.replace('\t', "    "));
     let shown = source.replace('\t', "    ");
     writeln!(text, "    {gutter} {bar}").expect("memory takes every byte");

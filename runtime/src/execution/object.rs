@@ -5,6 +5,7 @@
 
 use super::event::mix;
 use super::{Site, TaskId};
+use crate::platform::heap;
 use crate::platform::memory::{EngineVec, engine_vec};
 
 /// Names an object within one execution: the order of first use.
@@ -45,6 +46,9 @@ pub(crate) struct Object {
     pub(crate) waiters: u32,
     /// Tasks that wait for it to change, or did and have not run since.
     pub(crate) watchers: u32,
+    /// It lies on the heap, and since its last access, if there was one, its memory may
+    /// have been freed.
+    is_doubtful: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -128,6 +132,10 @@ impl ObjectTable {
     #[inline(never)]
     fn add(&mut self, at: usize, address: usize, identity: u64) -> ObjectId {
         let object = ObjectId(u32::try_from(self.objects.len()).unwrap_or(u32::MAX));
+        let is_doubtful = heap::contains(address);
+        if is_doubtful {
+            heap::put_object(address);
+        }
         self.objects.push(Object {
             address,
             identity,
@@ -142,6 +150,7 @@ impl ObjectTable {
             queued_writers: 0,
             waiters: 0,
             watchers: 0,
+            is_doubtful,
         });
         self.slots[at] = Slot {
             address,
@@ -152,6 +161,31 @@ impl ObjectTable {
             self.grow(self.slots.len() * 2);
         }
         object
+    }
+
+    /// A block is freed in which objects lie.
+    #[cold]
+    pub(super) fn doubt(&mut self, start: usize, size: usize) {
+        // Looked for one by one where they are fewer than the places.
+        if size > self.objects.len() {
+            let there = start..start + size;
+            let inside = |object: &&mut Object| there.contains(&object.address);
+            let objects = self.objects.iter_mut().filter(inside);
+            objects.for_each(|object| object.is_doubtful = true);
+            return;
+        }
+        for address in start..start + size {
+            if let Some(object) = self.find(address) {
+                self.get_mut(object).is_doubtful = true;
+            }
+        }
+    }
+
+    /// Whether the object's memory may have been freed since this was last asked.
+    #[inline]
+    pub(super) fn take_doubt(&mut self, object: ObjectId) -> bool {
+        let object = self.get_mut(object);
+        object.is_doubtful && core::mem::take(&mut object.is_doubtful)
     }
 
     fn grow(&mut self, size: usize) {

@@ -28,6 +28,8 @@ const ATOMIC_FILES: usize = 64;
 /// without; where none matches, relative paths (the workspace's) are `Preempt` and absolute ones `Atomic`.
 pub(crate) struct Policies {
     rules: EngineVec<Rule>,
+    /// The directory of the workspace.
+    root: EngineVec<u8>,
     cache: [(usize, Option<Policy>); CACHE],
     /// Files of `atomic` code that synchronized, in order of first use.
     pub(crate) atomic_files: EngineVec<&'static str>,
@@ -37,6 +39,7 @@ impl Policies {
     pub(crate) const fn new() -> Self {
         Self {
             rules: engine_vec(),
+            root: engine_vec(),
             cache: [(0, None); CACHE],
             atomic_files: engine_vec(),
         }
@@ -79,6 +82,24 @@ impl Policies {
         }
         self.cache[slot] = (address, policy);
         policy
+    }
+
+    /// Paths of source files are relative to this directory.
+    pub(crate) fn set_root(&mut self, root: &str) {
+        self.root.clear();
+        self.root.extend_from_slice(root.as_bytes());
+    }
+
+    /// The name that sites have for a source file, if it is not the standard library's.
+    pub(crate) fn source_name<'a>(&self, path: &'a str) -> Option<&'a str> {
+        let root = str::from_utf8(&self.root).unwrap_or_default();
+        let is_known = !is_std(path) && !path.starts_with("/cargo-chess/");
+        is_known.then(|| path.strip_prefix(root).unwrap_or(path))
+    }
+
+    /// Whether the code at a line is preempted.
+    pub(crate) fn is_preempted(&self, file: &str, line: u32) -> bool {
+        self.decide(file, line) == Policy::Preempt
     }
 
     #[cold]

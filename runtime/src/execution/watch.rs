@@ -6,7 +6,7 @@ use super::object::ObjectId;
 use super::schedule::Step;
 use super::state::{Ending, Execution};
 use super::{Effect, Op, Site, perform, running};
-use crate::monitor::{Block, DataAccess, Free, Monitor, SyncAccess, monitors};
+use crate::monitor::{Allocation, Block, DataAccess, Free, Monitor, SyncAccess, monitors};
 
 impl Execution {
     /// The current task arrives before an operation.
@@ -17,7 +17,8 @@ impl Execution {
     }
 
     /// The current task performs an operation: whether the execution goes on.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "what no monitor looks at is not made")]
     pub(super) fn tell_access(
         &mut self,
         op: Op,
@@ -30,6 +31,7 @@ impl Execution {
             object,
             effect,
             site,
+            may_be_free: object != ObjectId::NONE && self.objects.take_doubt(object),
         };
         // SAFETY: as in `tell_point`.
         match unsafe { (*monitors()).sync_access(self, access) } {
@@ -71,22 +73,28 @@ pub(crate) fn data_access(access: DataAccess) {
     }
 }
 
-/// The task was given a block of so many bytes at `start`.
+/// The task was given a block.
 #[inline]
-pub(crate) fn allocated(start: usize, size: usize) {
+pub(crate) fn allocated(allocation: Allocation) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; monitors do not call the engine.
-    unsafe { (*monitors()).allocated(&*execution, Block { start, size }) };
+    unsafe { (*monitors()).allocated(&*execution, allocation) };
 }
 
-/// The task is about to free memory; does not return if that is an error.
+/// The task is about to free memory; does not return if that is an error. Whether
+/// synchronization objects lie there is known of live blocks.
 #[inline]
-pub(crate) fn frees(free: Free) {
+pub(crate) fn frees(free: Free, has_objects: bool) {
     let Some(execution) = running() else { return };
     // SAFETY: as in `data_access`.
     unsafe {
         if (*monitors()).frees(&*execution, free).is_break() {
             perform((*execution).stop());
+        }
+        if let Free::Live(Block { start, size, .. }) = free
+            && has_objects
+        {
+            (*execution).objects.doubt(start, size);
         }
     }
 }

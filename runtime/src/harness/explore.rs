@@ -54,6 +54,7 @@ pub(super) fn run(test: &Test, request: &Request) {
     for (prefix, policy) in &request.policies {
         engine.execution.policies.add(prefix, *policy);
     }
+    engine.execution.policies.set_root(&request.root);
     let mut explorer = Explorer {
         test,
         isolation: request.isolation,
@@ -340,13 +341,14 @@ impl Explorer<'_> {
         let decisions = engine.execution.decisions.clone();
         let search = engine.execution.strategy.take();
         let failure = if self.repeats(engine, &decisions, &failure) {
+            self.look_again(engine, &decisions);
             failure
         } else {
             failure.not_repeated()
         };
         engine.execution.log.trace.is_wanted = search.as_ref().is_some_and(|s| s.wants_trace());
         engine.execution.strategy = search;
-        let failure = report::in_words(&engine.execution, failure);
+        let failure = report::in_words(&engine, failure);
         engine.exploration.others.push(Found {
             failure,
             preemptions,
@@ -363,6 +365,7 @@ impl Explorer<'_> {
         let decisions = engine.exploration.decisions.clone();
         if self.repeats(engine, &decisions, &failure) {
             engine.exploration.confirmed = true;
+            self.look_again(engine, &decisions);
         } else {
             engine.exploration.failure = Some(failure.not_repeated());
         }
@@ -386,6 +389,18 @@ impl Explorer<'_> {
         repeats
     }
 
+    /// Runs a failing schedule, which was the last one, once more if more is to be known
+    /// of it.
+    pub(super) fn look_again(&mut self, mut engine: Root, decisions: &EngineVec<Decision>) {
+        if engine.monitors.wants_another_look() {
+            engine.execution.keeps_output = true;
+            set_strategy(engine, Replay::new(decisions.clone()));
+            strategy(engine).begin();
+            self.run_once(engine);
+            engine.execution.keeps_output = false;
+        }
+    }
+
     fn replay(&mut self, mut engine: Root, decisions: &str, repeat: u64) {
         let Ok(schedule) = crate::search::parse_schedule(decisions) else {
             return;
@@ -402,6 +417,8 @@ impl Explorer<'_> {
                 break;
             }
         }
+        let divergence = strategy(engine).divergence();
+        self.look_again(engine, &schedule);
         engine.exploration.schedules = 1;
         let taken = engine.execution.decisions.len();
         // A program that ends early leaves decisions over.
@@ -409,7 +426,7 @@ impl Explorer<'_> {
             index: u32::try_from(taken).unwrap_or(u32::MAX),
             expected,
         });
-        engine.exploration.divergence = strategy(engine).divergence().or(left_over);
+        engine.exploration.divergence = divergence.or(left_over);
         engine.exploration.preemptions = engine.execution.preemptions;
         keep_decisions(engine);
         engine.exploration.confirmed = true;

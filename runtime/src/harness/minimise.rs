@@ -72,7 +72,8 @@ impl Explorer<'_> {
             && minimised.to < minimised.from
         {
             // The last execution is the smallest one.
-            let failure = report::in_words(&engine.execution, smallest.failure);
+            self.look_again(engine, &smallest.decisions);
+            let failure = report::in_words(&engine, smallest.failure);
             let found = &mut engine.exploration.others[other];
             found.failure = failure;
             found.preemptions = minimised.to.preemptions;

@@ -14,7 +14,7 @@ use crate::execution::{
     Ending, Execution, Note, ObjectId, Op, Site, State, TaskId, descriptor_of_object,
     task_of_object,
 };
-use crate::monitor::{self, Blocked, Failure, Kind, Place};
+use crate::monitor::{self, Blocked, Failure, Kind, Monitor, Place};
 use crate::search::{Decision, Measure, Part, format_schedule};
 
 /// A line for a request that cannot be served.
@@ -194,7 +194,9 @@ fn other(found: &Found) -> String {
 }
 
 /// `failure` with the words and the place that only the execution's end has.
-pub(super) fn in_words(execution: &Execution, mut failure: Failure) -> Failure {
+pub(super) fn in_words(engine: &Engine, mut failure: Failure) -> Failure {
+    let execution = &engine.execution;
+    engine.monitors.explain(&mut failure);
     let words = explain(execution, &failure);
     failure.message.clear();
     failure.message.extend_from_slice(words.as_bytes());
@@ -222,7 +224,7 @@ pub(super) fn given_up(execution: &Execution) -> String {
 }
 
 /// How people call a task.
-pub(super) fn called(task: TaskId) -> String {
+pub(crate) fn called(task: TaskId) -> String {
     match task.0 {
         0 => "main".to_owned(),
         number => format!("task {number}"),
@@ -230,8 +232,14 @@ pub(super) fn called(task: TaskId) -> String {
 }
 
 /// A line as messages show it: without the place of the registry.
-pub(super) fn line_of(site: Site) -> String {
+pub(crate) fn line_of(site: Site) -> String {
     format!("{}:{}", short_path(site.file()), site.line())
+}
+
+/// As [`line_of`], of a place.
+pub(crate) fn line_of_place(place: &Place) -> String {
+    let file = String::from_utf8_lossy(&place.file);
+    format!("{}:{}", short_path(&file), place.line)
 }
 
 /// The path of a source file without the place of the registry.
@@ -243,7 +251,7 @@ pub(crate) fn short_path(file: &str) -> &str {
 }
 
 /// The words for a failure that the execution's end explains by itself.
-pub(super) fn explain(execution: &Execution, failure: &Failure) -> String {
+fn explain(execution: &Execution, failure: &Failure) -> String {
     let own = with_error(
         String::from_utf8_lossy(&failure.message).into_owned(),
         execution,

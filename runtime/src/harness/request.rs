@@ -81,6 +81,8 @@ pub struct Request {
     /// Whether the state of an earlier search is on standard input.
     pub(crate) resume: bool,
     pub(crate) policies: Vec<(String, Policy)>,
+    /// The directory that relative paths of source files are relative to.
+    pub(crate) root: String,
 }
 
 impl Request {
@@ -112,6 +114,7 @@ impl Request {
             part: Part::WHOLE,
             resume: false,
             policies: Vec::new(),
+            root: String::new(),
         };
         let mut replays = false;
         let mut decisions = String::new();
@@ -151,6 +154,7 @@ impl Request {
                     };
                     request.policies.push((prefix.to_owned(), policy));
                 }
+                "root" => value.clone_into(&mut request.root),
                 "repeat" => request.repeat = number()?.max(1),
                 "decisions" => value.clone_into(&mut decisions),
                 // Lines that later versions add change nothing for this one.

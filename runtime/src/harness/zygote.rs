@@ -237,9 +237,10 @@ unsafe extern "C" fn explorer_thread(work: *mut c_void) -> *mut c_void {
 fn report_end(engine: &mut Engine, request: &Request) -> String {
     let counters = Counters::read(&engine.exploration);
     let failure = engine.exploration.failure.clone();
+    let failure = failure.map(|failure| report::in_words(engine, failure));
     let message = failure
         .as_ref()
-        .map(|f| report::explain(&engine.execution, f));
+        .map(|f| String::from_utf8_lossy(&f.message).into_owned());
     let nothing_known = failure.is_none() && nothing_is_known(&engine.exploration);
     let gave_up = nothing_known && engine.exploration.too_long > 0;
     let message = message.or_else(|| gave_up.then(|| report::given_up(&engine.execution)));
@@ -333,12 +334,12 @@ fn report_collected(
     if engine.exploration.failure.as_ref() != Some(&first) {
         first = first.not_repeated();
     }
-    let message = report::explain(&engine.execution, &first);
+    let first = report::in_words(engine, first);
     let exploration = &mut engine.exploration;
     exploration.preemptions = preemptions;
     exploration.decisions = decisions;
     exploration.others = others;
-    let verdict = failed(&first, message.as_bytes());
+    let verdict = failed(&first, &first.message);
     report::finished(engine, request, &counters, &verdict)
 }
 

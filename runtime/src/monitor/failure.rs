@@ -19,8 +19,12 @@ pub(crate) enum Kind {
     Crash,
     /// Two accesses to common memory that nothing orders.
     Race,
+    /// Memory was used after it was freed.
+    UseAfterFree,
     /// A block was freed twice.
     DoubleFree,
+    /// What was freed was never allocated.
+    InvalidFree,
     /// The same schedule did not fail again.
     Nondeterminism,
 }
@@ -35,7 +39,9 @@ impl Kind {
             Self::Spin => "spin",
             Self::Crash => "crash",
             Self::Race => "race",
+            Self::UseAfterFree => "use-after-free",
             Self::DoubleFree => "double-free",
+            Self::InvalidFree => "invalid-free",
             Self::Nondeterminism => "nondeterminism",
         }
     }

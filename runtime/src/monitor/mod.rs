@@ -32,7 +32,7 @@ use core::ops::ControlFlow;
 pub(crate) use crash::Death;
 pub(crate) use deadlock::{Blocked, blocked_tasks, cycle};
 pub(crate) use failure::{Failure, Kind, Place};
-pub(crate) use heap::{Block, Free};
+pub(crate) use heap::{Allocation, Block, Free};
 pub use outcome::Expectation;
 pub(crate) use outcome::{BodyOutcome, End};
 pub(crate) use panic::{Panic, install_hook};
@@ -52,6 +52,9 @@ pub(crate) struct SyncAccess {
     pub(crate) effect: Effect,
     /// The source line; `None` in drops and in code that is not redirected.
     pub(crate) site: Option<Site>,
+    /// The object lies on the heap, and this is its first access, or the first since its
+    /// block was freed: else its memory is not free.
+    pub(crate) may_be_free: bool,
 }
 
 /// One access to plain memory, which is about to be made.
@@ -99,10 +102,10 @@ pub(crate) trait Monitor {
         ControlFlow::Continue(())
     }
 
-    /// The current task was given `block` of the heap.
+    /// The current task was given a block of the heap.
     #[inline]
-    fn allocated(&mut self, execution: &Execution, block: Block) {
-        let _ = (execution, block);
+    fn allocated(&mut self, execution: &Execution, allocation: Allocation) {
+        let _ = (execution, allocation);
     }
 
     /// The current task is about to free memory, rightly or not.
@@ -127,6 +130,18 @@ pub(crate) trait Monitor {
     fn end(&mut self, end: &End<'_>) -> Option<Failure> {
         let _ = end;
         None
+    }
+
+    /// The execution that this monitor called a failure will be reported: whether it is to
+    /// be run once more, so that the monitor can find what to say of it.
+    fn wants_another_look(&mut self) -> bool {
+        false
+    }
+
+    /// Adds to `failure`, which the last execution led to and which is reported, the words
+    /// and the place that take time to find. May be asked in another process, as `died`.
+    fn explain(&self, failure: &mut Failure) {
+        let _ = failure;
     }
 
     /// The execution ended with its process: whether that is this monitor's failure. It
@@ -175,8 +190,8 @@ macro_rules! monitors {
             }
 
             #[inline]
-            fn allocated(&mut self, execution: &Execution, block: Block) {
-                $(self.$name.allocated(execution, block);)*
+            fn allocated(&mut self, execution: &Execution, allocation: Allocation) {
+                $(self.$name.allocated(execution, allocation);)*
             }
 
             #[inline]
@@ -197,6 +212,16 @@ macro_rules! monitors {
                 None$(.or_else(|| self.$name.end(end)))*
             }
 
+            fn wants_another_look(&mut self) -> bool {
+                let mut wants = false;
+                $(wants |= self.$name.wants_another_look();)*
+                wants
+            }
+
+            fn explain(&self, failure: &mut Failure) {
+                $(self.$name.explain(failure);)*
+            }
+
             fn died(&mut self, death: &Death<'_>) -> Option<Failure> {
                 None$(.or_else(|| self.$name.died(death)))*
             }
@@ -205,10 +230,11 @@ macro_rules! monitors {
 }
 
 monitors! {
+    /// Uses of memory that is free, double and invalid frees: they are certain, whatever
+    /// raced.
+    heap: heap::Heap,
     /// Data races: what else goes wrong may follow from them.
     races: race::Races,
-    /// Double and invalid frees.
-    heap: heap::Heap,
     /// No task can go on.
     deadlock: deadlock::Deadlock,
     /// No end, though every task gets its turns; or a task that does not yield.

@@ -289,6 +289,26 @@ pub(crate) fn fork_bare() -> isize {
     unsafe { syscall(number::CLONE, [SIGCHLD, 0, 0, 0, 0, 0]) }
 }
 
+/// As [`fork_bare`], and nobody hears of the child's end but who calls [`reap_silent`].
+pub(crate) fn fork_silently() -> isize {
+    // SAFETY: as in `fork_bare`.
+    unsafe { syscall(number::CLONE, [0; 6]) }
+}
+
+/// Makes `path` the current directory.
+pub(crate) fn change_directory(path: &core::ffi::CStr) {
+    // SAFETY: a string that lives as long as the call.
+    unsafe { syscall(number::CHDIR, [path.as_ptr() as usize, 0, 0, 0, 0, 0]) };
+}
+
+/// Waits for the end of a child of [`fork_silently`].
+pub(crate) fn reap_silent(child: isize) {
+    const CLONES: usize = 0x8000_0000;
+    let child = child.cast_unsigned();
+    // SAFETY: our own child. Interrupted calls are repeated.
+    while unsafe { syscall(number::WAIT4, [child, 0, CLONES, 0, 0, 0]) } == -4 {}
+}
+
 const PROT_READ: usize = 1;
 const PROT_READ_WRITE: usize = 3;
 const MAP_SHARED: usize = 0x01;

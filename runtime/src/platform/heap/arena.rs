@@ -4,21 +4,27 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::super::sys;
-use super::refuse;
+use super::{index, refuse};
 use crate::execution;
-use crate::monitor::{Block, Free};
+use crate::monitor::{Allocation, Block, Free};
 
 /// Where the arena lies in every process.
 pub(crate) const BASE: usize = 0x6000_0000_0000;
-const SIZE: usize = 64 << 30;
+pub(super) const SIZE: usize = 64 << 30;
 const SMALL_SIZE: usize = 1 << 30;
 const CLASSES: usize = 176;
+/// Blocks begin at, and have as many bytes as, multiples of this.
+pub(crate) const GRANULE: usize = 16;
 /// Before each block: its class, or for an over-aligned one the way to its
-/// true start; and whether it is live.
+/// true start; and whether it is live, with the number of its allocation above that.
 const HEADER: usize = 16;
-const LIVE: usize = 0x4c49_5645_4c49_5645;
-const FREED: usize = 0x4652_4545_4652_4545;
+const LIVE: usize = 0x4c49_5645;
+const FREED: usize = 0x4652_4545;
+const STATE: usize = 0xffff_ffff;
+const NUMBER_SHIFT: u32 = 32;
 const ALIGNED: usize = 1 << 63;
+/// In the header's first word: synchronization objects lie in the block.
+const OBJECTS: usize = 1 << 62;
 /// Freed bytes that wait in quarantine within one execution.
 const QUARANTINE: usize = 16 << 20;
 /// Blocks beyond this size are used again at once.
@@ -30,6 +36,8 @@ const POISONED: usize = 512;
 #[derive(Clone, Copy)]
 struct Lists {
     next: usize,
+    /// The number of the newest allocation.
+    number: u32,
     free: [usize; CLASSES],
     oldest: usize,
     newest: usize,
@@ -62,6 +70,9 @@ pub(super) fn map() -> bool {
     } else {
         return false;
     };
+    if !index::map(size) {
+        return false;
+    }
     // SAFETY: just mapped, zeroed, and no other thread knows of it.
     unsafe {
         (*control()).end = BASE + size;
@@ -104,11 +115,64 @@ pub(crate) fn reset() {
         let control = &mut *control();
         let lists = &mut control.lists;
         lists.next = control.baseline;
+        lists.number = 0;
         lists.free = [0; CLASSES];
         lists.oldest = 0;
         lists.newest = 0;
         lists.quarantined = 0;
     }
+}
+
+/// The block that has `address`, and whether it is live; `None` where no block was
+/// handed out, or between blocks.
+#[inline]
+pub(crate) fn block_around(address: usize) -> Option<(Block, bool)> {
+    if !contains(address) {
+        return None;
+    }
+    // SAFETY: called by the only task that runs; blocks follow each other.
+    unsafe {
+        let next = (*control()).lists.next;
+        if address >= next {
+            return None;
+        }
+        let mut header = index::start_of(address);
+        while header + HEADER <= address && header < next {
+            let start = header + HEADER;
+            let class = class_at(start);
+            if class == 0 || class >= CLASSES {
+                return None;
+            }
+            header = start + class_size(class);
+            if address < header {
+                let state = *((start - 8) as *const usize);
+                let block = Block {
+                    start,
+                    size: class_size(class),
+                    number: (state >> NUMBER_SHIFT) as u32,
+                };
+                return Some((block, state & STATE == LIVE));
+            }
+        }
+        None
+    }
+}
+
+/// A synchronization object lies at `address` of the arena.
+pub(crate) fn put_object(address: usize) {
+    if let Some((block, true)) = block_around(address) {
+        // SAFETY: a block's header.
+        unsafe { *((block.start - 16) as *mut usize) |= OBJECTS };
+    }
+}
+
+/// The number of the newest allocation; 0 where the arena does not serve.
+pub(crate) fn allocations() -> u32 {
+    if !super::is_arena() {
+        return 0;
+    }
+    // SAFETY: called between executions, or by the only task that runs.
+    unsafe { (*control()).lists.number }
 }
 
 /// The class of a size in bytes: steps of 16 up to 512, then four to a doubling.
@@ -173,12 +237,14 @@ pub(super) fn allocate(size: usize) -> *mut c_void {
         let control = &mut *control();
         let lists = &mut control.lists;
         let block = lists.free[class];
+        let is_reused = block != 0;
         let block = if block == 0 {
             let block = lists.next + HEADER;
             if block + class_size(class) > control.end {
                 return core::ptr::null_mut();
             }
             lists.next = block + class_size(class);
+            index::note(block - HEADER, lists.next);
             *((block - 16) as *mut usize) = class;
             block
         } else {
@@ -186,8 +252,17 @@ pub(super) fn allocate(size: usize) -> *mut c_void {
             link(block, class, 0);
             block
         };
-        *((block - 8) as *mut usize) = LIVE;
-        execution::allocated(block, class_size(class));
+        lists.number = lists.number.wrapping_add(1);
+        let number = lists.number;
+        *((block - 8) as *mut usize) = LIVE | (number as usize) << NUMBER_SHIFT;
+        execution::allocated(Allocation {
+            block: Block {
+                start: block,
+                size: class_size(class),
+                number,
+            },
+            is_reused,
+        });
         block as *mut c_void
     }
 }
@@ -207,7 +282,7 @@ unsafe fn class_at(start: usize) -> usize {
 unsafe fn next_of(start: usize) -> usize {
     // SAFETY: as `class_at`.
     let word = unsafe { *((start - 16) as *const usize) };
-    word >> CLASS_BITS
+    (word & !OBJECTS) >> CLASS_BITS
 }
 
 /// Puts `next` behind the block at `start` in a list.
@@ -234,8 +309,9 @@ pub(super) unsafe fn inspect(block: usize) -> Option<(usize, usize, bool)> {
         }
         let class = class_at(start);
         let state = *((start - 8) as *const usize);
-        let known = (1..CLASSES).contains(&class) && (state == LIVE || state == FREED);
-        known.then_some((start, class, state == LIVE))
+        let is_live = state & STATE == LIVE;
+        let known = (1..CLASSES).contains(&class) && (is_live || state & STATE == FREED);
+        known.then_some((start, class, is_live))
     }
 }
 
@@ -248,14 +324,21 @@ pub(super) unsafe fn release(block: usize) {
             refuse(Free::Unknown(block));
         };
         let size = class_size(class);
-        let known = Block { start, size };
+        let state = *((start - 8) as *const usize);
+        let number = (state >> NUMBER_SHIFT) as u32;
+        let known = Block {
+            start,
+            size,
+            number,
+        };
         if !live {
             refuse(Free::Freed(known));
         }
         if tasks {
-            execution::frees(Free::Live(known));
+            let has_objects = *((start - 16) as *const usize) & OBJECTS != 0;
+            execution::frees(Free::Live(known), has_objects);
         }
-        *((start - 8) as *mut usize) = FREED;
+        *((start - 8) as *mut usize) = state & !STATE | FREED;
         let _locked = Locked::new();
         let lists = &mut (*control()).lists;
         if !tasks || size > QUARANTINE_BLOCK {

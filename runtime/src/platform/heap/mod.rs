@@ -7,6 +7,7 @@
 //! Outside an exploring process every call goes to glibc.
 
 mod arena;
+mod index;
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU8, Ordering};
@@ -15,7 +16,7 @@ use super::sys;
 use crate::execution;
 use crate::monitor::Free;
 use arena::{allocate, allocate_aligned, inspect, map, release, usable};
-pub(crate) use arena::{contains, freeze, grown, reset};
+pub(crate) use arena::{allocations, block_around, contains, freeze, grown, put_object, reset};
 
 /// Who serves this process.
 static MODE: AtomicU8 = AtomicU8::new(UNDECIDED);
@@ -85,7 +86,7 @@ fn set_no_memory() {
 /// Does not free what cannot be freed: ends the execution, or what is no task's process.
 #[cold]
 fn refuse(free: Free) -> ! {
-    execution::frees(free);
+    execution::frees(free, false);
     // As glibc's allocator does.
     // SAFETY: a process ends itself.
     unsafe {
