@@ -150,10 +150,49 @@ pub struct TestFinished {
     /// The options that bounded the exploration, where there was one.
     #[serde(default)]
     pub options: Option<TestOptions>,
+    /// The schedules in `chess-regressions/` that are for this test.
+    #[serde(default)]
+    pub regressions: Vec<RegressionRun>,
     /// With `--shard`, where each shard explores a part of this test's schedules: what
     /// `cargo chess merge` needs. What is said above holds for all schedules.
     #[serde(default)]
     pub part: Option<TestPart>,
+}
+
+/// A schedule that is kept in `chess-regressions/`, and what became of it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RegressionRun {
+    /// Its file, relative to the workspace root.
+    pub schedule: String,
+    /// What became of it.
+    pub outcome: RegressionOutcome,
+}
+
+impl RegressionRun {
+    /// One that this run has found.
+    pub(crate) fn saved(schedule: String) -> Self {
+        Self {
+            schedule,
+            outcome: RegressionOutcome::Saved,
+        }
+    }
+}
+
+/// What became of a schedule in `chess-regressions/`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RegressionOutcome {
+    /// The test fails under it.
+    Failed,
+    /// The test passes under it.
+    Passed,
+    /// It no longer fits the program, and of all schedules with as many preemptions
+    /// none fails.
+    Searched,
+    /// It no longer fits the program, and the search ended too early to tell.
+    Unknown,
+    /// This run has found and kept it.
+    Saved,
 }
 
 /// How one of several parts of a test's schedules was explored.
@@ -490,6 +529,7 @@ mod tests {
                 fewest_preemptions: true,
             }),
             options: Some(TestOptions::of(&Layer::default().resolve())),
+            regressions: Vec::new(),
             part: None,
         }
     }

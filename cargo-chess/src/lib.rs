@@ -20,6 +20,7 @@ mod journal;
 pub mod list;
 pub mod merge;
 pub mod plan;
+mod regressions;
 pub mod replay;
 pub mod report;
 pub mod rewrite;

@@ -48,6 +48,9 @@ pub struct ExploreArgs {
     /// Report all distinct failures of a test, not only the first
     #[arg(long)]
     pub keep_going: bool,
+    /// Keep the schedules of failures in `chess-regressions/` beside the crate, to be run first from then on
+    #[arg(long)]
+    pub save_regressions: bool,
     /// With --shard: explore a part of each test, however many tests there are
     #[arg(long)]
     pub divide: bool,
@@ -72,6 +75,7 @@ impl ExploreArgs {
             timers: self.timers,
             watchdog: self.watchdog,
             keep_going: self.keep_going.then_some(true),
+            save_regressions: self.save_regressions.then_some(true),
             divide: self.divide.then_some(true),
         }
     }

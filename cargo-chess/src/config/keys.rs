@@ -33,6 +33,7 @@ const KEYS: &[(&str, Kind)] = &[
     ("timers", Kind::Text),
     ("watchdog", Kind::Duration),
     ("keep-going", Kind::Boolean),
+    ("save-regressions", Kind::Boolean),
     ("divide", Kind::Boolean),
 ];
 
@@ -61,6 +62,7 @@ impl Layer {
             "timers" => self.timers = Some(text.parse()?),
             "watchdog" => self.watchdog = Some(parse_duration(text)?),
             "keep-going" => self.keep_going = Some(parse_flag(text)?),
+            "save-regressions" => self.save_regressions = Some(parse_flag(text)?),
             "divide" => self.divide = Some(parse_flag(text)?),
             _ => return Err(unknown(key)),
         }

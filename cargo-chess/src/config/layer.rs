@@ -31,6 +31,8 @@ pub struct Exploration {
     pub watchdog: Duration,
     /// Whether to go on after a test's first failure.
     pub keep_going: bool,
+    /// Whether the schedules of failures are kept beside the crate.
+    pub save_regressions: bool,
     /// Whether each shard explores a part of the test, however many tests there are.
     pub divide: bool,
 }
@@ -51,6 +53,7 @@ pub struct Layer {
     pub timers: Option<Timers>,
     pub watchdog: Option<Duration>,
     pub keep_going: Option<bool>,
+    pub save_regressions: Option<bool>,
     pub divide: Option<bool>,
 }
 
@@ -71,26 +74,54 @@ impl Layer {
             timers: over.timers.or(self.timers),
             watchdog: over.watchdog.or(self.watchdog),
             keep_going: over.keep_going.or(self.keep_going),
+            save_regressions: over.save_regressions.or(self.save_regressions),
             divide: over.divide.or(self.divide),
         }
     }
 
     /// Fills what no layer set with the defaults.
     pub fn resolve(self) -> Exploration {
+        self.over(Exploration::default())
+    }
+
+    /// Fills what is not set from `base`.
+    pub(crate) fn over(self, base: Exploration) -> Exploration {
         Exploration {
-            preemptions: self.preemptions.unwrap_or(2),
-            schedules: self.schedules.unwrap_or(100_000),
-            time: self.time,
-            max_steps: self.max_steps.unwrap_or(20_000),
-            strategy: self.strategy.unwrap_or_else(|| vec![Strategy::Auto]),
-            seed: self.seed.unwrap_or(0),
-            memory: self.memory.unwrap_or(Memory::Sc),
-            isolate: self.isolate.unwrap_or(Isolate::Image),
-            backend: self.backend.unwrap_or(Backend::Fibers),
-            timers: self.timers.unwrap_or(Timers::Any),
-            watchdog: self.watchdog.unwrap_or(Duration::from_mins(1)),
-            keep_going: self.keep_going.unwrap_or(false),
-            divide: self.divide.unwrap_or(false),
+            preemptions: self.preemptions.unwrap_or(base.preemptions),
+            schedules: self.schedules.unwrap_or(base.schedules),
+            time: self.time.or(base.time),
+            max_steps: self.max_steps.unwrap_or(base.max_steps),
+            strategy: self.strategy.unwrap_or(base.strategy),
+            seed: self.seed.unwrap_or(base.seed),
+            memory: self.memory.unwrap_or(base.memory),
+            isolate: self.isolate.unwrap_or(base.isolate),
+            backend: self.backend.unwrap_or(base.backend),
+            timers: self.timers.unwrap_or(base.timers),
+            watchdog: self.watchdog.unwrap_or(base.watchdog),
+            keep_going: self.keep_going.unwrap_or(base.keep_going),
+            save_regressions: self.save_regressions.unwrap_or(base.save_regressions),
+            divide: self.divide.unwrap_or(base.divide),
+        }
+    }
+}
+
+impl Default for Exploration {
+    fn default() -> Self {
+        Self {
+            preemptions: 2,
+            schedules: 100_000,
+            time: None,
+            max_steps: 20_000,
+            strategy: vec![Strategy::Auto],
+            seed: 0,
+            memory: Memory::Sc,
+            isolate: Isolate::Image,
+            backend: Backend::Fibers,
+            timers: Timers::Any,
+            watchdog: Duration::from_mins(1),
+            keep_going: false,
+            save_regressions: false,
+            divide: false,
         }
     }
 }

@@ -69,6 +69,12 @@ impl Workspace {
         })
     }
 
+    /// The directories of the members' manifests.
+    pub(crate) fn member_dirs(&self) -> impl Iterator<Item = &Utf8Path> {
+        let members = self.metadata.workspace_packages().into_iter();
+        members.filter_map(|member| member.manifest_path.parent())
+    }
+
     /// Where everything of ours goes.
     pub fn chess_dir(&self) -> Utf8PathBuf {
         self.target_dir.join("chess")

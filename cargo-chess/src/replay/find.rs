@@ -5,11 +5,8 @@ use std::fs;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::error::{Error, Result};
-use crate::schedule::{Schedule, failures_dir, id_in};
+use crate::schedule::{EXTENSION, Schedule, failures_dir, id_in, schedules_in};
 use crate::suggest;
-
-/// The ending of schedule files.
-const EXTENSION: &str = "chess";
 
 /// Reads the schedule that `argument` names without a workspace: an inline
 /// string or a file. None if only a workspace's saved failures can tell.
@@ -27,10 +24,17 @@ pub(super) fn by_itself(argument: &str) -> Result<Option<Schedule>> {
     Ok(None)
 }
 
-/// Reads the saved failure of the workspace that `argument` names: its id, or
-/// its file's name with or without directory and ending.
-pub(super) fn among_saved(argument: &str, chess_dir: &Utf8Path) -> Result<Schedule> {
-    let saved = saved(chess_dir)?;
+/// Reads the saved failure of the workspace that `argument` names, or one of those `kept`
+/// in these directories: its id, or its file's name with or without directory and ending.
+pub(super) fn among_saved(
+    argument: &str,
+    chess_dir: &Utf8Path,
+    kept: &[Utf8PathBuf],
+) -> Result<Schedule> {
+    let mut saved = schedules_in(&failures_dir(chess_dir))?;
+    for directory in kept {
+        saved.extend(schedules_in(directory)?);
+    }
     let named: Vec<&Utf8PathBuf> = saved
         .iter()
         .filter(|path| {
@@ -40,6 +44,8 @@ pub(super) fn among_saved(argument: &str, chess_dir: &Utf8Path) -> Result<Schedu
         .collect();
     match named.as_slice() {
         [path] => read(path),
+        // Saved in both places.
+        [first, second] if read(first).ok() == read(second).ok() => read(first),
         [] => Err(Error::Usage(unknown(argument, &saved, chess_dir))),
         several => Err(Error::Usage(format!(
             "the id `{argument}` stands for {} saved failures; give one of their names:\n{}",
@@ -58,25 +64,6 @@ fn read(path: &Utf8Path) -> Result<Schedule> {
     })?;
     Schedule::parse(&String::from_utf8_lossy(&bytes))
         .map_err(|error| Error::Usage(format!("{path}: {error}")))
-}
-
-/// The schedule files of the workspace, by name.
-fn saved(chess_dir: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
-    let directory = failures_dir(chess_dir);
-    if !directory.is_dir() {
-        return Ok(Vec::new());
-    }
-    let entries = directory
-        .read_dir_utf8()
-        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(Error::io("read the directory", &directory))?;
-    let mut paths: Vec<Utf8PathBuf> = entries
-        .into_iter()
-        .map(camino::Utf8DirEntry::into_path)
-        .filter(|path| path.extension() == Some(EXTENSION))
-        .collect();
-    paths.sort();
-    Ok(paths)
 }
 
 fn unknown(argument: &str, saved: &[Utf8PathBuf], chess_dir: &Utf8Path) -> String {
@@ -130,7 +117,7 @@ mod tests {
     }
 
     fn words(saved: &Saved, argument: &str) -> String {
-        among_saved(argument, &saved.chess_dir)
+        among_saved(argument, &saved.chess_dir, &[])
             .expect_err(argument)
             .to_string()
             .replace(saved.chess_dir.as_str(), "target/chess")
@@ -145,9 +132,22 @@ mod tests {
             (&other, other.id()),
             (&other, other.stem()),
         ] {
-            let found = among_saved(&argument, &saved.chess_dir).expect("it is saved");
+            let found = among_saved(&argument, &saved.chess_dir, &[]).expect("it is saved");
             assert_eq!(&found, schedule);
             assert_eq!(by_itself(&argument).expect("no file"), None);
+        }
+    }
+
+    #[test]
+    fn a_failure_that_is_kept_too_is_found_once() {
+        let (saved, one, _) = two_saved();
+        let kept = saved.chess_dir.join("kept");
+        let only = kept.join("only-1234.chess");
+        one.save_in(&kept).expect("a writable directory");
+        fs::write(&only, one.to_text()).expect("a file");
+        for argument in [one.id(), "1234".to_owned()] {
+            let found = among_saved(&argument, &saved.chess_dir, std::slice::from_ref(&kept));
+            assert_eq!(found.expect("it is there"), one);
         }
     }
 
@@ -161,12 +161,14 @@ mod tests {
 
     #[test]
     fn what_names_no_schedule_is_an_error_that_says_what_there_is() {
-        let (saved, one, _) = two_saved();
-        let copy = failures_dir(&saved.chess_dir).join(format!("copy-{}.chess", one.id()));
-        fs::write(&copy, one.to_text()).expect("a file");
+        let (saved, one, other) = two_saved();
+        let namesake = failures_dir(&saved.chess_dir).join(format!("copy-{}.chess", one.id()));
+        fs::write(&namesake, other.to_text()).expect("a file");
         let empty = tempfile::tempdir().expect("a directory");
         let empty = Utf8Path::from_path(empty.path()).expect("UTF-8");
-        let none = among_saved("1234", empty).expect_err("nothing").to_string();
+        let none = among_saved("1234", empty, &[])
+            .expect_err("nothing")
+            .to_string();
         let missing = by_itself("missing.chess").expect_err("no file").to_string();
         insta::assert_snapshot!(
             [

@@ -13,11 +13,12 @@ use crate::digest;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::plan::Workspace;
+use crate::regressions;
 use crate::schedule::Schedule;
 use crate::session::Session;
 use crate::supervise::{Job, MarkedSources, Mode, Verdict, list};
 use outcome::Telling;
-pub(crate) use outcome::{Meaning, Replayed};
+pub(crate) use outcome::{Meaning, Replayed, meaning};
 
 /// Replays what `args` name and returns the exit code: 100 if it fails again,
 /// 0 if the failure is gone.
@@ -113,11 +114,12 @@ fn find(args: &ReplayArgs) -> Result<Schedule> {
         &args.features,
         args.build.target_dir.as_deref(),
     )?;
-    find::among_saved(&args.schedule, &workspace.chess_dir())
+    let kept = regressions::directories(&workspace);
+    find::among_saved(&args.schedule, &workspace.chess_dir(), &kept)
 }
 
 /// What the schedule was found with, over the workspace's own configuration.
-fn layer(schedule: &Schedule) -> Result<Layer> {
+pub(crate) fn layer(schedule: &Schedule) -> Result<Layer> {
     Ok(Layer {
         seed: Some(schedule.seed),
         max_steps: Some(schedule.max_steps),

@@ -12,7 +12,7 @@ use crate::events::{Event, Kind, Outcome, TestFinished};
 use crate::report::{Detail, Human, Json, Reporter, thousands};
 use crate::schedule::Schedule;
 use crate::shell::Shell;
-use crate::supervise::protocol::Divergence;
+use crate::supervise::protocol::{Divergence, Finished};
 
 /// A schedule that was run again.
 #[derive(Debug)]
@@ -43,16 +43,20 @@ pub(crate) enum Meaning {
 impl Replayed {
     /// What it means for `schedule`.
     pub(crate) fn meaning(&self, schedule: &Schedule) -> Meaning {
-        let finished = &self.verdict.finished;
-        let same = finished.outcome == Outcome::Failed
-            && finished.kind == Some(schedule.kind)
-            && same_words(schedule, finished.message.as_deref().unwrap_or_default());
-        match &finished.diverged {
-            _ if same => Meaning::Reproduced,
-            Some(diverged) => Meaning::Stale(in_words(diverged)),
-            None if finished.outcome == Outcome::Passed => Meaning::Gone,
-            None => Meaning::Different,
-        }
+        meaning(&self.verdict.finished, schedule)
+    }
+}
+
+/// What an end of the test means for `schedule`.
+pub(crate) fn meaning(finished: &Finished, schedule: &Schedule) -> Meaning {
+    let same = finished.outcome == Outcome::Failed
+        && finished.kind == Some(schedule.kind)
+        && same_words(schedule, finished.message.as_deref().unwrap_or_default());
+    match &finished.diverged {
+        _ if same => Meaning::Reproduced,
+        Some(diverged) => Meaning::Stale(in_words(diverged)),
+        None if finished.outcome == Outcome::Passed => Meaning::Gone,
+        None => Meaning::Different,
     }
 }
 
@@ -205,7 +209,6 @@ mod tests {
     use super::*;
     use crate::config::Layer;
     use crate::schedule::tests::sample;
-    use crate::supervise::protocol::Finished;
 
     fn meaning(finished: Finished) -> Meaning {
         let replayed = Replayed {

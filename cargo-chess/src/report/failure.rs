@@ -9,7 +9,9 @@ use super::paths::source_path;
 use super::snippet::snippet;
 use super::text::{BAD, BOLD, NOTE, grouped, indented, plural, status, styled, thousands, wrap};
 use super::waiting;
-use crate::events::{Kind, Location, Minimised, OtherFailure, Outcome, TestFinished};
+use crate::events::{
+    Kind, Location, Minimised, OtherFailure, Outcome, RegressionOutcome, TestFinished,
+};
 use crate::schedule::id_in;
 use crate::supervise::protocol::Finished;
 
@@ -99,6 +101,12 @@ pub(super) fn failure(
                 "or",
                 format!("cargo chess replay {}", schedule.to_inline()),
             );
+        }
+    }
+    for run in &test.regressions {
+        if run.outcome == RegressionOutcome::Saved && style.saved {
+            let what = "to be committed: it runs first from now on";
+            report += &status(NOTE, "Kept", format!("{} ({what})", run.schedule));
         }
     }
     report += &others(test, style);

@@ -28,7 +28,7 @@ pub use json::Json;
 pub use live::Live;
 pub use paths::{source_path, with_source_paths};
 pub use record::Record;
-pub(crate) use text::thousands;
+pub(crate) use text::{plural, thousands};
 
 use crate::cli::{MessageFormat, RunOptions};
 use crate::config::Exploration;

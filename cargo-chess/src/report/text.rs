@@ -156,7 +156,7 @@ pub(super) fn grouped(text: &str) -> String {
 }
 
 /// `1 test`, `2 tests`.
-pub(super) fn plural(count: u64, noun: &str) -> String {
+pub(crate) fn plural(count: u64, noun: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{} {noun}{ending}", thousands(count))
 }

@@ -3,7 +3,7 @@
 use super::Detail;
 use super::summary::{reached, single_steps};
 use super::text::{BAD, DIM, GOOD, WARN, plural, status, styled, thousands};
-use crate::events::{Outcome, TestFinished};
+use crate::events::{Outcome, RegressionOutcome, RegressionRun, TestFinished};
 
 /// The line of a test: outcome, name, schedules, how far, time.
 pub(super) fn line(test: &TestFinished, detail: &Detail) -> String {
@@ -65,9 +65,11 @@ fn found(test: &TestFinished, detail: &Detail) -> String {
     if detail.exploration.keep_going {
         return reached(test, detail);
     }
-    let schedules = match test.schedules {
-        0 => "no schedule".to_owned(),
-        n => format!("schedule {}", thousands(n)),
+    let failed = |run: &&RegressionRun| run.outcome == RegressionOutcome::Failed;
+    let schedules = match (test.regressions.iter().find(failed), test.schedules) {
+        (Some(regression), 0 | 1) => format!("regression {}", regression.schedule),
+        (_, 0) => "no schedule".to_owned(),
+        (_, n) => format!("schedule {}", thousands(n)),
     };
     let preemptions = test.preemptions.map_or_else(String::new, |n| {
         format!(", {}", plural(n.into(), "preemption"))

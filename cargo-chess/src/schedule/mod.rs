@@ -15,6 +15,9 @@ use crate::events::{Kind, Location, TestId};
 /// The version of the format that this program writes, and the only one it reads.
 pub const FORMAT: u32 = 1;
 
+/// The ending of schedule files.
+pub(crate) const EXTENSION: &str = "chess";
+
 /// Digits of the id that ends a file's name.
 const ID_LEN: usize = 4;
 
@@ -120,18 +123,21 @@ impl Schedule {
         stem + id
     }
 
-    /// Writes it below `chess_dir` (`target/chess`) and says where. Its id gets
-    /// more digits where another failure's has the same.
+    /// Writes it below `chess_dir` (`target/chess`) and says where.
     pub fn save(&self, chess_dir: &Utf8Path) -> Result<Utf8PathBuf> {
-        let directory = failures_dir(chess_dir);
-        std::fs::create_dir_all(&directory)
-            .map_err(Error::io("create the directory", &directory))?;
-        let id = self.free_id(&directory)?;
+        self.save_in(&failures_dir(chess_dir))
+    }
+
+    /// Writes it into `directory` and says where. Its id gets more digits where another
+    /// schedule's has the same.
+    pub(crate) fn save_in(&self, directory: &Utf8Path) -> Result<Utf8PathBuf> {
+        std::fs::create_dir_all(directory).map_err(Error::io("create the directory", directory))?;
+        let id = self.free_id(directory)?;
         let path = directory.join(self.stem_with(&id) + ".chess");
         // Written beside and moved, so that no one ever reads half a file.
         let mut file = tempfile::Builder::new()
             .prefix(".schedule")
-            .tempfile_in(&directory)
+            .tempfile_in(directory)
             .map_err(Error::io("write", &path))?;
         std::io::Write::write_all(&mut file, text::print(self, &id).as_bytes())
             .map_err(Error::io("write", &path))?;
@@ -163,6 +169,24 @@ impl Schedule {
 pub fn id_in(path: &(impl AsRef<Utf8Path> + ?Sized)) -> &str {
     let stem = path.as_ref().file_stem().unwrap_or_default();
     stem.rsplit('-').next().unwrap_or(stem)
+}
+
+/// The schedule files in a directory, by name; none if there is no such directory.
+pub(crate) fn schedules_in(directory: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
+    if !directory.is_dir() {
+        return Ok(Vec::new());
+    }
+    let entries = directory
+        .read_dir_utf8()
+        .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+        .map_err(Error::io("read the directory", directory))?;
+    let mut paths: Vec<Utf8PathBuf> = entries
+        .into_iter()
+        .map(camino::Utf8DirEntry::into_path)
+        .filter(|path| path.extension() == Some(EXTENSION))
+        .collect();
+    paths.sort();
+    Ok(paths)
 }
 
 /// Where failing schedules are saved.

@@ -10,6 +10,7 @@ mod part;
 mod pool;
 mod process;
 pub mod protocol;
+mod regress;
 mod request;
 mod resume;
 mod run;

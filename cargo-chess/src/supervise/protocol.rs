@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::events::{
-    Kind, Location, Minimised, NOT_DETERMINISTIC, OtherFailure, Outcome, TestFinished, TestId,
-    TestPart, coverage, millis,
+    Kind, Location, Minimised, NOT_DETERMINISTIC, OtherFailure, Outcome, RegressionRun,
+    TestFinished, TestId, TestPart, coverage, millis,
 };
 
 /// A test binary's warning that the time of `--time` was over.
@@ -146,6 +146,9 @@ pub struct Finished {
     /// What became of the schedule that the search found.
     #[serde(default)]
     pub minimised: Option<Minimised>,
+    /// The schedules in `chess-regressions/` that are for this test: no binary tells of them.
+    #[serde(default)]
+    pub regressions: Vec<RegressionRun>,
     /// What there is to tell of a part of the space.
     #[serde(default)]
     pub part: Option<TestPart>,
@@ -188,6 +191,7 @@ impl Finished {
             output: String::new(),
             others: Vec::new(),
             minimised: None,
+            regressions: Vec::new(),
             part: None,
             diverged: None,
         }
@@ -245,6 +249,7 @@ impl Finished {
             other_failures: self.others.iter().map(Other::to_event).collect(),
             minimised: self.minimised,
             options: None,
+            regressions: self.regressions.clone(),
             part: self.part.clone(),
         }
     }

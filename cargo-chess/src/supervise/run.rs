@@ -11,6 +11,7 @@ use super::milestones::Milestones;
 use super::part;
 use super::pool::{self, Listener, Moment, News};
 use super::protocol::Finished;
+use super::regress;
 use super::request::Mode;
 use super::resume::{self, Verdicts};
 use super::saving::Saving;
@@ -22,10 +23,12 @@ use crate::cli::{NoTests, RunOptions};
 use crate::config::{Config, Exploration, Timers};
 use crate::error::{Error, Result, exit};
 use crate::events::{
-    Event, NOT_EXPLORED, Outcome, Progress, RunStarted, TIMERS_LAST, TestId, TestOptions, millis,
+    Event, NOT_EXPLORED, Outcome, Progress, RegressionRun, RunStarted, TIMERS_LAST, TestId,
+    TestOptions, millis,
 };
 use crate::interrupt::Interrupt;
 use crate::plan::Plan;
+use crate::regressions::{self, Regressions};
 use crate::report::{Detail, Live, Record, Reporter, thousands};
 use crate::shard::{Part, Shard};
 use crate::shell::Shell;
@@ -61,6 +64,8 @@ pub fn run(run: Run<'_>, reporter: &mut dyn Reporter) -> Result<u8> {
             shell(run.options).config_warning(&warning);
         }
     }
+    let regressions = Regressions::of(run.plan, run.build)?;
+    let orphans = regressions.orphans(run.plan, run.build, &found);
     let found_count = found.len();
     let mut ignored = ignored(&found, run.options);
     let all = select(found, run.options);
@@ -87,6 +92,7 @@ pub fn run(run: Run<'_>, reporter: &mut dyn Reporter) -> Result<u8> {
         tests: &tests,
         parts: &parts,
         explorations: &explorations,
+        regressions: &regressions,
         reporter,
         record: Record::create(&run.plan.chess_dir)?,
         live: Live::new(tests.len()),
@@ -96,8 +102,9 @@ pub fn run(run: Run<'_>, reporter: &mut dyn Reporter) -> Result<u8> {
         hung_up: false,
         start: Instant::now(),
     };
-    for warning in control::warnings(run.plan, run.build) {
-        session.reporter.warn(&warning);
+    let warnings = control::warnings(run.plan, run.build);
+    for warning in warnings.iter().chain(&orphans) {
+        session.reporter.warn(warning);
     }
     let ended = session
         .start()
@@ -155,6 +162,7 @@ struct Session<'a> {
     /// Of each test, the part that is to be explored, if not all.
     parts: &'a [Option<Shard>],
     explorations: &'a [Exploration],
+    regressions: &'a Regressions,
     reporter: &'a mut dyn Reporter,
     record: Record,
     live: Live,
@@ -209,6 +217,7 @@ impl Session<'_> {
             ..
         } = self.run;
         let (tests, parts, explorations) = (self.tests, self.parts, self.explorations);
+        let regressions = self.regressions;
         let policies = plan.policy_lines(&build.generated);
         let marked = MarkedSources::new(plan, build);
         let mut verdicts = Verdicts::new(
@@ -223,12 +232,8 @@ impl Session<'_> {
         self.resume_or_begin(&mut verdicts);
         let cores = Cores::new(options.jobs, tests.len());
         let work = |index: usize, stop: &dyn Fn() -> bool, on_advance: &mut dyn FnMut(_)| {
-            if let Some(verdict) = verdicts.earlier(index) {
-                return Ok(Some(verdict.clone()));
-            }
-            let search = verdicts.search(index);
             let test: &ListedTest = &tests[index];
-            let verdict = Job {
+            let job = Job {
                 test,
                 binary: &build.binaries[test.binary],
                 exploration: &explorations[index],
@@ -239,13 +244,26 @@ impl Session<'_> {
                 no_capture: options.no_capture,
                 binary_args: &options.binary_args,
                 cores: Some((&cores, index)),
-                states: search.as_ref().map(|search| search as &dyn States),
+                states: None,
+            };
+            let Some(rerun) = regress::rerun(job, regressions, stop)? else {
+                return Ok(None);
+            };
+            if rerun.is_verdict(job.exploration) {
+                return Ok(rerun.verdict(None));
             }
-            .run(stop, on_advance)?;
-            if let (Some(search), Some(verdict)) = (&search, &verdict) {
-                search.end(verdict);
+            if let Some(verdict) = verdicts.earlier(index) {
+                return Ok(rerun.verdict(Some(verdict.clone())));
             }
-            Ok(verdict)
+            let search = verdicts.search(index);
+            let states = search.as_ref().map(|search| search as &dyn States);
+            let Some(verdict) = Job { states, ..job }.run(stop, on_advance)? else {
+                return Ok(None);
+            };
+            if let Some(search) = &search {
+                search.end(&verdict);
+            }
+            Ok(rerun.verdict(Some(verdict)))
         };
         let ended = pool::run(tests.len(), &cores, interrupt, &work, self);
         if let Some(warning) = verdicts.warning() {
@@ -335,11 +353,17 @@ impl Session<'_> {
         let exploration = &self.explorations[index];
         let (told, saving) = (&verdict.finished, &mut self.saving);
         let (path, schedule) = saving.save_first(test, exploration, told)?.unzip();
-        let other_paths = told
-            .others
-            .iter()
-            .map(|other| Ok(saving.save(test, exploration, told, other)?.0))
-            .collect::<Result<Vec<_>>>()?;
+        let others = told.others.iter();
+        let others = others.map(|other| saving.save(test, exploration, told, other));
+        let (other_paths, other_schedules): (Vec<_>, Vec<_>) =
+            others.collect::<Result<Vec<_>>>()?.into_iter().unzip();
+        let mut kept = Vec::new();
+        if exploration.save_regressions {
+            let found = schedule.iter().chain(&other_schedules);
+            for schedule in found.filter(|schedule| !self.regressions.have(schedule)) {
+                kept.extend(regressions::keep(self.run.plan, schedule)?);
+            }
+        }
         let Verdict {
             finished,
             stderr,
@@ -350,6 +374,8 @@ impl Session<'_> {
         let mut event = finished.to_event(&test.id, duration, atomic);
         control::name_opaque(&mut event.outside, self.run.plan, self.run.build);
         event.schedule = path;
+        let kept = kept.into_iter().map(RegressionRun::saved);
+        event.regressions.extend(kept);
         event.options = Some(TestOptions::of(exploration));
         for (other, path) in event.other_failures.iter_mut().zip(other_paths) {
             other.schedule = Some(path);

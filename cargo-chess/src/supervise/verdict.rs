@@ -52,6 +52,7 @@ pub(crate) struct Advance {
 }
 
 /// What is to be done with a test.
+#[derive(Clone, Copy)]
 pub(crate) struct Job<'a> {
     /// The test.
     pub(crate) test: &'a ListedTest,

@@ -1,0 +1,120 @@
+//! `chess-regressions/`: failing schedules kept beside a crate, which run before its tests are explored.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::build::Build;
+use crate::error::{Error, Result};
+use crate::events::TestId;
+use crate::plan::Plan;
+use crate::schedule::{Schedule, schedules_in};
+use crate::supervise::ListedTest;
+
+/// The directory beside a package's Cargo.toml.
+const DIRECTORY: &str = "chess-regressions";
+
+/// A schedule that is kept.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Regression {
+    /// Its file, relative to the workspace.
+    pub(crate) path: String,
+    /// The schedule.
+    pub(crate) schedule: Schedule,
+}
+
+/// All schedules that are kept beside the packages that were built.
+#[derive(Default, Debug)]
+pub(crate) struct Regressions(Vec<Regression>);
+
+impl Regressions {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// Where a file is no schedule, or cannot be read: it is named, and its line.
+    pub(crate) fn of(plan: &Plan, build: &Build) -> Result<Self> {
+        let packages = build.binaries.iter().map(|binary| &binary.package);
+        let packages: BTreeSet<&String> = packages.collect();
+        let mut all = Vec::new();
+        for package in packages {
+            let Some(directory) = directory_of(plan, package) else {
+                continue;
+            };
+            for path in schedules_in(&directory)? {
+                let path = relative(plan, &path);
+                let text = fs::read(plan.workspace_root.join(&path))
+                    .map_err(Error::io("read the regression", Utf8Path::new(&path)))?;
+                let schedule = Schedule::parse(&String::from_utf8_lossy(&text))
+                    .map_err(|error| Error::Usage(format!("{path}: {error}")))?;
+                all.push(Regression { path, schedule });
+            }
+        }
+        Ok(Self(all))
+    }
+
+    /// Those of a test, by their files' names.
+    pub(crate) fn of_test(&self, test: &TestId) -> impl Iterator<Item = &Regression> {
+        self.0
+            .iter()
+            .filter(move |kept| kept.schedule.test == *test)
+    }
+
+    /// Whether a failure that was found now is one of them, found again.
+    pub(crate) fn have(&self, found: &Schedule) -> bool {
+        let mut same = self.of_test(&found.test);
+        same.any(|kept| kept.schedule.decisions == found.decisions)
+    }
+
+    /// A warning for each that is for a test that is no more, though its binary was built.
+    pub(crate) fn orphans(&self, plan: &Plan, build: &Build, found: &[ListedTest]) -> Vec<String> {
+        let is_whole = build.is_of_all_targets(plan);
+        let was_built = |test: &TestId| {
+            let mut binaries = build.binaries.iter();
+            binaries.any(|it| it.package == test.package && it.id == test.binary)
+        };
+        let orphans = self.0.iter().filter(|Regression { schedule, .. }| {
+            (is_whole || was_built(&schedule.test))
+                && !found.iter().any(|test| test.id == schedule.test)
+        });
+        orphans
+            .map(|Regression { path, schedule }| {
+                format!(
+                    "the regression {path} is for the test `{}`, which is no more: \
+                     write its new name into the file, or remove it",
+                    schedule.test
+                )
+            })
+            .collect()
+    }
+}
+
+/// Keeps a schedule beside its package, and says where, relative to the workspace.
+pub(crate) fn keep(plan: &Plan, schedule: &Schedule) -> Result<Option<String>> {
+    let Some(directory) = directory_of(plan, &schedule.test.package) else {
+        return Ok(None);
+    };
+    let path = schedule.save_in(&directory)?;
+    Ok(Some(relative(plan, &path)))
+}
+
+/// The directory of a member's regressions, whether it exists or not.
+fn directory_of(plan: &Plan, package: &str) -> Option<Utf8PathBuf> {
+    let members = plan.metadata.workspace_packages();
+    let member = members
+        .iter()
+        .find(|member| member.name.as_str() == package)?;
+    Some(member.manifest_path.parent()?.join(DIRECTORY))
+}
+
+/// The directories of all members' regressions that exist.
+pub(crate) fn directories(workspace: &crate::plan::Workspace) -> Vec<Utf8PathBuf> {
+    let manifests = workspace.member_dirs();
+    let kept = manifests.map(|dir| dir.join(DIRECTORY));
+    kept.filter(|dir| dir.is_dir()).collect()
+}
+
+fn relative(plan: &Plan, path: &Utf8Path) -> String {
+    let path = path.strip_prefix(&plan.workspace_root).unwrap_or(path);
+    path.to_string()
+}
