@@ -11,6 +11,7 @@ mod runtime;
 mod support;
 mod toolchain;
 mod treatments;
+mod unused;
 mod why_not;
 
 use camino::{Utf8Path, Utf8PathBuf};

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::fs::{self, File, TryLockError};
 use std::process::{Child, Command, Stdio};
+use std::time::SystemTime;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use sha2::{Digest, Sha256};
@@ -10,6 +11,7 @@ use sha2::{Digest, Sha256};
 use super::cache;
 use super::canary;
 use super::toolchain::Toolchain;
+use super::unused;
 use crate::error::{Error, Result};
 use crate::shell::Shell;
 
@@ -45,7 +47,7 @@ const FACADES: &[Crate] = &[
 ];
 
 /// Lists the built files with their sizes; written last, so that what it lists is whole.
-const COMPLETE: &str = "complete";
+pub(super) const COMPLETE: &str = "complete";
 
 /// A built runtime.
 #[derive(Debug)]
@@ -77,11 +79,10 @@ pub(super) fn digest() -> &'static str {
 pub(super) fn ensure(toolchain: &Toolchain, chess_dir: &Utf8Path, shell: Shell) -> Result<Runtime> {
     let key = key(toolchain);
     let candidates = cache::candidates(chess_dir);
-    let built = candidates
-        .iter()
-        .map(|cache| cache.join(&key))
-        .find(|dir| is_complete(dir));
-    if let Some(dir) = built {
+    let mut caches = candidates.iter();
+    if let Some(cache) = caches.find(|cache| is_complete(&cache.join(&key))) {
+        unused::mark_used(cache, &key);
+        let dir = cache.join(&key);
         return Ok(Runtime { dir, key });
     }
     let mut unusable = None;
@@ -94,6 +95,7 @@ pub(super) fn ensure(toolchain: &Toolchain, chess_dir: &Utf8Path, shell: Shell) 
                         remove_left_over(cache, &key);
                     }
                     build(toolchain, cache, &key, shell)?;
+                    unused::remove(cache, SystemTime::now());
                 }
                 drop(lock);
                 return Ok(Runtime { dir, key });
@@ -132,10 +134,15 @@ fn is_complete(dir: &Utf8Path) -> bool {
         })
 }
 
+/// The file to be locked by who builds `key`, and whose time says when it was last used.
+pub(super) fn lock_path(cache: &Utf8Path, key: &str) -> Utf8PathBuf {
+    cache.join(format!("{key}.lock"))
+}
+
 /// Waits for the right to build `key` in `cache`; none is needed where files cannot be locked.
 fn lock(cache: &Utf8Path, key: &str, shell: Shell) -> Result<Option<File>> {
     fs::create_dir_all(cache).map_err(Error::io("create the directory", cache))?;
-    let path = cache.join(format!("{key}.lock"));
+    let path = lock_path(cache, key);
     let file = File::options()
         .write(true)
         .create(true)
