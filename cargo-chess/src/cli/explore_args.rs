@@ -51,6 +51,9 @@ pub struct ExploreArgs {
     /// Keep the schedules of failures in `chess-regressions/` beside the crate, to be run first from then on
     #[arg(long)]
     pub save_regressions: bool,
+    /// Report memory that an execution does not free and that nothing refers to
+    #[arg(long)]
+    pub leaks: bool,
     /// With --shard: explore a part of each test, however many tests there are
     #[arg(long)]
     pub divide: bool,
@@ -76,6 +79,7 @@ impl ExploreArgs {
             watchdog: self.watchdog,
             keep_going: self.keep_going.then_some(true),
             save_regressions: self.save_regressions.then_some(true),
+            leaks: self.leaks.then_some(true),
             divide: self.divide.then_some(true),
         }
     }

@@ -34,6 +34,7 @@ const KEYS: &[(&str, Kind)] = &[
     ("watchdog", Kind::Duration),
     ("keep-going", Kind::Boolean),
     ("save-regressions", Kind::Boolean),
+    ("leaks", Kind::Boolean),
     ("divide", Kind::Boolean),
 ];
 
@@ -63,6 +64,7 @@ impl Layer {
             "watchdog" => self.watchdog = Some(parse_duration(text)?),
             "keep-going" => self.keep_going = Some(parse_flag(text)?),
             "save-regressions" => self.save_regressions = Some(parse_flag(text)?),
+            "leaks" => self.leaks = Some(parse_flag(text)?),
             "divide" => self.divide = Some(parse_flag(text)?),
             _ => return Err(unknown(key)),
         }

@@ -33,6 +33,8 @@ pub struct Exploration {
     pub keep_going: bool,
     /// Whether the schedules of failures are kept beside the crate.
     pub save_regressions: bool,
+    /// Whether memory that nothing refers to at an execution's end is a failure.
+    pub leaks: bool,
     /// Whether each shard explores a part of the test, however many tests there are.
     pub divide: bool,
 }
@@ -54,6 +56,7 @@ pub struct Layer {
     pub watchdog: Option<Duration>,
     pub keep_going: Option<bool>,
     pub save_regressions: Option<bool>,
+    pub leaks: Option<bool>,
     pub divide: Option<bool>,
 }
 
@@ -75,6 +78,7 @@ impl Layer {
             watchdog: over.watchdog.or(self.watchdog),
             keep_going: over.keep_going.or(self.keep_going),
             save_regressions: over.save_regressions.or(self.save_regressions),
+            leaks: over.leaks.or(self.leaks),
             divide: over.divide.or(self.divide),
         }
     }
@@ -100,6 +104,7 @@ impl Layer {
             watchdog: self.watchdog.unwrap_or(base.watchdog),
             keep_going: self.keep_going.unwrap_or(base.keep_going),
             save_regressions: self.save_regressions.unwrap_or(base.save_regressions),
+            leaks: self.leaks.unwrap_or(base.leaks),
             divide: self.divide.unwrap_or(base.divide),
         }
     }
@@ -121,6 +126,7 @@ impl Default for Exploration {
             watchdog: Duration::from_mins(1),
             keep_going: false,
             save_regressions: false,
+            leaks: false,
             divide: false,
         }
     }

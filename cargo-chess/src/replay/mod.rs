@@ -11,6 +11,7 @@ use crate::cli::{ReplayArgs, RunOptions};
 use crate::config::{Layer, Timers};
 use crate::digest;
 use crate::error::{Error, Result};
+use crate::events::Kind;
 use crate::interrupt::Interrupt;
 use crate::plan::Workspace;
 use crate::regressions;
@@ -126,6 +127,7 @@ pub(crate) fn layer(schedule: &Schedule) -> Result<Layer> {
         memory: Some(option("memory", &schedule.memory)?),
         isolate: Some(option("isolate", &schedule.isolate)?),
         backend: Some(option("backend", &schedule.backend)?),
+        leaks: (schedule.kind == Kind::Leak).then_some(true),
         timers: match &schedule.timers {
             Some(timers) => Some(option("timers", timers)?),
             None => Some(Timers::Any),

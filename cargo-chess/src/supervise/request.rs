@@ -49,6 +49,7 @@ pub(super) fn request(exploration: &Exploration, mode: Mode<'_>, policies: &[Str
     line("timers", &exploration.timers);
     line("watchdog-ms", &exploration.watchdog.as_millis());
     line("keep-going", &exploration.keep_going);
+    line("leaks", &exploration.leaks);
     if let Mode::Replay { decisions } = mode {
         line("decisions", &decisions);
     }
@@ -99,6 +100,7 @@ mod tests {
         timers=any
         watchdog-ms=60000
         keep-going=false
+        leaks=false
         policy=src=preempt
         ");
     }

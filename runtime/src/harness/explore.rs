@@ -54,6 +54,7 @@ pub(super) fn run(test: &Test, request: &Request) {
     for (prefix, policy) in &request.policies {
         engine.execution.policies.add(prefix, *policy);
     }
+    engine.monitors.leaks.is_on = request.leaks;
     engine.execution.policies.set_root(&request.root);
     let mut explorer = Explorer {
         test,

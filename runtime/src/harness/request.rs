@@ -74,6 +74,8 @@ pub struct Request {
     /// Whether the search goes on after a failure.
     pub(crate) keep_going: bool,
     pub(crate) timers: Timers,
+    /// Whether memory that nothing refers to is a failure.
+    pub(crate) leaks: bool,
     /// How often the state of the search is saved; 0 for never.
     pub(crate) save_ms: u64,
     /// The part of the space that is to be explored.
@@ -110,6 +112,7 @@ impl Request {
             watchdog_ms: 60_000,
             keep_going: false,
             timers: Timers::Any,
+            leaks: false,
             save_ms: 0,
             part: Part::WHOLE,
             resume: false,
@@ -140,6 +143,7 @@ impl Request {
                 "backend" => request.backend = backend(value).ok_or_else(wrong)?,
                 "watchdog-ms" => request.watchdog_ms = number()?,
                 "keep-going" => request.keep_going = value.parse().map_err(|_| wrong())?,
+                "leaks" => request.leaks = value.parse().map_err(|_| wrong())?,
                 "timers" => request.timers = timers(value).ok_or_else(wrong)?,
                 "save-ms" => request.save_ms = number()?,
                 "part" => request.part = part(value).ok_or_else(wrong)?,

@@ -109,6 +109,7 @@ impl Engine {
     /// first to be given out again: addresses repeat.
     fn end(&mut self) {
         self.execution.descriptors.end_children();
+        self.monitors.ended(&self.execution);
         for task in self.execution.tasks[..self.execution.live].iter().rev() {
             if task.donor == execution::Task::NO_DONOR {
                 continue;

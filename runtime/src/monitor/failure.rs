@@ -25,6 +25,8 @@ pub(crate) enum Kind {
     DoubleFree,
     /// What was freed was never allocated.
     InvalidFree,
+    /// Memory was not freed, and nothing refers to it.
+    Leak,
     /// The same schedule did not fail again.
     Nondeterminism,
 }
@@ -42,6 +44,7 @@ impl Kind {
             Self::UseAfterFree => "use-after-free",
             Self::DoubleFree => "double-free",
             Self::InvalidFree => "invalid-free",
+            Self::Leak => "leak",
             Self::Nondeterminism => "nondeterminism",
         }
     }

@@ -126,6 +126,12 @@ pub(crate) trait Monitor {
         None
     }
 
+    /// The execution is over, and the program's memory is still as it left it.
+    #[inline]
+    fn ended(&mut self, execution: &Execution) {
+        let _ = execution;
+    }
+
     /// The execution ended, in the process that explores: whether it failed.
     fn end(&mut self, end: &End<'_>) -> Option<Failure> {
         let _ = end;
@@ -208,6 +214,11 @@ macro_rules! monitors {
                 None$(.or_else(|| self.$name.given_up(execution)))*
             }
 
+            #[inline]
+            fn ended(&mut self, execution: &Execution) {
+                $(self.$name.ended(execution);)*
+            }
+
             fn end(&mut self, end: &End<'_>) -> Option<Failure> {
                 None$(.or_else(|| self.$name.end(end)))*
             }
@@ -243,6 +254,8 @@ monitors! {
     crash: crash::Crash,
     /// Panics, and what the test's attributes make of them.
     outcome: outcome::Outcome,
+    /// What nothing refers to at the end, where that is asked for.
+    leaks: heap::Leaks,
 }
 
 /// The monitors of the running execution.

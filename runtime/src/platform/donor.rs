@@ -172,6 +172,19 @@ impl Pool {
         Some(fingerprint::of(fingerprint::of(0, stack), locals))
     }
 
+    /// The memory of a donor's task that it has not left: its stack, and its thread-locals.
+    pub(crate) fn memory_of(&self, index: usize) -> [(usize, usize); 2] {
+        let donor = &self.donors[index];
+        let low = match donor.backend {
+            Backend::Fibers => donor.context.stack_pointer,
+            // Where its thread waits is not known.
+            Backend::Threads => donor.stack_low,
+        };
+        let block = donor.thread_pointer.wrapping_add_signed(self.tls.offset);
+        let locals = (block, block + self.tls.pristine.len());
+        [(low, donor.stack_top), locals]
+    }
+
     /// Drops every donor: their threads do not exist in this process.
     pub(crate) fn forget(&mut self) {
         self.free.clear();

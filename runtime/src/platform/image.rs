@@ -82,6 +82,11 @@ impl Image {
         }
     }
 
+    /// Whether writes are seen, and executions start from the image.
+    pub(crate) fn is_taken(&self) -> bool {
+        self.taken
+    }
+
     /// Puts the image back.
     #[inline]
     pub(crate) fn restore(&self) {
@@ -100,6 +105,20 @@ impl Image {
             }
         }
         heap::reset();
+    }
+
+    /// The memory outside the stacks in which an execution may have put pointers, in parts:
+    /// what it wrote to, if that is known, else all.
+    pub(crate) fn written(&self, mut part: impl FnMut(usize, usize)) {
+        if self.taken {
+            for dirty in &self.dirty {
+                part(dirty.page, dirty.page + sys::PAGE);
+            }
+            return;
+        }
+        for (low, high) in writable_segments() {
+            part(low, high);
+        }
     }
 
     /// Names what the program's statics and heap hold; `None` if that is much.

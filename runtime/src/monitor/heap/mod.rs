@@ -1,10 +1,12 @@
 //! Memory errors: uses of memory that is free, and frees of what cannot be freed.
 
+mod leak;
 mod places;
 mod words;
 
 use core::ops::ControlFlow;
 
+pub(crate) use self::leak::Leaks;
 use self::places::Found;
 use super::{DataAccess, End, Failure, Kind, Monitor, Place, SyncAccess};
 use crate::execution::{Ending, Execution, Op, Site};
@@ -115,7 +117,7 @@ impl Heap {
         if self.found.len() < self.roles.len() {
             self.roles[self.found.len()] = Some(role);
             self.found.push(Found::here(execution));
-            places::find();
+            self.found.last_mut().map(places::find);
         }
     }
 

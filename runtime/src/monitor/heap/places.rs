@@ -7,7 +7,7 @@
 
 use std::backtrace::Backtrace;
 
-use super::super::{Place, monitors};
+use super::super::Place;
 use crate::engine::engine;
 use crate::execution::{self, Execution, Site, TaskId};
 use crate::platform::memory::engine_vec;
@@ -35,9 +35,9 @@ impl Found {
     }
 }
 
-/// Finds the place of the newest [`Found`], which is where the caller is.
+/// Finds the place where the caller is, for a [`Found`] that lies in the engine's memory.
 #[cold]
-pub(super) fn find() {
+pub(super) fn find(found: &mut Found) {
     let child = sys::fork_silently();
     if child == 0 {
         // SAFETY: the process has but this thread, a copy of the program's memory, and
@@ -47,10 +47,7 @@ pub(super) fn find() {
             execution::forget_task();
             // Paths are shown relative to the current directory: away from the sources.
             sys::change_directory(c"/proc");
-            let place = innermost(&format!("{:?}", Backtrace::force_capture()));
-            if let Some(found) = (*monitors()).heap.found.last_mut() {
-                found.place = place;
-            }
+            found.place = innermost(&format!("{:?}", Backtrace::force_capture()));
         }
         sys::exit_now(0);
     }

@@ -55,6 +55,8 @@ struct Control {
 }
 
 const CONTROL_PAGES: usize = 4096;
+/// Where the first block is.
+pub(crate) const FIRST: usize = BASE + CONTROL_PAGES;
 const _: () = assert!(size_of::<Control>() <= CONTROL_PAGES);
 
 fn control() -> *mut Control {
@@ -164,6 +166,26 @@ pub(crate) fn put_object(address: usize) {
         // SAFETY: a block's header.
         unsafe { *((block.start - 16) as *mut usize) |= OBJECTS };
     }
+}
+
+/// Behind the newest block.
+pub(crate) fn end() -> usize {
+    if !super::is_arena() {
+        return BASE;
+    }
+    // SAFETY: called between executions, or by the only task that runs.
+    unsafe { (*control()).lists.next }
+}
+
+/// Every block from `start` on, which is where [`end`] once was, and whether it is live.
+pub(crate) fn blocks_from(start: usize) -> impl Iterator<Item = (Block, bool)> {
+    let end = end();
+    let mut header = start;
+    core::iter::from_fn(move || {
+        let next = (header < end).then(|| block_around(header + HEADER))??;
+        header = next.0.start + next.0.size;
+        Some(next)
+    })
 }
 
 /// The number of the newest allocation; 0 where the arena does not serve.

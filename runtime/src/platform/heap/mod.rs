@@ -15,8 +15,10 @@ use core::sync::atomic::{AtomicU8, Ordering};
 use super::sys;
 use crate::execution;
 use crate::monitor::Free;
+pub(crate) use arena::{
+    FIRST, allocations, block_around, blocks_from, contains, end, freeze, grown, put_object, reset,
+};
 use arena::{allocate, allocate_aligned, inspect, map, release, usable};
-pub(crate) use arena::{allocations, block_around, contains, freeze, grown, put_object, reset};
 
 /// Who serves this process.
 static MODE: AtomicU8 = AtomicU8::new(UNDECIDED);
