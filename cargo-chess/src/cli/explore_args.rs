@@ -11,6 +11,10 @@ use crate::config::{
 /// How each test is explored.
 #[derive(Args, Clone, Default, Debug)]
 #[command(next_help_heading = "Exploration")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent flags, not a state machine"
+)]
 pub struct ExploreArgs {
     /// Explore every schedule with up to N preemptions [default: 2]
     #[arg(long, value_name = "N", value_parser = parse_number::<u32>)]

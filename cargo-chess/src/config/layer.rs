@@ -6,6 +6,10 @@ use super::values::{Backend, Isolate, Memory, Strategy, Timers};
 
 /// The resolved exploration options of one test.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent flags, not a state machine"
+)]
 pub struct Exploration {
     /// The largest preemption bound to explore.
     pub preemptions: u32,
