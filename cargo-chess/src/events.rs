@@ -184,8 +184,11 @@ impl RegressionRun {
 pub enum RegressionOutcome {
     /// The test fails under it.
     Failed,
-    /// The test passes under it.
+    /// The test passes under it. Where the program has changed, the search did not find its
+    /// failure either.
     Passed,
+    /// It leads the changed program elsewhere, and a search found its failure again.
+    Refound,
     /// It no longer fits the program, and of all schedules with as many preemptions
     /// none fails.
     Searched,

@@ -143,11 +143,29 @@ fn a_failure_that_is_found_again_takes_the_place_of_the_old_one() {
     run.assert_code(100);
     let verdict = run.verdict();
     let (outcomes, warnings) = regressions(&verdict);
-    assert_eq!(outcomes, ["failed", "saved"], "{verdict}");
+    assert_eq!(outcomes, ["refound", "saved"], "{verdict}");
     assert!(warnings.contains("was found again"), "{warnings}");
     let kept = kept(&workspace);
     assert_eq!(kept.len(), 2, "nothing of the user's is removed: {kept:?}");
     assert!(kept.contains(&name));
+}
+
+#[test]
+fn a_changed_program_is_searched_where_the_kept_schedule_preempts() {
+    let (workspace, _) = with_kept();
+    let alone = ["--strategy", "icb", "--preemptions", "0"];
+    // The line has moved, and the search of the test alone would not preempt at all.
+    workspace.write("src/lib.rs", &with(STILL_RACES));
+    let run = test(&workspace, &alone);
+    run.assert_code(100);
+    let verdict = run.verdict();
+    assert_eq!(regressions(&verdict).0, ["refound"]);
+    assert_eq!(verdict["preemptions"], 1);
+    assert_eq!(verdict["bound_completed"], Value::Null);
+    workspace.write("src/lib.rs", &with(MENDED));
+    let run = test(&workspace, &alone);
+    run.assert_code(0);
+    assert_eq!(regressions(&run.verdict()).0, ["unknown"]);
 }
 
 #[test]

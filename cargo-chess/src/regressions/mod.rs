@@ -1,16 +1,20 @@
 //! `chess-regressions/`: failing schedules kept beside a crate, which run before its tests are explored.
 
+pub(crate) mod lines;
+
 use std::collections::BTreeSet;
 use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::build::Build;
+use crate::digest;
 use crate::error::{Error, Result};
 use crate::events::TestId;
 use crate::plan::Plan;
 use crate::schedule::{Schedule, schedules_in};
 use crate::supervise::ListedTest;
+use crate::supervise::protocol::Step;
 
 /// The directory beside a package's Cargo.toml.
 const DIRECTORY: &str = "chess-regressions";
@@ -25,8 +29,12 @@ pub(crate) struct Regression {
 }
 
 /// All schedules that are kept beside the packages that were built.
-#[derive(Default, Debug)]
-pub(crate) struct Regressions(Vec<Regression>);
+#[derive(Debug)]
+pub(crate) struct Regressions {
+    kept: Vec<Regression>,
+    /// The digest of the sources as they are now, where there are any.
+    pub(crate) sources: String,
+}
 
 impl Regressions {
     /// Reads them.
@@ -50,12 +58,17 @@ impl Regressions {
                 all.push(Regression { path, schedule });
             }
         }
-        Ok(Self(all))
+        let sources = if all.is_empty() {
+            String::new()
+        } else {
+            digest::sources(plan)?
+        };
+        Ok(Self { kept: all, sources })
     }
 
     /// Those of a test, by their files' names.
     pub(crate) fn of_test(&self, test: &TestId) -> impl Iterator<Item = &Regression> {
-        self.0
+        self.kept
             .iter()
             .filter(move |kept| kept.schedule.test == *test)
     }
@@ -73,7 +86,7 @@ impl Regressions {
             let mut binaries = build.binaries.iter();
             binaries.any(|it| it.package == test.package && it.id == test.binary)
         };
-        let orphans = self.0.iter().filter(|Regression { schedule, .. }| {
+        let orphans = self.kept.iter().filter(|Regression { schedule, .. }| {
             (is_whole || was_built(&schedule.test))
                 && !found.iter().any(|test| test.id == schedule.test)
         });
@@ -90,9 +103,14 @@ impl Regressions {
 }
 
 /// Keeps a schedule beside its package, and says where, relative to the workspace.
-pub(crate) fn keep(plan: &Plan, schedule: &Schedule) -> Result<Option<String>> {
+/// `events` are those of its execution.
+pub(crate) fn keep(plan: &Plan, schedule: &Schedule, events: &[Step]) -> Result<Option<String>> {
     let Some(directory) = directory_of(plan, &schedule.test.package) else {
         return Ok(None);
+    };
+    let schedule = Schedule {
+        preempted_at: lines::of_preemptions(&plan.workspace_root, events),
+        ..schedule.clone()
     };
     let path = schedule.save_in(&directory)?;
     Ok(Some(relative(plan, &path)))

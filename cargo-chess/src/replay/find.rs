@@ -45,7 +45,7 @@ pub(super) fn among_saved(
     match named.as_slice() {
         [path] => read(path),
         // Saved in both places.
-        [first, second] if read(first).ok() == read(second).ok() => read(first),
+        [first, second] if is_same(first, second) => read(first),
         [] => Err(Error::Usage(unknown(argument, &saved, chess_dir))),
         several => Err(Error::Usage(format!(
             "the id `{argument}` stands for {} saved failures; give one of their names:\n{}",
@@ -64,6 +64,12 @@ fn read(path: &Utf8Path) -> Result<Schedule> {
     })?;
     Schedule::parse(&String::from_utf8_lossy(&bytes))
         .map_err(|error| Error::Usage(format!("{path}: {error}")))
+}
+
+/// Whether two files hold one schedule.
+fn is_same(first: &Utf8Path, second: &Utf8Path) -> bool {
+    let word = |path| read(path).map(|schedule| schedule.to_inline());
+    matches!((word(first), word(second)), (Ok(first), Ok(second)) if first == second)
 }
 
 fn unknown(argument: &str, saved: &[Utf8PathBuf], chess_dir: &Utf8Path) -> String {

@@ -68,6 +68,7 @@ pub(crate) fn replay(
             decisions: &schedule.decisions,
         },
         policies: &session.plan.policy_lines(&build.generated),
+        preempt_at: &[],
         marked: &MarkedSources::new(&session.plan, build),
         no_capture: false,
         binary_args: &[],

@@ -57,6 +57,20 @@ pub struct Schedule {
     pub sources: String,
     /// The decisions, run-length encoded: `0*12 1*3 ?1 0`.
     pub decisions: String,
+    /// The source lines before which tasks are preempted, where the schedule is kept for
+    /// programs that change. They name no failure: [`Self::id`] is the same without them.
+    pub preempted_at: Vec<PreemptedAt>,
+}
+
+/// A source line before which a task is preempted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PreemptedAt {
+    /// The source file, as reports show it.
+    pub file: String,
+    /// The line's number.
+    pub line: u32,
+    /// What stands there, to find it again when it has moved; empty if it is not known.
+    pub text: String,
 }
 
 impl Schedule {
@@ -241,6 +255,7 @@ pub(crate) mod tests {
             cargo: String::new(),
             sources: "9f86d081884c7d659a2feaa0c55ad015".into(),
             decisions: "0*12 1*3 ?1 0".into(),
+            preempted_at: Vec::new(),
         }
     }
 
@@ -269,6 +284,20 @@ pub(crate) mod tests {
         assert_eq!(Schedule::parse(&text(&path)), Ok(sample()));
         assert!(text(&path).contains(&format!("cargo chess replay {}\n", id_in(&path))));
         assert_eq!(sample().save(chess_dir).expect("saved again"), path);
+    }
+
+    #[test]
+    fn lines_are_kept_and_are_no_part_of_the_name() {
+        let place = |line, text: &str| PreemptedAt {
+            file: "src/a b.rs".into(),
+            line,
+            text: text.into(),
+        };
+        let mut schedule = sample();
+        schedule.preempted_at = vec![place(31, "*total -= 1; // \\n"), place(40, "")];
+        assert_eq!(Schedule::parse(&schedule.to_text()), Ok(schedule.clone()));
+        assert_eq!(schedule.id(), sample().id());
+        assert_eq!(schedule.to_inline(), sample().to_inline());
     }
 
     #[test]

@@ -3,11 +3,12 @@
 use std::fmt::Write as _;
 use std::str::FromStr;
 
-use super::{FORMAT, Schedule, ScheduleError};
+use super::{FORMAT, PreemptedAt, Schedule, ScheduleError};
 use crate::events::{Kind, Location, TestId};
 use crate::suggest;
 
-/// The keys in the order in which they are written. `cargo` and `location` may be absent.
+/// The keys in the order in which they are written. Of these `cargo`, `location` and
+/// `preempted-at`, among others, may be absent.
 const KEYS: &[&str] = &[
     "format",
     "package",
@@ -26,6 +27,7 @@ const KEYS: &[&str] = &[
     "timers",
     "cargo",
     "sources",
+    "preempted-at",
     "decisions",
 ];
 
@@ -38,12 +40,17 @@ pub(super) fn print(schedule: &Schedule, id: &str) -> String {
         "# A failing schedule, saved by cargo chess. To run it again: cargo chess replay {id}\n\
          # As one word, to paste:\n# {}\n{}",
         schedule.to_inline(),
-        body(schedule)
+        with_lines(schedule, &schedule.preempted_at)
     )
 }
 
-/// The file without its comments: what the id and the one-word form are made of.
+/// The file without its comments and source lines: what the id and the one-word form are
+/// made of.
 pub(super) fn body(schedule: &Schedule) -> String {
+    with_lines(schedule, &[])
+}
+
+fn with_lines(schedule: &Schedule, preempted_at: &[PreemptedAt]) -> String {
     let mut text = String::new();
     let mut line = |key: &str, value: &dyn std::fmt::Display| {
         writeln!(text, "{key} = {value}").expect("memory takes every byte");
@@ -81,6 +88,14 @@ pub(super) fn body(schedule: &Schedule) -> String {
         line("cargo", &schedule.cargo);
     }
     line("sources", &schedule.sources);
+    if !preempted_at.is_empty() {
+        let places = preempted_at.iter().map(|place| {
+            let PreemptedAt { file, line, text } = place;
+            format!("{file}:{line}: {text}")
+        });
+        let places: Vec<String> = places.collect();
+        line("preempted-at", &escape(&places.join("\n")));
+    }
     line("decisions", &count(&schedule.decisions).unwrap_or(0));
     text.push('\n');
     let mut column = 0;
@@ -145,6 +160,7 @@ pub(super) fn parse(text: &str) -> Result<Schedule, ScheduleError> {
         timers: header.optional("timers").map(str::to_owned),
         cargo: header.optional("cargo").unwrap_or_default().to_owned(),
         sources: header.text("sources")?.to_owned(),
+        preempted_at: header.preempted_at()?,
         decisions,
     })
 }
@@ -239,6 +255,27 @@ impl<'a> Header<'a> {
                     shorten(name)
                 ),
             }
+        })
+    }
+
+    fn preempted_at(&self) -> Result<Vec<PreemptedAt>, ScheduleError> {
+        let value = unescape(self.optional("preempted-at").unwrap_or_default());
+        let places = value.lines().map(|place| {
+            let (place, text) = place.split_once(": ").unwrap_or((place, ""));
+            let (file, line) = place.rsplit_once(':')?;
+            Some(PreemptedAt {
+                file: file.to_owned(),
+                line: line.parse().ok()?,
+                text: text.to_owned(),
+            })
+        });
+        let places: Option<Vec<_>> = places.collect();
+        places.ok_or_else(|| ScheduleError::Line {
+            line: self.line_of("preempted-at"),
+            problem: format!(
+                "expected `FILE:LINE: TEXT` for `preempted-at`, found `{}`",
+                shorten(&value)
+            ),
         })
     }
 

@@ -1,18 +1,24 @@
-//! Runs the regressions of a test again, before it is explored, and judges by the search those that no longer fit.
+//! Runs the regressions of a test again, before it is explored; where the program has changed, searches
+//! for their failures where they preempt, and judges by the whole search what that does not find.
 
 use super::request::Mode;
 use super::verdict::{Job, Verdict};
-use crate::config::Exploration;
+use crate::config::{Exploration, Strategy};
 use crate::error::Result;
 use crate::events::{Outcome, RegressionOutcome, RegressionRun};
-use crate::regressions::{Regression, Regressions};
+use crate::plan::Plan;
+use crate::regressions::{Regression, Regressions, lines};
 use crate::replay::{self, Meaning};
 use crate::report::plural;
+
+/// The most schedules that are searched for one regression before its test is explored.
+const SCHEDULES: u64 = 10_000;
 
 /// What the regressions of a test showed.
 #[derive(Default)]
 pub(super) struct Rerun<'a> {
     runs: Vec<RegressionRun>,
+    warnings: Vec<String>,
     /// Those under which the test does not fail, and where the program no longer follows
     /// them: a step more or less, and a schedule says something else than it did.
     others: Vec<(&'a Regression, Option<String>)>,
@@ -24,9 +30,16 @@ pub(super) struct Rerun<'a> {
 pub(super) fn rerun<'a>(
     job: Job<'_>,
     regressions: &'a Regressions,
+    plan: &Plan,
     stop: &dyn Fn() -> bool,
 ) -> Result<Option<Rerun<'a>>> {
     let mut rerun = Rerun::default();
+    let job = Job {
+        part: None,
+        cores: None,
+        states: None,
+        ..job
+    };
     for regression in regressions.of_test(&job.test.id) {
         let schedule = &regression.schedule;
         let exploration = replay::layer(schedule)?.over(job.exploration.clone());
@@ -35,25 +48,52 @@ pub(super) fn rerun<'a>(
             mode: Mode::Replay {
                 decisions: &schedule.decisions,
             },
-            part: None,
-            cores: None,
-            states: None,
             ..job
         };
         let Some(verdict) = replay.run(stop, &mut |_| ())? else {
             return Ok(None);
         };
-        match replay::meaning(&verdict.finished, schedule) {
-            Meaning::Stale(place) => rerun.others.push((regression, Some(place))),
-            Meaning::Gone => rerun.others.push((regression, None)),
+        let stale = match replay::meaning(&verdict.finished, schedule) {
             Meaning::Reproduced | Meaning::Different => {
+                rerun.tell(regression, RegressionOutcome::Failed);
                 rerun.failed.get_or_insert(verdict);
-                rerun.runs.push(RegressionRun {
-                    schedule: regression.path.clone(),
-                    outcome: RegressionOutcome::Failed,
-                });
+                continue;
+            }
+            Meaning::Stale(place) => Some(place),
+            Meaning::Gone => None,
+        };
+        if stale.is_none() && regressions.sources == schedule.sources {
+            rerun.tell(regression, RegressionOutcome::Passed);
+            continue;
+        }
+        let lines = lines::as_they_are_now(&plan.workspace_root, &schedule.preempted_at);
+        if !lines.is_empty() {
+            let near = Exploration {
+                strategy: vec![Strategy::Icb],
+                preemptions: schedule.preemptions.unwrap_or(0),
+                schedules: exploration.schedules.min(SCHEDULES),
+                keep_going: false,
+                ..exploration
+            };
+            let search = Job {
+                exploration: &near,
+                preempt_at: &lines,
+                ..job
+            };
+            let Some(mut verdict) = search.run(stop, &mut |_| ())? else {
+                return Ok(None);
+            };
+            if replay::meaning(&verdict.finished, schedule) == Meaning::Reproduced {
+                // Of all schedules this says nothing.
+                verdict.finished.bound_completed = None;
+                verdict.finished.complete = false;
+                rerun.warn(regression, stale.as_deref(), RegressionOutcome::Refound);
+                rerun.tell(regression, RegressionOutcome::Refound);
+                rerun.failed.get_or_insert(verdict);
+                continue;
             }
         }
+        rerun.others.push((regression, stale));
     }
     Ok(Some(rerun))
 }
@@ -66,31 +106,58 @@ impl Rerun<'_> {
     }
 
     /// The verdict on the test, whose exploration, if there was one, ended with `explored`.
-    pub(super) fn verdict(self, explored: Option<Verdict>) -> Option<Verdict> {
-        let Self {
-            mut runs,
-            others,
-            failed,
-        } = self;
-        let mut warnings = Vec::new();
-        for (regression, stale) in others {
-            let explored = explored.as_ref();
-            let outcome = judge(regression, stale.is_some(), explored);
-            warnings.extend(warning(regression, stale.as_deref(), outcome));
-            runs.push(RegressionRun {
-                schedule: regression.path.clone(),
-                outcome,
-            });
+    pub(super) fn verdict(mut self, explored: Option<Verdict>) -> Option<Verdict> {
+        for (regression, stale) in core::mem::take(&mut self.others) {
+            let outcome = judge(regression, stale.is_some(), explored.as_ref());
+            self.warn(regression, stale.as_deref(), outcome);
+            self.tell(regression, outcome);
         }
         // A failure of the search is told before that of a regression: it names all.
-        let mut verdict = match (explored, failed) {
+        let mut verdict = match (explored, self.failed) {
             (Some(explored), Some(_)) if explored.finished.outcome == Outcome::Failed => explored,
             (_, Some(failed)) => failed,
             (explored, None) => explored?,
         };
-        verdict.finished.regressions = runs;
-        verdict.finished.warnings.append(&mut warnings);
+        verdict.finished.regressions = self.runs;
+        verdict.finished.warnings.append(&mut self.warnings);
         Some(verdict)
+    }
+
+    fn tell(&mut self, regression: &Regression, outcome: RegressionOutcome) {
+        self.runs.push(RegressionRun {
+            schedule: regression.path.clone(),
+            outcome,
+        });
+    }
+
+    /// Says what the user should know of a regression under which the changed program does
+    /// not fail.
+    fn warn(&mut self, regression: &Regression, stale: Option<&str>, outcome: RegressionOutcome) {
+        let Regression { path, schedule } = regression;
+        let preemptions = schedule.preemptions.unwrap_or(0);
+        let schedules = plural(preemptions.into(), "preemption");
+        let schedules = format!("schedules with up to {schedules}");
+        let what = match outcome {
+            RegressionOutcome::Searched => {
+                format!("none of the {schedules} fails now, so it may be removed")
+            }
+            RegressionOutcome::Refound => "its failure was found again: --save-regressions keeps \
+                 the new schedule, in whose place this one may be removed"
+                .to_owned(),
+            RegressionOutcome::Unknown => format!(
+                "whether it is mended is not known, since not all {schedules} were explored: \
+                 give more --schedules"
+            ),
+            RegressionOutcome::Failed | RegressionOutcome::Passed | RegressionOutcome::Saved => {
+                return;
+            }
+        };
+        let place = stale.map_or_else(
+            || "leads the changed program elsewhere".to_owned(),
+            |place| format!("no longer fits the program ({place})"),
+        );
+        let warning = format!("the regression {path} {place}; {what}");
+        self.warnings.push(warning);
     }
 }
 
@@ -113,39 +180,10 @@ fn judge(
     let bound = finished.bound_completed.filter(|_| !finished.is_unstable());
     let reaches = finished.complete || bound.is_some_and(|bound| bound >= preemptions);
     match replay::meaning(finished, schedule) {
-        Meaning::Reproduced => RegressionOutcome::Failed,
+        Meaning::Reproduced => RegressionOutcome::Refound,
         Meaning::Gone if is_stale && reaches && finished.part.is_none() => {
             RegressionOutcome::Searched
         }
         _ => unless_found,
     }
-}
-
-/// What the user should know of such a regression.
-fn warning(
-    Regression { path, schedule }: &Regression,
-    stale: Option<&str>,
-    outcome: RegressionOutcome,
-) -> Option<String> {
-    let preemptions = schedule.preemptions.unwrap_or(0);
-    let schedules = plural(preemptions.into(), "preemption");
-    let schedules = format!("schedules with up to {schedules}");
-    let what = match outcome {
-        RegressionOutcome::Passed | RegressionOutcome::Saved => return None,
-        RegressionOutcome::Searched => {
-            format!("none of the {schedules} fails now, so it may be removed")
-        }
-        RegressionOutcome::Failed => "its failure was found again: --save-regressions keeps the \
-             new schedule, in whose place this one may be removed"
-            .to_owned(),
-        RegressionOutcome::Unknown => format!(
-            "whether it is mended is not known, since not all {schedules} were explored: \
-             give more --schedules"
-        ),
-    };
-    let place = stale.map_or_else(
-        || "leads the changed program elsewhere".to_owned(),
-        |place| format!("no longer fits the program ({place})"),
-    );
-    Some(format!("the regression {path} {place}; {what}"))
 }

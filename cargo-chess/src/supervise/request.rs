@@ -73,6 +73,12 @@ pub(super) fn part(part: Option<Shard>) -> String {
     format!("part={index:05}/{count:05}\n")
 }
 
+/// Further lines of a request: the only source lines before which tasks are preempted.
+pub(super) fn preempt_at(places: &[String]) -> String {
+    let lines = places.iter().map(|place| format!("preempt-at={place}\n"));
+    lines.collect()
+}
+
 /// The lines of a request that do not depend on where packages lie.
 pub(super) fn request_without_policies(exploration: &Exploration) -> String {
     request(exploration, Mode::Explore, &[])

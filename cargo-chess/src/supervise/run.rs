@@ -240,13 +240,14 @@ impl Session<'_> {
                 part: parts[index],
                 mode: Mode::Explore,
                 policies: &policies,
+                preempt_at: &[],
                 marked: &marked,
                 no_capture: options.no_capture,
                 binary_args: &options.binary_args,
                 cores: Some((&cores, index)),
                 states: None,
             };
-            let Some(rerun) = regress::rerun(job, regressions, stop)? else {
+            let Some(rerun) = regress::rerun(job, regressions, plan, stop)? else {
                 return Ok(None);
             };
             if rerun.is_verdict(job.exploration) {
@@ -359,9 +360,12 @@ impl Session<'_> {
             others.collect::<Result<Vec<_>>>()?.into_iter().unzip();
         let mut kept = Vec::new();
         if exploration.save_regressions {
-            let found = schedule.iter().chain(&other_schedules);
-            for schedule in found.filter(|schedule| !self.regressions.have(schedule)) {
-                kept.extend(regressions::keep(self.run.plan, schedule)?);
+            let first = schedule.iter().map(|schedule| (schedule, &*told.events));
+            // Of the others no execution is told.
+            let others = other_schedules.iter().map(|schedule| (schedule, &[][..]));
+            let found = first.chain(others);
+            for (schedule, events) in found.filter(|(it, _)| !self.regressions.have(it)) {
+                kept.extend(regressions::keep(self.run.plan, schedule, events)?);
             }
         }
         let Verdict {

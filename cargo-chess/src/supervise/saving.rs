@@ -83,6 +83,7 @@ impl<'a> Saving<'a> {
             cargo: self.run.cargo_flags.to_owned(),
             sources,
             decisions: failure.decisions.clone(),
+            preempted_at: Vec::new(),
         };
         let path = schedule.save(&plan.chess_dir)?;
         let shown = path.strip_prefix(&plan.workspace_root).unwrap_or(&path);

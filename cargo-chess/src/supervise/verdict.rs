@@ -66,6 +66,9 @@ pub(crate) struct Job<'a> {
     pub(crate) mode: Mode<'a>,
     /// The `policy=` lines of the request.
     pub(crate) policies: &'a [String],
+    /// The only source lines before which tasks are preempted, as `FILE:LINE`, if not
+    /// before all.
+    pub(crate) preempt_at: &'a [String],
     /// The files whose columns are not the user's.
     pub(crate) marked: &'a MarkedSources,
     /// Whether the test's output goes straight to ours.
@@ -172,6 +175,7 @@ impl Job<'_> {
         if explored {
             let mut text = request(self.exploration, self.mode, self.policies);
             text += &request::part(self.part);
+            text += &request::preempt_at(self.preempt_at);
             if self.states.is_some() {
                 text += &request::saving(resume);
             }

@@ -28,6 +28,9 @@ const ATOMIC_FILES: usize = 64;
 /// without; where none matches, relative paths (the workspace's) are `Preempt` and absolute ones `Atomic`.
 pub(crate) struct Policies {
     rules: EngineVec<Rule>,
+    /// The only lines before which tasks are preempted, by the ends of their files' paths;
+    /// empty for all.
+    preempted: EngineVec<(EngineVec<u8>, u32)>,
     /// The directory of the workspace.
     root: EngineVec<u8>,
     cache: [(usize, Option<Policy>); CACHE],
@@ -39,6 +42,7 @@ impl Policies {
     pub(crate) const fn new() -> Self {
         Self {
             rules: engine_vec(),
+            preempted: engine_vec(),
             root: engine_vec(),
             cache: [(0, None); CACHE],
             atomic_files: engine_vec(),
@@ -62,6 +66,28 @@ impl Policies {
             lines,
             policy,
         });
+    }
+
+    /// Adds one to the only lines before which tasks are preempted.
+    pub(crate) fn preempt_at(&mut self, file: &str, line: u32) {
+        let mut bytes = engine_vec();
+        bytes.extend_from_slice(file.as_bytes());
+        self.preempted.push((bytes, line));
+    }
+
+    /// Whether tasks are preempted before some lines only.
+    #[inline]
+    pub(crate) fn confines(&self) -> bool {
+        !self.preempted.is_empty()
+    }
+
+    /// Whether a task may be preempted before what it does at `site`.
+    pub(crate) fn may_preempt_at(&self, site: Option<Site>) -> bool {
+        let is_at = |site: Site| {
+            let mut places = self.preempted.iter();
+            places.any(|(file, line)| *line == site.line() && ends(site.file(), file))
+        };
+        !self.confines() || site.is_some_and(is_at)
     }
 
     /// The policy of the code at `site`; `None` for std's own, which is as its
@@ -125,6 +151,12 @@ fn is_std(file: &str) -> bool {
         || file.contains("/rustlib/src/rust/library/")
 }
 
+/// Whether `file` is the path `end`, or ends with it.
+fn ends(file: &str, end: &[u8]) -> bool {
+    let rest = file.as_bytes().strip_suffix(end);
+    rest.is_some_and(|rest| rest.is_empty() || rest.ends_with(b"/"))
+}
+
 const ALL_LINES: (u32, u32) = (0, u32::MAX);
 
 /// `12-40`
@@ -170,5 +202,15 @@ mod tests {
         ));
         assert!(is_std("/cargo-chess/runtime/src/shim/task.rs"));
         assert!(!is_std("src/library/mod.rs"));
+    }
+
+    #[test]
+    fn a_path_ends_with_whole_names() {
+        assert!(ends("src/lib.rs", b"src/lib.rs"));
+        assert!(ends(
+            "/registry/queue-1.0.0/src/lib.rs",
+            b"queue-1.0.0/src/lib.rs"
+        ));
+        assert!(!ends("src/mylib.rs", b"lib.rs"));
     }
 }

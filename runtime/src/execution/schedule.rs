@@ -277,6 +277,7 @@ impl Execution {
         self.log.trace.is_irregular |= !plain;
         let decided = self.decisions.len();
         let next = match self.enabled.small() {
+            _ if !yielded && self.policies.confines() && self.holds_on() => self.current,
             Some(word) if plain && self.live <= FEW => self.choose_of_few(word, yielded),
             _ => self.choose_of_many(yielded),
         };
@@ -291,6 +292,16 @@ impl Execution {
             self.last_switch = self.steps;
             Step::Switch(next)
         }
+    }
+
+    /// Whether the current task could go on, and may not be preempted here.
+    #[cold]
+    fn holds_on(&self) -> bool {
+        let current = self.current;
+        self.enabled.contains(current)
+            && !self.late.contains(current)
+            && (!self.fairness.restrains() || self.fairness.allows(current, &self.enabled))
+            && !self.policies.may_preempt_at(self.task(current).site)
     }
 
     /// Traces that `task` runs, chosen by the decision numbered `decided` if there is one.

@@ -55,6 +55,9 @@ pub(super) fn run(test: &Test, request: &Request) {
         engine.execution.policies.add(prefix, *policy);
     }
     engine.monitors.leaks.is_on = request.leaks;
+    for (file, line) in &request.preempt_at {
+        engine.execution.policies.preempt_at(file, *line);
+    }
     engine.execution.policies.set_root(&request.root);
     let mut explorer = Explorer {
         test,

@@ -83,6 +83,8 @@ pub struct Request {
     /// Whether the state of an earlier search is on standard input.
     pub(crate) resume: bool,
     pub(crate) policies: Vec<(String, Policy)>,
+    /// The only source lines before which tasks are preempted; empty for all.
+    pub(crate) preempt_at: Vec<(String, u32)>,
     /// The directory that relative paths of source files are relative to.
     pub(crate) root: String,
 }
@@ -117,6 +119,7 @@ impl Request {
             part: Part::WHOLE,
             resume: false,
             policies: Vec::new(),
+            preempt_at: Vec::new(),
             root: String::new(),
         };
         let mut replays = false;
@@ -157,6 +160,11 @@ impl Request {
                         Policy::Atomic
                     };
                     request.policies.push((prefix.to_owned(), policy));
+                }
+                "preempt-at" => {
+                    let (file, line) = value.rsplit_once(':').ok_or_else(wrong)?;
+                    let line = line.parse().map_err(|_| wrong())?;
+                    request.preempt_at.push((file.to_owned(), line));
                 }
                 "root" => value.clone_into(&mut request.root),
                 "repeat" => request.repeat = number()?.max(1),

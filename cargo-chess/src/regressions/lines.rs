@@ -1,0 +1,80 @@
+//! The source lines at which a kept schedule preempts, found again in a program that has changed.
+
+use std::fs;
+
+use camino::Utf8Path;
+
+use crate::report::source_path;
+use crate::schedule::PreemptedAt;
+use crate::supervise::protocol::Step;
+
+/// Where the tasks of an execution are preempted, in order, each line once.
+pub(super) fn of_preemptions(root: &Utf8Path, events: &[Step]) -> Vec<PreemptedAt> {
+    let mut places: Vec<PreemptedAt> = Vec::new();
+    for event in events.iter().filter(|event| event.preempted) {
+        let (Some(file), Some(line)) = (&event.file, event.line) else {
+            continue;
+        };
+        let text = source(root, file).and_then(|source| {
+            let line = source.lines().nth(line as usize - 1)?;
+            Some(line.trim().to_owned())
+        });
+        let place = PreemptedAt {
+            file: source_path(file),
+            line,
+            text: text.unwrap_or_default(),
+        };
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    places
+}
+
+/// Where these lines are now, as `FILE:LINE`: wherever the same stands in the file; where
+/// it stands nowhere, at their number.
+pub(crate) fn as_they_are_now(root: &Utf8Path, places: &[PreemptedAt]) -> Vec<String> {
+    let mut found = Vec::new();
+    for PreemptedAt { file, line, text } in places {
+        let source = source(root, file).unwrap_or_default();
+        let numbered = (1u32..).zip(source.lines());
+        let same = numbered.filter(|(_, now)| !text.is_empty() && now.trim() == text);
+        let mut lines: Vec<u32> = same.map(|(line, _)| line).collect();
+        if lines.is_empty() {
+            lines.push(*line);
+        }
+        found.extend(lines.iter().map(|line| format!("{file}:{line}")));
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// A file of the workspace.
+fn source(root: &Utf8Path, file: &str) -> Option<String> {
+    fs::read_to_string(root.join(file)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_found_where_it_has_moved_to() {
+        let root = tempfile::tempdir().expect("a directory");
+        let root = Utf8Path::from_path(root.path()).expect("a path in UTF-8");
+        fs::write(root.join("a.rs"), "// new\n  load();\nstore();\nload();\n").expect("writable");
+        let place = |file: &str, line, text: &str| PreemptedAt {
+            file: file.into(),
+            line,
+            text: text.into(),
+        };
+        let now = |places: &[_]| as_they_are_now(root, places);
+        assert_eq!(now(&[place("a.rs", 1, "load();")]), ["a.rs:2", "a.rs:4"]);
+        assert_eq!(now(&[place("a.rs", 3, "swap();")]), ["a.rs:3"]);
+        assert_eq!(
+            now(&[place("queue-1.0.0/src/lib.rs", 7, "")]),
+            ["queue-1.0.0/src/lib.rs:7"]
+        );
+    }
+}
