@@ -26,6 +26,8 @@ impl Note {
     pub(crate) const TIMED_OUT: Self = Self(2);
     /// It could have succeeded, and failed for no reason.
     pub(crate) const FAILED_SPURIOUSLY: Self = Self(3);
+    /// Its task has allocated memory that was freed before.
+    pub(crate) const REUSED: Self = Self(4);
     const FIRST_TASK: u32 = 16;
     const FIRST_DRAW: u32 = 1 << 31;
 

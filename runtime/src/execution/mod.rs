@@ -18,6 +18,7 @@ pub(crate) mod opaque;
 mod outside;
 mod parking;
 mod policy;
+mod reuse;
 mod schedule;
 mod source;
 mod spin;
@@ -53,6 +54,8 @@ pub(crate) use outside::{
 };
 pub use parking::{park_at, unpark_at};
 pub(crate) use policy::Policy;
+pub use reuse::read_pointer;
+pub(crate) use reuse::reused;
 pub(crate) use source::open_process;
 pub(crate) use state::{Ending, Execution, Timers};
 pub(crate) use task::{Entry, State, Task, Wait};

@@ -6,6 +6,7 @@ use super::fairness::Fairness;
 use super::limit::Limit;
 use super::object::ObjectTable;
 use super::policy::Policies;
+use super::reuse::Reuse;
 use super::schedule::Step;
 use super::task::{Entry, State, Task, Wait};
 use super::task_set::TaskSet;
@@ -68,6 +69,7 @@ pub(crate) struct Execution {
     pub(crate) descriptors: Descriptors,
     pub(crate) policies: Policies,
     pub(crate) observers: Observers,
+    pub(super) reuse: Reuse,
     pub(crate) strategy: Option<Box<dyn Strategy, EngineMemory>>,
     pub(crate) decisions: EngineVec<Decision>,
     pub(super) options: EngineVec<TaskId>,
@@ -124,6 +126,7 @@ impl Execution {
             descriptors: Descriptors::new(),
             policies: Policies::new(),
             observers: Observers::ALL,
+            reuse: Reuse::new(),
             strategy: None,
             decisions: engine_vec(),
             options: engine_vec(),
@@ -162,6 +165,7 @@ impl Execution {
         self.objects.clear();
         self.log.clear();
         self.descriptors.clear();
+        self.reuse.clear();
         self.decisions.clear();
         self.prefix = 0;
         self.steps = 0;

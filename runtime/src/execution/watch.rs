@@ -6,7 +6,7 @@ use super::object::ObjectId;
 use super::schedule::Step;
 use super::state::{Ending, Execution};
 use super::{Effect, Op, Site, perform, running};
-use crate::monitor::{Allocation, Block, DataAccess, Free, Monitor, SyncAccess, monitors};
+use crate::monitor::{Allocation, DataAccess, Free, Monitor, SyncAccess, monitors};
 
 impl Execution {
     /// The current task arrives before an operation.
@@ -82,19 +82,24 @@ pub(crate) fn allocated(allocation: Allocation) {
 }
 
 /// The task is about to free memory; does not return if that is an error. Whether
-/// synchronization objects lie there is known of live blocks.
+/// synchronization objects lie there is known of live blocks, as is their class. Whether
+/// the block is kept for a choice.
 #[inline]
-pub(crate) fn frees(free: Free, has_objects: bool) {
-    let Some(execution) = running() else { return };
+pub(crate) fn frees(free: Free, has_objects: bool, class: usize) -> bool {
+    let Some(execution) = running() else {
+        return false;
+    };
     // SAFETY: as in `data_access`.
     unsafe {
         if (*monitors()).frees(&*execution, free).is_break() {
             perform((*execution).stop());
         }
-        if let Free::Live(Block { start, size, .. }) = free
-            && has_objects
-        {
-            (*execution).objects.doubt(start, size);
+        let Free::Live(block) = free else {
+            return false;
+        };
+        if has_objects {
+            (*execution).objects.doubt(block.start, block.size);
         }
+        (*execution).observers.of_pointers && (*execution).keeps(block, class)
     }
 }

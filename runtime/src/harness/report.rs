@@ -409,6 +409,7 @@ fn words(note: Note) -> Option<String> {
         Note::WOKE_SPURIOUSLY => format!("woke spuriously {COSTS}"),
         Note::TIMED_OUT => "timed out".to_owned(),
         Note::FAILED_SPURIOUSLY => format!("failed spuriously {COSTS}"),
+        Note::REUSED => format!("after it was given freed memory {COSTS}"),
         _ => return None,
     })
 }

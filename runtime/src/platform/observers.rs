@@ -9,6 +9,10 @@ use core::arch::global_asm;
 
 /// What observers may look at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, not a state machine"
+)]
 pub(crate) struct Observers {
     /// The counters of an `Arc`: `strong_count`, `get_mut`, `Weak::upgrade` and so on.
     pub(crate) of_counters: bool,
@@ -16,6 +20,8 @@ pub(crate) struct Observers {
     pub(crate) of_ends: bool,
     /// Plain memory: accesses to it are told.
     pub(crate) of_accesses: bool,
+    /// Whether a pointer is the same as before: `compare_exchange` of `AtomicPtr`.
+    pub(crate) of_pointers: bool,
 }
 
 /// Leaves a byte in the named section, which the linker keeps even where it drops the
@@ -55,6 +61,13 @@ pub(crate) fn observes_accesses() {
     leave_byte!("chess_accesses");
 }
 
+/// Stands in every function that compares a pointer with an earlier one.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "it makes no instructions")]
+pub(crate) fn observes_pointers() {
+    leave_byte!("chess_pointers");
+}
+
 // The sections exist, with one byte each, even where nobody observes.
 global_asm!(
     ".pushsection chess_counters,\"aR\",@progbits",
@@ -72,6 +85,11 @@ global_asm!(
     ".hidden __chess_accesses",
     "__chess_accesses: .byte 0",
     ".popsection",
+    ".pushsection chess_pointers,\"aR\",@progbits",
+    ".globl __chess_pointers",
+    ".hidden __chess_pointers",
+    "__chess_pointers: .byte 0",
+    ".popsection",
 );
 
 unsafe extern "C" {
@@ -79,6 +97,7 @@ unsafe extern "C" {
     static __chess_counters: u8;
     static __chess_ends: u8;
     static __chess_accesses: u8;
+    static __chess_pointers: u8;
     // The linker's names for the bounds of a section.
     static __start_chess_counters: u8;
     static __stop_chess_counters: u8;
@@ -86,6 +105,8 @@ unsafe extern "C" {
     static __stop_chess_ends: u8;
     static __start_chess_accesses: u8;
     static __stop_chess_accesses: u8;
+    static __start_chess_pointers: u8;
+    static __stop_chess_pointers: u8;
 }
 
 impl Observers {
@@ -94,6 +115,7 @@ impl Observers {
         of_counters: true,
         of_ends: true,
         of_accesses: true,
+        of_pointers: true,
     };
 
     /// Those that the program contains.
@@ -117,6 +139,11 @@ impl Observers {
                 &raw const __start_chess_accesses,
                 &raw const __chess_accesses,
                 &raw const __stop_chess_accesses,
+            ),
+            of_pointers: is_more(
+                &raw const __start_chess_pointers,
+                &raw const __chess_pointers,
+                &raw const __stop_chess_pointers,
             ),
         }
     }

@@ -28,7 +28,7 @@ const OBJECTS: usize = 1 << 62;
 /// Freed bytes that wait in quarantine within one execution.
 const QUARANTINE: usize = 16 << 20;
 /// Blocks beyond this size are used again at once.
-const QUARANTINE_BLOCK: usize = 64 << 10;
+pub(crate) const QUARANTINE_BLOCK: usize = 64 << 10;
 const POISON: u8 = 0xdd;
 const POISONED: usize = 512;
 
@@ -253,14 +253,18 @@ pub(super) fn allocate(size: usize) -> *mut c_void {
         return core::ptr::null_mut();
     }
     let class = class_of(size);
+    let chosen = execution::reused(class);
     let _locked = Locked::new();
     // SAFETY: the lock is held, or no other thread runs.
     unsafe {
         let control = &mut *control();
         let lists = &mut control.lists;
-        let block = lists.free[class];
-        let is_reused = block != 0;
-        let block = if block == 0 {
+        let free = lists.free[class];
+        let is_reused = chosen.is_some() || free != 0;
+        let block = if let Some(block) = chosen {
+            link(block, class, 0);
+            block
+        } else if free == 0 {
             let block = lists.next + HEADER;
             if block + class_size(class) > control.end {
                 return core::ptr::null_mut();
@@ -270,9 +274,9 @@ pub(super) fn allocate(size: usize) -> *mut c_void {
             *((block - 16) as *mut usize) = class;
             block
         } else {
-            lists.free[class] = next_of(block);
-            link(block, class, 0);
-            block
+            lists.free[class] = next_of(free);
+            link(free, class, 0);
+            free
         };
         lists.number = lists.number.wrapping_add(1);
         let number = lists.number;
@@ -356,9 +360,10 @@ pub(super) unsafe fn release(block: usize) {
         if !live {
             refuse(Free::Freed(known));
         }
+        let mut is_kept = false;
         if tasks {
             let has_objects = *((start - 16) as *const usize) & OBJECTS != 0;
-            execution::frees(Free::Live(known), has_objects);
+            is_kept = execution::frees(Free::Live(known), has_objects, class);
         }
         *((start - 8) as *mut usize) = state & !STATE | FREED;
         let _locked = Locked::new();
@@ -372,6 +377,9 @@ pub(super) unsafe fn release(block: usize) {
             core::ptr::write_bytes(start as *mut u8, POISON, size);
         }
         link(start, class, 0);
+        if is_kept {
+            return;
+        }
         if lists.newest == 0 {
             lists.oldest = start;
         } else {

@@ -16,7 +16,8 @@ use super::sys;
 use crate::execution;
 use crate::monitor::Free;
 pub(crate) use arena::{
-    FIRST, allocations, block_around, blocks_from, contains, end, freeze, grown, put_object, reset,
+    FIRST, QUARANTINE_BLOCK, allocations, block_around, blocks_from, contains, end, freeze, grown,
+    put_object, reset,
 };
 use arena::{allocate, allocate_aligned, inspect, map, release, usable};
 
@@ -88,7 +89,7 @@ fn set_no_memory() {
 /// Does not free what cannot be freed: ends the execution, or what is no task's process.
 #[cold]
 fn refuse(free: Free) -> ! {
-    execution::frees(free, false);
+    execution::frees(free, false, 0);
     // As glibc's allocator does.
     // SAFETY: a process ends itself.
     unsafe {

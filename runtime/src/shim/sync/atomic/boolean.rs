@@ -4,7 +4,7 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::atomic::Ordering;
 
-use super::operations::{atomic, effect, read_modify_write};
+use super::operations::{Value, atomic, effect, read_modify_write};
 use crate::execution::{self, Op, Site};
 use crate::monitor::race::{self, How};
 use crate::shim::memory;

@@ -45,7 +45,9 @@ macro_rules! atomic {
                     execution::access(Op::AtomicLoad, self.object(), site);
                     self.tell(Op::AtomicLoad, How::Load, order, site);
                 }
-                self.0.load(order)
+                let value = self.0.load(order);
+                value.was_read();
+                value
             }
 
             #[track_caller]
@@ -205,10 +207,14 @@ macro_rules! atomic {
                 if !execution::active() {
                     return self.0.compare_exchange(current, new, success, failure);
                 }
+                current.is_compared();
                 execution::before(op, self.object(), site);
                 let result = self.0.compare_exchange(current, new, success, failure);
                 self.tell_of_exchange(op, result, success, failure, site);
                 execution::effect(op, self.object(), effect(result.is_ok()), site);
+                if let Err(value) = result {
+                    value.was_read();
+                }
                 result
             }
 
@@ -224,6 +230,7 @@ macro_rules! atomic {
                 if !execution::active() {
                     return self.0.compare_exchange_weak(current, new, success, failure);
                 }
+                current.is_compared();
                 execution::before(op, self.object(), site);
                 // The strong exchange: that it fails for no reason is the
                 // search's choice alone, not the machine's.
@@ -235,6 +242,9 @@ macro_rules! atomic {
                 };
                 self.tell_of_exchange(op, result, success, failure, site);
                 execution::effect(op, self.object(), effect(result.is_ok()), site);
+                if let Err(value) = result {
+                    value.was_read();
+                }
                 result
             }
         }
@@ -276,7 +286,40 @@ macro_rules! read_modify_write {
     };
 }
 
-use crate::execution::Effect;
+use crate::execution::{self, Effect};
+use crate::platform::observers::observes_pointers;
+
+/// What an atomic holds: of pointers it matters where else they lead.
+pub(super) trait Value: Copy {
+    /// The calling task has read it, and may compare it with what it finds later.
+    #[inline]
+    fn was_read(self) {}
+
+    /// It is compared with what an atomic holds. Stands where the caller's code is made.
+    #[inline]
+    fn is_compared(self) {}
+}
+
+impl<T> Value for *mut T {
+    #[inline]
+    fn was_read(self) {
+        if execution::active() {
+            execution::read_pointer(self.addr());
+        }
+    }
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "it makes no instructions")]
+    fn is_compared(self) {
+        observes_pointers();
+    }
+}
+
+macro_rules! plain_values {
+    ($($value:ty)*) => { $(impl Value for $value {})* };
+}
+
+plain_values!(bool i8 i16 i32 i64 isize u8 u16 u32 u64 usize);
 
 /// What an exchange did to the value.
 pub(super) fn effect(succeeded: bool) -> Effect {

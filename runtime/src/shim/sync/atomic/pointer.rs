@@ -5,7 +5,7 @@ use std::panic::Location;
 use std::ptr;
 use std::sync::atomic::Ordering;
 
-use super::operations::{atomic, effect, read_modify_write};
+use super::operations::{Value, atomic, effect, read_modify_write};
 use crate::execution::{self, Op, Site};
 use crate::monitor::race::{self, How};
 use crate::shim::memory;
