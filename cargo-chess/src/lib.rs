@@ -15,6 +15,7 @@ pub mod demo;
 pub mod digest;
 pub mod error;
 pub mod events;
+mod explain;
 pub mod interrupt;
 mod journal;
 pub mod list;
@@ -98,6 +99,7 @@ fn dispatch(command: &Command, interrupt: &Interrupt) -> Result<u8> {
         Command::List(args) => list::run(args, interrupt).map(|()| exit::OK),
         Command::Clean(args) => clean::run(args).map(|()| exit::OK),
         Command::Replay(args) => replay::run(args, interrupt),
+        Command::Explain(args) => explain::run(args, interrupt).map(|()| exit::OK),
         Command::Rewrite(args) => rewrite::run(args).map(|()| exit::OK),
         Command::Merge(args) => merge::run(args),
         Command::Demo(args) => demo::run(args, interrupt),
@@ -130,6 +132,7 @@ fn output_of(command: &Command) -> &OutputArgs {
         Command::Test(args) => &args.output,
         Command::List(args) => &args.output,
         Command::Replay(args) => &args.output,
+        Command::Explain(args) => &args.output,
         Command::Rewrite(args) => &args.output,
         Command::Merge(args) => &args.output,
         Command::Clean(args) => &args.output,

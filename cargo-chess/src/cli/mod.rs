@@ -41,6 +41,8 @@ pub enum Command {
     List(Box<ListArgs>),
     /// Run one saved schedule again
     Replay(Box<ReplayArgs>),
+    /// Show how a failure comes about: the interleaving, its cause, and the nearest schedule that passes
+    Explain(Box<ExplainArgs>),
     /// Show what is redirected and rewritten, and keep that as snapshots to review
     Rewrite(RewriteArgs),
     /// Join the JSON events of the shards of a run
@@ -156,6 +158,17 @@ pub struct ReplayArgs {
     /// Print every event of the execution, not only the last ones
     #[arg(long)]
     pub trace: bool,
+    /// What is built.
+    #[command(flatten)]
+    pub rebuild: RebuildArgs,
+    /// What is printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// How the program of a saved schedule is built anew, and where.
+#[derive(Args, Clone, Default, Debug)]
+pub struct RebuildArgs {
     /// Which features.
     #[command(flatten)]
     pub features: FeatureArgs,
@@ -165,6 +178,20 @@ pub struct ReplayArgs {
     /// Which workspace.
     #[command(flatten)]
     pub manifest: ManifestArgs,
+}
+
+/// `cargo chess explain`.
+#[derive(Args, Debug)]
+pub struct ExplainArgs {
+    /// A schedule file, the id of a saved failure, or an inline `chess1:...` schedule; without it, the newest saved failure
+    #[arg(value_name = "SCHEDULE")]
+    pub schedule: Option<String>,
+    /// Explain the newest saved failure
+    #[arg(long, conflicts_with = "schedule")]
+    pub last: bool,
+    /// What is built.
+    #[command(flatten)]
+    pub rebuild: RebuildArgs,
     /// What is printed.
     #[command(flatten)]
     pub output: OutputArgs,

@@ -55,6 +55,20 @@ pub(super) fn among_saved(
     }
 }
 
+/// Reads the failure that the workspace saved last.
+pub(super) fn newest(chess_dir: &Utf8Path) -> Result<Schedule> {
+    let saved = schedules_in(&failures_dir(chess_dir))?;
+    let time = |path: &Utf8PathBuf| path.metadata().and_then(|it| it.modified()).ok();
+    match saved.iter().max_by_key(|path| time(path)) {
+        Some(path) => read(path),
+        None => Err(Error::Usage(format!(
+            "no failure is saved in {}.\n\
+             Run `cargo chess test` to find one, or give a `*.chess` file or an inline `chess1:...` string.",
+            failures_dir(chess_dir)
+        ))),
+    }
+}
+
 fn read(path: &Utf8Path) -> Result<Schedule> {
     let bytes = fs::read(path).map_err(|error| {
         Error::Usage(format!(

@@ -6,9 +6,9 @@ mod target;
 
 use std::str::FromStr;
 
-use crate::build::Build;
-use crate::cli::{ReplayArgs, RunOptions};
-use crate::config::{Layer, Timers};
+use crate::build::{Build, TestBinary};
+use crate::cli::{OutputArgs, RebuildArgs, ReplayArgs, RunOptions};
+use crate::config::{Exploration, Layer, Timers};
 use crate::digest;
 use crate::error::{Error, Result};
 use crate::events::Kind;
@@ -17,26 +17,54 @@ use crate::plan::Workspace;
 use crate::regressions;
 use crate::schedule::Schedule;
 use crate::session::Session;
-use crate::supervise::{Job, MarkedSources, Mode, Verdict, list};
+use crate::supervise::{Job, ListedTest, MarkedSources, Mode, Verdict, list};
 use outcome::Telling;
 pub(crate) use outcome::{Meaning, Replayed, meaning};
 
 /// Replays what `args` name and returns the exit code: 100 if it fails again,
 /// 0 if the failure is gone.
 pub fn run(args: &ReplayArgs, interrupt: &Interrupt) -> Result<u8> {
-    let schedule = find(args)?;
-    let cargo = target::cargo_args(&schedule, args)?;
-    let session = Session::open(&cargo, None, &layer(&schedule)?)?;
-    target::check(&schedule, &session.plan)?;
-    let options = RunOptions::new(&args.output, args.build.jobs);
-    let build = session.build(&cargo, &args.output)?;
+    let Opened {
+        schedule,
+        session,
+        build,
+    } = open(Some(&args.schedule), &args.rebuild, &args.output)?;
     let replayed = replay(&session, &build, &schedule, interrupt)?;
+    let options = RunOptions::new(&args.output, args.rebuild.build.jobs);
     let telling = Telling {
         options: &options,
         workspace_root: &session.plan.workspace_root,
         trace: args.trace,
     };
     telling.tell(&schedule, &replayed)
+}
+
+/// A schedule, and its program, built.
+pub(crate) struct Opened {
+    /// The schedule.
+    pub(crate) schedule: Schedule,
+    /// Its workspace, configured as when it was saved.
+    pub(crate) session: Session,
+    /// The binary of its test.
+    pub(crate) build: Build,
+}
+
+/// Finds the schedule that `argument` names, the newest one without, and builds its program.
+pub(crate) fn open(
+    argument: Option<&str>,
+    rebuild: &RebuildArgs,
+    output: &OutputArgs,
+) -> Result<Opened> {
+    let schedule = find(argument, rebuild)?;
+    let cargo = target::cargo_args(&schedule, rebuild)?;
+    let session = Session::open(&cargo, None, &layer(&schedule)?)?;
+    target::check(&schedule, &session.plan)?;
+    let build = session.build(&cargo, output)?;
+    Ok(Opened {
+        schedule,
+        session,
+        build,
+    })
 }
 
 /// Runs `schedule` in a process of its own.
@@ -46,48 +74,85 @@ pub(crate) fn replay(
     schedule: &Schedule,
     interrupt: &Interrupt,
 ) -> Result<Replayed> {
-    let binaries: Vec<_> = build
-        .binaries
-        .iter()
-        .filter(|binary| {
-            binary.package == schedule.test.package && binary.id == schedule.test.binary
+    let stage = Stage::new(session, build, schedule, interrupt)?;
+    stage.replay(schedule, interrupt)
+}
+
+/// The test of a schedule, ready to run any schedule.
+pub(crate) struct Stage<'a> {
+    session: &'a Session,
+    build: &'a Build,
+    test: ListedTest,
+    binary: TestBinary,
+    exploration: Exploration,
+    policies: Vec<String>,
+    marked: MarkedSources,
+}
+
+impl<'a> Stage<'a> {
+    /// Looks for the test of `schedule` among those of its binary.
+    pub(crate) fn new(
+        session: &'a Session,
+        build: &'a Build,
+        schedule: &Schedule,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        let binaries: Vec<_> = build
+            .binaries
+            .iter()
+            .filter(|binary| {
+                binary.package == schedule.test.package && binary.id == schedule.test.binary
+            })
+            .cloned()
+            .collect();
+        let tests = list(&binaries, interrupt)?;
+        let test = tests
+            .iter()
+            .find(|test| test.id == schedule.test)
+            .ok_or_else(|| target::no_such_test(schedule, &tests))?
+            .clone();
+        Ok(Self {
+            session,
+            build,
+            binary: binaries[test.binary].clone(),
+            test,
+            exploration: session.config.for_test(&schedule.test.test),
+            policies: session.plan.policy_lines(&build.generated),
+            marked: MarkedSources::new(&session.plan, build),
         })
-        .cloned()
-        .collect();
-    let tests = list(&binaries, interrupt)?;
-    let test = tests
-        .iter()
-        .find(|test| test.id == schedule.test)
-        .ok_or_else(|| target::no_such_test(schedule, &tests))?;
-    let exploration = session.config.for_test(&schedule.test.test);
-    let verdict = Job {
-        test,
-        binary: &binaries[test.binary],
-        exploration: &exploration,
-        mode: Mode::Replay {
-            decisions: &schedule.decisions,
-        },
-        policies: &session.plan.policy_lines(&build.generated),
-        preempt_at: &[],
-        marked: &MarkedSources::new(&session.plan, build),
-        no_capture: false,
-        binary_args: &[],
-        part: None,
-        cores: None,
-        states: None,
     }
-    .run(&|| interrupt.requested(), &mut |_| ())?;
-    let Some(verdict) = verdict else {
-        return Err(Error::Interrupted);
-    };
-    Ok(Replayed {
-        atomic: session
-            .plan
-            .packages_of(&verdict.finished.atomic, &build.generated),
-        verdict,
-        exploration,
-        sources_changed: digest::sources(&session.plan)? != schedule.sources,
-    })
+
+    /// Runs `schedule` in a process of its own.
+    pub(crate) fn replay(&self, schedule: &Schedule, interrupt: &Interrupt) -> Result<Replayed> {
+        let verdict = self.run(&schedule.decisions, interrupt)?;
+        let plan = &self.session.plan;
+        Ok(Replayed {
+            atomic: plan.packages_of(&verdict.finished.atomic, &self.build.generated),
+            verdict,
+            exploration: self.exploration.clone(),
+            sources_changed: digest::sources(plan)? != schedule.sources,
+        })
+    }
+
+    /// Runs the schedule of these decisions in a process of its own.
+    pub(crate) fn run(&self, decisions: &str, interrupt: &Interrupt) -> Result<Verdict> {
+        let verdict = Job {
+            test: &self.test,
+            binary: &self.binary,
+            exploration: &self.exploration,
+            mode: Mode::Replay { decisions },
+            policies: &self.policies,
+            preempt_at: &[],
+            marked: &self.marked,
+            no_capture: false,
+            binary_args: &[],
+            part: None,
+            cores: None,
+            states: None,
+        }
+        .run(&|| interrupt.requested(), &mut |_| ())?;
+        verdict.ok_or(Error::Interrupted)
+    }
 }
 
 /// Tells how a replay ended, as `cargo chess replay` does, and returns its exit code.
@@ -105,19 +170,27 @@ pub(crate) fn tell(
     telling.tell(schedule, replayed)
 }
 
-fn find(args: &ReplayArgs) -> Result<Schedule> {
-    if let Some(schedule) = find::by_itself(&args.schedule)? {
+fn find(argument: Option<&str>, rebuild: &RebuildArgs) -> Result<Schedule> {
+    if let Some(argument) = argument
+        && let Some(schedule) = find::by_itself(argument)?
+    {
         return Ok(schedule);
     }
     let toolchain = crate::build::Toolchain::find()?;
     let workspace = Workspace::find(
         &toolchain,
-        &args.manifest,
-        &args.features,
-        args.build.target_dir.as_deref(),
+        &rebuild.manifest,
+        &rebuild.features,
+        rebuild.build.target_dir.as_deref(),
     )?;
-    let kept = regressions::directories(&workspace);
-    find::among_saved(&args.schedule, &workspace.chess_dir(), &kept)
+    let chess_dir = workspace.chess_dir();
+    match argument {
+        Some(argument) => {
+            let kept = regressions::directories(&workspace);
+            find::among_saved(argument, &chess_dir, &kept)
+        }
+        None => find::newest(&chess_dir),
+    }
 }
 
 /// What the schedule was found with, over the workspace's own configuration.

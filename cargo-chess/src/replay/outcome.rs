@@ -45,6 +45,21 @@ impl Replayed {
     pub(crate) fn meaning(&self, schedule: &Schedule) -> Meaning {
         meaning(&self.verdict.finished, schedule)
     }
+
+    /// The error that the program does not follow the schedule any more, as `sentence` says.
+    pub(crate) fn stale(&self, sentence: &str) -> Error {
+        let why = if self.sources_changed {
+            "The sources have changed since it was saved"
+        } else {
+            "The instrumented sources are those that it was saved with: a dependency, the compiler or \
+             what the test reads has changed"
+        };
+        Error::Usage(format!(
+            "the schedule no longer fits the program: {sentence}.\n\
+             {why}.\n\
+             Run `cargo chess test` to explore the program as it is now."
+        ))
+    }
 }
 
 /// What an end of the test means for `schedule`.
@@ -168,17 +183,7 @@ impl Telling<'_> {
                 );
                 Ok(exit::OK)
             }
-            Meaning::Stale(where_) => Err(Error::Usage(format!(
-                "the schedule no longer fits the program: {where_}.\n\
-                 {}.\n\
-                 Run `cargo chess test` to explore the program as it is now.",
-                if replayed.sources_changed {
-                    "The sources have changed since it was saved"
-                } else {
-                    "The instrumented sources are those that it was saved with: a dependency, the compiler or \
-                     what the test reads has changed"
-                }
-            ))),
+            Meaning::Stale(where_) => Err(replayed.stale(&where_)),
         }
     }
 

@@ -1,6 +1,6 @@
 //! What has to be built for a schedule, and whether the workspace still has it.
 
-use crate::cli::{CargoArgs, ReplayArgs};
+use crate::cli::{CargoArgs, RebuildArgs};
 use crate::error::{Error, Result};
 use crate::plan::Plan;
 use crate::schedule::Schedule;
@@ -9,7 +9,7 @@ use crate::supervise::ListedTest;
 
 /// Cargo's flags that build the schedule's test and little else, as it was built
 /// when the schedule was saved unless `args` say otherwise.
-pub(super) fn cargo_args(schedule: &Schedule, args: &ReplayArgs) -> Result<CargoArgs> {
+pub(super) fn cargo_args(schedule: &Schedule, args: &RebuildArgs) -> Result<CargoArgs> {
     let given = CargoArgs {
         features: args.features.clone(),
         build: args.build.clone(),

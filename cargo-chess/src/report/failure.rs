@@ -1,9 +1,11 @@
 //! All that is told of one failure: message, source line, interleaving, output, how to replay it.
 
+use std::collections::BTreeSet;
+
 use camino::Utf8Path;
 
 use super::Detail;
-use super::interleaving::interleaving;
+use super::interleaving::{Table, interleaving};
 use super::names::Names;
 use super::paths::source_path;
 use super::snippet::snippet;
@@ -36,44 +38,7 @@ pub(super) fn failure(
     style: Style,
 ) -> String {
     let finished = &detail.finished;
-    let names = Names::new(&finished.tasks);
-    let kind = match (test.outcome, test.kind) {
-        (_, Some(kind)) => kind.to_string(),
-        (Outcome::Timeout, None) => "timeout".to_owned(),
-        (_, None) => "failure".to_owned(),
-    };
-    let mut report = format!(
-        "{}{} {}\n\n",
-        styled(BAD, &kind),
-        styled(BOLD, ":"),
-        styled(BOLD, test.id())
-    );
-    let waiting = waiting::sentences(finished, &names);
-    let waiting: String = waiting
-        .iter()
-        .map(|sentence| wrap(sentence, "    ", style.width))
-        .collect();
-    let message = match (&test.message, test.kind) {
-        (None, _) => String::new(),
-        // A panic's message is the program's, line by line.
-        (Some(message), Some(Kind::Panic)) => indented(message, "    "),
-        (Some(message), _) => wrap(&grouped(message), "    ", style.width),
-    };
-    // Of a deadlock our own sentences say all, and with the tasks' names.
-    let is_told = test.kind == Some(Kind::Deadlock) && !waiting.is_empty();
-    let source = test
-        .location
-        .as_ref()
-        .map_or_else(String::new, |location| snippet(root, location));
-    let paragraphs = if is_told {
-        [waiting, source, String::new()]
-    } else {
-        [message, source, waiting]
-    };
-    for paragraph in paragraphs.iter().filter(|paragraph| !paragraph.is_empty()) {
-        report += paragraph;
-        report.push('\n');
-    }
+    let mut report = heading(root, test, finished, style.width);
     if !finished.events.is_empty() {
         report += &execution(test, finished, style);
         report.push('\n');
@@ -82,11 +47,7 @@ pub(super) fn failure(
         report += &status(NOTE, "Shrunk", text);
         report.push('\n');
     }
-    report += &quoted("What it printed:", &finished.output);
-    report += &quoted(
-        "What the test process wrote to standard error:",
-        &detail.stderr,
-    );
+    report += &printed(detail);
     if let (Some(path), true) = (&test.schedule, style.saved) {
         report += &status(NOTE, "Saved", path);
         report += &status(
@@ -112,6 +73,54 @@ pub(super) fn failure(
     report += &others(test, style);
     report.truncate(report.trim_end().len());
     report + "\n"
+}
+
+/// What failed, the message, the source line, and who waits.
+pub(super) fn heading(
+    root: &Utf8Path,
+    test: &TestFinished,
+    finished: &Finished,
+    width: usize,
+) -> String {
+    let names = Names::new(&finished.tasks);
+    let kind = match (test.outcome, test.kind) {
+        (_, Some(kind)) => kind.to_string(),
+        (Outcome::Timeout, None) => "timeout".to_owned(),
+        (_, None) => "failure".to_owned(),
+    };
+    let mut report = format!(
+        "{}{} {}\n\n",
+        styled(BAD, &kind),
+        styled(BOLD, ":"),
+        styled(BOLD, test.id())
+    );
+    let waiting = waiting::sentences(finished, &names);
+    let waiting: String = waiting
+        .iter()
+        .map(|sentence| wrap(sentence, "    ", width))
+        .collect();
+    let message = match (&test.message, test.kind) {
+        (None, _) => String::new(),
+        // A panic's message is the program's, line by line.
+        (Some(message), Some(Kind::Panic)) => indented(message, "    "),
+        (Some(message), _) => wrap(&grouped(message), "    ", width),
+    };
+    // Of a deadlock our own sentences say all, and with the tasks' names.
+    let is_told = test.kind == Some(Kind::Deadlock) && !waiting.is_empty();
+    let source = test
+        .location
+        .as_ref()
+        .map_or_else(String::new, |location| snippet(root, location));
+    let paragraphs = if is_told {
+        [waiting, source, String::new()]
+    } else {
+        [message, source, waiting]
+    };
+    for paragraph in paragraphs.iter().filter(|paragraph| !paragraph.is_empty()) {
+        report += paragraph;
+        report.push('\n');
+    }
+    report
 }
 
 /// `from 14 preemptions to 2 in 180 executions`, of what counts most among what changed.
@@ -170,6 +179,17 @@ fn other(failure: &OtherFailure, style: Style) -> String {
 
 /// The interleaving, with a heading.
 pub(super) fn execution(test: &TestFinished, finished: &Finished, style: Style) -> String {
+    let table = Table {
+        width: style.width,
+        whole: style.whole,
+        kept: BTreeSet::new(),
+        locks: false,
+    };
+    table_of(test, finished, &table)
+}
+
+/// As [`execution`], shown as `table` says.
+pub(super) fn table_of(test: &TestFinished, finished: &Finished, table: &Table) -> String {
     let what = if test.outcome == Outcome::Passed {
         "execution"
     } else {
@@ -181,10 +201,16 @@ pub(super) fn execution(test: &TestFinished, finished: &Finished, style: Style) 
     });
     let heading = styled(BOLD, format!("The {what} ({steps}{preemptions}):"));
     let names = Names::new(&finished.tasks);
-    format!(
-        "  {heading}\n{}",
-        interleaving(finished, &names, style.width, style.whole)
-    )
+    format!("  {heading}\n{}", interleaving(finished, &names, table))
+}
+
+/// What the test printed, and what its process wrote to standard error.
+pub(super) fn printed(detail: &Detail) -> String {
+    quoted("What it printed:", &detail.finished.output)
+        + &quoted(
+            "What the test process wrote to standard error:",
+            &detail.stderr,
+        )
 }
 
 fn quoted(heading: &str, text: &str) -> String {

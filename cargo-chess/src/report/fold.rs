@@ -1,5 +1,7 @@
 //! Which events of an execution are shown, and which runs of them are folded.
 
+use std::collections::BTreeSet;
+
 use crate::supervise::protocol::Step;
 
 /// An execution with no more events than this is shown whole.
@@ -70,12 +72,12 @@ pub(super) fn unfolded(events: &[Step]) -> Vec<Row> {
     (0..events.len()).map(Row::Event).collect()
 }
 
-/// The rows of `events`, folded where little happens.
-pub(super) fn folded(events: &[Step]) -> Vec<Row> {
+/// The rows of `events`, folded where little happens, but not those in `kept`.
+pub(super) fn folded(events: &[Step], kept: &BTreeSet<usize>) -> Vec<Row> {
     if events.len() <= SHORT {
         return unfolded(events);
     }
-    cut(fold_runs(events, &fold_cycles(events)), events)
+    cut(fold_runs(events, &fold_cycles(events), kept), events)
 }
 
 fn fold_cycles(events: &[Step]) -> Vec<Row> {
@@ -108,19 +110,20 @@ fn repeats(events: &[Step], at: usize, period: usize) -> usize {
     let same = events[at..]
         .iter()
         .zip(events.get(at + period..).unwrap_or_default())
-        .take_while(|(one, next)| one == next && !one.preempted)
+        .take_while(|(one, next)| one.repeats(next) && !one.preempted)
         .count();
     same / period + 1
 }
 
 /// Folds events of one task, away from switches.
-fn fold_runs(events: &[Step], rows: &[Row]) -> Vec<Row> {
+fn fold_runs(events: &[Step], rows: &[Row], kept: &BTreeSet<usize>) -> Vec<Row> {
     let last = events.len() - 1;
     let dull = |row: Row| {
         let Row::Event(index) = row else { return false };
         let task = events[index].task;
         index > 0
             && index + 1 < last
+            && !kept.contains(&index)
             && !events[index].preempted
             && events[index].note.is_none()
             // Where a task comes from is always of interest.
@@ -186,6 +189,9 @@ mod tests {
             column: None,
             preempted: false,
             note: None,
+            effect: None,
+            read: None,
+            written: None,
         }
     }
 
@@ -198,14 +204,14 @@ mod tests {
     #[test]
     fn a_short_execution_is_shown_whole() {
         let events: Vec<Step> = (0..30).map(|_| step(0, "load")).collect();
-        assert_eq!(folded(&events), unfolded(&events));
+        assert_eq!(folded(&events, &BTreeSet::new()), unfolded(&events));
     }
 
     #[test]
     fn a_long_run_of_one_task_is_folded_away_from_its_switches() {
         let mut events: Vec<Step> = (0..40).map(|n| step(0, &format!("op{n}"))).collect();
         events.extend((0..3).map(|n| step(1, &format!("op{n}"))));
-        let rows = folded(&events);
+        let rows = folded(&events, &BTreeSet::new());
         assert!(covers(&rows, &events));
         assert_eq!(
             rows[..2],
@@ -226,7 +232,7 @@ mod tests {
         for _ in 0..5000 {
             events.extend([step(1, "try_lock"), step(2, "try_lock"), step(2, "unlock")]);
         }
-        let rows = folded(&events);
+        let rows = folded(&events, &BTreeSet::new());
         assert!(covers(&rows, &events));
         assert_eq!(rows.len(), 5);
         assert_eq!(
@@ -244,7 +250,7 @@ mod tests {
         let events: Vec<Step> = (0..5000_u32)
             .map(|n| step(n % 3, &format!("op{n}")))
             .collect();
-        let rows = folded(&events);
+        let rows = folded(&events, &BTreeSet::new());
         assert!(covers(&rows, &events));
         assert_eq!(rows.len(), MOST_ROWS + 1);
         assert!(matches!(rows[ROWS_BEFORE_CUT], Row::Cut { .. }));
@@ -254,7 +260,7 @@ mod tests {
     fn a_preemption_is_never_folded() {
         let mut events: Vec<Step> = (0..40).map(|n| step(0, &format!("op{n}"))).collect();
         events[20].preempted = true;
-        assert!(folded(&events).contains(&Row::Event(20)));
+        assert!(folded(&events, &BTreeSet::new()).contains(&Row::Event(20)));
     }
 
     #[test]
@@ -264,7 +270,7 @@ mod tests {
         for noted in [20, 2000] {
             events[noted].note = Some("timed out".into());
         }
-        let rows = folded(&events);
+        let rows = folded(&events, &BTreeSet::new());
         assert!(covers(&rows, &events));
         assert!(rows.contains(&Row::Event(20)));
         assert!(rows.contains(&Row::Event(2000)));

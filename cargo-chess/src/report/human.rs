@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::explanation::explanation;
 use super::failure::{Style, execution, failure};
 use super::outside::Outside;
 use super::progress::ProgressLine;
@@ -13,6 +14,7 @@ use super::verdict_line::{line, seconds, statistics};
 use super::{Detail, Live, Reporter};
 use crate::cli::RunOptions;
 use crate::events::{Event, Outcome, RunFinished, RunStarted, TestFinished};
+use crate::explain::Explanation;
 use crate::shard::{Part, Shard};
 use crate::supervise::protocol::Finished;
 
@@ -93,6 +95,12 @@ impl<W: Write> Human<W> {
     /// Tells how an execution that did not fail went.
     pub fn execution(&mut self, test: &TestFinished, detail: &Detail) -> io::Result<()> {
         let report = execution(test, &detail.finished, self.style);
+        self.print(&report)
+    }
+
+    /// Tells how a failure comes about.
+    pub(crate) fn explanation(&mut self, told: &Explanation) -> io::Result<()> {
+        let report = explanation(&self.root, told, self.style);
         self.print(&report)
     }
 

@@ -1,31 +1,40 @@
 //! The table of an execution: a column a task, a row an event, preemptions marked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::fold::{Row, folded, unfolded};
+use super::holding::Holding;
 use super::layout::{Layout, Line};
 use super::names::Names;
-use super::shorten::{operation, place};
+use super::shorten::{operation, place, with_values};
 use super::text::{DIM, WARN, plural};
 use crate::supervise::protocol::{Blocked, Finished, Step};
 
-/// The table of `finished`'s execution in `width` columns; with `whole`, nothing is folded.
-pub(super) fn interleaving(
-    finished: &Finished,
-    names: &Names,
-    width: usize,
-    whole: bool,
-) -> String {
+/// How the table is shown.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    /// Columns of the terminal.
+    pub(super) width: usize,
+    /// Whether nothing is folded.
+    pub(super) whole: bool,
+    /// Events that are shown even where others like them are folded.
+    pub(super) kept: BTreeSet<usize>,
+    /// Whether it says at switches who holds a lock that another task waits for.
+    pub(super) locks: bool,
+}
+
+/// The table of `finished`'s execution.
+pub(super) fn interleaving(finished: &Finished, names: &Names, table: &Table) -> String {
     let events = &finished.events;
-    let rows = if whole {
+    let rows = if table.whole {
         unfolded(events)
     } else {
-        folded(events)
+        folded(events, &table.kept)
     };
     let lines: Vec<Option<Line>> = rows.iter().map(|row| line(*row, events)).collect();
     let waiting: Vec<Line> = finished.blocked.iter().map(waiting).collect();
     let shown: Vec<Line> = lines.iter().flatten().chain(&waiting).cloned().collect();
-    let layout = Layout::new(&shown, events.len(), names, width);
+    let layout = Layout::new(&shown, events.len(), names, table.width);
     let preemptions = Preemptions::new(finished);
     let marked = |mark| {
         let (what, place) = describe(mark, finished, names);
@@ -33,6 +42,7 @@ pub(super) fn interleaving(
     };
     let mut text = layout.header();
     text.extend(preemptions.before_all().map(marked));
+    let mut holding = Holding::new(finished, names);
     for (row, line) in rows.iter().zip(&lines) {
         text += &match line {
             Some(line) => layout.line(line),
@@ -40,6 +50,10 @@ pub(super) fn interleaving(
         };
         let after = row.events().flat_map(|index| preemptions.after(index));
         text.extend(after.map(marked));
+        if table.locks {
+            let sentences = holding.after(row.events().end);
+            text.extend(sentences.iter().map(|it| layout.omission(it)));
+        }
     }
     text.extend(waiting.iter().map(|line| layout.line(line)));
     text
@@ -54,7 +68,7 @@ fn line(row: Row, events: &[Step]) -> Option<Line> {
                 number: Some(index + 1),
                 task: event.task,
                 op: event.op.clone(),
-                object: event.object.clone(),
+                object: with_values(event),
                 note: event.note.clone(),
                 place: event.location().as_ref().map_or_else(String::new, place),
                 style: None,
@@ -183,7 +197,13 @@ mod tests {
 
     fn table(finished: &Finished, width: usize) -> String {
         let names = Names::new(&finished.tasks);
-        let text = interleaving(finished, &names, width, false);
+        let table = Table {
+            width,
+            whole: false,
+            kept: BTreeSet::new(),
+            locks: false,
+        };
+        let text = interleaving(finished, &names, &table);
         anstream::adapter::strip_str(&text).to_string()
     }
 

@@ -1,7 +1,10 @@
 //! Tells of a run: one stream of events, several reporters.
 
+mod excerpt;
+mod explanation;
 mod failure;
 mod fold;
+mod holding;
 mod human;
 mod interleaving;
 mod json;

@@ -41,6 +41,9 @@ fn step(task: u32, op: &str, object: &str, line: u32) -> Step {
         column: (line > 0).then_some(9),
         preempted: false,
         note: None,
+        effect: None,
+        read: None,
+        written: None,
     }
 }
 

@@ -3,6 +3,7 @@
 use super::paths::source_path;
 use super::text::{columns, cut, cut_front};
 use crate::events::Location;
+use crate::supervise::protocol::Step;
 
 /// What an operation is called together with what it acts on.
 pub(super) fn operation(op: &str, object: Option<&str>) -> String {
@@ -10,6 +11,18 @@ pub(super) fn operation(op: &str, object: Option<&str>) -> String {
         Some(object) => format!("{op} {object}"),
         None => op.to_owned(),
     }
+}
+
+/// The object of an event with the values that it read and wrote: `A1: 0 -> 1`.
+pub(super) fn with_values(step: &Step) -> Option<String> {
+    let object = step.object.as_ref()?;
+    let values = match (&step.read, &step.written) {
+        (None, None) => return Some(object.clone()),
+        (Some(value), None) if step.op.starts_with("compare") => format!("{value}, fails"),
+        (Some(value), None) | (None, Some(value)) => value.clone(),
+        (Some(read), Some(written)) => format!("{read} -> {written}"),
+    };
+    Some(format!("{object}: {values}"))
 }
 
 /// The object of an operation whose name does not say it already.

@@ -131,6 +131,9 @@ pub struct Finished {
     /// Its events, in order.
     #[serde(default)]
     pub events: Vec<Step>,
+    /// The decisions, if it is a replay.
+    #[serde(default)]
+    pub decided: Vec<Decided>,
     /// The tasks that wait at its end.
     #[serde(default)]
     pub blocked: Vec<Blocked>,
@@ -186,6 +189,7 @@ impl Finished {
             outside: Vec::new(),
             tasks: Vec::new(),
             events: Vec::new(),
+            decided: Vec::new(),
             blocked: Vec::new(),
             cycle: Vec::new(),
             output: String::new(),
@@ -313,6 +317,52 @@ pub struct Step {
     /// What the search chose for this operation, in words.
     #[serde(default)]
     pub note: Option<String>,
+    /// What it did to the object. Told of replays only, as what follows.
+    #[serde(default)]
+    pub effect: Option<Effect>,
+    /// The value that an atomic operation found.
+    #[serde(default)]
+    pub read: Option<String>,
+    /// The value that it left.
+    #[serde(default)]
+    pub written: Option<String>,
+}
+
+/// What an operation does to its object, as the runtime tells it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effect {
+    /// Leaves it as it was.
+    Read,
+    /// Takes a lock that others may hold, too.
+    Enter,
+    /// Gives that back.
+    Leave,
+    /// Changes it in a way that commutes with other updates.
+    Update,
+    /// Lets one go on that waits for it.
+    Release,
+    /// Takes what others may not have.
+    Acquire,
+    /// Changes it in any way.
+    Write,
+}
+
+/// A decision of a replayed schedule, and what it could have been instead.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Decided {
+    /// How many events came before it.
+    pub event: usize,
+    /// The task that was to run, unless it is an outcome that was chosen.
+    #[serde(default)]
+    pub task: Option<u32>,
+    /// The outcome of an operation.
+    #[serde(default)]
+    pub outcome: Option<u32>,
+    /// So many of the first options cost nothing, each other one as a preemption.
+    pub free: usize,
+    /// Tasks or outcomes; the first one is what happens unless it is chosen otherwise.
+    pub options: Vec<u32>,
 }
 
 /// A task that waits at the end of the reported execution.
@@ -356,6 +406,13 @@ pub struct Divergence {
 }
 
 impl Step {
+    /// Whether `other` is the same operation, whatever the values.
+    pub fn repeats(&self, other: &Self) -> bool {
+        (self.task, &self.op, &self.object) == (other.task, &other.op, &other.object)
+            && (&self.file, self.line, self.column) == (&other.file, other.line, other.column)
+            && (self.preempted, &self.note) == (other.preempted, &other.note)
+    }
+
     /// The source line, where known.
     pub fn location(&self) -> Option<Location> {
         location(self.file.as_ref(), self.line, self.column)
@@ -363,6 +420,23 @@ impl Step {
 }
 
 impl Blocked {
+    /// The operation that it waits in, as an event that did not come.
+    pub fn to_step(&self) -> Step {
+        Step {
+            task: self.task,
+            op: self.op.clone(),
+            object: self.object.clone(),
+            file: self.file.clone(),
+            line: self.line,
+            column: self.column,
+            preempted: self.preempted,
+            note: self.note.clone(),
+            effect: None,
+            read: None,
+            written: None,
+        }
+    }
+
     /// The source line, where known.
     pub fn location(&self) -> Option<Location> {
         location(self.file.as_ref(), self.line, self.column)

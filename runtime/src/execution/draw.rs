@@ -23,11 +23,12 @@ impl Execution {
             task: self.current,
             object: ObjectId::NONE,
             op: Op::Draw,
+            effect: Op::Draw.effect(),
             preempted: core::mem::replace(&mut task.preempted, false),
             note: Note::drew(outcome),
         };
-        let (effect, last) = (Op::Draw.effect(), &mut task.last_event);
-        self.log.record(event, effect, &mut self.objects, last);
+        let last = &mut task.last_event;
+        self.log.record(event, &mut self.objects, last);
         outcome
     }
 }

@@ -8,6 +8,7 @@
 
 use super::object::{ObjectId, ObjectTable};
 use super::trace::Trace;
+use super::values::Values;
 use super::{Effect, Op, Site, TaskId};
 use crate::platform::memory::{EngineVec, engine_vec};
 
@@ -63,6 +64,7 @@ pub(crate) struct Event {
     pub(crate) task: TaskId,
     pub(crate) object: ObjectId,
     pub(crate) op: Op,
+    pub(crate) effect: Effect,
     /// The task was switched out by a preemption just before this operation.
     pub(crate) preempted: bool,
     pub(crate) note: Note,
@@ -81,6 +83,7 @@ impl Event {
 pub(crate) struct EventLog {
     pub(crate) events: EngineVec<Event>,
     pub(crate) trace: Trace,
+    pub(crate) values: Values,
     graph: u64,
     /// What was just changed, if tasks watch it.
     pub(super) changed: Option<ObjectId>,
@@ -100,6 +103,7 @@ impl EventLog {
         Self {
             events: engine_vec(),
             trace: Trace::new(),
+            values: Values::new(),
             graph: 0,
             changed: None,
             most: usize::MAX,
@@ -110,6 +114,7 @@ impl EventLog {
     pub(crate) fn clear(&mut self) {
         self.events.clear();
         self.trace.clear();
+        self.values.seen.clear();
         self.graph = 0;
         self.changed = None;
     }
@@ -123,13 +128,8 @@ impl EventLog {
     /// Records `event`; `last` is the hash of its task's previous event, and
     /// becomes that of this one.
     #[inline]
-    pub(crate) fn record(
-        &mut self,
-        event: Event,
-        effect: Effect,
-        objects: &mut ObjectTable,
-        last: &mut u64,
-    ) {
+    pub(crate) fn record(&mut self, event: Event, objects: &mut ObjectTable, last: &mut u64) {
+        let effect = event.effect;
         // The operation in the top byte; one multiplication for all that it
         // depends on, whose parts are hashes themselves.
         let own = *last ^ (event.op as u64) << 56;

@@ -28,6 +28,7 @@ mod task_set;
 mod thread;
 mod trace;
 mod turn;
+mod values;
 mod waiting;
 mod watch;
 
@@ -65,6 +66,7 @@ pub(crate) use thread::{
     task_of_object, thread_object, token_object,
 };
 pub(crate) use trace::{Touch, Trace, TraceStep};
+pub(crate) use values::{Value, saw};
 pub(crate) use waiting::sleep_until;
 pub use waiting::{
     condvar_wait, notify, park, sleep, unpark, wait, wait_in_vain, wait_quietly, wake_all,

@@ -217,11 +217,12 @@ impl Execution {
             task: self.current,
             object: id,
             op,
+            effect,
             preempted,
             note,
         };
         self.log
-            .record(event, effect, &mut self.objects, &mut task.last_event);
+            .record(event, &mut self.objects, &mut task.last_event);
         if let Some(object) = self.log.changed.take() {
             self.wake_watchers(object);
         }
@@ -387,6 +388,7 @@ impl Execution {
             free: free as u32,
             prefix: self.prefix,
             step: self.log.trace.steps.len() as u32,
+            event: self.log.events.len() as u32,
             pending: &|task| tasks[task.0 as usize].pending(objects),
             past: Past {
                 trace: &self.log.trace,
@@ -457,6 +459,7 @@ impl Execution {
             index: self.decisions.len() as u32,
             outcomes,
             costs,
+            event: self.log.events.len() as u32,
             prefix: self.prefix,
             past: Past {
                 trace: &self.log.trace,

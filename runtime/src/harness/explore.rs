@@ -410,6 +410,7 @@ impl Explorer<'_> {
             return;
         };
         engine.exploration.strategy = "replay";
+        engine.execution.log.values.is_wanted = true;
         engine.execution.keeps_output = true;
         set_strategy(engine, Replay::new(schedule.clone()));
         strategy(engine).begin();

@@ -11,11 +11,11 @@ use super::minimise::Minimised;
 use super::request::Request;
 use crate::engine::Engine;
 use crate::execution::{
-    Ending, Execution, Note, ObjectId, Op, Site, State, TaskId, descriptor_of_object,
-    task_of_object,
+    Effect, Ending, Execution, Note, ObjectId, Op, Site, State, TaskId, Value,
+    descriptor_of_object, task_of_object,
 };
 use crate::monitor::{self, Blocked, Failure, Kind, Monitor, Place};
-use crate::search::{Decision, Measure, Part, format_schedule};
+use crate::search::{Decision, Measure, Part, Taken, format_schedule};
 
 /// A line for a request that cannot be served.
 pub(super) fn error(message: &str) -> String {
@@ -114,6 +114,10 @@ pub(super) fn finished(
         .array(
             "events",
             events(&engine.execution, &names).filter(|_| shown),
+        )
+        .array(
+            "decided",
+            decided(&engine.execution).filter(|_| request.replay.is_some()),
         )
         .array("blocked", blocked.iter().map(|b| blocked_task(b, &names)))
         .array("cycle", circle.iter().map(|t| t.0.to_string()))
@@ -382,7 +386,9 @@ fn tasks(execution: &Execution) -> impl Iterator<Item = String> {
 }
 
 fn events(execution: &Execution, names: &ObjectNames) -> impl Iterator<Item = String> {
-    execution.log.events.iter().map(|event| {
+    let mut seen = execution.log.values.seen.iter().peekable();
+    let events = execution.log.events.iter().enumerate();
+    events.map(move |(place, event)| {
         let object = Object::new()
             .number("task", event.task.0.into())
             .string("op", event.op.name())
@@ -390,9 +396,63 @@ fn events(execution: &Execution, names: &ObjectNames) -> impl Iterator<Item = St
                 "object",
                 names.name(event.object).filter(|_| shows_object(event.op)),
             );
-        located(object, event.site)
+        let object = located(object, event.site)
             .boolean("preempted", event.preempted)
-            .optional_string("note", words(event.note).as_deref())
+            .optional_string("note", words(event.note).as_deref());
+        if !execution.log.values.is_wanted {
+            return object.finish();
+        }
+        let values = seen.next_if(|seen| seen.event as usize == place);
+        let read = values.and_then(|seen| seen.read).map(value);
+        let written = values.and_then(|seen| seen.written).map(value);
+        object
+            .string("effect", effect(event.effect))
+            .optional_string("read", read.as_deref())
+            .optional_string("written", written.as_deref())
+            .finish()
+    })
+}
+
+fn value(value: Value) -> String {
+    match value {
+        Value::Unsigned(number) => number.to_string(),
+        Value::Signed(number) => number.to_string(),
+        Value::Boolean(boolean) => boolean.to_string(),
+        Value::Pointer(address) => format!("{address:#x}"),
+    }
+}
+
+fn effect(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Read => "read",
+        Effect::Enter => "enter",
+        Effect::Leave => "leave",
+        Effect::Update => "update",
+        Effect::Release => "release",
+        Effect::Acquire => "acquire",
+        Effect::Write => "write",
+    }
+}
+
+/// The decisions of a replay, and what they could have been instead.
+fn decided(execution: &Execution) -> impl Iterator<Item = String> {
+    let taken = execution.strategy.as_ref().map_or(&[][..], |s| s.taken());
+    taken.iter().map(|taken| {
+        let Taken {
+            event,
+            decision,
+            free,
+            ref options,
+        } = *taken;
+        let (key, chosen) = match decision {
+            Decision::Task(task) => ("task", task.0),
+            Decision::Outcome(outcome) => ("outcome", outcome),
+        };
+        Object::new()
+            .number("event", event.into())
+            .number(key, chosen.into())
+            .number("free", free.into())
+            .array("options", options.iter().map(u32::to_string))
             .finish()
     })
 }

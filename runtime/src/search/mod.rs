@@ -34,7 +34,7 @@ pub(crate) use pct::Pct;
 pub(crate) use portfolio::Portfolio;
 pub(crate) use pos::Pos;
 pub(crate) use random::Random;
-pub(crate) use replay::Replay;
+pub(crate) use replay::{Replay, Taken};
 pub(crate) use rng::Rng;
 pub(crate) use stored::Stored;
 pub(crate) use surw::Surw;
@@ -57,6 +57,8 @@ pub(crate) struct SchedulingPoint<'a> {
     pub(crate) prefix: u64,
     /// How many steps the execution has taken, those without a choice included.
     pub(crate) step: u32,
+    /// How many events the execution has.
+    pub(crate) event: u32,
     /// What the task that is asked for does next.
     pub(crate) pending: &'a dyn Fn(TaskId) -> Pending,
     /// What was done so far, if the strategy [wants](Strategy::wants_trace) it.
@@ -87,6 +89,8 @@ pub(crate) struct ChoicePoint<'a> {
     pub(crate) outcomes: u32,
     /// Whether every outcome but 0 costs as a preemption does.
     pub(crate) costs: bool,
+    /// As in [`SchedulingPoint`].
+    pub(crate) event: u32,
     /// As in [`SchedulingPoint`].
     pub(crate) prefix: u64,
     /// As in [`SchedulingPoint`].
@@ -179,6 +183,11 @@ pub(crate) trait Strategy {
     /// The first decision that a replay could not take.
     fn divergence(&self) -> Option<Divergence> {
         None
+    }
+
+    /// The decisions of this execution, if it is a replay.
+    fn taken(&self) -> &[Taken] {
+        &[]
     }
 
     /// How many schedules there are, if the search can tell.

@@ -261,6 +261,7 @@ mod tests {
                     free,
                     prefix: 0,
                     step: 0,
+                    event: 0,
                     pending: &|task| Pending {
                         op: [op, Op::AtomicLoad][task.0 as usize],
                         object: 1,

@@ -1,13 +1,26 @@
 //! `replay`: takes the decisions of one schedule, once.
 
 use super::{ChoicePoint, Decision, Divergence, Ended, Progress, SchedulingPoint, Strategy};
-use crate::platform::memory::EngineVec;
+use crate::execution::TaskId;
+use crate::platform::memory::{EngineVec, engine_vec};
+
+/// A decision, and what it could have been instead.
+pub(crate) struct Taken {
+    /// How many events came before it.
+    pub(crate) event: u32,
+    pub(crate) decision: Decision,
+    /// So many of the first options cost nothing.
+    pub(crate) free: u32,
+    /// Tasks, or outcomes of an operation.
+    pub(crate) options: EngineVec<u32>,
+}
 
 /// One schedule.
 pub(crate) struct Replay {
     schedule: EngineVec<Decision>,
     started: bool,
     divergence: Option<Divergence>,
+    taken: EngineVec<Taken>,
 }
 
 impl Replay {
@@ -16,6 +29,7 @@ impl Replay {
             schedule,
             started: false,
             divergence: None,
+            taken: engine_vec(),
         }
     }
 
@@ -27,18 +41,9 @@ impl Replay {
         self.divergence
             .get_or_insert(Divergence { index, expected });
     }
-}
 
-impl Strategy for Replay {
-    fn name(&self) -> &'static str {
-        "replay"
-    }
-
-    fn begin(&mut self) -> bool {
-        !core::mem::replace(&mut self.started, true)
-    }
-
-    fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize {
+    /// The place of the option that the schedule names.
+    fn follow(&mut self, point: &SchedulingPoint<'_>) -> usize {
         // Past its end a schedule goes on without preemptions.
         let Some(decision) = self.decision(point.index) else {
             return 0;
@@ -53,7 +58,8 @@ impl Strategy for Replay {
         })
     }
 
-    fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
+    /// The outcome that the schedule names.
+    fn outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
         match self.decision(point.index) {
             None => 0,
             Some(Decision::Outcome(outcome)) if outcome < point.outcomes => outcome,
@@ -63,9 +69,46 @@ impl Strategy for Replay {
             }
         }
     }
+}
+
+impl Strategy for Replay {
+    fn name(&self) -> &'static str {
+        "replay"
+    }
+
+    fn begin(&mut self) -> bool {
+        !core::mem::replace(&mut self.started, true)
+    }
+
+    fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize {
+        let chosen = self.follow(point);
+        let mut options = engine_vec();
+        options.extend(point.options.iter().map(|&TaskId(task)| task));
+        self.taken.push(Taken {
+            event: point.event,
+            decision: Decision::Task(point.options[chosen]),
+            free: point.free,
+            options,
+        });
+        chosen
+    }
+
+    fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
+        let outcome = self.outcome(point);
+        let mut options = engine_vec();
+        options.extend(0..point.outcomes);
+        self.taken.push(Taken {
+            event: point.event,
+            decision: Decision::Outcome(outcome),
+            free: if point.costs { 1 } else { point.outcomes },
+            options,
+        });
+        outcome
+    }
 
     fn retry(&mut self) {
         self.divergence = None;
+        self.taken.clear();
     }
 
     fn end(&mut self, _execution: &Ended<'_>) {}
@@ -76,6 +119,10 @@ impl Strategy for Replay {
 
     fn divergence(&self) -> Option<Divergence> {
         self.divergence
+    }
+
+    fn taken(&self) -> &[Taken] {
+        &self.taken
     }
 
     fn progress(&self) -> Progress {

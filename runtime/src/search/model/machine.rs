@@ -201,6 +201,7 @@ impl<'a> Machine<'a> {
                     free: free as u32,
                     prefix: self.prefix,
                     step: self.trace.steps.len() as u32,
+                    event: 0,
                     pending: &|task| self.pending(task.0 as usize),
                     past: past(&self.trace),
                 };
@@ -229,6 +230,7 @@ impl<'a> Machine<'a> {
             index: self.decisions.len() as u32,
             outcomes,
             costs: false,
+            event: 0,
             prefix: self.prefix,
             past: past(&self.trace),
         });

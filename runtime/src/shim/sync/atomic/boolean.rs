@@ -4,8 +4,8 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::atomic::Ordering;
 
-use super::operations::{Value, atomic, effect, read_modify_write};
-use crate::execution::{self, Op, Site};
+use super::operations::{Value, atomic, effect, exchanged, read_modify_write};
+use crate::execution::{self, Op, Site, saw};
 use crate::monitor::race::{self, How};
 use crate::shim::memory;
 
@@ -25,6 +25,9 @@ impl AtomicBool {
             let site = Location::caller();
             execution::access(Op::AtomicFetchNot, self.object(), site);
             self.tell(Op::AtomicFetchNot, How::Exchange, order, site);
+            let value = self.0.fetch_not(order);
+            saw(|| (Some(value), Some(!value)));
+            return value;
         }
         self.0.fetch_not(order)
     }

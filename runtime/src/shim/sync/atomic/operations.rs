@@ -44,10 +44,12 @@ macro_rules! atomic {
                     let site = Location::caller();
                     execution::access(Op::AtomicLoad, self.object(), site);
                     self.tell(Op::AtomicLoad, How::Load, order, site);
+                    let value = self.0.load(order);
+                    saw(|| (Some(value), None));
+                    value.was_read();
+                    return value;
                 }
-                let value = self.0.load(order);
-                value.was_read();
-                value
+                self.0.load(order)
             }
 
             #[track_caller]
@@ -56,6 +58,7 @@ macro_rules! atomic {
                     let site = Location::caller();
                     execution::access(Op::AtomicStore, self.object(), site);
                     self.tell(Op::AtomicStore, How::Store, order, site);
+                    saw(|| (None, Some($val)));
                 }
                 self.0.store($val, order);
             }
@@ -66,6 +69,9 @@ macro_rules! atomic {
                     let site = Location::caller();
                     execution::access(Op::AtomicSwap, self.object(), site);
                     self.tell(Op::AtomicSwap, How::Exchange, order, site);
+                    let value = self.0.swap($val, order);
+                    saw(|| (Some(value), Some($val)));
+                    return value;
                 }
                 self.0.swap($val, order)
             }
@@ -212,6 +218,7 @@ macro_rules! atomic {
                 let result = self.0.compare_exchange(current, new, success, failure);
                 self.tell_of_exchange(op, result, success, failure, site);
                 execution::effect(op, self.object(), effect(result.is_ok()), site);
+                saw(|| exchanged(result, new));
                 if let Err(value) = result {
                     value.was_read();
                 }
@@ -242,6 +249,7 @@ macro_rules! atomic {
                 };
                 self.tell_of_exchange(op, result, success, failure, site);
                 execution::effect(op, self.object(), effect(result.is_ok()), site);
+                saw(|| exchanged(result, new));
                 if let Err(value) = result {
                     value.was_read();
                 }
@@ -278,6 +286,9 @@ macro_rules! read_modify_write {
                         let site = Location::caller();
                         execution::access(Op::$op, self.object(), site);
                         self.tell(Op::$op, How::Exchange, order, site);
+                        let value = self.0.$method(val, order);
+                        saw(|| (Some(value), Some(self.0.load(Ordering::Relaxed))));
+                        return value;
                     }
                     self.0.$method(val, order)
                 }
@@ -327,6 +338,14 @@ pub(super) fn effect(succeeded: bool) -> Effect {
         Effect::Write
     } else {
         Effect::Read
+    }
+}
+
+/// What an exchange that wants to write `new` read and wrote.
+pub(super) fn exchanged<T>(result: Result<T, T>, new: T) -> (Option<T>, Option<T>) {
+    match result {
+        Ok(previous) => (Some(previous), Some(new)),
+        Err(found) => (Some(found), None),
     }
 }
 

@@ -1,0 +1,125 @@
+//! `cargo chess explain`: a saved failure run again, and shown so that a person understands it.
+
+mod locks;
+mod neighbours;
+mod pointers;
+
+use crate::cli::{ExplainArgs, RunOptions};
+use crate::error::Result;
+use crate::events::{Outcome, TestFinished};
+use crate::interrupt::Interrupt;
+use crate::replay::{self, Meaning, Stage};
+use crate::report::{Detail, Human};
+use crate::supervise::protocol::Finished;
+pub(crate) use locks::{Locks, Waiting};
+
+/// So many schedules are run at most to find one that passes.
+const MOST_TRIED: usize = 100;
+
+/// Fewer where they are long: no more begins once they have taken so many steps together.
+const MOST_STEPS: u64 = 2_000_000;
+
+/// A failure, and what there is to tell of it.
+pub(crate) struct Explanation {
+    /// The verdict of the replay.
+    pub(crate) test: TestFinished,
+    /// Its execution.
+    pub(crate) detail: Detail,
+    /// The nearest schedule that passes, if one was found.
+    pub(crate) passing: Option<Passing>,
+    /// How many schedules were run to find it.
+    pub(crate) tried: usize,
+    /// Whether the sources are not those that the schedule was saved with.
+    pub(crate) sources_changed: bool,
+}
+
+/// A schedule that passes, and is as the failing one up to a decision.
+pub(crate) struct Passing {
+    /// Its execution.
+    pub(crate) finished: Finished,
+    /// The decision, among those of the failing schedule.
+    pub(crate) decision: usize,
+    /// What it takes there.
+    pub(crate) instead: u32,
+}
+
+/// Replays what `args` name and explains it.
+pub(crate) fn run(args: &ExplainArgs, interrupt: &Interrupt) -> Result<()> {
+    let opened = replay::open(args.schedule.as_deref(), &args.rebuild, &args.output)?;
+    let schedule = &opened.schedule;
+    let stage = Stage::new(&opened.session, &opened.build, schedule, interrupt)?;
+    let mut replayed = stage.replay(schedule, interrupt)?;
+    let shell = args.output.shell();
+    match replayed.meaning(schedule) {
+        Meaning::Reproduced => {}
+        Meaning::Different => shell.warn(format!(
+            "this is another failure than the schedule was saved for, which was: {}: {}",
+            schedule.kind,
+            schedule.message.lines().next().unwrap_or_default()
+        )),
+        Meaning::Gone => shell.warn(format!(
+            "{} passes under this schedule now, which led to: {}; `cargo chess test` explores the others",
+            schedule.test, schedule.kind
+        )),
+        Meaning::Stale(sentence) => return Err(replayed.stale(&sentence)),
+    }
+    let (mut passing, mut tried) = (None, 0);
+    if replayed.verdict.finished.outcome == Outcome::Failed {
+        (passing, tried) = find_passing(&stage, &replayed.verdict.finished, interrupt, MOST_TRIED)?;
+    }
+    let mut names = pointers::Names::default();
+    names.apply(&mut replayed.verdict.finished);
+    if let Some(passing) = &mut passing {
+        names.apply(&mut passing.finished);
+    }
+    let verdict = replayed.verdict;
+    let mut test =
+        verdict
+            .finished
+            .to_event(&schedule.test, verdict.duration, replayed.atomic.clone());
+    "one schedule".clone_into(&mut test.coverage);
+    let explanation = Explanation {
+        test,
+        detail: Detail {
+            exploration: replayed.exploration,
+            finished: verdict.finished,
+            stderr: verdict.stderr,
+            schedule: Some(schedule.clone()),
+        },
+        passing,
+        tried,
+        sources_changed: replayed.sources_changed,
+    };
+    let options = RunOptions::new(&args.output, args.rebuild.build.jobs);
+    let root = &opened.session.plan.workspace_root;
+    // There is nobody to tell that standard error is gone.
+    let _ = Human::on_stderr(&options, root).explanation(&explanation);
+    Ok(())
+}
+
+/// Runs neighbours of the failing schedule until one passes; how many were run, too.
+fn find_passing(
+    stage: &Stage<'_>,
+    failing: &Finished,
+    interrupt: &Interrupt,
+    most: usize,
+) -> Result<(Option<Passing>, usize)> {
+    let (mut tried, mut steps) = (0, 0);
+    for neighbour in neighbours::of(&failing.decided).take(most) {
+        tried += 1;
+        let finished = stage.run(&neighbour.decisions, interrupt)?.finished;
+        steps += finished.steps;
+        if finished.outcome == Outcome::Passed && finished.diverged.is_none() {
+            let passing = Passing {
+                finished,
+                decision: neighbour.decision,
+                instead: neighbour.instead,
+            };
+            return Ok((Some(passing), tried));
+        }
+        if steps > MOST_STEPS {
+            break;
+        }
+    }
+    Ok((None, tried))
+}

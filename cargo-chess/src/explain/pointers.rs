@@ -1,0 +1,61 @@
+//! Short names for addresses: `ptr1` tells what is the same from what is not, and is the
+//! same on every machine.
+
+use std::collections::HashMap;
+
+use crate::supervise::protocol::Finished;
+
+/// Addresses are multiples of this; what is above one is a tag in its low bits.
+const ALIGNMENT: u64 = 8;
+
+/// The names that were given so far.
+#[derive(Default)]
+pub(super) struct Names {
+    numbers: HashMap<u64, usize>,
+}
+
+impl Names {
+    /// Puts names in the place of the addresses that the execution's atomics held.
+    pub(super) fn apply(&mut self, finished: &mut Finished) {
+        for step in &mut finished.events {
+            for value in [&mut step.read, &mut step.written].into_iter().flatten() {
+                if let Some(name) = self.name(value) {
+                    *value = name;
+                }
+            }
+        }
+    }
+
+    /// The name of the address that `value` is, if it is one.
+    fn name(&mut self, value: &str) -> Option<String> {
+        let address = u64::from_str_radix(value.strip_prefix("0x")?, 16).ok()?;
+        let (base, tag) = (address - address % ALIGNMENT, address % ALIGNMENT);
+        let name = if base == 0 {
+            "null".to_owned()
+        } else {
+            let next = self.numbers.len() + 1;
+            format!("ptr{}", self.numbers.entry(base).or_insert(next))
+        };
+        Some(match tag {
+            0 => name,
+            tag => format!("{name}+{tag}"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_one_name_and_numbers_stay() {
+        let mut names = Names::default();
+        let mut shown = |value: &str| names.name(value);
+        assert_eq!(shown("0x7f30"), Some("ptr1".into()));
+        assert_eq!(shown("0x7f48"), Some("ptr2".into()));
+        assert_eq!(shown("0x7f31"), Some("ptr1+1".into()));
+        assert_eq!(shown("0x0"), Some("null".into()));
+        assert_eq!(shown("12"), None);
+        assert_eq!(shown("true"), None);
+    }
+}

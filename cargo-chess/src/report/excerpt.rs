@@ -1,0 +1,94 @@
+//! Source lines with their neighbours, and what happened at them, as rustc shows an error.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use camino::Utf8Path;
+
+use super::paths::source_path;
+use super::text::{NOTE, WARN, columns, cut, styled};
+use crate::events::Location;
+
+/// Lines shown before and after those that something happened at.
+const CONTEXT: u32 = 2;
+
+/// What happened at a source line.
+#[derive(Clone, Debug)]
+pub(super) struct Mark {
+    /// The line and the column.
+    pub(super) location: Location,
+    /// In words.
+    pub(super) text: String,
+    /// Whether something happened before the line was executed: told above it.
+    pub(super) is_before: bool,
+}
+
+/// The marked lines of each file, the files in the order of their last marks, in `width`
+/// columns. A file that cannot be read is left out.
+pub(super) fn excerpts(root: &Utf8Path, marks: &[Mark], width: usize) -> String {
+    let mut files: Vec<&str> = Vec::new();
+    for mark in marks {
+        let file = mark.location.file.as_str();
+        files.retain(|known| *known != file);
+        files.push(file);
+    }
+    let excerpts = files.iter().filter_map(|file| {
+        let marks = marks.iter().filter(|mark| mark.location.file == *file);
+        excerpt(root, file, &marks.collect::<Vec<_>>(), width)
+    });
+    excerpts.collect()
+}
+
+fn excerpt(root: &Utf8Path, file: &str, marks: &[&Mark], width: usize) -> Option<String> {
+    // Joining an absolute path, as of a dependency's file, yields that path.
+    let source = fs::read_to_string(root.join(file)).ok()?;
+    let is_near = |number: u32| {
+        let mut marks = marks.iter();
+        marks.any(|mark| mark.location.line.abs_diff(number) <= CONTEXT)
+    };
+    let lines = (1..).zip(source.lines());
+    let shown: Vec<(u32, &str)> = lines.filter(|(number, _)| is_near(*number)).collect();
+    let gutter = shown.last()?.0.to_string().len();
+    let bar = styled(NOTE, "|");
+    let mut text = format!(
+        "    {:gutter$}{} {}:{}\n    {:gutter$} {bar}\n",
+        "",
+        styled(NOTE, "-->"),
+        source_path(file),
+        marks.last()?.location.line,
+        ""
+    );
+    let room = width.saturating_sub(gutter + 7);
+    let mut previous = None;
+    for (number, line) in shown {
+        if previous.is_some_and(|previous| previous + 1 != number) {
+            let _ = writeln!(text, "    {}", styled(NOTE, "..."));
+        }
+        previous = Some(number);
+        let here = |before| {
+            let at_line = marks
+                .iter()
+                .filter(move |mark| mark.location.line == number);
+            at_line.filter(move |mark| mark.is_before == before)
+        };
+        for mark in here(true) {
+            let told = cut(&format!("~~~ {} ~~~", mark.text), room);
+            let _ = writeln!(text, "    {:gutter$} {bar} {}", "", styled(WARN, told));
+        }
+        let shown = line.replace('\t', "    ");
+        let number = styled(NOTE, format!("{number:gutter$}"));
+        let shown = format!("    {number} {bar} {}", cut(shown.trim_end(), room));
+        let _ = writeln!(text, "{}", shown.trim_end());
+        for mark in here(false) {
+            let column = mark.location.column as usize;
+            let before: String = line.chars().take(column.saturating_sub(1)).collect();
+            let indent = columns(&before.replace('\t', "    "));
+            // What has no room behind the column's mark stands as far right as it can.
+            let told = format!("^ {}", mark.text);
+            let indent = indent.min(room.saturating_sub(columns(&told)));
+            let told = styled(NOTE, cut(&told, room - indent));
+            let _ = writeln!(text, "    {:gutter$} {bar} {:indent$}{told}", "", "");
+        }
+    }
+    Some(text)
+}

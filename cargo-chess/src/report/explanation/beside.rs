@@ -1,0 +1,149 @@
+//! The nearest schedule that passes beside the failing one, around the first difference.
+
+use super::super::names::Names;
+use super::super::shorten::{operation, place, with_values};
+use super::super::text::{
+    BAD, BOLD, GOOD, WARN, columns, cut, fit, plural, styled, thousands, wrap,
+};
+use crate::explain::{Explanation, Passing};
+use crate::supervise::protocol::{Finished, Step};
+
+/// So many events are shown that both have in common.
+const BEFORE: usize = 2;
+
+/// So many are shown after them.
+const AFTER: usize = 8;
+
+/// What stands between the columns of both.
+const GAP: &str = "  ";
+
+/// The heading, a sentence on the difference, and both side by side.
+pub(super) fn beside(told: &Explanation, names: &Names, width: usize) -> String {
+    let failing = &told.detail.finished;
+    let Some(passing) = &told.passing else {
+        return none(told.tried, width);
+    };
+    let events = plural(passing.finished.events.len() as u64, "event");
+    let heading = styled(
+        BOLD,
+        format!("The nearest schedule that passes ({events}):"),
+    );
+    let split = first_difference(failing, &passing.finished);
+    let sentence = difference(failing, passing, names, split);
+    let mut text = format!("  {heading}\n{}\n", wrap(&sentence, "    ", width));
+    let number = thousands((split + AFTER) as u64).len().max(4);
+    let room = width.saturating_sub(2 + number + 2 * GAP.len()) / 2;
+    let mut line = |number_text: String, left: String, right: String| {
+        let line = format!("  {number_text:>number$}{GAP}{left}{GAP}{right}");
+        text += line.trim_end();
+        text.push('\n');
+    };
+    let head = |words: &str| styled(BOLD, fit(words, room));
+    line("step".into(), head("fails"), styled(BOLD, "passes"));
+    let longest = failing.events.len().max(passing.finished.events.len());
+    let shown = split.saturating_sub(BEFORE)..longest.min(split + AFTER);
+    for index in shown.clone() {
+        if index == split {
+            line(
+                String::new(),
+                styled(WARN, "~".repeat(room)),
+                styled(WARN, "~".repeat(room)),
+            );
+        }
+        let cell = |finished: &Finished| {
+            let event = finished.events.get(index);
+            event.map_or_else(String::new, |event| cell(event, names, room))
+        };
+        let (left, right) = (cell(failing), cell(&passing.finished));
+        line(thousands(index as u64 + 1), fit(&left, room), right);
+    }
+    let rest = |finished: &Finished| match finished.events.len().saturating_sub(shown.end) {
+        0 => String::new(),
+        count => format!("\u{2026} {}", plural(count as u64, "event")),
+    };
+    if shown.end < longest {
+        line(
+            String::new(),
+            fit(&rest(failing), room),
+            rest(&passing.finished),
+        );
+    }
+    let kind = told.test.kind.map_or("failure", |kind| kind.name());
+    line(
+        String::new(),
+        styled(BAD, fit(kind, room)),
+        styled(GOOD, "passes"),
+    );
+    text
+}
+
+/// What is said where no schedule was found that passes.
+fn none(tried: usize, width: usize) -> String {
+    let sentence = match tried {
+        0 => "No other schedule: there was nothing to choose.".to_owned(),
+        tried => format!(
+            "No schedule that passes was found among the {} nearest ones: those that differ in \
+             one decision and have no preemption after it.",
+            thousands(tried as u64)
+        ),
+    };
+    wrap(&sentence, "  ", width)
+}
+
+/// The first event in which two executions differ.
+fn first_difference(failing: &Finished, passing: &Finished) -> usize {
+    let same = |(one, other): &(&Step, &Step)| {
+        (one.task, &one.op, &one.object) == (other.task, &other.op, &other.object)
+            && one.location() == other.location()
+    };
+    let pairs = failing.events.iter().zip(&passing.events);
+    pairs.take_while(same).count()
+}
+
+fn difference(failing: &Finished, passing: &Passing, names: &Names, split: usize) -> String {
+    let decided = &failing.decided[passing.decision];
+    let same = match split {
+        0 => "They differ from the first step on.".to_owned(),
+        1 => "The first step is the same.".to_owned(),
+        split => format!("The first {} steps are the same.", thousands(split as u64)),
+    };
+    let instead = names.of(passing.instead);
+    let how = match decided.task {
+        None => format!(
+            "Then an operation has outcome {} instead of {}, and the test passes.",
+            passing.instead,
+            decided.outcome.unwrap_or_default()
+        ),
+        Some(task) => {
+            let task = names.of(task);
+            let place = decided
+                .options
+                .iter()
+                .position(|it| Some(*it) == decided.task);
+            if place >= Some(decided.free) {
+                format!("Then {instead} goes on where {task} took its turn, and the test passes.")
+            } else {
+                format!("Then {instead} runs where {task} took its turn, and the test passes.")
+            }
+        }
+    };
+    format!("{same} {how}")
+}
+
+/// `task 2  load A1: 0  src/lib.rs:9`, as much of it as there is room for.
+fn cell(event: &Step, names: &Names, room: usize) -> String {
+    let what = format!(
+        "{}: {}",
+        names.of(event.task),
+        operation(&event.op, with_values(event).as_deref())
+    );
+    let place = event.location().as_ref().map(place).unwrap_or_default();
+    let left = room.saturating_sub(columns(&what) + GAP.len());
+    if place.is_empty() || left < columns(&place) {
+        return cut(&what, room);
+    }
+    format!(
+        "{what}{}{place}",
+        " ".repeat(room - columns(&what) - columns(&place))
+    )
+}

@@ -1,0 +1,51 @@
+//! How a failure comes about: what failed, why, the interleaving, and a schedule that passes.
+
+mod beside;
+mod cause;
+
+use camino::Utf8Path;
+
+use super::failure::{Style, heading, printed, table_of};
+use super::interleaving::Table;
+use super::names::Names;
+use super::text::{BOLD, NOTE, status, styled};
+use crate::events::Outcome;
+use crate::explain::Explanation;
+
+/// Everything that there is to tell.
+pub(super) fn explanation(root: &Utf8Path, told: &Explanation, style: Style) -> String {
+    let Explanation { test, detail, .. } = told;
+    let finished = &detail.finished;
+    let names = Names::new(&finished.tasks);
+    let failed = test.outcome != Outcome::Passed;
+    let mut text = String::new();
+    if failed {
+        text += &heading(root, test, finished, style.width);
+        let cause = cause::cause(root, test, finished, &names, style.width);
+        text += &format!("  {}\n{cause}\n", styled(BOLD, "Why:"));
+    }
+    if !finished.events.is_empty() {
+        let table = Table {
+            width: style.width,
+            whole: style.whole,
+            kept: cause::telling(finished),
+            locks: true,
+        };
+        text += &table_of(test, finished, &table);
+        text.push('\n');
+    }
+    text += &printed(detail);
+    if failed {
+        text += &beside::beside(told, &names, style.width);
+    }
+    if told.sources_changed {
+        text.push('\n');
+        text += &status(
+            NOTE,
+            "Note",
+            "the sources have changed since the schedule was saved; the lines shown are those of now",
+        );
+    }
+    text.truncate(text.trim_end().len());
+    text + "\n"
+}

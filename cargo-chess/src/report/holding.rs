@@ -1,0 +1,55 @@
+//! Who holds a lock that another task waits for: sentences within the table of an execution.
+
+use super::names::Names;
+use crate::explain::{Locks, Waiting};
+use crate::supervise::protocol::Finished;
+
+/// The sentences, in the order of events.
+pub(super) struct Holding<'a> {
+    locks: Locks<'a>,
+    names: &'a Names,
+    /// Who was said to wait.
+    told: Vec<Waiting>,
+}
+
+impl<'a> Holding<'a> {
+    /// Before the first event.
+    pub(super) fn new(finished: &'a Finished, names: &'a Names) -> Self {
+        Self {
+            locks: Locks::new(finished),
+            names,
+            told: Vec::new(),
+        }
+    }
+
+    /// What is new once `count` events have happened: tasks that wait from now on.
+    pub(super) fn after(&mut self, count: usize) -> Vec<String> {
+        self.locks.advance_to(count);
+        let waiting = self.locks.waiting();
+        let new = waiting.iter().filter(|it| !self.told.contains(it));
+        let sentences = new.filter_map(|it| self.sentence(it)).collect();
+        self.told = waiting;
+        sentences
+    }
+
+    fn sentence(&self, waiting: &Waiting) -> Option<String> {
+        match waiting {
+            Waiting::Lock {
+                task,
+                object,
+                holders,
+            } => {
+                let holders: Vec<String> = holders.iter().map(|it| self.names.of(*it)).collect();
+                let holders = holders.join(" and ");
+                let task = self.names.of(*task);
+                Some(format!("{task} waits for {object}, held by {holders}"))
+            }
+            Waiting::Notification { task, object } => {
+                let task = self.names.of(*task);
+                Some(format!("{task} waits for a notification of {object}"))
+            }
+            // Nothing is to be learnt from a task that waits for those that it spawned.
+            Waiting::End { .. } => None,
+        }
+    }
+}

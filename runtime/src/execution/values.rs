@@ -1,0 +1,115 @@
+//! What atomic operations read and wrote: kept while a schedule is replayed.
+//!
+//! A search keeps nothing: it asks one flag at each operation.
+
+use super::running;
+use crate::engine::engine;
+use crate::platform::memory::{EngineVec, engine_vec};
+
+/// The value of an atomic.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Value {
+    Unsigned(u64),
+    Signed(i64),
+    Boolean(bool),
+    Pointer(usize),
+}
+
+/// A type whose values atomics hold.
+pub(crate) trait Held: Copy {
+    /// The value, whatever its type.
+    fn value(self) -> Value;
+}
+
+macro_rules! held {
+    ($($variant:ident: $($held:ty)*;)*) => {
+        $($(impl Held for $held {
+            fn value(self) -> Value {
+                Value::$variant(self.into_wide())
+            }
+        })*)*
+    };
+}
+
+/// Widens what `From` has no conversion for.
+trait IntoWide<W> {
+    fn into_wide(self) -> W;
+}
+
+macro_rules! widened {
+    ($($narrow:ty => $wide:ty,)*) => {
+        $(impl IntoWide<$wide> for $narrow {
+            fn into_wide(self) -> $wide {
+                self as $wide
+            }
+        })*
+    };
+}
+
+widened! {
+    u8 => u64, u16 => u64, u32 => u64, u64 => u64, usize => u64,
+    i8 => i64, i16 => i64, i32 => i64, i64 => i64, isize => i64,
+    bool => bool,
+}
+
+held! {
+    Unsigned: u8 u16 u32 u64 usize;
+    Signed: i8 i16 i32 i64 isize;
+    Boolean: bool;
+}
+
+impl<T> Held for *mut T {
+    fn value(self) -> Value {
+        Value::Pointer(self.addr())
+    }
+}
+
+/// What one event read and wrote.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    /// Its place among the events.
+    pub(crate) event: u32,
+    pub(crate) read: Option<Value>,
+    pub(crate) written: Option<Value>,
+}
+
+/// What the events of an execution read and wrote, in order.
+pub(crate) struct Values {
+    /// Whether anybody reads it: else nothing is kept.
+    pub(crate) is_wanted: bool,
+    pub(crate) seen: EngineVec<Seen>,
+}
+
+impl Values {
+    pub(crate) const fn new() -> Self {
+        Self {
+            is_wanted: false,
+            seen: engine_vec(),
+        }
+    }
+}
+
+/// The task's newest event read and wrote what `values` gives.
+#[inline]
+pub(crate) fn saw<T: Held>(values: impl FnOnce() -> (Option<T>, Option<T>)) {
+    // SAFETY: only tasks call, so there is an engine; its memory stays mapped.
+    if unsafe { (*engine()).execution.log.values.is_wanted } {
+        let (read, written) = values();
+        keep(read.map(Held::value), written.map(Held::value));
+    }
+}
+
+#[cold]
+fn keep(read: Option<Value>, written: Option<Value>) {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`.
+    let log = unsafe { &mut (*execution).log };
+    // Past the most that are kept, the last one is not the newest.
+    if log.events.len() < log.most && !log.events.is_empty() {
+        log.values.seen.push(Seen {
+            event: log.events.len() as u32 - 1,
+            read,
+            written,
+        });
+    }
+}

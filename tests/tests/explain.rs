@@ -1,0 +1,146 @@
+//! `cargo chess explain` shows how a failure comes about.
+
+use end_to_end::{Run, Workspace};
+
+/// Finds the failure of `test`, which is the newest one then; its id.
+fn find(workspace: &Workspace, test: &str) -> String {
+    let run = workspace.chess(&["test", "--exact", test]).run();
+    run.assert_code(100);
+    let said = run.message();
+    let (_, replay) = said
+        .split_once("Replay cargo chess replay ")
+        .expect("the failure is saved");
+    replay.lines().next().expect("it has an id").to_owned()
+}
+
+/// What is said of the failure of `test`.
+fn explained(fixture: &str, test: &str) -> String {
+    let workspace = Workspace::shared(fixture);
+    let id = find(&workspace, test);
+    let run = workspace.chess(&["explain", &id]).run();
+    run.assert_code(0);
+    assert_eq!(run.stdout, "", "standard output is for machines");
+    run.message()
+}
+
+#[test]
+fn a_lost_update_is_explained_by_its_preemption_and_by_the_schedule_without_it() {
+    insta::assert_snapshot!(explained("demo/bank", "buggy"));
+}
+
+#[test]
+fn a_deadlock_is_explained_by_who_holds_and_who_waits() {
+    insta::assert_snapshot!(explained("demo/abba", "buggy"));
+}
+
+#[test]
+fn a_lost_wakeup_is_explained_by_the_value_that_was_read_too_early() {
+    insta::assert_snapshot!(explained("demo/lost-wakeup", "buggy"));
+}
+
+#[test]
+fn values_of_atomics_and_pointers_are_shown_where_they_tell_most() {
+    insta::assert_snapshot!(explained("catalog", "treiber::buggy"));
+}
+
+#[test]
+fn several_preemptions_are_explained_one_after_the_other() {
+    insta::assert_snapshot!(explained("catalog", "four_preemptions::buggy"));
+}
+
+#[test]
+fn a_loop_without_end_is_folded() {
+    insta::assert_snapshot!(explained("catalog", "unfair_spin::buggy"));
+}
+
+const COUNTER: &str = r"
+#![cfg(test)]
+use std::sync::atomic::{AtomicU32, AtomicPtr, Ordering::SeqCst};
+use std::thread;
+
+#[test]
+fn lost() {
+    let count = AtomicU32::new(0);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| count.store(count.load(SeqCst) + 1, SeqCst));
+        }
+    });
+    assert_eq!(count.load(SeqCst), 2);
+}
+
+// Which of the addresses is which is told by names.
+#[test]
+fn fixed_order() {
+    let (mut one, mut other) = (1_u64, 2_u64);
+    let place = AtomicPtr::new(&raw mut one);
+    place.swap(&raw mut other, SeqCst);
+    let taken = place.compare_exchange(&raw mut one, std::ptr::null_mut(), SeqCst, SeqCst);
+    place.store(taken.unwrap_err(), SeqCst);
+    panic!();
+}
+";
+
+fn explain(workspace: &Workspace, args: &[&str]) -> Run {
+    workspace.chess(&[&["explain"], args].concat()).run()
+}
+
+#[test]
+fn the_value_between_the_read_and_the_write_is_named() {
+    let workspace = Workspace::with_library(COUNTER);
+    find(&workspace, "lost");
+    insta::assert_snapshot!(explain(&workspace, &["--last"]).message());
+}
+
+#[test]
+fn where_every_schedule_fails_it_is_said() {
+    let workspace = Workspace::with_library(COUNTER);
+    find(&workspace, "fixed_order");
+    insta::assert_snapshot!(explain(&workspace, &[]).message());
+}
+
+#[test]
+fn colours_are_used_where_they_are_asked_for_and_only_there() {
+    let workspace = Workspace::with_library(COUNTER);
+    let id = find(&workspace, "lost");
+    let plain = explain(&workspace, &[&id]).stderr;
+    assert!(!plain.contains('\u{1b}'));
+    let coloured = explain(&workspace, &[&id, "--color", "always"]).stderr;
+    assert!(coloured.contains('\u{1b}'));
+}
+
+#[test]
+fn what_changed_since_is_said_and_what_no_longer_fits_is_an_error() {
+    let workspace = Workspace::with_library(COUNTER);
+    let id = find(&workspace, "lost");
+    workspace.write("src/lib.rs", &format!("{COUNTER}// A remark.\n"));
+    let changed = explain(&workspace, &[&id]);
+    changed.assert_code(0);
+    assert!(changed.stderr.contains(
+        "the sources have changed since the schedule was saved; the lines shown are those of now"
+    ));
+    let corrected = COUNTER.replace(
+        "count.store(count.load(SeqCst) + 1, SeqCst)",
+        "{ count.fetch_add(1, SeqCst); }",
+    );
+    workspace.write("src/lib.rs", &corrected);
+    let stale = explain(&workspace, &[&id]);
+    stale.assert_code(1);
+    insta::assert_snapshot!(stale.message());
+}
+
+#[test]
+fn without_a_saved_failure_it_says_how_to_get_one() {
+    let workspace = Workspace::with_library(COUNTER);
+    let run = explain(&workspace, &["--last"]);
+    run.assert_code(1);
+    insta::assert_snapshot!(workspace.redact(&run.message()));
+}
+
+#[test]
+fn a_schedule_and_the_last_one_cannot_both_be_asked_for() {
+    let workspace = Workspace::with_library(COUNTER);
+    let run = explain(&workspace, &["--last", "cdf5"]);
+    run.assert_code(1);
+    assert!(run.stderr.contains("cannot be used with"), "{run:?}");
+}
