@@ -14,6 +14,9 @@ use crate::supervise::protocol::{Effect, Finished, Step};
 /// So many preemptions are told with their source lines; of more, the last ones.
 const MOST_SHOWN: usize = 4;
 
+/// Of what is done at many source lines, so many are told.
+const MOST_PLACES: usize = 3;
+
 /// So many events are never folded for what they tell.
 const MOST_TELLING: usize = 40;
 
@@ -204,31 +207,28 @@ impl Preemption<'_> {
         objects
     }
 
-    /// What the others did to the objects that it is about: of each, the first event that
-    /// changed it, and the last one.
-    fn interference<'e>(&self, finished: &'e Finished) -> Vec<(&'e Step, &'e Step)> {
+    /// What the others did to the objects that it is about: of each, the events that
+    /// changed it, at least one.
+    fn interference<'e>(&self, finished: &'e Finished) -> Vec<Vec<&'e Step>> {
         let events = &finished.events[self.meanwhile.clone()];
         let objects = self.objects();
-        let of_object = objects.iter().filter_map(|object| {
-            let mut touched = events.iter().filter(|it| {
+        let of_object = objects.iter().map(|object| {
+            let touched = events.iter().filter(|it| {
                 it.object.as_ref() == Some(object)
                     && !matches!(it.effect, Some(Effect::Read))
                     && !it.op.ends_with("unlock")
             });
-            let first = touched.next()?;
-            Some((first, touched.next_back().unwrap_or(first)))
+            touched.collect::<Vec<_>>()
         });
-        of_object.collect()
+        of_object.filter(|touched| !touched.is_empty()).collect()
     }
 
     /// What the others did meanwhile, in a sentence.
     fn meanwhile(&self, finished: &Finished, names: &Names) -> Option<String> {
         let touched = self.interference(finished);
         if !touched.is_empty() {
-            let told = touched.iter();
-            let told: Vec<_> = told
-                .map(|(first, last)| interfered(first, last, names))
-                .collect();
+            let told = touched.iter().map(|steps| interfered(steps, names));
+            let told: Vec<_> = told.collect();
             return Some(format!("Meanwhile {}.", told.join(", and ")));
         }
         let objects = self.objects();
@@ -263,23 +263,37 @@ impl Preemption<'_> {
     fn marks(&self, finished: &Finished, names: &Names) -> Vec<Mark> {
         let task = names.of(self.task);
         let interference = self.interference(finished);
-        let others = interference.iter().filter_map(|(first, last)| {
-            let step = if last.written.is_some() { last } else { first };
-            let what = operation(&step.op, with_values(step).as_deref());
-            Some(Mark {
-                location: step.location()?,
-                text: format!("{}, meanwhile: {what}", names.of(step.task)),
-                is_before: false,
+        let others = interference.iter().flat_map(|steps| {
+            let last = *steps.last().expect("there is one");
+            // Of values the last one counts, of locks each place.
+            let told: Vec<&Step> = if last.written.is_some() {
+                vec![last]
+            } else {
+                at_distinct_places(steps)
+            };
+            told.into_iter().filter_map(|step| {
+                let what = operation(&step.op, with_values(step).as_deref());
+                Some(Mark {
+                    location: step.location()?,
+                    text: format!("{}, meanwhile: {what}", names.of(step.task)),
+                    is_before: false,
+                })
             })
         });
         let before = self.before.filter(|it| it.op != "start");
         let before = before.and_then(|step| {
             Some(Mark {
                 location: step.location()?,
-                text: format!(
-                    "{task}: {}",
-                    operation(&step.op, with_values(step).as_deref())
-                ),
+                text: match step.op.ends_with("unlock") {
+                    true => format!(
+                        "{task} held {} from here, and let go of it",
+                        step.object.as_deref().unwrap_or("it")
+                    ),
+                    false => format!(
+                        "{task}: {}",
+                        operation(&step.op, with_values(step).as_deref())
+                    ),
+                },
                 is_before: false,
             })
         });
@@ -311,12 +325,13 @@ impl Preemption<'_> {
     }
 }
 
-/// `task 1 changed A1 from 0 to 1 at src/lib.rs:12`, by the first and the last event there.
-fn interfered(first: &Step, last: &Step, names: &Names) -> String {
+/// `task 1 changed A1 from 0 to 1 at src/lib.rs:12`, by the events that changed it.
+fn interfered(steps: &[&Step], names: &Names) -> String {
+    let (first, last) = (steps[0], steps[steps.len() - 1]);
     let object = first.object.as_deref().unwrap_or_default();
     let task = names.of(last.task);
     match (&first.read, &last.written) {
-        (Some(from), Some(to)) if from == to && !core::ptr::eq(first, last) => {
+        (Some(from), Some(to)) if from == to && steps.len() > 1 => {
             format!(
                 "{task} changed {object} and then set it back to {to}{}",
                 at(last)
@@ -327,13 +342,31 @@ fn interfered(first: &Step, last: &Step, names: &Names) -> String {
         }
         (None, Some(to)) => format!("{task} set {object} to {to}{}", at(last)),
         _ if first.effect == Some(Effect::Acquire) && first.op.contains("lock") => {
-            format!("{} locked {object}{}", names.of(first.task), at(first))
+            let places = at_distinct_places(steps);
+            let places: Vec<String> = places.iter().filter_map(|it| location(it)).collect();
+            let places = places.join(" and ");
+            format!("{} locked {object} at {places}", names.of(first.task))
         }
         _ => {
             let what = operation(&first.op, Some(object));
             format!("{} did {what}{}", names.of(first.task), at(first))
         }
     }
+}
+
+/// The first event at each source line, of the first few lines.
+fn at_distinct_places<'e>(steps: &[&'e Step]) -> Vec<&'e Step> {
+    let mut distinct: Vec<&Step> = Vec::new();
+    for step in steps {
+        if !distinct
+            .iter()
+            .any(|it| (&it.file, it.line) == (&step.file, step.line))
+        {
+            distinct.push(step);
+        }
+    }
+    distinct.truncate(MOST_PLACES);
+    distinct
 }
 
 /// `load: 0 at src/lib.rs:9`
