@@ -103,11 +103,13 @@ impl<'a> Locks<'a> {
         }
         if is_condvar_wait(&event.op) {
             // The mutex is not named by this event, but by the one that takes it again.
-            if let Some(mutex) = self.next_of(task).filter(|it| is_relock(it.op)) {
-                let mutex = mutex.object;
-                mutex.map(|mutex| self.give(task, mutex));
+            let relock = self.next_of(task).filter(|it| is_relock(it.op));
+            if let Some(mutex) = relock.and_then(|it| it.object) {
+                self.give(task, mutex);
             }
-            object.map(|object| self.asleep.insert(task, object));
+            if let Some(object) = object {
+                self.asleep.insert(task, object);
+            }
         }
         if event.op.ends_with("notify_all") || event.op == "pthread_cond_broadcast" {
             self.asleep.retain(|_, on| Some(*on) != object);
@@ -160,23 +162,17 @@ impl<'a> Locks<'a> {
     fn next_of(&self, task: u32) -> Option<Next<'a>> {
         let events = self.of_task.get(&task).map_or(&[][..], Vec::as_slice);
         let place = events.partition_point(|&index| index < self.done);
-        match events.get(place) {
-            Some(&index) => {
-                let Step { op, object, .. } = &self.finished.events[index];
-                Some(Next {
-                    op,
-                    object: object.as_deref(),
-                })
-            }
-            None => {
-                let mut blocked = self.finished.blocked.iter();
-                let blocked = blocked.find(|it| it.task == task)?;
-                Some(Next {
-                    op: &blocked.op,
-                    object: blocked.object.as_deref(),
-                })
-            }
+        if let Some(&index) = events.get(place) {
+            let Step { op, object, .. } = &self.finished.events[index];
+            let object = object.as_deref();
+            return Some(Next { op, object });
         }
+        let mut blocked = self.finished.blocked.iter();
+        let blocked = blocked.find(|it| it.task == task)?;
+        Some(Next {
+            op: &blocked.op,
+            object: blocked.object.as_deref(),
+        })
     }
 
     /// What the event does to its lock, if it is about one and succeeds.
@@ -231,7 +227,9 @@ impl<'a> Locks<'a> {
                 .tasks
                 .iter()
                 .rposition(|(holder, _)| *holder == task);
-            newest.map(|place| holders.tasks.remove(place));
+            if let Some(place) = newest {
+                holders.tasks.remove(place);
+            }
             if holders.tasks.is_empty() {
                 self.held.remove(object);
             }

@@ -58,7 +58,7 @@ fn excerpt(root: &Utf8Path, file: &str, marks: &[&Mark], width: usize) -> Option
         marks.last()?.location.line,
         ""
     );
-    let room = width.saturating_sub(gutter + 7);
+    let columns_left = width.saturating_sub(gutter + 7);
     let mut previous = None;
     for (number, line) in shown {
         if previous.is_some_and(|previous| previous + 1 != number) {
@@ -72,12 +72,12 @@ fn excerpt(root: &Utf8Path, file: &str, marks: &[&Mark], width: usize) -> Option
             at_line.filter(move |mark| mark.is_before == before)
         };
         for mark in here(true) {
-            let told = cut(&format!("~~~ {} ~~~", mark.text), room);
+            let told = cut(&format!("~~~ {} ~~~", mark.text), columns_left);
             let _ = writeln!(text, "    {:gutter$} {bar} {}", "", styled(WARN, told));
         }
         let shown = line.replace('\t', "    ");
         let number = styled(NOTE, format!("{number:gutter$}"));
-        let shown = format!("    {number} {bar} {}", cut(shown.trim_end(), room));
+        let shown = format!("    {number} {bar} {}", cut(shown.trim_end(), columns_left));
         let _ = writeln!(text, "{}", shown.trim_end());
         for mark in here(false) {
             let column = mark.location.column as usize;
@@ -85,8 +85,8 @@ fn excerpt(root: &Utf8Path, file: &str, marks: &[&Mark], width: usize) -> Option
             let indent = columns(&before.replace('\t', "    "));
             // What has no room behind the column's mark stands as far right as it can.
             let told = format!("^ {}", mark.text);
-            let indent = indent.min(room.saturating_sub(columns(&told)));
-            let told = styled(NOTE, cut(&told, room - indent));
+            let indent = indent.min(columns_left.saturating_sub(columns(&told)));
+            let told = styled(NOTE, cut(&told, columns_left - indent));
             let _ = writeln!(text, "    {:gutter$} {bar} {:indent$}{told}", "", "");
         }
     }

@@ -58,7 +58,7 @@ pub(super) fn cause(
 ) -> String {
     let preemptions = preemptions(finished);
     let chosen = chosen(finished, names);
-    let mut text = String::new();
+    let mut told = String::new();
     if preemptions.is_empty() && chosen.is_empty() {
         let sentence = match test.kind {
             Some(Kind::Livelock | Kind::Spin) => {
@@ -72,7 +72,7 @@ pub(super) fn cause(
                  wait and end that makes it fail."
             }
         };
-        text += &wrap(sentence, "    ", width);
+        told += &wrap(sentence, "    ", width);
     }
     let left_out = preemptions.len().saturating_sub(MOST_SHOWN);
     if left_out > 0 {
@@ -80,25 +80,25 @@ pub(super) fn cause(
             "{} tasks were switched out before; the last {MOST_SHOWN} times:",
             thousands(left_out as u64)
         );
-        text += &wrap(&sentence, "    ", width);
+        told += &wrap(&sentence, "    ", width);
     }
     for preemption in &preemptions[left_out..] {
-        text += &wrap(&preemption.sentence(names), "    ", width);
+        told += &wrap(&preemption.sentence(names), "    ", width);
         if let Some(sentence) = preemption.meanwhile(finished, names) {
-            text += &wrap(&sentence, "    ", width);
+            told += &wrap(&sentence, "    ", width);
         }
         let lines = excerpts(root, &preemption.marks(finished, names), width);
         if !lines.is_empty() {
-            text.push('\n');
-            text += &lines;
+            told.push('\n');
+            told += &lines;
         }
-        text.push('\n');
+        told.push('\n');
     }
     for sentence in chosen {
-        text += &wrap(&sentence, "    ", width);
+        told += &wrap(&sentence, "    ", width);
     }
-    text.truncate(text.trim_end().len());
-    text + "\n"
+    told.truncate(told.trim_end().len());
+    told + "\n"
 }
 
 /// What the search chose that is not who runs, in sentences.
@@ -284,15 +284,12 @@ impl Preemption<'_> {
         let before = before.and_then(|step| {
             Some(Mark {
                 location: step.location()?,
-                text: match step.op.ends_with("unlock") {
-                    true => format!(
-                        "{task} held {} from here, and let go of it",
-                        step.object.as_deref().unwrap_or("it")
-                    ),
-                    false => format!(
-                        "{task}: {}",
-                        operation(&step.op, with_values(step).as_deref())
-                    ),
+                text: if step.op.ends_with("unlock") {
+                    let object = step.object.as_deref().unwrap_or("it");
+                    format!("{task} held {object} from here, and let go of it")
+                } else {
+                    let what = operation(&step.op, with_values(step).as_deref());
+                    format!("{task}: {what}")
                 },
                 is_before: false,
             })

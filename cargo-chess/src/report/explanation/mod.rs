@@ -3,6 +3,8 @@
 mod beside;
 mod cause;
 
+use std::fmt::Write as _;
+
 use camino::Utf8Path;
 
 use super::failure::{Style, heading, printed, table_of};
@@ -22,7 +24,7 @@ pub(super) fn explanation(root: &Utf8Path, told: &Explanation, style: Style) -> 
     if failed {
         text += &heading(root, test, finished, style.width);
         let cause = cause::cause(root, test, finished, &names, style.width);
-        text += &format!("  {}\n{cause}\n", styled(BOLD, "Why:"));
+        let _ = writeln!(text, "  {}\n{cause}", styled(BOLD, "Why:"));
     }
     if !finished.events.is_empty() {
         let table = Table {
