@@ -2,14 +2,13 @@
 
 mod locks;
 mod neighbours;
-mod pointers;
 
 use crate::cli::{ExplainArgs, RunOptions};
 use crate::error::Result;
 use crate::events::{Outcome, TestFinished};
 use crate::interrupt::Interrupt;
 use crate::replay::{self, Meaning, Stage};
-use crate::report::{Detail, Human};
+use crate::report::{Detail, Human, Pointers};
 use crate::supervise::protocol::Finished;
 pub(crate) use locks::{Locks, Waiting};
 
@@ -67,7 +66,7 @@ pub(crate) fn run(args: &ExplainArgs, interrupt: &Interrupt) -> Result<()> {
     if replayed.verdict.finished.outcome == Outcome::Failed {
         (passing, tried) = find_passing(&stage, &replayed.verdict.finished, interrupt, MOST_TRIED)?;
     }
-    let mut names = pointers::Names::default();
+    let mut names = Pointers::default();
     names.apply(&mut replayed.verdict.finished);
     if let Some(passing) = &mut passing {
         names.apply(&mut passing.finished);

@@ -9,7 +9,7 @@ use crate::cli::{MessageFormat, RunOptions};
 use crate::config::Exploration;
 use crate::error::{Error, Result, exit};
 use crate::events::{Event, Kind, Outcome, TestFinished};
-use crate::report::{Detail, Human, Json, Reporter, thousands};
+use crate::report::{Detail, Human, Json, Pointers, Reporter, thousands};
 use crate::schedule::Schedule;
 use crate::shell::Shell;
 use crate::supervise::protocol::{Divergence, Finished};
@@ -114,9 +114,11 @@ impl Telling<'_> {
                 .finished
                 .to_event(&schedule.test, verdict.duration, replayed.atomic.clone());
         "one schedule".clone_into(&mut event.coverage);
+        let mut finished = verdict.finished.clone();
+        Pointers::default().apply(&mut finished);
         let detail = Detail {
             exploration: replayed.exploration.clone(),
-            finished: verdict.finished.clone(),
+            finished,
             stderr: verdict.stderr.clone(),
             schedule: None,
         };

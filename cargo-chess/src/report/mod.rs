@@ -13,6 +13,7 @@ mod live;
 mod names;
 mod outside;
 mod paths;
+mod pointers;
 mod progress;
 mod record;
 mod shorten;
@@ -30,6 +31,7 @@ pub use human::Human;
 pub use json::Json;
 pub use live::Live;
 pub use paths::{source_path, with_source_paths};
+pub(crate) use pointers::Pointers;
 pub use record::Record;
 pub(crate) use text::{plural, thousands};
 

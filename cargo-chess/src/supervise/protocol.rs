@@ -317,7 +317,7 @@ pub struct Step {
     /// What the search chose for this operation, in words.
     #[serde(default)]
     pub note: Option<String>,
-    /// What it did to the object. Told of replays only, as what follows.
+    /// What it did to the object. Told of the last run of a failure and of replays, as what follows.
     #[serde(default)]
     pub effect: Option<Effect>,
     /// The value that an atomic operation found.

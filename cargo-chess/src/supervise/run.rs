@@ -29,7 +29,7 @@ use crate::events::{
 use crate::interrupt::Interrupt;
 use crate::plan::Plan;
 use crate::regressions::{self, Regressions};
-use crate::report::{Detail, Live, Record, Reporter, thousands};
+use crate::report::{Detail, Live, Pointers, Record, Reporter, thousands};
 use crate::shard::{Part, Shard};
 use crate::shell::Shell;
 
@@ -369,7 +369,7 @@ impl Session<'_> {
             }
         }
         let Verdict {
-            finished,
+            mut finished,
             stderr,
             duration,
         } = verdict;
@@ -390,6 +390,7 @@ impl Session<'_> {
             event.coverage += TIMERS_LAST;
         }
         self.tally.add(&event);
+        Pointers::default().apply(&mut finished);
         let detail = Detail {
             exploration: exploration.clone(),
             finished,

@@ -1,4 +1,4 @@
-//! What atomic operations read and wrote: kept while a schedule is replayed.
+//! What atomic operations read and wrote: kept of executions that are told.
 //!
 //! A search keeps nothing: it asks one flag at each operation.
 

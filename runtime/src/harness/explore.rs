@@ -367,6 +367,7 @@ impl Explorer<'_> {
             return;
         };
         let decisions = engine.exploration.decisions.clone();
+        engine.execution.log.values.is_wanted = true;
         if self.repeats(engine, &decisions, &failure) {
             engine.exploration.confirmed = true;
             self.look_again(engine, &decisions);

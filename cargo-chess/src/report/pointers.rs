@@ -10,13 +10,13 @@ const ALIGNMENT: u64 = 8;
 
 /// The names that were given so far.
 #[derive(Default)]
-pub(super) struct Names {
+pub(crate) struct Pointers {
     numbers: HashMap<u64, usize>,
 }
 
-impl Names {
+impl Pointers {
     /// Puts names in the place of the addresses that the execution's atomics held.
-    pub(super) fn apply(&mut self, finished: &mut Finished) {
+    pub(crate) fn apply(&mut self, finished: &mut Finished) {
         for step in &mut finished.events {
             for value in [&mut step.read, &mut step.written].into_iter().flatten() {
                 if let Some(name) = self.name(value) {
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn an_address_has_one_name_and_numbers_stay() {
-        let mut names = Names::default();
+        let mut names = Pointers::default();
         let mut shown = |value: &str| names.name(value);
         assert_eq!(shown("0x7f30"), Some("ptr1".into()));
         assert_eq!(shown("0x7f48"), Some("ptr2".into()));
