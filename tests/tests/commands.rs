@@ -1,6 +1,4 @@
-//! `list`, `demo`, `clean`, and how fast everything starts.
-
-use std::time::{Duration, Instant};
+//! `list`, `demo`, `clean`, and what people read of a failure.
 
 use end_to_end::Workspace;
 
@@ -50,18 +48,4 @@ fn clean_removes_what_was_written_and_nothing_else() {
     assert!(workspace.root().join("target/mine.txt").exists());
     // There is nothing left to remove, which is no error.
     workspace.chess(&["clean"]).run().assert_code(0);
-}
-
-#[test]
-fn a_built_workspace_is_tested_in_half_a_second() {
-    let workspace = Workspace::shared("no_std_alloc");
-    let once = || {
-        let start = Instant::now();
-        workspace.chess(&["test", "fixed"]).run().assert_code(0);
-        start.elapsed()
-    };
-    once();
-    // Other tests run beside this one.
-    let fastest = (0..20).map(|_| once()).min().expect("there were runs");
-    assert!(fastest < Duration::from_millis(500), "{fastest:?}");
 }
