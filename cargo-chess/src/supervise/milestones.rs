@@ -26,7 +26,7 @@ pub(super) struct Milestones {
 impl Milestones {
     /// The milestones reached with `schedules` and not told yet. `bound_starts` says
     /// how many schedules were explored before each bound, `explored` how many
-    /// millionths of the space at each milestone.
+    /// millionths of the space at each milestone that is known of.
     pub(super) fn passed(
         &mut self,
         schedules: u64,
@@ -34,7 +34,10 @@ impl Milestones {
         explored: &[Option<u64>],
     ) -> Vec<Milestone> {
         let mut passed = Vec::new();
-        while self.told + EVERY <= schedules {
+        // A process that is being listened to may have counted a schedule, and not yet
+        // said what part of the space that makes.
+        let known = explored.len() as u64 * EVERY;
+        while self.told + EVERY <= schedules.min(known) {
             self.told += EVERY;
             let begun = bound_starts
                 .iter()
@@ -63,9 +66,18 @@ mod tests {
         let starts = [0, 1, 20_000];
         let mut often = Milestones::default();
         let mut all = Vec::new();
-        for schedules in [3, 9_999, 10_000, 10_001, 19_000, 25_000, 35_000] {
+        for (schedules, parts) in [
+            (3, 0),
+            (9_999, 0),
+            (10_000, 0),
+            (10_001, 1),
+            (19_000, 1),
+            (25_000, 2),
+            (30_000, 2),
+            (35_000, 3),
+        ] {
             let known = starts.iter().copied().filter(|start| *start < schedules);
-            let parts = &[Some(2500), Some(5000), None][..(schedules / 10_000) as usize];
+            let parts = &[Some(2500), Some(5000), None][..parts];
             all.extend(often.passed(schedules, &known.collect::<Vec<_>>(), parts));
         }
         let mut once = Milestones::default();
@@ -95,6 +107,10 @@ mod tests {
             bound: None,
             explored: None,
         };
-        assert_eq!(Milestones::default().passed(10_000, &[], &[]), [unknown]);
+        assert_eq!(
+            Milestones::default().passed(10_000, &[], &[None]),
+            [unknown]
+        );
+        assert_eq!(Milestones::default().passed(10_000, &[], &[]), []);
     }
 }

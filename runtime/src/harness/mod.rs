@@ -162,6 +162,10 @@ impl Exploration {
     pub(crate) fn count_schedule(&mut self, part: impl FnOnce() -> Option<f64>) {
         self.schedules += 1;
         if self.schedules.is_multiple_of(Self::EVERY) {
+            if self.explored.capacity() == 0 {
+                // The zygote reads them meanwhile: it is not to find them moving.
+                self.explored.reserve(1 << 10);
+            }
             self.explored.push(part().map(|part| (part * 1e6) as u64));
         }
     }
