@@ -11,7 +11,7 @@ mod tree;
 mod workspace;
 
 pub use expected::{Expected, ExpectedTest};
-pub use process::{Process, descendants};
+pub use process::{Process, descendants, is_test_process};
 pub use run::{Run, without_durations};
 pub use tool::Chess;
 pub use tree::Tree;

@@ -144,6 +144,15 @@ fn peak_of(id: u32) -> u64 {
     kibibytes.map_or(0, |count: u64| count * 1024)
 }
 
+/// Whether a process with this command line runs a test.
+///
+/// Any child has its parent's line until it runs a program of its own: that a test is named
+/// there says nothing.
+pub fn is_test_process(line: &str) -> bool {
+    let program = line.split(' ').next().unwrap_or_default();
+    program.contains("/chess/build/") && line.contains("--exact")
+}
+
 /// The processes below process `root` that now run, with their command lines.
 pub fn descendants(root: u32) -> Vec<(u32, String)> {
     let processes: Vec<(u32, u32)> = fs::read_dir("/proc")

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use end_to_end::{Run, Workspace, descendants};
+use end_to_end::{Run, Workspace, descendants, is_test_process};
 use rustix::process::{Pid, Signal, kill_process};
 
 fn explore(test: &str) -> Run {
@@ -104,7 +104,7 @@ fn a_test_process_killed_from_outside_is_told_from_a_crash_of_the_test() {
     let exploring = || {
         descendants(id)
             .into_iter()
-            .filter(|(_, line)| line.contains("--exact"))
+            .filter(|(_, line)| is_test_process(line))
     };
     assert!(
         process.wait_until(|| exploring().next().is_some()),

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use end_to_end::{Workspace, descendants};
+use end_to_end::{Workspace, descendants, is_test_process};
 
 #[test]
 fn no_command_changes_the_tree() {
@@ -85,7 +85,7 @@ fn results_so_far_survive_an_interrupt() {
     let exploring = || {
         descendants(id)
             .iter()
-            .any(|(_, line)| line.contains("--exact"))
+            .any(|(_, line)| is_test_process(line))
     };
     assert!(process.wait_until(exploring), "a test process starts");
     thread::sleep(Duration::from_millis(300));
@@ -120,12 +120,11 @@ fn a_killed_run_leaves_the_tree_and_the_next_run_alone() {
 
 /// Test processes must not outlive the tool for long; compilers end by themselves.
 fn assert_end(processes: &[(u32, String)]) {
-    let is_test = |line: &str| line.contains("--exact");
     let alive = |id: &u32| std::path::Path::new(&format!("/proc/{id}/fd/0")).exists();
     for _ in 0..200 {
         if !processes
             .iter()
-            .any(|(id, line)| is_test(line) && alive(id))
+            .any(|(id, line)| is_test_process(line) && alive(id))
         {
             return;
         }
