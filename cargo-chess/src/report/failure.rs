@@ -7,6 +7,7 @@ use camino::Utf8Path;
 use super::Detail;
 use super::interleaving::{Table, interleaving};
 use super::names::Names;
+use super::panics;
 use super::paths::source_path;
 use super::snippet::snippet;
 use super::text::{BAD, BOLD, NOTE, grouped, indented, plural, status, styled, thousands, wrap};
@@ -99,6 +100,11 @@ pub(super) fn heading(
         .iter()
         .map(|sentence| wrap(sentence, "    ", width))
         .collect();
+    let panics = panics::sentences(finished, &names);
+    let panics: String = panics
+        .iter()
+        .map(|sentence| wrap(sentence, "    ", width))
+        .collect();
     let message = match (&test.message, test.kind) {
         (None, _) => String::new(),
         // A panic's message is the program's, line by line.
@@ -112,9 +118,9 @@ pub(super) fn heading(
         .as_ref()
         .map_or_else(String::new, |location| snippet(root, location));
     let paragraphs = if is_told {
-        [waiting, source, String::new()]
+        [waiting, source, panics, String::new()]
     } else {
-        [message, source, waiting]
+        [message, source, panics, waiting]
     };
     for paragraph in paragraphs.iter().filter(|paragraph| !paragraph.is_empty()) {
         report += paragraph;

@@ -6,6 +6,7 @@ use super::fold::{Row, folded, unfolded};
 use super::holding::Holding;
 use super::layout::{Layout, Line};
 use super::names::Names;
+use super::panics;
 use super::shorten::{operation, place, with_values};
 use super::text::{DIM, WARN, plural};
 use crate::supervise::protocol::{Blocked, Finished, Step};
@@ -40,6 +41,7 @@ pub(super) fn interleaving(finished: &Finished, names: &Names, table: &Table) ->
         let (what, place) = describe(mark, finished, names);
         layout.mark(&what, &place)
     };
+    let panics = panics::marks(finished, names);
     let mut text = layout.header();
     text.extend(preemptions.before_all().map(marked));
     let mut holding = Holding::new(finished, names);
@@ -50,6 +52,9 @@ pub(super) fn interleaving(finished: &Finished, names: &Names, table: &Table) ->
         };
         let after = row.events().flat_map(|index| preemptions.after(index));
         text.extend(after.map(marked));
+        let behind = row.events().start + 1..=row.events().end;
+        let panics = panics.iter().filter(|(event, ..)| behind.contains(event));
+        text.extend(panics.map(|(_, what, place)| layout.mark(what, place)));
         if table.locks {
             let sentences = holding.after(row.events().end);
             text.extend(sentences.iter().map(|it| layout.omission(it)));

@@ -12,6 +12,7 @@ mod layout;
 mod live;
 mod names;
 mod outside;
+mod panics;
 mod paths;
 mod pointers;
 mod progress;

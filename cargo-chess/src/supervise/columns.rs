@@ -61,6 +61,10 @@ impl MarkedSources {
         for location in locations.flatten() {
             place(&location.file, &mut location.line, &mut location.column);
         }
+        for panic in &mut finished.panics {
+            let location = &mut panic.location;
+            place(&location.file, &mut location.line, &mut location.column);
+        }
         for step in &mut finished.events {
             if let (Some(file), Some(line), Some(column)) =
                 (&step.file, &mut step.line, &mut step.column)

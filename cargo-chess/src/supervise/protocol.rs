@@ -140,6 +140,9 @@ pub struct Finished {
     /// The tasks of the wait-for cycle.
     #[serde(default)]
     pub cycle: Vec<u32>,
+    /// Its panics, in order.
+    #[serde(default)]
+    pub panics: Vec<Panic>,
     /// What it printed.
     #[serde(default)]
     pub output: String,
@@ -192,6 +195,7 @@ impl Finished {
             decided: Vec::new(),
             blocked: Vec::new(),
             cycle: Vec::new(),
+            panics: Vec::new(),
             output: String::new(),
             others: Vec::new(),
             minimised: None,
@@ -392,6 +396,34 @@ pub struct Blocked {
     /// What the search chose for this operation, in words.
     #[serde(default)]
     pub note: Option<String>,
+}
+
+/// A panic of the reported execution.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Panic {
+    /// The task that panicked.
+    pub task: u32,
+    /// How many events came before it.
+    pub event: usize,
+    /// What it said.
+    pub message: String,
+    /// Its source line.
+    pub location: Location,
+    /// What became of it, if it ended its task.
+    #[serde(default)]
+    pub fate: Option<Fate>,
+}
+
+/// What became of a panic that ended its task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fate {
+    /// The test failed with it.
+    Failed,
+    /// The program received it.
+    Joined,
+    /// Nobody did.
+    Unseen,
 }
 
 /// Where a replayed schedule no longer fits the program.

@@ -92,7 +92,9 @@ pub(crate) struct Task {
     pub(crate) spin: SpinDetector,
     /// Hash of its last event's happens-before.
     pub(crate) last_event: u64,
-    /// Its closure unwound, and nobody has received the panic.
+    /// Its closure unwound.
+    pub(crate) panicked: bool,
+    /// It did, and nobody has received the panic.
     pub(crate) unhandled_panic: bool,
     /// Turns that it yielded since the test's body returned.
     pub(crate) idle_turns: u32,
@@ -147,6 +149,7 @@ impl Task {
             queued: false,
             spin: SpinDetector::new(),
             last_event: 0,
+            panicked: false,
             unhandled_panic: false,
             idle_turns: 0,
             draws: 0,
@@ -180,6 +183,7 @@ impl Task {
         self.preempted = false;
         self.queued = false;
         self.spin.progress();
+        self.panicked = false;
         self.unhandled_panic = false;
         self.idle_turns = 0;
         self.draws = 0;

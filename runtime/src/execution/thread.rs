@@ -363,7 +363,11 @@ pub fn pthread_of(task: TaskId) -> usize {
 pub fn panicked() {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`.
-    unsafe { (*execution).running().unhandled_panic = true };
+    unsafe {
+        let task = (*execution).running();
+        task.panicked = true;
+        task.unhandled_panic = true;
+    };
 }
 
 /// The program received the panic of `task` from `join`.

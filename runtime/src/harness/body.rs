@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::Test;
 use crate::engine::engine;
 use crate::execution;
-use crate::monitor::BodyOutcome;
+use crate::monitor::{BodyOutcome, payload_text};
 use crate::platform::memory::engine_vec;
 
 /// Runs a test's function; `data` points to a [`Test`].
@@ -34,9 +34,11 @@ pub(super) unsafe fn run(data: *mut ()) {
             BodyOutcome::Failed(bytes)
         }
         Err(payload) => {
+            let mut said = engine_vec();
+            said.extend_from_slice(payload_text(&*payload).as_bytes());
             // Dropping it may run the program's code, and may panic in turn.
             let _ = catch_unwind(AssertUnwindSafe(move || drop(payload)));
-            BodyOutcome::Panicked
+            BodyOutcome::Panicked(said)
         }
     };
     let Some(execution) = execution::running() else {

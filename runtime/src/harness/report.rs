@@ -121,6 +121,7 @@ pub(super) fn finished(
         )
         .array("blocked", blocked.iter().map(|b| blocked_task(b, &names)))
         .array("cycle", circle.iter().map(|t| t.0.to_string()))
+        .array("panics", panics(engine).filter(|_| shown))
         .string("output", &String::from_utf8_lossy(&engine.execution.output))
         .array("others", exploration.others.iter().map(other))
         .raw(
@@ -432,6 +433,22 @@ fn effect(effect: Effect) -> &'static str {
         Effect::Acquire => "acquire",
         Effect::Write => "write",
     }
+}
+
+/// The panics of the execution, in order.
+fn panics(engine: &Engine) -> impl Iterator<Item = String> {
+    let outcome = &engine.monitors.outcome;
+    outcome.panics.iter().map(|panic| {
+        let message = String::from_utf8_lossy(&panic.message);
+        let fate = outcome.fate(panic, &engine.execution, &engine.exploration.body);
+        Object::new()
+            .number("task", panic.task.0.into())
+            .number("event", panic.event.into())
+            .string("message", &message)
+            .raw("location", &location(&panic.place))
+            .optional_string("fate", fate.name())
+            .finish()
+    })
 }
 
 /// The decisions of a replay, and what they could have been instead.

@@ -18,6 +18,7 @@
 //! in [`Monitor::begin`] what it knows of the execution before. Nor may a hook that runs in
 //! a task use other memory: that would be an allocation of the program.
 
+mod blame;
 mod crash;
 mod deadlock;
 mod failure;
@@ -35,7 +36,7 @@ pub(crate) use failure::{Failure, Kind, Place};
 pub(crate) use heap::{Allocation, Block, Free};
 pub use outcome::Expectation;
 pub(crate) use outcome::{BodyOutcome, End};
-pub(crate) use panic::{Panic, install_hook};
+pub(crate) use panic::{Panic, install_hook, payload_text};
 
 use crate::engine::engine;
 use crate::execution::{Effect, Ending, Execution, ObjectId, Op, Site};

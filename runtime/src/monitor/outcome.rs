@@ -1,5 +1,6 @@
 //! The test's outcome: panics and errors, and what its attributes make of them.
 
+use super::blame::blamed;
 use super::{Failure, Kind, Monitor, Panic};
 use crate::execution::{Ending, Execution};
 use crate::platform::memory::{EngineVec, engine_vec};
@@ -27,8 +28,8 @@ pub(crate) enum BodyOutcome {
     Passed,
     /// It returned an error, in these words.
     Failed(EngineVec<u8>),
-    /// It panicked.
-    Panicked,
+    /// It panicked, or went on with a panic of another task, with this message.
+    Panicked(EngineVec<u8>),
 }
 
 /// An execution that has just ended.
@@ -36,6 +37,31 @@ pub(crate) struct End<'a> {
     pub(crate) execution: &'a Execution,
     pub(crate) body: &'a BodyOutcome,
     pub(crate) expectation: Expectation,
+}
+
+/// What became of a panic.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Fate {
+    /// It ended the test's body.
+    Failed,
+    /// It ended its task, and the program received it.
+    Joined,
+    /// It ended its task, and nobody received it.
+    Unseen,
+    /// Its task caught it, or had not ended.
+    Unknown,
+}
+
+impl Fate {
+    /// Its name in the protocol.
+    pub(crate) fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Failed => Some("failed"),
+            Self::Joined => Some("joined"),
+            Self::Unseen => Some("unseen"),
+            Self::Unknown => None,
+        }
+    }
 }
 
 /// Judges how the test's body ended.
@@ -51,17 +77,18 @@ impl Outcome {
     }
 
     /// What the body's end is, by itself.
-    fn of_body(&self, body: &BodyOutcome, expectation: Expectation) -> Option<Failure> {
-        match (body, expectation) {
+    fn of_body(&self, end: &End<'_>) -> Option<Failure> {
+        match (end.body, end.expectation) {
             (BodyOutcome::Failed(message), Expectation::Pass) => {
                 let mut failure = Failure::new(Kind::Panic, "the test returned an error: ");
                 failure.message.extend_from_slice(message);
                 Some(failure)
             }
-            (BodyOutcome::Panicked, Expectation::Pass) => {
-                // What panicked first is the cause: joins and poisoned locks pass it on.
-                let first = self.panics.first().map(Failure::from_panic);
-                Some(first.unwrap_or_else(|| {
+            (BodyOutcome::Panicked(said), Expectation::Pass) => {
+                let ended_task =
+                    |panic: &Panic| end.execution.task(panic.task).panicked && self.is_last(panic);
+                let blamed = blamed(&self.panics, said, ended_task).map(Failure::from_panic);
+                Some(blamed.unwrap_or_else(|| {
                     let text = "the test panicked (its own panic hook kept the message)";
                     Failure::new(Kind::Panic, text)
                 }))
@@ -73,20 +100,46 @@ impl Outcome {
                 let text = "the test did not panic in this schedule, but has #[should_panic]";
                 Some(Failure::new(Kind::Panic, text))
             }
-            (BodyOutcome::Panicked, Expectation::PanicWith(expected)) => {
-                let own = self.panics.iter().rev().find(|p| p.task.0 == 0)?;
-                if own.contains(expected) {
+            (BodyOutcome::Panicked(said), Expectation::PanicWith(expected)) => {
+                let text = String::from_utf8_lossy(said);
+                if text.contains(expected) {
                     return None;
                 }
-                let mut failure = Failure::from_panic(own);
+                let own = self.panics.iter().rev().find(|p| p.message == *said);
+                let resumed = || Failure::new(Kind::Panic, &text);
+                let mut failure = own.map_or_else(resumed, Failure::from_panic);
                 let intro = "the panic's message does not contain what #[should_panic] expects: ";
                 failure.message.splice(0..0, intro.bytes());
                 Some(failure)
             }
             (BodyOutcome::Unfinished, _)
             | (BodyOutcome::Passed, Expectation::Pass)
-            | (BodyOutcome::Panicked, Expectation::Panic) => None,
+            | (BodyOutcome::Panicked(_), Expectation::Panic) => None,
         }
+    }
+
+    /// What became of one of the panics.
+    pub(crate) fn fate(&self, panic: &Panic, execution: &Execution, body: &BodyOutcome) -> Fate {
+        let task = execution.task(panic.task);
+        let ends_body = || matches!(body, BodyOutcome::Panicked(said) if *said == panic.message);
+        if !self.is_last(panic) {
+            Fate::Unknown
+        } else if panic.task.0 == 0 && ends_body() {
+            Fate::Failed
+        } else if !task.panicked {
+            Fate::Unknown
+        } else if task.unhandled_panic {
+            Fate::Unseen
+        } else {
+            Fate::Joined
+        }
+    }
+
+    /// Whether its task has not panicked again.
+    fn is_last(&self, panic: &Panic) -> bool {
+        let mut panics = self.panics.iter().rev();
+        let last = panics.find(|other| other.task == panic.task);
+        last.is_some_and(|last| core::ptr::eq(last, panic))
     }
 
     /// A panic that nobody received: it would go unseen under `cargo test`.
@@ -96,7 +149,7 @@ impl Outcome {
         if end.expectation != Expectation::Pass {
             return None;
         }
-        let panic = self.panics.iter().find(|p| p.task == task);
+        let panic = self.panics.iter().rev().find(|p| p.task == task);
         Some(panic.map_or_else(
             || Failure::new(Kind::Panic, "a task panicked, and no join received it"),
             Failure::from_panic,
@@ -111,17 +164,15 @@ impl Monitor for Outcome {
     }
 
     fn panicked(&mut self, panic: &Panic) {
-        if self.panics.len() < REMEMBERED {
-            self.panics.push(panic.clone());
-        }
+        // The last one may be what ends the test.
+        self.panics.truncate(REMEMBERED - 1);
+        self.panics.push(panic.clone());
     }
 
     #[inline]
     fn end(&mut self, end: &End<'_>) -> Option<Failure> {
         match end.execution.ending {
-            Ending::Finished | Ending::NoDonor(_) => self
-                .of_body(end.body, end.expectation)
-                .or_else(|| self.unseen(end)),
+            Ending::Finished | Ending::NoDonor(_) => self.of_body(end).or_else(|| self.unseen(end)),
             _ => None,
         }
     }

@@ -1,5 +1,6 @@
 //! Panics: what a task said before it unwound.
 
+use std::any::Any;
 use std::io::Write;
 use std::panic::PanicHookInfo;
 
@@ -13,6 +14,8 @@ pub(crate) struct Panic {
     pub(crate) task: TaskId,
     pub(crate) message: EngineVec<u8>,
     pub(crate) place: Place,
+    /// So many events of the execution came before it.
+    pub(crate) event: u32,
 }
 
 impl Panic {
@@ -34,12 +37,16 @@ pub(crate) fn install_hook() {
     }));
 }
 
+/// What a panic says.
+pub(crate) fn payload_text(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&'static str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("a panic whose payload is no text")
+}
+
 fn remember(info: &PanicHookInfo<'_>) {
     let mut message = engine_vec();
-    let text = info
-        .payload_as_str()
-        .unwrap_or("a panic whose payload is no text");
-    message.extend_from_slice(text.as_bytes());
+    message.extend_from_slice(payload_text(info.payload()).as_bytes());
     let mut file = engine_vec();
     let location = info.location();
     let written = write!(file, "{}", location.map_or("", |l| l.file()));
@@ -53,6 +60,8 @@ fn remember(info: &PanicHookInfo<'_>) {
         task: execution::current(),
         message,
         place,
+        // SAFETY: see `running`.
+        event: execution::running().map_or(0, |it| unsafe { (*it).log.events.len() as u32 }),
     };
     // SAFETY: the hook runs in a task, and not within a monitor.
     unsafe { (*monitors()).panicked(&panic) };

@@ -81,6 +81,7 @@ where
     })
 }
 
+#[track_caller]
 fn scope_of_tasks<'env, F, T>(f: F, site: Site) -> T
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,

@@ -1,0 +1,172 @@
+//! The panics of an execution beside the one that is reported: what else went wrong.
+
+use super::names::Names;
+use super::shorten::place;
+use crate::events::Kind;
+use crate::supervise::protocol::{Fate, Finished, Panic};
+
+/// So many are told of.
+const MOST: usize = 3;
+
+/// Those worth telling, the test's own last; of a failure that is a panic not itself.
+fn beside(finished: &Finished) -> Vec<&Panic> {
+    let own = own(finished);
+    // Panics that are caught say something where the failure itself is of another kind.
+    let matters = |panic: &Panic| panic.fate.is_some() || own.is_none();
+    let last = passed_on(finished);
+    let is_told = |panic: &&Panic| is_own(panic, own) || is_own(panic, last);
+    let panics = finished.panics.iter();
+    let others = panics.filter(|panic| !is_told(panic) && matters(panic));
+    others.take(MOST).chain(last).collect()
+}
+
+/// The panic that is the failure.
+fn own(finished: &Finished) -> Option<&Panic> {
+    let message = finished.message.as_deref()?;
+    let is_it = |panic: &&Panic| {
+        finished.location.as_ref() == Some(&panic.location) && message.ends_with(&panic.message)
+    };
+    let is_panic = finished.kind == Some(Kind::Panic);
+    finished.panics.iter().find(is_it).filter(|_| is_panic)
+}
+
+fn is_own(panic: &Panic, own: Option<&Panic>) -> bool {
+    own.is_some_and(|own| core::ptr::eq(own, panic))
+}
+
+/// The test's own panic, where it goes on with another task's, which is the failure.
+fn passed_on(finished: &Finished) -> Option<&Panic> {
+    let own = own(finished)?;
+    let mut panics = finished.panics.iter();
+    panics.find(|panic| panic.fate == Some(Fate::Failed) && !is_own(panic, Some(own)))
+}
+
+/// What is said of them.
+pub(super) fn sentences(finished: &Finished, names: &Names) -> Vec<String> {
+    let own = own(finished);
+    let last = passed_on(finished);
+    let unseen = own.filter(|own| own.fate == Some(Fate::Unseen) && last.is_none());
+    let unseen = unseen.map(|own| {
+        format!(
+            "{} ended with this panic, and nobody joined it: `cargo test` lets the test pass.",
+            names.of(own.task)
+        )
+    });
+    let others = beside(finished).into_iter().map(|panic| {
+        let when = if is_own(panic, last) {
+            "With that"
+        } else {
+            "Before that"
+        };
+        let nobody = match panic.fate {
+            Some(Fate::Unseen) => " (nobody joined it)",
+            _ => "",
+        };
+        format!(
+            "{when}, {}{nobody}: {}",
+            what(panic, names),
+            panic.message.lines().next().unwrap_or_default()
+        )
+    });
+    unseen.into_iter().chain(others).collect()
+}
+
+/// Where the table of the execution says that a task panicked: behind so many events.
+pub(super) fn marks(finished: &Finished, names: &Names) -> Vec<(usize, String, String)> {
+    let own = own(finished).filter(|own| own.task != 0);
+    let panics = finished.panics.iter();
+    let shown = beside(finished);
+    let is_shown = |panic: &&Panic| {
+        is_own(panic, own) || shown.iter().any(|shown| core::ptr::eq(*shown, *panic))
+    };
+    let marks = panics.filter(is_shown).map(|panic| {
+        let what = format!("{} panics", names.of(panic.task));
+        (panic.event, what, place(&panic.location))
+    });
+    marks.collect()
+}
+
+/// `task 1 panicked at src/lib.rs:12`
+fn what(panic: &Panic, names: &Names) -> String {
+    format!(
+        "{} panicked at {}",
+        names.of(panic.task),
+        place(&panic.location)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::events::{Location, Outcome};
+
+    fn panic(task: u32, message: &str, fate: Option<Fate>) -> Panic {
+        Panic {
+            task,
+            event: 4,
+            message: message.into(),
+            location: Location {
+                file: "src/lib.rs".into(),
+                line: 10 + task,
+                column: 5,
+            },
+            fate,
+        }
+    }
+
+    fn told(kind: Kind, failure: Option<usize>, panics: &[Panic]) -> String {
+        let failure = failure.map(|index| &panics[index]);
+        let finished = Finished {
+            kind: Some(kind),
+            message: failure.map(|panic| panic.message.clone()),
+            location: failure.map(|panic| panic.location.clone()),
+            panics: panics.to_vec(),
+            ..Finished::new(Outcome::Failed)
+        };
+        sentences(&finished, &Names::new(&[])).join("\n")
+    }
+
+    #[test]
+    fn a_panic_that_nobody_joined_is_called_so() {
+        let told = told(
+            Kind::Panic,
+            Some(0),
+            &[panic(1, "boom", Some(Fate::Unseen))],
+        );
+        insta::assert_snapshot!(told, @"task 1 ended with this panic, and nobody joined it: `cargo test` lets the test pass.");
+    }
+
+    #[test]
+    fn what_the_test_says_of_a_panic_that_it_received_is_told() {
+        let panics = [
+            panic(1, "boom", Some(Fate::Joined)),
+            panic(
+                0,
+                "called `Result::unwrap()` on an `Err` value: Any { .. }",
+                Some(Fate::Failed),
+            ),
+        ];
+        insta::assert_snapshot!(told(Kind::Panic, Some(0), &panics), @"With that, main panicked at src/lib.rs:10: called `Result::unwrap()` on an `Err` value: Any { .. }");
+    }
+
+    #[test]
+    fn of_panics_that_were_caught_before_another_one_nothing_is_said() {
+        let panics = [
+            panic(1, "caught", None),
+            panic(0, "2 is not 1", Some(Fate::Failed)),
+        ];
+        assert_eq!(told(Kind::Panic, Some(1), &panics), "");
+    }
+
+    #[test]
+    fn panics_before_a_failure_of_another_kind_are_told() {
+        let panics = [
+            panic(1, "index out of bounds\nmore", Some(Fate::Unseen)),
+            panic(2, "caught", None),
+        ];
+        insta::assert_snapshot!(told(Kind::Livelock, None, &panics), @r"
+        Before that, task 1 panicked at src/lib.rs:11 (nobody joined it): index out of bounds
+        Before that, task 2 panicked at src/lib.rs:12: caught
+        ");
+    }
+}

@@ -1,0 +1,133 @@
+//! Which panic made a test fail, of all that an execution saw.
+
+use super::Panic;
+
+/// Messages with one of these pass on what went wrong in another place.
+const PASSED_ON: [&str; 4] = [
+    "a scoped thread panicked",
+    "PoisonError",
+    "JoinError::Panic",
+    // What `JoinHandle::join` gives back, unwrapped.
+    "Any { .. }",
+];
+
+/// So does one with these, if another task ended with a panic: it held the other half.
+const PASSED_ON_BY_ITS_END: [&str; 2] = ["RecvError", "SendError"];
+
+/// The panic behind the one that ended the test's body, in which `said` was the message.
+/// `panics` are in order, and `ended_task` says which of them ended their tasks.
+pub(super) fn blamed<'a>(
+    panics: &'a [Panic],
+    said: &[u8],
+    ended_task: impl Fn(&Panic) -> bool,
+) -> Option<&'a Panic> {
+    let of_test = |panic: &&Panic| panic.task.0 == 0;
+    let mut same = panics.iter().filter(|panic| *panic.message == *said);
+    // Of two alike the test's own came last; another task's was resumed by the test.
+    let Some(own) = same.clone().rfind(of_test).or_else(|| same.next_back()) else {
+        // The message is new to a panic that was resumed: what came first is the cause.
+        return panics.first();
+    };
+    let before = panics
+        .iter()
+        .take_while(|panic| !core::ptr::eq(*panic, own));
+    let originals = || before.clone().filter(|panic| !passes_on(panic));
+    let that_ended_a_task = || originals().find(|panic| ended_task(panic));
+    let cause = if passes_on(own) {
+        let quoted = originals().find(|panic| own.quotes(panic));
+        quoted
+            .or_else(that_ended_a_task)
+            .or_else(|| originals().next())
+            .or_else(|| before.clone().next())
+    } else if contains_one_of(own, &PASSED_ON_BY_ITS_END) {
+        that_ended_a_task()
+    } else {
+        None
+    };
+    Some(cause.unwrap_or(own))
+}
+
+fn passes_on(panic: &Panic) -> bool {
+    contains_one_of(panic, &PASSED_ON)
+}
+
+fn contains_one_of(panic: &Panic, texts: &[&str]) -> bool {
+    texts.iter().any(|text| panic.contains(text))
+}
+
+impl Panic {
+    /// Whether its message has that of `other` in it.
+    fn quotes(&self, other: &Self) -> bool {
+        let message = String::from_utf8_lossy(&other.message);
+        !message.is_empty() && self.contains(&message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Place;
+    use super::*;
+    use crate::execution::TaskId;
+    use crate::platform::memory::engine_vec;
+
+    fn panic(task: u32, message: &str) -> Panic {
+        let mut bytes = engine_vec();
+        bytes.extend_from_slice(message.as_bytes());
+        Panic {
+            task: TaskId(task),
+            message: bytes,
+            place: Place {
+                file: engine_vec(),
+                line: 0,
+                column: 0,
+            },
+            event: 0,
+        }
+    }
+
+    /// The message that is blamed; panics of other tasks than the test's ended them.
+    fn blamed_of(panics: &[(u32, &str)], said: &str) -> String {
+        let panics: Vec<Panic> = panics.iter().map(|&(task, it)| panic(task, it)).collect();
+        let found = blamed(&panics, said.as_bytes(), |panic| panic.task.0 != 0);
+        let found = found.expect("there are panics");
+        String::from_utf8_lossy(&found.message).into_owned()
+    }
+
+    #[test]
+    fn the_panic_that_ended_the_test_is_told_and_not_one_that_was_caught_before() {
+        let panics = [(0, "caught"), (1, "ignored"), (0, "2 is not 1")];
+        assert_eq!(blamed_of(&panics, "2 is not 1"), "2 is not 1");
+    }
+
+    #[test]
+    fn what_was_passed_on_is_told_by_the_panic_that_began_it() {
+        for passed_on in [
+            "a scoped thread panicked",
+            "called `Result::unwrap()` on an `Err` value: Any { .. }",
+            "called `Result::unwrap()` on an `Err` value: PoisonError { .. }",
+            "called `Result::unwrap()` on an `Err` value: RecvError",
+        ] {
+            let panics = [(1, "boom"), (2, "PoisonError { .. }"), (0, passed_on)];
+            assert_eq!(blamed_of(&panics, passed_on), "boom");
+        }
+    }
+
+    #[test]
+    fn a_message_that_is_quoted_tells_which_panic_it_was() {
+        let said = "JoinError::Panic(Id(2), \"boom\", ..)";
+        let panics = [(1, "another"), (2, "boom"), (0, said)];
+        assert_eq!(blamed_of(&panics, said), "boom");
+    }
+
+    #[test]
+    fn a_panic_that_was_resumed_is_that_of_its_task() {
+        let panics = [(1, "another"), (2, "boom")];
+        assert_eq!(blamed_of(&panics, "boom"), "boom");
+    }
+
+    #[test]
+    fn a_receiver_without_senders_is_the_failure_itself_where_no_task_panicked() {
+        let panics = [(0, "caught"), (0, "Err: RecvError")];
+        assert_eq!(blamed_of(&panics, "Err: RecvError"), "Err: RecvError");
+    }
+}
