@@ -158,6 +158,7 @@ mod tests {
             policy,
             why: Why::WorkspaceDefault,
             source_prefix: String::new(),
+            races: None,
             places: Vec::new(),
         }
     }

@@ -9,7 +9,7 @@ use super::overlays::{self, Overlay};
 use crate::config::Policy;
 use crate::error::{Error, Result};
 use crate::plan::{Place, Plan, PlannedPackage};
-use crate::wrapper::{Instructions, PackageInstructions, Record, accesses_are_told};
+use crate::wrapper::{Instructions, PackageInstructions, Record};
 
 /// Where the wrapper records what it could not do, below the target directory.
 const RECORDS: &str = "chess-records";
@@ -71,8 +71,7 @@ fn of_package(package: &PlannedPackage, overlays: &[Overlay]) -> PackageInstruct
             (inside, *policy == Policy::Preempt)
         })
         .collect();
-    instructions.tells =
-        accesses_are_told() && instructions.marks.iter().any(|(_, marked)| *marked);
+    instructions.tells = instructions.marks.iter().any(|(_, marked)| *marked);
     for overlay in overlays.iter().filter(|it| it.fits(package)) {
         instructions.replace.extend(overlay.replace.iter().cloned());
         instructions.entries.extend(overlay.entries.iter().cloned());

@@ -5,7 +5,8 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::config::{
-    Backend, Isolate, Layer, Memory, Strategy, Timers, parse_duration, parse_number, parse_positive,
+    Backend, Isolate, Layer, Memory, MemoryAccesses, Races, Strategy, Timers, parse_duration,
+    parse_number, parse_positive,
 };
 
 /// How each test is explored.
@@ -37,6 +38,12 @@ pub struct ExploreArgs {
     /// Memory model: sc [default: sc]
     #[arg(long, value_name = "MODEL")]
     pub memory: Option<Memory>,
+    /// Plain memory in unsafe code: ignore, watch (what races becomes a scheduling point) or preempt [default: watch]
+    #[arg(long, value_name = "HOW")]
+    pub memory_accesses: Option<MemoryAccesses>,
+    /// Whether a data race is a failure: deny, warn or allow [default: deny]
+    #[arg(long, value_name = "LEVEL")]
+    pub races: Option<Races>,
     /// How executions are kept apart: image, tls or fork [default: image]
     #[arg(long, value_name = "HOW")]
     pub isolate: Option<Isolate>,
@@ -77,6 +84,8 @@ impl ExploreArgs {
             strategy: (!self.strategy.is_empty()).then(|| self.strategy.clone()),
             seed: self.seed,
             memory: self.memory,
+            memory_accesses: self.memory_accesses,
+            races: self.races,
             isolate: self.isolate,
             backend: self.backend,
             timers: self.timers,

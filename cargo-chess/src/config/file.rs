@@ -8,7 +8,7 @@ use toml_edit::{Document, Item, Key, TableLike, Value};
 use super::error::ConfigError;
 use super::keys;
 use super::layer::Layer;
-use super::values::Policy;
+use super::values::{Policy, Races};
 use crate::error::{Error, Result};
 use crate::suggest;
 
@@ -32,6 +32,8 @@ pub struct CrateEntry {
     pub name: String,
     /// How to treat it, if that is said.
     pub policy: Option<Policy>,
+    /// What data races in it mean, if that is said.
+    pub races: Option<Races>,
     /// The paths or modules that the policy is limited to; empty: everywhere.
     pub scope: Vec<String>,
     name_span: Range<usize>,
@@ -279,6 +281,7 @@ fn crate_entry(name: &Key, table: &dyn TableLike) -> Parsed<CrateEntry> {
     let mut entry = CrateEntry {
         name: name.get().to_owned(),
         policy: None,
+        races: None,
         scope: Vec::new(),
         name_span: name.span().unwrap_or(0..0),
         scope_spans: Vec::new(),
@@ -286,6 +289,10 @@ fn crate_entry(name: &Key, table: &dyn TableLike) -> Parsed<CrateEntry> {
     for (key, item) in entries(table) {
         match key.get() {
             "policy" => entry.policy = Some(policy(key, item)?),
+            "races" => {
+                let races = text(key, item)?.parse();
+                entry.races = Some(races.map_err(|message| at(item.span(), message))?);
+            }
             "scope" => {
                 let expected = "a list of paths or modules, as in [\"src/ring.rs\"]";
                 let list = item
@@ -299,7 +306,7 @@ fn crate_entry(name: &Key, table: &dyn TableLike) -> Parsed<CrateEntry> {
                     entry.scope_spans.push(value.span().unwrap_or(0..0));
                 }
             }
-            _ => return Err(unknown_key(key, &["policy", "scope"])),
+            _ => return Err(unknown_key(key, &["policy", "races", "scope"])),
         }
     }
     if !entry.scope.is_empty() && !matches!(entry.policy, None | Some(Policy::Preempt)) {

@@ -28,6 +28,8 @@ const KEYS: &[(&str, Kind)] = &[
     ("strategy", Kind::Texts),
     ("seed", Kind::Integer),
     ("memory", Kind::Text),
+    ("memory-accesses", Kind::Text),
+    ("races", Kind::Text),
     ("isolate", Kind::Text),
     ("backend", Kind::Text),
     ("timers", Kind::Text),
@@ -58,6 +60,8 @@ impl Layer {
             }
             "seed" => self.seed = Some(parse_number(text)?),
             "memory" => self.memory = Some(text.parse()?),
+            "memory-accesses" => self.memory_accesses = Some(text.parse()?),
+            "races" => self.races = Some(text.parse()?),
             "isolate" => self.isolate = Some(text.parse()?),
             "backend" => self.backend = Some(text.parse()?),
             "timers" => self.timers = Some(text.parse()?),

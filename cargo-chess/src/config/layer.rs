@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::values::{Backend, Isolate, Memory, Strategy, Timers};
+use super::values::{Backend, Isolate, Memory, MemoryAccesses, Races, Strategy, Timers};
 
 /// The resolved exploration options of one test.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,6 +25,10 @@ pub struct Exploration {
     pub seed: u64,
     /// The memory model.
     pub memory: Memory,
+    /// What is done about accesses to plain memory.
+    pub memory_accesses: MemoryAccesses,
+    /// What a data race means, but for packages that say something else.
+    pub races: Races,
     /// How executions are kept apart.
     pub isolate: Isolate,
     /// What tasks run on.
@@ -54,6 +58,8 @@ pub struct Layer {
     pub strategy: Option<Vec<Strategy>>,
     pub seed: Option<u64>,
     pub memory: Option<Memory>,
+    pub memory_accesses: Option<MemoryAccesses>,
+    pub races: Option<Races>,
     pub isolate: Option<Isolate>,
     pub backend: Option<Backend>,
     pub timers: Option<Timers>,
@@ -76,6 +82,8 @@ impl Layer {
             strategy: over.strategy.clone().or(self.strategy),
             seed: over.seed.or(self.seed),
             memory: over.memory.or(self.memory),
+            memory_accesses: over.memory_accesses.or(self.memory_accesses),
+            races: over.races.or(self.races),
             isolate: over.isolate.or(self.isolate),
             backend: over.backend.or(self.backend),
             timers: over.timers.or(self.timers),
@@ -102,6 +110,8 @@ impl Layer {
             strategy: self.strategy.unwrap_or(base.strategy),
             seed: self.seed.unwrap_or(base.seed),
             memory: self.memory.unwrap_or(base.memory),
+            memory_accesses: self.memory_accesses.unwrap_or(base.memory_accesses),
+            races: self.races.unwrap_or(base.races),
             isolate: self.isolate.unwrap_or(base.isolate),
             backend: self.backend.unwrap_or(base.backend),
             timers: self.timers.unwrap_or(base.timers),
@@ -124,6 +134,8 @@ impl Default for Exploration {
             strategy: vec![Strategy::Auto],
             seed: 0,
             memory: Memory::Sc,
+            memory_accesses: MemoryAccesses::Watch,
+            races: Races::Deny,
             isolate: Isolate::Image,
             backend: Backend::Fibers,
             timers: Timers::Any,

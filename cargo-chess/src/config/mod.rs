@@ -14,8 +14,8 @@ pub use error::ConfigError;
 pub use file::CrateEntry;
 pub use layer::{Exploration, Layer};
 pub use values::{
-    Backend, Isolate, Memory, Policy, Strategy, Timers, parse_duration, parse_number,
-    parse_positive,
+    Backend, Isolate, Memory, MemoryAccesses, Policy, Races, Strategy, Timers, parse_duration,
+    parse_number, parse_positive,
 };
 
 use crate::error::{Error, Result};

@@ -95,6 +95,30 @@ named! {
 }
 
 named! {
+    /// What is done about accesses to plain memory in unsafe code.
+    MemoryAccesses, "treatment of memory accesses", {
+        /// Nothing.
+        Ignore = "ignore",
+        /// Data races are found; accesses that race become scheduling points.
+        Watch = "watch",
+        /// Each access is a scheduling point, too.
+        Preempt = "preempt",
+    }
+}
+
+named! {
+    /// What a data race means.
+    Races, "way to take data races", {
+        /// Nothing is said of it.
+        Allow = "allow",
+        /// The test has a warning.
+        Warn = "warn",
+        /// The test fails.
+        Deny = "deny",
+    }
+}
+
+named! {
     /// How executions are kept apart from one another.
     Isolate, "isolation", {
         /// The whole memory image is put back before each execution.

@@ -15,7 +15,7 @@ use cargo_metadata::Metadata;
 
 use crate::build::{Generated, Toolchain};
 use crate::cli::{FeatureArgs, ManifestArgs};
-use crate::config::{Config, Policy};
+use crate::config::{Config, Policy, Races};
 use crate::error::{Error, Result};
 use crate::report::source_path;
 
@@ -102,6 +102,8 @@ pub struct PlannedPackage {
     pub source_prefix: String,
     /// The places, as rustc names them, that the policies hold for.
     pub places: Vec<(Place, Policy)>,
+    /// What data races in it mean, where that is not as in other packages.
+    pub races: Option<Races>,
 }
 
 /// Why a package has its policy.
@@ -176,19 +178,28 @@ impl Plan {
         self.packages.iter().find(|package| package.id == id)
     }
 
-    /// The `policy=` lines of a request to a test binary: for each package, and for
-    /// what its build script generated, which is treated as the package is. Then the
-    /// directory that paths are relative to.
+    /// The `policy=` and `races-of=` lines of a request to a test binary: for each package,
+    /// and for what its build script generated, which is treated as the package is. Then
+    /// the directory that paths are relative to.
     pub fn policy_lines(&self, generated: &[Generated]) -> Vec<String> {
         let places = self.packages.iter().flat_map(|package| &package.places);
         let written = places.map(|(place, policy)| format!("policy={place}={policy}"));
-        let generated = generated.iter().filter_map(|it| {
+        let generated_lines = generated.iter().filter_map(|it| {
             // The first place is all of the package.
             let (_, policy) = self.package(&it.package)?.places.first()?;
             Some(format!("policy={}/={policy}", it.directory))
         });
+        let races = self.packages.iter().flat_map(|package| {
+            let directories = generated.iter().filter(|it| it.package == package.id);
+            let directories = directories.map(|it| format!("{}/", it.directory));
+            let whole = package.places.iter().filter(|(it, _)| it.lines.is_none());
+            let places = whole.map(|(it, _)| it.path.clone()).chain(directories);
+            let level = package.races;
+            places.filter_map(move |it| Some(format!("races-of={it}={}", level?)))
+        });
         let root = format!("root={}/", self.workspace_root);
-        written.chain(generated).chain([root]).collect()
+        let lines = written.chain(generated_lines).chain(races);
+        lines.chain([root]).collect()
     }
 }
 

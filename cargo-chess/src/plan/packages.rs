@@ -71,12 +71,12 @@ fn linked(metadata: &Metadata) -> BTreeSet<&PackageId> {
 fn plan_one(metadata: &Metadata, config: &Config, package: &Package) -> Result<PlannedPackage> {
     let is_member = metadata.workspace_members.contains(&package.id);
     let entry = config.crate_entry(&package.name);
-    let (policy, why) = match entry.map(|entry| entry.policy) {
-        Some(Some(policy)) => (policy, Why::Named),
+    let (policy, why) = match entry.map(|entry| (entry.policy, entry.scope.is_empty())) {
+        Some((Some(policy), _)) => (policy, Why::Named),
         // A scope alone says where to preempt.
-        Some(None) => (Policy::Preempt, Why::Named),
-        None if is_member => (config.workspace_policy(), Why::WorkspaceDefault),
-        None => (config.dependency_policy(), Why::DependencyDefault),
+        Some((None, false)) => (Policy::Preempt, Why::Named),
+        _ if is_member => (config.workspace_policy(), Why::WorkspaceDefault),
+        _ => (config.dependency_policy(), Why::DependencyDefault),
     };
     let root = package_root(package);
     let prefix = prefix_of(metadata, package, &root);
@@ -104,6 +104,7 @@ fn plan_one(metadata: &Metadata, config: &Config, package: &Package) -> Result<P
         why,
         source_prefix: prefix,
         places,
+        races: entry.and_then(|entry| entry.races),
     })
 }
 

@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use crate::build::{Build, TestBinary};
 use crate::cli::{OutputArgs, RebuildArgs, ReplayArgs, RunOptions};
-use crate::config::{Exploration, Layer, Timers};
+use crate::config::{Exploration, Layer, MemoryAccesses, Races, Timers};
 use crate::digest;
 use crate::error::{Error, Result};
 use crate::events::Kind;
@@ -85,6 +85,8 @@ pub(crate) struct Stage<'a> {
     test: ListedTest,
     binary: TestBinary,
     exploration: Exploration,
+    /// Lines whose memory accesses are scheduling points.
+    points: Vec<String>,
     policies: Vec<String>,
     marked: MarkedSources,
 }
@@ -117,6 +119,7 @@ impl<'a> Stage<'a> {
             binary: binaries[test.binary].clone(),
             test,
             exploration: session.config.for_test(&schedule.test.test),
+            points: schedule.points.clone(),
             policies: session.plan.policy_lines(&build.generated),
             marked: MarkedSources::new(&session.plan, build),
         })
@@ -140,7 +143,10 @@ impl<'a> Stage<'a> {
             test: &self.test,
             binary: &self.binary,
             exploration: &self.exploration,
-            mode: Mode::Replay { decisions },
+            mode: Mode::Replay {
+                decisions,
+                points: &self.points,
+            },
             policies: &self.policies,
             preempt_at: &[],
             marked: &self.marked,
@@ -205,6 +211,14 @@ pub(crate) fn layer(schedule: &Schedule) -> Result<Layer> {
         timers: match &schedule.timers {
             Some(timers) => Some(option("timers", timers)?),
             None => Some(Timers::Any),
+        },
+        memory_accesses: match &schedule.memory_accesses {
+            Some(accesses) => Some(option("memory-accesses", accesses)?),
+            None => Some(MemoryAccesses::Watch),
+        },
+        races: match &schedule.races {
+            Some(races) => Some(option("races", races)?),
+            None => Some(Races::Deny),
         },
         ..Layer::default()
     })

@@ -171,6 +171,8 @@ pub(crate) fn many_failures() -> Finished {
         message: finished.message,
         location: finished.location,
         preemptions: finished.preemptions,
+        points: vec![],
+        forgives_races: false,
         decisions: finished.decisions.expect("a failure has a schedule"),
     };
     let mut second = panic();

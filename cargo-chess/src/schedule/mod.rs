@@ -51,6 +51,12 @@ pub struct Schedule {
     pub backend: String,
     /// When timeouts fire, where that is not the default.
     pub timers: Option<String>,
+    /// What is done about accesses to plain memory, where that is not the default.
+    pub memory_accesses: Option<String>,
+    /// What a data race means, where that is not the default.
+    pub races: Option<String>,
+    /// The lines whose accesses to plain memory are scheduling points: `src/lib.rs:12`.
+    pub points: Vec<String>,
     /// Cargo's flags that change what is built, as in `--release --features x`.
     pub cargo: String,
     /// Digest of the instrumented sources.
@@ -252,6 +258,9 @@ pub(crate) mod tests {
             isolate: "image".into(),
             backend: "fibers".into(),
             timers: None,
+            memory_accesses: None,
+            races: None,
+            points: Vec::new(),
             cargo: String::new(),
             sources: "9f86d081884c7d659a2feaa0c55ad015".into(),
             decisions: "0*12 1*3 ?1 0".into(),
@@ -298,6 +307,16 @@ pub(crate) mod tests {
         assert_eq!(Schedule::parse(&schedule.to_text()), Ok(schedule.clone()));
         assert_eq!(schedule.id(), sample().id());
         assert_eq!(schedule.to_inline(), sample().to_inline());
+    }
+
+    #[test]
+    fn what_is_said_of_plain_memory_is_read_back() {
+        let mut schedule = sample();
+        schedule.memory_accesses = Some("preempt".into());
+        schedule.races = Some("warn".into());
+        schedule.points = vec!["src/lib.rs:12".into(), "src/odd, name.rs:7".into()];
+        assert_eq!(Schedule::parse(&schedule.to_text()), Ok(schedule.clone()));
+        assert_eq!(Schedule::parse_inline(&schedule.to_inline()), Ok(schedule));
     }
 
     #[test]

@@ -7,8 +7,8 @@ use super::{FORMAT, PreemptedAt, Schedule, ScheduleError};
 use crate::events::{Kind, Location, TestId};
 use crate::suggest;
 
-/// The keys in the order in which they are written. Of these `cargo`, `location` and
-/// `preempted-at`, among others, may be absent.
+/// The keys in the order in which they are written. Some may be absent, and there may be
+/// several `point`s.
 const KEYS: &[&str] = &[
     "format",
     "package",
@@ -25,6 +25,9 @@ const KEYS: &[&str] = &[
     "isolate",
     "backend",
     "timers",
+    "memory-accesses",
+    "races",
+    "point",
     "cargo",
     "sources",
     "preempted-at",
@@ -83,6 +86,15 @@ fn with_lines(schedule: &Schedule, preempted_at: &[PreemptedAt]) -> String {
     line("backend", &schedule.backend);
     if let Some(timers) = &schedule.timers {
         line("timers", timers);
+    }
+    if let Some(accesses) = &schedule.memory_accesses {
+        line("memory-accesses", accesses);
+    }
+    if let Some(races) = &schedule.races {
+        line("races", races);
+    }
+    for point in &schedule.points {
+        line("point", &escape(point));
     }
     if !schedule.cargo.is_empty() {
         line("cargo", &schedule.cargo);
@@ -158,6 +170,9 @@ pub(super) fn parse(text: &str) -> Result<Schedule, ScheduleError> {
         isolate: header.text("isolate")?.to_owned(),
         backend: header.text("backend")?.to_owned(),
         timers: header.optional("timers").map(str::to_owned),
+        memory_accesses: header.optional("memory-accesses").map(str::to_owned),
+        races: header.optional("races").map(str::to_owned),
+        points: header.all("point").map(unescape).collect(),
         cargo: header.optional("cargo").unwrap_or_default().to_owned(),
         sources: header.text("sources")?.to_owned(),
         preempted_at: header.preempted_at()?,
@@ -201,7 +216,8 @@ impl<'a> Header<'a> {
                     problem: format!("there is no key `{}`{nearest}", shorten(key)),
                 });
             }
-            if let Some((_, _, first)) = entries.iter().find(|(name, ..)| *name == key) {
+            let mut earlier = entries.iter();
+            if let Some((_, _, first)) = earlier.find(|(name, ..)| *name == key && key != "point") {
                 return Err(ScheduleError::Line {
                     line: number,
                     problem: format!("the key `{key}` is there twice: first on line {first}"),
@@ -217,6 +233,11 @@ impl<'a> Header<'a> {
 
     fn optional(&self, key: &str) -> Option<&'a str> {
         let found = self.0.iter().find(|(name, ..)| *name == key);
+        found.map(|(_, value, _)| *value)
+    }
+
+    fn all(&self, key: &str) -> impl Iterator<Item = &'a str> {
+        let found = self.0.iter().filter(move |(name, ..)| *name == key);
         found.map(|(_, value, _)| *value)
     }
 

@@ -7,7 +7,7 @@ use crate::cli::NoTests;
 use crate::config::Strategy;
 use crate::digest;
 use crate::error::Result;
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedPackage};
 use crate::shard::{Part, Shard};
 
 /// Digits of the digests of a part.
@@ -78,13 +78,16 @@ fn options(run: &Run<'_>, tests: &[ListedTest]) -> Vec<String> {
 /// places are named as inside their package.
 fn policies(plan: &Plan) -> impl Iterator<Item = String> {
     plan.packages.iter().flat_map(|package| {
+        let PlannedPackage { name, version, .. } = package;
         let places = package.places.iter();
-        places.map(|(place, policy)| {
+        let policies = places.map(move |(place, policy)| {
             let place = place.to_string();
             let inside = place.strip_prefix(&package.source_prefix);
             let inside = inside.unwrap_or_default();
-            format!("{} {} {inside} {policy}", package.name, package.version)
-        })
+            format!("{name} {version} {inside} {policy}")
+        });
+        let races = package.races.iter();
+        policies.chain(races.map(move |level| format!("{name} {version} races {level}")))
     })
 }
 

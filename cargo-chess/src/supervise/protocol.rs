@@ -116,6 +116,9 @@ pub struct Finished {
     /// The failing schedule.
     #[serde(default)]
     pub decisions: Option<String>,
+    /// The lines whose accesses to plain memory were scheduling points of it.
+    #[serde(default)]
+    pub points: Vec<String>,
     /// What the reader should know besides.
     #[serde(default)]
     pub warnings: Vec<String>,
@@ -187,6 +190,7 @@ impl Finished {
             strategy: None,
             seed: 0,
             decisions: None,
+            points: Vec::new(),
             warnings: Vec::new(),
             atomic: Vec::new(),
             outside: Vec::new(),
@@ -276,6 +280,12 @@ pub struct Other {
     pub preemptions: Option<u32>,
     /// Its schedule.
     pub decisions: String,
+    /// The lines whose accesses to plain memory were scheduling points of it.
+    #[serde(default)]
+    pub points: Vec<String>,
+    /// Races were told already, and not taken for failures.
+    #[serde(default)]
+    pub forgives_races: bool,
 }
 
 impl Other {

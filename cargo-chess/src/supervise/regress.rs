@@ -47,6 +47,7 @@ pub(super) fn rerun<'a>(
             exploration: &exploration,
             mode: Mode::Replay {
                 decisions: &schedule.decisions,
+                points: &schedule.points,
             },
             ..job
         };

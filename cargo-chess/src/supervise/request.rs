@@ -20,6 +20,8 @@ pub(crate) enum Mode<'a> {
     Replay {
         /// The decisions, run-length encoded.
         decisions: &'a str,
+        /// The lines whose accesses to plain memory are scheduling points.
+        points: &'a [String],
     },
 }
 
@@ -44,14 +46,17 @@ pub(super) fn request(exploration: &Exploration, mode: Mode<'_>, policies: &[Str
     line("time-ms", &time);
     line("max-steps", &exploration.max_steps);
     line("seed", &exploration.seed);
+    line("memory-accesses", &exploration.memory_accesses);
+    line("races", &exploration.races);
     line("isolate", &exploration.isolate);
     line("backend", &exploration.backend);
     line("timers", &exploration.timers);
     line("watchdog-ms", &exploration.watchdog.as_millis());
     line("keep-going", &exploration.keep_going);
     line("leaks", &exploration.leaks);
-    if let Mode::Replay { decisions } = mode {
+    if let Mode::Replay { decisions, points } = mode {
         line("decisions", &decisions);
+        points.iter().for_each(|point| line("point", point));
     }
     for policy in policies {
         text.push_str(policy);
@@ -101,6 +106,8 @@ mod tests {
         time-ms=0
         max-steps=20000
         seed=0
+        memory-accesses=watch
+        races=deny
         isolate=image
         backend=fibers
         timers=any
@@ -116,9 +123,10 @@ mod tests {
         let exploration = Layer::default().resolve();
         let mode = Mode::Replay {
             decisions: "0*12 1*3 ?1 0",
+            points: &["src/lib.rs:12".to_owned()],
         };
         let text = request(&exploration, mode, &[]);
         assert!(text.starts_with("mode=replay\n"));
-        assert!(text.ends_with("\ndecisions=0*12 1*3 ?1 0\n"));
+        assert!(text.ends_with("\ndecisions=0*12 1*3 ?1 0\npoint=src/lib.rs:12\n"));
     }
 }

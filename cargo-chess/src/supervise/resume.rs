@@ -372,6 +372,8 @@ mod tests {
             message: None,
             location: None,
             preemptions: None,
+            points: vec![],
+            forgives_races: false,
             decisions: String::new(),
         });
         assert!(!may_be_kept(&also));

@@ -3,7 +3,7 @@
 use super::list::ListedTest;
 use super::protocol::{Finished, Other};
 use super::run::Run;
-use crate::config::{Exploration, Timers};
+use crate::config::{Exploration, MemoryAccesses, Races, Timers};
 use crate::digest;
 use crate::error::Result;
 use crate::events::Outcome;
@@ -44,6 +44,8 @@ impl<'a> Saving<'a> {
             location: finished.location.clone(),
             preemptions: finished.preemptions,
             decisions: decisions.clone(),
+            points: finished.points.clone(),
+            forgives_races: false,
         };
         self.save(test, exploration, finished, &failure).map(Some)
     }
@@ -60,6 +62,10 @@ impl<'a> Saving<'a> {
         let sources = match &self.sources {
             Some(sources) => sources.clone(),
             None => self.sources.insert(digest::sources(plan)?).clone(),
+        };
+        let races = match failure.forgives_races {
+            true => Races::Allow,
+            false => exploration.races,
         };
         let schedule = Schedule {
             test: test.id.clone(),
@@ -80,6 +86,10 @@ impl<'a> Saving<'a> {
             isolate: exploration.isolate.to_string(),
             backend: exploration.backend.to_string(),
             timers: (exploration.timers != Timers::Any).then(|| exploration.timers.to_string()),
+            memory_accesses: (exploration.memory_accesses != MemoryAccesses::Watch)
+                .then(|| exploration.memory_accesses.to_string()),
+            races: (races != Races::Deny).then(|| races.to_string()),
+            points: failure.points.clone(),
             cargo: self.run.cargo_flags.to_owned(),
             sources,
             decisions: failure.decisions.clone(),

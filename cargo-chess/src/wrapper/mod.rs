@@ -39,13 +39,6 @@ use unit::Unit;
 /// Names the file of the instructions; that it is set makes this program the wrapper.
 pub const INSTRUCTIONS_VARIABLE: &str = "CHESS_WRAPPER_INSTRUCTIONS";
 
-/// Whether rewritten sources tell of their memory accesses.
-///
-/// Nothing hears of them yet, so it is asked for by tests of the rewriting alone.
-pub(crate) fn accesses_are_told() -> bool {
-    env::var_os("CHESS_TELL_ACCESSES").is_some()
-}
-
 /// Becomes the wrapped rustc, if this process was started as a wrapper.
 ///
 /// Returns the error of starting it, or `None` if this is an ordinary start. Ends

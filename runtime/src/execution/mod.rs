@@ -54,7 +54,7 @@ pub(crate) use outside::{
     note_at as note_outside_at, note_connection, note_wait_for_child, yield_to_outside,
 };
 pub use parking::{park_at, unpark_at};
-pub(crate) use policy::Policy;
+pub(crate) use policy::{Policy, covers};
 pub use reuse::read_pointer;
 pub(crate) use reuse::reused;
 pub(crate) use source::open_process;

@@ -153,6 +153,11 @@ operations! {
     /// `atomic::fence`.
     Fence = "fence", Write;
 
+    /// A read of plain memory.
+    PlainRead = "plain read", Read;
+    /// A write to plain memory.
+    PlainWrite = "plain write", Write;
+
     /// `Mutex::lock`.
     MutexLock = "Mutex::lock", Acquire;
     /// `Mutex::try_lock`.
@@ -370,6 +375,7 @@ impl Op {
             n if n <= Op::SpinLoop as u8 => "T",
             n if n < Op::Fence as u8 => "A",
             n if n == Op::Fence as u8 => "fence ",
+            n if n <= Op::PlainWrite as u8 => "D",
             n if n <= Op::MutexUnlock as u8 => "M",
             n if n <= Op::RwLockUpgrade as u8 => "RW",
             n if n <= Op::ClearPoison as u8 => "M",

@@ -166,7 +166,7 @@ fn range(text: &str) -> Option<(u32, u32)> {
 }
 
 /// Whether `file` is `prefix` or lies below it.
-fn covers(prefix: &[u8], file: &[u8]) -> bool {
+pub(crate) fn covers(prefix: &[u8], file: &[u8]) -> bool {
     file.strip_prefix(prefix)
         .is_some_and(|rest| rest.is_empty() || rest[0] == b'/' || prefix.ends_with(b"/"))
 }

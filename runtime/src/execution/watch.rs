@@ -6,6 +6,7 @@ use super::object::ObjectId;
 use super::schedule::Step;
 use super::state::{Ending, Execution};
 use super::{Effect, Op, Site, perform, running};
+use crate::monitor::race::Point;
 use crate::monitor::{Allocation, DataAccess, Free, Monitor, SyncAccess, monitors};
 
 impl Execution {
@@ -67,8 +68,49 @@ pub(crate) fn data_access(access: DataAccess) {
         if !(*execution).is_preempted_at(access.site) {
             return;
         }
+        match (*monitors()).races.points.of(access.site) {
+            Point::None => {}
+            Point::Event => event(access, false),
+            Point::Scheduling => event(access, true),
+        }
         if (*monitors()).data_access(&*execution, access).is_break() {
             perform((*execution).stop());
+        }
+    }
+}
+
+/// An access to plain memory has an event, and a scheduling point before it, if it `is_point`.
+/// What depends on it accesses a granule of the same ones.
+#[cold]
+fn event(access: DataAccess, is_point: bool) {
+    const GRANULE: usize = 8;
+    /// So many of them are told apart.
+    const MOST: usize = 64;
+    let Some(execution) = running() else { return };
+    let op = if access.is_write {
+        Op::PlainWrite
+    } else {
+        Op::PlainRead
+    };
+    let (first, end) = (
+        access.address & !(GRANULE - 1),
+        access.address + access.size,
+    );
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        let object = (*execution).object(first);
+        if !is_point {
+            perform((*execution).log_event(op, object, op.effect(), Some(access.site)));
+            return;
+        }
+        perform((*execution).arrive(op, object, Some(access.site)));
+        perform((*execution).record(op, object, op.effect(), Some(access.site)));
+        for granule in (first..end).step_by(GRANULE).skip(1).take(MOST) {
+            let object = (*execution).object(granule);
+            perform((*execution).touch(object, op.effect()));
+        }
+        if end - first > MOST * GRANULE {
+            (*execution).log.trace.is_irregular = true;
         }
     }
 }

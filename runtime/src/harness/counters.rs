@@ -126,6 +126,12 @@ fn warnings(exploration: &Exploration) -> Vec<String> {
                 .to_owned(),
         );
     }
+    all.extend(
+        exploration
+            .warned
+            .iter()
+            .map(|words| format!("data race: {}", String::from_utf8_lossy(words))),
+    );
     if exploration.more_failures {
         all.push(format!(
             "there are more than {MOST} different failures; only so many are told"

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::time::Instant;
 
-use super::failures::{Distinct, Found};
+use super::failures::{self, Distinct};
 use super::helpers::Helpers;
 use super::report;
 use super::request::{Isolation, Request, StrategyName};
@@ -11,15 +11,16 @@ use super::run::{BoxedStrategy, Root, run_tasks, set_boxed, set_strategy, strate
 use super::{Test, body, foreign, state};
 use crate::engine::Engine;
 use crate::execution::{Ending, Entry, Limit};
-use crate::monitor::{self, BodyOutcome, End, Failure, Monitor};
+use crate::monitor::race::{Found, Level, Line, Races};
+use crate::monitor::{self, BodyOutcome, End, Failure, Kind, Monitor};
 use crate::platform::donor::{self, DEFAULT_STACK};
 use crate::platform::handover::Backend;
 use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
 use crate::platform::observers::Observers;
 use crate::platform::{heap, image, interpose, sys};
 use crate::search::{
-    Auto, Decision, Delay, Divergence, Dpor, Ended, Icb, Part, Past, Pct, Portfolio, Pos, Random,
-    Replay, Stored, Surw,
+    Auto, Decision, Delay, Divergence, Dpor, Ended, Icb, Part, Past, Pct, Portfolio, Pos, Progress,
+    Random, Replay, Stored, Surw,
 };
 
 /// Donors to begin with; a test with more tasks makes the pool grow.
@@ -47,9 +48,7 @@ pub(super) fn run(test: &Test, request: &Request) {
         _ => None,
     };
     engine.execution.observers = Observers::of_program();
-    if engine.execution.observers.of_accesses {
-        engine.monitors.races.turn_on();
-    }
+    watch_memory(&mut engine.monitors.races, request);
     engine.execution.log.most = usize::try_from(request.max_steps * 2).unwrap_or(usize::MAX);
     for (prefix, policy) in &request.policies {
         engine.execution.policies.add(prefix, *policy);
@@ -84,6 +83,17 @@ pub(super) fn run(test: &Test, request: &Request) {
         }
     }
     engine.exploration.finished = true;
+}
+
+/// Looks at accesses to plain memory, if the program tells of any, as it is asked for.
+fn watch_memory(races: &mut Races, request: &Request) {
+    if Observers::of_program().of_accesses && request.watches_memory {
+        races.turn_on(request.preempts_memory);
+    }
+    races.set_levels(request.races, &request.races_of);
+    for (file, line) in &request.points {
+        races.points.push(Line::new(file, *line));
+    }
 }
 
 pub(super) struct Explorer<'a> {
@@ -144,7 +154,7 @@ impl Explorer<'_> {
         let mut is_resumed = self.resume(engine, request);
         while is_resumed || self.set_turn(engine, request) {
             is_resumed = false;
-            if !self.run_strategy(engine) {
+            if !self.run_strategy(engine, request) {
                 return;
             }
             self.turn.start = self.turn.end;
@@ -237,7 +247,7 @@ impl Explorer<'_> {
     }
 
     /// Runs a strategy to its end; whether the search goes on with the next one.
-    fn run_strategy(&mut self, mut engine: Root) -> bool {
+    fn run_strategy(&mut self, mut engine: Root, request: &Request) -> bool {
         loop {
             if self.budget == 0 || engine.exploration.is_out_of_time() {
                 note_progress(engine);
@@ -268,6 +278,13 @@ impl Explorer<'_> {
                 }
             }
             self.budget -= 1;
+            if self.learns(engine) {
+                // Theirs are the points of before.
+                self.helpers.dismiss();
+                begin_anew(engine);
+                self.set_turn(engine, request);
+                continue;
+            }
             if one_schedule && strategy(engine).name() != "icb" {
                 // Nothing to choose: every further execution would be the same.
                 engine.exploration.progress.complete = true;
@@ -277,6 +294,26 @@ impl Explorer<'_> {
         }
         note_progress(engine);
         !engine.exploration.progress.complete
+    }
+
+    /// Whether lines raced in the last execution that become scheduling points by this
+    /// (CHESS, section 3.5): the search begins anew with them. Parts of a space must agree
+    /// on its points, so there they are learnt in the first schedule, which all have.
+    fn learns(&mut self, mut engine: Root) -> bool {
+        let Engine {
+            monitors,
+            exploration,
+            ..
+        } = &mut *engine;
+        let races = &mut monitors.races;
+        if races.has_news() {
+            let known = &races.known;
+            let news = |found: &&Found| !known.contains(&found.pair());
+            let words = races.found(Level::Warn).filter(news).map(words_of);
+            exploration.warned.extend(words);
+        }
+        let is_first = exploration.schedules == exploration.begun + 1;
+        (self.part == Part::WHOLE || is_first) && races.learn()
     }
 
     /// Runs one schedule, again if it does not repeat its prefix.
@@ -338,6 +375,7 @@ impl Explorer<'_> {
             engine.exploration.failure = Some(failure);
             engine.exploration.strategy = strategy(engine).name();
             engine.exploration.preemptions = engine.execution.preemptions;
+            engine.exploration.learnt = engine.monitors.races.learnt();
             keep_decisions(engine);
             return;
         }
@@ -353,10 +391,12 @@ impl Explorer<'_> {
         engine.execution.log.trace.is_wanted = search.as_ref().is_some_and(|s| s.wants_trace());
         engine.execution.strategy = search;
         let failure = report::in_words(&engine, failure);
-        engine.exploration.others.push(Found {
+        let learnt = engine.monitors.races.learnt();
+        engine.exploration.others.push(failures::Found {
             failure,
             preemptions,
             decisions,
+            learnt,
         });
     }
 
@@ -367,6 +407,11 @@ impl Explorer<'_> {
             return;
         };
         let decisions = engine.exploration.decisions.clone();
+        let learnt = engine.exploration.learnt;
+        engine.monitors.races.recall(learnt);
+        if failure.kind == Kind::Race && self.repeats(engine, &decisions, &failure) {
+            engine.monitors.races.show();
+        }
         engine.execution.log.values.is_wanted = true;
         if self.repeats(engine, &decisions, &failure) {
             engine.exploration.confirmed = true;
@@ -415,7 +460,13 @@ impl Explorer<'_> {
         engine.execution.keeps_output = true;
         set_strategy(engine, Replay::new(schedule.clone()));
         strategy(engine).begin();
-        let failure = self.run_once(engine);
+        engine.exploration.learnt = engine.monitors.races.learnt();
+        let mut failure = self.run_once(engine);
+        if failure.as_ref().is_some_and(|it| it.kind == Kind::Race) {
+            engine.monitors.races.show();
+            strategy(engine).retry();
+            failure = self.run_once(engine);
+        }
         for _ in 1..repeat {
             strategy(engine).retry();
             if self.run_once(engine) != failure {
@@ -557,6 +608,22 @@ fn keep_decisions(mut engine: Root) {
         ..
     } = &mut *engine;
     exploration.decisions.clone_from(&execution.decisions);
+}
+
+fn words_of(found: &Found) -> EngineVec<u8> {
+    let mut words = engine_vec();
+    words.extend_from_slice(found.words());
+    words
+}
+
+/// The search that begins explores another space: what was said of the last one holds
+/// no more.
+fn begin_anew(mut engine: Root) {
+    let exploration = &mut engine.exploration;
+    exploration.begun = exploration.schedules;
+    exploration.progress = Progress::NONE;
+    exploration.bound_starts.clear();
+    exploration.cut_short = None;
 }
 
 fn note_progress(mut engine: Root) {

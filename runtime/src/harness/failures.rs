@@ -3,7 +3,8 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::execution::{Ending, Execution, Op, Site};
-use crate::monitor::{self, Blocked, Failure};
+use crate::monitor::race::{Learnt, Level};
+use crate::monitor::{self, Blocked, Failure, Kind};
 use crate::platform::memory::{EngineVec, engine_vec};
 use crate::search::Decision;
 
@@ -15,6 +16,8 @@ pub(crate) struct Found {
     pub(crate) failure: Failure,
     pub(crate) preemptions: u32,
     pub(crate) decisions: EngineVec<Decision>,
+    /// What was known of races.
+    pub(crate) learnt: Learnt,
 }
 
 /// A failure as it was seen.
@@ -22,6 +25,8 @@ pub(crate) struct Found {
 pub(super) struct Known {
     pub(super) failure: Failure,
     end: u64,
+    /// What was known of races.
+    pub(super) learnt: Learnt,
 }
 
 impl Known {
@@ -47,32 +52,60 @@ fn said(failure: &Failure) -> impl Iterator<Item = &u8> {
 }
 
 /// The failures seen, each once.
-pub(super) struct Distinct(EngineVec<Known>);
+pub(super) struct Distinct {
+    known: EngineVec<Known>,
+    /// The pairs of lines of those that are races.
+    races: EngineVec<u64>,
+}
 
 impl Distinct {
     pub(super) const fn new() -> Self {
-        Self(engine_vec())
+        Self {
+            known: engine_vec(),
+            races: engine_vec(),
+        }
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.0.len() == MOST
+        self.known.len() == MOST
     }
 
+    /// Whether it was seen before. Of races, each pair of lines counts once, whichever
+    /// access comes first.
     pub(super) fn contains(&self, execution: &Execution, failure: &Failure) -> bool {
+        if failure.kind == Kind::Race {
+            return pairs().all(|pair| self.races.contains(&pair));
+        }
         let end = end_of(execution);
-        let mut known = self.0.iter();
+        let mut known = self.known.iter();
         known.any(|known| known.failure == *failure && known.end == end)
     }
 
     /// The failure that was seen as the one numbered `index`.
     pub(super) fn get(&self, index: usize) -> Option<&Known> {
-        self.0.get(index)
+        self.known.get(index)
     }
 
     pub(super) fn insert(&mut self, execution: &Execution, failure: Failure) {
         let end = end_of(execution);
-        self.0.push(Known { failure, end });
+        // SAFETY: between executions the exploring thread alone uses the monitors.
+        let learnt = unsafe { (*monitor::monitors()).races.learnt() };
+        if failure.kind == Kind::Race {
+            self.races.extend(pairs());
+        }
+        self.known.push(Known {
+            failure,
+            end,
+            learnt,
+        });
     }
+}
+
+/// The pairs of lines that raced in the last execution, and may not.
+fn pairs() -> impl Iterator<Item = u64> {
+    // SAFETY: between executions the exploring thread alone uses the monitors.
+    let races = unsafe { &(*monitor::monitors()).races };
+    races.found(Level::Deny).map(|found| found.pair())
 }
 
 /// A hash of what the words for an execution's end will be made of, without the

@@ -103,7 +103,8 @@ struct Work<'a, 'b> {
 }
 
 impl<'a, 'b> Work<'a, 'b> {
-    fn new(explorer: &'a mut Explorer<'b>, engine: Root, known: Known, most: u64) -> Self {
+    fn new(explorer: &'a mut Explorer<'b>, mut engine: Root, known: Known, most: u64) -> Self {
+        engine.monitors.races.recall(known.learnt);
         let start = (engine.exploration.executions, engine.exploration.steps);
         let most = match explorer.isolation {
             Isolation::Fork => most / PROCESSES,

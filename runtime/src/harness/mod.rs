@@ -26,6 +26,7 @@ pub use request::{Request, VARIABLE};
 pub use zygote::serve;
 
 pub use crate::monitor::Expectation;
+use crate::monitor::race::Learnt;
 use crate::monitor::{BodyOutcome, Failure};
 use crate::platform::memory::{EngineVec, engine_vec};
 use crate::search::{Decision, Divergence, HashSet, Progress, Share};
@@ -73,6 +74,12 @@ pub(crate) struct Exploration {
     /// Those of them that were given up: nothing says that they would not end.
     pub(crate) too_long: u64,
     pub(crate) schedules: u64,
+    /// How many there were when the search last began anew.
+    pub(crate) begun: u64,
+    /// What was known of races when the failure was found.
+    pub(crate) learnt: Learnt,
+    /// Races that only warn, in words.
+    pub(crate) warned: EngineVec<EngineVec<u8>>,
     pub(crate) executions: u64,
     pub(crate) distinct: HashSet,
     pub(crate) steps: u64,
@@ -125,17 +132,15 @@ impl Exploration {
             long: 0,
             too_long: 0,
             schedules: 0,
+            begun: 0,
+            learnt: Learnt::NOTHING,
+            warned: engine_vec(),
             executions: 0,
             distinct: HashSet::new(),
             steps: 0,
             max_steps: 0,
             threads: 0,
-            progress: Progress {
-                bound: None,
-                bound_completed: None,
-                pruned: 0,
-                complete: false,
-            },
+            progress: Progress::NONE,
             bound_starts: engine_vec(),
             strategy: "icb",
             diverged: 0,

@@ -14,6 +14,7 @@ use crate::execution::{
     Effect, Ending, Execution, Note, ObjectId, Op, Site, State, TaskId, Value,
     descriptor_of_object, task_of_object,
 };
+use crate::monitor::race::Learnt;
 use crate::monitor::{self, Blocked, Failure, Kind, Monitor, Place};
 use crate::search::{Decision, Measure, Part, Taken, format_schedule};
 
@@ -107,6 +108,7 @@ pub(super) fn finished(
         .string("strategy", counters.strategy)
         .number("seed", request.seed)
         .optional_string("decisions", decisions.as_deref())
+        .array("points", points(engine, exploration.learnt))
         .array("atomic", atomic_files(&engine.execution))
         .array("outside", exploration.outside.iter().map(|o| quoted(o)))
         .array("warnings", counters.warnings.iter().map(|w| quoted(w)))
@@ -123,7 +125,10 @@ pub(super) fn finished(
         .array("cycle", circle.iter().map(|t| t.0.to_string()))
         .array("panics", panics(engine).filter(|_| shown))
         .string("output", &String::from_utf8_lossy(&engine.execution.output))
-        .array("others", exploration.others.iter().map(other))
+        .array(
+            "others",
+            exploration.others.iter().map(|found| other(engine, found)),
+        )
         .raw(
             "part",
             part(request, engine, counters).as_deref().unwrap_or("null"),
@@ -186,7 +191,7 @@ fn minimised(minimised: Option<&Minimised>) -> Option<String> {
 }
 
 /// A failure besides the first one.
-fn other(found: &Found) -> String {
+fn other(engine: &Engine, found: &Found) -> String {
     let failure = &found.failure;
     let location = failure.place.as_ref().map(location);
     Object::new()
@@ -195,7 +200,21 @@ fn other(found: &Found) -> String {
         .raw("location", location.as_deref().unwrap_or("null"))
         .number("preemptions", found.preemptions.into())
         .string("decisions", &format_schedule(&found.decisions))
+        .array("points", points(engine, found.learnt))
+        .boolean(
+            "forgives_races",
+            found.learnt.forgiven > 0 && failure.kind != Kind::Race,
+        )
         .finish()
+}
+
+/// The lines whose accesses to plain memory were scheduling points.
+fn points(engine: &Engine, learnt: Learnt) -> impl Iterator<Item = String> {
+    let lines = engine.monitors.races.points.first(learnt.points);
+    lines.iter().map(|line| {
+        let file = String::from_utf8_lossy(&line.file);
+        quoted(&format!("{file}:{}", line.number))
+    })
 }
 
 /// `failure` with the words and the place that only the execution's end has.

@@ -1,6 +1,7 @@
 //! The supervisor's request: `key=value` lines in one environment variable.
 
 use crate::execution::{Policy, Timers};
+use crate::monitor::race::Level;
 use crate::platform::handover::Backend;
 use crate::search::Part;
 
@@ -87,6 +88,16 @@ pub struct Request {
     pub(crate) preempt_at: Vec<(String, u32)>,
     /// The directory that relative paths of source files are relative to.
     pub(crate) root: String,
+    /// Whether accesses to plain memory are looked at.
+    pub(crate) watches_memory: bool,
+    /// Whether all of them are scheduling points.
+    pub(crate) preempts_memory: bool,
+    /// What races mean.
+    pub(crate) races: Level,
+    /// What they mean in the files below a prefix.
+    pub(crate) races_of: Vec<(String, Level)>,
+    /// Lines whose accesses to plain memory are scheduling points.
+    pub(crate) points: Vec<(String, u32)>,
 }
 
 impl Request {
@@ -121,6 +132,11 @@ impl Request {
             policies: Vec::new(),
             preempt_at: Vec::new(),
             root: String::new(),
+            watches_memory: true,
+            preempts_memory: false,
+            races: Level::Deny,
+            races_of: Vec::new(),
+            points: Vec::new(),
         };
         let mut replays = false;
         let mut decisions = String::new();
@@ -167,6 +183,21 @@ impl Request {
                     request.preempt_at.push((file.to_owned(), line));
                 }
                 "root" => value.clone_into(&mut request.root),
+                "memory-accesses" => {
+                    request.watches_memory = value != "ignore";
+                    request.preempts_memory = value == "preempt";
+                }
+                "races" => request.races = Level::named(value).ok_or_else(wrong)?,
+                "races-of" => {
+                    let (prefix, level) = value.rsplit_once('=').ok_or_else(wrong)?;
+                    let level = Level::named(level).ok_or_else(wrong)?;
+                    request.races_of.push((prefix.to_owned(), level));
+                }
+                "point" => {
+                    let (file, line) = value.rsplit_once(':').ok_or_else(wrong)?;
+                    let line = line.parse().map_err(|_| wrong())?;
+                    request.points.push((file.to_owned(), line));
+                }
                 "repeat" => request.repeat = number()?.max(1),
                 "decisions" => value.clone_into(&mut decisions),
                 // Lines that later versions add change nothing for this one.

@@ -26,6 +26,8 @@ macro_rules! is_kept {
 
 is_kept!(
     exploration.schedules as schedules,
+    exploration.begun as begun,
+    exploration.warned as warned,
     exploration.executions as executions,
     exploration.distinct as distinct,
     exploration.steps as steps,
@@ -43,5 +45,8 @@ is_kept!(
     exploration.strategy as strategy,
     exploration.share as share,
     execution.longest as longest,
+    monitors.races.points as points,
+    monitors.races.known as known,
+    monitors.races.forgiven as forgiven,
     execution.policies.atomic_files as atomic_files,
 );

@@ -18,6 +18,7 @@ use super::silence::Activity;
 use super::{Exploration, Test, explore, process, silence};
 use crate::engine::{self, Engine, engine};
 use crate::monitor::Failure;
+use crate::monitor::race::{Learnt, Level, Points};
 use crate::platform::handover::Backend;
 use crate::platform::memory::engine_vec;
 use crate::platform::{context, interpose, sys};
@@ -293,6 +294,7 @@ fn report_crash(
     let exploration = &mut engine.exploration;
     exploration.preemptions = found.preemptions;
     exploration.decisions = found.decisions;
+    exploration.learnt = found.learnt;
     let verdict = failed(&found.failure, &found.failure.message);
     report::finished(engine, request, &counters, &verdict)
 }
@@ -323,14 +325,14 @@ fn report_collected(
     };
     let exploration = &mut engine.exploration;
     let mut first = exploration.failure.take().expect("a failure was found");
-    let preemptions = exploration.preemptions;
+    let (preemptions, learnt) = (exploration.preemptions, exploration.learnt);
     let decisions = mem::replace(&mut exploration.decisions, engine_vec());
     let mut others = mem::replace(&mut exploration.others, engine_vec());
     if let Some(status) = end {
         others.push(confirm_crash(engine, request, test, status, out));
     }
     counters.add_executions(1);
-    run_again(engine, request, test, &decisions, out);
+    run_again(engine, request, test, (&decisions, learnt), out);
     if engine.exploration.failure.as_ref() != Some(&first) {
         first = first.not_repeated();
     }
@@ -338,6 +340,7 @@ fn report_collected(
     let exploration = &mut engine.exploration;
     exploration.preemptions = preemptions;
     exploration.decisions = decisions;
+    exploration.learnt = learnt;
     exploration.others = others;
     let verdict = failed(&first, &first.message);
     report::finished(engine, request, &counters, &verdict)
@@ -362,7 +365,8 @@ fn confirm_crash(
 ) -> Found {
     let failure = engine.death(status);
     let mut found = last_execution(engine, failure);
-    let again = match run_again(engine, request, test, &found.decisions, out) {
+    let schedule = (&found.decisions[..], found.learnt);
+    let again = match run_again(engine, request, test, schedule, out) {
         Status::Ended(status) if !engine.exploration.finished => Some(engine.death(status)),
         Status::Ended(_) | Status::Silent(_) => None,
     };
@@ -378,23 +382,36 @@ fn last_execution(engine: &Engine, failure: Failure) -> Found {
         failure,
         preemptions: engine.execution.preemptions,
         decisions: engine.execution.decisions.clone(),
+        learnt: engine.monitors.races.learnt(),
     }
 }
 
-/// Runs a schedule in an explorer of its own.
+/// Runs a schedule in an explorer of its own, with what was known of races then.
 fn run_again(
     engine: &mut Engine,
     request: &Request,
     test: &Test,
-    decisions: &[Decision],
+    (decisions, learnt): (&[Decision], Learnt),
     out: &mut File,
 ) -> Status {
+    let lines = mem::replace(&mut engine.monitors.races.points, Points::new());
+    let points = lines.first(learnt.points).iter().map(|line| {
+        let file = String::from_utf8_lossy(&line.file).into_owned();
+        (file, line.number)
+    });
     let again = Request {
         replay: Some(format_schedule(decisions)),
+        points: points.collect(),
+        races: match learnt.forgiven {
+            0 => request.races,
+            _ => Level::Allow,
+        },
         ..request.clone()
     };
     *engine = new_engine(engine);
-    watch(test, &again, out)
+    let status = watch(test, &again, out);
+    engine.monitors.races.points = lines;
+    status
 }
 
 fn new_engine(before: &mut Engine) -> Engine {

@@ -19,7 +19,7 @@ mod random;
 mod replay;
 mod rng;
 mod sampler;
-mod stored;
+pub(crate) mod stored;
 mod surw;
 
 pub(crate) use auto::Auto;
@@ -140,6 +140,14 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
+    /// That of a search that has not begun.
+    pub(crate) const NONE: Self = Self {
+        bound: None,
+        bound_completed: None,
+        pruned: 0,
+        complete: false,
+    };
+
     /// Keeps what an `earlier` strategy, or this one, finished.
     pub(crate) fn after(self, earlier: Self) -> Self {
         Self {

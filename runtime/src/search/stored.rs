@@ -72,7 +72,8 @@ macro_rules! kept_between_executions {
     };
 }
 
-pub(super) use {kept_between_executions, stored};
+pub(super) use kept_between_executions;
+pub(crate) use stored;
 
 stored!(Progress {
     bound,

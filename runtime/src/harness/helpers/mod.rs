@@ -242,7 +242,10 @@ impl Explorer<'_> {
         let before = known(engine);
         let failure = self.run_once(engine);
         let execution = &engine.execution;
-        let is_usual = failure.is_none() && !execution.past_limit && before == known(engine);
+        let is_usual = failure.is_none()
+            && !execution.past_limit
+            && before == known(engine)
+            && !engine.monitors.races.has_news();
         let mut is_told = false;
         if is_usual && !strategy(engine).diverged() {
             end_schedule(engine, true, false);

@@ -3,7 +3,7 @@
 
 use core::ops::ControlFlow;
 
-use super::{Races, What};
+use super::{Level, Races, What};
 use crate::execution::{Effect, Execution, ObjectId, Op, TaskId, marked_line};
 use crate::monitor::{DataAccess, End, Failure, Free, Kind, Monitor, Place, SyncAccess};
 
@@ -117,10 +117,11 @@ impl Monitor for Races {
 
     #[inline]
     fn end(&mut self, _: &End<'_>) -> Option<Failure> {
-        let (first, others) = self.found.split_first()?;
+        let mut denied = self.found(Level::Deny);
+        let first = denied.next()?;
         let mut failure = Failure::new(Kind::Race, "data race: ");
         failure.message.extend_from_slice(first.words());
-        for other in others {
+        for other in denied {
             failure.message.extend_from_slice(b"\nalso: ");
             failure.message.extend_from_slice(other.words());
         }

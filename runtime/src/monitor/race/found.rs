@@ -2,9 +2,9 @@
 
 use core::fmt::{self, Write};
 
-use super::clock::Owner;
+use super::clock::{Owner, Release};
 use super::{Earlier, Races, What};
-use crate::execution::{Site, TaskId};
+use crate::execution::{Op, Site, TaskId, mix};
 use crate::harness::short_path;
 use crate::platform::memory::{EngineVec, engine_vec};
 
@@ -27,6 +27,20 @@ impl Found {
     /// A sentence: both accesses, and the order that is missing.
     pub(crate) fn words(&self) -> &[u8] {
         &self.words
+    }
+
+    pub(super) fn sites(&self) -> [Option<Site>; 2] {
+        [self.earlier, self.later]
+    }
+
+    /// A number for the pair of lines, whichever access came first.
+    pub(crate) fn pair(&self) -> u64 {
+        let name = |site: Option<Site>| {
+            let (file, number) = line(site).unwrap_or_default();
+            let bytes = file.bytes().map(u64::from);
+            bytes.fold(number.into(), mix)
+        };
+        name(self.earlier) ^ name(self.later)
     }
 
     fn is_between(&self, earlier: Option<Site>, later: Option<Site>) -> bool {
@@ -54,16 +68,19 @@ impl Races {
         let mut words = Text(engine_vec());
         let _ = write!(
             words,
-            "the {what} by {own}{} races with the {} by {other}{}: {other} has released ",
+            "the {what} by {own}{} races with the {} by {other}{}: {other} has ",
             At(site),
             earlier.what,
             At(earlier.site),
         );
         let _ = match end {
-            None => words.write_str("nothing since"),
+            None => words.write_str("released nothing since"),
+            Some(Release { op: Op::Exit, .. }) => {
+                write!(words, "ended since, but {own} does not go on after that")
+            }
             Some(end) => write!(
                 words,
-                "it in {}{}, but {own} has acquired nothing of that",
+                "released it in {}{}, but {own} has acquired nothing of that",
                 end.op.name(),
                 At(end.site)
             ),

@@ -14,8 +14,10 @@
 mod clock;
 mod events;
 mod found;
+mod levels;
 mod objects;
 mod order;
+mod points;
 mod record;
 mod shadow;
 
@@ -30,12 +32,15 @@ pub(crate) use order::{
 use crate::execution::{Op, Site, TaskId};
 use crate::platform::memory::{EngineVec, engine_vec};
 use clock::{Clock, Epoch, Epochs, Owner, Release};
-use found::Found;
+pub(crate) use found::Found;
+pub(crate) use levels::Level;
+use levels::Levels;
 use objects::Objects;
+pub(crate) use points::{Line, Point, Points};
 use record::Record;
 use shadow::{Extent, GRANULE, Shadow, Word};
 
-/// The running task's epoch; 0 where nobody looks. Thread-local, and so the task's own.
+/// The running task's epoch, or one that no access is of; 0 where nobody looks. Thread-local, and so the task's own.
 #[thread_local]
 static EPOCH: Cell<Epoch> = Cell::new(0);
 
@@ -105,6 +110,22 @@ struct TaskOrder {
     readable: Clock,
 }
 
+/// What executions of a search have shown, as of some moment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Learnt {
+    /// How many lines are scheduling points.
+    pub(crate) points: usize,
+    /// How many races are forgiven.
+    pub(crate) forgiven: usize,
+}
+
+impl Learnt {
+    pub(crate) const NOTHING: Self = Self {
+        points: 0,
+        forgiven: 0,
+    };
+}
+
 /// The monitor of one execution.
 pub(crate) struct Races {
     is_on: bool,
@@ -123,6 +144,12 @@ pub(crate) struct Races {
     /// happened before.
     orders_all: bool,
     found: EngineVec<Found>,
+    /// The pairs of lines that raced in earlier executions.
+    pub(crate) known: EngineVec<u64>,
+    /// So many of them are no failure any more.
+    pub(crate) forgiven: usize,
+    levels: Levels,
+    pub(crate) points: Points,
 }
 
 impl Races {
@@ -140,12 +167,82 @@ impl Races {
             live: 0,
             orders_all: false,
             found: engine_vec(),
+            known: engine_vec(),
+            forgiven: 0,
+            levels: Levels::new(),
+            points: Points::new(),
         }
     }
 
-    /// Looks at accesses from the next execution on.
-    pub(crate) fn turn_on(&mut self) {
+    /// Looks at accesses from the next execution on; each is a scheduling point, or only
+    /// those that race.
+    pub(crate) fn turn_on(&mut self, all_are_points: bool) {
         self.is_on = true;
+        self.points.all = all_are_points;
+    }
+
+    /// What races mean, but for those in the files below some prefixes.
+    pub(crate) fn set_levels(&mut self, of_others: Level, rules: &[(String, Level)]) {
+        self.levels.set_others(of_others);
+        for (prefix, level) in rules {
+            self.levels.add(prefix, *level);
+        }
+    }
+
+    /// The races of the last execution that have this level, in the order in which they
+    /// showed; not those that were told and are forgiven.
+    pub(crate) fn found(&self, level: Level) -> impl Iterator<Item = &Found> {
+        let forgiven = &self.known[..self.forgiven];
+        self.found
+            .iter()
+            .filter(move |found| self.levels.of(found) == level)
+            .filter(move |found| forgiven.is_empty() || !forgiven.contains(&found.pair()))
+    }
+
+    /// What executions have shown so far.
+    pub(crate) fn learnt(&self) -> Learnt {
+        Learnt {
+            points: self.points.count(),
+            forgiven: self.forgiven,
+        }
+    }
+
+    /// Goes back to what executions had shown before.
+    pub(crate) fn recall(&mut self, learnt: Learnt) {
+        self.points.set_count(learnt.points);
+        self.forgiven = learnt.forgiven.min(self.known.len());
+    }
+
+    /// Whether a pair of lines raced in the last execution that is not known to.
+    pub(crate) fn has_news(&self) -> bool {
+        self.found
+            .iter()
+            .any(|found| !self.known.contains(&found.pair()))
+    }
+
+    /// Notes which lines raced in the last execution, and makes them scheduling points;
+    /// whether any was none before. They are told, and fail no more.
+    pub(crate) fn learn(&mut self) -> bool {
+        let before = self.points.count();
+        for found in &self.found {
+            if !self.known.contains(&found.pair()) {
+                self.known.push(found.pair());
+            }
+            for site in found.sites().into_iter().flatten() {
+                self.points.add(site);
+            }
+        }
+        self.forgiven = self.known.len();
+        self.points.count() > before
+    }
+
+    /// Lets the accesses that raced in the last execution have events in the next one,
+    /// which they have not unless they are scheduling points.
+    pub(crate) fn show(&mut self) {
+        let before = self.learnt();
+        self.learn();
+        self.recall(before);
+        self.points.shows_all = true;
     }
 
     fn renew(&mut self) {
@@ -184,8 +281,14 @@ impl Races {
         self.live = place + 1;
     }
 
-    fn epoch_of(&self, task: TaskId) -> Epoch {
-        self.tasks[task.0 as usize].epoch
+    /// What [`EPOCH`] is while `task` runs. Where accesses may be scheduling points, none
+    /// is passed over for being known.
+    fn shown_epoch(&self, task: TaskId) -> Epoch {
+        if self.points.is_any() {
+            Epoch::MAX
+        } else {
+            self.tasks[task.0 as usize].epoch
+        }
     }
 
     /// What `task` did so far is released: what it does from now on is not.
@@ -194,7 +297,7 @@ impl Races {
         self.epochs.end(own.epoch, Release { op, site });
         own.epoch = self.epochs.add(Owner::Task(task.0, None));
         own.clock.set(task.0, own.epoch);
-        EPOCH.set(own.epoch);
+        EPOCH.set(self.shown_epoch(task));
     }
 
     /// `task` has made another one, or hands over all that it knows in another way.

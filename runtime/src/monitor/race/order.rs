@@ -71,7 +71,7 @@ pub(crate) fn added(parent: Option<TaskId>, task: TaskId, site: Option<Site>) {
 
 /// `task` runs for the first time.
 pub(crate) fn enter(task: TaskId) {
-    with_if_on(|races| EPOCH.set(races.epoch_of(task)));
+    with_if_on(|races| EPOCH.set(races.shown_epoch(task)));
 }
 
 /// The running task is about to end.

@@ -1,0 +1,189 @@
+//! Data races: which programs have one, what is said of it, and what follows from one that is let pass.
+
+use end_to_end::{Expected, Workspace};
+
+#[track_caller]
+fn assert_verdicts(more_args: &[&str]) {
+    let workspace = Workspace::shared("races");
+    let args = ["test", "--no-fail-fast", "--message-format", "json"];
+    let run = workspace.chess(&[&args, more_args].concat()).run();
+    run.assert_code(100);
+    Expected::of(workspace.root()).assert_met_by(&run);
+}
+
+#[test]
+fn each_program_has_the_verdict_that_the_memory_model_gives() {
+    assert_verdicts(&[]);
+}
+
+#[test]
+fn so_it_has_on_threads() {
+    assert_verdicts(&["--backend", "threads"]);
+}
+
+#[test]
+fn so_it_has_in_processes_of_its_own() {
+    assert_verdicts(&["--isolate", "fork"]);
+}
+
+/// A counter that is read and written in two steps, without any order.
+const COUNTER: &str = r#"
+use std::thread;
+
+static mut COUNT: u32 = 0;
+
+fn add() {
+    unsafe {
+        let count = COUNT;
+        COUNT = count + 1;
+    }
+}
+
+#[test]
+fn counts() {
+    let other = thread::spawn(add);
+    add();
+    other.join().unwrap();
+    let count = unsafe { COUNT };
+    assert_eq!(count, 2, "lost");
+}
+"#;
+
+fn counter() -> Workspace {
+    Workspace::with_library(COUNTER)
+}
+
+#[test]
+fn a_race_is_told_with_both_accesses_and_the_order_that_is_missing() {
+    let workspace = counter();
+    let run = workspace.chess(&["test"]).run();
+    run.assert_code(100);
+    insta::assert_snapshot!(workspace.redact(&run.message()));
+}
+
+#[test]
+fn a_replay_leads_to_the_same_race() {
+    let workspace = counter();
+    let run = workspace.chess(&["test", "--message-format", "json"]).run();
+    let verdict = run.verdict();
+    assert_eq!(verdict["kind"], "race");
+    assert_eq!(verdict["location"]["file"], "src/lib.rs");
+    let schedule = verdict["schedule"].as_str().expect("it was saved");
+    let replay = workspace.chess(&["replay", schedule]).run();
+    replay.assert_code(100);
+    assert!(replay.stderr.contains("Reproduced"), "{}", replay.stderr);
+}
+
+#[test]
+fn each_pair_of_lines_is_told_once() {
+    let workspace = counter();
+    let args = ["test", "--keep-going", "--message-format", "json"];
+    let verdict = workspace.chess(&args).run().verdict();
+    let others = verdict["other_failures"].as_array().expect("a list");
+    let races = others.iter().filter(|other| other["kind"] == "race");
+    let told: Vec<_> = races.map(|race| race["message"].to_string()).collect();
+    assert!(told.len() <= 2, "three pairs of lines race: {told:?}");
+    // What follows from the race was explored, too.
+    assert!(others.iter().any(|it| it["kind"] == "panic"), "{verdict}");
+}
+
+#[test]
+fn what_follows_from_a_race_that_is_let_pass_is_explored() {
+    let workspace = counter();
+    for level in ["allow", "warn"] {
+        let args = ["test", "--races", level, "--message-format", "json"];
+        let run = workspace.chess(&args).run();
+        run.assert_code(100);
+        let verdict = run.verdict();
+        assert_eq!(verdict["kind"], "panic", "{verdict}");
+        assert_eq!(verdict["preemptions"], 1, "{verdict}");
+        let warnings = verdict["warnings"].to_string();
+        assert_eq!(
+            warnings.contains("data race: "),
+            level == "warn",
+            "{warnings}"
+        );
+        let schedule = verdict["schedule"].as_str().expect("it was saved");
+        let text = std::fs::read_to_string(workspace.root().join(schedule)).expect("it is there");
+        assert!(text.contains("\npoint = src/lib.rs:8\n"), "{text}");
+        assert!(text.contains(&format!("\nraces = {level}\n")), "{text}");
+        let replay = workspace.chess(&["replay", schedule]).run();
+        replay.assert_code(100);
+        assert!(replay.stderr.contains("Reproduced"), "{}", replay.stderr);
+    }
+}
+
+#[test]
+fn what_is_learnt_of_races_does_not_depend_on_the_number_of_processes() {
+    let three = "let more = thread::spawn(add);\n    let other";
+    let source = COUNTER.replace("let other", three);
+    let source = source.replace(
+        "other.join().unwrap();",
+        "other.join().unwrap(); more.join().unwrap();",
+    );
+    let source = source.replace("assert_eq!(count, 2, \"lost\")", "assert!(count > 0)");
+    let workspace = Workspace::with_library(&source);
+    let verdict = |jobs| {
+        let args = [
+            "test",
+            "--races",
+            "allow",
+            "--jobs",
+            jobs,
+            "--strategy",
+            "icb",
+            "--message-format",
+            "json",
+        ];
+        let run = workspace.chess(&args).run();
+        run.assert_code(0);
+        let mut verdict = run.verdict();
+        verdict["duration_ms"] = 0.into();
+        verdict
+    };
+    assert_eq!(verdict("1"), verdict("2"));
+}
+
+#[test]
+fn each_access_can_be_a_scheduling_point() {
+    let workspace = counter();
+    let args = |how| {
+        [
+            "test",
+            "--races",
+            "allow",
+            "--memory-accesses",
+            how,
+            "--message-format",
+            "json",
+        ]
+    };
+    let run = workspace.chess(&args("preempt")).run();
+    run.assert_code(100);
+    let verdict = run.verdict();
+    assert_eq!(
+        (&verdict["kind"], &verdict["preemptions"]),
+        (&"panic".into(), &1.into())
+    );
+    let schedule = verdict["schedule"]
+        .as_str()
+        .expect("it was saved")
+        .to_owned();
+    let replay = workspace.chess(&["replay", &schedule]).run();
+    assert!(replay.stderr.contains("Reproduced"), "{}", replay.stderr);
+    let run = workspace.chess(&args("ignore")).run();
+    run.assert_code(0);
+}
+
+#[test]
+fn the_package_decides_what_a_race_in_it_means() {
+    let workspace = counter();
+    workspace.write("Chess.toml", "[crates.small]\nraces = \"allow\"\n");
+    let args = ["test", "--message-format", "json"];
+    let verdict = workspace.chess(&args).run().verdict();
+    assert_eq!(verdict["kind"], "panic", "{verdict}");
+    workspace.write("Chess.toml", "[crates.small]\nraces = \"alow\"\n");
+    let run = workspace.chess(&args).run();
+    run.assert_code(1);
+    insta::assert_snapshot!(workspace.redact(&run.message()));
+}
