@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use end_to_end::{Chess, Workspace};
+use end_to_end::Workspace;
 
 const LIBRARY: &str = r#"#![deny(warnings, unsafe_op_in_unsafe_fn)]
 use std::cell::UnsafeCell;
@@ -62,10 +62,6 @@ fn workspace() -> Workspace {
     workspace
 }
 
-fn telling(chess: Chess) -> Chess {
-    chess.env("CHESS_TELL_ACCESSES", "1")
-}
-
 /// The files below a directory whose paths end so.
 fn texts(directory: &Path, end: &str) -> String {
     let mut text = String::new();
@@ -83,7 +79,9 @@ fn texts(directory: &Path, end: &str) -> String {
 #[test]
 fn accesses_are_told_of_but_for_those_that_rustc_refuses() {
     let workspace = workspace();
-    let run = telling(workspace.chess(&["test", "--exact", "tests::values_are_kept"])).run();
+    let run = workspace
+        .chess(&["test", "--exact", "tests::values_are_kept"])
+        .run();
     run.assert_code(0);
     assert!(!run.stderr.contains("warning"), "{}", run.stderr);
     let build = workspace.root().join("target/chess/build");
@@ -102,7 +100,9 @@ fn accesses_are_told_of_but_for_those_that_rustc_refuses() {
     );
     assert!(told.contains("match *boxed {"), "{told}");
 
-    let again = telling(workspace.chess(&["test", "--exact", "tests::values_are_kept"])).run();
+    let again = workspace
+        .chess(&["test", "--exact", "tests::values_are_kept"])
+        .run();
     again.assert_code(0);
     assert!(!again.stderr.contains("Compiling"), "{}", again.stderr);
 }
@@ -110,29 +110,17 @@ fn accesses_are_told_of_but_for_those_that_rustc_refuses() {
 #[test]
 fn the_list_says_how_many_accesses_are_told_of() {
     let workspace = workspace();
-    let list = telling(workspace.chess(&["list"])).run();
+    let list = workspace.chess(&["list"]).run();
     list.assert_code(0);
     let words = "8 of 9 memory accesses in unsafe code are told of (1 did not compile)";
     assert!(list.stdout.contains(words), "{}", list.stdout);
-    let list = telling(workspace.chess(&["list", "--message-format", "json"])).run();
+    let list = workspace.chess(&["list", "--message-format", "json"]).run();
     let accesses = r#""accesses":{"found":9,"told":8,"left":{"did not compile":1}}"#;
     assert!(list.stdout.contains(accesses), "{}", list.stdout);
 }
 
 #[test]
 fn places_are_those_of_the_users_text() {
-    let workspace = workspace();
-    let places = |chess: Chess| {
-        let run = chess.run();
-        run.assert_code(100);
-        let mut places: Vec<_> = run
-            .verdicts()
-            .iter()
-            .map(|verdict| format!("{} {}", verdict["location"], verdict["message"]))
-            .collect();
-        places.sort();
-        places
-    };
     let args = [
         "test",
         "--no-fail-fast",
@@ -140,15 +128,31 @@ fn places_are_those_of_the_users_text() {
         "json",
         "fails",
     ];
-    let plain = places(workspace.chess(&args));
-    assert_eq!(plain.len(), 2);
-    assert_eq!(places(telling(workspace.chess(&args))), plain);
+    let run = workspace().chess(&args).run();
+    run.assert_code(100);
+    let mut places: Vec<_> = run
+        .verdicts()
+        .iter()
+        .map(|verdict| {
+            let location = &verdict["location"];
+            (location["line"].as_u64(), location["column"].as_u64())
+        })
+        .collect();
+    places.sort_unstable();
+    let place = |text: &str| {
+        let lines = LIBRARY.lines().zip(1..);
+        let found = lines.filter_map(|(line, number)| Some((number, line.find(text)? as u64 + 1)));
+        let mut found = found.map(|(line, column)| (Some(line), Some(column)));
+        found.next().expect("it is in the library")
+    };
+    let expected = [place("assert!(*p == 1)"), place("(*cell.get())[5]")];
+    assert_eq!(places, expected);
 }
 
 #[test]
 fn what_is_told_of_can_be_reviewed() {
     let workspace = workspace();
-    let shown = telling(workspace.chess(&["rewrite"])).run();
+    let shown = workspace.chess(&["rewrite"]).run();
     shown.assert_code(0);
     insta::assert_snapshot!(shown.stdout);
 }

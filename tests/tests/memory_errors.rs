@@ -3,8 +3,7 @@
 use end_to_end::{Chess, Expected, Run, Workspace};
 
 fn chess(args: &[&str]) -> Chess {
-    let workspace = Workspace::shared("memory-errors");
-    workspace.chess(args).env("CHESS_TELL_ACCESSES", "1")
+    Workspace::shared("memory-errors").chess(args)
 }
 
 fn explore(test: &str) -> Run {

@@ -58,7 +58,13 @@ fn a_race_is_told_with_both_accesses_and_the_order_that_is_missing() {
     let workspace = counter();
     let run = workspace.chess(&["test"]).run();
     run.assert_code(100);
-    insta::assert_snapshot!(workspace.redact(&run.message()));
+    insta::with_settings!({
+        filters => vec![
+            (r"\b\d+(\.\d+)?(ms|s)\b", "[TIME]"),
+            (r"-[0-9a-f]{4,16}\b", "-[HASH]"),
+            (r"chess replay [0-9a-f]{4,16}\b", "chess replay [HASH]"),
+        ],
+    }, { insta::assert_snapshot!(workspace.redact(&run.message())) });
 }
 
 #[test]
