@@ -193,3 +193,43 @@ fn the_package_decides_what_a_race_in_it_means() {
     run.assert_code(1);
     insta::assert_snapshot!(workspace.redact(&run.message()));
 }
+
+/// Threads that write each to its own place, all of them before one is joined.
+const MANY: &str = r#"
+use std::thread;
+
+static mut COUNTS: [u32; 1100] = [0; 1100];
+
+fn run(how_many: usize) {
+    let count = |place| thread::spawn(move || unsafe { COUNTS[place] += 1 });
+    let threads: Vec<_> = (0..how_many).map(count).collect();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+}
+
+#[test]
+fn too_many() {
+    run(1100);
+}
+
+#[test]
+fn many_one_after_the_other() {
+    for _ in 0..11 {
+        run(100);
+    }
+}
+"#;
+
+#[test]
+fn what_is_not_looked_at_for_the_number_of_tasks_is_said() {
+    let workspace = Workspace::with_library(MANY);
+    let args = ["test", "--schedules", "1", "--message-format", "json"];
+    let run = workspace.chess(&args).run();
+    run.assert_code(0);
+    for verdict in run.verdicts() {
+        let warnings = verdict["warnings"].to_string();
+        let is_said = warnings.contains("1 of 1 schedules had more than 1024 tasks");
+        assert_eq!(is_said, verdict["test"] == "too_many", "{verdict}");
+    }
+}

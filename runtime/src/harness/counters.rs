@@ -3,6 +3,7 @@
 use super::Exploration;
 use super::failures::MOST;
 use crate::execution::Execution;
+use crate::monitor::race::{MOST_MEMORY, MOST_TASKS};
 
 /// The exploration's counters, kept apart from the engine, which a confirming
 /// execution writes over.
@@ -117,6 +118,22 @@ fn warnings(exploration: &Exploration) -> Vec<String> {
         all.push(format!(
             "{} of {} schedules were given up after many times as many steps: they have no verdict",
             exploration.too_long, exploration.schedules
+        ));
+    }
+    if exploration.many_tasks > 0 {
+        all.push(format!(
+            "{} of {} schedules had more than {MOST_TASKS} tasks of which nobody knew that \
+             they had ended: from then on data races were not looked for in them",
+            exploration.many_tasks, exploration.schedules
+        ));
+    }
+    if exploration.much_memory > 0 {
+        all.push(format!(
+            "{} of {} schedules accessed more plain memory than the {} MiB whose history \
+             is kept: from then on data races were not looked for in them",
+            exploration.much_memory,
+            exploration.schedules,
+            MOST_MEMORY >> 20
         ));
     }
     if exploration.foreign_heap {

@@ -11,7 +11,7 @@ use super::run::{BoxedStrategy, Root, run_tasks, set_boxed, set_strategy, strate
 use super::{Test, body, foreign, state};
 use crate::engine::Engine;
 use crate::execution::{Ending, Entry, Limit};
-use crate::monitor::race::{Found, Level, Line, Races};
+use crate::monitor::race::{Found, GivenUp, Level, Line, Races};
 use crate::monitor::{self, BodyOutcome, End, Failure, Kind, Monitor};
 use crate::platform::donor::{self, DEFAULT_STACK};
 use crate::platform::handover::Backend;
@@ -331,6 +331,10 @@ impl Explorer<'_> {
                 let search = strategy(engine);
                 engine.exploration.count_schedule(|| search.explored());
                 engine.exploration.diverged += u64::from(diverged);
+                let given_up = engine.monitors.races.given_up;
+                let is = |why| u64::from(given_up == Some(why));
+                engine.exploration.many_tasks += is(GivenUp::Tasks);
+                engine.exploration.much_memory += is(GivenUp::Memory);
                 if engine.execution.past_limit {
                     let bound = strategy(engine).progress().bound.unwrap_or(0);
                     engine.exploration.cut_short.get_or_insert(bound);

@@ -73,6 +73,10 @@ pub(crate) struct Exploration {
     pub(crate) long: u64,
     /// Those of them that were given up: nothing says that they would not end.
     pub(crate) too_long: u64,
+    /// Schedules in which races were looked for only until there were too many tasks.
+    pub(crate) many_tasks: u64,
+    /// Or until too much memory was accessed.
+    pub(crate) much_memory: u64,
     pub(crate) schedules: u64,
     /// How many there were when the search last began anew.
     pub(crate) begun: u64,
@@ -131,6 +135,8 @@ impl Exploration {
             cut_short: None,
             long: 0,
             too_long: 0,
+            many_tasks: 0,
+            much_memory: 0,
             schedules: 0,
             begun: 0,
             learnt: Learnt::NOTHING,

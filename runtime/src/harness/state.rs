@@ -39,6 +39,8 @@ is_kept!(
     exploration.cut_short as cut_short,
     exploration.long as long,
     exploration.too_long as too_long,
+    exploration.many_tasks as many_tasks,
+    exploration.much_memory as much_memory,
     exploration.diverged as diverged,
     exploration.unstable as unstable,
     exploration.outside as outside,

@@ -245,6 +245,7 @@ impl Explorer<'_> {
         let is_usual = failure.is_none()
             && !execution.past_limit
             && before == known(engine)
+            && engine.monitors.races.given_up.is_none()
             && !engine.monitors.races.has_news();
         let mut is_told = false;
         if is_usual && !strategy(engine).diverged() {

@@ -2,8 +2,8 @@
 //!
 //! An epoch is a part of a task's life between two releases (`FastTrack`, Flanagan and
 //! Freund, PLDI'09). Epochs are numbered over all tasks and executions, so that a number
-//! alone says whose it is, and whether it is of this execution. A clock holds, for each
-//! task, the last epoch of it that is known to have ended.
+//! alone says whose it is, and whether it is of this execution. A clock holds, in
+//! the entry of each task, the last epoch of it that is known to have ended.
 
 use crate::execution::{Op, Site};
 use crate::platform::memory::{EngineVec, engine_vec};
@@ -11,7 +11,7 @@ use crate::platform::memory::{EngineVec, engine_vec};
 /// Names a part of a task's life; 0 names none. Later ones have larger numbers.
 pub(super) type Epoch = u32;
 
-/// For each task, the last epoch of it that happened before.
+/// For each task, in its entry, the last epoch of it that happened before.
 #[derive(Clone, Debug)]
 pub(super) struct Clock(EngineVec<Epoch>);
 
@@ -21,12 +21,12 @@ impl Clock {
     }
 
     #[inline]
-    pub(super) fn get(&self, task: u32) -> Epoch {
-        self.0.get(task as usize).copied().unwrap_or(0)
+    pub(super) fn get(&self, entry: u16) -> Epoch {
+        self.0.get(entry as usize).copied().unwrap_or(0)
     }
 
-    pub(super) fn set(&mut self, task: u32, epoch: Epoch) {
-        let place = task as usize;
+    pub(super) fn set(&mut self, entry: u16, epoch: Epoch) {
+        let place = entry as usize;
         if place >= self.0.len() {
             self.0.resize(place + 1, 0);
         }
@@ -56,8 +56,14 @@ impl Clock {
 /// What a number of the sequence of epochs stands for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Owner {
-    /// A part of this task's life, and how it ended, if it has.
-    Task(u32, Option<Release>),
+    /// A part of this task's life.
+    Task {
+        task: u32,
+        /// The task's in clocks.
+        entry: u16,
+        /// How it ended, if it has.
+        end: Option<Release>,
+    },
     /// No epoch: the record of a granule with a longer history.
     Record(u32),
 }
@@ -118,7 +124,7 @@ impl Epochs {
 
     /// The epoch ends with this release.
     pub(super) fn end(&mut self, epoch: Epoch, release: Release) {
-        if let Owner::Task(_, end) = &mut self.owners[(epoch - self.first) as usize] {
+        if let Owner::Task { end, .. } = &mut self.owners[(epoch - self.first) as usize] {
             *end = Some(release);
         }
     }

@@ -70,7 +70,7 @@ impl Races {
 impl Monitor for Races {
     #[inline]
     fn begin(&mut self) {
-        if self.is_on {
+        if self.is_wanted {
             self.renew();
         }
     }
@@ -83,11 +83,17 @@ impl Monitor for Races {
                 id => execution.objects.get(id).address,
             };
             self.order(execution.current, object, access);
+            if access.op == Op::Exit {
+                self.tasks.end(execution.current);
+            }
         }
         ControlFlow::Continue(())
     }
 
     fn data_access(&mut self, execution: &Execution, access: DataAccess) -> ControlFlow<()> {
+        if !self.is_on {
+            return ControlFlow::Continue(());
+        }
         let DataAccess {
             address,
             size: length,

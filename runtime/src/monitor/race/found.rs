@@ -61,7 +61,10 @@ impl Races {
         if self.found.len() == MOST || self.found.iter().any(known) {
             return;
         }
-        let Owner::Task(owner, end) = self.epochs.owner(earlier.epoch) else {
+        let Owner::Task {
+            task: owner, end, ..
+        } = self.epochs.owner(earlier.epoch)
+        else {
             return;
         };
         let (other, own) = (Called(TaskId(owner)), Called(task));

@@ -64,14 +64,19 @@ pub(crate) fn told(address: usize, length: usize, is_write: bool, is_borrow: boo
 /// A new task, made by `parent`; the first one by none.
 pub(crate) fn added(parent: Option<TaskId>, task: TaskId, site: Option<Site>) {
     with_if_on(|races| match parent {
-        None => races.add_task(task, None),
+        None => _ = races.add_task(task, None),
         Some(parent) => races.spawned(parent, task, site),
     });
 }
 
 /// `task` runs for the first time.
 pub(crate) fn enter(task: TaskId) {
-    with_if_on(|races| EPOCH.set(races.shown_epoch(task)));
+    // SAFETY: as in `with_if_on`.
+    let races = unsafe { &(*monitors()).races };
+    // Where no race is looked for any more, accesses are told for others that look.
+    if races.is_wanted {
+        EPOCH.set(races.shown_epoch(task));
+    }
 }
 
 /// The running task is about to end.
@@ -158,19 +163,18 @@ pub(crate) fn receive(message: Message) {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Message(Option<u32>);
 
-/// Tells the monitor what the running task does, if it looks.
+/// Tells it what the running task does.
 #[inline]
 fn with(tell: impl FnOnce(&mut Races, TaskId)) {
     if is_watched() && active() {
-        // SAFETY: a task runs; monitors do not call each other, nor the engine.
-        tell(unsafe { &mut (*monitors()).races }, current());
+        with_if_on(|races| tell(races, current()));
     }
 }
 
-/// As [`with`], also where no task runs.
+/// Tells the monitor something, if it looks.
 #[inline]
 fn with_if_on(tell: impl FnOnce(&mut Races)) {
-    // SAFETY: called by the engine, which is mapped, and not by a monitor.
+    // SAFETY: called in an execution, so the engine is mapped, and not by a monitor.
     let races = unsafe { &mut (*monitors()).races };
     if races.is_on {
         tell(races);

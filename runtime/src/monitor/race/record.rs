@@ -33,9 +33,10 @@ impl Use {
     };
 }
 
-/// What one task did to an atomic.
+/// What the last task with this entry in clocks did to an atomic: whoever knows of it knows
+/// what earlier ones did.
 struct Uses {
-    task: u32,
+    entry: u16,
     load: Use,
     store: Use,
 }
@@ -130,8 +131,7 @@ impl Record {
     pub(super) fn atomic(
         &mut self,
         mask: u8,
-        task: u32,
-        epoch: Epoch,
+        (entry, epoch): (u16, Epoch),
         (op, is_write): (Op, bool),
         site: Option<Site>,
     ) -> &mut Clock {
@@ -145,10 +145,10 @@ impl Record {
             self.atomics.len() - 1
         });
         let atomic = &mut self.atomics[place];
-        let known = atomic.uses.iter().position(|uses| uses.task == task);
+        let known = atomic.uses.iter().position(|uses| uses.entry == entry);
         let known = known.unwrap_or_else(|| {
             atomic.uses.push(Uses {
-                task,
+                entry,
                 load: Use::NONE,
                 store: Use::NONE,
             });

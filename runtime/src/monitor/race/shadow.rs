@@ -17,6 +17,8 @@ const PAGE: usize = 4096;
 const CELLS: usize = PAGE / GRANULE;
 /// So many pages have cells at most: 512 MB for 256 MB of the program's.
 const MOST_PAGES: usize = 1 << 16;
+/// So many bytes of the program, if all of their pages.
+pub(crate) const MOST_MEMORY: usize = MOST_PAGES * PAGE;
 const FIRST_SIZE: usize = 1 << 10;
 
 /// Which of a granule's bytes are accessed: the first one, and how many less one.

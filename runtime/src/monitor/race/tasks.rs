@@ -1,0 +1,303 @@
+//! What each task knows of the others, and where clocks have a place for it.
+//!
+//! A clock with an entry for each task that ever was would make a test with many short
+//! tasks quadratic. So entries are used again: a new task takes that of one that has ended,
+//! if all that this one did happened before the new one. Then nobody can know of the new
+//! task and not of the old one, and a larger epoch stands for both.
+
+use super::clock::{Clock, Epoch, Epochs, Owner, Release};
+use super::{EPOCH, GivenUp, Races};
+use crate::execution::{Op, Site, TaskId};
+use crate::platform::memory::{EngineVec, engine_vec};
+
+/// So many entries a clock has at most: tasks whose end the maker of the next one did not
+/// know of.
+pub(crate) const MOST_TASKS: usize = 1024;
+
+/// So many of the tasks that ended last are looked at for an entry.
+const CANDIDATES: usize = 32;
+
+/// What a task knows of the others.
+pub(super) struct TaskOrder {
+    pub(super) epoch: Epoch,
+    /// The last epoch in which it accessed anything that is tracked.
+    pub(super) active: Epoch,
+    /// Its entry in clocks.
+    pub(super) entry: u16,
+    pub(super) clock: Clock,
+    /// The clock at its last fence that releases.
+    pub(super) released: Clock,
+    /// What its next fence that acquires learns, from loads that did not.
+    pub(super) readable: Clock,
+}
+
+/// The tasks of one execution.
+pub(super) struct Tasks {
+    pub(super) all: EngineVec<TaskOrder>,
+    /// How many of `all` belong to this execution.
+    pub(super) live: usize,
+    /// How many entries are in use.
+    entries: usize,
+    /// Tasks that have ended, and whose entries nobody has taken.
+    ended: EngineVec<u32>,
+}
+
+impl Tasks {
+    pub(super) const fn new() -> Self {
+        Self {
+            all: engine_vec(),
+            live: 0,
+            entries: 0,
+            ended: engine_vec(),
+        }
+    }
+
+    /// A new execution begins.
+    pub(super) fn begin(&mut self) {
+        self.live = 0;
+        self.entries = 0;
+        self.ended.clear();
+    }
+
+    #[inline]
+    pub(super) fn get(&self, task: TaskId) -> &TaskOrder {
+        &self.all[task.0 as usize]
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, task: TaskId) -> &mut TaskOrder {
+        &mut self.all[task.0 as usize]
+    }
+
+    /// `task` has performed its last operation.
+    pub(super) fn end(&mut self, task: TaskId) {
+        self.ended.push(task.0);
+    }
+
+    /// An entry for a task that `parent` makes; `None` where there is none left.
+    fn entry(&mut self, parent: Option<TaskId>) -> Option<u16> {
+        if let Some(parent) = parent {
+            let clock = &self.get(parent).clock;
+            let last = self.ended.iter().enumerate().rev().take(CANDIDATES);
+            let is_over = |&(_, &task): &(usize, &u32)| {
+                let ended = self.get(TaskId(task));
+                clock.get(ended.entry) >= ended.active
+            };
+            let found = last.into_iter().find(is_over).map(|(place, _)| place);
+            if let Some(place) = found {
+                let ended = TaskId(self.ended.swap_remove(place));
+                return Some(self.get(ended).entry);
+            }
+        }
+        let next = self.entries;
+        if next == MOST_TASKS {
+            return None;
+        }
+        self.entries += 1;
+        Some(next as u16)
+    }
+}
+
+/// Whether what was done in an epoch happened before what `task` does, whose clock it is.
+#[inline]
+pub(super) fn is_known(epochs: &Epochs, clock: &Clock, epoch: Epoch, task: TaskId) -> bool {
+    match epochs.owner(epoch) {
+        Owner::Task {
+            task: owner, entry, ..
+        } => owner == task.0 || clock.get(entry) >= epoch,
+        Owner::Record(_) => true,
+    }
+}
+
+impl Races {
+    /// `task` is new; `parent` has made it. Whether there is room for it.
+    pub(crate) fn add_task(&mut self, task: TaskId, parent: Option<TaskId>) -> bool {
+        let place = task.0 as usize;
+        let Some(entry) = self.tasks.entry(parent) else {
+            self.give_up(GivenUp::Tasks);
+            return false;
+        };
+        let all = &mut self.tasks.all;
+        if all.len() == place {
+            all.push(TaskOrder {
+                epoch: 0,
+                active: 0,
+                entry: 0,
+                clock: Clock::new(),
+                released: Clock::new(),
+                readable: Clock::new(),
+            });
+        }
+        let (before, rest) = all.split_at_mut(place);
+        let own = &mut rest[0];
+        own.clock.clear();
+        own.released.clear();
+        own.readable.clear();
+        if let Some(parent) = parent {
+            own.clock.assign(&before[parent.0 as usize].clock);
+        }
+        own.entry = entry;
+        own.active = 0;
+        self.tasks.live = place + 1;
+        self.begin_epoch(task);
+        true
+    }
+
+    fn begin_epoch(&mut self, task: TaskId) {
+        let own = self.tasks.get_mut(task);
+        own.epoch = self.epochs.add(Owner::Task {
+            task: task.0,
+            entry: own.entry,
+            end: None,
+        });
+        own.clock.set(own.entry, own.epoch);
+    }
+
+    /// What `EPOCH` is while `task` runs. Where accesses may be scheduling points, none is
+    /// passed over for being known.
+    pub(super) fn shown_epoch(&self, task: TaskId) -> Epoch {
+        if self.points.is_any() || !self.is_on {
+            Epoch::MAX
+        } else {
+            self.tasks.get(task).epoch
+        }
+    }
+
+    /// What `task` did so far is released: what it does from now on is not.
+    pub(super) fn end_epoch(&mut self, task: TaskId, op: Op, site: Option<Site>) {
+        let epoch = self.tasks.get(task).epoch;
+        self.epochs.end(epoch, Release { op, site });
+        self.begin_epoch(task);
+        EPOCH.set(self.shown_epoch(task));
+    }
+
+    /// `task` has made another one.
+    pub(crate) fn spawned(&mut self, task: TaskId, child: TaskId, site: Option<Site>) {
+        if self.add_task(child, Some(task)) {
+            self.end_epoch(task, Op::Spawn, site);
+        }
+    }
+
+    /// `task` goes on after the end of `other`.
+    pub(crate) fn joined(&mut self, task: TaskId, other: TaskId) {
+        let (task, other) = (task.0 as usize, other.0 as usize);
+        if let Ok([own, other]) = self.tasks.all.get_disjoint_mut([task, other]) {
+            own.clock.join(&other.clock);
+        }
+    }
+
+    /// `next` runs after `task`.
+    pub(crate) fn switched(&mut self, task: TaskId, next: TaskId) {
+        if self.orders_all && task != next {
+            self.joined(next, task);
+            self.end_epoch(task, Op::OpaqueCall, None);
+        }
+    }
+
+    /// Something happens that may order tasks in ways that nobody sees.
+    pub(crate) fn order_all(&mut self, task: TaskId) {
+        if self.orders_all {
+            return;
+        }
+        self.orders_all = true;
+        for other in 0..self.tasks.live as u32 {
+            self.joined(task, TaskId(other));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::monitor::race::{Level, What};
+
+    const MAIN: TaskId = TaskId(0);
+
+    fn races() -> Races {
+        let mut races = Races::new();
+        races.turn_on(false);
+        races.renew();
+        assert!(races.add_task(MAIN, None));
+        races
+    }
+
+    fn is_racy(races: &Races) -> bool {
+        races.found(Level::Deny).next().is_some()
+    }
+
+    fn write(races: &mut Races, task: TaskId) {
+        races.access(task, 0x1000, 8, What::Write, None);
+    }
+
+    #[test]
+    fn a_task_takes_the_entry_of_one_whose_end_its_maker_knows_of() {
+        let mut races = races();
+        for number in (1..20_000).step_by(2) {
+            let (first, second) = (TaskId(number), TaskId(number + 1));
+            for task in [first, second] {
+                races.spawned(MAIN, task, None);
+                races.access(task, 0x2000 + task.0 as usize % 2 * 8, 8, What::Write, None);
+                races.release(task, 0x10, true, (Op::Exit, None));
+                races.tasks.end(task);
+            }
+            // As where a scope ends, and not its tasks, is waited for.
+            races.acquire(MAIN, 0x10, true);
+        }
+        assert!(races.tasks.entries == 3 && races.is_on && !is_racy(&races));
+    }
+
+    #[test]
+    fn what_a_task_did_after_its_last_release_keeps_its_entry() {
+        let mut races = races();
+        races.spawned(MAIN, TaskId(1), None);
+        races.release(TaskId(1), 0x10, true, (Op::Exit, None));
+        write(&mut races, TaskId(1));
+        races.tasks.end(TaskId(1));
+        races.acquire(MAIN, 0x10, true);
+        races.spawned(MAIN, TaskId(2), None);
+        assert_ne!(
+            races.tasks.get(TaskId(1)).entry,
+            races.tasks.get(TaskId(2)).entry
+        );
+        write(&mut races, TaskId(2));
+        assert!(is_racy(&races));
+    }
+
+    #[test]
+    fn who_knows_of_the_old_task_alone_races_with_the_new_one() {
+        let mut races = races();
+        for task in [1, 2] {
+            races.spawned(MAIN, TaskId(task), None);
+        }
+        write(&mut races, TaskId(1));
+        races.release(TaskId(1), 0x10, true, (Op::Exit, None));
+        races.tasks.end(TaskId(1));
+        races.acquire(TaskId(2), 0x10, true);
+        races.joined(MAIN, TaskId(1));
+        races.spawned(MAIN, TaskId(3), None);
+        assert_eq!(
+            races.tasks.get(TaskId(1)).entry,
+            races.tasks.get(TaskId(3)).entry
+        );
+        write(&mut races, TaskId(3));
+        assert!(!is_racy(&races));
+        write(&mut races, TaskId(2));
+        assert!(is_racy(&races));
+    }
+
+    #[test]
+    fn too_many_tasks_that_nobody_knows_to_have_ended_end_the_search_for_races() {
+        let mut races = races();
+        for task in 1..MOST_TASKS as u32 {
+            races.spawned(MAIN, TaskId(task), None);
+            let place = 0x1000 + task as usize * 8;
+            races.access(TaskId(task), place, 8, What::Write, None);
+            races.tasks.end(TaskId(task));
+        }
+        assert!(races.is_on);
+        races.spawned(MAIN, TaskId(MOST_TASKS as u32), None);
+        assert!(!races.is_on && races.given_up == Some(GivenUp::Tasks));
+        races.renew();
+        assert!(races.is_on && races.given_up.is_none());
+    }
+}
