@@ -195,7 +195,7 @@ fn the_package_decides_what_a_race_in_it_means() {
 }
 
 /// Threads that write each to its own place, all of them before one is joined.
-const MANY: &str = r#"
+const MANY: &str = r"
 use std::thread;
 
 static mut COUNTS: [u32; 1100] = [0; 1100];
@@ -219,7 +219,7 @@ fn many_one_after_the_other() {
         run(100);
     }
 }
-"#;
+";
 
 #[test]
 fn what_is_not_looked_at_for_the_number_of_tasks_is_said() {

@@ -56,7 +56,9 @@ pub(super) fn request(exploration: &Exploration, mode: Mode<'_>, policies: &[Str
     line("leaks", &exploration.leaks);
     if let Mode::Replay { decisions, points } = mode {
         line("decisions", &decisions);
-        points.iter().for_each(|point| line("point", point));
+        for point in points {
+            line("point", point);
+        }
     }
     for policy in policies {
         text.push_str(policy);

@@ -63,9 +63,10 @@ impl<'a> Saving<'a> {
             Some(sources) => sources.clone(),
             None => self.sources.insert(digest::sources(plan)?).clone(),
         };
-        let races = match failure.forgives_races {
-            true => Races::Allow,
-            false => exploration.races,
+        let races = if failure.forgives_races {
+            Races::Allow
+        } else {
+            exploration.races
         };
         let schedule = Schedule {
             test: test.id.clone(),

@@ -11,7 +11,7 @@ use super::run::{BoxedStrategy, Root, run_tasks, set_boxed, set_strategy, strate
 use super::{Test, body, foreign, state};
 use crate::engine::Engine;
 use crate::execution::{Ending, Entry, Limit};
-use crate::monitor::race::{Found, GivenUp, Level, Line, Races};
+use crate::monitor::race::{Accesses, Found, GivenUp, Level, Line, Races};
 use crate::monitor::{self, BodyOutcome, End, Failure, Kind, Monitor};
 use crate::platform::donor::{self, DEFAULT_STACK};
 use crate::platform::handover::Backend;
@@ -87,8 +87,8 @@ pub(super) fn run(test: &Test, request: &Request) {
 
 /// Looks at accesses to plain memory, if the program tells of any, as it is asked for.
 fn watch_memory(races: &mut Races, request: &Request) {
-    if Observers::of_program().of_accesses && request.watches_memory {
-        races.turn_on(request.preempts_memory);
+    if Observers::of_program().of_accesses && request.memory_accesses != Accesses::Ignored {
+        races.turn_on(request.memory_accesses == Accesses::Preempted);
     }
     races.set_levels(request.races, &request.races_of);
     for (file, line) in &request.points {

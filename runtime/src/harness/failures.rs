@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::execution::{Ending, Execution, Op, Site};
-use crate::monitor::race::{Learnt, Level};
+use crate::monitor::race::{self, Learnt, Level};
 use crate::monitor::{self, Blocked, Failure, Kind};
 use crate::platform::memory::{EngineVec, engine_vec};
 use crate::search::Decision;
@@ -105,7 +105,7 @@ impl Distinct {
 fn pairs() -> impl Iterator<Item = u64> {
     // SAFETY: between executions the exploring thread alone uses the monitors.
     let races = unsafe { &(*monitor::monitors()).races };
-    races.found(Level::Deny).map(|found| found.pair())
+    races.found(Level::Deny).map(race::Found::pair)
 }
 
 /// A hash of what the words for an execution's end will be made of, without the

@@ -1,7 +1,7 @@
 //! The supervisor's request: `key=value` lines in one environment variable.
 
 use crate::execution::{Policy, Timers};
-use crate::monitor::race::Level;
+use crate::monitor::race::{Accesses, Level};
 use crate::platform::handover::Backend;
 use crate::search::Part;
 
@@ -88,10 +88,8 @@ pub struct Request {
     pub(crate) preempt_at: Vec<(String, u32)>,
     /// The directory that relative paths of source files are relative to.
     pub(crate) root: String,
-    /// Whether accesses to plain memory are looked at.
-    pub(crate) watches_memory: bool,
-    /// Whether all of them are scheduling points.
-    pub(crate) preempts_memory: bool,
+    /// What accesses to plain memory are.
+    pub(crate) memory_accesses: Accesses,
     /// What races mean.
     pub(crate) races: Level,
     /// What they mean in the files below a prefix.
@@ -132,8 +130,7 @@ impl Request {
             policies: Vec::new(),
             preempt_at: Vec::new(),
             root: String::new(),
-            watches_memory: true,
-            preempts_memory: false,
+            memory_accesses: Accesses::Watched,
             races: Level::Deny,
             races_of: Vec::new(),
             points: Vec::new(),
@@ -184,8 +181,7 @@ impl Request {
                 }
                 "root" => value.clone_into(&mut request.root),
                 "memory-accesses" => {
-                    request.watches_memory = value != "ignore";
-                    request.preempts_memory = value == "preempt";
+                    request.memory_accesses = Accesses::named(value).ok_or_else(wrong)?;
                 }
                 "races" => request.races = Level::named(value).ok_or_else(wrong)?,
                 "races-of" => {

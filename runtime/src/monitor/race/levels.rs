@@ -1,4 +1,4 @@
-//! What a race means: a failure, a warning, or nothing; by package.
+//! What accesses and races mean to a run; races by package.
 
 use super::found::Found;
 use crate::execution::{Site, covers};
@@ -22,6 +22,29 @@ impl Level {
             "allow" => Self::Allow,
             "warn" => Self::Warn,
             "deny" => Self::Deny,
+            _ => return None,
+        })
+    }
+}
+
+/// What accesses to plain memory are to the search.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Accesses {
+    /// Nothing, not even looked at.
+    Ignored,
+    /// Looked at; scheduling points where they race.
+    Watched,
+    /// Scheduling points.
+    Preempted,
+}
+
+impl Accesses {
+    /// By its name in requests.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "ignore" => Self::Ignored,
+            "watch" => Self::Watched,
+            "preempt" => Self::Preempted,
             _ => return None,
         })
     }

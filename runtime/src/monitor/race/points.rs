@@ -141,7 +141,9 @@ impl Stored for Points {
     fn read(input: &mut &[u8]) -> Option<Self> {
         let mut points = Self::new();
         let lines = EngineVec::<Line>::read(input)?;
-        lines.into_iter().for_each(|line| points.push(line));
+        for line in lines {
+            points.push(line);
+        }
         points.all = bool::read(input)?;
         Some(points)
     }
