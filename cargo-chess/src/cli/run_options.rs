@@ -2,6 +2,7 @@
 
 use std::io::IsTerminal;
 
+use camino::Utf8PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::{ListArgs, TestArgs};
@@ -101,6 +102,18 @@ pub struct OutputArgs {
     pub quiet: bool,
 }
 
+/// The files that a run is reported in besides.
+#[derive(Args, Clone, Default, Debug)]
+#[command(next_help_heading = "Output")]
+pub struct ReportArgs {
+    /// Write a report in JUnit's XML
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<Utf8PathBuf>,
+    /// Write the failures as a SARIF log, for code scanning services and editors
+    #[arg(long, value_name = "FILE")]
+    pub sarif: Option<Utf8PathBuf>,
+}
+
 impl OutputArgs {
     /// When to colour: the flag, else `CARGO_TERM_COLOR`, else as the terminal is.
     pub fn color_when(&self) -> ColorWhen {
@@ -152,6 +165,8 @@ impl OutputArgs {
 pub struct RunOptions {
     /// What goes to standard output.
     pub message_format: MessageFormat,
+    /// The files that the run is reported in besides.
+    pub reports: ReportArgs,
     /// Whether what people read is coloured.
     pub color: bool,
     /// -1 quiet, 0 normal, 1 and more: verbose.
@@ -190,6 +205,7 @@ impl RunOptions {
     /// After `--`, libtest's own options mean what they mean there.
     pub fn from_test(args: &TestArgs) -> Self {
         let mut options = Self {
+            reports: args.reports.clone(),
             fail_fast: !args.run.no_fail_fast,
             filters: args.filters.clone(),
             exact: args.run.exact,
@@ -222,6 +238,7 @@ impl RunOptions {
         );
         Self {
             message_format: output.message_format,
+            reports: ReportArgs::default(),
             color: output.use_color(),
             verbosity: output.verbosity(),
             jobs,

@@ -190,7 +190,7 @@ impl Stage<'_> {
             ..self.options.clone()
         };
         let mut ear = Ear {
-            told: reporter(&options, &self.session.plan.workspace_root),
+            told: reporter(&options, &self.session.plan.workspace_root)?,
             heard: None,
         };
         supervise::run(

@@ -25,10 +25,11 @@ pub fn run(args: &MergeArgs) -> Result<u8> {
     let joined = join::join(files.collect::<Result<_>>()?)?;
     let options = RunOptions {
         message_format: MessageFormat::Json,
+        reports: args.reports.clone(),
         ..RunOptions::new(&args.output, None)
     };
     // Schedules are named, and source lines are found, relative to here.
-    let mut reporter = report::reporter(&options, Utf8Path::new("."));
+    let mut reporter = report::reporter(&options, Utf8Path::new("."))?;
     match tell(&joined, &mut *reporter) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(joined.tally.exit_code()),
         told => told.map_err(Error::io("write to", "standard output"))?,

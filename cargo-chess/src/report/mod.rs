@@ -4,19 +4,24 @@ mod excerpt;
 mod explanation;
 mod failure;
 mod fold;
+mod github;
 mod holding;
 mod human;
 mod interleaving;
 mod json;
+mod junit;
 mod layout;
 mod live;
 mod names;
 mod outside;
 mod panics;
 mod paths;
+mod plain;
 mod pointers;
 mod progress;
 mod record;
+mod repository;
+mod sarif;
 mod shorten;
 mod snippet;
 mod summary;
@@ -24,6 +29,7 @@ mod text;
 mod verdict_line;
 mod waiting;
 
+use std::fs::{self, File};
 use std::io;
 
 use camino::Utf8Path;
@@ -36,8 +42,15 @@ pub(crate) use pointers::Pointers;
 pub use record::Record;
 pub(crate) use text::{plural, thousands};
 
+use github::GitHub;
+use junit::JUnit;
+use plain::Plain;
+use repository::Repository;
+use sarif::Sarif;
+
 use crate::cli::{MessageFormat, RunOptions};
 use crate::config::Exploration;
+use crate::error::{Error, Result};
 use crate::events::Event;
 use crate::schedule::Schedule;
 use crate::supervise::protocol::Finished;
@@ -69,15 +82,36 @@ pub trait Reporter {
     fn warn(&mut self, _message: &str) {}
 }
 
-/// The reporters that `options` ask for.
+/// The reporters that `options` and the place where this runs ask for.
 ///
 /// People read standard error in any case; only JSON goes to standard output.
-pub fn reporter(options: &RunOptions, workspace_root: &Utf8Path) -> Box<dyn Reporter> {
-    let human = Human::on_stderr(options, workspace_root);
-    match options.message_format {
-        MessageFormat::Human => Box::new(human),
-        MessageFormat::Json => Box::new(Both(Json::new(io::stdout()), human)),
+pub fn reporter(options: &RunOptions, workspace_root: &Utf8Path) -> Result<Box<dyn Reporter>> {
+    let repository = || Repository::around(workspace_root);
+    let plain = || Plain::new(workspace_root);
+    let mut all: Vec<Box<dyn Reporter>> = Vec::new();
+    if let Some(path) = &options.reports.junit {
+        all.push(Box::new(JUnit::create(path, plain())?));
     }
+    if let Some(path) = &options.reports.sarif {
+        all.push(Box::new(Sarif::create(path, repository())?));
+    }
+    // A consumer of standard output that goes away is no reason not to write the files.
+    if options.message_format == MessageFormat::Json {
+        all.push(Box::new(Json::new(io::stdout())));
+    }
+    all.push(Box::new(Human::on_stderr(options, workspace_root)));
+    if let Some(github) = GitHub::find(repository(), plain()) {
+        all.push(Box::new(github));
+    }
+    Ok(Box::new(All(all)))
+}
+
+/// An empty file for a report, its directories with it.
+fn new_file(path: &Utf8Path) -> Result<File> {
+    let directory = path.parent().filter(|parent| !parent.as_str().is_empty());
+    let made = directory.map_or(Ok(()), fs::create_dir_all);
+    made.and_then(|()| File::create(path))
+        .map_err(|error| Error::Usage(format!("the report {path} cannot be written: {error}")))
 }
 
 /// `text` in lines of at most `width` columns, without a line end after the last.
@@ -88,23 +122,24 @@ pub(crate) fn wrapped(text: &str, width: usize) -> String {
         .to_owned()
 }
 
-/// Two reporters that hear the same.
-struct Both<A, B>(A, B);
+/// Reporters that hear the same, in their order.
+struct All(Vec<Box<dyn Reporter>>);
 
-impl<A: Reporter, B: Reporter> Reporter for Both<A, B> {
+impl Reporter for All {
     fn event(&mut self, event: &Event, detail: Option<&Detail>) -> io::Result<()> {
-        self.0.event(event, detail)?;
-        self.1.event(event, detail)
+        self.0.iter_mut().try_for_each(|it| it.event(event, detail))
     }
 
     fn live(&mut self, live: &Live) {
-        self.0.live(live);
-        self.1.live(live);
+        for reporter in &mut self.0 {
+            reporter.live(live);
+        }
     }
 
     fn warn(&mut self, message: &str) {
-        self.0.warn(message);
-        self.1.warn(message);
+        for reporter in &mut self.0 {
+            reporter.warn(message);
+        }
     }
 }
 

@@ -1,0 +1,129 @@
+//! The reporter for services that read JUnit's XML: a suite for each test binary.
+
+use std::fs::File;
+use std::io;
+use std::time::Duration;
+
+use camino::Utf8Path;
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+
+use super::plain::Plain;
+use super::{Detail, Reporter, new_file};
+use crate::error::Result;
+use crate::events::{Event, Outcome, TestFinished};
+
+/// Writes the report when the run is over, however it ended.
+pub(super) struct JUnit {
+    file: File,
+    suites: Vec<TestSuite>,
+    plain: Plain,
+}
+
+impl JUnit {
+    /// Writes to the file at `path`, which is emptied now.
+    pub(super) fn create(path: &Utf8Path, plain: Plain) -> Result<Self> {
+        let file = new_file(path)?;
+        Ok(Self {
+            file,
+            suites: Vec::new(),
+            plain,
+        })
+    }
+
+    fn add(&mut self, test: &TestFinished, detail: Option<&Detail>) {
+        let suites = &mut self.suites;
+        let place = suites
+            .iter()
+            .position(|suite| suite.name.as_str() == test.binary)
+            .unwrap_or_else(|| {
+                suites.push(TestSuite::new(&test.binary));
+                suites.len() - 1
+            });
+        let case = self.plain.case(test, detail);
+        suites[place].add_test_case(case);
+    }
+}
+
+impl Plain {
+    fn case(&self, test: &TestFinished, detail: Option<&Detail>) -> TestCase {
+        let mut status = match test.outcome {
+            Outcome::Passed => TestCaseStatus::success(),
+            Outcome::Skipped => TestCaseStatus::skipped(),
+            Outcome::Failed => TestCaseStatus::non_success(NonSuccessKind::Failure),
+            Outcome::Timeout => TestCaseStatus::non_success(NonSuccessKind::Error),
+        };
+        if let Some(message) = &test.message {
+            status.set_message(message.as_str());
+        }
+        match test.outcome {
+            Outcome::Passed | Outcome::Skipped => {}
+            Outcome::Failed | Outcome::Timeout => {
+                status.set_type(test.kind.map_or("timeout", |kind| kind.name()));
+                if let Some(detail) = detail {
+                    status.set_description(self.failure(test, detail));
+                }
+            }
+        }
+        let mut case = TestCase::new(&test.test, status);
+        case.set_classname(&test.binary);
+        case.set_time(Duration::from_millis(test.duration_ms));
+        for (name, value) in [
+            ("schedules", Some(test.schedules.to_string())),
+            ("coverage", Some(test.coverage.clone())),
+            ("preemptions", test.preemptions.map(|n| n.to_string())),
+            ("schedule", test.schedule.clone()),
+        ] {
+            case.add_properties(value.as_deref().map(|value| (name, value)));
+        }
+        if let Some(detail) = detail.filter(|detail| !detail.stderr.is_empty()) {
+            case.set_system_err(&detail.stderr);
+        }
+        case
+    }
+}
+
+impl Reporter for JUnit {
+    fn event(&mut self, event: &Event, detail: Option<&Detail>) -> io::Result<()> {
+        match event {
+            Event::TestFinished(test) => self.add(test, detail),
+            Event::RunFinished(run) => {
+                let mut report = Report::new("cargo chess");
+                report.set_time(Duration::from_millis(run.duration_ms));
+                report.add_test_suites(std::mem::take(&mut self.suites));
+                let written = report.serialize(&self.file);
+                return written.map_err(io::Error::other);
+            }
+            Event::RunStarted(_) | Event::TestStarted(_) | Event::Progress(_) => {}
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples;
+    use super::*;
+    use crate::events::RunFinished;
+
+    #[test]
+    fn each_test_of_a_run_is_in_the_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = Utf8Path::from_path(directory.path()).unwrap();
+        std::fs::create_dir_all(root.join("src")).unwrap();
+        std::fs::write(root.join("src/lib.rs"), "").unwrap();
+        let path = root.join("report");
+        let mut reporter = JUnit::create(&path, Plain::new(root)).unwrap();
+        for (name, finished, stderr) in [
+            ("transfer", samples::panic(), "thread 'main' panicked"),
+            ("circle", samples::deadlock(), ""),
+            ("fine", samples::passed(Some(2), true), ""),
+        ] {
+            let (test, detail) = samples::test(name, finished, stderr);
+            let event = Event::TestFinished(Box::new(test));
+            reporter.event(&event, Some(&detail)).unwrap();
+        }
+        let run = RunFinished::default();
+        reporter.event(&Event::RunFinished(run), None).unwrap();
+        insta::assert_snapshot!(std::fs::read_to_string(path).unwrap());
+    }
+}

@@ -1,0 +1,68 @@
+//! The report on a failure as plain text, for files and services that show it as it is.
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::Detail;
+use super::failure::{Style, failure};
+use super::names::Names;
+use super::paths::source_path;
+use super::shorten::operation;
+use crate::events::TestFinished;
+use crate::supervise::protocol::Finished;
+
+/// The width that such text has.
+const WIDTH: usize = 100;
+
+/// Where source lines are read, and how what they are for is shown.
+#[derive(Clone, Debug)]
+pub(super) struct Plain {
+    root: Utf8PathBuf,
+}
+
+impl Plain {
+    /// For the workspace at `root`.
+    pub(super) fn new(root: &Utf8Path) -> Self {
+        Self {
+            root: root.to_owned(),
+        }
+    }
+
+    /// What people read of `test`, which failed or got no verdict; with the schedule in one
+    /// word, since its file may be on another machine.
+    pub(super) fn failure(&self, test: &TestFinished, detail: &Detail) -> String {
+        let style = Style {
+            width: WIDTH,
+            whole: false,
+            saved: true,
+            inline: true,
+        };
+        let styled = failure(&self.root, test, detail, style);
+        anstream::adapter::strip_str(&styled).to_string()
+    }
+}
+
+/// Where each task was switched out, a sentence each.
+pub(super) fn preemptions(finished: &Finished) -> Vec<String> {
+    let names = Names::new(&finished.tasks);
+    let sentence = |task, op: &str, object: Option<&str>, file: Option<&str>, line| {
+        let place = file
+            .zip(line)
+            .map_or_else(String::new, |(file, line): (_, u32)| {
+                format!(" at {}:{line}", source_path(file))
+            });
+        let what = operation(op, object);
+        format!("{} is preempted before {what}{place}", names.of(task))
+    };
+    let events = finished.events.iter().filter(|step| step.preempted);
+    let events = events.map(|it| {
+        let (object, file) = (it.object.as_deref(), it.file.as_deref());
+        sentence(it.task, &it.op, object, file, it.line)
+    });
+    // What waits at the end has not happened.
+    let waiting = finished.blocked.iter().filter(|task| task.preempted);
+    let waiting = waiting.map(|it| {
+        let (object, file) = (it.object.as_deref(), it.file.as_deref());
+        sentence(it.task, &it.op, object, file, it.line)
+    });
+    events.chain(waiting).collect()
+}
