@@ -25,8 +25,6 @@ pub(crate) struct Bug {
     pub(crate) kind: String,
     /// The most preemptions that the failing schedule may have.
     pub(crate) preemptions: u64,
-    /// What the tool cannot do yet and this bug needs.
-    pub(crate) needs: Option<String>,
 }
 
 /// A crate version with no known bug.

@@ -28,11 +28,6 @@ pub(crate) fn bug(bug: &Bug, buggy: &Exploration, fixed: &Exploration) -> String
     )
 }
 
-/// The row of a bug that nothing is looked for yet.
-pub(crate) fn not_yet(bug: &Bug, needs: &str) -> String {
-    format!("{:<25} not yet: needs {needs}", bug.entry)
-}
-
 /// The row of an entry without bugs.
 pub(crate) fn clean(explored: &Exploration) -> String {
     let failed = explored.failed();
