@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+mod browser;
 mod expected;
 mod process;
 mod run;
@@ -10,6 +11,7 @@ mod tool;
 mod tree;
 mod workspace;
 
+pub use browser::Browser;
 pub use expected::{Expected, ExpectedTest};
 pub use process::{Process, descendants, is_test_process};
 pub use run::{Run, without_durations};

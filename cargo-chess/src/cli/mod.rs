@@ -4,6 +4,7 @@ mod cargo_args;
 mod explore_args;
 mod run_options;
 
+use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::error::{Error, Result};
@@ -192,6 +193,9 @@ pub struct ExplainArgs {
     /// Explain the newest saved failure
     #[arg(long, conflicts_with = "schedule")]
     pub last: bool,
+    /// Write a page to step through in a browser, to FILE or below target/chess/explain
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub html: Option<Option<Utf8PathBuf>>,
     /// What is built.
     #[command(flatten)]
     pub rebuild: RebuildArgs,

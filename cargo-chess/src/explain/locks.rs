@@ -119,6 +119,11 @@ impl<'a> Locks<'a> {
         }
     }
 
+    /// The locks that are held, in the order of their names.
+    pub(crate) fn held(&self) -> impl Iterator<Item = (&'a str, &Holders)> {
+        self.held.iter().map(|(object, holders)| (*object, holders))
+    }
+
     /// Who waits, in the order of tasks.
     pub(crate) fn waiting(&self) -> Vec<Waiting> {
         let tasks = self.finished.tasks.iter();

@@ -3,12 +3,15 @@
 mod locks;
 mod neighbours;
 
+use camino::Utf8Path;
+
 use crate::cli::{ExplainArgs, RunOptions};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::events::{Outcome, TestFinished};
 use crate::interrupt::Interrupt;
-use crate::replay::{self, Meaning, Stage};
-use crate::report::{Detail, Human, Pointers};
+use crate::replay::{self, Meaning, Opened, Stage};
+use crate::report::{self, Detail, Human, Pointers};
+use crate::shell::Shell;
 use crate::supervise::protocol::Finished;
 pub(crate) use locks::{Locks, Waiting};
 
@@ -16,7 +19,7 @@ pub(crate) use locks::{Locks, Waiting};
 const MOST_TRIED: usize = 100;
 
 /// Fewer where they are long: no more begins once they have taken so many steps together.
-const MOST_STEPS: u64 = 2_000_000;
+const MOST_STEPS: u64 = 400_000;
 
 /// A failure, and what there is to tell of it.
 pub(crate) struct Explanation {
@@ -89,10 +92,39 @@ pub(crate) fn run(args: &ExplainArgs, interrupt: &Interrupt) -> Result<()> {
         tried,
         sources_changed: replayed.sources_changed,
     };
+    if let Some(file) = &args.html {
+        return write_page(&explanation, file.as_deref(), &opened, shell);
+    }
     let options = RunOptions::new(&args.output, args.rebuild.build.jobs);
     let root = &opened.session.plan.workspace_root;
     // There is nobody to tell that standard error is gone.
     let _ = Human::on_stderr(&options, root).explanation(&explanation);
+    Ok(())
+}
+
+/// Writes the page to `file`, or to where pages are, and says where that is.
+fn write_page(
+    explanation: &Explanation,
+    file: Option<&Utf8Path>,
+    opened: &Opened,
+    shell: Shell,
+) -> Result<()> {
+    let plan = &opened.session.plan;
+    let usual = || {
+        let name = opened.schedule.stem() + ".html";
+        plan.chess_dir.join("explain").join(name)
+    };
+    let file = file.map_or_else(usual, Utf8Path::to_owned);
+    if let Some(directory) = file.parent() {
+        std::fs::create_dir_all(directory).map_err(Error::io("create the directory", directory))?;
+    }
+    let page = report::page(&plan.workspace_root, explanation)
+        .map_err(|error| Error::io("write", &file)(error.into()))?;
+    std::fs::write(&file, page).map_err(Error::io("write", &file))?;
+    shell.status(
+        "Written",
+        file.strip_prefix(&plan.workspace_root).unwrap_or(&file),
+    );
     Ok(())
 }
 

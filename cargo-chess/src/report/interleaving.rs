@@ -173,6 +173,20 @@ impl Preemptions {
     }
 }
 
+/// The preemptions: after how many events, in words, and where.
+pub(super) fn preemptions(finished: &Finished, names: &Names) -> Vec<(usize, String, String)> {
+    let all = Preemptions::new(finished).after.into_iter();
+    let all = all.flat_map(|(after, marks)| {
+        let count = after.map_or(0, |index| index + 1);
+        marks.into_iter().map(move |mark| (count, mark))
+    });
+    let told = all.map(|(count, mark)| {
+        let (what, place) = describe(mark, finished, names);
+        (count, what, place)
+    });
+    told.collect()
+}
+
 /// `worker is preempted before load A1`, and where: `src/lib.rs:9`, or nothing.
 fn describe(mark: Mark, finished: &Finished, names: &Names) -> (String, String) {
     let (task, what, location) = match mark {

@@ -91,7 +91,7 @@ fn none(tried: usize, width: usize) -> String {
 }
 
 /// The first event in which two executions differ.
-fn first_difference(failing: &Finished, passing: &Finished) -> usize {
+pub(in super::super) fn first_difference(failing: &Finished, passing: &Finished) -> usize {
     let same = |(one, other): &(&Step, &Step)| {
         (one.task, &one.op, &one.object) == (other.task, &other.op, &other.object)
             && one.location() == other.location()

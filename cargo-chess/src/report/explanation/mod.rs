@@ -2,6 +2,7 @@
 
 mod beside;
 mod cause;
+mod preemption;
 
 use std::fmt::Write as _;
 
@@ -13,6 +14,9 @@ use super::names::Names;
 use super::text::{BOLD, NOTE, status, styled};
 use crate::events::Outcome;
 use crate::explain::Explanation;
+
+pub(super) use self::beside::first_difference;
+pub(super) use self::cause::reasons;
 
 /// Everything that there is to tell.
 pub(super) fn explanation(root: &Utf8Path, told: &Explanation, style: Style) -> String {

@@ -1,0 +1,288 @@
+//! A preemption in words: where a task was switched out, and what others did meanwhile.
+
+use super::super::excerpt::Mark;
+use super::super::names::Names;
+use super::super::shorten::{operation, place, with_values};
+use super::super::text::{plural, thousands};
+use crate::supervise::protocol::{Effect, Finished, Step};
+
+/// Of what is done at many source lines, so many are told.
+const MOST_PLACES: usize = 3;
+/// A preemption.
+pub(super) struct Preemption<'a> {
+    /// The task that was switched out.
+    task: u32,
+    /// What it had done last.
+    before: Option<&'a Step>,
+    /// What it was about to do.
+    after: Step,
+    /// Whether it came to do that.
+    resumed: bool,
+    /// The events of the others meanwhile.
+    pub(super) meanwhile: std::ops::Range<usize>,
+}
+
+/// The preemptions of an execution, in the order in which they happened.
+pub(super) fn preemptions(finished: &Finished) -> Vec<Preemption<'_>> {
+    let events = &finished.events;
+    let preemption = |task, after: Step, resumed, until: usize| {
+        let last = events[..until].iter().rposition(|it| it.task == task);
+        Preemption {
+            task,
+            before: last.map(|last| &events[last]),
+            after,
+            resumed,
+            meanwhile: last.map_or(0, |last| last + 1)..until,
+        }
+    };
+    let resumed = events.iter().enumerate().filter(|(_, it)| it.preempted);
+    let resumed = resumed.map(|(index, it)| preemption(it.task, it.clone(), true, index));
+    let blocked = finished.blocked.iter().filter(|it| it.preempted);
+    let blocked = blocked.map(|it| preemption(it.task, it.to_step(), false, events.len()));
+    let mut all: Vec<_> = resumed.chain(blocked).collect();
+    // In the order in which they happened.
+    all.sort_by_key(|it| it.meanwhile.start);
+    all
+}
+
+impl Preemption<'_> {
+    /// `task 2 was switched out at src/bank.rs:31, between the read of A1 (0, at
+    /// src/bank.rs:30) and the write (1)`
+    pub(super) fn sentence(&self, names: &Names) -> String {
+        let task = names.of(self.task);
+        let here = location(&self.after).map_or_else(String::new, |it| format!(" at {it}"));
+        let between = match self.before {
+            None => format!("before {}", self.about_to()),
+            Some(before) => self.between(before),
+        };
+        let end = if self.resumed {
+            ""
+        } else {
+            ", where it waits at the end"
+        };
+        format!("{task} was switched out{here}, {between}{end}.")
+    }
+
+    fn between(&self, before: &Step) -> String {
+        let after = &self.after;
+        let object = after.object.as_deref().unwrap_or_default();
+        let same = before.object.is_some() && before.object == after.object;
+        let is_atomic = |step: &Step| step.read.is_some() || step.written.is_some();
+        if same && before.op.ends_with("unlock") && after.op.contains("::") {
+            let taken = location(before).map_or_else(String::new, |it| format!(" (taken at {it})"));
+            return format!("after it had let go of {object}{taken} and before it took it again");
+        }
+        if same && is_atomic(before) && is_atomic(after) {
+            let read = |step: &Step| step.effect == Some(Effect::Read);
+            let what = match (read(before), read(after)) {
+                (true, false) => ("read", "write"),
+                (true, true) => ("read", "next read"),
+                (false, true) => ("write", "read"),
+                (false, false) => ("write", "next write"),
+            };
+            return format!(
+                "between the {} of {object} ({}) and the {} ({})",
+                what.0,
+                in_short(before, &at(before)),
+                what.1,
+                in_short(after, "")
+            );
+        }
+        format!(
+            "between {}{} and {}",
+            operation(&before.op, with_values(before).as_deref()),
+            at(before),
+            self.about_to()
+        )
+    }
+
+    fn about_to(&self) -> String {
+        operation(&self.after.op, with_values(&self.after).as_deref())
+    }
+
+    /// What it is about: the objects of the operations before and after it.
+    pub(super) fn objects(&self) -> Vec<String> {
+        let steps = self.before.into_iter().chain([&self.after]);
+        let mut objects: Vec<String> = Vec::new();
+        for object in steps.filter_map(|step| step.object.as_ref()) {
+            if !objects.contains(object) {
+                objects.push(object.clone());
+            }
+        }
+        objects
+    }
+
+    /// What the others did to the objects that it is about: of each, the events that
+    /// changed it, at least one.
+    fn interference<'e>(&self, finished: &'e Finished) -> Vec<Vec<&'e Step>> {
+        let events = &finished.events[self.meanwhile.clone()];
+        let objects = self.objects();
+        let of_object = objects.iter().map(|object| {
+            let touched = events.iter().filter(|it| {
+                it.object.as_ref() == Some(object)
+                    && !matches!(it.effect, Some(Effect::Read))
+                    && !it.op.ends_with("unlock")
+            });
+            touched.collect::<Vec<_>>()
+        });
+        of_object.filter(|touched| !touched.is_empty()).collect()
+    }
+
+    /// What the others did meanwhile, in a sentence.
+    pub(super) fn meanwhile(&self, finished: &Finished, names: &Names) -> Option<String> {
+        let touched = self.interference(finished);
+        if !touched.is_empty() {
+            let told = touched.iter().map(|steps| interfered(steps, names));
+            let told: Vec<_> = told.collect();
+            return Some(format!("Meanwhile {}.", told.join(", and ")));
+        }
+        let objects = self.objects();
+        let events = &finished.events[self.meanwhile.clone()];
+        let mut others = events.iter();
+        let seen = others.rfind(|it| {
+            let object = it.object.as_ref();
+            it.read.is_some() && object.is_some_and(|object| objects.contains(object))
+        });
+        if let Some((step, (object, value))) =
+            seen.zip(seen.and_then(|it| Some((it.object.as_ref()?, it.read.as_ref()?))))
+        {
+            let task = names.of(step.task);
+            return Some(format!(
+                "Meanwhile {task} read {object}: {value}{}.",
+                at(step)
+            ));
+        }
+        let mut others = events.iter();
+        let first = others.next()?;
+        let more = if others.any(|it| it.task != first.task) {
+            " and others"
+        } else {
+            ""
+        };
+        let task = names.of(first.task);
+        let count = plural(self.meanwhile.len() as u64, "step");
+        Some(format!("Meanwhile {task}{more} ran {count}."))
+    }
+
+    /// Where its source lines are marked.
+    pub(super) fn marks(&self, finished: &Finished, names: &Names) -> Vec<Mark> {
+        let task = names.of(self.task);
+        let interference = self.interference(finished);
+        let others = interference.iter().flat_map(|steps| {
+            let last = *steps.last().expect("there is one");
+            // Of values the last one counts, of locks each place.
+            let told: Vec<&Step> = if last.written.is_some() {
+                vec![last]
+            } else {
+                at_distinct_places(steps)
+            };
+            told.into_iter().filter_map(|step| {
+                let what = operation(&step.op, with_values(step).as_deref());
+                Some(Mark {
+                    location: step.location()?,
+                    text: format!("{}, meanwhile: {what}", names.of(step.task)),
+                    is_before: false,
+                })
+            })
+        });
+        let before = self.before.filter(|it| it.op != "start");
+        let before = before.and_then(|step| {
+            Some(Mark {
+                location: step.location()?,
+                text: if step.op.ends_with("unlock") {
+                    let object = step.object.as_deref().unwrap_or("it");
+                    format!("{task} held {object} from here, and let go of it")
+                } else {
+                    let what = operation(&step.op, with_values(step).as_deref());
+                    format!("{task}: {what}")
+                },
+                is_before: false,
+            })
+        });
+        let after = self.after.location();
+        let after = after.map(|location| {
+            let steps = self.meanwhile.clone();
+            let switched = Mark {
+                location: location.clone(),
+                text: match steps.len() {
+                    0 => format!("{task} is switched out here"),
+                    1 => format!("{task} is switched out here; step {} runs", steps.start + 1),
+                    _ => format!(
+                        "{task} is switched out here; steps {} to {} run",
+                        thousands(steps.start as u64 + 1),
+                        thousands(steps.end as u64)
+                    ),
+                },
+                is_before: true,
+            };
+            let resumed = Mark {
+                location,
+                text: format!("{task}: {}", self.about_to()),
+                is_before: false,
+            };
+            [switched, resumed]
+        });
+        let own = before.into_iter().chain(after.into_iter().flatten());
+        others.chain(own).collect()
+    }
+}
+
+/// `task 1 changed A1 from 0 to 1 at src/lib.rs:12`, by the events that changed it.
+fn interfered(steps: &[&Step], names: &Names) -> String {
+    let (first, last) = (steps[0], steps[steps.len() - 1]);
+    let object = first.object.as_deref().unwrap_or_default();
+    let task = names.of(last.task);
+    match (&first.read, &last.written) {
+        (Some(from), Some(to)) if from == to && steps.len() > 1 => {
+            format!(
+                "{task} changed {object} and then set it back to {to}{}",
+                at(last)
+            )
+        }
+        (Some(from), Some(to)) => {
+            format!("{task} changed {object} from {from} to {to}{}", at(last))
+        }
+        (None, Some(to)) => format!("{task} set {object} to {to}{}", at(last)),
+        _ if first.effect == Some(Effect::Acquire) && first.op.contains("lock") => {
+            let places = at_distinct_places(steps);
+            let places: Vec<String> = places.iter().filter_map(|it| location(it)).collect();
+            let places = places.join(" and ");
+            format!("{} locked {object} at {places}", names.of(first.task))
+        }
+        _ => {
+            let what = operation(&first.op, Some(object));
+            format!("{} did {what}{}", names.of(first.task), at(first))
+        }
+    }
+}
+
+/// The first event at each source line, of the first few lines.
+fn at_distinct_places<'e>(steps: &[&'e Step]) -> Vec<&'e Step> {
+    let mut distinct: Vec<&Step> = Vec::new();
+    for step in steps {
+        if !distinct
+            .iter()
+            .any(|it| (&it.file, it.line) == (&step.file, step.line))
+        {
+            distinct.push(step);
+        }
+    }
+    distinct.truncate(MOST_PLACES);
+    distinct
+}
+
+/// `load: 0 at src/lib.rs:9`
+fn in_short(step: &Step, place: &str) -> String {
+    let values = with_values(step).unwrap_or_default();
+    let values = values.split_once(": ").map_or("", |(_, values)| values);
+    format!("{}: {values}{place}", step.op)
+}
+
+/// ` at src/lib.rs:9`
+pub(super) fn at(step: &Step) -> String {
+    location(step).map_or_else(String::new, |it| format!(" at {it}"))
+}
+
+fn location(step: &Step) -> Option<String> {
+    step.location().as_ref().map(place)
+}

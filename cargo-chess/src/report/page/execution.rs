@@ -1,0 +1,239 @@
+//! An execution as the page's scripts read it: a column a property, names told once.
+
+use std::collections::{BTreeMap, HashMap};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use serde::Serialize;
+
+use super::super::names::Names;
+use super::super::paths::source_path;
+use super::super::shorten::{operation, place};
+use super::super::{interleaving, panics};
+use super::order::order;
+use crate::explain::{Locks, Waiting};
+use crate::supervise::protocol::Finished;
+
+/// Files beyond this are left out: generated ones, which nobody reads.
+const LARGEST_FILE: u64 = 1 << 20;
+
+/// What stands for no object and no file.
+const NONE: i32 = -1;
+
+/// An execution.
+#[derive(Serialize)]
+pub(super) struct Execution {
+    name: String,
+    /// The event to begin with.
+    pub(super) start: usize,
+    tasks: Vec<String>,
+    ops: Vec<String>,
+    objects: Vec<String>,
+    task: Vec<u32>,
+    op: Vec<i32>,
+    object: Vec<i32>,
+    file: Vec<i32>,
+    line: Vec<u32>,
+    column: Vec<u32>,
+    read: BTreeMap<usize, String>,
+    written: BTreeMap<usize, String>,
+    notes: BTreeMap<usize, String>,
+    /// For each event what it follows in other tasks.
+    after: BTreeMap<usize, Vec<usize>>,
+    /// What stands between events: after how many, of which kind, in words.
+    marks: Vec<(usize, &'static str, String)>,
+    panics: Vec<Panic>,
+    states: Vec<State>,
+}
+
+#[derive(Serialize)]
+struct Panic {
+    event: usize,
+    task: u32,
+    message: String,
+}
+
+/// From so many events on: locks, whether they are shared, and who holds them; and who
+/// waits, for what kind of thing, for which object, for which tasks.
+type State = (
+    usize,
+    Vec<(i32, bool, Vec<u32>)>,
+    Vec<(u32, &'static str, i32, Vec<u32>)>,
+);
+
+impl Execution {
+    pub(super) fn new(name: String, finished: &Finished, files: &mut Files) -> Self {
+        let names = Names::new(&finished.tasks);
+        let events = &finished.events;
+        let most = events.iter().map(|event| event.task).max().unwrap_or(0);
+        let (mut ops, mut objects) = (Numbered::default(), Numbered::default());
+        let numbered = |value: fn(&crate::supervise::protocol::Step) -> Option<&String>| {
+            let values = events.iter().enumerate();
+            let values = values.filter_map(|(index, event)| Some((index, value(event)?.clone())));
+            values.collect::<BTreeMap<_, _>>()
+        };
+        let op = events.iter().map(|it| ops.number(&it.op)).collect();
+        let object = events.iter().map(|it| match &it.object {
+            // Its own words say it already.
+            Some(object) if it.op != "scope end" => objects.number(object),
+            _ => NONE,
+        });
+        let object = object.collect();
+        let file = events.iter().map(|it| match &it.file {
+            Some(file) => files.paths.number(file),
+            None => NONE,
+        });
+        Self {
+            name,
+            start: start(finished, &names),
+            tasks: (0..=most).map(|task| names.of(task)).collect(),
+            task: events.iter().map(|event| event.task).collect(),
+            op,
+            object,
+            file: file.collect(),
+            line: events.iter().map(|it| it.line.unwrap_or(0)).collect(),
+            column: events.iter().map(|it| it.column.unwrap_or(0)).collect(),
+            read: numbered(|it| it.read.as_ref()),
+            written: numbered(|it| it.written.as_ref()),
+            notes: numbered(|it| it.note.as_ref()),
+            after: order(finished),
+            marks: marks(finished, &names),
+            panics: finished.panics.iter().map(Panic::new).collect(),
+            states: states(finished, &mut objects),
+            ops: ops.names,
+            objects: objects.names,
+        }
+    }
+}
+
+/// The event to begin with: the one at which a task is first switched out, else the last
+/// one with a source line.
+fn start(finished: &Finished, names: &Names) -> usize {
+    let preemptions = interleaving::preemptions(finished, names);
+    let first = preemptions.iter().map(|(event, ..)| *event).min();
+    let first = first.or_else(|| {
+        let with_line = finished.events.iter().rposition(|it| it.line.is_some());
+        with_line.map(|index| index + 1)
+    });
+    first.unwrap_or_default().saturating_sub(1)
+}
+
+impl Panic {
+    fn new(panic: &crate::supervise::protocol::Panic) -> Self {
+        Self {
+            event: panic.event,
+            task: panic.task,
+            message: panic.message.clone(),
+        }
+    }
+}
+
+/// Preemptions, panics, and who waits at the end.
+fn marks(finished: &Finished, names: &Names) -> Vec<(usize, &'static str, String)> {
+    let at = |what: String, place: &str| match place {
+        "" => what,
+        place => format!("{what} at {place}"),
+    };
+    let preemptions = interleaving::preemptions(finished, names).into_iter();
+    let preemptions =
+        preemptions.map(|(event, what, place)| (event, "preempted", at(what, &place)));
+    let panics = panics::marks(finished, names).into_iter();
+    let panics = panics.map(|(event, what, place)| (event, "panics", at(what, &place)));
+    let waits = finished.blocked.iter().map(|blocked| {
+        let what = operation(&blocked.op, blocked.object.as_deref());
+        let what = format!("{} waits: {what}", names.of(blocked.task));
+        let place = blocked.location().as_ref().map(place).unwrap_or_default();
+        (finished.events.len(), "waits", at(what, &place))
+    });
+    let mut marks: Vec<_> = preemptions.chain(panics).chain(waits).collect();
+    marks.sort_by_key(|(event, ..)| *event);
+    marks
+}
+
+/// Who holds what and who waits, whenever that changes.
+fn states(finished: &Finished, objects: &mut Numbered) -> Vec<State> {
+    let mut locks = Locks::new(finished);
+    let mut states: Vec<State> = Vec::new();
+    for count in 1..=finished.events.len() {
+        locks.advance_to(count);
+        let held = locks.held().map(|(object, holders)| {
+            let tasks = holders.tasks.iter().map(|(task, _)| *task).collect();
+            (objects.number(object), holders.shared, tasks)
+        });
+        let held = held.collect();
+        let waiting = locks.waiting().into_iter().map(|waiting| match waiting {
+            Waiting::Lock {
+                task,
+                object,
+                holders,
+            } => (task, "lock", objects.number(&object), holders),
+            Waiting::Notification { task, object } => {
+                (task, "notification", objects.number(&object), Vec::new())
+            }
+            Waiting::End { task, other } => (task, "end", NONE, vec![other]),
+        });
+        let waiting = waiting.collect();
+        let is_new = match states.last() {
+            Some((_, old_held, old_waiting)) => *old_held != held || *old_waiting != waiting,
+            None => true,
+        };
+        if is_new {
+            states.push((count, held, waiting));
+        }
+    }
+    states
+}
+
+/// Names by their numbers.
+#[derive(Default)]
+struct Numbered {
+    names: Vec<String>,
+    numbers: HashMap<String, i32>,
+}
+
+impl Numbered {
+    fn number(&mut self, name: &str) -> i32 {
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        let number = i32::try_from(self.names.len()).unwrap_or(NONE);
+        self.names.push(name.to_owned());
+        self.numbers.insert(name.to_owned(), number);
+        number
+    }
+}
+
+/// The source files that executions name.
+pub(super) struct Files {
+    root: Utf8PathBuf,
+    paths: Numbered,
+}
+
+/// A source file: where it is, and what is in it, if it can be read.
+#[derive(Serialize)]
+pub(super) struct File {
+    path: String,
+    text: Option<String>,
+}
+
+impl Files {
+    pub(super) fn new(root: &Utf8Path) -> Self {
+        Self {
+            root: root.to_owned(),
+            paths: Numbered::default(),
+        }
+    }
+
+    pub(super) fn read(self) -> Vec<File> {
+        let paths = self.paths.names.iter();
+        let files = paths.map(|path| {
+            // Joining an absolute path, as of a dependency's file, yields that path.
+            let file = self.root.join(path);
+            let is_small = file.metadata().is_ok_and(|it| it.len() <= LARGEST_FILE);
+            File {
+                path: source_path(path),
+                text: std::fs::read_to_string(file).ok().filter(|_| is_small),
+            }
+        });
+        files.collect()
+    }
+}

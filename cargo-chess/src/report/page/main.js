@@ -1,0 +1,211 @@
+// What the user does: steps, filters, searches, links, themes, keys.
+
+const view = { run: 0, event: 0, object: -1, found: [] };
+const timeline = new Timeline((event) => go(event));
+const run = () => runs[view.run];
+
+/** Shows the step of `event`. */
+function go(event) {
+  view.event = Math.max(0, Math.min(run().count - 1, event));
+  timeline.go(view.event);
+  if (run().count === 0) return;
+  showEvent(run(), view.event, go);
+  showState(run(), view.event + 1);
+  showValues(run(), view.event);
+  // Last: how high it is depends on the others.
+  showSource(run(), view.event);
+  byId("position").textContent = `step ${view.event + 1} of ${run().count}`;
+  showFound();
+  link();
+}
+
+/** The next event that is shown, in this direction, for which `wanted` holds. */
+function towards(direction, wanted = () => true) {
+  let event = view.event + direction;
+  while (event >= 0 && event < run().count) {
+    if (timeline.rowOf.has(event) && wanted(event)) return go(event);
+    event += direction;
+  }
+}
+
+const isSwitch = (event) => event > 0 && run().task[event] !== run().task[event - 1];
+const isOfSameTask = (event) => run().task[event] === run().task[view.event];
+
+/** Shows only what happens to an object; -1 stands for all. */
+function filterBy(object) {
+  view.object = object;
+  byId("filter").value = object < 0 ? "" : run().objects[object];
+  timeline.show(run(), run().items(object));
+  if (!timeline.rowOf.has(view.event)) {
+    const shown = [...timeline.rowOf.keys()];
+    const nearest = shown.findLast((it) => it <= view.event) ?? shown[0];
+    return go(nearest ?? view.event);
+  }
+  go(view.event);
+}
+
+function showRun(number) {
+  view.run = number;
+  byId("run").value = number;
+  const objects = [...new Set(run().object)].filter((it) => it >= 0).map((it) => run().objects[it]);
+  objects.sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+  const options = objects.map((name) => make("option", { value: name, textContent: name }));
+  byId("filter").replaceChildren(make("option", { value: "", textContent: "all" }), ...options);
+  delete byId("source").dataset.file;
+  search();
+}
+
+function search() {
+  view.found = run().search(byId("search").value);
+  timeline.hits = new Set(view.found);
+}
+
+function showFound() {
+  const { found } = view;
+  const place = found.indexOf(view.event);
+  const text = !byId("search").value.trim()
+    ? ""
+    : !found.length
+      ? "not found"
+      : place < 0
+        ? `${found.length} found`
+        : `${place + 1} of ${found.length}`;
+  byId("found").textContent = text;
+}
+
+/** Goes to what was found, past the current step. */
+function goToFound(direction) {
+  const { found, event } = view;
+  if (!found.length) return;
+  const next = direction > 0 ? found.find((it) => it > event) : found.findLast((it) => it < event);
+  const target = next ?? (direction > 0 ? found[0] : found.at(-1));
+  if (!timeline.rowOf.has(target)) filterBy(-1);
+  go(target);
+}
+
+/** Keeps the address such that it leads here. */
+function link() {
+  const parts = [`step=${view.event + 1}`];
+  if (view.object >= 0) parts.push(`object=${encodeURIComponent(run().objects[view.object])}`);
+  if (view.run > 0) parts.push(`run=${view.run + 1}`);
+  history.replaceState(null, "", `#${parts.join("&")}`);
+}
+
+/** Goes to where the address leads. */
+function follow() {
+  const address = new URLSearchParams(location.hash.slice(1));
+  const number = Number(address.get("run") ?? 1) - 1;
+  showRun(number in runs ? number : 0);
+  const step = Number(address.get("step")) || run().start + 1;
+  view.event = Math.max(0, Math.min(run().count - 1, step - 1));
+  filterBy(run().objects.indexOf(address.get("object")));
+}
+
+function setTheme(theme) {
+  document.documentElement.dataset.theme = theme;
+  try {
+    localStorage.setItem("cargo-chess-theme", theme);
+  } catch {
+    // A page without storage follows the system at the next time.
+  }
+}
+
+function toggleTheme() {
+  setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
+}
+
+function firstTheme() {
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  let chosen = null;
+  try {
+    chosen = localStorage.getItem("cargo-chess-theme");
+  } catch {
+    // See `setTheme`.
+  }
+  const follow = () => (document.documentElement.dataset.theme = dark.matches ? "dark" : "light");
+  if (chosen) document.documentElement.dataset.theme = chosen;
+  else {
+    follow();
+    dark.addEventListener("change", follow);
+  }
+}
+
+const keys = {
+  ArrowRight: () => towards(1),
+  ArrowDown: () => towards(1),
+  j: () => towards(1),
+  ArrowLeft: () => towards(-1),
+  ArrowUp: () => towards(-1),
+  k: () => towards(-1),
+  "]": () => towards(1, isOfSameTask),
+  "[": () => towards(-1, isOfSameTask),
+  n: () => towards(1, isSwitch),
+  p: () => towards(-1, isSwitch),
+  Home: () => go(0),
+  End: () => go(run().count - 1),
+  "/": () => byId("search").focus(),
+  f: () => filterBy(view.object < 0 ? run().object[view.event] : -1),
+  t: toggleTheme,
+  "?": () => byId("keys").showModal(),
+};
+
+function onKey(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target === byId("search")) {
+    if (event.key === "Enter") goToFound(event.shiftKey ? -1 : 1);
+    if (event.key === "Escape") byId("timeline").focus();
+    return;
+  }
+  const isField = event.target.closest?.("select, input, dialog");
+  const action = keys[event.key];
+  if (isField || !action) return;
+  event.preventDefault();
+  action();
+}
+
+function start() {
+  firstTheme();
+  document.title = data.title;
+  byId("title").textContent = data.title;
+  byId("message").textContent = data.message;
+  byId("reasons").replaceChildren(...data.why.map((text) => make("p", { textContent: text })));
+  byId("why").hidden = !data.why.length;
+  byId("why").open = !timeline.narrow.matches;
+  byId("run").replaceChildren(
+    ...runs.map((it, number) => make("option", { value: number, textContent: it.name })),
+  );
+  byId("run-label").hidden = runs.length < 2;
+  const presses = {
+    first: keys.Home,
+    last: keys.End,
+    back: () => towards(-1),
+    forward: () => towards(1),
+    "switch-back": keys.p,
+    "switch-on": keys.n,
+    theme: toggleTheme,
+    help: keys["?"],
+  };
+  for (const [id, press] of Object.entries(presses)) byId(id).addEventListener("click", press);
+  byId("run").addEventListener("change", ({ target }) => {
+    showRun(Number(target.value));
+    filterBy(-1);
+  });
+  byId("filter").addEventListener("change", ({ target }) => {
+    filterBy(target.value ? run().objects.indexOf(target.value) : -1);
+  });
+  byId("search").addEventListener("input", () => {
+    search();
+    timeline.mark();
+    showFound();
+  });
+  byId("arrows").addEventListener("change", ({ target }) => {
+    timeline.allArrows = target.checked;
+    timeline.draw();
+  });
+  addEventListener("hashchange", follow);
+  addEventListener("keydown", onKey);
+  follow();
+  byId("timeline").focus({ preventScroll: true });
+}
+
+start();

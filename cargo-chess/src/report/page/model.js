@@ -1,0 +1,105 @@
+// The data of the page, and what follows from them: an execution, its order, its states.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+
+/** An execution: `data.runs[number]` with what is looked up often. */
+class Run {
+  constructor(raw) {
+    Object.assign(this, raw);
+    this.count = raw.task.length;
+    // What follows each event in another task: the opposite of `after`.
+    this.before = {};
+    for (const [later, earlier] of Object.entries(raw.after)) {
+      for (const event of earlier) {
+        (this.before[event] ??= []).push(Number(later));
+      }
+    }
+    this.texts = null;
+  }
+
+  /** `load A1: 0 -> 1`, of the event with this index. */
+  operation(event) {
+    const object = this.object[event];
+    const name = object < 0 ? "" : " " + this.objects[object];
+    const values = this.values(event);
+    return this.ops[this.op[event]] + name + (values && ": " + values);
+  }
+
+  values(event) {
+    const [read, written] = [this.read[event], this.written[event]];
+    if (read !== undefined && written !== undefined) return `${read} \u2192 ${written}`;
+    return read ?? written ?? "";
+  }
+
+  place(event) {
+    const file = this.file[event];
+    return file < 0 ? "" : `${data.files[file].path}:${this.line[event]}`;
+  }
+
+  /** All that a search looks through, of each event. */
+  searched() {
+    this.texts ??= Array.from({ length: this.count }, (_, event) => {
+      const task = this.tasks[this.task[event]];
+      const note = this.notes[event] ?? "";
+      return `${task}: ${this.operation(event)} ${note} ${this.place(event)}`.toLowerCase();
+    });
+    return this.texts;
+  }
+
+  /** The events in which `text` is found. */
+  search(text) {
+    const wanted = text.trim().toLowerCase();
+    if (!wanted) return [];
+    const found = [];
+    this.searched().forEach((it, event) => it.includes(wanted) && found.push(event));
+    return found;
+  }
+
+  /** Who holds what and who waits once `steps` events have happened. */
+  stateAfter(steps) {
+    let [low, high] = [0, this.states.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.states[middle][0] <= steps) low = middle + 1;
+      else high = middle;
+    }
+    const [, held, waiting] = this.states[low - 1] ?? [0, [], []];
+    return { held, waiting };
+  }
+
+  /** The last known value of each atomic once `steps` events have happened. */
+  valuesAfter(steps) {
+    const values = new Map();
+    for (let event = 0; event < steps; event++) {
+      const value = this.written[event] ?? this.read[event];
+      if (value !== undefined) values.set(this.object[event], value);
+    }
+    return values;
+  }
+
+  /** For each task the last of its events among the first `steps`. */
+  lastEvents(steps) {
+    const last = new Map();
+    for (let event = 0; event < steps; event++) last.set(this.task[event], event);
+    return last;
+  }
+
+  /** What the timeline shows, one item a row: events of `object` (or all), and marks. */
+  items(object) {
+    const items = [];
+    let mark = 0;
+    const marksUpTo = (event) => {
+      for (; mark < this.marks.length && this.marks[mark][0] <= event; mark++) {
+        items.push({ mark: this.marks[mark] });
+      }
+    };
+    for (let event = 0; event < this.count; event++) {
+      marksUpTo(event);
+      if (object < 0 || this.object[event] === object) items.push({ event });
+    }
+    marksUpTo(Infinity);
+    return items;
+  }
+}
+
+const runs = data.runs.map((raw) => new Run(raw));

@@ -1,0 +1,311 @@
+//! `cargo chess explain --html` writes a page to step through, tried in a real browser.
+
+use std::path::PathBuf;
+
+use end_to_end::{Browser, Workspace};
+
+/// A program, its failure and the page on it.
+struct Page {
+    workspace: Workspace,
+    file: PathBuf,
+}
+
+impl Page {
+    fn of(source: &str) -> Self {
+        let workspace = Workspace::with_library(source);
+        workspace.chess(&["test"]).run().assert_code(100);
+        let run = workspace.chess(&["explain", "--last", "--html"]).run();
+        run.assert_code(0);
+        let (_, path) = run.stderr.split_once("Written ").expect("it says where");
+        let file = workspace.root().join(path.trim());
+        Self { workspace, file }
+    }
+
+    fn open(&self, width: u32, hash: &str) -> Browser {
+        let mut browser = Browser::start(width, 900);
+        browser.open(&self.file, hash);
+        assert_eq!(browser.errors, Vec::<serde_json::Value>::new());
+        browser
+    }
+}
+
+/// The step that the page shows, by its position and by the address.
+fn step(browser: &mut Browser) -> u64 {
+    let said = browser.text("#position");
+    let number = said
+        .strip_prefix("step ")
+        .and_then(|it| it.split(' ').next());
+    let number = number.expect("a step").parse().expect("a number");
+    let hash = browser.eval("location.hash");
+    let hash = hash.as_str().expect("an address").trim_start_matches('#');
+    assert_eq!(hash.split('&').next(), Some(&*format!("step={number}")));
+    number
+}
+
+/// Chooses an option of a list.
+fn choose(browser: &mut Browser, list: &str, value: &str) {
+    browser.eval(&format!(
+        "(() => {{ const it = document.getElementById({list:?}); it.value = {value:?}; \
+         it.dispatchEvent(new Event('change')); }})()"
+    ));
+}
+
+/// Two tasks that lock in opposite orders; and a flag.
+const CROSSED: &str = r"
+#[test]
+fn crossed() {
+    use std::sync::{Mutex, atomic::{AtomicBool, Ordering::SeqCst}};
+    let (a, b) = (Mutex::new(0), Mutex::new(0));
+    let begun = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            begun.store(true, SeqCst);
+            let _a = a.lock();
+            let _b = b.lock();
+        });
+        scope.spawn(|| {
+            let _b = b.lock();
+            let _a = a.lock();
+        });
+    });
+}
+";
+
+#[test]
+fn keys_and_buttons_step_and_source_and_locks_follow() {
+    let page = Page::of(CROSSED);
+    let mut browser = page.open(1300, "");
+    assert_eq!(browser.text("h1"), "deadlock: small crossed");
+    assert!(
+        browser
+            .text("#why")
+            .contains("was switched out at src/lib.rs:")
+    );
+
+    // It begins where a task is switched out.
+    let begin = step(&mut browser);
+    let next = browser.text(&format!(
+        ".row[data-event='{}'] + .mark.preempted",
+        begin - 1
+    ));
+    assert!(next.contains("is preempted before Mutex::lock"), "{next}");
+
+    // Steps, by keys and by buttons.
+    browser.press("ArrowRight");
+    assert_eq!(step(&mut browser), begin + 1);
+    browser.press("k");
+    assert_eq!(step(&mut browser), begin);
+    browser.click("#forward");
+    assert_eq!(step(&mut browser), begin + 1);
+    browser.click("#back");
+    assert_eq!(step(&mut browser), begin);
+    browser.press("Home");
+    assert_eq!(step(&mut browser), 1);
+    browser.press("ArrowLeft");
+    assert_eq!(step(&mut browser), 1);
+    browser.press("n");
+    assert_eq!(
+        browser.text(".row.current .number"),
+        step(&mut browser).to_string()
+    );
+    assert!(browser.text("#event .what").contains(": start"));
+
+    // The source follows, with its line in sight.
+    browser.press("End");
+    assert!(browser.text("#event").contains("Mutex::lock"));
+    let current = browser.text("#source .code .current:nth-child(3n)");
+    assert!(current.contains(".lock();"), "{current}");
+    let in_sight = "(() => { const line = document.querySelector('#source .current').getBoundingClientRect(); \
+        const pane = document.getElementById('source').getBoundingClientRect(); \
+        return line.top >= pane.top && line.bottom <= pane.bottom; })()";
+    assert_eq!(browser.eval(in_sight), true);
+
+    // Locks, and who waits for whom.
+    let locks = browser.text("#locks");
+    assert!(locks.contains("M1") && locks.contains("M2"), "{locks}");
+    let graph = browser.eval("document.querySelector('#graph svg').getAttribute('aria-label')");
+    assert_eq!(graph, "task 1 waits for task 2; task 2 waits for task 1");
+    assert_eq!(
+        browser.eval("document.querySelectorAll('#graph .cycle').length"),
+        2
+    );
+    assert_eq!(browser.text("#values"), "A1: true");
+    browser.press("Home");
+    assert_eq!(browser.text("#locks"), "No lock is held.");
+
+    // Another theme; and the other execution.
+    let theme = browser.eval("document.documentElement.dataset.theme");
+    browser.press("t");
+    let other = browser.eval("document.documentElement.dataset.theme");
+    assert_ne!(other, theme);
+    choose(&mut browser, "run", "1");
+    browser.press("End");
+    assert!(browser.text(".row.current").contains("exit"));
+    assert_eq!(browser.errors, Vec::<serde_json::Value>::new());
+}
+
+#[test]
+fn arrows_filters_searches_and_links_lead_to_steps() {
+    let page = Page::of(CROSSED);
+    let mut browser = page.open(1300, "#step=1");
+
+    // Arrows of happens-before: those of this step stand out, and are links.
+    browser.press("ArrowRight");
+    assert!(browser.text("#event .what").contains("spawn task 1"));
+    assert_eq!(
+        browser.eval("document.querySelectorAll('.arrow.near').length"),
+        1
+    );
+    let target = browser.text("#event a");
+    browser.click("#event a");
+    assert!(
+        target.starts_with(&format!("{} (task 1: start", step(&mut browser))),
+        "{target}"
+    );
+
+    // A filter by object leaves only its events, by which steps go then.
+    choose(&mut browser, "filter", "M2");
+    let rows = "[...document.querySelectorAll('.row:not(.mark)')].every(it => it.textContent.includes('M2'))";
+    assert_eq!(browser.eval(rows), true);
+    browser.press("ArrowRight");
+    browser.press("ArrowLeft");
+    assert!(browser.text("#event .what").contains("M2"));
+    assert!(
+        browser
+            .eval("location.hash")
+            .as_str()
+            .is_some_and(|it| it.ends_with("&object=M2"))
+    );
+    browser.press("f");
+    assert_eq!(browser.eval("document.getElementById('filter').value"), "");
+
+    // A search, from the keyboard alone.
+    browser.press("Home");
+    browser.press("/");
+    browser.type_in("store a1");
+    assert_eq!(browser.text("#found"), "1 found");
+    browser.press("Enter");
+    assert_eq!(browser.text("#found"), "1 of 1");
+    assert!(browser.text(".row.current.hit").contains("store A1: true"));
+    browser.press("Escape");
+    let found = step(&mut browser);
+
+    assert_eq!(browser.errors, Vec::<serde_json::Value>::new());
+
+    // A deep link leads to its step, in a page that was not open.
+    let mut other = page.open(1300, &format!("#step={found}"));
+    assert!(other.text("#event .what").contains("store A1: true"));
+    other.eval("location.hash = '#step=4'");
+    while step(&mut other) != 4 {}
+}
+
+#[test]
+fn on_a_phone_nothing_is_wider_than_the_screen() {
+    let page = Page::of(CROSSED);
+    let mut browser = page.open(1300, "");
+    let phone =
+        serde_json::json!({ "width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": true });
+    browser.call("Emulation.setDeviceMetricsOverride", &phone);
+    browser.open(&page.file, "#step=5");
+    assert_eq!(browser.eval("document.documentElement.scrollWidth"), 390);
+    let timeline = browser.eval("document.getElementById('timeline').scrollWidth");
+    assert!(timeline.as_u64() <= Some(390), "{timeline}");
+    browser.click("#forward");
+    assert_eq!(step(&mut browser), 6);
+    assert_eq!(browser.errors, Vec::<serde_json::Value>::new());
+}
+
+#[test]
+fn what_the_program_says_is_text_and_no_part_of_the_page() {
+    let page = Page::of(
+        r#"
+#[test]
+fn hostile() {
+    let task = std::thread::Builder::new().name("<i>&amp;</i>".into());
+    task.spawn(|| ()).unwrap().join().unwrap();
+    panic!("</script><script>document.title = 'taken'</script><b id=taken>");
+}
+"#,
+    );
+    let mut browser = page.open(1300, "#step=2");
+    assert_eq!(browser.eval("document.title"), "panic: small hostile");
+    assert_eq!(
+        browser.eval("document.getElementById('taken')"),
+        serde_json::Value::Null
+    );
+    assert!(browser.text("#message").starts_with("</script><script>"));
+    assert_eq!(browser.text("#tasks span:last-child"), "<i>&amp;</i>");
+}
+
+#[test]
+fn of_a_long_execution_only_the_rows_in_sight_exist() {
+    let page = Page::of(
+        r"
+#[test]
+fn long() {
+    use std::sync::{Mutex, atomic::{AtomicU32, Ordering::SeqCst}};
+    let (lock, count) = (Mutex::new(0), AtomicU32::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..9 {
+            scope.spawn(|| {
+                for _ in 0..550 {
+                    *lock.lock().unwrap() += 1;
+                    count.fetch_add(1, SeqCst);
+                    std::thread::yield_now();
+                }
+            });
+        }
+    });
+    panic!();
+}
+",
+    );
+    let mut browser = page.open(1500, "#step=1");
+    let events: u64 = browser.eval("run().count").as_u64().expect("a number");
+    assert!(events > 19_000, "{events}");
+    assert_eq!(
+        browser.eval("document.querySelectorAll('#tasks span').length"),
+        10
+    );
+    for key in ["End", "ArrowLeft", "p", "Home", "]"] {
+        browser.press(key);
+        assert_eq!(
+            browser.eval("document.querySelectorAll('.row.current').length"),
+            1
+        );
+        let rows = browser.eval("document.querySelectorAll('.row').length");
+        assert!(rows.as_u64() < Some(100), "{rows}");
+    }
+    browser.press("/");
+    browser.type_in("4000 ");
+    browser.press("Enter");
+    assert!(
+        browser
+            .text(".row.current")
+            .contains("fetch_add A1: 3999 \u{2192} 4000")
+    );
+    assert_eq!(browser.errors, Vec::<serde_json::Value>::new());
+}
+
+#[test]
+fn the_page_is_written_where_it_is_wanted() {
+    let page = Page::of(CROSSED);
+    let html = page
+        .workspace
+        .chess(&["explain", "--html=out/page.html"])
+        .run();
+    html.assert_code(0);
+    assert!(html.stderr.contains("Written out/page.html"), "{html:?}");
+    assert!(page.workspace.root().join("out/page.html").exists());
+    let refused = page
+        .workspace
+        .chess(&["explain", "--html=src/lib.rs/page.html"])
+        .run();
+    refused.assert_code(101);
+    assert!(
+        refused
+            .stderr
+            .contains("could not create the directory src/lib.rs"),
+        "{refused:?}"
+    );
+}
