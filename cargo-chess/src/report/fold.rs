@@ -16,6 +16,9 @@ const LONGEST_CYCLE: usize = 16;
 /// A cycle seen so often in a row is shown once.
 const LEAST_REPEATS: usize = 4;
 
+/// A cycle of more events than this is told as one, even where a task is alone.
+const LONGEST_DULL: usize = 256;
+
 /// More rows than this are cut in the middle.
 const MOST_ROWS: usize = 120;
 
@@ -118,8 +121,7 @@ fn repeats(events: &[Step], at: usize, period: usize) -> usize {
 /// Folds events of one task, away from switches.
 fn fold_runs(events: &[Step], rows: &[Row], kept: &BTreeSet<usize>) -> Vec<Row> {
     let last = events.len() - 1;
-    let dull = |row: Row| {
-        let Row::Event(index) = row else { return false };
+    let dull_event = |index: usize| {
         let task = events[index].task;
         index > 0
             && index + 1 < last
@@ -131,13 +133,26 @@ fn fold_runs(events: &[Step], rows: &[Row], kept: &BTreeSet<usize>) -> Vec<Row> 
             && events[index - 1].task == task
             && events[index + 1].task == task
     };
+    let dull = |row: Row| match row {
+        Row::Event(index) => dull_event(index),
+        // Loops that back off end soon; one that goes on for long is of interest.
+        Row::Repeat { .. } => {
+            let mut events = row.events();
+            events.len() <= LONGEST_DULL && events.all(dull_event)
+        }
+        Row::Run { .. } | Row::Cut { .. } => false,
+    };
     let mut result = Vec::new();
     let mut rest = rows;
     while let Some((&row, after)) = rest.split_first() {
         let count = rest.iter().take_while(|row| dull(**row)).count();
         if count >= LEAST_FOLDED {
             let first = row.events().start;
-            result.push(Row::Run { first, count });
+            let events = rest[..count].iter().map(|row| row.events().len());
+            result.push(Row::Run {
+                first,
+                count: events.sum(),
+            });
             rest = &rest[count..];
         } else if count > 0 {
             result.extend_from_slice(&rest[..count]);
@@ -224,6 +239,23 @@ mod tests {
             ]
         );
         assert_eq!(rows[2..], [39, 40, 41, 42].map(Row::Event));
+    }
+
+    #[test]
+    fn short_cycles_of_one_task_are_part_of_its_run() {
+        let mut events = Vec::new();
+        for turn in 0..6_u32 {
+            events.push(step(1, &format!("load{turn}")));
+            events.extend((0..10).map(|_| step(1, "spin_loop")));
+        }
+        events.extend([step(1, "store"), step(2, "load"), step(2, "exit")]);
+        let rows = folded(&events, &BTreeSet::new());
+        assert!(covers(&rows, &events));
+        let run = Row::Run {
+            first: 1,
+            count: 65,
+        };
+        assert_eq!(rows[..2], [Row::Event(0), run]);
     }
 
     #[test]

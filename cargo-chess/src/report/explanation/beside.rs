@@ -3,7 +3,7 @@
 use super::super::names::Names;
 use super::super::shorten::{operation, place, with_values};
 use super::super::text::{
-    BAD, BOLD, GOOD, WARN, columns, cut, fit, plural, styled, thousands, wrap,
+    BAD, BOLD, GOOD, WARN, columns, cut, cut_front, fit, plural, styled, thousands, wrap,
 };
 use crate::explain::{Explanation, Passing};
 use crate::supervise::protocol::{Finished, Step};
@@ -13,6 +13,9 @@ const BEFORE: usize = 2;
 
 /// So many are shown after them.
 const AFTER: usize = 8;
+
+/// A task's name is cut to so many columns, of which its end tells it from others.
+const LONGEST_NAME: usize = 12;
 
 /// What stands between the columns of both.
 const GAP: &str = "  ";
@@ -134,7 +137,7 @@ fn difference(failing: &Finished, passing: &Passing, names: &Names, split: usize
 fn cell(event: &Step, names: &Names, room: usize) -> String {
     let what = format!(
         "{}: {}",
-        names.of(event.task),
+        cut_front(&names.of(event.task), LONGEST_NAME),
         operation(&event.op, with_values(event).as_deref())
     );
     let place = event.location().as_ref().map(place).unwrap_or_default();

@@ -11,7 +11,7 @@ use super::super::text::{thousands, wrap};
 use super::super::{panics, waiting};
 use super::preemption::{at, preemptions};
 use crate::events::{Kind, Outcome, TestFinished};
-use crate::supervise::protocol::Finished;
+use crate::supervise::protocol::{Finished, Step};
 
 /// So many preemptions are told with their source lines; of more, the last ones.
 const MOST_SHOWN: usize = 4;
@@ -112,7 +112,40 @@ fn paragraphs(test: &TestFinished, finished: &Finished, names: &Names) -> Vec<Pa
         }
     }));
     told.push(alone(chosen));
+    told.push(alone(missed(finished, names)));
     told
+}
+
+/// Notifications that came before anybody waited for them, where a task waits for one at
+/// the end.
+fn missed(finished: &Finished, names: &Names) -> Vec<String> {
+    let events = &finished.events;
+    let is_wait = |op: &str| op.starts_with("Condvar::wait") || op == "pthread_cond_wait";
+    let is_notify = |op: &str| {
+        op.starts_with("Condvar::notify")
+            || matches!(op, "pthread_cond_signal" | "pthread_cond_broadcast")
+    };
+    let waits = finished.blocked.iter().filter(|it| is_wait(&it.op));
+    let sentences = waits.filter_map(|wait| {
+        let at_object = |it: &&Step| it.object.is_some() && it.object == wait.object;
+        let of_object: Vec<(usize, &Step)> = (1..).zip(events).filter(|(_, it)| at_object(it)).collect();
+        let is_this_wait = |it: &Step| it.task == wait.task && is_wait(&it.op);
+        let begun = of_object.iter().rposition(|(_, it)| is_this_wait(it))?;
+        let (before, after) = of_object.split_at(begun);
+        let (step, notified) = before.iter().rfind(|(_, it)| is_notify(&it.op))?;
+        let is_last = !after.iter().any(|(_, it)| is_notify(&it.op));
+        let object = wait.object.as_ref()?;
+        is_last.then(|| {
+            format!(
+                "{object} was notified{} (step {}), before {} waited for it (step {}); after that nobody notifies it.",
+                at(notified),
+                thousands(*step as u64),
+                names.of(wait.task),
+                thousands(after[0].0 as u64)
+            )
+        })
+    });
+    sentences.collect()
 }
 
 /// The sentence for a failure without a preemption, and without another choice.

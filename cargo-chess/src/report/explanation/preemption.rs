@@ -132,9 +132,22 @@ impl Preemption<'_> {
     pub(super) fn meanwhile(&self, finished: &Finished, names: &Names) -> Option<String> {
         let touched = self.interference(finished);
         if !touched.is_empty() {
-            let told = touched.iter().map(|steps| interfered(steps, names));
-            let told: Vec<_> = told.collect();
-            return Some(format!("Meanwhile {}.", told.join(", and ")));
+            let mut told = String::from("Meanwhile ");
+            let mut previous = None;
+            for steps in &touched {
+                let (task, what) = interfered(steps);
+                told += match previous {
+                    Some(_) => ", and ",
+                    None => "",
+                };
+                if previous != Some(task) {
+                    told += &names.of(task);
+                    told.push(' ');
+                }
+                told += &what;
+                previous = Some(task);
+            }
+            return Some(told + ".");
         }
         let objects = self.objects();
         let events = &finished.events[self.meanwhile.clone()];
@@ -227,33 +240,32 @@ impl Preemption<'_> {
     }
 }
 
-/// `task 1 changed A1 from 0 to 1 at src/lib.rs:12`, by the events that changed it.
-fn interfered(steps: &[&Step], names: &Names) -> String {
+/// Who changed an object, and how, by the events that changed it: `changed A1 from 0 to 1 at
+/// src/lib.rs:12`.
+fn interfered(steps: &[&Step]) -> (u32, String) {
     let (first, last) = (steps[0], steps[steps.len() - 1]);
     let object = first.object.as_deref().unwrap_or_default();
-    let task = names.of(last.task);
-    match (&first.read, &last.written) {
+    let what = match (&first.read, &last.written) {
         (Some(from), Some(to)) if from == to && steps.len() > 1 => {
-            format!(
-                "{task} changed {object} and then set it back to {to}{}",
-                at(last)
-            )
+            format!("changed {object} and then set it back to {to}{}", at(last))
         }
-        (Some(from), Some(to)) => {
-            format!("{task} changed {object} from {from} to {to}{}", at(last))
+        (Some(from), Some(to)) if from == to => {
+            format!("set {object} to {to}, as it was before{}", at(last))
         }
-        (None, Some(to)) => format!("{task} set {object} to {to}{}", at(last)),
+        (Some(from), Some(to)) => format!("changed {object} from {from} to {to}{}", at(last)),
+        (None, Some(to)) => format!("set {object} to {to}{}", at(last)),
         _ if first.effect == Some(Effect::Acquire) && first.op.contains("lock") => {
             let places = at_distinct_places(steps);
             let places: Vec<String> = places.iter().filter_map(|it| location(it)).collect();
-            let places = places.join(" and ");
-            format!("{} locked {object} at {places}", names.of(first.task))
+            let what = format!("locked {object} at {}", places.join(" and "));
+            return (first.task, what);
         }
         _ => {
             let what = operation(&first.op, Some(object));
-            format!("{} did {what}{}", names.of(first.task), at(first))
+            return (first.task, format!("did {what}{}", at(first)));
         }
-    }
+    };
+    (last.task, what)
 }
 
 /// The first event at each source line, of the first few lines.
