@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+mod accesses;
 mod baselines;
 mod building;
 mod costs;
@@ -26,10 +27,12 @@ use self::baselines::Baselines;
 use self::explored::Explored;
 use self::sample::Profile;
 
-const USAGE: &str = "usage: cargo bench -p end-to-end --bench speed [-- [--rounds N] [rates|exhaust|long|workers|costs|building]...]";
+const USAGE: &str = "usage: cargo bench -p end-to-end --bench speed [-- [--rounds N] [rates|exhaust|long|accesses|workers|costs|building]...]";
 
 /// What can be measured by itself; all of it, unless some are named.
-const PARTS: [&str; 6] = ["rates", "exhaust", "long", "workers", "costs", "building"];
+const PARTS: [&str; 7] = [
+    "rates", "exhaust", "long", "accesses", "workers", "costs", "building",
+];
 
 fn main() -> ExitCode {
     let (told_by_cargo, own): (Vec<String>, Vec<String>) = env::args()
@@ -58,6 +61,9 @@ fn main() -> ExitCode {
     }
     if wanted("long") {
         long::print(&workspace, rounds);
+    }
+    if wanted("accesses") {
+        accesses::print(&workspace, rounds);
     }
     if wanted("workers") {
         workers::print(&workspace, rounds);
