@@ -6,7 +6,7 @@ use super::object::ObjectId;
 use super::schedule::Step;
 use super::state::{Ending, Execution};
 use super::{Effect, Op, Site, perform, running};
-use crate::monitor::race::Point;
+use crate::monitor::race::{self, Point};
 use crate::monitor::{Allocation, DataAccess, Free, Monitor, SyncAccess, monitors};
 
 impl Execution {
@@ -60,8 +60,21 @@ impl Execution {
 /// The task is about to access plain memory: no scheduling point. Of packages that are
 /// not explored nobody looks.
 #[inline(never)]
-pub(crate) fn data_access(access: DataAccess) {
+pub(crate) fn data_access(
+    address: usize,
+    size: usize,
+    is_write: bool,
+    is_borrow: bool,
+    site: Site,
+) {
     let Some(execution) = running() else { return };
+    let access = DataAccess {
+        address,
+        size,
+        is_write,
+        is_borrow,
+        site,
+    };
     // SAFETY: see `running`; monitors do not call the engine, and no reference lives
     // across `perform`.
     unsafe {
@@ -69,7 +82,19 @@ pub(crate) fn data_access(access: DataAccess) {
             return;
         }
         match (*monitors()).races.points.of(access.site) {
-            Point::None => {}
+            Point::None => {
+                let races = &mut (*monitors()).races;
+                if let Some(place) = race::Extent::within(address, size)
+                    && races.notes(
+                        (*execution).current,
+                        (address, place),
+                        (is_write, is_borrow),
+                        site,
+                    )
+                {
+                    return;
+                }
+            }
             Point::Event => event(access, false),
             Point::Scheduling => event(access, true),
         }

@@ -8,6 +8,7 @@
 
 use std::marker::Freeze;
 use std::mem::MaybeUninit;
+use std::panic::Location;
 use std::ptr::NonNull;
 
 use super::memory;
@@ -18,7 +19,7 @@ use crate::platform::observers::observes_accesses;
 #[track_caller]
 pub fn read<T: ?Sized>(place: *const T) -> *const T {
     observes_accesses();
-    memory::read(place.cast(), size_of_place(place));
+    memory::tell_read(place.cast(), size_of_place(place), Location::caller());
     place
 }
 
@@ -29,7 +30,7 @@ pub fn read<T: ?Sized>(place: *const T) -> *const T {
 pub fn inspect<T: ?Sized>(place: *const T) -> *const T {
     observes_accesses();
     if T::IS_SCALAR {
-        memory::read(place.cast(), size_of_place(place));
+        memory::tell_read(place.cast(), size_of_place(place), Location::caller());
     }
     place
 }
@@ -39,7 +40,7 @@ pub fn inspect<T: ?Sized>(place: *const T) -> *const T {
 #[track_caller]
 pub fn write<T: ?Sized>(place: *const T) -> *mut T {
     observes_accesses();
-    memory::write(place.cast(), size_of_place(place));
+    memory::tell_write(place.cast(), size_of_place(place), Location::caller());
     place.cast_mut()
 }
 
@@ -58,7 +59,7 @@ pub fn update<T: ?Sized>(place: *const T) -> *mut T {
 pub fn borrow<T: ?Sized>(place: *const T) -> *const T {
     observes_accesses();
     if T::IS_FROZEN {
-        memory::borrow(place.cast(), size_of_place(place));
+        memory::tell_borrow(place.cast(), size_of_place(place), Location::caller());
     }
     place
 }
@@ -70,7 +71,7 @@ pub fn borrow<T: ?Sized>(place: *const T) -> *const T {
 pub fn borrow_mut<T: ?Sized>(place: *const T) -> *mut T {
     observes_accesses();
     if T::IS_UNIQUE {
-        memory::borrow_mut(place.cast(), size_of_place(place));
+        memory::tell_borrow_mut(place.cast(), size_of_place(place), Location::caller());
     }
     place.cast_mut()
 }
@@ -178,6 +179,11 @@ pub fn drop_through<R>(receiver: *const R) {
     }
 }
 
+#[inline(always)]
+#[expect(
+    clippy::inline_always,
+    reason = "it makes few instructions, and the user's crate may be compiled without optimisation"
+)]
 fn size_of_place<T: ?Sized>(place: *const T) -> usize {
     // SAFETY: the place is about to be accessed, so what the pointer says of its
     // length or type holds.

@@ -22,10 +22,11 @@ macro_rules! told {
                 );
             }
 
+            /// The same, where it is known that the program runs.
             // Not inlined: the user's crate may be compiled without optimisation, this
             // one never is.
             #[inline(never)]
-            fn $work(address: *const u8, size: usize, site: Site) {
+            pub(super) fn $work(address: *const u8, size: usize, site: Site) {
                 race::told(address.addr(), size, $is_write, $is_borrow, site);
             }
         )*

@@ -4,7 +4,7 @@ use super::clock::{Epoch, Owner};
 use super::order::{Atomic, How};
 use super::record::Record;
 use super::shadow::{Extent, GRANULE, Word};
-use super::tasks::is_known;
+use super::tasks::{is_accessed, is_known};
 use super::{Earlier, GivenUp, Races, What, acquires, releases};
 use crate::execution::{Site, TaskId};
 use crate::platform::memory::engine_vec;
@@ -71,12 +71,66 @@ impl Races {
         own.active = own.epoch;
         let end = address.saturating_add(length);
         let mut at = address;
+        if length <= GRANULE - address % GRANULE {
+            self.access_granule(task, address, Extent::new(address, length), what, site);
+            return;
+        }
         while at < end && self.is_on {
             let next = (at & !(GRANULE - 1)) + GRANULE;
             let length = next.min(end) - at;
             self.access_granule(task, at, Extent::new(at, length), what, site);
             at = next;
         }
+    }
+
+    /// Notes a plain access of `task` to bytes of a granule, if that is all there is to do:
+    /// the granule was accessed in this execution already, so it is not free, and there is
+    /// nothing to judge.
+    #[inline]
+    pub(crate) fn notes(
+        &mut self,
+        task: TaskId,
+        (address, extent): (usize, Extent),
+        (is_write, is_borrow): (bool, bool),
+        site: Site,
+    ) -> bool {
+        let first = self.epochs.first();
+        let Some(cell) = self.shadow.quick(address) else {
+            return false;
+        };
+        let (write, read) = (cell.write, cell.read);
+        if !self.is_on || write.epoch() < first && read.epoch() < first {
+            return false;
+        }
+        let own = self.tasks.get_mut(task);
+        let (epochs, sure) = (&self.epochs, &mut self.sure);
+        let mut is_over = |earlier: Word| {
+            let epoch = earlier.epoch();
+            if epoch < first {
+                return true;
+            }
+            if earlier.extent() != extent {
+                return false;
+            }
+            let is_over = epoch == own.epoch
+                || *sure == (own.epoch, epoch)
+                || is_accessed(epochs, &own.clock, epoch, task);
+            if is_over && epoch != own.epoch {
+                *sure = (own.epoch, epoch);
+            }
+            is_over
+        };
+        if !is_over(write) || !is_over(read) {
+            return false;
+        }
+        own.active = own.epoch;
+        let word = Word::new(own.epoch, extent, Some(site), is_borrow);
+        if is_write {
+            (cell.write, cell.read) = (word, Word::NONE);
+        } else {
+            cell.read = word;
+        }
+        true
     }
 
     fn access_granule(
@@ -87,25 +141,50 @@ impl Races {
         what: What,
         site: Option<Site>,
     ) {
-        let first = self.epochs.first();
-        let Some(cell) = self.shadow.cell(address, first) else {
+        let Self {
+            shadow,
+            epochs,
+            tasks,
+            ..
+        } = self;
+        let (first, own) = (epochs.first(), tasks.get(task));
+        let Some(cell) = shadow.cell(address, first) else {
             self.give_up(GivenUp::Memory);
+            return;
+        };
+        // Mostly nothing was accessed before, or the same, and what did it is known of.
+        let is_over = |earlier: Word| {
+            let epoch = earlier.epoch();
+            let is_same = earlier.extent() == extent;
+            epoch < first || is_same && is_accessed(epochs, &own.clock, epoch, task)
+        };
+        let is_borrow = matches!(what, What::Borrow | What::BorrowMut);
+        let word = Word::new(own.epoch, extent, site, is_borrow);
+        if !is_over(cell.write) || !is_over(cell.read) {
+            self.access_shared(task, address, word, what, site);
+        } else if what.is_write() {
+            (cell.write, cell.read) = (word, Word::NONE);
+        } else {
+            cell.read = word;
+        }
+    }
+
+    /// As [`Self::access_granule`], where others have accessed it, or other bytes.
+    #[inline(never)]
+    fn access_shared(
+        &mut self,
+        task: TaskId,
+        address: usize,
+        own: Word,
+        what: What,
+        site: Option<Site>,
+    ) {
+        let (first, extent, is_write) = (self.epochs.first(), own.extent(), what.is_write());
+        let Some(cell) = self.shadow.cell(address, first) else {
             return;
         };
         let (write, read) = (cell.write, cell.read);
         let (has_write, has_read) = (write.epoch() >= first, read.epoch() >= first);
-        let epoch = self.tasks.get(task).epoch;
-        let is_borrow = matches!(what, What::Borrow | What::BorrowMut);
-        let is_write = what.is_write();
-        let own = Word::new(epoch, extent, site, is_borrow);
-        if !has_write && !has_read {
-            (cell.write, cell.read) = if is_write {
-                (own, Word::NONE)
-            } else {
-                (Word::NONE, own)
-            };
-            return;
-        }
         let has_record = has_write && self.is_record(write);
         let is_same = |word: Word| word.extent() == extent;
         let is_simple = !has_record

@@ -90,6 +90,7 @@ impl Monitor for Races {
         ControlFlow::Continue(())
     }
 
+    #[inline]
     fn data_access(&mut self, execution: &Execution, access: DataAccess) -> ControlFlow<()> {
         if !self.is_on {
             return ControlFlow::Continue(());

@@ -40,6 +40,7 @@ pub(crate) use levels::{Accesses, Level};
 use objects::Objects;
 pub(crate) use points::{Line, Point, Points};
 use record::Record;
+pub(crate) use shadow::Extent;
 pub(crate) use shadow::MOST_MEMORY;
 use shadow::{Shadow, Word};
 pub(crate) use tasks::MOST_TASKS;
@@ -142,6 +143,8 @@ pub(crate) struct Races {
     tasks: Tasks,
     objects: Objects,
     shadow: Shadow,
+    /// An epoch that was lately found to know of another one.
+    sure: (Epoch, Epoch),
     records: EngineVec<Record>,
     /// How many of `records` belong to this execution.
     used: usize,
@@ -170,6 +173,7 @@ impl Races {
             tasks: Tasks::new(),
             objects: Objects::new(),
             shadow: Shadow::new(),
+            sure: (0, 0),
             records: engine_vec(),
             used: 0,
             messages: engine_vec(),
@@ -260,6 +264,7 @@ impl Races {
         let forgets = self.epochs.begin();
         self.shadow.begin(forgets);
         self.objects.begin();
+        self.sure = (0, 0);
         self.used = 0;
         self.tasks.begin();
         self.received.clear();

@@ -6,7 +6,7 @@ use core::sync::atomic::Ordering;
 use super::shadow::{Extent, GRANULE};
 use super::{EPOCH, Races, is_watched};
 use crate::execution::{self, Op, Site, TaskId, active, current};
-use crate::monitor::{DataAccess, monitors};
+use crate::monitor::monitors;
 
 /// How an atomic access touches its location.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,23 +41,24 @@ pub(crate) fn told(address: usize, length: usize, is_write: bool, is_borrow: boo
     // SAFETY: an execution runs, so the engine is mapped; no other reference to the
     // monitor lives while the program's code runs.
     let shadow = unsafe { &(*monitors()).races.shadow };
-    let is_news = if length <= GRANULE - address % GRANULE {
-        !shadow.knows(address, Extent::new(address, length), epoch, is_write)
-    } else if length <= FEW && address.is_multiple_of(GRANULE) && length.is_multiple_of(GRANULE) {
-        (address..address + length)
-            .step_by(GRANULE)
-            .any(|at| !shadow.knows(at, Extent::new(at, GRANULE), epoch, is_write))
-    } else {
-        true
-    };
-    if is_news {
-        execution::data_access(DataAccess {
-            address,
-            size: length,
-            is_write,
-            is_borrow,
-            site,
-        });
+    match Extent::within(address, length) {
+        None => told_of_more(address, length, is_write, is_borrow, site),
+        Some(extent) if shadow.knows(address, extent, epoch, is_write) => {}
+        Some(_) => execution::data_access(address, length, is_write, is_borrow, site),
+    }
+}
+
+/// As [`told`], of memory in more than one granule.
+#[inline(never)]
+fn told_of_more(address: usize, length: usize, is_write: bool, is_borrow: bool, site: Site) {
+    let (epoch, end) = (EPOCH.get(), address.saturating_add(length));
+    let has_granules = address.is_multiple_of(GRANULE) && length.is_multiple_of(GRANULE);
+    // SAFETY: as in `told`.
+    let shadow = unsafe { &(*monitors()).races.shadow };
+    let is_known = |at| shadow.knows(at, Extent::new(at, GRANULE), epoch, is_write);
+    let is_long = has_granules && (GRANULE + 1..=FEW).contains(&length);
+    if !is_long || !(address..end).step_by(GRANULE).all(is_known) {
+        execution::data_access(address, length, is_write, is_borrow, site);
     }
 }
 

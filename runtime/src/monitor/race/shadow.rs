@@ -23,13 +23,19 @@ const FIRST_SIZE: usize = 1 << 10;
 
 /// Which of a granule's bytes are accessed: the first one, and how many less one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Extent(u8);
+pub(crate) struct Extent(u8);
 
 impl Extent {
     /// `size` bytes from `address` on, which lie in one granule.
     #[inline]
-    pub(super) fn new(address: usize, size: usize) -> Self {
+    pub(crate) fn new(address: usize, size: usize) -> Self {
         Self((((size - 1) << 3) | (address % GRANULE)) as u8)
+    }
+
+    /// That of `size` bytes from `address` on, if they lie in one granule.
+    #[inline]
+    pub(crate) fn within(address: usize, size: usize) -> Option<Self> {
+        (size <= GRANULE - address % GRANULE).then(|| Self::new(address, size))
     }
 
     /// A bit for each byte.
@@ -182,6 +188,17 @@ impl Shadow {
         // SAFETY: a page has as many cells as granules.
         let cell = unsafe { &*page.cells.add(address % PAGE / GRANULE) };
         cell.write.is(epoch, extent) || (!write && cell.read.is(epoch, extent))
+    }
+
+    /// The cell of a granule of a page that was accessed before, if that is found without
+    /// a search.
+    #[inline]
+    pub(super) fn quick(&mut self, address: usize) -> Option<&mut Cell> {
+        let number = address / PAGE;
+        let at = number & self.pages.len().wrapping_sub(1);
+        let page = self.pages.get(at).filter(|page| page.number == number)?;
+        // SAFETY: a page has as many cells as granules.
+        Some(unsafe { &mut *page.cells.add(address % PAGE / GRANULE) })
     }
 
     /// The cell of a granule that is accessed in the execution of this `first` epoch;

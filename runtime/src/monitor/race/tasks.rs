@@ -109,6 +109,17 @@ pub(super) fn is_known(epochs: &Epochs, clock: &Clock, epoch: Epoch, task: TaskI
     }
 }
 
+/// As [`is_known`], and it is the epoch of an access, not the number of a record.
+#[inline]
+pub(super) fn is_accessed(epochs: &Epochs, clock: &Clock, epoch: Epoch, task: TaskId) -> bool {
+    match epochs.owner(epoch) {
+        Owner::Task {
+            task: owner, entry, ..
+        } => owner == task.0 || clock.get(entry) >= epoch,
+        Owner::Record(_) => false,
+    }
+}
+
 impl Races {
     /// `task` is new; `parent` has made it. Whether there is room for it.
     pub(crate) fn add_task(&mut self, task: TaskId, parent: Option<TaskId>) -> bool {
