@@ -62,7 +62,7 @@ impl Execution {
 #[inline(never)]
 pub(crate) fn data_access(
     address: usize,
-    size: usize,
+    length: usize,
     is_write: bool,
     is_borrow: bool,
     site: Site,
@@ -70,7 +70,7 @@ pub(crate) fn data_access(
     let Some(execution) = running() else { return };
     let access = DataAccess {
         address,
-        size,
+        size: length,
         is_write,
         is_borrow,
         site,
@@ -84,7 +84,7 @@ pub(crate) fn data_access(
         match (*monitors()).races.points.of(access.site) {
             Point::None => {
                 let races = &mut (*monitors()).races;
-                if let Some(place) = race::Extent::within(address, size)
+                if let Some(place) = race::Extent::within(address, length)
                     && races.notes(
                         (*execution).current,
                         (address, place),
