@@ -153,6 +153,10 @@ pub struct TestFinished {
     /// The schedules in `chess-regressions/` that are for this test.
     #[serde(default)]
     pub regressions: Vec<RegressionRun>,
+    /// Whether an earlier run of `gate` had finished the exploration, and neither the test's
+    /// binary nor its options have changed since: the rest is what that run found.
+    #[serde(default)]
+    pub cached: bool,
     /// With `--shard`, where each shard explores a part of this test's schedules: what
     /// `cargo chess merge` needs. What is said above holds for all schedules.
     #[serde(default)]
@@ -538,6 +542,7 @@ mod tests {
             }),
             options: Some(TestOptions::of(&Layer::default().resolve())),
             regressions: Vec::new(),
+            cached: false,
             part: None,
         }
     }

@@ -16,6 +16,7 @@ pub mod digest;
 pub mod error;
 pub mod events;
 mod explain;
+mod gate;
 pub mod interrupt;
 mod journal;
 pub mod list;
@@ -101,6 +102,7 @@ fn dispatch(command: &Command, interrupt: &Interrupt) -> Result<u8> {
         Command::Replay(args) => replay::run(args, interrupt),
         Command::Explain(args) => explain::run(args, interrupt).map(|()| exit::OK),
         Command::Rewrite(args) => rewrite::run(args).map(|()| exit::OK),
+        Command::Gate(args) => gate::run(args, interrupt),
         Command::Merge(args) => merge::run(args),
         Command::Demo(args) => demo::run(args, interrupt),
     }
@@ -123,6 +125,7 @@ fn test(args: &TestArgs, interrupt: &Interrupt) -> Result<u8> {
         build: &build,
         cargo_flags: &args.cargo.build_flags(),
         options: &options,
+        gating: None,
         interrupt,
     };
     supervise::run(run, &mut *reporter)
@@ -135,6 +138,7 @@ fn output_of(command: &Command) -> &OutputArgs {
         Command::Replay(args) => &args.output,
         Command::Explain(args) => &args.output,
         Command::Rewrite(args) => &args.output,
+        Command::Gate(args) => &args.output,
         Command::Merge(args) => &args.output,
         Command::Clean(args) => &args.output,
         Command::Demo(args) => &args.output,

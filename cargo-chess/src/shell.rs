@@ -48,6 +48,16 @@ impl Shell {
         }
     }
 
+    /// What is wrong in the end, with what was checked.
+    pub fn failure(self, message: impl Display) {
+        self.line(ERROR, "error: the gate is closed:", &message);
+    }
+
+    /// Lines as they are.
+    pub fn text(self, text: &str) {
+        write_line(text.trim_end_matches('\n'));
+    }
+
     fn line(self, style: Style, word: &str, message: &dyn Display) {
         if self.color {
             write_line(&format!("{style}{word}{style:#} {message}"));

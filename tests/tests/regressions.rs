@@ -162,6 +162,9 @@ fn a_changed_program_is_searched_where_the_kept_schedule_preempts() {
     assert_eq!(regressions(&verdict).0, ["refound"]);
     assert_eq!(verdict["preemptions"], 1);
     assert_eq!(verdict["bound_completed"], Value::Null);
+    // What such a search finds is a schedule like any other.
+    let found = verdict["schedule"].as_str().expect("it was saved");
+    workspace.chess(&["replay", found]).run().assert_code(100);
     workspace.write("src/lib.rs", &with(MENDED));
     let run = test(&workspace, &alone);
     run.assert_code(0);

@@ -4,9 +4,12 @@ mod cargo_args;
 mod explore_args;
 mod run_options;
 
+use std::time::Duration;
+
 use camino::Utf8PathBuf;
 use clap::{Args, Parser, Subcommand};
 
+use crate::config::parse_duration;
 use crate::error::{Error, Result};
 
 pub use cargo_args::{BuildArgs, FeatureArgs, ManifestArgs, PackageArgs, TargetArgs};
@@ -46,6 +49,8 @@ pub enum Command {
     Explain(Box<ExplainArgs>),
     /// Show what is redirected and rewritten, and keep that as snapshots to review
     Rewrite(RewriteArgs),
+    /// Check a change before it is merged: what it may matter to, and nothing else
+    Gate(Box<GateArgs>),
     /// Join the JSON events of the shards of a run
     Merge(MergeArgs),
     /// Remove what cargo chess has written
@@ -228,6 +233,53 @@ pub struct RewriteArgs {
     /// What is printed.
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// `cargo chess gate`.
+#[derive(Args, Debug)]
+pub struct GateArgs {
+    /// The commit to compare with [default: that of the merge request, else the default branch]
+    #[arg(long, value_name = "REV")]
+    pub base: Option<String>,
+    /// Explore all tests together for at most so long, as in 10m
+    #[arg(long, value_name = "DUR", value_parser = parse_duration)]
+    pub budget: Option<Duration>,
+    /// Explore also what has not changed since its exploration was finished
+    #[arg(long)]
+    pub no_cache: bool,
+    /// Exit with code 5 if the preemption bound of some test was not finished
+    #[arg(long)]
+    pub require_complete: bool,
+    /// How each test is explored.
+    #[command(flatten)]
+    pub explore: ExploreArgs,
+    /// Which features.
+    #[command(flatten)]
+    pub features: FeatureArgs,
+    /// How to build.
+    #[command(flatten)]
+    pub build: BuildArgs,
+    /// Which workspace.
+    #[command(flatten)]
+    pub manifest: ManifestArgs,
+    /// What is printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// The files that the run is reported in besides.
+    #[command(flatten)]
+    pub reports: ReportArgs,
+}
+
+impl GateArgs {
+    /// What is built, but for the packages.
+    pub fn cargo(&self) -> CargoArgs {
+        CargoArgs {
+            features: self.features.clone(),
+            build: self.build.clone(),
+            manifest: self.manifest.clone(),
+            ..CargoArgs::default()
+        }
+    }
 }
 
 /// `cargo chess merge`.

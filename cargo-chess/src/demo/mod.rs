@@ -200,6 +200,7 @@ impl Stage<'_> {
                 build: &self.build,
                 cargo_flags: "",
                 options: &options,
+                gating: None,
                 interrupt: self.interrupt,
             },
             &mut ear,

@@ -65,6 +65,14 @@ impl Journal {
         }
     }
 
+    /// The verdicts of finished explorations, which later runs of `gate` answer from: below
+    /// `target/chess/results`, to be kept from one CI run to the next.
+    pub(crate) fn of_results(chess_dir: &Utf8Path) -> Self {
+        Self {
+            dir: chess_dir.join("results"),
+        }
+    }
+
     /// What is known for `key`.
     pub(crate) fn find(&self, part: Part, key: &Key) -> Found {
         let bytes = match fs::read(self.path(part, &key.test)) {

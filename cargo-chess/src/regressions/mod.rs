@@ -17,7 +17,7 @@ use crate::supervise::ListedTest;
 use crate::supervise::protocol::Step;
 
 /// The directory beside a package's Cargo.toml.
-const DIRECTORY: &str = "chess-regressions";
+pub(crate) const DIRECTORY: &str = "chess-regressions";
 
 /// A schedule that is kept.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -14,7 +14,7 @@ pub(super) fn line(test: &TestFinished, detail: &Detail) -> String {
         Outcome::Passed => status(
             GOOD,
             "Passed",
-            format!("{id} {}", note(reached(test, detail))),
+            format!("{id} {}", note(reached(test, detail) + earlier(test))),
         ),
         Outcome::Failed => {
             let kind = test.kind.map_or("failure", |kind| kind.name());
@@ -40,6 +40,11 @@ pub(super) fn line(test: &TestFinished, detail: &Detail) -> String {
             format!("{id} {}", note("no verdict".into())),
         ),
     }
+}
+
+/// What is said of a verdict that is not of this run.
+fn earlier(test: &TestFinished) -> &'static str {
+    if test.cached { ", unchanged since" } else { "" }
 }
 
 /// What `-v` adds: `19 executions (11 distinct), 412 steps (at most 61 in one), 3 tasks, strategy icb`

@@ -17,8 +17,11 @@ use crate::cli::{CargoArgs, RewriteArgs};
 use crate::config::Layer;
 use crate::error::{Error, Result};
 use crate::session::Session;
+use crate::shell::Shell;
 use reviewed::Reviewed;
 use snapshots::Snapshots;
+
+pub(crate) use snapshots::DIRECTORY;
 
 /// Shows, compares or accepts the snapshots of the workspace that `args` select.
 pub fn run(args: &RewriteArgs) -> Result<()> {
@@ -29,15 +32,7 @@ pub fn run(args: &RewriteArgs) -> Result<()> {
     };
     let session = Session::open(&cargo, None, &Layer::default())?;
     let shell = args.output.shell();
-    let mut reviewed = Vec::new();
-    for package in &session.plan.packages {
-        let treatment = build::treatment_of(package)?;
-        let (found, unreadable) = files::review(package, &treatment)?;
-        reviewed.extend(found);
-        for warning in unreadable {
-            shell.warn(warning);
-        }
-    }
+    let reviewed = review(&session, shell)?;
     let snapshots = Snapshots::of(&session.plan.workspace_root);
     if args.accept {
         let changed = snapshots.accept(&reviewed)?;
@@ -60,12 +55,7 @@ pub fn run(args: &RewriteArgs) -> Result<()> {
         )?;
         return match differences.len() {
             0 => Ok(()),
-            count => Err(Error::Rewritten(format!(
-                "{count} of {} snapshots in {} differ from what is rewritten now.\n\
-                 Read the diff, then accept it: cargo chess rewrite --accept",
-                reviewed.len(),
-                snapshots::DIRECTORY
-            ))),
+            count => Err(unreviewed(count, reviewed.len())),
         };
     }
     let wanted = args.show.as_ref().and_then(Option::as_deref);
@@ -79,6 +69,43 @@ pub fn run(args: &RewriteArgs) -> Result<()> {
         )));
     }
     print(&shown.iter().map(ToString::to_string).collect::<String>())
+}
+
+/// Compares what is rewritten with the snapshots, where there are any: how they differ, in a
+/// diff for each, and what to do.
+pub(crate) fn check(session: &Session, shell: Shell) -> Result<(String, Option<Error>)> {
+    if !session.plan.workspace_root.join(DIRECTORY).exists() {
+        return Ok((String::new(), None));
+    }
+    let reviewed = review(session, shell)?;
+    let differences = Snapshots::of(&session.plan.workspace_root).compare(&reviewed)?;
+    let count = differences.len();
+    let diffs = differences.into_iter().map(|it| it.diff).collect();
+    Ok((
+        diffs,
+        (count > 0).then(|| unreviewed(count, reviewed.len())),
+    ))
+}
+
+/// What is redirected and rewritten, file by file.
+fn review(session: &Session, shell: Shell) -> Result<Vec<Reviewed>> {
+    let mut reviewed = Vec::new();
+    for package in &session.plan.packages {
+        let treatment = build::treatment_of(package)?;
+        let (found, unreadable) = files::review(package, &treatment)?;
+        reviewed.extend(found);
+        for warning in unreadable {
+            shell.warn(warning);
+        }
+    }
+    Ok(reviewed)
+}
+
+fn unreviewed(count: usize, all: usize) -> Error {
+    Error::Rewritten(format!(
+        "{count} of {all} snapshots in {DIRECTORY} differ from what is rewritten now.\n\
+         Read the diff, then accept it: cargo chess rewrite --accept"
+    ))
 }
 
 fn print(text: &str) -> Result<()> {

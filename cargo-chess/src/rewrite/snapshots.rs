@@ -11,7 +11,7 @@ use super::reviewed::Reviewed;
 use crate::error::{Error, Result};
 
 /// Where they lie, below the workspace's root.
-pub(super) const DIRECTORY: &str = "chess-snapshots";
+pub(crate) const DIRECTORY: &str = "chess-snapshots";
 
 /// Ends the names of what `cargo insta review` is to ask about.
 const PROPOSED: &str = "new";

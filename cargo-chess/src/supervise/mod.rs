@@ -3,6 +3,7 @@
 mod columns;
 mod control;
 mod cores;
+mod gating;
 mod group;
 mod list;
 mod milestones;
@@ -21,6 +22,7 @@ mod uncontrolled;
 mod verdict;
 
 pub(crate) use columns::MarkedSources;
+pub use gating::Gating;
 pub use list::{ListedTest, OWN_HARNESS, list, select};
 pub(crate) use request::Mode;
 pub use run::{Run, run};

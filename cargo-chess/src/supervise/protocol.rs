@@ -158,6 +158,9 @@ pub struct Finished {
     /// The schedules in `chess-regressions/` that are for this test: no binary tells of them.
     #[serde(default)]
     pub regressions: Vec<RegressionRun>,
+    /// Whether an earlier run had finished the exploration, and nothing has changed since.
+    #[serde(default)]
+    pub cached: bool,
     /// What there is to tell of a part of the space.
     #[serde(default)]
     pub part: Option<TestPart>,
@@ -204,6 +207,7 @@ impl Finished {
             others: Vec::new(),
             minimised: None,
             regressions: Vec::new(),
+            cached: false,
             part: None,
             diverged: None,
         }
@@ -262,6 +266,7 @@ impl Finished {
             minimised: self.minimised,
             options: None,
             regressions: self.regressions.clone(),
+            cached: self.cached,
             part: self.part.clone(),
         }
     }

@@ -28,6 +28,8 @@ const NAMED: usize = 3;
 /// The verdicts of this run, and of the one that it goes on with.
 pub(super) struct Verdicts<'a> {
     journal: Journal,
+    /// What finished explorations found, in whichever run, if that is to be used.
+    results: Option<Journal>,
     tests: &'a [ListedTest],
     binaries: &'a [TestBinary],
     /// What each test is asked, and its binary is given.
@@ -81,7 +83,14 @@ impl Search<'_> {
             duration_ms: millis(verdict.duration),
         };
         match serde_json::to_vec(&kept) {
-            Ok(body) => self.keep_part(Part::Verdict, &body),
+            Ok(body) => {
+                self.keep_part(Part::Verdict, &body);
+                let results = self.verdicts.results.as_ref();
+                if let Some(results) = results.filter(|_| is_final(&verdict.finished)) {
+                    let kept = results.keep(Part::Verdict, &self.key, &body);
+                    self.verdicts.note(kept);
+                }
+            }
             Err(error) => self.verdicts.note(Err(error.into())),
         }
         // A verdict goes before a state: who is killed in between loses nothing.
@@ -120,6 +129,7 @@ impl<'a> Verdicts<'a> {
         let options = explorations.iter().zip(parts);
         Self {
             journal: Journal::below(&plan.chess_dir),
+            results: None,
             tests,
             binaries,
             options: options
@@ -131,6 +141,23 @@ impl<'a> Verdicts<'a> {
             earlier: tests.iter().map(|_| Earlier::Nothing).collect(),
             trouble: Mutex::default(),
         }
+    }
+
+    /// Answers from what finished explorations found, and adds to it.
+    pub(super) fn with_results(mut self, plan: &Plan) -> Self {
+        self.results = Some(Journal::of_results(&plan.chess_dir));
+        self
+    }
+
+    /// What a finished exploration of this very test found.
+    pub(super) fn result(&self, index: usize) -> Option<Verdict> {
+        let results = self.results.as_ref()?;
+        let Found::Body(body) = results.find(Part::Verdict, &self.key(index)?) else {
+            return None;
+        };
+        let mut verdict = Verdict::from(serde_json::from_slice::<Kept>(&body).ok()?);
+        verdict.finished.cached = true;
+        Some(verdict)
     }
 
     /// Forgets what an earlier run has found out: this one begins anew.
@@ -275,6 +302,15 @@ fn may_be_kept(finished: &Finished) -> bool {
     let mut kinds = others.chain(finished.kind);
     finished.outcome != Outcome::Timeout
         && !kinds.any(|kind| matches!(kind, Kind::Crash | Kind::Nondeterminism))
+}
+
+/// Whether another run with the same options would find the same: all that was to be
+/// explored was, and no failure found, which another run is to show again.
+fn is_final(finished: &Finished) -> bool {
+    let is_of_time = |warning: &String| Finished::is_of_time(warning);
+    finished.outcome == Outcome::Passed
+        && !finished.is_unstable()
+        && !finished.warnings.iter().any(is_of_time)
 }
 
 /// `3 verdicts and 1 search`

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use super::columns::MarkedSources;
 use super::control;
 use super::cores::Cores;
+use super::gating::{self, Budget, Gating};
 use super::list::{ListedTest, ignored, list, select};
 use super::milestones::Milestones;
 use super::part;
@@ -46,6 +47,8 @@ pub struct Run<'a> {
     pub cargo_flags: &'a str,
     /// Which tests run, and how many at once.
     pub options: &'a RunOptions,
+    /// What makes it one of `gate`, if it is.
+    pub gating: Option<&'a Gating>,
     /// Ctrl-C.
     pub interrupt: &'a Interrupt,
 }
@@ -229,14 +232,22 @@ impl Session<'_> {
             &policies,
             &options.binary_args,
         );
+        let gating = self.run.gating;
+        if gating.is_some_and(|gating| gating.use_results) {
+            verdicts = verdicts.with_results(plan);
+        }
         self.resume_or_begin(&mut verdicts);
         let cores = Cores::new(options.jobs, tests.len());
+        let budget = gating.and_then(|gating| gating.budget);
+        let budget = Budget::new(budget, tests.len(), options.jobs);
+        let changed = gating.map_or(&[][..], |gating| &gating.changed);
         let work = |index: usize, stop: &dyn Fn() -> bool, on_advance: &mut dyn FnMut(_)| {
             let test: &ListedTest = &tests[index];
+            let exploration = budget.begin(&explorations[index]);
             let job = Job {
                 test,
                 binary: &build.binaries[test.binary],
-                exploration: &explorations[index],
+                exploration: &exploration,
                 part: parts[index],
                 mode: Mode::Explore,
                 policies: &policies,
@@ -255,6 +266,17 @@ impl Session<'_> {
             }
             if let Some(verdict) = verdicts.earlier(index) {
                 return Ok(rerun.verdict(Some(verdict.clone())));
+            }
+            if let Some(verdict) = verdicts.result(index) {
+                return Ok(rerun.verdict(Some(verdict)));
+            }
+            if !changed.is_empty() {
+                let Some(near) = gating::changed_first(job, changed, stop)? else {
+                    return Ok(None);
+                };
+                if near.finished.outcome == Outcome::Failed {
+                    return Ok(rerun.verdict(Some(near)));
+                }
             }
             let search = verdicts.search(index);
             let states = search.as_ref().map(|search| search as &dyn States);

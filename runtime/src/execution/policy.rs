@@ -28,8 +28,8 @@ const ATOMIC_FILES: usize = 64;
 /// without; where none matches, relative paths (the workspace's) are `Preempt` and absolute ones `Atomic`.
 pub(crate) struct Policies {
     rules: EngineVec<Rule>,
-    /// The only lines before which tasks are preempted, by the ends of their files' paths;
-    /// empty for all.
+    /// The only lines before which tasks are preempted, in their order, by the ends of their
+    /// files' paths; empty for all.
     preempted: EngineVec<(EngineVec<u8>, u32)>,
     /// The directory of the workspace.
     root: EngineVec<u8>,
@@ -72,7 +72,13 @@ impl Policies {
     pub(crate) fn preempt_at(&mut self, file: &str, line: u32) {
         let mut bytes = engine_vec();
         bytes.extend_from_slice(file.as_bytes());
-        self.preempted.push((bytes, line));
+        let place = self.preempted.partition_point(|(_, other)| *other < line);
+        self.preempted.insert(place, (bytes, line));
+    }
+
+    /// Lifts what [`preempt_at`](Self::preempt_at) has confined.
+    pub(crate) fn preempt_anywhere(&mut self) {
+        self.preempted.clear();
     }
 
     /// Whether tasks are preempted before some lines only.
@@ -84,8 +90,10 @@ impl Policies {
     /// Whether a task may be preempted before what it does at `site`.
     pub(crate) fn may_preempt_at(&self, site: Option<Site>) -> bool {
         let is_at = |site: Site| {
-            let mut places = self.preempted.iter();
-            places.any(|(file, line)| *line == site.line() && ends(site.file(), file))
+            let line = site.line();
+            let first = self.preempted.partition_point(|(_, other)| *other < line);
+            let mut same = self.preempted[first..].iter().take_while(|it| it.1 == line);
+            same.any(|(file, _)| ends(site.file(), file))
         };
         !self.confines() || site.is_some_and(is_at)
     }

@@ -8,7 +8,7 @@ use super::state::{Ending, Execution, Timers};
 use super::task::{State, Wait};
 use super::trace::TraceStep;
 use super::{Effect, Mode, Op, Site, TaskId, Wake, mark};
-use crate::platform::memory::engine_vec;
+use crate::platform::memory::{EngineVec, engine_vec};
 use crate::search::{ChoicePoint, Decision, Past, SchedulingPoint};
 
 /// A task that yielded so often since the test's body returned is idle.
@@ -278,7 +278,7 @@ impl Execution {
         self.log.trace.is_irregular |= !plain;
         let decided = self.decisions.len();
         let next = match self.enabled.small() {
-            _ if !yielded && self.policies.confines() && self.holds_on() => self.current,
+            _ if !yielded && self.policies.confines() && self.holds_on() => self.pass_over(),
             Some(word) if plain && self.live <= FEW => self.choose_of_few(word, yielded),
             _ => self.choose_of_many(yielded),
         };
@@ -303,6 +303,30 @@ impl Execution {
             && !self.late.contains(current)
             && (!self.fairness.restrains() || self.fairness.allows(current, &self.enabled))
             && !self.policies.may_preempt_at(self.task(current).site)
+    }
+
+    /// The current task goes on where only a confined search has no choice.
+    #[cold]
+    fn pass_over(&mut self) -> TaskId {
+        self.list_many(false);
+        if self.options.len() > 1 && !self.past_limit {
+            let place = self.decisions.len() as u32;
+            self.passed_over.push((place, self.current));
+        }
+        self.current
+    }
+
+    /// The decisions of this execution as a search would have made them that is not confined.
+    pub(crate) fn whole_decisions(&self) -> EngineVec<Decision> {
+        let mut whole = engine_vec();
+        let mut next = 0;
+        for &(place, task) in &self.passed_over {
+            whole.extend_from_slice(&self.decisions[next..place as usize]);
+            whole.push(Decision::Task(task));
+            next = place as usize;
+        }
+        whole.extend_from_slice(&self.decisions[next..]);
+        whole
     }
 
     /// Traces that `task` runs, chosen by the decision numbered `decided` if there is one.

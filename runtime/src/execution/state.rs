@@ -72,6 +72,9 @@ pub(crate) struct Execution {
     pub(super) reuse: Reuse,
     pub(crate) strategy: Option<Box<dyn Strategy, EngineMemory>>,
     pub(crate) decisions: EngineVec<Decision>,
+    /// Where a confined search has no choice and another has one: the decisions before, and
+    /// the task that goes on.
+    pub(super) passed_over: EngineVec<(u32, TaskId)>,
     pub(super) options: EngineVec<TaskId>,
     /// Hash of all that led here.
     pub(super) prefix: u64,
@@ -129,6 +132,7 @@ impl Execution {
             reuse: Reuse::new(),
             strategy: None,
             decisions: engine_vec(),
+            passed_over: engine_vec(),
             options: engine_vec(),
             prefix: 0,
             steps: 0,
@@ -167,6 +171,7 @@ impl Execution {
         self.descriptors.clear();
         self.reuse.clear();
         self.decisions.clear();
+        self.passed_over.clear();
         self.prefix = 0;
         self.steps = 0;
         self.horizon = self.max_steps;

@@ -381,6 +381,8 @@ impl Explorer<'_> {
             engine.exploration.preemptions = engine.execution.preemptions;
             engine.exploration.learnt = engine.monitors.races.learnt();
             keep_decisions(engine);
+            // It is made smaller, shown and kept as that of any search.
+            engine.execution.policies.preempt_anywhere();
             return;
         }
         let preemptions = engine.execution.preemptions;
@@ -611,7 +613,7 @@ fn keep_decisions(mut engine: Root) {
         exploration,
         ..
     } = &mut *engine;
-    exploration.decisions.clone_from(&execution.decisions);
+    exploration.decisions = execution.whole_decisions();
 }
 
 fn words_of(found: &Found) -> EngineVec<u8> {

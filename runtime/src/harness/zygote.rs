@@ -381,7 +381,7 @@ fn last_execution(engine: &Engine, failure: Failure) -> Found {
     Found {
         failure,
         preemptions: engine.execution.preemptions,
-        decisions: engine.execution.decisions.clone(),
+        decisions: engine.execution.whole_decisions(),
         learnt: engine.monitors.races.learnt(),
     }
 }
@@ -401,6 +401,7 @@ fn run_again(
     });
     let again = Request {
         replay: Some(format_schedule(decisions)),
+        preempt_at: Vec::new(),
         points: points.collect(),
         races: match learnt.forgiven {
             0 => request.races,

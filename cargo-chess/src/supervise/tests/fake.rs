@@ -154,6 +154,7 @@ impl Fakes {
                 build: &build,
                 cargo_flags: "",
                 options: &self.options,
+                gating: None,
                 interrupt: &self.interrupt,
             },
             reporter,

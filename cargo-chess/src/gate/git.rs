@@ -1,0 +1,172 @@
+//! What git says: the commit to compare with, and what has changed since.
+
+use std::process::{Command, Stdio};
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::diff::{self, Changes};
+use crate::error::{Error, Result};
+
+/// A repository with a work tree.
+#[derive(Debug)]
+pub(super) struct Git {
+    root: Utf8PathBuf,
+}
+
+/// The commit that a work tree is compared with.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Base {
+    /// What was asked for, as in `origin/main`.
+    pub(super) name: String,
+    /// The commit's id.
+    pub(super) commit: String,
+    /// Whether that is where the histories parted, and not the named commit itself.
+    pub(super) is_fork_point: bool,
+}
+
+impl Git {
+    /// The repository that `directory` lies in.
+    pub(super) fn around(directory: &Utf8Path) -> Result<Self> {
+        let found = output(directory, &["rev-parse", "--show-toplevel"])?;
+        let root = found.map_err(|why| {
+            Error::Usage(format!(
+                "`cargo chess gate` compares with a commit, but {directory} is in no git work tree \
+                 ({why}); `cargo chess test` explores all tests"
+            ))
+        })?;
+        Ok(Self {
+            root: root.trim_end_matches('\n').into(),
+        })
+    }
+
+    /// The root of its work tree.
+    pub(super) fn root(&self) -> &Utf8Path {
+        &self.root
+    }
+
+    /// The commit to compare with for `name`: where this branch left that one.
+    pub(super) fn base(&self, name: &str) -> Result<Base> {
+        // A name that begins with a dash is none, and not to be taken for a flag.
+        let commit = format!("{name}^{{commit}}");
+        let verified = self.run(&[
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            &commit,
+        ]);
+        let Ok(commit) = verified? else {
+            return Err(Error::Usage(self.missing(name)?));
+        };
+        let commit = commit.trim().to_owned();
+        let fork = self.run(&["merge-base", &commit, "HEAD"])?;
+        let fork = fork.ok().map(|fork| fork.trim().to_owned());
+        Ok(Base {
+            name: name.to_owned(),
+            is_fork_point: fork.is_some(),
+            commit: fork.unwrap_or(commit),
+        })
+    }
+
+    /// Whether a commit goes by this name here.
+    pub(super) fn knows(&self, name: &str) -> Result<bool> {
+        let commit = format!("{name}^{{commit}}");
+        let known = self.run(&[
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            &commit,
+        ])?;
+        Ok(known.is_ok())
+    }
+
+    /// Why there is no `name`, and how to get it.
+    fn missing(&self, name: &str) -> Result<String> {
+        let shallow = self.run(&["rev-parse", "--is-shallow-repository"])?;
+        let is_shallow = shallow.is_ok_and(|it| it.trim() == "true");
+        let branch = name.strip_prefix("origin/").unwrap_or(name);
+        let why = if is_shallow {
+            "this clone is shallow, and does not have it"
+        } else {
+            "this repository does not have it"
+        };
+        Ok(format!(
+            "there is no commit `{name}` to compare with: {why}.\n\
+             Fetch it: git fetch origin {branch}:refs/remotes/origin/{branch} (in a GitHub workflow: \
+             `fetch-depth: 0` of actions/checkout), or name another one with --base"
+        ))
+    }
+
+    /// What has changed since `base`, with what is not committed or not tracked.
+    pub(super) fn changes(&self, base: &Base) -> Result<Changes> {
+        let commit = &*base.commit;
+        let common = [
+            "-c",
+            "core.quotePath=false",
+            "diff",
+            "--no-color",
+            "--no-ext-diff",
+        ];
+        let names = [
+            &common[..],
+            &["--no-renames", "--name-only", "-z", commit, "--"],
+        ]
+        .concat();
+        let lines = [
+            &common[..],
+            &[
+                "--no-renames",
+                "--unified=0",
+                "--src-prefix=a/",
+                "--dst-prefix=b/",
+                commit,
+                "--",
+            ],
+        ]
+        .concat();
+        let untracked = [
+            "ls-files",
+            "--others",
+            "--exclude-standard",
+            "--full-name",
+            "-z",
+        ];
+        Ok(Changes {
+            files: diff::names(&self.succeed(&names)?),
+            lines: diff::lines(&self.succeed(&lines)?),
+            untracked: diff::names(&self.succeed(&untracked)?),
+        })
+    }
+
+    /// A file as it was at `base`; none if it was not there.
+    pub(super) fn before(&self, base: &Base, path: &str) -> Result<Option<String>> {
+        let name = format!("{}:{path}", base.commit);
+        Ok(self.run(&["show", &name])?.ok())
+    }
+
+    fn succeed(&self, args: &[&str]) -> Result<String> {
+        let said = self.run(args)?;
+        said.map_err(|why| Error::Usage(format!("`git {}` failed: {why}", args.join(" "))))
+    }
+
+    fn run(&self, args: &[&str]) -> Result<Result<String, String>> {
+        output(&self.root, args)
+    }
+}
+
+/// What git prints; or what it says when it fails.
+fn output(directory: &Utf8Path, args: &[&str]) -> Result<Result<String, String>> {
+    let output = Command::new("git")
+        .current_dir(directory)
+        .args(args)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| Error::Usage(format!("could not run git: {error}")))?;
+    Ok(if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        let said = String::from_utf8_lossy(&output.stderr);
+        Err(said.trim().replace('\n', "; "))
+    })
+}
