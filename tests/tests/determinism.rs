@@ -42,3 +42,30 @@ fn results_do_not_depend_on_how_many_tests_run_at_once() {
     };
     assert_eq!(verdicts("1"), verdicts("4"));
 }
+
+/// A test that does other things whenever it runs again: it depends on a file.
+const TOGGLES: &str = r#"
+#[test]
+fn toggles() {
+    use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+    let count = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| count.fetch_add(1, SeqCst));
+        if std::fs::remove_file("toggle").is_ok() {
+            count.store(2, SeqCst);
+        } else {
+            std::fs::write("toggle", "").unwrap();
+            count.load(SeqCst);
+        }
+    });
+}
+"#;
+
+#[test]
+fn where_two_runs_of_one_schedule_come_apart_is_named_and_what_usually_makes_them() {
+    let workspace = Workspace::with_library(TOGGLES);
+    let run = workspace.chess(&["test"]).run();
+    let said = run.message();
+    let warning = said.lines().find(|line| line.starts_with("warning"));
+    insta::assert_snapshot!(warning.expect("a warning"));
+}

@@ -9,10 +9,10 @@ use crate::cli::{MessageFormat, RunOptions};
 use crate::config::Exploration;
 use crate::error::{Error, Result, exit};
 use crate::events::{Event, Kind, Outcome, TestFinished};
-use crate::report::{Detail, Human, Json, Pointers, Reporter, thousands};
+use crate::report::{Detail, Human, Json, Pointers, Reporter, source_path, thousands};
 use crate::schedule::Schedule;
 use crate::shell::Shell;
-use crate::supervise::protocol::{Divergence, Finished};
+use crate::supervise::protocol::{Decided, Divergence, Finished, Step};
 
 /// A schedule that was run again.
 #[derive(Debug)]
@@ -52,7 +52,8 @@ impl Replayed {
             "The sources have changed since it was saved"
         } else {
             "The instrumented sources are those that it was saved with: a dependency, the compiler or \
-             what the test reads has changed"
+             what the test reads has changed, or it depends on more than its schedule (real time, \
+             random numbers, files, the environment, addresses)"
         };
         Error::Usage(format!(
             "the schedule no longer fits the program: {sentence}.\n\
@@ -69,23 +70,60 @@ pub(crate) fn meaning(finished: &Finished, schedule: &Schedule) -> Meaning {
         && same_words(schedule, finished.message.as_deref().unwrap_or_default());
     match &finished.diverged {
         _ if same => Meaning::Reproduced,
-        Some(diverged) => Meaning::Stale(in_words(diverged)),
+        Some(diverged) => Meaning::Stale(in_words(diverged, finished)),
         None if finished.outcome == Outcome::Passed => Meaning::Gone,
         None => Meaning::Different,
     }
 }
 
 /// Where and how a schedule no longer fits.
-fn in_words(diverged: &Divergence) -> String {
+fn in_words(diverged: &Divergence, finished: &Finished) -> String {
     let Divergence {
         step,
         expected,
         found,
     } = diverged;
+    let decided = usize::try_from(*step).ok();
+    let decided = decided.and_then(|step| finished.decided.get(step));
+    let instead = decided.map_or_else(String::new, |decided| instead(decided, finished));
+    let is_of_operation = decided.is_some_and(|decided| decided.outcome.is_some());
+    let found = if is_of_operation && expected.starts_with("task") {
+        "but there the outcome of an operation is chosen"
+    } else {
+        found
+    };
     format!(
-        "decision {} of the schedule says that {expected}, {found}",
+        "decision {} of the schedule says that {expected}, {found}{instead}",
         thousands(step + 1)
     )
+}
+
+/// The last step that fitted, and the first one that came instead.
+fn instead(decided: &Decided, finished: &Finished) -> String {
+    let (before, after) = finished
+        .events
+        .split_at(decided.event.min(finished.events.len()));
+    let told = |step: &Step| {
+        let task = match step.task {
+            0 => "main".to_owned(),
+            number => format!("task {number}"),
+        };
+        let object = step.object.as_ref();
+        let object = object.map_or_else(String::new, |object| format!(" {object}"));
+        let place = step.location();
+        let place = place.map_or_else(String::new, |place| {
+            format!(" at {}:{}", source_path(&place.file), place.line)
+        });
+        format!("{task}: {}{object}{place}", step.op)
+    };
+    let fitted = before.last().map(|it| {
+        let number = thousands(before.len() as u64);
+        format!("; the last step that fits is {number} ({})", told(it))
+    });
+    let next = after
+        .first()
+        .map(|it| format!(", the next one is {}", told(it)));
+    [fitted, next].into_iter().flatten().collect()
 }
 
 /// Whether a failure is told as it was. Only the words of a panic say which

@@ -72,7 +72,7 @@ pub(crate) struct Event {
 
 impl Event {
     /// Whether `other` is the same operation of the same task on the same object.
-    fn repeats(&self, other: &Self) -> bool {
+    pub(crate) fn repeats(&self, other: &Self) -> bool {
         let address = |site: Option<Site>| site.map(core::ptr::from_ref);
         (self.task, self.object, self.op) == (other.task, other.object, other.op)
             && address(self.site) == address(other.site)

@@ -42,7 +42,7 @@ pub(crate) use descriptors::{
     descriptors_changed, wake_all_awaiting,
 };
 pub use draw::draw;
-pub(crate) use event::{Note, mix};
+pub(crate) use event::{Event, Note, mix};
 pub(crate) use limit::Limit;
 pub use lock::{acquire, downgrade, release, try_acquire};
 pub use mark::{mark, marked_line};

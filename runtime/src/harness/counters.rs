@@ -1,6 +1,7 @@
 //! What is counted of an exploration, and what follows from it for the user.
 
 use super::Exploration;
+use super::difference::CULPRITS;
 use super::failures::MOST;
 use crate::execution::Execution;
 use crate::monitor::race::{MOST_MEMORY, MOST_TASKS};
@@ -94,11 +95,20 @@ fn bound_completed(exploration: &Exploration) -> Option<u32> {
 fn warnings(exploration: &Exploration) -> Vec<String> {
     let mut all = Vec::new();
     if exploration.unstable {
-        all.push(
-            "the first schedule ran differently the second time: the test depends on more than \
-             its schedule (real time, randomness, files, addresses?)"
-                .to_owned(),
-        );
+        let difference = match &*String::from_utf8_lossy(&exploration.difference) {
+            "" => String::new(),
+            words => format!(" ({words})"),
+        };
+        all.push(format!(
+            "the first schedule ran differently the second time{difference}: the test depends on \
+             more than its schedule; {CULPRITS}"
+        ));
+    } else if !exploration.difference.is_empty() {
+        all.push(format!(
+            "two runs of one schedule came apart ({}): the test depends on more than its \
+             schedule; {CULPRITS}",
+            String::from_utf8_lossy(&exploration.difference)
+        ));
     }
     if exploration.diverged > 0 {
         all.push(format!(

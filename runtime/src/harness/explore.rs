@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::time::Instant;
 
+use super::difference::{difference, events_of};
 use super::failures::{self, Distinct};
 use super::helpers::Helpers;
 use super::report;
@@ -10,7 +11,7 @@ use super::request::{Isolation, Request, StrategyName};
 use super::run::{BoxedStrategy, Root, run_tasks, set_boxed, set_strategy, strategy, warm_up};
 use super::{Test, body, foreign, state};
 use crate::engine::Engine;
-use crate::execution::{Ending, Entry, Limit};
+use crate::execution::{Ending, Entry, Event, Limit};
 use crate::monitor::race::{Accesses, Found, GivenUp, Level, Line, Races};
 use crate::monitor::{self, BodyOutcome, End, Failure, Kind, Monitor};
 use crate::platform::donor::{self, DEFAULT_STACK};
@@ -356,12 +357,16 @@ impl Explorer<'_> {
             return;
         }
         let first = (engine.execution.log.graph(), engine.execution.steps);
+        let events = events_of(&engine.execution);
         strategy(engine).retry();
         let failure = self.run_once(engine);
         let second = (engine.execution.log.graph(), engine.execution.steps);
         // An execution that the end of the time budget cut short says nothing.
         let is_whole = !engine.exploration.is_out_of_time();
         engine.exploration.unstable = is_whole && (failure.is_some() || first != second);
+        if engine.exploration.unstable {
+            engine.exploration.difference = difference(&events, &engine.execution);
+        }
     }
 
     /// Keeps a failure that differs from those before. The first one is confirmed
@@ -435,12 +440,24 @@ impl Explorer<'_> {
         failure: &Failure,
     ) -> bool {
         engine.execution.keeps_output = true;
+        let mut events: Option<EngineVec<Event>> = None;
+        let mut apart = engine_vec();
         let repeats = (0..TRIES).any(|_| {
             set_strategy(engine, Replay::new(decisions.clone()));
             strategy(engine).begin();
             let again = self.run_once(engine);
-            again.as_ref() == Some(failure) && !strategy(engine).diverged()
+            let is_same = again.as_ref() == Some(failure) && !strategy(engine).diverged();
+            if !is_same && apart.is_empty() {
+                if let Some(events) = &events {
+                    apart = difference(events, &engine.execution);
+                }
+                events = Some(events_of(&engine.execution));
+            }
+            is_same
         });
+        if !repeats {
+            engine.exploration.difference = apart;
+        }
         engine.execution.keeps_output = false;
         repeats
     }
@@ -475,8 +492,10 @@ impl Explorer<'_> {
         }
         for _ in 1..repeat {
             strategy(engine).retry();
+            let events = events_of(&engine.execution);
             if self.run_once(engine) != failure {
                 engine.exploration.unstable = true;
+                engine.exploration.difference = difference(&events, &engine.execution);
                 break;
             }
         }

@@ -4,6 +4,7 @@
 mod body;
 mod cores;
 mod counters;
+mod difference;
 mod explore;
 mod failures;
 mod foreign;
@@ -97,6 +98,8 @@ pub(crate) struct Exploration {
     pub(crate) diverged: u64,
     /// The first schedule ran differently the second time.
     pub(crate) unstable: bool,
+    /// Where two runs of one schedule came apart, if that is known.
+    pub(crate) difference: EngineVec<u8>,
     /// In replays: where the schedule stopped to fit.
     pub(crate) divergence: Option<Divergence>,
     /// The last execution confirmed the failure, so its events are the failure's.
@@ -151,6 +154,7 @@ impl Exploration {
             strategy: "icb",
             diverged: 0,
             unstable: false,
+            difference: engine_vec(),
             divergence: None,
             confirmed: false,
             body: BodyOutcome::Unfinished,

@@ -43,6 +43,7 @@ is_kept!(
     exploration.much_memory as much_memory,
     exploration.diverged as diverged,
     exploration.unstable as unstable,
+    exploration.difference as difference,
     exploration.outside as outside,
     exploration.strategy as strategy,
     exploration.share as share,

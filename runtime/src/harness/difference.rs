@@ -1,0 +1,43 @@
+//! Where two runs of one schedule came apart, in words.
+
+use super::report::{called, line_of};
+use crate::execution::{Event, Execution};
+use crate::platform::memory::{EngineVec, engine_vec};
+
+/// What usually makes a test depend on more than its schedule.
+pub(super) const CULPRITS: &str = "the usual culprits are real time, random numbers, files, the \
+                                   environment, addresses that are used as numbers, and what is \
+                                   kept outside of the process";
+
+/// The events of `execution`, to be compared with those of another run.
+pub(super) fn events_of(execution: &Execution) -> EngineVec<Event> {
+    execution.log.events.clone()
+}
+
+/// The first step in which `execution` differs from one with the events `first`; empty if
+/// it is in none.
+pub(super) fn difference(first: &[Event], execution: &Execution) -> EngineVec<u8> {
+    let mut words = engine_vec();
+    let second = &*execution.log.events;
+    let same = |(a, b): &(&Event, &Event)| a.repeats(b) && a.note == b.note;
+    let common = first.iter().zip(second).take_while(same).count();
+    let (first, second) = (first.get(common), second.get(common));
+    if first.is_some() || second.is_some() {
+        let step = common + 1;
+        let (first, second) = (told(first), told(second));
+        let text = format!("step {step} was {first} at first, and {second} then");
+        words.extend_from_slice(text.as_bytes());
+    }
+    words
+}
+
+/// `load of task 1 at src/lib.rs:12`
+fn told(event: Option<&Event>) -> String {
+    let Some(event) = event else {
+        return "none, the execution had ended,".to_owned();
+    };
+    let place = event
+        .site
+        .map_or_else(String::new, |site| format!(" at {}", line_of(site)));
+    format!("{} of {}{place}", event.op.name(), called(event.task))
+}
