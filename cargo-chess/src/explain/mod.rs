@@ -2,6 +2,7 @@
 
 mod locks;
 mod neighbours;
+mod objects;
 
 use camino::Utf8Path;
 
@@ -73,6 +74,7 @@ pub(crate) fn run(args: &ExplainArgs, interrupt: &Interrupt) -> Result<()> {
     names.apply(&mut replayed.verdict.finished);
     if let Some(passing) = &mut passing {
         names.apply(&mut passing.finished);
+        objects::align(&replayed.verdict.finished, &mut passing.finished);
     }
     let verdict = replayed.verdict;
     let mut test =
