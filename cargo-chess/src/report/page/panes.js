@@ -42,6 +42,8 @@ function showSource(run, step) {
   // An event without a line: where its task was last.
   let event = step;
   while (event >= 0 && (run.file[event] < 0 || run.task[event] !== run.task[step])) event--;
+  // A task that has only begun: where it was spawned.
+  if (event < 0) event = run.after[step]?.[0] ?? -1;
   const file = event < 0 ? -1 : run.file[event];
   if (file < 0) {
     pane.querySelectorAll(".current").forEach((it) => it.classList.remove("current"));
