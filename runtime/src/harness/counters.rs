@@ -4,7 +4,7 @@ use super::Exploration;
 use super::difference::CULPRITS;
 use super::failures::MOST;
 use crate::execution::Execution;
-use crate::monitor::race::{MOST_MEMORY, MOST_TASKS};
+use crate::monitor::race::{MOST_EPOCHS, MOST_MEMORY, MOST_TASKS};
 
 /// The exploration's counters, kept apart from the engine, which a confirming
 /// execution writes over.
@@ -144,6 +144,13 @@ fn warnings(exploration: &Exploration) -> Vec<String> {
             exploration.much_memory,
             exploration.schedules,
             MOST_MEMORY >> 20
+        ));
+    }
+    if exploration.many_releases > 0 {
+        all.push(format!(
+            "in {} of {} schedules tasks synchronized more than {MOST_EPOCHS} times: from then on \
+             data races were not looked for in them",
+            exploration.many_releases, exploration.schedules
         ));
     }
     if exploration.foreign_heap {

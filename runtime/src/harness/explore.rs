@@ -336,6 +336,7 @@ impl Explorer<'_> {
                 let is = |why| u64::from(given_up == Some(why));
                 engine.exploration.many_tasks += is(GivenUp::Tasks);
                 engine.exploration.much_memory += is(GivenUp::Memory);
+                engine.exploration.many_releases += is(GivenUp::Releases);
                 if engine.execution.past_limit {
                     let bound = strategy(engine).progress().bound.unwrap_or(0);
                     engine.exploration.cut_short.get_or_insert(bound);

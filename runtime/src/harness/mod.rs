@@ -78,6 +78,8 @@ pub(crate) struct Exploration {
     pub(crate) many_tasks: u64,
     /// Or until too much memory was accessed.
     pub(crate) much_memory: u64,
+    /// Or until tasks had synchronized too often.
+    pub(crate) many_releases: u64,
     pub(crate) schedules: u64,
     /// How many there were when the search last began anew.
     pub(crate) begun: u64,
@@ -140,6 +142,7 @@ impl Exploration {
             too_long: 0,
             many_tasks: 0,
             much_memory: 0,
+            many_releases: 0,
             schedules: 0,
             begun: 0,
             learnt: Learnt::NOTHING,

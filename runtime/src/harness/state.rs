@@ -41,6 +41,7 @@ is_kept!(
     exploration.too_long as too_long,
     exploration.many_tasks as many_tasks,
     exploration.much_memory as much_memory,
+    exploration.many_releases as many_releases,
     exploration.diverged as diverged,
     exploration.unstable as unstable,
     exploration.difference as difference,

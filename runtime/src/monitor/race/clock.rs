@@ -85,6 +85,9 @@ pub(super) struct Epochs {
 /// Before numbers run out, all histories are forgotten between two executions.
 const LAST: Epoch = 0xf000_0000;
 
+/// So many parts of tasks' lives are told apart in an execution.
+pub(crate) const MOST_EPOCHS: usize = 1 << 22;
+
 impl Epochs {
     pub(super) const fn new() -> Self {
         Self {
@@ -114,6 +117,12 @@ impl Epochs {
     pub(super) fn add(&mut self, owner: Owner) -> Epoch {
         self.owners.push(owner);
         self.first + (self.owners.len() - 1) as u32
+    }
+
+    /// Whether there is no room for another one.
+    #[inline]
+    pub(super) fn are_all_used(&self) -> bool {
+        self.owners.len() >= MOST_EPOCHS
     }
 
     /// What a number of this execution stands for.

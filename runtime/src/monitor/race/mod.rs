@@ -33,6 +33,7 @@ pub(crate) use order::{
 
 use crate::execution::{Op, Site, TaskId};
 use crate::platform::memory::{EngineVec, engine_vec};
+pub(crate) use clock::MOST_EPOCHS;
 use clock::{Clock, Epoch, Epochs};
 pub(crate) use found::Found;
 use levels::Levels;
@@ -129,6 +130,8 @@ pub(crate) enum GivenUp {
     Tasks,
     /// More memory was accessed than there is room to keep the history of.
     Memory,
+    /// Tasks released what they did more often than there is room to tell apart.
+    Releases,
 }
 
 /// The monitor of one execution.

@@ -178,7 +178,11 @@ impl Races {
     pub(super) fn end_epoch(&mut self, task: TaskId, op: Op, site: Option<Site>) {
         let epoch = self.tasks.get(task).epoch;
         self.epochs.end(epoch, Release { op, site });
-        self.begin_epoch(task);
+        if self.epochs.are_all_used() {
+            self.give_up(GivenUp::Releases);
+        } else {
+            self.begin_epoch(task);
+        }
         EPOCH.set(self.shown_epoch(task));
     }
 
@@ -220,7 +224,7 @@ impl Races {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::monitor::race::{Level, What};
+    use crate::monitor::race::{Level, MOST_EPOCHS, What};
 
     const MAIN: TaskId = TaskId(0);
 
@@ -308,6 +312,19 @@ mod tests {
         assert!(races.is_on);
         races.spawned(MAIN, TaskId(MOST_TASKS as u32), None);
         assert!(!races.is_on && races.given_up == Some(GivenUp::Tasks));
+        races.renew();
+        assert!(races.is_on && races.given_up.is_none());
+    }
+
+    #[test]
+    fn too_many_releases_end_the_search_for_races() {
+        let mut races = races();
+        for _ in 1..MOST_EPOCHS {
+            assert!(races.is_on);
+            races.end_epoch(MAIN, Op::Spawn, None);
+        }
+        races.end_epoch(MAIN, Op::Spawn, None);
+        assert!(!races.is_on && races.given_up == Some(GivenUp::Releases));
         races.renew();
         assert!(races.is_on && races.given_up.is_none());
     }
