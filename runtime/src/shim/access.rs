@@ -35,11 +35,16 @@ pub fn inspect<T: ?Sized>(place: *const T) -> *const T {
     place
 }
 
-/// `*place` is written.
+/// `*place` is written. What was there is dropped first, and where others may refer to that
+/// (it is not `Unpin`), it may be its destructor that makes them stop: then not all of it is
+/// written now.
 #[inline]
 #[track_caller]
 pub fn write<T: ?Sized>(place: *const T) -> *mut T {
     observes_accesses();
+    if !T::IS_UNIQUE && std::mem::needs_drop::<T>() {
+        return place.cast_mut();
+    }
     memory::tell_write(place.cast(), size_of_place(place), Location::caller());
     place.cast_mut()
 }
@@ -167,13 +172,15 @@ pub fn borrow_mut_through<R>(receiver: *const R) {
     }
 }
 
-/// `receiver.drop_in_place()`, or one of its like, is called.
+/// `receiver.drop_in_place()`, or one of its like, is called: as in [`write`], not a write of
+/// what others may refer to.
 #[inline]
 #[track_caller]
 pub fn drop_through<R>(receiver: *const R) {
     observes_accesses();
     if let Some(target) = R::target(receiver)
         && target.needs_drop
+        && target.is_unique
     {
         memory::write(target.address, target.size);
     }
