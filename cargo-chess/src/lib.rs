@@ -17,6 +17,7 @@ pub mod error;
 pub mod events;
 mod explain;
 mod gate;
+pub mod init;
 pub mod interrupt;
 mod journal;
 pub mod list;
@@ -99,6 +100,7 @@ fn dispatch(command: &Command, interrupt: &Interrupt) -> Result<u8> {
         Command::Test(args) => test(args, interrupt),
         Command::List(args) => list::run(args, interrupt).map(|()| exit::OK),
         Command::Clean(args) => clean::run(args).map(|()| exit::OK),
+        Command::Init(args) => init::run(args).map(|()| exit::OK),
         Command::Replay(args) => replay::run(args, interrupt),
         Command::Explain(args) => explain::run(args, interrupt).map(|()| exit::OK),
         Command::Rewrite(args) => rewrite::run(args).map(|()| exit::OK),
@@ -141,6 +143,7 @@ fn output_of(command: &Command) -> &OutputArgs {
         Command::Gate(args) => &args.output,
         Command::Merge(args) => &args.output,
         Command::Clean(args) => &args.output,
+        Command::Init(args) => &args.output,
         Command::Demo(args) => &args.output,
     }
 }

@@ -49,3 +49,24 @@ fn clean_removes_what_was_written_and_nothing_else() {
     // There is nothing left to remove, which is no error.
     workspace.chess(&["clean"]).run().assert_code(0);
 }
+
+#[test]
+fn init_writes_what_is_not_there_and_changes_nothing() {
+    let workspace = Workspace::with_library("#[test]\nfn nothing() {}\n");
+    let run = workspace.chess(&["init", "--ci", "github"]).run();
+    run.assert_code(0);
+    let job = workspace.root().join(".github/workflows/chess.yml");
+    assert!(job.exists(), "{run:?}");
+    workspace.chess(&["test"]).run().assert_code(0);
+    workspace.write("Chess.toml", "[explore]\nseed = 1\n");
+    let before = workspace.tree();
+    let run = workspace.chess(&["init", "--ci", "github"]).run();
+    run.assert_code(1);
+    assert!(run.stderr.contains("nothing left to write"), "{run:?}");
+    before.assert_same_as(workspace.root());
+    workspace
+        .chess(&["init", "--ci", "gitlab"])
+        .run()
+        .assert_code(0);
+    assert!(workspace.root().join("chess.gitlab-ci.yml").exists());
+}

@@ -53,6 +53,8 @@ pub enum Command {
     Gate(Box<GateArgs>),
     /// Join the JSON events of the shards of a run
     Merge(MergeArgs),
+    /// Write a commented Chess.toml, and the job of a CI service
+    Init(InitArgs),
     /// Remove what cargo chess has written
     Clean(CleanArgs),
     /// Show the tool at work on a shipped example
@@ -294,6 +296,29 @@ pub struct MergeArgs {
     /// The files that the run is reported in besides.
     #[command(flatten)]
     pub reports: ReportArgs,
+}
+
+/// `cargo chess init`.
+#[derive(Args, Debug)]
+pub struct InitArgs {
+    /// Also write the job that runs the gate on this service
+    #[arg(long, value_name = "SERVICE", value_enum)]
+    pub ci: Option<Service>,
+    /// Which workspace.
+    #[command(flatten)]
+    pub manifest: ManifestArgs,
+    /// What is printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// A CI service.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Service {
+    /// GitHub Actions.
+    Github,
+    /// GitLab CI.
+    Gitlab,
 }
 
 /// `cargo chess clean`.

@@ -21,6 +21,12 @@ pub use values::{
 use crate::error::{Error, Result};
 use file::File;
 
+/// The keys of `[explore]`.
+#[cfg(test)]
+pub(crate) fn keys() -> impl Iterator<Item = &'static str> {
+    keys::names()
+}
+
 /// The name of the file at the workspace's root.
 pub const FILE_NAME: &str = "Chess.toml";
 
