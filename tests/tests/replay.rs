@@ -166,3 +166,33 @@ fn the_id_of_a_saved_schedule_replays() {
     let (_, id) = name.rsplit_once('-').expect("the name ends with the id");
     assert_replays(&workspace, id, &found);
 }
+
+#[test]
+fn what_fails_beyond_the_limit_of_a_test_that_was_only_run_fails_again() {
+    let workspace = Workspace::with_library(
+        r"
+        #[test]
+        fn counts() {
+            use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+            let count = AtomicU32::new(0);
+            std::thread::scope(|scope| {
+                for _ in 0..2 {
+                    scope.spawn(|| {
+                        for _ in 0..200 {
+                            count.store(count.load(SeqCst) + 1, SeqCst);
+                        }
+                    });
+                }
+            });
+            assert_eq!(count.into_inner(), 400);
+        }
+        ",
+    );
+    let once = ["--schedules", "1", "--max-steps", "70"];
+    for limit in [&[][..], &["--time", "60s"]] {
+        let found = find(&workspace, "counts", &[&once, limit].concat());
+        let schedule = schedule_of(&workspace, &found);
+        let schedule = schedule.to_str().expect("its name is plain");
+        assert_replays(&workspace, schedule, &found);
+    }
+}

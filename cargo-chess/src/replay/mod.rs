@@ -5,6 +5,7 @@ mod outcome;
 mod target;
 
 use std::str::FromStr;
+use std::time::Duration;
 
 use crate::build::{Build, TestBinary};
 use crate::cli::{OutputArgs, RebuildArgs, ReplayArgs, RunOptions};
@@ -199,10 +200,28 @@ fn find(argument: Option<&str>, rebuild: &RebuildArgs) -> Result<Schedule> {
     }
 }
 
+/// A number of schedules that says that a test is searched, not only run.
+const SEARCHED: u64 = 2;
+
+/// The time of a replay that nothing else is to end: what it takes is known.
+const LONG: Duration = Duration::from_hours(1);
+
 /// What the schedule was found with, over the workspace's own configuration.
 pub(crate) fn layer(schedule: &Schedule) -> Result<Layer> {
+    let (schedules, time) = match schedule.only_run.as_deref() {
+        None => (SEARCHED, None),
+        Some("steps") => (1, None),
+        Some("time") => (1, Some(LONG)),
+        Some(other) => {
+            return Err(Error::Usage(format!(
+                "the schedule's `only-run`: expected `steps` or `time`, found `{other}`"
+            )));
+        }
+    };
     Ok(Layer {
         seed: Some(schedule.seed),
+        schedules: Some(schedules),
+        time,
         max_steps: Some(schedule.max_steps),
         memory: Some(option("memory", &schedule.memory)?),
         isolate: Some(option("isolate", &schedule.isolate)?),

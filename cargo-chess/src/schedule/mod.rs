@@ -55,6 +55,9 @@ pub struct Schedule {
     pub memory_accesses: Option<String>,
     /// What a data race means, where that is not the default.
     pub races: Option<String>,
+    /// Where a test that was only to be run once ran beyond `max-steps`: what would have
+    /// ended it there, `steps` or `time`. Tasks take shorter turns there than in a search.
+    pub only_run: Option<String>,
     /// The lines whose accesses to plain memory are scheduling points: `src/lib.rs:12`.
     pub points: Vec<String>,
     /// Cargo's flags that change what is built, as in `--release --features x`.
@@ -260,6 +263,7 @@ pub(crate) mod tests {
             timers: None,
             memory_accesses: None,
             races: None,
+            only_run: None,
             points: Vec::new(),
             cargo: String::new(),
             sources: "9f86d081884c7d659a2feaa0c55ad015".into(),
@@ -314,6 +318,7 @@ pub(crate) mod tests {
         let mut schedule = sample();
         schedule.memory_accesses = Some("preempt".into());
         schedule.races = Some("warn".into());
+        schedule.only_run = Some("time".into());
         schedule.points = vec!["src/lib.rs:12".into(), "src/odd, name.rs:7".into()];
         assert_eq!(Schedule::parse(&schedule.to_text()), Ok(schedule.clone()));
         assert_eq!(Schedule::parse_inline(&schedule.to_inline()), Ok(schedule));

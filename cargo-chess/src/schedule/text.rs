@@ -27,6 +27,7 @@ const KEYS: &[&str] = &[
     "timers",
     "memory-accesses",
     "races",
+    "only-run",
     "point",
     "cargo",
     "sources",
@@ -92,6 +93,9 @@ fn with_lines(schedule: &Schedule, preempted_at: &[PreemptedAt]) -> String {
     }
     if let Some(races) = &schedule.races {
         line("races", races);
+    }
+    if let Some(limit) = &schedule.only_run {
+        line("only-run", limit);
     }
     for point in &schedule.points {
         line("point", &escape(point));
@@ -172,6 +176,7 @@ pub(super) fn parse(text: &str) -> Result<Schedule, ScheduleError> {
         timers: header.optional("timers").map(str::to_owned),
         memory_accesses: header.optional("memory-accesses").map(str::to_owned),
         races: header.optional("races").map(str::to_owned),
+        only_run: header.optional("only-run").map(str::to_owned),
         points: header.all("point").map(unescape).collect(),
         cargo: header.optional("cargo").unwrap_or_default().to_owned(),
         sources: header.text("sources")?.to_owned(),

@@ -72,7 +72,8 @@ pub(super) fn rerun<'a>(
             let near = Exploration {
                 strategy: vec![Strategy::Icb],
                 preemptions: schedule.preemptions.unwrap_or(0),
-                schedules: exploration.schedules.min(SCHEDULES),
+                schedules: job.exploration.schedules.min(SCHEDULES),
+                time: job.exploration.time,
                 keep_going: false,
                 ..exploration
             };

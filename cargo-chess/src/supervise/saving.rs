@@ -90,6 +90,7 @@ impl<'a> Saving<'a> {
             memory_accesses: (exploration.memory_accesses != MemoryAccesses::Watch)
                 .then(|| exploration.memory_accesses.to_string()),
             races: (races != Races::Deny).then(|| races.to_string()),
+            only_run: only_run(exploration, finished),
             points: failure.points.clone(),
             cargo: self.run.cargo_flags.to_owned(),
             sources,
@@ -100,4 +101,11 @@ impl<'a> Saving<'a> {
         let shown = path.strip_prefix(&plan.workspace_root).unwrap_or(&path);
         Ok((shown.to_string(), schedule))
     }
+}
+
+/// What would have ended a test that was only run, where it ran beyond the limit.
+fn only_run(exploration: &Exploration, finished: &Finished) -> Option<String> {
+    let is_beyond = finished.max_steps_in_execution > exploration.max_steps;
+    let limit = exploration.time.map_or("steps", |_| "time");
+    (exploration.schedules == 1 && is_beyond).then(|| limit.to_owned())
 }

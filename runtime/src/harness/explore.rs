@@ -38,7 +38,6 @@ pub(super) fn run(test: &Test, request: &Request) {
     engine.execution.only_runs = match request {
         Request {
             schedules: 1,
-            replay: None,
             time_ms,
             ..
         } => Some(if *time_ms == 0 {
