@@ -172,7 +172,7 @@ pub fn borrow_mut_through<R>(receiver: *const R) {
     }
 }
 
-/// `receiver.drop_in_place()`, or one of its like, is called: as in [`write`], not a write of
+/// `receiver.drop_in_place()`, or one of its like, is called: as in [`write()`], not a write of
 /// what others may refer to.
 #[inline]
 #[track_caller]
