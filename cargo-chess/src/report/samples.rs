@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use camino::Utf8Path;
+
 use crate::config::{Exploration, Layer};
-use crate::events::{Kind, Location, Outcome, TestFinished, TestId};
-use crate::report::Detail;
+use crate::events::{Event, Kind, Location, Outcome, RunFinished, TestFinished, TestId};
+use crate::report::{Detail, Reporter};
 use crate::schedule::Schedule;
 use crate::supervise::protocol::{Blocked, Finished, Other, Step, Task};
 
@@ -329,4 +331,27 @@ pub(crate) fn test(name: &str, finished: Finished, stderr: &str) -> (TestFinishe
         schedule,
     };
     (event, detail)
+}
+
+/// The file that a reporter writes of a run with a panic, a deadlock and a test that passes;
+/// `create` makes the reporter for a workspace's root and that file.
+pub(crate) fn reported<R: Reporter>(create: impl FnOnce(&Utf8Path, &Utf8Path) -> R) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let root = Utf8Path::from_path(directory.path()).unwrap();
+    std::fs::create_dir_all(root.join("src")).unwrap();
+    std::fs::write(root.join("src/lib.rs"), "").unwrap();
+    let path = root.join("report");
+    let mut reporter = create(root, &path);
+    for (name, finished, stderr) in [
+        ("transfer", panic(), "thread 'main' panicked"),
+        ("circle", deadlock(), ""),
+        ("fine", passed(Some(2), true), ""),
+    ] {
+        let (test, detail) = test(name, finished, stderr);
+        let event = Event::TestFinished(Box::new(test));
+        reporter.event(&event, Some(&detail)).unwrap();
+    }
+    let end = Event::RunFinished(RunFinished::default());
+    reporter.event(&end, None).unwrap();
+    std::fs::read_to_string(path).unwrap()
 }

@@ -186,28 +186,12 @@ fn uri(path: &str) -> String {
 mod tests {
     use super::super::samples;
     use super::*;
-    use crate::events::RunFinished;
 
     #[test]
     fn each_test_of_a_run_is_in_the_file() {
-        let directory = tempfile::tempdir().unwrap();
-        let root = Utf8Path::from_path(directory.path()).unwrap();
-        std::fs::create_dir_all(root.join("src")).unwrap();
-        std::fs::write(root.join("src/lib.rs"), "").unwrap();
-        let path = root.join("report");
-        let mut reporter = Sarif::create(&path, Repository::around(root)).unwrap();
-        for (name, finished, stderr) in [
-            ("transfer", samples::panic(), "thread 'main' panicked"),
-            ("circle", samples::deadlock(), ""),
-            ("fine", samples::passed(Some(2), true), ""),
-        ] {
-            let (test, detail) = samples::test(name, finished, stderr);
-            let event = Event::TestFinished(Box::new(test));
-            reporter.event(&event, Some(&detail)).unwrap();
-        }
-        let run = RunFinished::default();
-        reporter.event(&Event::RunFinished(run), None).unwrap();
-        insta::assert_snapshot!(std::fs::read_to_string(path).unwrap());
+        let file =
+            samples::reported(|root, path| Sarif::create(path, Repository::around(root)).unwrap());
+        insta::assert_snapshot!(file);
     }
 
     #[test]
