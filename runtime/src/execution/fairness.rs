@@ -153,6 +153,11 @@ impl Fairness {
         self.windows[at].began = step;
     }
 
+    /// The step at which `task` ran last.
+    pub(crate) fn last_ran(&self, task: TaskId) -> u64 {
+        self.windows[task.0 as usize].ran
+    }
+
     /// Whether any task is held back.
     #[inline]
     pub(crate) fn restrains(&self) -> bool {

@@ -1,5 +1,6 @@
 //! Past the step limit: in which turns an execution runs on, and when and as what it is given up.
 
+use super::TaskId;
 use super::state::{Ending, Execution};
 use crate::engine::engine;
 
@@ -83,6 +84,15 @@ impl Execution {
         }
         self.ending = self.given_up();
         true
+    }
+
+    /// Which of the tasks that run next for nothing does so past the limit: the one
+    /// that ran the longest ago, as an operating system would have it. Tasks that
+    /// block and wake one another would else keep all others from running.
+    #[cold]
+    pub(super) fn longest_waiting(&self, options: &[TaskId]) -> TaskId {
+        let ran = |task: &&TaskId| self.fairness.last_ran(**task);
+        *options.iter().min_by_key(ran).expect("a task can run")
     }
 
     /// Whether the current task must give way now, as an operating system would

@@ -400,8 +400,11 @@ impl Execution {
     )]
     fn choose(&mut self, options: &[TaskId], free: usize, preempts: bool) -> TaskId {
         let current = self.current;
-        if options.len() == 1 || self.past_limit {
+        if options.len() == 1 {
             return options[0];
+        }
+        if self.past_limit {
+            return self.longest_waiting(&options[..free]);
         }
         let place = u64::from(current.0) << 32 | self.log.events.len() as u64;
         self.prefix = mix(self.prefix ^ self.enabled.fingerprint(), place);
