@@ -6,13 +6,14 @@
 use std::fmt;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Exploration;
 use crate::shard::{Part, Shard};
 
 /// One event of a run, in the order in which a consumer sees them.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Event {
     /// The tests are listed; exploration begins.
@@ -28,7 +29,7 @@ pub enum Event {
 }
 
 /// What a run is about to do.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RunStarted {
     /// The version of cargo-chess.
     pub version: String,
@@ -52,7 +53,9 @@ pub struct RunStarted {
 }
 
 /// The identity of a test, stable across runs and machines.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[derive(
+    Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, JsonSchema,
+)]
 pub struct TestId {
     /// The name of its package.
     pub package: String,
@@ -69,7 +72,7 @@ impl fmt::Display for TestId {
 }
 
 /// How far the exploration of a test is.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Progress {
     /// The name of the test's package.
     pub package: String,
@@ -86,7 +89,7 @@ pub struct Progress {
 }
 
 /// The verdict on a test and how it was reached.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TestFinished {
     /// The name of the test's package.
     pub package: String,
@@ -164,7 +167,7 @@ pub struct TestFinished {
 }
 
 /// A schedule that is kept in `chess-regressions/`, and what became of it.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RegressionRun {
     /// Its file, relative to the workspace root.
     pub schedule: String,
@@ -183,7 +186,7 @@ impl RegressionRun {
 }
 
 /// What became of a schedule in `chess-regressions/`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RegressionOutcome {
     /// The test fails under it.
@@ -203,7 +206,7 @@ pub enum RegressionOutcome {
 }
 
 /// How one of several parts of a test's schedules was explored.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TestPart {
     /// Which one, from 1.
     pub index: u32,
@@ -237,7 +240,7 @@ impl TestPart {
 }
 
 /// How the schedule of a failure got smaller than the search had found it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Minimised {
     /// The runs of the test's body that it took.
     pub executions: u64,
@@ -250,7 +253,7 @@ pub struct Minimised {
 }
 
 /// The size of an execution, what counts most first.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Size {
     /// Preemptions, and what costs as they do.
     pub preemptions: u32,
@@ -261,7 +264,7 @@ pub struct Size {
 }
 
 /// The options of a test that say how far it was to be explored.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TestOptions {
     /// The largest preemption bound.
     pub preemptions: u32,
@@ -293,7 +296,7 @@ impl TestOptions {
 }
 
 /// A failure of a test besides the one that its verdict describes.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct OtherFailure {
     /// What kind of failure it is.
     pub kind: Kind,
@@ -328,7 +331,7 @@ impl TestFinished {
 }
 
 /// The end of a run.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct RunFinished {
     /// Tests in which no failure was found.
     pub passed: usize,
@@ -350,7 +353,7 @@ pub struct RunFinished {
 }
 
 /// A verdict.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// No failure within what was explored.
@@ -366,7 +369,7 @@ pub enum Outcome {
 macro_rules! kinds {
     ($($(#[doc = $doc:literal])* $variant:ident = $name:literal;)*) => {
         /// The kind of a failure.
-        #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "kebab-case")]
         pub enum Kind {
             $($(#[doc = $doc])* $variant,)*
@@ -427,7 +430,7 @@ impl fmt::Display for Kind {
 }
 
 /// A place in a source file.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Location {
     /// The path as the compiler knows it: relative to the workspace root for its members.
     pub file: String,

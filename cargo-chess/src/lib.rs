@@ -10,6 +10,7 @@
 pub mod build;
 pub mod clean;
 pub mod cli;
+mod completions;
 pub mod config;
 pub mod demo;
 pub mod digest;
@@ -21,6 +22,7 @@ pub mod init;
 pub mod interrupt;
 mod journal;
 pub mod list;
+mod man;
 pub mod merge;
 pub mod plan;
 mod regressions;
@@ -28,9 +30,11 @@ pub mod replay;
 pub mod report;
 pub mod rewrite;
 pub mod schedule;
+mod schema;
 pub mod session;
 pub mod shard;
 pub mod shell;
+mod stdout;
 mod suggest;
 pub mod supervise;
 pub mod wrapper;
@@ -101,6 +105,9 @@ fn dispatch(command: &Command, interrupt: &Interrupt) -> Result<u8> {
         Command::List(args) => list::run(args, interrupt).map(|()| exit::OK),
         Command::Clean(args) => clean::run(args).map(|()| exit::OK),
         Command::Init(args) => init::run(args).map(|()| exit::OK),
+        Command::Schema(args) => schema::run(args).map(|()| exit::OK),
+        Command::Completions(args) => completions::run(args).map(|()| exit::OK),
+        Command::Man(args) => man::run(args).map(|()| exit::OK),
         Command::Replay(args) => replay::run(args, interrupt),
         Command::Explain(args) => explain::run(args, interrupt).map(|()| exit::OK),
         Command::Rewrite(args) => rewrite::run(args).map(|()| exit::OK),
@@ -144,6 +151,9 @@ fn output_of(command: &Command) -> &OutputArgs {
         Command::Merge(args) => &args.output,
         Command::Clean(args) => &args.output,
         Command::Init(args) => &args.output,
+        Command::Schema(args) => &args.output,
+        Command::Completions(args) => &args.output,
+        Command::Man(args) => &args.output,
         Command::Demo(args) => &args.output,
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::{self, ErrorKind, Write as _};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::build::{Build, WhyNot, has_overlay, treatment_of};
@@ -13,39 +13,59 @@ use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::plan::{Plan, PlannedPackage};
 use crate::session::Session;
+use crate::stdout;
 use crate::supervise::{ListedTest, list, select};
 use crate::wrapper::{Coverage, Record};
 
 /// One line of `--message-format json`.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
-enum Line<'a> {
+pub(crate) enum Line<'a> {
+    /// A package of the build, and how it is treated.
     Package {
+        /// Its name.
         name: &'a str,
+        /// Its version.
         version: &'a str,
+        /// Whether it is a member of the workspace.
         member: bool,
+        /// `preempt`, `atomic` or `opaque`.
         policy: &'a str,
+        /// Why it has this policy.
         why: String,
+        /// Whether an overlay changes it.
         overlay: bool,
+        /// What of it is outside control, a sentence each.
         outside: &'a [String],
+        /// What it tells of its memory accesses, if it is to.
         #[serde(skip_serializing_if = "Option::is_none")]
         accesses: Option<Accesses>,
     },
+    /// A test.
     Test {
+        /// The name of its package.
         package: &'a str,
+        /// Its binary.
         binary: &'a str,
+        /// Its path inside the binary.
         test: &'a str,
+        /// Whether it is marked `#[ignore]`.
         ignored: bool,
+        /// Whether it can be explored.
         explored: bool,
+        /// Why it cannot.
         why_not: Option<&'a str>,
     },
 }
 
 /// The memory accesses in a package's unsafe code.
-#[derive(Serialize)]
-struct Accesses {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Accesses {
+    /// Those in its sources.
     found: usize,
+    /// Those of them that are told of.
     told: usize,
+    /// The others, by the reason.
     left: BTreeMap<String, usize>,
 }
 
@@ -79,12 +99,7 @@ pub fn run(args: &ListArgs, interrupt: &Interrupt) -> Result<()> {
         MessageFormat::Human => for_people(&packages, &tests),
         MessageFormat::Json => for_machines(&packages, &tests)?,
     };
-    match io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Error::io("write to", "standard output")(error))
-        }
-        _ => Ok(()),
-    }
+    stdout::print(&text)
 }
 
 /// A package as it is listed.

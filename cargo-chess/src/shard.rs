@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One of the parts that a run is divided into.
@@ -88,7 +89,7 @@ impl FromStr for Shard {
 
 /// What the events of a shard say of the whole run, so that `cargo chess merge`
 /// can put the shards together.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Part {
     /// Which shard, from 1.
     pub index: u32,

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::named::Named;
 use crate::config::{
     Backend, Isolate, Layer, Memory, MemoryAccesses, Races, Strategy, Timers, parse_duration,
     parse_number, parse_positive,
@@ -30,28 +31,28 @@ pub struct ExploreArgs {
     #[arg(long, value_name = "N", value_parser = parse_positive)]
     pub max_steps: Option<u64>,
     /// Strategies to use: auto, icb, dpor, random, pct, pos, surw, delay [default: auto]
-    #[arg(long, value_name = "S", value_delimiter = ',')]
+    #[arg(long, value_name = "S", value_delimiter = ',', value_parser = Named::<Strategy>::of(Strategy::NAMES), hide_possible_values = true)]
     pub strategy: Vec<Strategy>,
     /// Seed of random choices [default: 0]
     #[arg(long, value_name = "N", value_parser = parse_number::<u64>)]
     pub seed: Option<u64>,
     /// Memory model: sc [default: sc]
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, value_name = "MODEL", value_parser = Named::<Memory>::of(Memory::NAMES), hide_possible_values = true)]
     pub memory: Option<Memory>,
     /// Plain memory in unsafe code: ignore, watch (what races becomes a scheduling point) or preempt [default: watch]
-    #[arg(long, value_name = "HOW")]
+    #[arg(long, value_name = "HOW", value_parser = Named::<MemoryAccesses>::of(MemoryAccesses::NAMES), hide_possible_values = true)]
     pub memory_accesses: Option<MemoryAccesses>,
     /// Whether a data race is a failure: deny, warn or allow [default: deny]
-    #[arg(long, value_name = "LEVEL")]
+    #[arg(long, value_name = "LEVEL", value_parser = Named::<Races>::of(Races::NAMES), hide_possible_values = true)]
     pub races: Option<Races>,
     /// How executions are kept apart: image, tls or fork [default: image]
-    #[arg(long, value_name = "HOW")]
+    #[arg(long, value_name = "HOW", value_parser = Named::<Isolate>::of(Isolate::NAMES), hide_possible_values = true)]
     pub isolate: Option<Isolate>,
     /// What tasks run on: fibers or threads [default: fibers]
-    #[arg(long, value_name = "WHAT")]
+    #[arg(long, value_name = "WHAT", value_parser = Named::<Backend>::of(Backend::NAMES), hide_possible_values = true)]
     pub backend: Option<Backend>,
     /// When timeouts and sleeps end: any (early ones cost a preemption) or last [default: any]
-    #[arg(long, value_name = "WHEN")]
+    #[arg(long, value_name = "WHEN", value_parser = Named::<Timers>::of(Timers::NAMES), hide_possible_values = true)]
     pub timers: Option<Timers>,
     /// Give up on a test whose task reaches no scheduling point for so long [default: 60s]
     #[arg(long, value_name = "SECS", value_parser = parse_duration)]

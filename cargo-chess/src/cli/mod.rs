@@ -2,6 +2,8 @@
 
 mod cargo_args;
 mod explore_args;
+mod for_tools;
+mod named;
 mod run_options;
 
 use std::time::Duration;
@@ -14,6 +16,7 @@ use crate::error::{Error, Result};
 
 pub use cargo_args::{BuildArgs, FeatureArgs, ManifestArgs, PackageArgs, TargetArgs};
 pub use explore_args::ExploreArgs;
+pub use for_tools::{CompletionsArgs, ManArgs, SchemaArgs, SchemaOf};
 pub use run_options::{
     ColorWhen, MessageFormat, NoTests, OutputArgs, ReportArgs, RunArgs, RunIgnored, RunOptions,
 };
@@ -55,6 +58,12 @@ pub enum Command {
     Merge(MergeArgs),
     /// Write a commented Chess.toml, and the job of a CI service
     Init(InitArgs),
+    /// Print the JSON schema of Chess.toml, or of what `--message-format json` prints
+    Schema(SchemaArgs),
+    /// Print a script that completes commands and flags in a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page of cargo chess, or of one of its commands
+    Man(ManArgs),
     /// Remove what cargo chess has written
     Clean(CleanArgs),
     /// Show the tool at work on a shipped example

@@ -12,6 +12,15 @@ use super::values::{Policy, Races};
 use crate::error::{Error, Result};
 use crate::suggest;
 
+/// The tables of the file, and the keys of each but `[explore]`'s: what the schema has, too.
+pub(crate) mod tables {
+    pub(crate) const ROOT: &[&str] = &["explore", "policy", "crates", "test", "profile"];
+    pub(crate) const POLICY: &[&str] = &["workspace", "dependencies"];
+    pub(crate) const CRATE: &[&str] = &["policy", "races", "scope"];
+    pub(crate) const TEST: &[&str] = &["filter", "explore"];
+    pub(crate) const PROFILE: &[&str] = &["explore"];
+}
+
 /// The parsed file; all empty where there is none.
 #[derive(Debug, Default)]
 pub(super) struct File {
@@ -195,12 +204,7 @@ impl File {
                         self.profiles.push((name.get().to_owned(), layer));
                     }
                 }
-                _ => {
-                    return Err(unknown_key(
-                        key,
-                        &["explore", "policy", "crates", "test", "profile"],
-                    ));
-                }
+                _ => return Err(unknown_key(key, tables::ROOT)),
             }
         }
         Ok(())
@@ -211,7 +215,7 @@ impl File {
             match key.get() {
                 "workspace" => self.workspace_policy = Some(policy(key, item)?),
                 "dependencies" => self.dependency_policy = Some(policy(key, item)?),
-                _ => return Err(unknown_key(key, &["workspace", "dependencies"])),
+                _ => return Err(unknown_key(key, tables::POLICY)),
             }
         }
         Ok(())
@@ -234,7 +238,7 @@ fn profile(table: &dyn TableLike) -> Parsed<Layer> {
     for (key, item) in entries(table) {
         match key.get() {
             "explore" => layer = explore(self::table(key, item)?)?,
-            _ => return Err(unknown_key(key, &["explore"])),
+            _ => return Err(unknown_key(key, tables::PROFILE)),
         }
     }
     Ok(layer)
@@ -261,7 +265,7 @@ fn test_entry(table: &dyn TableLike, table_span: Range<usize>) -> Parsed<TestEnt
         match key.get() {
             "filter" => filter = Some((text(key, item)?, item.span().unwrap_or(0..0))),
             "explore" => layer = explore(self::table(key, item)?)?,
-            _ => return Err(unknown_key(key, &["filter", "explore"])),
+            _ => return Err(unknown_key(key, tables::TEST)),
         }
     }
     let (filter, filter_span) = filter.ok_or_else(|| {
@@ -306,7 +310,7 @@ fn crate_entry(name: &Key, table: &dyn TableLike) -> Parsed<CrateEntry> {
                     entry.scope_spans.push(value.span().unwrap_or(0..0));
                 }
             }
-            _ => return Err(unknown_key(key, &["policy", "races", "scope"])),
+            _ => return Err(unknown_key(key, tables::CRATE)),
         }
     }
     if !entry.scope.is_empty() && !matches!(entry.policy, None | Some(Policy::Preempt)) {

@@ -5,34 +5,44 @@ use std::ops::Range;
 use toml_edit::Value;
 
 use super::layer::Layer;
-use super::values::{parse_duration, parse_number, parse_positive};
+use super::values::{
+    Backend, Isolate, Memory, MemoryAccesses, Races, Strategy, Timers, parse_duration,
+    parse_number, parse_positive,
+};
 use crate::suggest;
 
-/// What TOML type a key takes.
+/// What a key takes.
 #[derive(Clone, Copy)]
-enum Kind {
-    Integer,
-    Text,
+pub(crate) enum Kind {
+    /// A whole number between these two, both included.
+    Integer(u64, u64),
+    /// One of these names.
+    Name(&'static [&'static str]),
     /// A text with a unit, or an integer: seconds.
     Duration,
-    /// A list of texts, or one.
-    Texts,
+    /// A list of these names, or one.
+    Names(&'static [&'static str]),
+    /// `true` or `false`.
     Boolean,
 }
 
-const KEYS: &[(&str, Kind)] = &[
-    ("preemptions", Kind::Integer),
-    ("schedules", Kind::Integer),
+/// The largest number that TOML has.
+const LARGEST: u64 = i64::MAX.cast_unsigned();
+
+/// The keys of `[explore]`, and what each takes: what the schema is made from.
+pub(crate) const KEYS: &[(&str, Kind)] = &[
+    ("preemptions", Kind::Integer(0, u32::MAX as u64)),
+    ("schedules", Kind::Integer(1, LARGEST)),
     ("time", Kind::Duration),
-    ("max-steps", Kind::Integer),
-    ("strategy", Kind::Texts),
-    ("seed", Kind::Integer),
-    ("memory", Kind::Text),
-    ("memory-accesses", Kind::Text),
-    ("races", Kind::Text),
-    ("isolate", Kind::Text),
-    ("backend", Kind::Text),
-    ("timers", Kind::Text),
+    ("max-steps", Kind::Integer(1, LARGEST)),
+    ("strategy", Kind::Names(Strategy::NAMES)),
+    ("seed", Kind::Integer(0, LARGEST)),
+    ("memory", Kind::Name(Memory::NAMES)),
+    ("memory-accesses", Kind::Name(MemoryAccesses::NAMES)),
+    ("races", Kind::Name(Races::NAMES)),
+    ("isolate", Kind::Name(Isolate::NAMES)),
+    ("backend", Kind::Name(Backend::NAMES)),
+    ("timers", Kind::Name(Timers::NAMES)),
     ("watchdog", Kind::Duration),
     ("keep-going", Kind::Boolean),
     ("save-regressions", Kind::Boolean),
@@ -84,11 +94,11 @@ impl Layer {
         let Some((_, kind)) = KEYS.iter().find(|(name, _)| *name == key) else {
             return Err((value.span(), unknown(key)));
         };
-        if let (Kind::Texts, Some(list)) = (kind, value.as_array()) {
+        if let (Kind::Names(names), Some(list)) = (kind, value.as_array()) {
             // One by one first, so that the one that is wrong is pointed at.
             let mut texts = Vec::new();
             for element in list {
-                self.set_scalar(key, Kind::Text, element)
+                self.set_scalar(key, Kind::Name(names), element)
                     .map_err(|message| (element.span(), message))?;
                 texts.extend(text(element));
             }
@@ -104,13 +114,13 @@ impl Layer {
 
     fn set_scalar(&mut self, key: &str, kind: Kind, value: &Value) -> Result<(), String> {
         let (expected, text) = match kind {
-            Kind::Integer => ("a whole number", integer(value)),
-            Kind::Text => ("a string", text(value)),
+            Kind::Integer(..) => ("a whole number", integer(value)),
+            Kind::Name(_) => ("a string", text(value)),
             Kind::Duration => (
                 "a duration such as \"30s\", or a number of seconds",
                 text(value).or_else(|| integer(value)),
             ),
-            Kind::Texts => ("a list of at least one string", text(value)),
+            Kind::Names(_) => ("a list of at least one string", text(value)),
             Kind::Boolean => (
                 "`true` or `false`",
                 value.as_bool().map(|flag| flag.to_string()),

@@ -12,6 +12,8 @@ use camino::Utf8Path;
 
 pub use error::ConfigError;
 pub use file::CrateEntry;
+pub(crate) use file::tables;
+pub(crate) use keys::{KEYS, Kind};
 pub use layer::{Exploration, Layer};
 pub use values::{
     Backend, Isolate, Memory, MemoryAccesses, Policy, Races, Strategy, Timers, parse_duration,
@@ -20,12 +22,6 @@ pub use values::{
 
 use crate::error::{Error, Result};
 use file::File;
-
-/// The keys of `[explore]`.
-#[cfg(test)]
-pub(crate) fn keys() -> impl Iterator<Item = &'static str> {
-    keys::names()
-}
 
 /// The name of the file at the workspace's root.
 pub const FILE_NAME: &str = "Chess.toml";

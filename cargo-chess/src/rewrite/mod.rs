@@ -10,14 +10,13 @@ mod files;
 mod reviewed;
 mod snapshots;
 
-use std::io::{self, ErrorKind, Write};
-
 use crate::build;
 use crate::cli::{CargoArgs, RewriteArgs};
 use crate::config::Layer;
 use crate::error::{Error, Result};
 use crate::session::Session;
 use crate::shell::Shell;
+use crate::stdout;
 use reviewed::Reviewed;
 use snapshots::Snapshots;
 
@@ -47,7 +46,7 @@ pub fn run(args: &RewriteArgs) -> Result<()> {
         if args.pending {
             snapshots.propose(&differences)?;
         }
-        print(
+        stdout::print(
             &differences
                 .iter()
                 .map(|it| it.diff.as_str())
@@ -68,7 +67,7 @@ pub fn run(args: &RewriteArgs) -> Result<()> {
              `my-crate:src/lib.rs`, of those that `cargo chess rewrite` shows"
         )));
     }
-    print(&shown.iter().map(ToString::to_string).collect::<String>())
+    stdout::print(&shown.iter().map(ToString::to_string).collect::<String>())
 }
 
 /// Compares what is rewritten with the snapshots, where there are any: how they differ, in a
@@ -106,13 +105,4 @@ fn unreviewed(count: usize, all: usize) -> Error {
         "{count} of {all} snapshots in {DIRECTORY} differ from what is rewritten now.\n\
          Read the diff, then accept it: cargo chess rewrite --accept"
     ))
-}
-
-fn print(text: &str) -> Result<()> {
-    match io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Error::io("write to", "standard output")(error))
-        }
-        _ => Ok(()),
-    }
 }

@@ -1,0 +1,49 @@
+//! The commands that print what editors, shells and manuals read.
+
+use clap::Args;
+
+use super::OutputArgs;
+
+/// `cargo chess schema`.
+#[derive(Args, Debug)]
+pub struct SchemaArgs {
+    /// What the schema is of
+    #[arg(value_name = "WHAT", value_enum)]
+    pub of: SchemaOf,
+    /// What is printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// What has a schema.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SchemaOf {
+    /// Chess.toml.
+    Config,
+    /// The events of a run: a line of `--message-format json`.
+    Events,
+    /// A line of `cargo chess list --message-format json`.
+    List,
+}
+
+/// `cargo chess completions`.
+#[derive(Args, Debug)]
+pub struct CompletionsArgs {
+    /// Which shell
+    #[arg(value_name = "SHELL", value_enum)]
+    pub shell: clap_complete::Shell,
+    /// What is printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `cargo chess man`.
+#[derive(Args, Debug)]
+pub struct ManArgs {
+    /// Which command; without it, the page of them all
+    #[arg(value_name = "COMMAND")]
+    pub command: Option<String>,
+    /// What is printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}

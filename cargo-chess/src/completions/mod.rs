@@ -1,0 +1,37 @@
+//! `cargo chess completions`: a script that completes `cargo-chess ...` in a shell, and `cargo chess ...`, too.
+
+use std::string::FromUtf8Error;
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use crate::cli::{Cli, CompletionsArgs};
+use crate::error::{Error, Result};
+use crate::stdout;
+
+const NAME: &str = "cargo-chess";
+
+/// Prints the script for the shell that `args` name.
+pub(crate) fn run(args: &CompletionsArgs) -> Result<()> {
+    let script = script(args.shell)
+        .map_err(|error| Error::Internal(format!("the script for {}: {error}", args.shell)))?;
+    stdout::print(&script)
+}
+
+fn script(shell: Shell) -> Result<String, FromUtf8Error> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), NAME, &mut script);
+    let mut script = String::from_utf8(script)?;
+    if shell == Shell::Bash {
+        // The generator spells the state of a name with a hyphen in two ways:
+        // https://github.com/clap-rs/clap/issues/6421
+        script = script.replace("cargo__subcmd__chess", "cargo__chess");
+    }
+    script += match shell {
+        Shell::Bash => include_str!("cargo.bash"),
+        Shell::Fish => include_str!("cargo.fish"),
+        // Cargo's own completion for zsh asks a function of this name: `_cargo-chess`.
+        _ => "",
+    };
+    Ok(script)
+}

@@ -1,0 +1,166 @@
+//! The schema of Chess.toml: made from the table of keys that parses it, and from the flags' own help.
+
+use clap::CommandFactory;
+use serde_json::{Map, Value, json};
+
+use crate::cli::Cli;
+use crate::config::{KEYS, Kind, Policy, Races, tables};
+
+/// As `parse_duration` takes it, zero left out.
+const DURATION: &str = "^0*[1-9][0-9]*(ms|s|m|min|h)?$";
+
+/// More milliseconds are not counted.
+const MOST_SECONDS: u64 = u64::MAX / 1000;
+
+/// The schema of the whole file.
+pub(super) fn schema() -> Value {
+    let table = |name: &str| match name {
+        "explore" => reference("explore", "How tests are explored."),
+        "policy" => policy(),
+        "crates" => json!({
+            "description": "How single packages are treated, by name.",
+            "type": "object",
+            "additionalProperties": krate(),
+        }),
+        "test" => json!({
+            "description": "Overrides for the tests that match; of several, the later one wins.",
+            "type": "array",
+            "items": test(),
+        }),
+        "profile" => json!({
+            "description": "What `--profile NAME` lays over `[explore]`.",
+            "type": "object",
+            "additionalProperties": profile(),
+        }),
+        name => unreachable!("a table `{name}` without a schema"),
+    };
+    let mut schema = object(tables::ROOT.iter().map(|name| (*name, table(name))));
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+    schema["title"] = "Chess.toml".into();
+    schema["description"] = "How cargo chess explores the tests of a workspace.".into();
+    schema["$defs"] = json!({ "explore": explore() });
+    schema
+}
+
+fn policy() -> Value {
+    let what = |name: &str| match name {
+        "workspace" => "How the members of the workspace are treated.",
+        "dependencies" => "How all other packages are treated.",
+        name => unreachable!("a key `{name}` without a schema"),
+    };
+    let keys = tables::POLICY.iter();
+    let mut schema = object(keys.map(|name| (*name, names(what(name), Policy::NAMES))));
+    schema["description"] = "How packages are treated unless named below `crates`.".into();
+    schema
+}
+
+fn krate() -> Value {
+    let property = |name: &str| match name {
+        "policy" => names("How the package is treated.", Policy::NAMES),
+        "races" => names("What a data race in it means.", Races::NAMES),
+        "scope" => json!({
+            "description": "The paths and modules that are preempted in; the rest is atomic.",
+            "type": "array",
+            "items": { "type": "string" },
+        }),
+        name => unreachable!("a key `{name}` without a schema"),
+    };
+    let mut schema = object(tables::CRATE.iter().map(|name| (*name, property(name))));
+    // A scope says where to preempt: no other policy has one.
+    let others: Vec<_> = Policy::NAMES
+        .iter()
+        .filter(|it| **it != "preempt")
+        .collect();
+    schema["if"] =
+        json!({ "properties": { "policy": { "enum": others } }, "required": ["policy"] });
+    schema["then"] = json!({ "properties": { "scope": { "maxItems": 0 } } });
+    schema
+}
+
+fn test() -> Value {
+    let property = |name: &str| match name {
+        "filter" => json!({
+            "description": "The tests whose path contains this.",
+            "type": "string",
+        }),
+        "explore" => reference("explore", "What is different for them."),
+        name => unreachable!("a key `{name}` without a schema"),
+    };
+    let mut schema = object(tables::TEST.iter().map(|name| (*name, property(name))));
+    schema["required"] = json!(["filter"]);
+    schema
+}
+
+fn profile() -> Value {
+    let explore = || reference("explore", "What is different in this profile.");
+    object(tables::PROFILE.iter().map(|name| (*name, explore())))
+}
+
+fn explore() -> Value {
+    let command = Cli::command();
+    let flags = command.find_subcommand("test").expect("it is a command");
+    let help = |key: &str| {
+        let mut all = flags.get_arguments();
+        let flag = all.find(|flag| flag.get_long() == Some(key));
+        let help = flag.and_then(clap::Arg::get_help);
+        help.map(ToString::to_string).expect("each key is a flag")
+    };
+    let keys = KEYS.iter();
+    object(keys.map(|(key, kind)| (*key, value(&help(key), *kind))))
+}
+
+/// The schema of a key's value.
+fn value(description: &str, kind: Kind) -> Value {
+    match kind {
+        Kind::Integer(least, most) => json!({
+            "description": description,
+            "type": "integer",
+            "minimum": least,
+            "maximum": most,
+        }),
+        Kind::Name(all) => names(description, all),
+        Kind::Names(all) => json!({
+            "description": description,
+            "anyOf": [one_or_several(all), {
+                "type": "array",
+                "items": one_or_several(all),
+                "minItems": 1,
+            }],
+        }),
+        Kind::Duration => json!({
+            "description": description,
+            "anyOf": [
+                { "type": "string", "pattern": DURATION },
+                { "type": "integer", "minimum": 1, "maximum": MOST_SECONDS },
+            ],
+        }),
+        Kind::Boolean => json!({ "description": description, "type": "boolean" }),
+    }
+}
+
+/// A name, or several in one string, separated by commas as after a flag.
+fn one_or_several(names: &[&str]) -> Value {
+    let name = names.join("|");
+    json!({ "anyOf": [
+        { "enum": names },
+        { "type": "string", "pattern": format!(r"^\s*({name})\s*(,\s*({name})\s*)*$") },
+    ] })
+}
+
+fn names(description: &str, names: &[&str]) -> Value {
+    json!({ "description": description, "enum": names })
+}
+
+fn reference(name: &str, description: &str) -> Value {
+    json!({ "$ref": format!("#/$defs/{name}"), "description": description })
+}
+
+/// A table of these keys and no others.
+fn object<'a>(properties: impl Iterator<Item = (&'a str, Value)>) -> Value {
+    let properties = properties.map(|(name, schema)| (name.to_owned(), schema));
+    let properties: Map<String, Value> = properties.collect();
+    json!({ "type": "object", "properties": properties, "additionalProperties": false })
+}
+
+#[cfg(test)]
+mod tests;
