@@ -193,7 +193,7 @@ mod tests {
     const RUNS: u32 = 5000;
 
     /// How often each order of what races came about.
-    fn shares(program: &Program, search: &mut dyn Strategy) -> BTreeMap<Vec<Vec<u32>>, f64> {
+    fn shares(program: &Program, search: &mut dyn Strategy) -> BTreeMap<model::Graph, f64> {
         let mut shares = BTreeMap::new();
         for _ in 0..RUNS {
             search.begin();

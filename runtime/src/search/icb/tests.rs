@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::model::{self, Act, Explored, Program};
+use super::super::model::{self, Act, Explored, Final, Program};
 use super::*;
 
 /// Two tasks that take turns at one value.
@@ -40,9 +40,8 @@ fn a_bound_holds() {
 }
 
 /// Whether the search misses an end of `program` with up to `bound` preemptions.
-fn misses(program: &Program, all: &model::Explored, bound: u32) -> bool {
-    let reduced = model::explore(program, &mut Icb::new(bound, u64::MAX));
-    all.ends != reduced.ends
+fn misses(program: &Program, all: &BTreeSet<Final>, bound: u32) -> bool {
+    *all != model::ends(program, &mut Icb::new(bound, u64::MAX))
 }
 
 #[test]
@@ -50,12 +49,12 @@ fn every_end_within_a_bound_is_reached() {
     for seed in model::seeds() {
         let program = model::random_program(seed);
         for bound in 0..=3 {
-            let Some(all) = model::explore_all(&program, bound, 2_000) else {
+            let Some(all) = model::all_ends(&program, bound, 2_000) else {
                 break;
             };
             let smallest = || {
                 model::shrink(&program, |program| {
-                    let all = model::explore_all(program, bound, 2_000);
+                    let all = model::all_ends(program, bound, 2_000);
                     all.is_some_and(|all| misses(program, &all, bound))
                 })
             };
@@ -140,7 +139,7 @@ fn a_task_that_goes_on_after_a_yield_begins_a_turn() {
         vec![Act::Await(1, 1)],
         vec![Act::Await(1, 1)],
     ];
-    let all = model::explore_all(&program, 0, 2_000).expect("it is small");
+    let all = model::all_ends(&program, 0, 2_000).expect("it is small");
     assert!(!misses(&program, &all, 0));
 }
 

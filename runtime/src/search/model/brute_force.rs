@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::super::races::HappensBefore;
 use super::super::{ChoicePoint, Ended, Progress, SchedulingPoint, Strategy};
-use super::{Final, Program, execute};
+use super::{Final, Graph, Machine, Program, graph, run};
 
 /// Depth-first over all decisions, with at most so many preemptions: no reduction.
 pub(in crate::search) struct Exhaustive {
@@ -78,7 +79,7 @@ impl Strategy for Exhaustive {
 pub(in crate::search) struct Explored {
     pub(in crate::search) executions: u64,
     pub(in crate::search) ends: BTreeSet<Final>,
-    pub(in crate::search) graphs: BTreeSet<Vec<Vec<u32>>>,
+    pub(in crate::search) graphs: BTreeSet<Graph>,
 }
 
 impl Explored {
@@ -90,25 +91,49 @@ impl Explored {
 
 /// Runs `search` to its end.
 pub(in crate::search) fn explore(program: &Program, search: &mut dyn Strategy) -> Explored {
-    let mut explored = Explored::default();
-    while search.begin() {
-        let outcome = execute(program, search);
-        explored.executions += 1;
-        explored.ends.insert(outcome.end);
-        explored.graphs.insert(outcome.graph);
-    }
-    explored
+    look(program, search, u64::MAX, true).expect("there is no limit")
 }
 
 /// As [`explore`] by brute force; `None` where it takes more than `most` executions.
 pub(in crate::search) fn explore_all(program: &Program, bound: u32, most: u64) -> Option<Explored> {
-    let mut search = Exhaustive::new(bound);
+    look(program, &mut Exhaustive::new(bound), most, true)
+}
+
+/// As [`explore`], without graphs.
+pub(in crate::search) fn ends(program: &Program, search: &mut dyn Strategy) -> BTreeSet<Final> {
+    let explored = look(program, search, u64::MAX, false);
+    explored.expect("there is no limit").ends
+}
+
+/// As [`explore_all`], without graphs.
+pub(in crate::search) fn all_ends(
+    program: &Program,
+    bound: u32,
+    most: u64,
+) -> Option<BTreeSet<Final>> {
+    let explored = look(program, &mut Exhaustive::new(bound), most, false);
+    explored.map(|explored| explored.ends)
+}
+
+fn look(
+    program: &Program,
+    search: &mut dyn Strategy,
+    most: u64,
+    at_graphs: bool,
+) -> Option<Explored> {
     let mut explored = Explored::default();
+    let mut machine = Machine::new(program);
+    let mut happens_before = HappensBefore::new(false);
     while search.begin() {
-        let outcome = execute(program, &mut search);
+        run(&mut machine, search);
         explored.executions += 1;
-        explored.ends.insert(outcome.end);
-        explored.graphs.insert(outcome.graph);
+        explored.ends.insert(machine.end());
+        if at_graphs {
+            happens_before.read(&machine.trace);
+            explored
+                .graphs
+                .insert(graph(&happens_before, &machine.trace));
+        }
         if explored.executions > most {
             return None;
         }

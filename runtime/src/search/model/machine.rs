@@ -1,5 +1,7 @@
 //! The machine that runs programs: it schedules as the engine does, and traces what the engine traces.
 
+use std::fmt;
+
 use super::super::{ChoicePoint, Decision, Past, Pending, SchedulingPoint, Strategy};
 use super::{Act, Final, OBJECTS, Program};
 use crate::execution::{Effect, ObjectId, Op, TaskId, Trace, TraceStep};
@@ -14,6 +16,7 @@ enum State {
     Done,
 }
 
+#[derive(Clone)]
 struct Task {
     at: usize,
     state: State,
@@ -45,6 +48,7 @@ pub(super) struct Machine<'a> {
     queues: [u32; OBJECTS],
     pub(super) trace: Trace,
     pub(super) decisions: Vec<Decision>,
+    options: Vec<TaskId>,
     prefix: u64,
     pub(super) preemptions: u32,
 }
@@ -74,9 +78,35 @@ fn mix(a: u64, b: u64) -> u64 {
         .wrapping_mul(0xbf58_476d_1ce4_e5b9)
 }
 
+impl fmt::Debug for Machine<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{:?}: {:?}", self.program, self.decisions)
+    }
+}
+
 impl<'a> Machine<'a> {
     pub(super) fn new(program: &'a Program) -> Self {
-        let tasks = program.iter().map(|_| Task {
+        Self {
+            program,
+            tasks: Vec::new(),
+            current: 0,
+            yields: false,
+            values: [0; OBJECTS],
+            versions: [0; OBJECTS],
+            owners: [None; OBJECTS],
+            readers: [0; OBJECTS],
+            queues: [0; OBJECTS],
+            trace: Trace::new(),
+            decisions: Vec::new(),
+            options: Vec::new(),
+            prefix: 0,
+            preemptions: 0,
+        }
+    }
+
+    /// A new execution begins.
+    pub(super) fn begin(&mut self) {
+        let task = Task {
             at: 0,
             state: State::Ready,
             relocks: None,
@@ -87,26 +117,25 @@ impl<'a> Machine<'a> {
             last: 0,
             seen: 0,
             unparks: 0,
-        });
-        let mut trace = Trace::new();
+        };
+        let Self {
+            mut tasks,
+            mut trace,
+            mut decisions,
+            options,
+            ..
+        } = std::mem::replace(self, Self::new(self.program));
+        tasks.clear();
+        tasks.resize(self.program.len(), task);
+        decisions.clear();
         trace.is_wanted = true;
         trace.clear();
         trace.begin(TaskId(0), TraceStep::NONE, TraceStep::NONE, false);
-        Self {
-            program,
-            tasks: tasks.collect(),
-            current: 0,
-            yields: false,
-            values: [0; OBJECTS],
-            versions: [0; OBJECTS],
-            owners: [None; OBJECTS],
-            readers: [0; OBJECTS],
-            queues: [0; OBJECTS],
-            trace,
-            decisions: Vec::new(),
-            prefix: 0,
-            preemptions: 0,
-        }
+        // Only what they take is kept.
+        self.tasks = tasks;
+        self.trace = trace;
+        self.decisions = decisions;
+        self.options = options;
     }
 
     fn next(&self, task: usize) -> Option<Act> {
@@ -170,34 +199,57 @@ impl<'a> Machine<'a> {
 
     /// Chooses among the enabled tasks as the engine does; none is left at the end.
     pub(super) fn choose(&mut self, search: &mut dyn Strategy) -> Option<usize> {
-        let enabled: Vec<usize> = (0..self.tasks.len())
+        let enabled = (0..self.tasks.len())
             .filter(|&task| self.is_enabled(task))
-            .collect();
+            .fold(0_u64, |enabled, task| enabled | 1 << task);
         let yields = std::mem::take(&mut self.yields);
         if yields {
             self.trace.yields();
         }
-        let runs_on = enabled.contains(&self.current) && !yields;
-        let mut options: Vec<TaskId> = Vec::new();
-        if runs_on {
-            options.push(TaskId(self.current as u32));
+        let own = enabled & 1 << self.current;
+        let runs_on = own != 0 && !yields;
+        let mut options = std::mem::take(&mut self.options);
+        options.clear();
+        let (first, last) = if runs_on {
+            (own, enabled & !own)
+        } else {
+            (enabled & !own, own)
+        };
+        for mut some in [first, last] {
+            while some != 0 {
+                options.push(TaskId(some.trailing_zeros()));
+                some &= some - 1;
+            }
         }
-        let others = enabled.iter().filter(|&&task| task != self.current);
-        options.extend(others.map(|&task| TaskId(task as u32)));
-        if yields && enabled.contains(&self.current) {
-            options.push(TaskId(self.current as u32));
-        }
-        let (chosen, decision) = match options.len() {
-            0 => return None,
-            1 => (options[0], TraceStep::NONE),
+        let chosen = self.choose_of(&options, enabled, runs_on, search);
+        self.options = options;
+        let (chosen, decision) = chosen?;
+        let task = &mut self.tasks[chosen.0 as usize];
+        let waker = std::mem::replace(&mut task.waker, TraceStep::NONE);
+        self.trace.begin(chosen, decision, waker, task.retries);
+        task.retries = false;
+        self.current = chosen.0 as usize;
+        Some(self.current)
+    }
+
+    /// Which of the options runs, and by which decision.
+    fn choose_of(
+        &mut self,
+        options: &[TaskId],
+        enabled: u64,
+        runs_on: bool,
+        search: &mut dyn Strategy,
+    ) -> Option<(TaskId, u32)> {
+        match options.len() {
+            0 => None,
+            1 => Some((options[0], TraceStep::NONE)),
             count => {
-                let bits: u64 = enabled.iter().map(|task| 1 << task).sum();
-                let place = mix(bits, self.current as u64);
+                let place = mix(enabled, self.current as u64);
                 self.prefix = mix(self.prefix, place);
                 let free = if runs_on { 1 } else { count };
                 let point = SchedulingPoint {
                     index: self.decisions.len() as u32,
-                    options: &options,
+                    options,
                     free: free as u32,
                     prefix: self.prefix,
                     step: self.trace.steps.len() as u32,
@@ -210,15 +262,9 @@ impl<'a> Machine<'a> {
                 let decision = self.decisions.len() as u32;
                 self.decisions.push(Decision::Task(options[choice]));
                 self.prefix = mix(self.prefix, 77 + u64::from(options[choice].0));
-                (options[choice], decision)
+                Some((options[choice], decision))
             }
-        };
-        let task = &mut self.tasks[chosen.0 as usize];
-        let waker = std::mem::replace(&mut task.waker, TraceStep::NONE);
-        self.trace.begin(chosen, decision, waker, task.retries);
-        task.retries = false;
-        self.current = chosen.0 as usize;
-        Some(self.current)
+        }
     }
 
     fn outcome(&mut self, outcomes: u32, search: &mut dyn Strategy) -> u32 {

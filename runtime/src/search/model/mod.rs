@@ -5,7 +5,7 @@ mod machine;
 mod random_program;
 mod shrink;
 
-pub(super) use brute_force::{Exhaustive, Explored, explore, explore_all};
+pub(super) use brute_force::{Exhaustive, Explored, all_ends, ends, explore, explore_all};
 pub(super) use random_program::{random_program, seeds};
 pub(super) use shrink::shrink;
 
@@ -64,30 +64,24 @@ impl Final {
     }
 }
 
+/// Names a happens-before graph: for each step a byte for its task, and one for each task
+/// with how many of its steps happened before. The order is not that of the execution.
+/// Steps that touch nothing are left out.
+pub(super) type Graph = Vec<u64>;
+
 /// What one execution shows.
 pub(super) struct Outcome {
     pub(super) end: Final,
-    /// Names its happens-before graph.
-    pub(super) graph: Vec<Vec<u32>>,
+    pub(super) graph: Graph,
     pub(super) preemptions: u32,
 }
 
 /// Runs `program` once under `search`, which has begun.
 pub(super) fn execute(program: &Program, search: &mut dyn Strategy) -> Outcome {
     let mut machine = Machine::new(program);
-    while machine.choose(search).is_some() {
-        machine.step(search);
-    }
-    machine.trace_pending();
+    run(&mut machine, search);
     let mut happens_before = HappensBefore::new(false);
     happens_before.read(&machine.trace);
-    assert!(!search.diverged(), "{program:?}: {:?}", machine.decisions);
-    search.end(&Ended {
-        past: past(&machine.trace),
-        is_new: true,
-        is_cut: false,
-        diverged: false,
-    });
     Outcome {
         end: machine.end(),
         graph: graph(&happens_before, &machine.trace),
@@ -95,29 +89,35 @@ pub(super) fn execute(program: &Program, search: &mut dyn Strategy) -> Outcome {
     }
 }
 
-/// For each step, in an order that does not depend on the execution's, how many
-/// steps of each task happened before it. Steps that touch nothing are left out.
-fn graph(happens_before: &HappensBefore, trace: &Trace) -> Vec<Vec<u32>> {
+/// Runs the program of `machine` from its beginning to its end.
+fn run(machine: &mut Machine<'_>, search: &mut dyn Strategy) {
+    machine.begin();
+    while machine.choose(search).is_some() {
+        machine.step(search);
+    }
+    machine.trace_pending();
+    assert!(!search.diverged(), "{machine:?}");
+    search.end(&Ended {
+        past: past(&machine.trace),
+        is_new: true,
+        is_cut: false,
+        diverged: false,
+    });
+}
+
+/// The graph of an execution that has been read.
+fn graph(happens_before: &HappensBefore, trace: &Trace) -> Graph {
     let speaks = |at: &usize| !trace.touches_of(*at).is_empty();
     let visible: Vec<usize> = (0..trace.steps.len()).filter(speaks).collect();
-    let mut graph: Vec<Vec<u32>> = visible
-        .iter()
-        .map(|&later| {
-            let mut row = vec![trace.steps[later].task.0];
-            for &earlier in &visible {
-                let task = trace.steps[earlier].task.0 as usize + 1;
-                if row.len() <= task {
-                    row.resize(task + 1, 0);
-                }
-                let before = happens_before.precedes(trace, earlier as u32, later as u32);
-                row[task] += u32::from(earlier <= later && before);
-            }
-            while row.len() > 1 && row.last() == Some(&0) {
-                row.pop();
-            }
-            row
-        })
-        .collect();
-    graph.sort();
+    let task = |at: usize| trace.steps[at].task.0;
+    let mut graph = Graph::with_capacity(visible.len());
+    for (place, &later) in visible.iter().enumerate() {
+        let before = visible[..=place]
+            .iter()
+            .filter(|&&earlier| happens_before.precedes(trace, earlier as u32, later as u32));
+        let counts: u64 = before.map(|&earlier| 1 << (8 * (1 + task(earlier)))).sum();
+        graph.push(u64::from(task(later)) | counts);
+    }
+    graph.sort_unstable();
     graph
 }
