@@ -1,4 +1,7 @@
 //! Embeds the runtime's sources, and a digest of them, into the library.
+//!
+//! What is embedded lies in `shipped`, as links to where it is kept: cargo packs what they
+//! lead to, so that the package builds without the repository.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -10,11 +13,15 @@ use sha2::{Digest, Sha256};
 const RUNTIME_BUILD: &str = "src/build/runtime.rs";
 
 /// What decides how units are compiled against it.
-const WRAPPER: &[&str] = &["src/wrapper", "../rewriter/src", "../runtime/overlays"];
+const WRAPPER: &[&str] = &["src/wrapper", "shipped/runtime/overlays"];
+
+/// The sources of the rewriter, which decide that, too. The package depends on its own
+/// version of it, and so needs no digest of them.
+const REWRITER: &str = "../rewriter/src";
 
 fn main() {
     let package = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
-    let runtime = package.join("../runtime");
+    let runtime = package.join("shipped/runtime");
     let mut files = Vec::new();
     collect(&runtime.join("src"), &mut files);
     for facade in ["chess_core", "chess_alloc", "chess_std", "chess_test"] {
@@ -52,7 +59,9 @@ fn main() {
 
 fn wrapper_digest(package: &Path) -> Sha256 {
     let mut digest = Sha256::new();
-    for place in WRAPPER {
+    let rewriter = package.join(REWRITER).is_dir().then_some(&REWRITER);
+    digest.update(env::var("CARGO_PKG_VERSION").expect("cargo sets it"));
+    for place in WRAPPER.iter().chain(rewriter) {
         let place = package.join(place);
         let mut files = Vec::new();
         collect(&place, &mut files);

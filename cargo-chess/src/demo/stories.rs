@@ -21,8 +21,22 @@ pub(super) struct Story {
 macro_rules! files {
     ($name:literal, $test:literal) => {
         &[
-            ("Cargo.toml", file!($name, "Cargo.toml")),
-            ("Cargo.lock", file!($name, "Cargo.lock")),
+            (
+                "Cargo.toml",
+                concat!(
+                    "[package]\nname = \"",
+                    $name,
+                    "\"\nversion = \"0.1.0\"\nedition = \"2024\"\npublish = false\n\n[workspace]\n"
+                ),
+            ),
+            (
+                "Cargo.lock",
+                concat!(
+                    "version = 4\n\n[[package]]\nname = \"",
+                    $name,
+                    "\"\nversion = \"0.1.0\"\n"
+                ),
+            ),
             ("src/lib.rs", file!($name, "src/lib.rs")),
             ($test, file!($name, $test)),
         ]
@@ -31,7 +45,7 @@ macro_rules! files {
 
 macro_rules! file {
     ($name:literal, $path:expr) => {
-        include_str!(concat!("../../../fixtures/demo/", $name, "/", $path))
+        include_str!(concat!("../../shipped/demo/", $name, "/", $path))
     };
 }
 
