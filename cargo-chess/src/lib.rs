@@ -24,6 +24,7 @@ mod journal;
 pub mod list;
 mod man;
 pub mod merge;
+mod nextest;
 pub mod plan;
 mod regressions;
 pub mod replay;
@@ -40,7 +41,7 @@ pub mod supervise;
 pub mod wrapper;
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -53,12 +54,11 @@ use session::Session;
 /// Runs the command that `args` (the program's name first) ask for.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut args: Vec<OsString> = args.into_iter().collect();
+    if let Some(error) = nextest::put_back(&args) {
+        return not_started("the test", &error);
+    }
     if let Some(error) = wrapper::run(&args) {
-        let _ = writeln!(
-            std::io::stderr(),
-            "error: could not start the compiler: {error}"
-        );
-        return exit::INTERNAL.into();
+        return not_started("the compiler", &error);
     }
     // Cargo starts `cargo-chess chess ...`; the alias and people say `cargo-chess ...`.
     if args.get(1).is_some_and(|arg| arg == "chess") {
@@ -99,6 +99,12 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
+/// What this process was to become could not be started.
+fn not_started(what: &str, error: &io::Error) -> ExitCode {
+    let _ = writeln!(io::stderr(), "error: could not start {what}: {error}");
+    exit::INTERNAL.into()
+}
+
 fn dispatch(command: &Command, interrupt: &Interrupt) -> Result<u8> {
     match command {
         Command::Test(args) => test(args, interrupt),
@@ -113,6 +119,8 @@ fn dispatch(command: &Command, interrupt: &Interrupt) -> Result<u8> {
         Command::Rewrite(args) => rewrite::run(args).map(|()| exit::OK),
         Command::Gate(args) => gate::run(args, interrupt),
         Command::Merge(args) => merge::run(args),
+        Command::Nextest(args) => nextest::run(args, interrupt),
+        Command::NextestRunner(args) => nextest::run_one(args, interrupt),
         Command::Demo(args) => demo::run(args, interrupt),
     }
 }
@@ -149,6 +157,8 @@ fn output_of(command: &Command) -> &OutputArgs {
         Command::Rewrite(args) => &args.output,
         Command::Gate(args) => &args.output,
         Command::Merge(args) => &args.output,
+        Command::Nextest(args) => &args.output,
+        Command::NextestRunner(args) => &args.output,
         Command::Clean(args) => &args.output,
         Command::Init(args) => &args.output,
         Command::Schema(args) => &args.output,

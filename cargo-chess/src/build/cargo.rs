@@ -1,6 +1,7 @@
 //! Calls `cargo test --no-run` with this program as the compiler's wrapper, and reads what it made.
 
 use std::env;
+use std::ffi::OsStr;
 use std::io::{BufReader, ErrorKind};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -30,6 +31,8 @@ pub(super) struct Products {
     pub(super) compiled: CompiledFiles,
     /// The units that could not be treated as they should.
     pub(super) records: Vec<Record>,
+    /// The variables that cargo was called with.
+    pub(super) variables: Vec<(String, String)>,
 }
 
 /// One call of cargo.
@@ -58,7 +61,10 @@ impl Invocation<'_> {
             ))
         })?;
         let output = BufReader::new(cargo.stdout.take().expect("it is piped"));
-        let mut products = Products::default();
+        let mut products = Products {
+            variables: variables(&command),
+            ..Products::default()
+        };
         for message in Message::parse_stream(output) {
             match message.map_err(Error::io("read cargo's messages about", self.target_dir))? {
                 Message::CompilerArtifact(artifact) => {
@@ -165,6 +171,14 @@ impl Invocation<'_> {
         let wrapper = self.toolchain.config.build.rustc_wrapper.clone()?;
         (!wrapper.as_os_str().is_empty()).then_some(wrapper)
     }
+}
+
+/// The variables that `command` sets besides those of this process.
+fn variables(command: &Command) -> Vec<(String, String)> {
+    let text = |text: &OsStr| text.to_str().map(str::to_owned);
+    let set = command.get_envs();
+    set.filter_map(|(name, value)| Some((text(name)?, text(value?)?)))
+        .collect()
 }
 
 /// Whether the disk of `dir` has no room left for so much as an object file.

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::Artifact;
+use serde::{Deserialize, Serialize};
 
 /// The files of each package, by cargo's identifier of it.
-#[derive(Clone, Default, Debug)]
+#[derive(Serialize, Deserialize, Clone, Default, Debug)]
 pub struct CompiledFiles(BTreeMap<String, BTreeSet<Utf8PathBuf>>);
 
 impl CompiledFiles {

@@ -16,6 +16,7 @@ mod why_not;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::{Artifact, BuildScript, Target};
+use serde::{Deserialize, Serialize};
 
 pub(crate) use cache::shared_dir as shared_cache_dir;
 pub use compiled::CompiledFiles;
@@ -33,7 +34,7 @@ use cargo::{Invocation, Products};
 use environment::Environment;
 
 /// What a build produced.
-#[derive(Debug)]
+#[derive(Serialize, Deserialize, Default, Debug)]
 pub struct Build {
     /// The test binaries, by package and then by target.
     pub binaries: Vec<TestBinary>,
@@ -49,10 +50,14 @@ pub struct Build {
     pub generated: Vec<Generated>,
     /// The directory of the changed copies of sources.
     pub sources: Utf8PathBuf,
+    /// The target directory of all this.
+    pub target_dir: Utf8PathBuf,
+    /// The variables with which cargo finds that there is nothing left to build.
+    pub variables: Vec<(String, String)>,
 }
 
 /// The directory of what a package's build script generated (`OUT_DIR`).
-#[derive(Debug)]
+#[derive(Serialize, Deserialize, Debug)]
 pub struct Generated {
     /// Cargo's identifier of the package.
     pub package: String,
@@ -74,7 +79,7 @@ impl Build {
 }
 
 /// A test executable.
-#[derive(Clone, Debug)]
+#[derive(Serialize, Deserialize, Clone, Debug)]
 pub struct TestBinary {
     /// The package's name.
     pub package: String,
@@ -134,10 +139,12 @@ pub fn run(
         compiled: products.compiled.clone(),
         generated: products.scripts.iter().map(generated).collect(),
         sources: treatments::sources(&target_dir),
+        variables: products.variables.clone(),
         binaries: test_binaries(toolchain, plan, &target_dir, products),
         records,
         rustc_version: toolchain.version().to_owned(),
         runtime_digest: runtime::digest().to_owned(),
+        target_dir,
     })
 }
 

@@ -1,7 +1,9 @@
 //! Why a test binary is not under control, and what can be done about it.
 
+use serde::{Deserialize, Serialize};
+
 /// What keeps a test binary from being explored.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum WhyNot {
     /// It has a `main` of its own in libtest's place.
     OwnHarness,

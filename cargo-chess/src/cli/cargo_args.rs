@@ -163,7 +163,7 @@ impl BuildArgs {
 
 impl BuildArgs {
     /// The flags, in our spelling, that say how the tests are compiled.
-    pub(super) fn profile_flags(&self) -> Vec<String> {
+    pub(crate) fn profile_flags(&self) -> Vec<String> {
         let mut flags: Vec<_> = switch("--release", self.release).into_iter().collect();
         if let Some(profile) = &self.cargo_profile {
             flags.extend(["--cargo-profile".to_owned(), profile.clone()]);

@@ -4,6 +4,7 @@ mod cargo_args;
 mod explore_args;
 mod for_tools;
 mod named;
+mod nextest_args;
 mod run_options;
 
 use std::time::Duration;
@@ -17,6 +18,7 @@ use crate::error::{Error, Result};
 pub use cargo_args::{BuildArgs, FeatureArgs, ManifestArgs, PackageArgs, TargetArgs};
 pub use explore_args::ExploreArgs;
 pub use for_tools::{CompletionsArgs, ManArgs, SchemaArgs, SchemaOf};
+pub use nextest_args::{NextestAction, NextestArgs, RunnerArgs};
 pub use run_options::{
     ColorWhen, MessageFormat, NoTests, OutputArgs, ReportArgs, RunArgs, RunIgnored, RunOptions,
 };
@@ -56,6 +58,11 @@ pub enum Command {
     Gate(Box<GateArgs>),
     /// Join the JSON events of the shards of a run
     Merge(MergeArgs),
+    /// Let cargo nextest run the tests, each explored as `test` does
+    Nextest(Box<NextestArgs>),
+    /// What cargo nextest starts in the place of a test binary
+    #[command(hide = true)]
+    NextestRunner(RunnerArgs),
     /// Write a commented Chess.toml, and the job of a CI service
     Init(InitArgs),
     /// Print the JSON schema of Chess.toml, or of what `--message-format json` prints

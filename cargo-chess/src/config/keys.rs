@@ -1,6 +1,7 @@
 //! The keys of `[explore]`, set from text (environment) or from TOML.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use toml_edit::Value;
 
@@ -57,7 +58,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> + Clone {
 
 impl Layer {
     /// Sets `key` to what `text` says; lists are separated by commas.
-    pub(super) fn set_from_text(&mut self, key: &str, text: &str) -> Result<(), String> {
+    pub(crate) fn set_from_text(&mut self, key: &str, text: &str) -> Result<(), String> {
         match key {
             "preemptions" => self.preemptions = Some(parse_number(text)?),
             "schedules" => self.schedules = Some(parse_positive(text)?),
@@ -83,6 +84,38 @@ impl Layer {
             _ => return Err(unknown(key)),
         }
         Ok(())
+    }
+
+    /// Each key that is set, and the text that sets it.
+    pub(crate) fn texts(&self) -> Vec<(&'static str, String)> {
+        fn of(value: Option<&impl ToString>) -> Option<String> {
+            value.map(ToString::to_string)
+        }
+        let duration = |it: Option<Duration>| it.map(|it| format!("{}ms", it.as_millis()));
+        let text = |key| match key {
+            "preemptions" => of(self.preemptions.as_ref()),
+            "schedules" => of(self.schedules.as_ref()),
+            "time" => duration(self.time),
+            "max-steps" => of(self.max_steps.as_ref()),
+            "strategy" => self.strategy.as_ref().map(|all| {
+                let names: Vec<&str> = all.iter().map(|it| it.as_str()).collect();
+                names.join(",")
+            }),
+            "seed" => of(self.seed.as_ref()),
+            "memory" => of(self.memory.as_ref()),
+            "memory-accesses" => of(self.memory_accesses.as_ref()),
+            "races" => of(self.races.as_ref()),
+            "isolate" => of(self.isolate.as_ref()),
+            "backend" => of(self.backend.as_ref()),
+            "timers" => of(self.timers.as_ref()),
+            "watchdog" => duration(self.watchdog),
+            "keep-going" => of(self.keep_going.as_ref()),
+            "save-regressions" => of(self.save_regressions.as_ref()),
+            "leaks" => of(self.leaks.as_ref()),
+            "divide" => of(self.divide.as_ref()),
+            key => unreachable!("a key `{key}` without a text"),
+        };
+        names().filter_map(|key| Some((key, text(key)?))).collect()
     }
 
     /// Sets `key` to a value of Chess.toml; fails with the bytes that are wrong and why.

@@ -6,7 +6,8 @@ use std::time::Duration;
 use camino::Utf8Path;
 
 use super::file::File;
-use super::{Backend, Config, Layer, Policy, Strategy};
+use super::{Backend, Config, KEYS, Kind, Layer, Policy, Strategy};
+
 use crate::error::{Error, Result, exit};
 
 const LAYERED: &str = r#"
@@ -237,4 +238,27 @@ fn without_directory(text: &str) -> String {
     };
     let start = text[..end].rfind(' ').map_or(0, |space| space + 1);
     format!("{}{}", &text[..start], &text[end + 1..])
+}
+
+#[test]
+fn a_layer_is_set_by_the_texts_that_it_tells() {
+    let sample = |kind: &Kind| match kind {
+        Kind::Integer(..) => "7",
+        Kind::Name(names) => names[0],
+        Kind::Names(_) => "icb,pct",
+        Kind::Duration => "1500ms",
+        Kind::Boolean => "true",
+    };
+    let mut layer = Layer::default();
+    assert_eq!(layer.texts(), []);
+    for (key, kind) in KEYS {
+        layer
+            .set_from_text(key, sample(kind))
+            .expect("a value of its kind");
+    }
+    let expected: Vec<_> = KEYS
+        .iter()
+        .map(|(key, kind)| (*key, sample(kind).to_owned()))
+        .collect();
+    assert_eq!(layer.texts(), expected);
 }

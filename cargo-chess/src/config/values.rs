@@ -4,6 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::suggest;
 
 /// Defines an enumeration whose values have names, some of them not available yet.
@@ -14,7 +16,7 @@ macro_rules! named {
         $(, later: [$($later:literal),+])?
     ) => {
         $(#[$meta])*
-        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
         pub enum $name { $($(#[$vmeta])* $variant),+ }
 
         impl $name {

@@ -12,6 +12,7 @@ use std::fmt;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::Metadata;
+use serde::{Deserialize, Serialize};
 
 use crate::build::{Generated, Toolchain};
 use crate::cli::{FeatureArgs, ManifestArgs};
@@ -25,7 +26,7 @@ pub use place::{Marked, Place};
 pub const STD: &str = "std";
 
 /// The workspace, its directories and its packages.
-#[derive(Debug)]
+#[derive(Serialize, Deserialize, Debug)]
 pub struct Plan {
     /// The workspace's root directory.
     pub workspace_root: Utf8PathBuf,
@@ -33,6 +34,9 @@ pub struct Plan {
     pub target_dir: Utf8PathBuf,
     /// Where everything of ours goes: `target_dir/chess`.
     pub chess_dir: Utf8PathBuf,
+    /// Where a run keeps what the next one overwrites: `chess_dir`, unless other processes
+    /// run tests at the same time.
+    pub run_dir: Utf8PathBuf,
     /// The packages that end up in test binaries; members first, then by name.
     pub packages: Vec<PlannedPackage>,
     /// All that cargo says of the workspace.
@@ -82,7 +86,7 @@ impl Workspace {
 }
 
 /// A package and its treatment.
-#[derive(Clone, Debug)]
+#[derive(Serialize, Deserialize, Clone, Debug)]
 pub struct PlannedPackage {
     /// The package's name.
     pub name: String,
@@ -107,7 +111,7 @@ pub struct PlannedPackage {
 }
 
 /// Why a package has its policy.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Why {
     /// It is a workspace member that Chess.toml does not name.
     WorkspaceDefault,
@@ -132,6 +136,7 @@ impl Plan {
     pub fn new(workspace: Workspace, config: &Config) -> Result<Self> {
         Ok(Self {
             chess_dir: workspace.chess_dir(),
+            run_dir: workspace.chess_dir(),
             packages: packages::plan(&workspace.metadata, config)?,
             workspace_root: workspace.root,
             target_dir: workspace.target_dir,

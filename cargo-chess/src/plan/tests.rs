@@ -5,7 +5,7 @@ use std::fs;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{Plan, Why, Workspace};
-use crate::build::{Build, CompiledFiles, Generated, TestBinary, Toolchain};
+use crate::build::{Build, Generated, TestBinary, Toolchain};
 use crate::cli::{FeatureArgs, ManifestArgs};
 use crate::config::{Config, Layer, Policy};
 use crate::error::{Result, exit};
@@ -253,12 +253,7 @@ fn a_build_of_all_targets_is_told_from_a_selection() {
     let plan = Project::new().plan("").expect("a valid plan");
     let build = |ids: &[&str]| Build {
         binaries: ids.iter().map(|id| binary(id)).collect(),
-        rustc_version: String::new(),
-        runtime_digest: String::new(),
-        records: Vec::new(),
-        generated: Vec::new(),
-        sources: camino::Utf8PathBuf::new(),
-        compiled: CompiledFiles::default(),
+        ..Build::default()
     };
     assert!(build(&["bank", "bank::t", "my-queue"]).is_of_all_targets(&plan));
     assert!(!build(&["bank", "bank::t"]).is_of_all_targets(&plan));

@@ -128,7 +128,7 @@ impl<'a> Verdicts<'a> {
         common.extend(binary_args.iter().map(|arg| format!("argument={arg}")));
         let options = explorations.iter().zip(parts);
         Self {
-            journal: Journal::below(&plan.chess_dir),
+            journal: Journal::below(&plan.run_dir),
             results: None,
             tests,
             binaries,
@@ -277,7 +277,7 @@ impl<'a> Verdicts<'a> {
 
 /// Forgets all of a run that has come to its end.
 pub(super) fn forget(plan: &Plan, tests: &[ListedTest]) {
-    let journal = Journal::below(&plan.chess_dir);
+    let journal = Journal::below(&plan.run_dir);
     for test in tests {
         // What stays is as good as it was.
         let _ = journal.forget(&test.id);

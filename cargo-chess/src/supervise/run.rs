@@ -97,7 +97,7 @@ pub fn run(run: Run<'_>, reporter: &mut dyn Reporter) -> Result<u8> {
         explorations: &explorations,
         regressions: &regressions,
         reporter,
-        record: Record::create(&run.plan.chess_dir)?,
+        record: Record::create(&run.plan.run_dir)?,
         live: Live::new(tests.len()),
         saving: Saving::new(run),
         tally: Tally::default(),

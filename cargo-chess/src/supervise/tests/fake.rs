@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::build::{Build, CompiledFiles, TestBinary, WhyNot};
+use crate::build::{Build, TestBinary, WhyNot};
 use crate::cli::{OutputArgs, RunOptions};
 use crate::config::{Config, Layer};
 use crate::error::Result;
@@ -133,6 +133,7 @@ impl Fakes {
         let plan = Plan {
             workspace_root: root.clone(),
             target_dir: root.join("target"),
+            run_dir: root.join("target/chess"),
             chess_dir: root.join("target/chess"),
             packages: Vec::new(),
             metadata: no_metadata(&root),
@@ -140,12 +141,7 @@ impl Fakes {
         let config = Config::load(&root, None, [], &self.flags).expect("flags alone");
         let build = Build {
             binaries: self.binaries.clone(),
-            rustc_version: String::new(),
-            runtime_digest: String::new(),
-            records: Vec::new(),
-            generated: Vec::new(),
-            sources: camino::Utf8PathBuf::new(),
-            compiled: CompiledFiles::default(),
+            ..Build::default()
         };
         run(
             Run {

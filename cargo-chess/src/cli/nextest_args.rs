@@ -1,0 +1,74 @@
+//! `cargo chess nextest`: what is ours, and what goes to cargo nextest as it is.
+
+use std::ffi::OsString;
+
+use camino::Utf8PathBuf;
+use clap::{Args, ValueEnum};
+
+use super::{CargoArgs, ExploreArgs, OutputArgs};
+
+/// `cargo chess nextest`.
+#[derive(Args, Debug)]
+pub struct NextestArgs {
+    /// What cargo nextest is to do
+    #[arg(value_name = "ACTION", value_enum, default_value_t)]
+    pub action: NextestAction,
+    /// Arguments for cargo nextest, as in `-- -E 'test(bank)' --partition hash:1/2`
+    #[arg(value_name = "NEXTEST-ARGS", last = true)]
+    pub nextest_args: Vec<String>,
+    /// How each test is explored.
+    #[command(flatten)]
+    pub explore: ExploreArgs,
+    /// What is built.
+    #[command(flatten)]
+    pub cargo: CargoArgs,
+    /// What is printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// What cargo nextest does with the tests.
+#[derive(ValueEnum, Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub enum NextestAction {
+    /// Run the tests
+    #[default]
+    Run,
+    /// List them
+    List,
+    /// Pack their binaries, to be run elsewhere
+    Archive,
+}
+
+impl NextestAction {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::List => "list",
+            Self::Archive => "archive",
+        }
+    }
+}
+
+/// `cargo-chess nextest-runner`, which cargo nextest calls for each test.
+#[derive(Args, Debug)]
+pub struct RunnerArgs {
+    /// The workspace's root directory
+    #[arg(long, value_name = "DIR")]
+    pub workspace_root: Utf8PathBuf,
+    /// Where everything of ours goes
+    #[arg(long, value_name = "DIR")]
+    pub chess_dir: Utf8PathBuf,
+    /// An option of the exploration, as a key of Chess.toml
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub option: Vec<String>,
+    /// The profile of Chess.toml
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<String>,
+    /// The test binary, and what cargo nextest gives it
+    #[arg(value_name = "COMMAND", last = true, required = true)]
+    pub command: Vec<OsString>,
+    /// What is printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}

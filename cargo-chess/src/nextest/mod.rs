@@ -1,0 +1,167 @@
+//! `cargo chess nextest`: cargo nextest chooses, runs and reports the tests; each one's run is its exploration.
+//!
+//! The tests are built as ever. Then cargo nextest is called so that its own call of
+//! cargo finds nothing left to build, and with this program as the target's runner: in
+//! the place of each test binary it starts [`runner`].
+
+mod environment;
+mod runner;
+mod saved;
+
+use std::io::ErrorKind;
+use std::process::{Command, Stdio};
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::build::Toolchain;
+use crate::cli::{ExploreArgs, MessageFormat, NextestAction, NextestArgs};
+use crate::config::Config;
+use crate::error::{Error, Result, exit};
+use crate::interrupt::Interrupt;
+use crate::plan::Workspace;
+use crate::session::Session;
+use environment::RUNNER;
+use saved::Saved;
+
+pub(crate) use environment::put_back;
+pub(crate) use runner::run as run_one;
+
+/// The option with which cargo nextest runs what it has packed before.
+const ARCHIVE_FILE: &str = "--archive-file";
+
+/// Builds the tests, unless they come in an archive, and lets cargo nextest do the rest.
+pub(crate) fn run(args: &NextestArgs, interrupt: &Interrupt) -> Result<u8> {
+    if args.output.message_format == MessageFormat::Json {
+        return Err(Error::Usage(
+            "the events are those of `cargo chess test`; cargo nextest has formats of its own: give its \
+             `--message-format` behind `--`"
+                .to_owned(),
+        ));
+    }
+    let flags = args.explore.to_layer();
+    let profile = args.explore.profile.as_deref();
+    let toolchain = Toolchain::find()?;
+    check_installed(&toolchain)?;
+    let mut command = Command::new(&toolchain.cargo);
+    command.args(["nextest", args.action.name()]);
+    let is_archive = |arg: &String| arg.split('=').next() == Some(ARCHIVE_FILE);
+    let is_unpacked =
+        args.action != NextestAction::Archive && args.nextest_args.iter().any(is_archive);
+    let (root, chess_dir) = if is_unpacked {
+        let (manifest, features) = (&args.cargo.manifest, &args.cargo.features);
+        let target_dir = args.cargo.build.target_dir.as_deref();
+        let workspace = Workspace::find(&toolchain, manifest, features, target_dir)?;
+        // What is wrong with it is told once, and not by each test.
+        Config::load(&workspace.root, profile, [], &flags)?;
+        let chess_dir = workspace.chess_dir();
+        command.args(args.cargo.manifest.to_cargo());
+        (workspace.root, chess_dir)
+    } else {
+        let session = Session::open(&args.cargo, profile, &flags)?;
+        let build = session.build(&args.cargo, &args.output)?;
+        command
+            .args(selection(args))
+            .args(["--target", toolchain.host()]);
+        environment::set(&mut command, &build.variables)?;
+        let plan = session.plan;
+        let (root, chess_dir) = (plan.workspace_root.clone(), plan.chess_dir.clone());
+        let cargo_flags = args.cargo.build_flags();
+        let saved = Saved {
+            plan,
+            build,
+            cargo_flags,
+        };
+        saved.write()?;
+        (root, chess_dir)
+    };
+    let config = write_config(&chess_dir)?;
+    command
+        .args([
+            "--config",
+            &runner(&toolchain, &root, &chess_dir, &args.explore)?,
+        ])
+        .arg(format!("--tool-config-file=chess:{config}"));
+    if args.action == NextestAction::Run {
+        // A test that fails under one schedule fails.
+        command.args(["--retries", "0"]);
+    }
+    let status = command
+        .args(&args.nextest_args)
+        .status()
+        .map_err(|error| Error::Unsupported(format!("could not run cargo nextest: {error}")))?;
+    if interrupt.requested() {
+        return Err(Error::Interrupted);
+    }
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    Ok(code.unwrap_or(exit::INTERNAL))
+}
+
+fn check_installed(toolchain: &Toolchain) -> Result<()> {
+    let mut version = Command::new(&toolchain.cargo);
+    version.args(["nextest", "--version"]);
+    version.stdout(Stdio::null()).stderr(Stdio::null());
+    match version.status() {
+        Ok(status) if status.success() => Ok(()),
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::Unsupported(format!(
+            "could not run {}: {error}",
+            toolchain.cargo.display()
+        ))),
+        _ => Err(Error::Unsupported(
+            "there is no cargo nextest: install it with `cargo install cargo-nextest --locked`, or a built \
+             one as https://nexte.st says"
+                .to_owned(),
+        )),
+    }
+}
+
+/// The flags that select and build, as cargo nextest spells them.
+fn selection(args: &NextestArgs) -> Vec<String> {
+    let cargo = &args.cargo;
+    let mut flags = cargo.packages.to_cargo();
+    flags.extend(cargo.targets.to_cargo());
+    flags.extend(cargo.features.to_cargo());
+    flags.extend(cargo.manifest.to_cargo());
+    flags.extend(cargo.build.profile_flags());
+    if let Some(jobs) = cargo.build.jobs {
+        flags.extend(["--build-jobs".to_owned(), jobs.to_string()]);
+        if args.action == NextestAction::Run {
+            flags.extend(["--test-threads".to_owned(), jobs.to_string()]);
+        }
+    }
+    flags
+}
+
+/// The key of cargo's configuration that puts this program before each test binary.
+fn runner(
+    toolchain: &Toolchain,
+    root: &Utf8Path,
+    chess_dir: &Utf8Path,
+    explore: &ExploreArgs,
+) -> Result<String> {
+    let this_program = std::env::current_exe()
+        .ok()
+        .and_then(|path| Utf8PathBuf::from_path_buf(path).ok())
+        .ok_or_else(|| Error::Internal("this program's path is not known".to_owned()))?;
+    let options = explore.to_layer().texts().into_iter();
+    let options: Vec<_> = options
+        .map(|(key, text)| format!("--option={key}={text}"))
+        .collect();
+    let mut words = vec![this_program.as_str(), RUNNER];
+    words.extend(["--workspace-root", root.as_str()]);
+    words.extend(["--chess-dir", chess_dir.as_str()]);
+    words.extend(options.iter().map(String::as_str));
+    if let Some(profile) = &explore.profile {
+        words.extend(["--profile", profile]);
+    }
+    words.push("--");
+    let words: toml_edit::Array = words.into_iter().collect();
+    Ok(format!("target.{}.runner = {words}", toolchain.host()))
+}
+
+/// What we would have cargo nextest do unless the workspace's own configuration says otherwise.
+fn write_config(chess_dir: &Utf8Path) -> Result<Utf8PathBuf> {
+    let path = chess_dir.join("nextest.toml");
+    std::fs::create_dir_all(chess_dir).map_err(Error::io("create the directory", chess_dir))?;
+    std::fs::write(&path, include_str!("nextest.toml")).map_err(Error::io("write", &path))?;
+    Ok(path)
+}

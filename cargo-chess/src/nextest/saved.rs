@@ -1,0 +1,86 @@
+//! What the runner of a test has to know, in a file beside the binaries: it comes with them in an archive.
+
+use std::fs;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use serde::{Deserialize, Serialize};
+
+use crate::build::Build;
+use crate::error::{Error, Result};
+use crate::plan::Plan;
+
+const FILE: &str = "chess-session.json";
+
+/// A workspace that is built.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Saved {
+    pub(super) plan: Plan,
+    pub(super) build: Build,
+    /// Cargo's flags that changed what was built.
+    pub(super) cargo_flags: String,
+}
+
+impl Saved {
+    /// Writes it into the target directory of the build.
+    pub(super) fn write(&self) -> Result<()> {
+        let path = self.build.target_dir.join(FILE);
+        let text = serde_json::to_string(self).expect("it is plain data");
+        fs::write(&path, text).map_err(Error::io("write", &path))
+    }
+
+    /// Reads that of the binary at `path`; the workspace is at `root` by now.
+    pub(super) fn of(path: &Utf8Path, root: &Utf8Path) -> Result<Self> {
+        let mut directories = path.ancestors().skip(1);
+        let file = directories
+            .find_map(|directory| Some(directory.join(FILE)).filter(|file| file.is_file()))
+            .ok_or_else(|| missing(path))?;
+        let text = fs::read_to_string(&file).map_err(Error::io("read", &file))?;
+        let unreadable = |error| {
+            Error::Usage(format!(
+                "{file} is not as this version of cargo-chess writes it: {error}\n\
+                 Build the tests, or their archive, anew with `cargo chess nextest`."
+            ))
+        };
+        let saved: Self = serde_json::from_str(&text).map_err(unreadable)?;
+        let then = &saved.plan.workspace_root;
+        if then == root {
+            return Ok(saved);
+        }
+        serde_json::from_str(&moved(&text, then, root)).map_err(unreadable)
+    }
+}
+
+/// `text`, in which all paths in strings that begin with `then` begin with `now`.
+fn moved(text: &str, then: &Utf8Path, now: &Utf8Path) -> String {
+    let quoted = |path: &Utf8Path| {
+        let text = serde_json::to_string(path).expect("a path is plain data");
+        text.trim_end_matches('"').to_owned()
+    };
+    let (then, now) = (quoted(then), quoted(now));
+    let inner = text.replace(&format!("{then}/"), &format!("{now}/"));
+    inner.replace(&format!("{then}\""), &format!("{now}\""))
+}
+
+fn missing(path: &Utf8Path) -> Error {
+    let name = Utf8PathBuf::from(FILE);
+    Error::Usage(format!(
+        "there is no {name} in a directory above {path}, so nothing is known of how it was built.\n\
+         Run `cargo chess nextest`. Of an archive: pack it with `cargo chess nextest archive`; where \
+         .config/nextest.toml has an `archive.include` of its own, it must name {name}, relative to \
+         \"target\"."
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::moved;
+
+    #[test]
+    fn a_workspace_that_was_moved_has_its_paths_moved() {
+        let text = r#"{"root":"/old","file":"/old/src/lib.rs","other":"/older/x","id":"path+file:///old#a"}"#;
+        assert_eq!(
+            moved(text, "/old".into(), "/n\u{e4}w".into()),
+            r#"{"root":"/näw","file":"/näw/src/lib.rs","other":"/older/x","id":"path+file:///old#a"}"#
+        );
+    }
+}
