@@ -96,7 +96,7 @@ pub fn run(args: &ListArgs, interrupt: &Interrupt) -> Result<()> {
     let tests = select(all, &options);
     let packages = listed(&session.plan, &build)?;
     let text = match args.output.message_format {
-        MessageFormat::Human => for_people(&packages, &tests),
+        MessageFormat::Human | MessageFormat::Short => for_people(&packages, &tests),
         MessageFormat::Json => for_machines(&packages, &tests)?,
     };
     stdout::print(&text)

@@ -165,3 +165,34 @@ fn a_report_that_cannot_be_written_is_an_error_before_anything_runs() {
         "{run:?}"
     );
 }
+
+#[test]
+fn editors_read_failures_as_those_of_a_compiler() {
+    let workspace = Workspace::shared("catalog");
+    let args = [
+        "test",
+        "--exact",
+        "bank::buggy",
+        "--message-format",
+        "short",
+    ];
+    let run = workspace.chess(&args).run();
+    run.assert_code(100);
+    let lines: Vec<_> = run.stdout.lines().collect();
+    let [failure, preemption] = lines[..] else {
+        panic!("a failure and a preemption in {run:?}");
+    };
+    assert!(failure.contains(": error: catalog::"), "{failure}");
+    assert!(preemption.contains(": note: task "), "{preemption}");
+    for line in lines {
+        let mut fields = line.split(':');
+        let file = workspace.root().join(fields.next().expect("a file"));
+        let numbers: Vec<usize> = fields
+            .take(2)
+            .map(|it| it.parse().expect("a number"))
+            .collect();
+        let text = std::fs::read_to_string(&file).expect("it can be opened");
+        let source = text.lines().nth(numbers[0] - 1).expect("the line is there");
+        assert!((1..=source.len()).contains(&numbers[1]), "{line}");
+    }
+}

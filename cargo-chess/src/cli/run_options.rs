@@ -15,6 +15,8 @@ pub enum MessageFormat {
     /// Nothing; people read standard error.
     #[default]
     Human,
+    /// Each failure as a line `FILE:LINE:COLUMN: error: ...`, as editors read them of compilers.
+    Short,
     /// One JSON object a line.
     Json,
 }

@@ -7,7 +7,6 @@ use camino::Utf8Path;
 
 use super::file::File;
 use super::{Backend, Config, KEYS, Kind, Layer, Policy, Strategy};
-
 use crate::error::{Error, Result, exit};
 
 const LAYERED: &str = r#"

@@ -31,9 +31,9 @@ const ARCHIVE_FILE: &str = "--archive-file";
 
 /// Builds the tests, unless they come in an archive, and lets cargo nextest do the rest.
 pub(crate) fn run(args: &NextestArgs, interrupt: &Interrupt) -> Result<u8> {
-    if args.output.message_format == MessageFormat::Json {
+    if args.output.message_format != MessageFormat::Human {
         return Err(Error::Usage(
-            "the events are those of `cargo chess test`; cargo nextest has formats of its own: give its \
+            "this format is one of `cargo chess test`; cargo nextest has formats of its own: give its \
              `--message-format` behind `--`"
                 .to_owned(),
         ));

@@ -23,6 +23,7 @@ mod progress;
 mod record;
 mod repository;
 mod sarif;
+mod short;
 mod shorten;
 mod snippet;
 mod summary;
@@ -49,6 +50,7 @@ use junit::JUnit;
 use plain::Plain;
 use repository::Repository;
 use sarif::Sarif;
+use short::Short;
 
 use crate::cli::{MessageFormat, RunOptions};
 use crate::config::Exploration;
@@ -98,8 +100,10 @@ pub fn reporter(options: &RunOptions, workspace_root: &Utf8Path) -> Result<Box<d
         all.push(Box::new(Sarif::create(path, repository())?));
     }
     // A consumer of standard output that goes away is no reason not to write the files.
-    if options.message_format == MessageFormat::Json {
-        all.push(Box::new(Json::new(io::stdout())));
+    match options.message_format {
+        MessageFormat::Human => {}
+        MessageFormat::Short => all.push(Box::new(Short::new(io::stdout()))),
+        MessageFormat::Json => all.push(Box::new(Json::new(io::stdout()))),
     }
     all.push(Box::new(Human::on_stderr(options, workspace_root)));
     if let Some(github) = GitHub::find(repository(), plain()) {
