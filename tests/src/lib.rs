@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod browser;
+mod document;
 mod expected;
 mod process;
 mod run;
@@ -12,6 +13,7 @@ mod tree;
 mod workspace;
 
 pub use browser::Browser;
+pub use document::{Block, blocks};
 pub use expected::{Expected, ExpectedTest};
 pub use process::{Process, descendants, is_test_process};
 pub use run::{Run, without_durations};

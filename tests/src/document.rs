@@ -1,0 +1,65 @@
+//! Markdown whose code blocks can be run.
+
+/// A fenced block of code.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// The first word behind the fence.
+    pub language: String,
+    /// What stands behind it and a comma: `file=src/lib.rs`, say.
+    pub note: String,
+    /// The text of a comment right before it.
+    pub mark: String,
+    /// The lines in it.
+    pub lines: Vec<String>,
+}
+
+impl Block {
+    /// The file that it is the content of.
+    pub fn file(&self) -> Option<&str> {
+        self.note.strip_prefix("file=")
+    }
+
+    /// The commands of a block in `sh` or `console`, and the lines that stand behind each.
+    pub fn commands(&self) -> Vec<(String, Vec<String>)> {
+        let mut commands: Vec<(String, Vec<String>)> = Vec::new();
+        for line in &self.lines {
+            match (&*self.language, line.strip_prefix("$ ")) {
+                ("sh", _) if line.is_empty() => {}
+                ("sh", _) => commands.push((line.clone(), Vec::new())),
+                ("console", Some(command)) => commands.push((command.to_owned(), Vec::new())),
+                ("console", None) => {
+                    let (_, output) = commands.last_mut().expect("a command comes first");
+                    output.push(line.clone());
+                }
+                _ => {}
+            }
+        }
+        commands
+    }
+}
+
+/// All blocks of `text`.
+pub fn blocks(text: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut mark = String::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let comment = line.strip_prefix("<!-- ");
+        if let Some(comment) = comment.and_then(|it| it.strip_suffix(" -->")) {
+            comment.clone_into(&mut mark);
+            continue;
+        }
+        if let Some(head) = line.strip_prefix("```") {
+            let (language, note) = head.split_once(',').unwrap_or((head, ""));
+            let inner = lines.by_ref().take_while(|line| *line != "```");
+            blocks.push(Block {
+                language: language.to_owned(),
+                note: note.to_owned(),
+                mark: mark.clone(),
+                lines: inner.map(str::to_owned).collect(),
+            });
+        }
+        mark.clear();
+    }
+    blocks
+}

@@ -1,0 +1,377 @@
+//! Every command in the book runs, prints what the book says, and the book names what there is.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use end_to_end::{Block, Chess, Run, blocks};
+use regex::Regex;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+const BOOK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../cargo-chess/book/src");
+
+/// Stands for any lines.
+const ELISION: &str = "[...]";
+
+fn chapter(name: &str) -> String {
+    let path = Path::new(BOOK).join(name);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// What cargo prints of its own work, and ends of lines that are not to be seen, are left out;
+/// times and the digits of ids are the same everywhere.
+fn shown(text: &str) -> Vec<String> {
+    let of_cargo =
+        Regex::new(r"^ +(Compiling|Finished `|Blocking|Locking|Adding|Updating) ?").unwrap();
+    let filters = [
+        (r"\b\d+\.\d\ds\b", "[time]"),
+        (r"-[0-9a-f]{4}\.chess\b", "-[id].chess"),
+        (r"\breplay [0-9a-f]{4}\b", "replay [id]"),
+    ];
+    let mut text = text.to_owned();
+    for (pattern, replacement) in filters {
+        let pattern = Regex::new(pattern).expect("it is a pattern");
+        text = pattern.replace_all(&text, replacement).into_owned();
+    }
+    let lines = text.lines().filter(|line| !of_cargo.is_match(line));
+    let lines: Vec<_> = lines.map(|line| line.trim_end().to_owned()).collect();
+    trimmed(&lines).to_vec()
+}
+
+/// `lines` without the empty ones at both ends.
+fn trimmed(lines: &[String]) -> &[String] {
+    let is_blank = |line: &&String| line.is_empty();
+    let before = lines.iter().take_while(is_blank).count();
+    let after = lines[before..].iter().rev().take_while(is_blank).count();
+    &lines[before..lines.len() - after]
+}
+
+/// Whether `actual` is `expected`, where what is elided may be anything.
+fn fits(expected: &[String], actual: &[String]) -> bool {
+    let mut parts = expected.split(|line| line == ELISION).map(trimmed);
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = actual.strip_prefix(first) else {
+        return false;
+    };
+    let parts: Vec<_> = parts.collect();
+    let Some((last, between)) = parts.split_last() else {
+        return rest.is_empty();
+    };
+    for part in between.iter().filter(|part| !part.is_empty()) {
+        match rest.windows(part.len()).position(|it| it == *part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+/// A reader who works through a chapter.
+struct Reader {
+    /// Where everything is done, outside of this repository.
+    place: TempDir,
+    /// Where it is kept in which directory the reader is.
+    notes: TempDir,
+    /// An id in the book, and what it is here.
+    ids: Vec<(String, String)>,
+}
+
+impl Reader {
+    fn new() -> Self {
+        let directory = || tempfile::tempdir().expect("a directory outside of the repository");
+        let reader = Self {
+            place: directory(),
+            notes: directory(),
+            ids: Vec::new(),
+        };
+        let here = reader.place.path().to_string_lossy().into_owned();
+        fs::write(reader.notes.path().join("cwd"), here).expect("writable");
+        reader
+    }
+
+    fn directory(&self) -> PathBuf {
+        let cwd = fs::read_to_string(self.notes.path().join("cwd")).expect("it is kept");
+        cwd.trim_end().into()
+    }
+
+    fn run(&self, command: &str) -> Run {
+        const SCRIPT: &str = "PATH=\"${CHESS%/*}:$PATH\"; set +eu; eval \"$2\"; code=$?; pwd > \"$1/cwd\"; exit $code";
+        let mut command = command.to_owned();
+        for (written, here) in &self.ids {
+            command = command.replace(&format!("replay {written}"), &format!("replay {here}"));
+        }
+        Chess::in_shell(&self.directory(), SCRIPT)
+            .arg("sh")
+            .arg(self.notes.path())
+            .arg(command)
+            .env("GIT_AUTHOR_NAME", "Reader")
+            .env("GIT_AUTHOR_EMAIL", "reader@example.org")
+            .env("GIT_COMMITTER_NAME", "Reader")
+            .env("GIT_COMMITTER_EMAIL", "reader@example.org")
+            .run()
+    }
+
+    fn work_through(&mut self, block: &Block) {
+        if let Some(file) = block.file() {
+            let text = block.lines.join("\n") + "\n";
+            fs::write(self.directory().join(file), text).expect("writable");
+        }
+        if block.mark == "needs cargo nextest" && !has_nextest() {
+            eprintln!("there is no cargo nextest here: not tried");
+            return;
+        }
+        let code = block.mark.strip_prefix("exit ");
+        let code = code.map_or(0, |code| code.parse().expect("an exit code"));
+        for (command, expected) in block.commands() {
+            let run = self.run(&command);
+            run.assert_code(code);
+            if block.language == "sh" {
+                continue;
+            }
+            let here = self.place.path().to_string_lossy();
+            let said = format!("{}{}", run.stderr, run.stdout).replace(&*here, "/home/you");
+            let expected = expected.join("\n");
+            let id = |text: &str| {
+                let (_, rest) = text.split_once("cargo chess replay ")?;
+                rest.get(..4).map(str::to_owned)
+            };
+            self.ids.extend(id(&expected).zip(id(&said)));
+            let (expected, actual) = (shown(&expected), shown(&said));
+            assert!(
+                fits(&expected, &actual),
+                "`{command}` prints\n{}\n\nwhere the book has\n{}",
+                actual.join("\n"),
+                expected.join("\n"),
+            );
+        }
+    }
+}
+
+fn has_nextest() -> bool {
+    let mut version = Command::new("cargo");
+    version
+        .args(["nextest", "--version"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    version.status().is_ok_and(|status| status.success())
+}
+
+/// Does what a chapter says, in its order.
+fn work_through(name: &str) {
+    let blocks = blocks(&chapter(name));
+    let commands = blocks.iter().flat_map(Block::commands).count();
+    assert!(commands > 0, "{name} has no command");
+    let mut reader = Reader::new();
+    for block in &blocks {
+        reader.work_through(block);
+    }
+}
+
+macro_rules! chapters {
+    ($($test:ident: $name:literal;)*) => {
+        const RUN: &[&str] = &[$($name),*];
+        $(#[test] fn $test() { work_through($name); })*
+    };
+}
+
+chapters! {
+    five_minutes: "start.md";
+    reading_a_report: "reports.md";
+    tests_that_explore_well: "tests.md";
+    chess_toml: "chess-toml.md";
+    strategies: "strategies.md";
+    the_gate_shards_and_nextest: "ci.md";
+    editors_shells_and_scripts: "editors.md";
+    how_it_works: "how-it-works.md";
+}
+
+#[test]
+fn every_chapter_is_in_the_summary_and_every_one_with_commands_is_worked_through() {
+    let link = Regex::new(r"\]\(([\w-]+\.md)\)").unwrap();
+    let links = |text: &str| -> BTreeSet<String> {
+        link.captures_iter(text)
+            .map(|it| it[1].to_owned())
+            .collect()
+    };
+    let summary = links(&chapter("SUMMARY.md"));
+    let files = fs::read_dir(BOOK).expect("readable").flatten();
+    let files = files.map(|file| file.file_name().to_string_lossy().into_owned());
+    let files: BTreeSet<_> = files.filter(|name| name != "SUMMARY.md").collect();
+    assert_eq!(summary, files);
+    for name in files {
+        let text = chapter(&name);
+        let dead: Vec<_> = links(&text).difference(&summary).cloned().collect();
+        assert!(dead.is_empty(), "{name} leads to {dead:?}");
+        let runs = blocks(&text)
+            .iter()
+            .any(|block| !block.commands().is_empty());
+        assert_eq!(runs, RUN.contains(&&*name), "{name}");
+    }
+}
+
+#[test]
+fn what_the_book_includes_is_there() {
+    let include = Regex::new(r"\{\{#include ([^:}]+):(\w+)\}\}").unwrap();
+    let mut found = 0;
+    for name in ["guarantees.md", "extending.md"] {
+        let text = chapter(name);
+        let include = include.captures(&text).expect("it includes something");
+        let text = chapter(&include[1]);
+        let (begin, end) = (
+            format!("<!-- ANCHOR: {} -->", &include[2]),
+            format!("<!-- ANCHOR_END: {} -->", &include[2]),
+        );
+        let (_, rest) = text.split_once(&begin).expect("it begins");
+        let (inner, _) = rest.split_once(&end).expect("it ends");
+        found += inner.lines().count();
+    }
+    assert!(found > 150, "{found} lines");
+}
+
+#[test]
+fn the_reference_has_the_keys_that_are_parsed() {
+    let run = Reader::new().run("cargo chess schema config");
+    run.assert_code(0);
+    let schema: Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let text = chapter("chess-toml.md");
+    let row = |key: &str| {
+        let start = format!("| `{key}` |");
+        let row = text.lines().find(|line| line.starts_with(&start));
+        row.unwrap_or_else(|| panic!("no row for {key}")).to_owned()
+    };
+    let keys = |value: &Value| -> Vec<String> {
+        value
+            .as_object()
+            .expect("an object")
+            .keys()
+            .cloned()
+            .collect()
+    };
+    let explore = &schema["$defs"]["explore"]["properties"];
+    for key in keys(explore) {
+        let row = row(&key);
+        // Of a list, the names stand one level deeper.
+        let names = [
+            &explore[&key]["enum"],
+            &explore[&key]["anyOf"][0]["anyOf"][0]["enum"],
+        ];
+        let names = names.into_iter().filter_map(Value::as_array).flatten();
+        for name in names.filter_map(Value::as_str) {
+            assert!(row.contains(&format!("`{name}`")), "{name} in {row}");
+        }
+    }
+    for key in keys(&schema["properties"]["policy"]["properties"]) {
+        row(&format!("policy.{key}"));
+    }
+    for key in keys(&schema["properties"]["crates"]["additionalProperties"]["properties"]) {
+        row(&format!("crates.NAME.{key}"));
+    }
+    let rows = text.lines().filter(|line| line.starts_with("| `")).count();
+    assert_eq!(
+        rows,
+        keys(explore).len() + 5,
+        "rows of keys that there are not"
+    );
+}
+
+#[test]
+fn the_defaults_of_the_reference_are_the_defaults() {
+    let rows = chapter("chess-toml.md");
+    let rows = rows
+        .lines()
+        .filter(|line| line.starts_with("| `") && !line.contains('.'));
+    let rows = rows.map(|row| row.split('|').map(str::trim).collect::<Vec<_>>());
+    let rows = rows.filter(|row| row[3] != "none");
+    let lines = rows.map(|row| [row[1], "=", row[3]].join(" ").replace('`', ""));
+    let init = Reader::new();
+    init.run("cargo new --quiet --lib x && cd x && cargo chess init")
+        .assert_code(0);
+    let file = fs::read_to_string(init.directory().join("Chess.toml")).expect("written");
+    for line in lines {
+        // `init`'s defaults are those of the tool, by a test of its own.
+        assert!(file.contains(&format!("# {line} ")), "{line}\n{file}");
+    }
+}
+
+#[test]
+fn problem_matchers_match_what_is_printed() {
+    let blocks = blocks(&chapter("editors.md"));
+    let printed = blocks
+        .iter()
+        .find(|block| block.language == "console")
+        .expect("an example");
+    let (_, printed) = printed.commands().pop().expect("a command");
+    let matchers: Vec<_> = blocks
+        .iter()
+        .filter(|block| block.note == "matcher")
+        .collect();
+    assert_eq!(matchers.len(), 2);
+    for matcher in matchers {
+        let matcher: Value = serde_json::from_str(&matcher.lines.join("\n")).expect("JSON");
+        let pattern = [
+            &matcher["tasks"][0]["problemMatcher"]["pattern"],
+            &matcher["problemMatcher"][0]["pattern"][0],
+        ];
+        let pattern = pattern
+            .into_iter()
+            .find(|it| it.is_object())
+            .expect("a pattern");
+        let regex = Regex::new(pattern["regexp"].as_str().expect("text")).expect("a pattern");
+        for line in &printed {
+            let found = regex
+                .captures(line)
+                .unwrap_or_else(|| panic!("no match: {line}"));
+            let group = |name: &str| {
+                let index = pattern[name].as_u64().expect("a number");
+                found[usize::try_from(index).expect("small")].to_owned()
+            };
+            assert_eq!(group("file"), "src/lib.rs");
+            assert!(group("line").parse::<u32>().is_ok() && group("column").parse::<u32>().is_ok());
+            assert!(["error", "note"].contains(&&*group("severity")), "{line}");
+            assert!(line.ends_with(&group("message")), "{line}");
+        }
+    }
+}
+
+/// The texts of all sources below `directory`, with what the compiler joins joined.
+fn sources(directory: &Path, text: &mut String) {
+    for entry in fs::read_dir(directory).expect("readable").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            sources(&path, text);
+        } else if path.extension().is_some_and(|it| it == "rs") {
+            *text += &fs::read_to_string(&path).expect("readable");
+        }
+    }
+}
+
+#[test]
+fn each_message_of_the_troubleshooting_chapter_is_one() {
+    let mut code = String::new();
+    for place in ["cargo-chess/src", "runtime/src"] {
+        sources(&Path::new(REPOSITORY).join(place), &mut code);
+    }
+    // Texts go on in the next line behind a backslash, and have lines of their own.
+    let code = Regex::new(r"(\\n)?\\\n\s*").unwrap().replace_all(&code, "");
+    let code = code.replace("{SUPPORTED_TARGET}", "x86_64-unknown-linux-gnu");
+    let chapter = chapter("troubleshooting.md");
+    let messages: Vec<_> = chapter
+        .lines()
+        .filter_map(|line| line.strip_prefix("### `"))
+        .collect();
+    assert!(messages.len() > 25, "{messages:?}");
+    for message in messages {
+        let message = message.trim_end_matches('`').replace("\\`", "`");
+        let parts = message
+            .split('…')
+            .map(|part| part.trim_matches([' ', '`', ';', ',']));
+        let parts: Vec<_> = parts.filter(|part| part.len() > 3).collect();
+        assert!(!parts.is_empty(), "{message}");
+        for part in parts {
+            assert!(code.contains(part), "no message has `{part}`");
+        }
+    }
+}
