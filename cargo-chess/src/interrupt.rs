@@ -10,29 +10,48 @@ use crate::error::{Error, Result};
 
 /// Whether the user asked the run to end.
 #[derive(Clone, Debug, Default)]
-pub struct Interrupt(Arc<AtomicBool>);
+pub struct Interrupt {
+    requested: Arc<AtomicBool>,
+    terminated: Arc<AtomicBool>,
+}
 
 impl Interrupt {
-    /// Takes over Ctrl-C and termination signals: from now on they only set the flag.
+    /// Takes over Ctrl-C and termination signals: from now on they only set flags.
     ///
     /// Call it once a process. The signal's handler itself sets the flag: a child
     /// that the same Ctrl-C ends must not be seen to fail before that.
     pub fn install() -> Result<Self> {
         let interrupt = Self::default();
+        let register = |signal, flag: &Arc<AtomicBool>| {
+            flag::register(signal, flag.clone())
+                .map_err(|error| Error::Internal(format!("cannot take over Ctrl-C: {error}")))
+        };
         for signal in [SIGINT, SIGTERM, SIGHUP] {
-            flag::register(signal, interrupt.0.clone())
-                .map_err(|error| Error::Internal(format!("cannot take over Ctrl-C: {error}")))?;
+            register(signal, &interrupt.requested)?;
+        }
+        for signal in [SIGTERM, SIGHUP] {
+            register(signal, &interrupt.terminated)?;
         }
         Ok(interrupt)
     }
 
     /// Asks the run to end.
     pub fn request(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.requested.store(true, Ordering::Relaxed);
     }
 
     /// Whether the run is to end.
     pub fn requested(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.requested.load(Ordering::Relaxed)
+    }
+
+    /// Whether it is to end though Ctrl-C is a debugger's.
+    pub(crate) fn terminated(&self) -> bool {
+        self.terminated.load(Ordering::Relaxed)
+    }
+
+    /// Forgets every Ctrl-C so far: it was a debugger's.
+    pub(crate) fn forget(&self) {
+        self.requested.store(self.terminated(), Ordering::Relaxed);
     }
 }

@@ -7,6 +7,7 @@ mod named;
 mod nextest_args;
 mod run_options;
 
+use std::ffi::OsString;
 use std::time::Duration;
 
 use camino::Utf8PathBuf;
@@ -185,12 +186,27 @@ pub struct ReplayArgs {
     /// Print every event of the execution, not only the last ones
     #[arg(long)]
     pub trace: bool,
+    /// Run it under a debugger, which stops where tasks are preempted
+    #[arg(long, value_name = "DEBUGGER", value_enum)]
+    pub debugger: Option<Debugger>,
+    /// Further arguments for the debugger, as in `-- -batch -ex backtrace`
+    #[arg(value_name = "DEBUGGER-ARGS", last = true, requires = "debugger")]
+    pub debugger_args: Vec<OsString>,
     /// What is built.
     #[command(flatten)]
     pub rebuild: RebuildArgs,
     /// What is printed.
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// A debugger.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Debugger {
+    /// GNU's.
+    Gdb,
+    /// LLVM's.
+    Lldb,
 }
 
 /// How the program of a saved schedule is built anew, and where.

@@ -1,5 +1,6 @@
 //! `cargo chess replay`: runs one schedule again and says whether it still fails.
 
+mod debugger;
 mod find;
 mod outcome;
 mod target;
@@ -18,19 +19,30 @@ use crate::plan::Workspace;
 use crate::regressions;
 use crate::schedule::Schedule;
 use crate::session::Session;
-use crate::supervise::{Job, ListedTest, MarkedSources, Mode, Verdict, list};
+use crate::supervise::{Job, ListedTest, Live, MarkedSources, Mode, Verdict, list};
 use outcome::Telling;
 pub(crate) use outcome::{Meaning, Replayed, meaning};
 
 /// Replays what `args` name and returns the exit code: 100 if it fails again,
 /// 0 if the failure is gone.
 pub fn run(args: &ReplayArgs, interrupt: &Interrupt) -> Result<u8> {
+    if let Some(debugger) = args.debugger {
+        debugger::check(debugger, args.output.message_format)?;
+    }
     let Opened {
         schedule,
         session,
         build,
     } = open(Some(&args.schedule), &args.rebuild, &args.output)?;
-    let replayed = replay(&session, &build, &schedule, interrupt)?;
+    let mut stage = Stage::new(&session, &build, &schedule, interrupt)?;
+    let replayed = match args.debugger {
+        None => stage.replay(&schedule, interrupt)?,
+        Some(debugger) => {
+            let debugger = (debugger, &args.debugger_args[..]);
+            let shell = args.output.shell();
+            debugger::replay(&mut stage, &schedule, debugger, shell, interrupt)?
+        }
+    };
     let options = RunOptions::new(&args.output, args.rebuild.build.jobs);
     let telling = Telling {
         options: &options,
@@ -128,7 +140,17 @@ impl<'a> Stage<'a> {
 
     /// Runs `schedule` in a process of its own.
     pub(crate) fn replay(&self, schedule: &Schedule, interrupt: &Interrupt) -> Result<Replayed> {
-        let verdict = self.run(&schedule.decisions, interrupt)?;
+        self.replay_live(schedule, &|| interrupt.requested(), None)
+    }
+
+    /// Runs `schedule` in a process of its own until `stop` says so; `live` hears of it.
+    fn replay_live(
+        &self,
+        schedule: &Schedule,
+        stop: &dyn Fn() -> bool,
+        live: Option<&dyn Live>,
+    ) -> Result<Replayed> {
+        let verdict = self.run_live(&schedule.decisions, stop, live)?;
         let plan = &self.session.plan;
         Ok(Replayed {
             atomic: plan.packages_of(&verdict.finished.atomic, &self.build.generated),
@@ -140,6 +162,15 @@ impl<'a> Stage<'a> {
 
     /// Runs the schedule of these decisions in a process of its own.
     pub(crate) fn run(&self, decisions: &str, interrupt: &Interrupt) -> Result<Verdict> {
+        self.run_live(decisions, &|| interrupt.requested(), None)
+    }
+
+    fn run_live(
+        &self,
+        decisions: &str,
+        stop: &dyn Fn() -> bool,
+        live: Option<&dyn Live>,
+    ) -> Result<Verdict> {
         let verdict = Job {
             test: &self.test,
             binary: &self.binary,
@@ -156,8 +187,9 @@ impl<'a> Stage<'a> {
             part: None,
             cores: None,
             states: None,
+            live,
         }
-        .run(&|| interrupt.requested(), &mut |_| ())?;
+        .run(stop, &mut |_| ())?;
         verdict.ok_or(Error::Interrupted)
     }
 }

@@ -83,6 +83,7 @@ pub(super) fn changed_first(
         part: None,
         cores: None,
         states: None,
+        live: None,
         ..job
     };
     let mut verdict = near.run(stop, &mut |_| ())?;

@@ -27,7 +27,7 @@ pub use list::{ListedTest, OWN_HARNESS, list, select};
 pub(crate) use request::Mode;
 pub use run::{Run, run};
 pub(crate) use tally::Tally;
-pub(crate) use verdict::{Job, Verdict};
+pub(crate) use verdict::{Job, Live, Verdict};
 
 /// Makes this process the parent of its test processes' orphans, so that it can
 /// reap them. Once a process, before the first test runs.

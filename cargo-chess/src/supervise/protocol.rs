@@ -41,6 +41,13 @@ pub enum Line {
         /// The state, in base64.
         state: String,
     },
+    /// A process waits for a debugger, and then runs the schedule.
+    Debuggee {
+        /// Its id.
+        process: u32,
+    },
+    /// A debugger has come.
+    Debugging,
     /// The request could not be served.
     Error {
         /// Why, in a sentence.

@@ -38,6 +38,7 @@ pub(super) fn rerun<'a>(
         part: None,
         cores: None,
         states: None,
+        live: None,
         ..job
     };
     for regression in regressions.of_test(&job.test.id) {

@@ -257,6 +257,7 @@ impl Session<'_> {
                 binary_args: &options.binary_args,
                 cores: Some((&cores, index)),
                 states: None,
+                live: None,
             };
             let Some(rerun) = regress::rerun(job, regressions, plan, stop)? else {
                 return Ok(None);

@@ -79,6 +79,17 @@ pub(crate) struct Job<'a> {
     pub(crate) cores: Option<(&'a Cores, usize)>,
     /// Where the state of the search is kept, if it is.
     pub(crate) states: Option<&'a dyn States>,
+    /// Who hears of a replay while it goes on.
+    pub(crate) live: Option<&'a dyn Live>,
+}
+
+/// Hears of a replay while it goes on.
+pub(crate) trait Live {
+    /// What the request says of it: lines.
+    fn request(&self) -> String;
+
+    /// Hears a line that is no verdict.
+    fn hear(&self, line: Line);
 }
 
 /// Keeps the state of a test's search, for a run that goes on after a kill.
@@ -104,7 +115,7 @@ impl Job<'_> {
         let ended = self
             .watch(explored, patience, stop, &mut |line| {
                 if explored {
-                    answer.hear(line, on_advance, self.states)
+                    answer.hear(line, on_advance, (self.states, self.live))
                 } else {
                     answer.strange.push(line);
                     Flow::Continue
@@ -176,6 +187,7 @@ impl Job<'_> {
             let mut text = request(self.exploration, self.mode, self.policies);
             text += &request::part(self.part);
             text += &request::preempt_at(self.preempt_at);
+            text += &self.live.map_or_else(String::new, Live::request);
             if self.states.is_some() {
                 text += &request::saving(resume);
             }
@@ -293,7 +305,7 @@ impl Answer {
         &mut self,
         line: &[u8],
         on_advance: &mut dyn FnMut(Advance),
-        states: Option<&dyn States>,
+        (states, onlooker): (Option<&dyn States>, Option<&dyn Live>),
     ) -> Flow {
         match serde_json::from_slice(line) {
             Ok(Line::Progress {
@@ -321,7 +333,11 @@ impl Answer {
                 self.error = Some(message);
                 return Flow::Last;
             }
-            Ok(Line::Unknown) => {}
+            Ok(line) => {
+                if let Some(onlooker) = onlooker {
+                    onlooker.hear(line);
+                }
+            }
             Err(_) => self.strange.push(line),
         }
         Flow::Continue

@@ -22,6 +22,7 @@ mod reuse;
 mod schedule;
 mod source;
 mod spin;
+pub(crate) mod stack;
 mod state;
 mod task;
 mod task_set;
@@ -35,6 +36,7 @@ mod watch;
 use core::panic::Location;
 
 use crate::engine::engine;
+use crate::harness::debugger;
 use crate::monitor::race;
 
 pub(crate) use descriptors::{
@@ -57,14 +59,15 @@ pub use parking::{park_at, unpark_at};
 pub(crate) use policy::{Policy, covers};
 pub use reuse::read_pointer;
 pub(crate) use reuse::reused;
+pub(crate) use schedule::Step;
 pub(crate) use source::open_process;
 pub(crate) use state::{Ending, Execution, Timers};
 pub(crate) use task::{Entry, State, Task, Wait};
-pub use thread::{active, current, is_finished, join, panic_handled, panicked, pthread_of, spawn};
 pub(crate) use thread::{
-    aside, end_task, explorer, forget_task, perform, running, spawn_pthread, task_main,
+    Aside, aside, end_task, explorer, forget_task, perform, running, spawn_pthread, task_main,
     task_of_object, thread_object, token_object,
 };
+pub use thread::{active, current, is_finished, join, panic_handled, panicked, pthread_of, spawn};
 pub(crate) use trace::{Touch, Trace, TraceStep};
 pub(crate) use values::{Value, saw};
 pub(crate) use waiting::sleep_until;
@@ -230,6 +233,7 @@ pub(crate) fn print(bytes: &[u8]) -> bool {
 pub(crate) fn note_fault(address: usize) {
     // SAFETY: the engine's root is mapped wherever the fault handler is installed.
     unsafe { (*engine()).exploration.fault = Some(address) };
+    debugger::faults(address);
 }
 
 // requested by shim

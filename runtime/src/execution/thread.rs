@@ -9,9 +9,10 @@ use super::state::{Ending, Execution};
 use super::task::{Entry, State, Task, Wait};
 use super::{Op, Site, TaskId, Wake, mark, opaque};
 use crate::engine::engine;
+use crate::harness::debugger;
 use crate::monitor::race;
 use crate::platform::donor::DEFAULT_STACK;
-use crate::platform::handover::{self, Flow};
+use crate::platform::handover::{self, Backend, Flow};
 use crate::platform::interpose;
 use crate::platform::sys::{self, ThreadStart};
 
@@ -46,9 +47,27 @@ pub(crate) fn forget_task() {
 /// Runs code of the current task as if it were no task: nothing that it does is
 /// a scheduling point.
 pub(crate) fn aside(code: impl FnOnce()) {
-    let task = TASK.replace(0);
+    let _aside = Aside::step();
     code();
-    TASK.set(task);
+}
+
+/// While it lives, the calling thread is no task.
+pub(crate) struct Aside {
+    task: u32,
+}
+
+impl Aside {
+    pub(crate) fn step() -> Self {
+        Self {
+            task: TASK.replace(0),
+        }
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        TASK.set(self.task);
+    }
 }
 
 /// Carries out what a scheduling point decided; returns when the current task
@@ -72,13 +91,16 @@ unsafe fn switch_to(next: TaskId) {
     // SAFETY: one task runs at a time; the borrows end before the transfer.
     unsafe {
         let engine = engine();
+        let backend = (*engine).pool.backend();
+        if backend == Backend::Threads {
+            debugger::switches(&(*engine).execution, next);
+        }
         let execution = &mut (*engine).execution;
         let pool = &mut (*engine).pool;
         let from = pool.flow(execution.running().donor);
         let to = pool.flow(execution.task(next).donor);
         race::switched(execution.current, next);
         execution.current = next;
-        let backend = pool.backend();
         handover::transfer(backend, &raw const (*engine).explorer_baton, from, to);
     }
 }
@@ -89,9 +111,12 @@ unsafe fn leave_execution() {
     // SAFETY: as `switch_to`.
     unsafe {
         let engine = engine();
+        let backend = (*engine).pool.backend();
+        if backend == Backend::Threads {
+            debugger::execution_ends(&(*engine).execution);
+        }
         let pool = &mut (*engine).pool;
         let from = pool.flow((*engine).execution.running().donor);
-        let backend = pool.backend();
         handover::transfer(
             backend,
             &raw const (*engine).explorer_baton,
@@ -157,6 +182,10 @@ pub(crate) unsafe fn end_task(result: *mut c_void) -> ! {
         }
         TASK.set(0);
         let step = (*execution).finish(own, result);
+        let backend = (*engine).pool.backend();
+        if backend == Backend::Threads {
+            debugger::task_ends(&*execution, step);
+        }
         let pool = &mut (*engine).pool;
         let from = pool.flow((*execution).task(id).donor);
         let to = match step {
@@ -168,7 +197,6 @@ pub(crate) unsafe fn end_task(result: *mut c_void) -> ! {
             Step::Continue | Step::End => explorer(),
         };
         race::leave();
-        let backend = pool.backend();
         handover::leave_to(backend, &raw const (*engine).explorer_baton, from, to)
     }
 }

@@ -9,7 +9,7 @@ use super::helpers::Helpers;
 use super::report;
 use super::request::{Isolation, Request, StrategyName};
 use super::run::{BoxedStrategy, Root, run_tasks, set_boxed, set_strategy, strategy, warm_up};
-use super::{Test, body, foreign, state};
+use super::{Test, body, debugger, foreign, state};
 use crate::engine::Engine;
 use crate::execution::{Ending, Entry, Event, Limit};
 use crate::monitor::race::{Accesses, Found, GivenUp, Level, Line, Races};
@@ -61,7 +61,8 @@ pub(super) fn run(test: &Test, request: &Request) {
     let mut explorer = Explorer {
         test,
         isolation: request.isolation,
-        ready_donors: 0,
+        // In a debugger, threads that have no task are in the way.
+        ready_donors: request.debugged.unwrap_or(FIRST_DONORS).max(1),
         turn: 0..0,
         budget: request.schedules,
         part: request.part,
@@ -72,7 +73,7 @@ pub(super) fn run(test: &Test, request: &Request) {
     };
     explorer.prepare(engine);
     if let Some(decisions) = &request.replay {
-        explorer.replay(engine, decisions, request.repeat);
+        explorer.replay(engine, decisions, request);
     } else {
         explorer.search(engine, request);
         explorer.helpers.dismiss();
@@ -123,7 +124,6 @@ impl Explorer<'_> {
         engine.process.settle();
         // Before any donor: those of a parent would not live in its children.
         self.choose_isolation(engine);
-        self.ready_donors = FIRST_DONORS;
         if !self.has_donors_per_child(engine) {
             engine.pool.grow(self.ready_donors, DEFAULT_STACK);
             warm_up(engine);
@@ -474,7 +474,7 @@ impl Explorer<'_> {
         }
     }
 
-    fn replay(&mut self, mut engine: Root, decisions: &str, repeat: u64) {
+    fn replay(&mut self, mut engine: Root, decisions: &str, request: &Request) {
         let Ok(schedule) = crate::search::parse_schedule(decisions) else {
             return;
         };
@@ -484,13 +484,15 @@ impl Explorer<'_> {
         set_strategy(engine, Replay::new(schedule.clone()));
         strategy(engine).begin();
         engine.exploration.learnt = engine.monitors.races.learnt();
+        debugger::turn(engine, request.debugged.is_some());
         let mut failure = self.run_once(engine);
+        debugger::turn(engine, false);
         if failure.as_ref().is_some_and(|it| it.kind == Kind::Race) {
             engine.monitors.races.show();
             strategy(engine).retry();
             failure = self.run_once(engine);
         }
-        for _ in 1..repeat {
+        for _ in 1..request.repeat {
             strategy(engine).retry();
             let events = events_of(&engine.execution);
             if self.run_once(engine) != failure {
@@ -557,6 +559,7 @@ impl Explorer<'_> {
     fn run_body(&self, mut engine: Root) {
         engine.exploration.body = BodyOutcome::Unfinished;
         let data = core::ptr::from_ref(self.test).cast_mut().cast();
+        debugger::await_one();
         run_tasks(engine, Entry::Rust(body::run, data));
         if self.is_helper {
             return;

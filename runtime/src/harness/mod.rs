@@ -4,6 +4,7 @@
 mod body;
 mod cores;
 mod counters;
+pub(crate) mod debugger;
 mod difference;
 mod explore;
 mod failures;
@@ -11,6 +12,7 @@ mod foreign;
 mod helpers;
 mod json;
 mod minimise;
+mod names;
 mod process;
 mod report;
 mod request;
@@ -18,6 +20,7 @@ mod run;
 mod saved;
 mod silence;
 mod state;
+mod tell;
 mod zygote;
 
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -32,6 +35,7 @@ use crate::monitor::{BodyOutcome, Failure};
 use crate::platform::memory::{EngineVec, engine_vec};
 use crate::search::{Decision, Divergence, HashSet, Progress, Share};
 use cores::Cores;
+use debugger::Debugger;
 use failures::Found;
 use minimise::Minimised;
 use saved::Saved;
@@ -121,6 +125,9 @@ pub(crate) struct Exploration {
     pub(crate) share: Option<Share>,
     /// How many processes may explore.
     pub(crate) cores: Cores,
+    /// Where lines for the supervisor go.
+    pub(crate) told_to: i32,
+    pub(crate) debugger: Debugger,
     /// Which part of the space was explored, in millionths: after each
     /// [`Exploration::EVERY`] schedules, if the strategy can tell.
     pub(crate) explored: EngineVec<Option<u64>>,
@@ -168,6 +175,8 @@ impl Exploration {
             saved: Saved::new(),
             share: None,
             cores: Cores::new(),
+            told_to: -1,
+            debugger: Debugger::new(),
             explored: engine_vec(),
         }
     }

@@ -1,6 +1,5 @@
 //! What the supervisor is told: the protocol's lines.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::Exploration;
@@ -8,12 +7,10 @@ use super::counters::Counters;
 use super::failures::Found;
 use super::json::{Object, quoted};
 use super::minimise::Minimised;
+use super::names::ObjectNames;
 use super::request::Request;
 use crate::engine::Engine;
-use crate::execution::{
-    Effect, Ending, Execution, Note, ObjectId, Op, Site, State, TaskId, Value,
-    descriptor_of_object, task_of_object,
-};
+use crate::execution::{Effect, Ending, Execution, Note, Op, Site, TaskId, Value};
 use crate::monitor::race::Learnt;
 use crate::monitor::{self, Blocked, Failure, Kind, Monitor, Place};
 use crate::search::{Decision, Measure, Part, Taken, format_schedule};
@@ -550,48 +547,4 @@ fn divergence(exploration: &Exploration) -> Option<String> {
             .string("found", found)
             .finish(),
     )
-}
-
-/// Names of objects: a letter for their kind, and a number in order of first use.
-struct ObjectNames(BTreeMap<u32, String>);
-
-impl ObjectNames {
-    fn of(execution: &Execution) -> Self {
-        let mut names = BTreeMap::new();
-        let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
-        let uses = execution
-            .log
-            .events
-            .iter()
-            .map(|event| (event.object, event.op));
-        // What a task waits for may not have been used before.
-        let waits = execution
-            .live_tasks()
-            .filter(|(_, task)| matches!(task.state, State::Blocked(_)))
-            .map(|(_, task)| (task.object, task.op));
-        for (object, op) in uses
-            .chain(waits)
-            .filter(|(object, _)| *object != ObjectId::NONE)
-        {
-            names.entry(object.0).or_insert_with(|| {
-                let address = execution.objects.get(object).address;
-                if let Some(task) = task_of_object(address) {
-                    return format!("task {}", task.0);
-                }
-                let descriptor = descriptor_of_object(address);
-                if let Some((kind, Some(number))) = descriptor {
-                    return format!("{kind}{number}");
-                }
-                let kind = descriptor.map_or_else(|| op.object_kind(), |(kind, _)| kind);
-                let count = counts.entry(kind).or_default();
-                *count += 1;
-                format!("{kind}{count}")
-            });
-        }
-        Self(names)
-    }
-
-    fn name(&self, object: ObjectId) -> Option<&str> {
-        self.0.get(&object.0).map(String::as_str)
-    }
 }

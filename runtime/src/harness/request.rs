@@ -96,6 +96,8 @@ pub struct Request {
     pub(crate) races_of: Vec<(String, Level)>,
     /// Lines whose accesses to plain memory are scheduling points.
     pub(crate) points: Vec<(String, u32)>,
+    /// A replay waits for a debugger, and shows it an execution of so many tasks.
+    pub(crate) debugged: Option<usize>,
 }
 
 impl Request {
@@ -134,6 +136,7 @@ impl Request {
             races: Level::Deny,
             races_of: Vec::new(),
             points: Vec::new(),
+            debugged: None,
         };
         let mut replays = false;
         let mut decisions = String::new();
@@ -194,6 +197,7 @@ impl Request {
                     let line = line.parse().map_err(|_| wrong())?;
                     request.points.push((file.to_owned(), line));
                 }
+                "debugger" => request.debugged = Some(number()? as usize),
                 "repeat" => request.repeat = number()?.max(1),
                 "decisions" => value.clone_into(&mut decisions),
                 // Lines that later versions add change nothing for this one.

@@ -15,7 +15,7 @@ use super::report::{self, Verdict};
 use super::request::{Request, VARIABLE};
 use super::saved::Passing;
 use super::silence::Activity;
-use super::{Exploration, Test, explore, process, silence};
+use super::{Exploration, Test, debugger, explore, process, silence, tell};
 use crate::engine::{self, Engine, engine};
 use crate::monitor::Failure;
 use crate::monitor::race::{Learnt, Level, Points};
@@ -40,11 +40,11 @@ pub fn serve(tests: &[Test], request: Result<Request, String>) -> ! {
         Ok(line) => line,
         Err(message) => report::error(&message),
     };
-    tell(&mut out, &line);
+    answer(&mut out, &line);
     sys::exit_now(0)
 }
 
-fn tell(out: &mut File, line: &str) {
+fn answer(out: &mut File, line: &str) {
     // A supervisor that is gone needs no answer.
     let _ = out.write_all(format!("{line}\n").as_bytes());
 }
@@ -69,6 +69,7 @@ fn serve_request(
         .find(|test| test.name == wanted)
         .ok_or_else(|| format!("the test binary has no test `{wanted}`"))?;
     engine::create(request.backend)?;
+    tell::to(out);
     // After the engine was made: schedules are kept in its memory.
     if let Some(decisions) = &request.replay
         && let Err(token) = crate::search::parse_schedule(decisions)
@@ -174,7 +175,7 @@ fn watch(test: &Test, request: &Request, out: &mut File) -> Status {
         if last_told.elapsed() > TELL {
             last_told = Instant::now();
             // SAFETY: plain counters; a torn one would only be shown once.
-            tell(out, &report::progress(unsafe { &(*engine()).exploration }));
+            answer(out, &report::progress(unsafe { &(*engine()).exploration }));
         }
     }
 }
@@ -192,6 +193,9 @@ fn explorer_main(test: &Test, request: &Request) -> ! {
     process::silence_stdout();
     if request.backend == Backend::Threads {
         process::pin_to_one_processor();
+    }
+    if request.debugged.is_some() {
+        debugger::prepare();
     }
     let parked = AtomicU32::new(0);
     let mut work = Exploring {

@@ -6,6 +6,7 @@ use std::panic::PanicHookInfo;
 
 use super::{Monitor, Place, monitors};
 use crate::execution::{self, TaskId};
+use crate::harness::debugger;
 use crate::platform::memory::{EngineVec, engine_vec};
 
 /// One panic of one task.
@@ -65,4 +66,5 @@ fn remember(info: &PanicHookInfo<'_>) {
     };
     // SAFETY: the hook runs in a task, and not within a monitor.
     unsafe { (*monitors()).panicked(&panic) };
+    debugger::panics(&panic);
 }

@@ -8,6 +8,7 @@
 
 use core::arch::asm;
 use core::ffi::{c_char, c_int, c_void};
+use std::io::Write;
 
 pub(crate) use super::number;
 
@@ -289,10 +290,12 @@ pub(crate) fn fork_bare() -> isize {
     unsafe { syscall(number::CLONE, [SIGCHLD, 0, 0, 0, 0, 0]) }
 }
 
-/// As [`fork_bare`], and nobody hears of the child's end but who calls [`reap_silent`].
+/// As [`fork_bare`], and nobody hears of the child's end but who calls [`reap_silent`], nor
+/// of its beginning: a debugger would take it for a thread.
 pub(crate) fn fork_silently() -> isize {
+    const CLONE_UNTRACED: usize = 0x0080_0000;
     // SAFETY: as in `fork_bare`.
-    unsafe { syscall(number::CLONE, [0; 6]) }
+    unsafe { syscall(number::CLONE, [CLONE_UNTRACED, 0, 0, 0, 0, 0]) }
 }
 
 /// Makes `path` the current directory.
@@ -412,6 +415,37 @@ pub(crate) fn nap() {
     let time = &raw mut turn as usize;
     // SAFETY: no entries, and a time that the kernel may write to.
     unsafe { syscall(number::PPOLL, [0, 0, time, 0, 8, 0]) };
+}
+
+/// Names a kernel thread of this process, as debuggers show it: by the first 15 bytes.
+pub(crate) fn name_thread(thread: i32, name: &[u8]) {
+    const HERE: usize = (-100_isize).cast_unsigned();
+    const WRITE_ONLY: usize = 1;
+    let mut path = [0u8; 48];
+    let mut room = &mut path[..47];
+    let written = write!(room, "/proc/self/task/{thread}/comm");
+    debug_assert!(written.is_ok(), "there is room for a number");
+    // SAFETY: a path that ends in zero, and readable bytes.
+    unsafe {
+        let file = syscall(
+            number::OPENAT,
+            [HERE, path.as_ptr().addr(), WRITE_ONLY, 0, 0, 0],
+        );
+        if file >= 0 {
+            let file = file.cast_unsigned();
+            let (at, length) = (name.as_ptr().addr(), name.len().min(15));
+            syscall(number::WRITE, [file, at, length, 0, 0, 0]);
+            syscall(number::CLOSE, [file, 0, 0, 0, 0, 0]);
+        }
+    }
+}
+
+/// Lets a debugger that did not start this process attach to it.
+pub(crate) fn let_anyone_trace() {
+    const PR_SET_PTRACER: usize = 0x5961_6d61;
+    const ANY: usize = usize::MAX;
+    // SAFETY: no memory is passed. Kernels that do not know this ask for no leave.
+    unsafe { syscall(number::PRCTL, [PR_SET_PTRACER, ANY, 0, 0, 0, 0]) };
 }
 
 /// Gives `signal` back its default action.

@@ -1,0 +1,44 @@
+# What `cargo chess replay --debugger gdb` tells gdb: plain commands, no Python.
+
+set print inferior-events off
+set print thread-events off
+# The explorer sees by such faults which pages an execution writes to.
+handle SIGSEGV nostop noprint pass
+
+define chess-here
+  with language c -- printf "%s\n", *(char **) ($chess + 4)
+  with language c -- set $chess_frame = $chess[1]
+  if $chess_frame > 0
+    frame $chess_frame
+  end
+end
+document chess-here
+Tell again why cargo chess stopped here, and select the program's own frame.
+end
+
+define run-to-next-switch
+  with language c -- set var $chess[0] = 2
+  continue
+end
+document run-to-next-switch
+Run until another task goes on: by a preemption, or since this one waits, yields or ends.
+`continue` stops at preemptions, panics and the failure alone.
+end
+
+define tasks
+  with language c -- printf "%s", *(char **) ($chess + 6)
+end
+document tasks
+List the tasks, and what each does, as at the newest stop of cargo chess; `info threads` has their threads.
+end
+
+# Without what gdb says of threads, system libraries and languages.
+pipe -d ! attach {PROCESS} ! cat > /dev/null
+pipe -d ! break chess_stop ! cat > /dev/null
+commands
+  silent
+  chess-here
+end
+pipe -d ! -- with language c -- set $chess = *(unsigned int **) &chess_debugger ! cat > /dev/null
+with language c -- set var $chess[0] = 1
+continue

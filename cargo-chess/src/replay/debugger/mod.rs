@@ -1,0 +1,262 @@
+//! A replay under a debugger, which has the terminal meanwhile.
+
+use std::cell::RefCell;
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::process::{Child, Command};
+use std::thread;
+use std::time::Duration;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::{Meaning, Replayed, Stage};
+use crate::cli::{Debugger, MessageFormat};
+use crate::config::Backend;
+use crate::error::{Error, Result};
+use crate::events::Kind;
+use crate::interrupt::Interrupt;
+use crate::schedule::Schedule;
+use crate::shell::Shell;
+use crate::supervise::Live;
+use crate::supervise::protocol::Line;
+
+/// A time that nobody waits for: there is no hurry in a debugger.
+const NEVER: Duration = Duration::from_hours(24 * 365);
+
+/// How often a debugger that has the terminal is looked at.
+const LOOK: Duration = Duration::from_millis(20);
+
+impl Debugger {
+    fn program(self) -> &'static str {
+        match self {
+            Self::Gdb => "gdb",
+            Self::Lldb => "lldb",
+        }
+    }
+
+    /// The files with its commands, the first of which it is to read.
+    fn files(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Gdb => &[("chess.gdb", include_str!("chess.gdb"))],
+            Self::Lldb => &[
+                ("chess.lldb", include_str!("chess.lldb")),
+                ("here.lldb", include_str!("here.lldb")),
+                ("next-switch.lldb", include_str!("next-switch.lldb")),
+                ("tasks.lldb", include_str!("tasks.lldb")),
+            ],
+        }
+    }
+
+    /// Reads `commands`; `rust` is where rustc keeps what shows Rust's values.
+    fn command(self, commands: &Utf8Path, rust: &Utf8Path) -> Command {
+        let mut command = Command::new(self.program());
+        match self {
+            Self::Gdb => command
+                .env("PYTHONPATH", rust)
+                .args(["--quiet", "--directory", rust.as_str()])
+                .arg("--init-eval-command")
+                .arg(format!("add-auto-load-safe-path {rust}"))
+                .args(["--command", commands.as_str()]),
+            Self::Lldb => command
+                .args([
+                    "--one-line-before-file",
+                    "settings set interpreter.echo-commands false",
+                ])
+                .args(["--source-quietly", "--source", commands.as_str()]),
+        };
+        command
+    }
+}
+
+/// Fails if `debugger` is not installed, or if its output would stand among events.
+pub(super) fn check(debugger: Debugger, format: MessageFormat) -> Result<()> {
+    if format == MessageFormat::Json {
+        return Err(Error::Usage(
+            "standard output cannot have both JSON events and what a debugger prints: leave out \
+             --message-format json or --debugger"
+                .to_owned(),
+        ));
+    }
+    let program = debugger.program();
+    let path = env::var_os("PATH").unwrap_or_default();
+    if env::split_paths(&path).any(|dir| dir.join(program).is_file()) {
+        return Ok(());
+    }
+    let other = match debugger {
+        Debugger::Gdb => Debugger::Lldb,
+        Debugger::Lldb => Debugger::Gdb,
+    };
+    Err(Error::Unsupported(format!(
+        "there is no program `{program}` in PATH.\n\
+         Install it (on Debian and Ubuntu: apt install {program}), or use --debugger {}.",
+        other.program()
+    )))
+}
+
+/// Runs `schedule` under a debugger with further arguments, on threads, which debuggers know
+/// best; before that without, since a schedule that no longer fits needs none.
+pub(super) fn replay(
+    stage: &mut Stage<'_>,
+    schedule: &Schedule,
+    (debugger, args): (Debugger, &[OsString]),
+    shell: Shell,
+    interrupt: &Interrupt,
+) -> Result<Replayed> {
+    let own = stage.exploration.clone();
+    stage.exploration.backend = Backend::Threads;
+    let alone = stage.replay(schedule, interrupt)?;
+    let meaning = alone.meaning(schedule);
+    if let Meaning::Stale(_) = meaning {
+        return Ok(alone);
+    }
+    stage.exploration.watchdog = NEVER;
+    stage.exploration.time = stage.exploration.time.map(|_| NEVER);
+    let tasks = alone.verdict.finished.threads;
+    let session = Session::new(stage.session, (debugger, args), tasks)?;
+    shell.status(
+        "Debugging",
+        format!(
+            "{} in {}: `continue` to the next preemption or failure, `run-to-next-switch`, `tasks`",
+            schedule.test,
+            debugger.program()
+        ),
+    );
+    let stop = || interrupt.terminated() || session.is_lost();
+    let shown = stage.replay_live(schedule, &stop, Some(&session));
+    session.end(interrupt)?;
+    let mut shown = shown?;
+    if shown.meaning(schedule) != meaning && is_killed(&shown) {
+        return Err(Error::Interrupted);
+    }
+    shown.exploration = own;
+    Ok(shown)
+}
+
+/// Whether the user has ended the process from the debugger.
+fn is_killed(replayed: &Replayed) -> bool {
+    let finished = &replayed.verdict.finished;
+    let message = finished.message.as_deref().unwrap_or_default();
+    finished.kind == Some(Kind::Crash) && message.contains("SIGKILL")
+}
+
+/// A debugger for one replay.
+struct Session<'a> {
+    debugger: Debugger,
+    args: &'a [OsString],
+    /// Where its commands are written.
+    dir: Utf8PathBuf,
+    /// Where rustc keeps what shows Rust's values.
+    rust: Utf8PathBuf,
+    /// How many tasks there will be.
+    tasks: u32,
+    state: RefCell<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// It was started.
+    started: Option<io::Result<Child>>,
+    /// It has attached to the process, and said where to stop.
+    has_attached: bool,
+}
+
+impl<'a> Session<'a> {
+    /// The debugger's commands are written below the target directory.
+    fn new(
+        workspace: &crate::session::Session,
+        (debugger, args): (Debugger, &'a [OsString]),
+        tasks: u32,
+    ) -> Result<Self> {
+        let dir = workspace.plan.chess_dir.join("debugger");
+        fs::create_dir_all(&dir).map_err(Error::io("create the directory", &dir))?;
+        Ok(Self {
+            debugger,
+            args,
+            dir,
+            rust: workspace.toolchain.sysroot.join("lib/rustlib/etc"),
+            tasks,
+            state: RefCell::default(),
+        })
+    }
+
+    /// Starts the debugger, which attaches to `process`.
+    fn start(&self, process: u32) -> io::Result<Child> {
+        let Self { debugger, dir, .. } = self;
+        for (name, text) in debugger.files() {
+            let text = text.replace("{DIRECTORY}", dir.as_str());
+            fs::write(
+                dir.join(name),
+                text.replace("{PROCESS}", &process.to_string()),
+            )?;
+        }
+        let commands = dir.join(debugger.files()[0].0);
+        debugger
+            .command(&commands, &self.rust)
+            .args(self.args)
+            .spawn()
+    }
+
+    /// Whether there will be no debugger: it did not start, or ended before it had attached.
+    fn is_lost(&self) -> bool {
+        let state = &mut *self.state.borrow_mut();
+        match &mut state.started {
+            Some(Ok(child)) => !state.has_attached && !matches!(child.try_wait(), Ok(None)),
+            Some(Err(_)) => true,
+            None => false,
+        }
+    }
+
+    /// Waits until the user has left the debugger.
+    fn end(self, interrupt: &Interrupt) -> Result<()> {
+        let is_lost = self.is_lost();
+        let program = self.debugger.program();
+        let mut child = match self.state.into_inner().started {
+            None => return Ok(()),
+            Some(Err(error)) => {
+                return Err(Error::Unsupported(format!(
+                    "could not start {program}: {error}"
+                )));
+            }
+            Some(Ok(child)) => child,
+        };
+        while let Ok(None) = child.try_wait() {
+            if interrupt.terminated() {
+                let _ = child.kill();
+            }
+            thread::sleep(LOOK);
+        }
+        if interrupt.terminated() {
+            return Err(Error::Interrupted);
+        }
+        // Each Ctrl-C so far was the debugger's.
+        interrupt.forget();
+        if is_lost {
+            return Err(Error::Unsupported(format!(
+                "{program} has ended before it was attached to the test's process; what it says \
+                 stands above.\n\
+                 If it may not attach: the system allows that with 0 or 1 in \
+                 /proc/sys/kernel/yama/ptrace_scope, a container with --cap-add SYS_PTRACE."
+            )));
+        }
+        Ok(())
+    }
+}
+
+impl Live for Session<'_> {
+    fn request(&self) -> String {
+        format!("debugger={}\n", self.tasks)
+    }
+
+    fn hear(&self, line: Line) {
+        let state = &mut *self.state.borrow_mut();
+        match line {
+            Line::Debuggee { process } if state.started.is_none() => {
+                state.started = Some(self.start(process));
+            }
+            Line::Debugging => state.has_attached = true,
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The stack of the calling task, as people read it.
+//!
+//! It is walked in a process of its own: names and lines take memory, and the program's
+//! must not be used for that.
+
+use std::backtrace::Backtrace;
+
+use super::forget_task;
+use crate::engine::engine;
+use crate::platform::sys;
+
+/// A function that has not returned.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Frame {
+    pub(crate) function: String,
+    /// The source file and the line in it, if the executable tells lines.
+    pub(crate) place: Option<(String, u32)>,
+}
+
+/// Calls `look` in a copy of this process, which shares the engine's memory alone, and
+/// waits until it has returned.
+#[cold]
+pub(crate) fn in_a_copy(look: impl FnOnce()) {
+    let child = sys::fork_silently();
+    if child == 0 {
+        // SAFETY: the process has but this thread, a copy of the program's memory, and
+        // the engine's, which nobody else uses now.
+        unsafe { (*engine()).image.open() };
+        forget_task();
+        // Paths are shown relative to the current directory: away from the sources.
+        sys::change_directory(c"/proc");
+        look();
+        sys::exit_now(0);
+    }
+    if child > 0 {
+        sys::reap_silent(child);
+    }
+}
+
+/// The caller's frames, the innermost first; those that the compiler inlined are frames,
+/// too. Only within [`in_a_copy`].
+pub(crate) fn frames() -> Vec<Frame> {
+    let frames = format!("{:?}", Backtrace::force_capture());
+    frames.split("{ fn: ").skip(1).map(Frame::read).collect()
+}
+
+impl Frame {
+    /// As std shows one: `"name", file: "path", line: 12 }`.
+    fn read(text: &str) -> Self {
+        let place = || {
+            let (_, rest) = text.split_once(", file: \"")?;
+            let (file, rest) = rest.split_once("\", line: ")?;
+            let end = rest.find(|c: char| !c.is_ascii_digit())?;
+            Some((file.to_owned(), rest[..end].parse().ok()?))
+        };
+        let name = text.strip_prefix('"').and_then(|rest| rest.split_once('"'));
+        Self {
+            function: name.map_or_else(String::new, |(name, _)| name.to_owned()),
+            place: place(),
+        }
+    }
+
+    /// The source file as sites name it, if it is not the standard library's, and the line.
+    pub(crate) fn own_place(&self) -> Option<(&str, u32)> {
+        // SAFETY: see `in_a_copy`.
+        let policies = unsafe { &(*engine()).execution.policies };
+        let (file, line) = self.place.as_ref()?;
+        Some((policies.source_name(file)?, *line))
+    }
+
+    /// Whether it is code that is preempted.
+    pub(crate) fn is_preempted(&self) -> bool {
+        // SAFETY: see `in_a_copy`.
+        let policies = unsafe { &(*engine()).execution.policies };
+        let place = self.own_place();
+        place.is_some_and(|(file, line)| policies.is_preempted(file, line))
+    }
+}
+
+/// The number of the innermost frame of code that is preempted; where there is none, of
+/// code that is not the standard library's.
+pub(crate) fn innermost(frames: &[Frame]) -> Option<usize> {
+    let other = || frames.iter().position(|frame| frame.own_place().is_some());
+    frames.iter().position(Frame::is_preempted).or_else(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_is_read_as_std_shows_it() {
+        let frames = frames();
+        let is_own = |frame: &Frame| {
+            let file = frame.place.as_ref().map(|(file, _)| file);
+            file.is_some_and(|file| file.ends_with("stack.rs"))
+                && frame.function.ends_with("a_frame_is_read_as_std_shows_it")
+        };
+        assert!(frames.iter().any(is_own), "{frames:?}");
+        let frame = Frame::read("\"a::{closure#0}\", file: \"/a b/c.rs\", line: 7 }, ");
+        assert_eq!(frame.function, "a::{closure#0}");
+        assert_eq!(frame.place, Some(("/a b/c.rs".to_owned(), 7)));
+        assert_eq!(Frame::read("\"main\" }, ").place, None);
+        assert_eq!(Frame::read("<unknown> }, ").function, "");
+    }
+}

@@ -1,0 +1,304 @@
+//! An execution under a debugger: where it stops, and what is told there.
+//!
+//! Only executions on ordinary threads are shown to a debugger, so each task is a thread
+//! with its own stack, and executions on fibers cost nothing more. The debugger's script
+//! finds the [`Board`] through the symbol `chess_debugger`, and has a breakpoint on
+//! `chess_stop`. Until it has said on the board where it wants to stop, the execution waits.
+
+mod words;
+
+use core::ffi::c_char;
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::process;
+
+use super::json::Object;
+use super::run::Root;
+use super::tell;
+use crate::engine::engine;
+use crate::execution::stack::{self, Frame};
+use crate::execution::{self, Aside, Ending, Execution, State, Step, Task, TaskId};
+use crate::monitor::Panic;
+use crate::platform::memory::{EngineVec, engine_vec};
+use crate::platform::sys;
+
+/// No debugger has come yet.
+const NOWHERE: u32 = 0;
+/// At preemptions, at panics, and where a failure ends the execution.
+const AT_PREEMPTIONS: u32 = 1;
+/// And at the next switch, which makes it [`AT_PREEMPTIONS`] again.
+const AT_NEXT_SWITCH: u32 = 2;
+
+/// The end of the name of this file.
+const OWN_FILE: &str = "harness/debugger/mod.rs";
+
+/// Threads that are no task's.
+const OWN_THREADS: &[u8] = b"(chess)";
+
+/// What a debugger's script reads and writes; the scripts rely on this order.
+#[repr(C)]
+struct Board {
+    /// Where to stop: the debugger writes it.
+    stops: AtomicU32,
+    /// At a stop, how many frames the program's own is above that of `chess_stop`.
+    frame: AtomicU32,
+    /// How many strings `lines` has.
+    count: AtomicU32,
+    /// What happens there; it ends in zero, as each of the next ones does.
+    text: AtomicPtr<c_char>,
+    /// What each task does, a line each.
+    tasks: AtomicPtr<c_char>,
+    /// The same as strings, one behind the other, for debuggers that print no lines.
+    lines: AtomicPtr<c_char>,
+}
+
+/// Where the board is: in the engine's memory, since statics are put back.
+#[unsafe(no_mangle)]
+static chess_debugger: AtomicPtr<Board> = AtomicPtr::new(core::ptr::null_mut());
+
+/// Where a debugger's breakpoint is.
+#[unsafe(no_mangle)]
+#[inline(never)]
+extern "C" fn chess_stop() {
+    // SAFETY: no instruction. But the compiler must think that memory is read and written
+    // here, as debuggers do.
+    unsafe { core::arch::asm!("", options(nostack, preserves_flags)) };
+}
+
+/// What leads to a stop.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Why {
+    /// Something that the task did.
+    Event,
+    /// A signal, whose handler is running.
+    Fault,
+}
+
+/// What is known of the debugger.
+pub(crate) struct Debugger {
+    board: Board,
+    is_on: bool,
+    text: EngineVec<u8>,
+    tasks: EngineVec<u8>,
+    lines: EngineVec<u8>,
+    /// How many places of this execution could have been stops.
+    places: u64,
+    /// And of those before it, which ended where they needed more threads.
+    passed: u64,
+    /// Preemptions up to the newest switch.
+    preemptions: u32,
+}
+
+impl Debugger {
+    pub(crate) const fn new() -> Self {
+        Self {
+            board: Board {
+                stops: AtomicU32::new(NOWHERE),
+                frame: AtomicU32::new(0),
+                count: AtomicU32::new(0),
+                text: AtomicPtr::new(core::ptr::null_mut()),
+                tasks: AtomicPtr::new(core::ptr::null_mut()),
+                lines: AtomicPtr::new(core::ptr::null_mut()),
+            },
+            is_on: false,
+            text: engine_vec(),
+            tasks: engine_vec(),
+            lines: engine_vec(),
+            places: 0,
+            passed: 0,
+            preemptions: 0,
+        }
+    }
+
+    /// Whether this place was passed already, by an execution that began anew.
+    fn is_passed(&mut self) -> bool {
+        self.places += 1;
+        let is_passed = self.places <= self.passed;
+        self.passed = self.passed.max(self.places);
+        is_passed
+    }
+
+    /// Shows what is told at a stop. Only within [`stack::in_a_copy`].
+    fn show(&mut self, why: Why, text: &str, tasks: &str) {
+        let frames = stack::frames();
+        // The runtime tells lines, but not the whole names of functions.
+        let is_stop = |frame: &Frame| {
+            let file = frame.place.as_ref().map(|(file, _)| file);
+            frame.function.ends_with("stop") && file.is_some_and(|it| it.ends_with(OWN_FILE))
+        };
+        let here = frames.iter().position(is_stop);
+        let user = stack::innermost(&frames);
+        // `stop` has called `chess_stop` where the debugger looks.
+        let above = here.zip(user).map_or(0, |(here, user)| user + 1 - here);
+        // Debuggers count the frame by which a signal's handler returns, std where it has a name.
+        let is_return = |frame: &Frame| frame.function == "__restore_rt";
+        let uncounted = why == Why::Fault && above > 0 && !frames.iter().any(is_return);
+        let above = above + usize::from(uncounted);
+        self.board.frame.store(above as u32, Ordering::Relaxed);
+        self.tell(text, tasks);
+    }
+
+    fn tell(&mut self, text: &str, tasks: &str) {
+        let Self { board, .. } = self;
+        let write = |bytes: &mut EngineVec<u8>, text: &str, at: &AtomicPtr<c_char>| {
+            bytes.clear();
+            bytes.extend(text.bytes().filter(|&byte| byte != 0));
+            bytes.push(0);
+            at.store(bytes.as_mut_ptr().cast(), Ordering::Relaxed);
+        };
+        write(&mut self.text, text, &board.text);
+        write(&mut self.tasks, tasks, &board.tasks);
+        write(&mut self.lines, tasks, &board.lines);
+        let ends = self.lines.iter_mut().filter(|byte| **byte == b'\n');
+        let count = ends.map(|end| *end = 0).count();
+        board.count.store(count as u32, Ordering::Relaxed);
+    }
+}
+
+fn debugger() -> &'static mut Debugger {
+    // SAFETY: one thread runs engine code at a time, and each borrow ends before another
+    // one runs.
+    unsafe { &mut (*engine()).exploration.debugger }
+}
+
+/// Whether the running execution is shown to a debugger.
+#[inline]
+pub(crate) fn is_on() -> bool {
+    debugger().is_on
+}
+
+/// The execution that begins is shown to a debugger, or is not any more.
+pub(super) fn turn(mut engine: Root, on: bool) {
+    engine.exploration.debugger.is_on = on;
+}
+
+/// Prepares a process in which an execution is to be shown: the threads that it starts
+/// are ours unless they say otherwise.
+pub(super) fn prepare() {
+    sys::name_thread(sys::kernel_thread_id(), OWN_THREADS);
+    chess_debugger.store(&raw mut debugger().board, Ordering::Release);
+}
+
+/// Waits until a debugger has come, in the process that is about to run the execution.
+pub(super) fn await_one() {
+    if !is_on() {
+        return;
+    }
+    let debugger = debugger();
+    debugger.places = 0;
+    debugger.preemptions = 0;
+    debugger.tell("", "");
+    if debugger.board.stops.load(Ordering::Acquire) != NOWHERE {
+        return;
+    }
+    sys::let_anyone_trace();
+    let process = process::id();
+    // What is allocated for a line would be the program's memory.
+    stack::in_a_copy(|| {
+        let waits = Object::new().string("type", "debuggee");
+        tell::line(&waits.number("process", process.into()).finish());
+    });
+    while debugger.board.stops.load(Ordering::Acquire) == NOWHERE {
+        sys::nap();
+    }
+    stack::in_a_copy(|| tell::line(&Object::new().string("type", "debugging").finish()));
+}
+
+/// The current task is about to be switched out, `next` goes on.
+#[cold]
+pub(crate) fn switches(execution: &Execution, next: TaskId) {
+    if !is_on() {
+        return;
+    }
+    let debugger = debugger();
+    let is_passed = debugger.is_passed();
+    let costs = execution.preemptions > debugger.preemptions;
+    debugger.preemptions = execution.preemptions;
+    let wanted = debugger.board.stops.load(Ordering::Relaxed);
+    if !is_passed && (costs || wanted == AT_NEXT_SWITCH) {
+        stop(execution, Why::Event, &|| {
+            words::switch(execution, next, costs)
+        });
+    }
+}
+
+/// The current task has ended, and `step` comes next.
+#[cold]
+pub(crate) fn task_ends(execution: &Execution, step: Step) {
+    match step {
+        Step::Switch(next) => switches(execution, next),
+        Step::Continue | Step::End => execution_ends(execution),
+    }
+}
+
+/// The execution ends, maybe before its time.
+#[cold]
+pub(crate) fn execution_ends(execution: &Execution) {
+    let is_failure = !matches!(execution.ending, Ending::Finished | Ending::NoDonor(_));
+    if is_on() && is_failure && !debugger().is_passed() {
+        stop(execution, Why::Event, &|| words::end(execution));
+    }
+}
+
+/// The current task panics.
+#[cold]
+pub(crate) fn panics(panic: &Panic) {
+    if is_on()
+        && let Some(execution) = execution::running()
+        && !debugger().is_passed()
+    {
+        // SAFETY: see `running`.
+        let execution = unsafe { &*execution };
+        stop(execution, Why::Event, &|| words::panic(execution, panic));
+    }
+}
+
+/// The current task accessed memory that it may not access, at `address`.
+#[cold]
+pub(crate) fn faults(address: usize) {
+    // A fault of the engine's own must not lead to another one.
+    if is_on()
+        && let Some(execution) = execution::running()
+        && !debugger().is_passed()
+    {
+        // SAFETY: see `running`.
+        let execution = unsafe { &*execution };
+        stop(execution, Why::Fault, &|| words::fault(execution, address));
+    }
+}
+
+/// Gives each thread the name of its task.
+fn name_threads(execution: &Execution) {
+    // SAFETY: one thread runs engine code at a time.
+    let pool = unsafe { &(*engine()).pool };
+    let name = &mut debugger().text;
+    let is_gone = |task: &Task, id| task.state == State::Finished && id != execution.current;
+    for wanted in [true, false] {
+        // A thread may have a task again.
+        for (id, task) in execution.live_tasks() {
+            if task.donor == Task::NO_DONOR || is_gone(task, id) != wanted {
+                continue;
+            }
+            name.clear();
+            if wanted {
+                name.extend_from_slice(OWN_THREADS);
+            } else {
+                words::write_name(execution, id, name);
+            }
+            sys::name_thread(pool.get(task.donor).kernel_thread, name);
+        }
+    }
+}
+
+/// Stops: the debugger shows `words`.
+#[inline(never)]
+fn stop(execution: &Execution, why: Why, words: &dyn Fn() -> String) {
+    name_threads(execution);
+    stack::in_a_copy(|| debugger().show(why, &words(), &words::tasks(execution)));
+    debugger()
+        .board
+        .stops
+        .store(AT_PREEMPTIONS, Ordering::Relaxed);
+    // The user may call the program's functions there.
+    let _aside = Aside::step();
+    chess_stop();
+}

@@ -1,0 +1,119 @@
+//! The words in which a debugger tells of a stop.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use crate::execution::{Ending, Execution, Op, State, TaskId};
+use crate::harness::names::ObjectNames;
+use crate::harness::report::{line_of, line_of_place};
+use crate::monitor::Panic;
+use crate::platform::memory::{EngineVec, engine_vec};
+
+/// Writes the name of a task, as reports have it, and uses no other memory.
+pub(super) fn write_name(execution: &Execution, task: TaskId, out: &mut EngineVec<u8>) {
+    let own = &execution.task(task).name;
+    let others = || execution.live_tasks().filter(|(id, _)| *id != task);
+    let written = match task {
+        TaskId(0) => out.write_all(b"main"),
+        TaskId(number) if own.is_empty() => write!(out, "task {number}"),
+        TaskId(number) => {
+            let is_unique = others().all(|(_, other)| other.name != *own);
+            let named = out.write_all(own);
+            if is_unique {
+                named
+            } else {
+                named.and_then(|()| write!(out, "#{number}"))
+            }
+        }
+    };
+    debug_assert!(written.is_ok(), "writing to memory succeeds");
+}
+
+fn name(execution: &Execution, task: TaskId) -> String {
+    let mut name = engine_vec();
+    write_name(execution, task, &mut name);
+    String::from_utf8_lossy(&name).into_owned()
+}
+
+/// The current task is switched out, and `next` goes on. `costs` says that this is no free
+/// switch.
+pub(super) fn switch(execution: &Execution, next: TaskId, costs: bool) -> String {
+    let current = execution.current;
+    let task = execution.task(current);
+    let before = operation(execution, current);
+    let what = match task.state {
+        State::Finished => "has ended".to_owned(),
+        State::Blocked(_) => format!("waits in {before}"),
+        State::Runnable if costs && task.preempted => format!("is preempted before {before}"),
+        State::Runnable => format!("gives way before {before}"),
+    };
+    let early = if costs && !task.preempted {
+        ", whose time is over early"
+    } else {
+        ""
+    };
+    let (current, next) = (name(execution, current), name(execution, next));
+    format!("{current} {what}; {next} goes on{early}")
+}
+
+/// A failure ends the execution.
+pub(super) fn end(execution: &Execution) -> String {
+    let task = name(execution, execution.current);
+    let last = operation(execution, execution.current);
+    match execution.ending {
+        Ending::Deadlock => "no task can go on: a deadlock".to_owned(),
+        Ending::Spin(task) => format!("{} spins on", name(execution, task)),
+        Ending::Livelock => "no end is in sight: a livelock".to_owned(),
+        Ending::Stopped => format!("a failure ends the execution: {task}, {last}"),
+        Ending::TooLong => "the execution is given up: it is too long".to_owned(),
+        Ending::Finished | Ending::NoDonor(_) => "the execution ends".to_owned(),
+    }
+}
+
+/// A task panics.
+pub(super) fn panic(execution: &Execution, panic: &Panic) -> String {
+    let message = String::from_utf8_lossy(&panic.message);
+    let (name, place) = (name(execution, panic.task), line_of_place(&panic.place));
+    format!("{name} panics at {place}: {message}")
+}
+
+/// A task accesses what it may not.
+pub(super) fn fault(execution: &Execution, address: usize) -> String {
+    let name = name(execution, execution.current);
+    format!("{name} crashes: it accesses memory at {address:#x}, which it may not")
+}
+
+/// A line for each task: what it does, and where.
+pub(super) fn tasks(execution: &Execution) -> String {
+    let mut text = String::new();
+    let names = || execution.live_tasks().map(|(id, _)| name(execution, id));
+    let width = names().map(|name| name.chars().count()).max().unwrap_or(0);
+    for ((id, task), name) in execution.live_tasks().zip(names()) {
+        let mark = if id == execution.current { '*' } else { ' ' };
+        let before = operation(execution, id);
+        let does = match task.state {
+            State::Finished => "has ended".to_owned(),
+            State::Blocked(_) => format!("waits in {before}"),
+            State::Runnable if task.preempted => format!("preempted before {before}"),
+            State::Runnable => format!("before {before}"),
+        };
+        let _ = writeln!(text, "{mark} {name:width$}  {does}");
+    }
+    text
+}
+
+/// `Mutex::lock M1 at src/lib.rs:23`: what a task does next, or waits in.
+fn operation(execution: &Execution, id: TaskId) -> String {
+    let task = execution.task(id);
+    let mut text = task.op.name().to_owned();
+    let names = ObjectNames::of(execution);
+    let object = names.name(task.object);
+    let is_shown = !matches!(task.op, Op::Start | Op::Exit | Op::ScopeEnd);
+    if let Some(object) = object.filter(|_| is_shown) {
+        let _ = write!(text, " {object}");
+    }
+    if let Some(site) = task.site.filter(|_| !task.op.is_opaque()) {
+        let _ = write!(text, " at {}", line_of(site));
+    }
+    text
+}

@@ -1,0 +1,51 @@
+//! The names that reports have for objects.
+
+use std::collections::BTreeMap;
+
+use crate::execution::{Execution, ObjectId, State, descriptor_of_object, task_of_object};
+
+/// Names of objects: a letter for their kind, and a number in order of first use.
+pub(super) struct ObjectNames(BTreeMap<u32, String>);
+
+impl ObjectNames {
+    /// Those of an execution's objects so far.
+    pub(super) fn of(execution: &Execution) -> Self {
+        let mut names = BTreeMap::new();
+        let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+        let uses = execution
+            .log
+            .events
+            .iter()
+            .map(|event| (event.object, event.op));
+        // What a task waits for may not have been used before.
+        let waits = execution
+            .live_tasks()
+            .filter(|(_, task)| matches!(task.state, State::Blocked(_)))
+            .map(|(_, task)| (task.object, task.op));
+        for (object, op) in uses
+            .chain(waits)
+            .filter(|(object, _)| *object != ObjectId::NONE)
+        {
+            names.entry(object.0).or_insert_with(|| {
+                let address = execution.objects.get(object).address;
+                if let Some(task) = task_of_object(address) {
+                    return format!("task {}", task.0);
+                }
+                let descriptor = descriptor_of_object(address);
+                if let Some((kind, Some(number))) = descriptor {
+                    return format!("{kind}{number}");
+                }
+                let kind = descriptor.map_or_else(|| op.object_kind(), |(kind, _)| kind);
+                let count = counts.entry(kind).or_default();
+                *count += 1;
+                format!("{kind}{count}")
+            });
+        }
+        Self(names)
+    }
+
+    /// The name of an object, if it was used.
+    pub(super) fn name(&self, object: ObjectId) -> Option<&str> {
+        self.0.get(&object.0).map(String::as_str)
+    }
+}

@@ -1,0 +1,213 @@
+//! `replay --debugger`: where gdb and lldb stop, what they show there, and how they end.
+
+use end_to_end::{Run, Workspace};
+
+/// Finds the failure of `test`; its id.
+fn find(workspace: &Workspace, test: &str) -> String {
+    let args = ["test", "--exact", test, "--message-format", "json"];
+    let run = workspace.chess(&args).run();
+    run.assert_code(100);
+    let verdict = run.verdict();
+    let schedule = verdict["schedule"].as_str().expect("it was saved");
+    let stem = schedule.strip_suffix(".chess").expect("a schedule's file");
+    stem.rsplit_once('-').expect("an id").1.to_owned()
+}
+
+/// Replays `id` in a debugger that is given `commands`, and no terminal.
+fn debug(workspace: &Workspace, id: &str, debugger: &str, commands: &[&str]) -> Run {
+    let (batch, execute) = match debugger {
+        "gdb" => ("-batch", "-ex"),
+        _ => ("--batch", "-o"),
+    };
+    let mut args = vec!["replay", id, "--debugger", debugger, "--", batch];
+    for command in commands {
+        args.extend([execute, command]);
+    }
+    workspace.chess(&args).run()
+}
+
+/// Panics unless `text` has these parts, one after the other.
+#[track_caller]
+fn assert_in_order(text: &str, parts: &[&str]) {
+    let mut rest = text;
+    for part in parts {
+        let Some((_, after)) = rest.split_once(part) else {
+            panic!("`{part}` does not come in\n{rest}\nof\n{text}");
+        };
+        rest = after;
+    }
+}
+
+/// What the user's functions of the fixture's bug are called in stacks.
+const WITHDRAWS: &str = "locks::bank::Account::withdraw_in_two_sections";
+const DEPOSITS: &str = "locks::bank::Account::deposit";
+
+#[track_caller]
+fn assert_reproduced(run: &Run, test: &str) {
+    run.assert_code(100);
+    let end = format!("  Reproduced {test}");
+    let said = run.message();
+    let last = said.lines().last().unwrap_or_default();
+    assert!(last.starts_with(&end), "{run:?}");
+}
+
+#[test]
+fn gdb_stops_at_the_preemption_in_the_users_line_and_shows_the_stack_of_each_task() {
+    let workspace = Workspace::shared("catalog");
+    let id = find(&workspace, "bank::buggy");
+    let commands = [
+        "print balance",
+        "tasks",
+        &format!("break {DEPOSITS}"),
+        "continue",
+        "info threads",
+        "thread apply all -q backtrace",
+        "continue",
+        "continue",
+    ];
+    let run = debug(&workspace, &id, "gdb", &commands);
+    assert_reproduced(&run, "catalog::locks bank::buggy: panic");
+    let parts = [
+        "task 2 is preempted before Mutex::lock M1 at tests/locks/bank.rs:21; task 1 goes on\n",
+        &format!("in {WITHDRAWS} (self="),
+        "at tests/locks/bank.rs:21\n21\t        *self.balance.lock().unwrap() = balance - amount;",
+        "$1 = 100\n",
+        "  main    waits in scope end at tests/locks/bank.rs:33\n",
+        "  task 1  before start\n",
+        "* task 2  preempted before Mutex::lock M1 at tests/locks/bank.rs:21\n",
+        "deposit (",
+        "\"main\"",
+        "\"task 1\"",
+        "\"task 2\"",
+        &format!("in {WITHDRAWS} (self="),
+        &format!("{DEPOSITS} (self="),
+        "in locks::bank::scenario (",
+        "main panics at tests/locks/bank.rs:37: assertion `left == right` failed: money was lost\n",
+        "in locks::bank::scenario (",
+        "37\t    assert_eq!",
+        "exited normally",
+    ];
+    assert_in_order(&run.stdout, &parts);
+}
+
+#[test]
+fn lldb_stops_at_the_preemption_in_the_users_line_and_shows_the_stack_of_each_task() {
+    let workspace = Workspace::shared("catalog");
+    let id = find(&workspace, "bank::buggy");
+    let commands = [
+        "tasks",
+        "breakpoint set --file bank.rs --line 16",
+        "continue",
+        "thread backtrace all",
+        "continue",
+        "continue",
+    ];
+    let run = debug(&workspace, &id, "lldb", &commands);
+    assert_reproduced(&run, "catalog::locks bank::buggy: panic");
+    let parts = [
+        "task 2 is preempted before Mutex::lock M1 at tests/locks/bank.rs:21; task 1 goes on",
+        "withdraw_in_two_sections(self=",
+        "-> 21  \t        *self.balance.lock().unwrap() = balance - amount;",
+        "  main    waits in scope end at tests/locks/bank.rs:33",
+        "* task 2  preempted before Mutex::lock M1 at tests/locks/bank.rs:21",
+        "name = 'main'",
+        "scenario(",
+        "name = 'task 1'",
+        "deposit(self=",
+        "name = 'task 2'",
+        "withdraw_in_two_sections(self=",
+        "main panics at tests/locks/bank.rs:37",
+        "-> 37  \t    assert_eq!",
+        "exited with status = 0",
+    ];
+    assert_in_order(&run.stdout, &parts);
+}
+
+/// The next switches after the preemption of the fixture's bug.
+const SWITCHES: [&str; 3] = [
+    "task 2 is preempted before Mutex::lock M1 at tests/locks/bank.rs:21; task 1 goes on",
+    "task 1 has ended; task 2 goes on",
+    "task 2 has ended; main goes on",
+];
+
+#[test]
+fn both_run_to_the_next_switch() {
+    let workspace = Workspace::shared("catalog");
+    let id = find(&workspace, "bank::buggy");
+    for debugger in ["gdb", "lldb"] {
+        let commands = ["run-to-next-switch", "run-to-next-switch"];
+        let run = debug(&workspace, &id, debugger, &commands);
+        // Whoever leaves the debugger lets the process run to its end.
+        assert_reproduced(&run, "catalog::locks bank::buggy: panic");
+        assert_in_order(&run.stdout, &SWITCHES);
+    }
+}
+
+#[test]
+fn a_deadlock_is_shown_with_what_each_task_waits_in() {
+    let workspace = Workspace::shared("catalog");
+    let id = find(&workspace, "abba::buggy");
+    let commands = ["continue", "tasks", "thread apply all -q backtrace"];
+    let run = debug(&workspace, &id, "gdb", &commands);
+    assert_reproduced(&run, "catalog::locks abba::buggy: deadlock");
+    let parts = [
+        "no task can go on: a deadlock",
+        "waits in Mutex::lock M1 at tests/locks/abba.rs:",
+        "locks::abba::",
+    ];
+    assert_in_order(&run.stdout, &parts);
+}
+
+#[test]
+fn a_crash_is_shown_where_it_happens() {
+    let workspace = Workspace::shared("hostile");
+    let id = find(&workspace, "segfault_in_some_schedules");
+    let run = debug(&workspace, &id, "gdb", &["continue"]);
+    assert_reproduced(&run, "hostile::crash segfault_in_some_schedules: crash");
+    let parts = [
+        "is preempted before",
+        "crashes: it accesses memory at ",
+        "at tests/crash.rs:18\n",
+    ];
+    assert_in_order(&run.stdout, &parts);
+}
+
+#[test]
+fn an_execution_with_a_process_of_its_own_is_shown_too() {
+    let workspace = Workspace::copy_of("catalog");
+    let args = ["test", "--exact", "bank::buggy", "--isolate", "fork"];
+    let run = workspace.chess(&args).run();
+    run.assert_code(100);
+    let (_, id) = run.stderr.split_once("cargo chess replay ").expect("an id");
+    let run = debug(&workspace, &id[..4], "gdb", &["continue"]);
+    assert_reproduced(&run, "catalog::locks bank::buggy: panic");
+    assert_in_order(&run.stdout, &[SWITCHES[0], "main panics at"]);
+}
+
+#[test]
+fn a_process_that_is_ended_in_the_debugger_has_no_verdict() {
+    let workspace = Workspace::shared("catalog");
+    let id = find(&workspace, "bank::buggy");
+    let run = debug(&workspace, &id, "gdb", &["kill"]);
+    run.assert_code(130);
+    assert!(run.message().ends_with("error: interrupted"), "{run:?}");
+}
+
+#[test]
+fn what_a_debugger_cannot_do_is_said_before_anything_is_built() {
+    let workspace = Workspace::shared("catalog");
+    let replay = ["replay", "0000", "--debugger", "gdb"];
+    let run = workspace.chess(&replay).env("PATH", "/nowhere").run();
+    run.assert_code(1);
+    insta::assert_snapshot!(run.message(), @r"
+    error: there is no program `gdb` in PATH.
+    Install it (on Debian and Ubuntu: apt install gdb), or use --debugger lldb.
+    ");
+    let json = [&replay[..], &["--message-format", "json"]].concat();
+    let run = workspace.chess(&json).run();
+    run.assert_code(1);
+    insta::assert_snapshot!(run.message(), @"error: standard output cannot have both JSON events and what a debugger prints: leave out --message-format json or --debugger");
+    let run = workspace.chess(&["replay", "0000", "--", "-batch"]).run();
+    run.assert_code(1);
+    assert!(run.message().contains("--debugger <DEBUGGER>"), "{run:?}");
+}
