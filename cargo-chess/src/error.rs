@@ -1,5 +1,7 @@
 //! The one error type; each variant knows its exit code of the contract.
 
+use std::path::Path;
+
 use camino::Utf8PathBuf;
 
 use crate::config::ConfigError;
@@ -109,6 +111,21 @@ impl Error {
         }
     }
 }
+
+/// That a program of the toolchain cannot be started, and where its name comes from.
+pub(crate) fn not_run(program: &Path, source: &str, error: &std::io::Error) -> String {
+    format!(
+        "could not run {}: {error}\nIt is what {source} names, or else the one in PATH; Rust itself is \
+         installed from https://rustup.rs.",
+        program.display()
+    )
+}
+
+/// Where the name of cargo comes from.
+pub(crate) const OF_CARGO: &str = "the variable CARGO";
+
+/// Where the name of the compiler comes from.
+pub(crate) const OF_RUSTC: &str = "the variable RUSTC or `build.rustc` in cargo's configuration";
 
 /// What to do about an error of the operating system, where there is something to say.
 fn hint(source: &std::io::Error) -> &'static str {

@@ -15,7 +15,7 @@ use super::toolchain::Toolchain;
 use super::treatments;
 use crate::cli::{CargoArgs, ColorWhen};
 use crate::config::Policy;
-use crate::error::{Error, Result};
+use crate::error::{Error, OF_CARGO, Result, not_run};
 use crate::plan::Plan;
 use crate::shell::Shell;
 use crate::wrapper::{self, Fallback, PackageInstructions, Record};
@@ -55,10 +55,7 @@ impl Invocation<'_> {
             .map_err(Error::io("create the directory", self.target_dir))?;
         let mut command = self.command()?;
         let mut cargo = command.spawn().map_err(|error| {
-            Error::Unsupported(format!(
-                "could not run {}: {error}",
-                self.toolchain.cargo.display()
-            ))
+            Error::Unsupported(not_run(&self.toolchain.cargo, OF_CARGO, &error))
         })?;
         let output = BufReader::new(cargo.stdout.take().expect("it is piped"));
         let mut products = Products {

@@ -12,7 +12,7 @@ use super::cache;
 use super::canary;
 use super::toolchain::Toolchain;
 use super::unused;
-use crate::error::{Error, Result};
+use crate::error::{Error, OF_RUSTC, Result, not_run};
 use crate::shell::Shell;
 
 mod sources {
@@ -287,12 +287,9 @@ impl Compiler<'_> {
             let base = self.libraries.join(format!("lib{}.rlib", BASE.name));
             command.args(["--extern", &format!("{}={base}", BASE.name)]);
         }
-        command.spawn().map_err(|error| {
-            Error::Unsupported(format!(
-                "could not run {}: {error}",
-                self.toolchain.rustc.display()
-            ))
-        })
+        command
+            .spawn()
+            .map_err(|error| Error::Unsupported(not_run(&self.toolchain.rustc, OF_RUSTC, &error)))
     }
 
     fn finish(&self, it: &Crate, child: Child) -> Result<()> {

@@ -10,7 +10,7 @@ use camino::Utf8PathBuf;
 use sha2::{Digest, Sha256};
 
 use super::cache;
-use crate::error::{Error, Result};
+use crate::error::{Error, OF_RUSTC, Result, not_run};
 
 /// The one target that can be explored today.
 pub(super) const SUPPORTED_TARGET: &str = "x86_64-unknown-linux-gnu";
@@ -44,10 +44,17 @@ impl Toolchain {
             Some(told) => told,
             None => ask(&rustc)?,
         };
+        let parts = told.split_once('\n');
+        let (sysroot, verbose_version) = parts
+            .filter(|(_, version)| version.contains("\nhost: "))
+            .ok_or_else(|| {
+                Error::Unsupported(format!(
+                    "{} is no Rust compiler: it does not answer `-vV` with its version and host.\n\
+                     It is what {OF_RUSTC} names, or else the one in PATH.",
+                    rustc.display()
+                ))
+            })?;
         remember(&rustc, &identity, &told);
-        let (sysroot, verbose_version) = told
-            .split_once('\n')
-            .ok_or_else(|| Error::Internal(format!("rustc answered {told:?}")))?;
         let sysroot = Utf8PathBuf::from(sysroot);
         // The same compiler, whether it was reached through a proxy or not.
         let itself = sysroot.join("bin/rustc");
@@ -160,9 +167,10 @@ fn identity(rustc: &Path) -> String {
 /// The compiler's sysroot, then what `-vV` prints.
 fn ask(rustc: &Path) -> Result<String> {
     let run = |args: &[&str]| {
-        let output = Command::new(rustc).args(args).output().map_err(|error| {
-            Error::Unsupported(format!("could not run {}: {error}", rustc.display()))
-        })?;
+        let output = Command::new(rustc)
+            .args(args)
+            .output()
+            .map_err(|error| Error::Unsupported(not_run(rustc, OF_RUSTC, &error)))?;
         if output.status.success() {
             Ok(String::from_utf8_lossy(&output.stdout).into_owned())
         } else {

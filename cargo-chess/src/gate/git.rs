@@ -162,7 +162,12 @@ fn output(directory: &Utf8Path, args: &[&str]) -> Result<Result<String, String>>
         .args(args)
         .stdin(Stdio::null())
         .output()
-        .map_err(|error| Error::Usage(format!("could not run git: {error}")))?;
+        .map_err(|error| {
+            Error::Usage(format!(
+                "could not run git: {error}\n`cargo chess gate` asks git what has changed: install it, or \
+                 explore all tests with `cargo chess test`."
+            ))
+        })?;
     Ok(if output.status.success() {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     } else {

@@ -25,9 +25,7 @@ pub(super) struct Joined {
 pub(super) fn join(mut files: Vec<File>) -> Result<Joined> {
     files.sort_by_key(|file| file.part.index);
     check(&files)?;
-    let [first, ..] = &files[..] else {
-        return Err(Error::Usage("expected the files of the shards".to_owned()));
-    };
+    let first = files.first().expect("the command line names one at least");
     let part = first.part.clone();
     let mut events = vec![Event::RunStarted(RunStarted {
         tests: part.tests,
@@ -88,7 +86,8 @@ fn in_order(mut tests: Vec<Told>) -> Result<Vec<Told>> {
             whole.push(parts::join(parts));
         } else {
             return Err(Error::Usage(format!(
-                "`{}` is told of twice: these are not the shards of one run.",
+                "`{}` is told of twice: these are not the shards of one run.\n\
+                 Give each shard's own output, once.",
                 parts[0].id
             )));
         }
@@ -136,7 +135,8 @@ fn check(files: &[File]) -> Result<()> {
     let told_by_others = first.part.divided * (files.len() - 1);
     if tests != first.part.tests + told_by_others {
         return Err(Error::Usage(format!(
-            "the shards have {tests} tests, and the whole run has {}",
+            "the shards have {tests} tests, and the whole run has {}: some of these files are not whole.\n\
+             Run the shards anew.",
             first.part.tests
         )));
     }

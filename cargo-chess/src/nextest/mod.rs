@@ -8,7 +8,6 @@ mod environment;
 mod runner;
 mod saved;
 
-use std::io::ErrorKind;
 use std::process::{Command, Stdio};
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -16,7 +15,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::build::Toolchain;
 use crate::cli::{ExploreArgs, MessageFormat, NextestAction, NextestArgs};
 use crate::config::Config;
-use crate::error::{Error, Result, exit};
+use crate::error::{Error, OF_CARGO, Result, exit, not_run};
 use crate::interrupt::Interrupt;
 use crate::plan::Workspace;
 use crate::session::Session;
@@ -88,7 +87,7 @@ pub(crate) fn run(args: &NextestArgs, interrupt: &Interrupt) -> Result<u8> {
     let status = command
         .args(&args.nextest_args)
         .status()
-        .map_err(|error| Error::Unsupported(format!("could not run cargo nextest: {error}")))?;
+        .map_err(|error| Error::Unsupported(not_run(&toolchain.cargo, OF_CARGO, &error)))?;
     if interrupt.requested() {
         return Err(Error::Interrupted);
     }
@@ -102,11 +101,12 @@ fn check_installed(toolchain: &Toolchain) -> Result<()> {
     version.stdout(Stdio::null()).stderr(Stdio::null());
     match version.status() {
         Ok(status) if status.success() => Ok(()),
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::Unsupported(format!(
-            "could not run {}: {error}",
-            toolchain.cargo.display()
+        Err(error) => Err(Error::Unsupported(not_run(
+            &toolchain.cargo,
+            OF_CARGO,
+            &error,
         ))),
-        _ => Err(Error::Unsupported(
+        Ok(_) => Err(Error::Unsupported(
             "there is no cargo nextest: install it with `cargo install cargo-nextest --locked`, or a built \
              one as https://nexte.st says"
                 .to_owned(),

@@ -6,7 +6,7 @@ use cargo_metadata::{Metadata, MetadataCommand};
 
 use crate::build::Toolchain;
 use crate::cli::{FeatureArgs, ManifestArgs};
-use crate::error::{Error, Result};
+use crate::error::{Error, OF_CARGO, Result, not_run};
 
 /// Runs `cargo metadata`; what it has to say goes to standard error, in its own words.
 pub(super) fn read(
@@ -22,12 +22,7 @@ pub(super) fn read(
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())
         .output()
-        .map_err(|error| {
-            Error::Metadata(format!(
-                "could not run {}: {error}",
-                toolchain.cargo.display()
-            ))
-        })?;
+        .map_err(|error| Error::Metadata(not_run(&toolchain.cargo, OF_CARGO, &error)))?;
     if !output.status.success() {
         return Err(Error::Metadata(
             "cargo could not describe the workspace; it says above why".to_owned(),
@@ -36,5 +31,11 @@ pub(super) fn read(
     String::from_utf8(output.stdout)
         .map_err(|error| error.to_string())
         .and_then(|text| MetadataCommand::parse(text).map_err(|error| error.to_string()))
-        .map_err(|error| Error::Metadata(format!("cargo metadata is not understood: {error}")))
+        .map_err(|error| {
+            Error::Metadata(format!(
+                "what `{} metadata` says is not understood: {error}\n\
+                 Is that, which {OF_CARGO} may name, the cargo of a supported Rust?",
+                toolchain.cargo.display()
+            ))
+        })
 }

@@ -1,0 +1,329 @@
+//! What is wrong around a project (its tools, variables, git, files that the tool has written) is said with what to do.
+
+use std::fs;
+use std::path::PathBuf;
+
+use end_to_end::{Run, Workspace};
+use serde_json::Value;
+
+const FAILS: &str = "\
+#[test]
+fn counts() {
+    use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+    let count = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| count.store(count.load(SeqCst) + 1, SeqCst));
+        count.store(count.load(SeqCst) + 1, SeqCst);
+    });
+    assert_eq!(count.into_inner(), 2);
+}
+";
+
+const PASSES: &str = "#[test]\nfn counts() {}\n#[test]\nfn another() {}\n";
+
+/// Fails unless the call ended with `code` and said all of `parts`.
+#[track_caller]
+fn assert_says(run: &Run, code: i32, parts: &[&str]) {
+    run.assert_code(code);
+    for part in parts {
+        assert!(run.stderr.contains(part), "`{part}` is not said in {run:?}");
+    }
+}
+
+#[test]
+fn a_tool_that_a_variable_names_and_that_is_not_there() {
+    let workspace = Workspace::with_library(PASSES);
+    let test = || workspace.chess(&["test"]);
+    let run = test().env("CARGO", "/nowhere/cargo").run();
+    assert_says(
+        &run,
+        102,
+        &["could not run /nowhere/cargo", "the variable CARGO"],
+    );
+    let run = test().env("RUSTC", "/nowhere/rustc").run();
+    assert_says(
+        &run,
+        1,
+        &[
+            "could not run /nowhere/rustc",
+            "`build.rustc`",
+            "https://rustup.rs",
+        ],
+    );
+    let run = test().env("RUSTC", "/bin/true").run();
+    assert_says(&run, 1, &["/bin/true is no Rust compiler", "`build.rustc`"]);
+    let run = test().env("RUSTC", "/bin/false").run();
+    assert_says(&run, 1, &["`/bin/false --print sysroot` failed"]);
+    let run = test().env("CARGO", "/bin/true").run();
+    assert_says(
+        &run,
+        102,
+        &["`/bin/true metadata`", "is not understood", "CARGO"],
+    );
+    let run = workspace
+        .chess(&["nextest"])
+        .env("CARGO", "/nowhere/cargo")
+        .run();
+    assert_says(&run, 1, &["could not run /nowhere/cargo"]);
+}
+
+#[test]
+fn a_configuration_of_cargo_that_is_wrong() {
+    let workspace = Workspace::with_library(PASSES);
+    workspace.write(".cargo/config.toml", "[build\n");
+    let run = workspace.chess(&["test"]).run();
+    assert_says(
+        &run,
+        1,
+        &["cargo's configuration is wrong", ".cargo/config.toml"],
+    );
+}
+
+#[test]
+fn values_that_options_cannot_have() {
+    let workspace = Workspace::with_library(PASSES);
+    let run = workspace
+        .chess(&["test"])
+        .env("CHESS_EXPLORE_LEAKS", "perhaps")
+        .run();
+    assert_says(
+        &run,
+        1,
+        &[
+            "CHESS_EXPLORE_LEAKS",
+            "expected `true` or `false`, found `perhaps`",
+        ],
+    );
+    let run = workspace.chess(&["test", "--time", "0s"]).run();
+    assert_says(
+        &run,
+        1,
+        &["expected a duration longer than nothing, found `0s`"],
+    );
+    let run = workspace.chess(&["test", "--schedules", "0"]).run();
+    assert_says(
+        &run,
+        1,
+        &["expected a whole number of at least 1, found `0`"],
+    );
+    let run = workspace.chess(&["test", "--shard", "3/2"]).run();
+    assert_says(&run, 1, &["expected one of the shards 1/2 to 2/2"]);
+}
+
+#[test]
+fn nothing_to_explore() {
+    let workspace = Workspace::with_library("pub fn nothing() {}\n");
+    let run = workspace.chess(&["test"]).run();
+    assert_says(
+        &run,
+        4,
+        &["no tests were found in what was built", "--no-tests pass"],
+    );
+}
+
+#[test]
+fn a_git_that_knows_no_branch_to_compare_with_or_is_not_there() {
+    let workspace = Workspace::with_library(PASSES);
+    let script = "git init --quiet --initial-branch trunk && git add -A && \
+                  git -c user.name=N -c user.email=e@example.org commit --quiet -m one";
+    workspace.shell(script).run().assert_code(0);
+    let run = workspace.chess(&["gate"]).run();
+    assert_says(
+        &run,
+        1,
+        &["there is no default branch to compare with", "--base"],
+    );
+    // The compiler and cargo are there, and nothing else.
+    workspace.write("bin/of-rust", "");
+    let bin = workspace.root().join("bin");
+    for tool in ["cargo", "rustc"] {
+        let script = format!("ln -s \"$(command -v {tool})\" bin/{tool}");
+        workspace.shell(&script).run().assert_code(0);
+    }
+    let run = workspace
+        .chess(&["gate", "--base", "HEAD"])
+        .env("PATH", &bin)
+        .run();
+    assert_says(&run, 1, &["could not run git", "`cargo chess test`"]);
+}
+
+/// A workspace, and the text of the schedule of its failure.
+fn failed() -> (Workspace, String) {
+    let workspace = Workspace::with_library(FAILS);
+    workspace.chess(&["test"]).run().assert_code(100);
+    let saved = fs::read_dir(workspace.root().join("target/chess/failures"));
+    let saved = saved.expect("it was saved").flatten().next();
+    let text = fs::read_to_string(saved.expect("one").path()).expect("readable");
+    (workspace, text)
+}
+
+#[test]
+fn a_schedule_that_somebody_has_changed() {
+    let (workspace, text) = failed();
+    let replay = |from: &str, to: &str, code: i32, parts: &[&str]| {
+        assert!(text.contains(from), "`{from}` in {text}");
+        workspace.write("changed.chess", &text.replace(from, to));
+        let run = workspace.chess(&["replay", "changed.chess"]).run();
+        assert_says(&run, code, parts);
+    };
+    replay(
+        "binary = small\n",
+        "binary = large\n",
+        1,
+        &["the schedule's `binary`", "found `large`"],
+    );
+    replay(
+        "isolate = image\n",
+        "isolate = jail\n",
+        1,
+        &["the schedule's `isolate`", "`jail`"],
+    );
+    replay(
+        "sources = ",
+        "only-run = never\nsources = ",
+        1,
+        &[
+            "the schedule's `only-run`",
+            "expected `steps` or `time`, found `never`",
+        ],
+    );
+    replay(
+        "sources = ",
+        "preempted-at = somewhere\nsources = ",
+        1,
+        &["expected `FILE:LINE: TEXT` for `preempted-at`, found `somewhere`"],
+    );
+    replay(
+        "sources = ",
+        "cargo = --frobnicate\nsources = ",
+        1,
+        &["expected cargo's flags for features and profile, found `--frobnicate`"],
+    );
+}
+
+#[test]
+fn a_schedule_that_fails_in_another_way_by_now() {
+    let (workspace, _) = failed();
+    workspace.write(
+        "src/lib.rs",
+        &FAILS.replace(
+            "assert_eq!(count.into_inner(), 2)",
+            "assert!(count.into_inner() == 2, \"too few\")",
+        ),
+    );
+    let id = fs::read_dir(workspace.root().join("target/chess/failures"));
+    let id: PathBuf = id
+        .expect("it was saved")
+        .flatten()
+        .next()
+        .expect("one")
+        .path();
+    let run = workspace.chess(&["replay", &id.to_string_lossy()]).run();
+    assert_says(
+        &run,
+        100,
+        &["this is another failure than the schedule was saved for"],
+    );
+}
+
+#[test]
+fn shards_that_were_changed() {
+    let workspace = Workspace::with_library(PASSES);
+    let shard = |part: &str| {
+        let args = ["test", "--shard", part, "--message-format", "json"];
+        let run = workspace.chess(&args).run();
+        run.assert_code(0);
+        run.stdout
+    };
+    let (one, two) = (shard("1/2"), shard("2/2"));
+    let name = |text: &str| -> String {
+        let lines = text
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        let names = lines.filter_map(|line| Some(line["test"].as_str()?.to_owned()));
+        names.last().expect("a test")
+    };
+    let merge = |one: &str, two: &str| {
+        workspace.write("one.jsonl", one);
+        workspace.write("two.jsonl", two);
+        workspace.chess(&["merge", "one.jsonl", "two.jsonl"]).run()
+    };
+    merge(&one, &two).assert_code(0);
+    let run = merge(&one, &two.replace(&name(&two), &name(&one)));
+    assert_says(
+        &run,
+        1,
+        &["is told of twice", "Give each shard's own output"],
+    );
+    let run = merge(&one, &two.replacen("\"tests\":1", "\"tests\":7", 1));
+    assert_says(
+        &run,
+        1,
+        &["the shards have 8 tests, and the whole run has 2", "anew"],
+    );
+}
+
+#[test]
+fn packages_that_are_compiled_as_they_are_are_named() {
+    let workspace = Workspace::copy_of("members");
+    workspace.write("Chess.toml", "[crates.ledger]\npolicy = \"opaque\"\n");
+    let run = workspace
+        .chess(&["test", "-p", "tool", "--no-tests", "pass"])
+        .run();
+    assert!(
+        run.stderr
+            .contains("compiled as they are, only their blocking is under control: ledger"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn a_package_that_only_bears_the_name_of_one_with_an_overlay() {
+    let workspace = Workspace::with_library(PASSES);
+    workspace.write(
+        "Cargo.toml",
+        "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n\
+         [dependencies]\nfutures-util = { path = \"futures-util\" }\n",
+    );
+    workspace.write("Cargo.lock", "version = 4\n");
+    let manifest = "[package]\nname = \"futures-util\"\nversion = \"0.3.99\"\nedition = \"2024\"\n";
+    workspace.write("futures-util/Cargo.toml", manifest);
+    workspace.write("futures-util/src/lib.rs", "pub mod async_await;\n");
+    workspace.write("futures-util/src/async_await/mod.rs", "pub mod random;\n");
+    workspace.write(
+        "futures-util/src/async_await/random.rs",
+        "pub fn mix() {}\n",
+    );
+    let run = workspace.chess(&["test"]).run();
+    assert_says(
+        &run,
+        0,
+        &["its overlay does not fit: src/async_await/random.rs has no `shuffle`"],
+    );
+}
+
+#[test]
+fn rewrites_that_were_not_reviewed_and_files_that_cannot_be_read() {
+    let workspace = Workspace::with_library(FAILS);
+    workspace
+        .chess(&["rewrite", "--accept"])
+        .run()
+        .assert_code(0);
+    workspace.write("src/lib.rs", &FAILS.replace("AtomicU32", "AtomicU64"));
+    let run = workspace.chess(&["rewrite", "--check"]).run();
+    assert_says(
+        &run,
+        6,
+        &[
+            "differ from what is rewritten now",
+            "cargo chess rewrite --accept",
+        ],
+    );
+    workspace.write("src/unused.rs", "fn {\n");
+    let run = workspace.chess(&["rewrite"]).run();
+    assert_says(
+        &run,
+        0,
+        &["src/unused.rs cannot be read, and is compiled as it is"],
+    );
+}
