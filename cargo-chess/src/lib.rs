@@ -44,8 +44,6 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use cli::{Cli, Command, OutputArgs, RunOptions, TestArgs};
 use error::{Error, Result, exit};
 use interrupt::Interrupt;
@@ -64,7 +62,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     if args.get(1).is_some_and(|arg| arg == "chess") {
         args.remove(1);
     }
-    let cli = match Cli::try_parse_from(args) {
+    let cli = match Cli::of(&args) {
         Ok(cli) => cli,
         Err(answer) => {
             let _ = answer.print();

@@ -61,8 +61,8 @@ pub enum Command {
     Merge(MergeArgs),
     /// Let cargo nextest run the tests, each explored as `test` does
     Nextest(Box<NextestArgs>),
-    /// What cargo nextest starts in the place of a test binary
-    #[command(hide = true)]
+    /// What cargo nextest starts in the place of a test binary: no command for people.
+    #[command(skip)]
     NextestRunner(RunnerArgs),
     /// Write a commented Chess.toml, and the job of a CI service
     Init(InitArgs),
@@ -76,6 +76,17 @@ pub enum Command {
     Clean(CleanArgs),
     /// Show the tool at work on a shipped example
     Demo(DemoArgs),
+}
+
+impl Cli {
+    /// Understands a command line, the program's name first.
+    pub fn of(args: &[OsString]) -> Result<Self, clap::Error> {
+        if args.get(1).is_some_and(|name| name == RunnerArgs::NAME) {
+            let command = RunnerArgs::try_parse_from(&args[1..]).map(Command::NextestRunner)?;
+            return Ok(Self { command });
+        }
+        Self::try_parse_from(args)
+    }
 }
 
 /// The options that choose and build the test binaries.

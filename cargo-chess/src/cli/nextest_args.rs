@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use camino::Utf8PathBuf;
-use clap::{Args, ValueEnum};
+use clap::{Args, Parser, ValueEnum};
 
 use super::{CargoArgs, ExploreArgs, OutputArgs};
 
@@ -51,7 +51,8 @@ impl NextestAction {
 }
 
 /// `cargo-chess nextest-runner`, which cargo nextest calls for each test.
-#[derive(Args, Debug)]
+#[derive(Parser, Debug)]
+#[command(name = RunnerArgs::NAME)]
 pub struct RunnerArgs {
     /// The workspace's root directory
     #[arg(long, value_name = "DIR")]
@@ -71,4 +72,9 @@ pub struct RunnerArgs {
     /// What is printed.
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+impl RunnerArgs {
+    /// What its command line begins with.
+    pub const NAME: &str = "nextest-runner";
 }

@@ -7,10 +7,8 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use crate::cli::RunnerArgs;
 use crate::error::{Error, Result};
-
-/// The name of the runner's command.
-pub(super) const RUNNER: &str = "nextest-runner";
 
 /// Carries what variables were before: nothing, or a text.
 const VARIABLE: &str = "CHESS_NEXTEST_BEFORE";
@@ -37,7 +35,7 @@ pub(super) fn set(command: &mut Command, variables: &[(String, String)]) -> Resu
 /// Starts this program anew, in the environment that the user had, if it is a runner
 /// that is not yet in there. Comes back with an error if that fails.
 pub(crate) fn put_back(args: &[OsString]) -> Option<io::Error> {
-    if args.get(1)? != RUNNER {
+    if args.get(1)? != RunnerArgs::NAME {
         return None;
     }
     let text = env::var(VARIABLE).ok()?;

@@ -13,13 +13,12 @@ use std::process::{Command, Stdio};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::build::Toolchain;
-use crate::cli::{ExploreArgs, MessageFormat, NextestAction, NextestArgs};
+use crate::cli::{ExploreArgs, MessageFormat, NextestAction, NextestArgs, RunnerArgs};
 use crate::config::Config;
 use crate::error::{Error, OF_CARGO, Result, exit, not_run};
 use crate::interrupt::Interrupt;
 use crate::plan::Workspace;
 use crate::session::Session;
-use environment::RUNNER;
 use saved::Saved;
 
 pub(crate) use environment::put_back;
@@ -146,7 +145,7 @@ fn runner(
     let options: Vec<_> = options
         .map(|(key, text)| format!("--option={key}={text}"))
         .collect();
-    let mut words = vec![this_program.as_str(), RUNNER];
+    let mut words = vec![this_program.as_str(), RunnerArgs::NAME];
     words.extend(["--workspace-root", root.as_str()]);
     words.extend(["--chess-dir", chess_dir.as_str()]);
     words.extend(options.iter().map(String::as_str));
