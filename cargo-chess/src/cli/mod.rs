@@ -194,8 +194,8 @@ pub struct ReplayArgs {
     /// A schedule file, the id of a saved failure, or an inline `chess1:...` schedule
     #[arg(value_name = "SCHEDULE")]
     pub schedule: String,
-    /// Print every event of the execution, not only the last ones
-    #[arg(long)]
+    /// Print each event as it happens
+    #[arg(long, conflicts_with = "debugger")]
     pub trace: bool,
     /// Run it under a debugger, which stops where tasks are preempted
     #[arg(long, value_name = "DEBUGGER", value_enum)]

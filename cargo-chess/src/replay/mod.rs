@@ -4,6 +4,7 @@ mod debugger;
 mod find;
 mod outcome;
 mod target;
+mod trace;
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -22,6 +23,7 @@ use crate::session::Session;
 use crate::supervise::{Job, ListedTest, Live, MarkedSources, Mode, Verdict, list};
 use outcome::Telling;
 pub(crate) use outcome::{Meaning, Replayed, meaning};
+use trace::Traced;
 
 /// Replays what `args` name and returns the exit code: 100 if it fails again,
 /// 0 if the failure is gone.
@@ -36,6 +38,10 @@ pub fn run(args: &ReplayArgs, interrupt: &Interrupt) -> Result<u8> {
     } = open(Some(&args.schedule), &args.rebuild, &args.output)?;
     let mut stage = Stage::new(&session, &build, &schedule, interrupt)?;
     let replayed = match args.debugger {
+        None if args.trace => {
+            let traced = Traced::new(args.output.shell().color);
+            stage.replay_live(&schedule, &|| interrupt.requested(), Some(&traced))?
+        }
         None => stage.replay(&schedule, interrupt)?,
         Some(debugger) => {
             let debugger = (debugger, &args.debugger_args[..]);
@@ -47,7 +53,6 @@ pub fn run(args: &ReplayArgs, interrupt: &Interrupt) -> Result<u8> {
     let telling = Telling {
         options: &options,
         workspace_root: &session.plan.workspace_root,
-        trace: args.trace,
     };
     telling.tell(&schedule, &replayed)
 }
@@ -204,7 +209,6 @@ pub(crate) fn tell(
     let telling = Telling {
         options,
         workspace_root: &session.plan.workspace_root,
-        trace: false,
     };
     telling.tell(schedule, replayed)
 }

@@ -139,8 +139,6 @@ pub(super) struct Telling<'a> {
     pub(super) options: &'a RunOptions,
     /// For source lines.
     pub(super) workspace_root: &'a Utf8Path,
-    /// Whether every event is shown.
-    pub(super) trace: bool,
 }
 
 impl Telling<'_> {
@@ -227,15 +225,12 @@ impl Telling<'_> {
         }
     }
 
-    /// The execution: of a failure always, of another end if asked for.
+    /// The report, if it is a failure.
     fn show(&self, meaning: &Meaning, event: &TestFinished, detail: &Detail) {
-        let failed = matches!(meaning, Meaning::Reproduced | Meaning::Different);
-        let mut human = Human::on_stderr(self.options, self.workspace_root).with_trace(self.trace);
-        // There is nobody to tell that standard error is gone.
-        if failed {
+        if matches!(meaning, Meaning::Reproduced | Meaning::Different) {
+            let mut human = Human::on_stderr(self.options, self.workspace_root);
+            // There is nobody to tell that standard error is gone.
             let _ = human.failure(event, detail);
-        } else if self.trace {
-            let _ = human.execution(event, detail);
         }
     }
 

@@ -184,7 +184,7 @@ fn other(failure: &OtherFailure, style: Style) -> String {
 }
 
 /// The interleaving, with a heading.
-pub(super) fn execution(test: &TestFinished, finished: &Finished, style: Style) -> String {
+fn execution(test: &TestFinished, finished: &Finished, style: Style) -> String {
     let table = Table {
         width: style.width,
         whole: style.whole,

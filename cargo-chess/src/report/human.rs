@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::explanation::explanation;
-use super::failure::{Style, execution, failure};
+use super::failure::{Style, failure};
 use super::outside::Outside;
 use super::progress::ProgressLine;
 use super::summary::{Guarantee, counts};
@@ -79,23 +79,10 @@ impl<W: Write> Human<W> {
         }
     }
 
-    /// Shows every event of failing executions.
-    #[must_use]
-    pub fn with_trace(mut self, trace: bool) -> Self {
-        self.style.whole |= trace;
-        self
-    }
-
     /// Tells one failure now, in full.
     pub fn failure(&mut self, test: &TestFinished, detail: &Detail) -> io::Result<()> {
         let report = failure(&self.root, test, detail, self.style);
         self.print(&(report + "\n"))
-    }
-
-    /// Tells how an execution that did not fail went.
-    pub fn execution(&mut self, test: &TestFinished, detail: &Detail) -> io::Result<()> {
-        let report = execution(test, &detail.finished, self.style);
-        self.print(&report)
     }
 
     /// Tells how a failure comes about.

@@ -28,6 +28,7 @@ mod shorten;
 mod snippet;
 mod summary;
 mod text;
+mod trace;
 mod verdict_line;
 mod waiting;
 
@@ -44,6 +45,7 @@ pub use paths::{source_path, with_source_paths};
 pub(crate) use pointers::Pointers;
 pub use record::Record;
 pub(crate) use text::{plural, thousands};
+pub(crate) use trace::Trace;
 
 use github::GitHub;
 use junit::JUnit;

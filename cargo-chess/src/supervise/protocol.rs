@@ -41,6 +41,18 @@ pub enum Line {
         /// The state, in base64.
         state: String,
     },
+    /// A replay that is traced: the next event.
+    Event {
+        /// Its place among the events, from 1.
+        number: u64,
+        /// What happened.
+        #[serde(flatten)]
+        what: Told,
+    },
+    /// A task is switched out by a preemption before this.
+    Preemption(Told),
+    /// A task panics here.
+    Panicked(Told),
     /// A process waits for a debugger, and then runs the schedule.
     Debuggee {
         /// Its id.
@@ -58,6 +70,41 @@ pub enum Line {
     /// A line of a newer runtime: a sign of life, no more.
     #[serde(other)]
     Unknown,
+}
+
+/// What is told of one task as it happens.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Told {
+    /// The task.
+    pub task: u32,
+    /// The name that the program gave it.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// What it does.
+    #[serde(default)]
+    pub op: String,
+    /// What it does that to.
+    #[serde(default)]
+    pub object: Option<String>,
+    /// The source file.
+    #[serde(default)]
+    pub file: Option<String>,
+    /// The line in it.
+    #[serde(default)]
+    pub line: Option<u32>,
+    /// The column in it.
+    #[serde(default)]
+    pub column: Option<u32>,
+    /// What the search chose for the operation, in words.
+    #[serde(default)]
+    pub note: Option<String>,
+}
+
+impl Told {
+    /// The source line, where known.
+    pub fn location(&self) -> Option<Location> {
+        location(self.file.as_ref(), self.line, self.column)
+    }
 }
 
 /// The verdict of a test binary on one test.

@@ -4,6 +4,7 @@ use super::event::{Event, Note, mix};
 use super::object::ObjectId;
 use super::state::Execution;
 use super::{Op, Site, running};
+use crate::harness::trace;
 
 /// So many draws of a task have their first outcome unless the search says
 /// otherwise. After that it varies: a loop that counts on chance must end.
@@ -29,6 +30,9 @@ impl Execution {
         };
         let last = &mut task.last_event;
         self.log.record(event, &mut self.objects, last);
+        if self.log.is_told {
+            trace::event(self, &event);
+        }
         outcome
     }
 }

@@ -89,6 +89,8 @@ pub(crate) struct EventLog {
     pub(super) changed: Option<ObjectId>,
     /// So many events are kept; all are part of the graph.
     pub(crate) most: usize,
+    /// Each event is told of as it happens.
+    pub(crate) is_told: bool,
 }
 
 /// Combines two hashes; order matters.
@@ -107,6 +109,7 @@ impl EventLog {
             graph: 0,
             changed: None,
             most: usize::MAX,
+            is_told: false,
         }
     }
 

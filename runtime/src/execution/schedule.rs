@@ -8,6 +8,7 @@ use super::state::{Ending, Execution, Timers};
 use super::task::{State, Wait};
 use super::trace::TraceStep;
 use super::{Effect, Mode, Op, Site, TaskId, Wake, mark};
+use crate::harness::trace;
 use crate::platform::memory::{EngineVec, engine_vec};
 use crate::search::{ChoicePoint, Decision, Past, SchedulingPoint};
 
@@ -223,6 +224,9 @@ impl Execution {
         };
         self.log
             .record(event, &mut self.objects, &mut task.last_event);
+        if self.log.is_told {
+            trace::event(self, &event);
+        }
         if let Some(object) = self.log.changed.take() {
             self.wake_watchers(object);
         }
@@ -431,6 +435,9 @@ impl Execution {
             self.preemptions += 1;
             // Else a timeout fired early.
             self.running().preempted = preempts;
+            if preempts && self.log.is_told {
+                trace::preemption(self);
+            }
         }
         next
     }

@@ -9,7 +9,7 @@ use super::helpers::Helpers;
 use super::report;
 use super::request::{Isolation, Request, StrategyName};
 use super::run::{BoxedStrategy, Root, run_tasks, set_boxed, set_strategy, strategy, warm_up};
-use super::{Test, body, debugger, foreign, state};
+use super::{Test, body, debugger, foreign, state, trace};
 use crate::engine::Engine;
 use crate::execution::{Ending, Entry, Event, Limit};
 use crate::monitor::race::{Accesses, Found, GivenUp, Level, Line, Races};
@@ -485,8 +485,10 @@ impl Explorer<'_> {
         strategy(engine).begin();
         engine.exploration.learnt = engine.monitors.races.learnt();
         debugger::turn(engine, request.debugged.is_some());
+        trace::turn(engine, request.traced);
         let mut failure = self.run_once(engine);
         debugger::turn(engine, false);
+        trace::turn(engine, false);
         if failure.as_ref().is_some_and(|it| it.kind == Kind::Race) {
             engine.monitors.races.show();
             strategy(engine).retry();
@@ -560,6 +562,7 @@ impl Explorer<'_> {
         engine.exploration.body = BodyOutcome::Unfinished;
         let data = core::ptr::from_ref(self.test).cast_mut().cast();
         debugger::await_one();
+        trace::begins(engine);
         run_tasks(engine, Entry::Rust(body::run, data));
         if self.is_helper {
             return;

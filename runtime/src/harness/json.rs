@@ -1,6 +1,6 @@
 //! Just enough JSON to write one object a line: the runtime has no dependencies.
 
-use core::fmt::Write;
+use core::fmt::{self, Write};
 
 /// An object that is being written.
 pub(super) struct Object {
@@ -94,18 +94,22 @@ pub(super) fn quoted(value: &str) -> String {
 
 fn quote(out: &mut String, value: &str) {
     out.push('"');
+    escape(out, value).expect("writing to a string succeeds");
+    out.push('"');
+}
+
+/// Writes what stands between the quotes of a string.
+pub(super) fn escape(out: &mut impl Write, value: &str) -> fmt::Result {
     for c in value.chars() {
         match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            c if u32::from(c) < 0x20 => {
-                write!(out, "\\u{:04x}", u32::from(c)).expect("writing to a string succeeds");
-            }
-            c => out.push(c),
+            '"' => out.write_str("\\\"")?,
+            '\\' => out.write_str("\\\\")?,
+            '\n' => out.write_str("\\n")?,
+            c if u32::from(c) < 0x20 => write!(out, "\\u{:04x}", u32::from(c))?,
+            c => out.write_char(c)?,
         }
     }
-    out.push('"');
+    Ok(())
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod helpers;
 mod json;
 mod minimise;
 mod names;
+mod notes;
 mod process;
 mod report;
 mod request;
@@ -21,6 +22,7 @@ mod saved;
 mod silence;
 mod state;
 mod tell;
+pub(crate) mod trace;
 mod zygote;
 
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -39,6 +41,7 @@ use debugger::Debugger;
 use failures::Found;
 use minimise::Minimised;
 use saved::Saved;
+use trace::Trace;
 
 /// A test of the binary, as libtest's harness describes it.
 #[derive(Clone, Copy)]
@@ -128,6 +131,7 @@ pub(crate) struct Exploration {
     /// Where lines for the supervisor go.
     pub(crate) told_to: i32,
     pub(crate) debugger: Debugger,
+    pub(crate) trace: Trace,
     /// Which part of the space was explored, in millionths: after each
     /// [`Exploration::EVERY`] schedules, if the strategy can tell.
     pub(crate) explored: EngineVec<Option<u64>>,
@@ -177,6 +181,7 @@ impl Exploration {
             cores: Cores::new(),
             told_to: -1,
             debugger: Debugger::new(),
+            trace: Trace::new(),
             explored: engine_vec(),
         }
     }

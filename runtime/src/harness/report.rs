@@ -8,9 +8,10 @@ use super::failures::Found;
 use super::json::{Object, quoted};
 use super::minimise::Minimised;
 use super::names::ObjectNames;
+use super::notes::noted;
 use super::request::Request;
 use crate::engine::Engine;
-use crate::execution::{Effect, Ending, Execution, Note, Op, Site, TaskId, Value};
+use crate::execution::{Effect, Ending, Execution, Op, Site, TaskId, Value};
 use crate::monitor::race::Learnt;
 use crate::monitor::{self, Blocked, Failure, Kind, Monitor, Place};
 use crate::search::{Decision, Measure, Part, Taken, format_schedule};
@@ -415,7 +416,10 @@ fn events(execution: &Execution, names: &ObjectNames) -> impl Iterator<Item = St
             );
         let object = located(object, event.site)
             .boolean("preempted", event.preempted)
-            .optional_string("note", words(event.note).as_deref());
+            .optional_string(
+                "note",
+                noted(event.note).map(|note| note.to_string()).as_deref(),
+            );
         if !execution.log.values.is_wanted {
             return object.finish();
         }
@@ -490,26 +494,9 @@ fn decided(execution: &Execution) -> impl Iterator<Item = String> {
     })
 }
 
-fn words(note: Note) -> Option<String> {
-    const COSTS: &str = "(counts as a preemption)";
-    if let Some(task) = note.woken() {
-        return Some(format!("wakes {}", called(task)));
-    }
-    if let Some(outcome) = note.drawn() {
-        return Some(format!("drew {outcome}"));
-    }
-    Some(match note {
-        Note::WOKE_SPURIOUSLY => format!("woke spuriously {COSTS}"),
-        Note::TIMED_OUT => "timed out".to_owned(),
-        Note::FAILED_SPURIOUSLY => format!("failed spuriously {COSTS}"),
-        Note::REUSED => format!("after it was given freed memory {COSTS}"),
-        _ => return None,
-    })
-}
-
 /// A task's own start and end say nothing by naming the task again; what opaque
 /// code touches has no name.
-fn shows_object(op: Op) -> bool {
+pub(super) fn shows_object(op: Op) -> bool {
     !matches!(op, Op::Start | Op::Exit | Op::OpaqueCall)
 }
 

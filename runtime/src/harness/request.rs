@@ -58,6 +58,10 @@ impl StrategyName {
 }
 
 /// What the supervisor asks for.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, not a state machine"
+)]
 #[derive(Clone, Debug)]
 pub struct Request {
     pub(crate) replay: Option<String>,
@@ -98,6 +102,8 @@ pub struct Request {
     pub(crate) points: Vec<(String, u32)>,
     /// A replay waits for a debugger, and shows it an execution of so many tasks.
     pub(crate) debugged: Option<usize>,
+    /// A replay tells of each event as it happens.
+    pub(crate) traced: bool,
 }
 
 impl Request {
@@ -137,6 +143,7 @@ impl Request {
             races_of: Vec::new(),
             points: Vec::new(),
             debugged: None,
+            traced: false,
         };
         let mut replays = false;
         let mut decisions = String::new();
@@ -198,6 +205,7 @@ impl Request {
                     request.points.push((file.to_owned(), line));
                 }
                 "debugger" => request.debugged = Some(number()? as usize),
+                "trace" => request.traced = number()? != 0,
                 "repeat" => request.repeat = number()?.max(1),
                 "decisions" => value.clone_into(&mut decisions),
                 // Lines that later versions add change nothing for this one.

@@ -6,7 +6,7 @@ use std::panic::PanicHookInfo;
 
 use super::{Monitor, Place, monitors};
 use crate::execution::{self, TaskId};
-use crate::harness::debugger;
+use crate::harness::{debugger, trace};
 use crate::platform::memory::{EngineVec, engine_vec};
 
 /// One panic of one task.
@@ -66,5 +66,6 @@ fn remember(info: &PanicHookInfo<'_>) {
     };
     // SAFETY: the hook runs in a task, and not within a monitor.
     unsafe { (*monitors()).panicked(&panic) };
+    trace::panics(&panic);
     debugger::panics(&panic);
 }

@@ -1,0 +1,133 @@
+//! The events of a replay, printed as they happen: a line each, as in a report's table.
+
+use std::collections::BTreeMap;
+
+use super::shorten::{operation, place};
+use super::text::{BOLD, DIM, WARN, columns, fit, styled, thousands};
+use crate::supervise::protocol::Told;
+
+/// The least width of a column; wider ones stay as wide as they became.
+const NAME: usize = 8;
+const OPERATION: usize = 24;
+
+/// The form of the lines so far.
+#[derive(Debug)]
+pub(crate) struct Trace {
+    name: usize,
+    operation: usize,
+    has_header: bool,
+    /// The first task of each name that the program gave.
+    named: BTreeMap<String, u32>,
+}
+
+impl Default for Trace {
+    fn default() -> Self {
+        Self {
+            name: NAME,
+            operation: OPERATION,
+            has_header: false,
+            named: BTreeMap::new(),
+        }
+    }
+}
+
+impl Trace {
+    /// The line of an event, below those that say what its columns are.
+    pub(crate) fn event(&mut self, number: u64, told: &Told) -> String {
+        let what = operation(&told.op, told.object.as_deref());
+        let note = told.note.as_ref().map(|note| format!(": {note}"));
+        let note = note.unwrap_or_default();
+        let at = told.location().as_ref().map(place).unwrap_or_default();
+        let name = self.task(told);
+        self.name = self.name.max(columns(&name));
+        self.operation = self.operation.max(columns(&what) + columns(&note));
+        let mut text = self.header();
+        let line = format!(
+            "  {:>4}  {}  {what}",
+            thousands(number),
+            fit(&name, self.name)
+        );
+        text += &line;
+        text += &styled(WARN, &note);
+        if !at.is_empty() {
+            let used = columns(&what) + columns(&note);
+            text += &" ".repeat(self.operation - used + 2);
+            text += &styled(DIM, at);
+        }
+        text + "\n"
+    }
+
+    /// The line of a preemption.
+    pub(crate) fn preemption(&mut self, told: &Told) -> String {
+        let what = operation(&told.op, told.object.as_deref());
+        self.mark(told, &format!("is preempted before {what}"))
+    }
+
+    /// The line of a panic.
+    pub(crate) fn panic(&mut self, told: &Told) -> String {
+        self.mark(told, "panics")
+    }
+
+    fn mark(&mut self, told: &Told, what: &str) -> String {
+        let at = told.location();
+        let at = at.map_or_else(String::new, |at| format!(" at {}", place(&at)));
+        let line = format!("~~~ {} {what}{at} ~~~", self.task(told));
+        format!("{}        {}\n", self.header(), styled(WARN, line))
+    }
+
+    fn header(&mut self) -> String {
+        if std::mem::replace(&mut self.has_header, true) {
+            return String::new();
+        }
+        let task = fit("task", self.name);
+        let operation = fit("operation", self.operation);
+        styled(BOLD, format!("  step  {task}  {operation}  at")) + "\n"
+    }
+
+    /// What a task is called: with its number where another one had its name before.
+    fn task(&mut self, told: &Told) -> String {
+        match (told.task, &told.name) {
+            (0, _) => "main".to_owned(),
+            (number, None) => format!("task {number}"),
+            (number, Some(name)) => match *self.named.entry(name.clone()).or_insert(number) {
+                first if first == number => name.clone(),
+                _ => format!("{name}#{number}"),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(task: u32, op: &str, object: &str, line: u32) -> Told {
+        Told {
+            task,
+            name: (task == 2).then(|| "worker".to_owned()),
+            op: op.to_owned(),
+            object: Some(object.to_owned()).filter(|it| !it.is_empty()),
+            file: Some("src/lib.rs".to_owned()),
+            line: Some(line),
+            column: Some(1),
+            note: None,
+        }
+    }
+
+    #[test]
+    fn each_event_has_a_line_in_columns() {
+        let mut trace = Trace::default();
+        let mut text = trace.event(1, &told(0, "spawn", "task 2", 7));
+        text += &trace.event(2, &told(2, "Mutex::lock", "M1", 9));
+        text += &trace.preemption(&told(2, "Mutex unlock", "M1", 10));
+        let noted = Told {
+            note: Some("woke spuriously (counts as a preemption)".to_owned()),
+            ..told(0, "Condvar::wait", "C1", 12)
+        };
+        text += &trace.event(1003, &noted);
+        text += &trace.event(1004, &told(0, "load", "A1", 13));
+        text += &trace.panic(&told(0, "", "", 14));
+        let text = anstream::adapter::strip_str(&text).to_string();
+        insta::assert_snapshot!(text);
+    }
+}
