@@ -218,11 +218,37 @@ fn a_schedule_that_fails_in_another_way_by_now() {
         .next()
         .expect("one")
         .path();
-    let run = workspace.chess(&["replay", &id.to_string_lossy()]).run();
+    let another = "this is another failure than the schedule was saved for";
+    for (command, code) in [("replay", 100), ("explain", 0)] {
+        let run = workspace.chess(&[command, &id.to_string_lossy()]).run();
+        assert_says(&run, code, &[another]);
+    }
+}
+
+#[test]
+fn a_regression_that_cannot_be_read() {
+    let workspace = Workspace::with_library(PASSES);
+    workspace.write("chess-regressions/kept.chess/file", "");
+    let run = workspace.chess(&["test"]).run();
     assert_says(
         &run,
-        100,
-        &["this is another failure than the schedule was saved for"],
+        101,
+        &["could not read the regression chess-regressions/kept.chess"],
+    );
+}
+
+#[test]
+fn sources_that_cannot_be_copied_are_redirected_only() {
+    let workspace = Workspace::with_library(PASSES);
+    workspace.chess(&["test"]).run().assert_code(0);
+    let script = "cd target/chess/build/*; rm -r chess-sources; echo taken > chess-sources";
+    workspace.shell(script).run().assert_code(0);
+    workspace.write("src/lib.rs", &format!("{PASSES}#[test] fn third() {{}}\n"));
+    let run = workspace.chess(&["test"]).run();
+    assert_says(
+        &run,
+        0,
+        &["its sources cannot be copied", "it was redirected only"],
     );
 }
 

@@ -85,6 +85,31 @@ fn the_events_of_runs_are_valid() {
 }
 
 #[test]
+fn the_events_of_a_replay_and_of_joined_shards_are_valid() {
+    let validator = schema_of("events");
+    let workspace =
+        Workspace::with_locks("#[test] fn fails() { locked(2, 1); panic!(\"here\") }\n");
+    workspace.chess(&["test"]).run().assert_code(100);
+    let saved = fs::read_dir(workspace.root().join("target/chess/failures"));
+    let saved = saved
+        .expect("it was saved")
+        .flatten()
+        .next()
+        .expect("one")
+        .path();
+    let replay = workspace.chess(&[
+        "replay",
+        &saved.to_string_lossy(),
+        "--message-format",
+        "json",
+    ]);
+    assert_all_valid(&validator, &replay.run());
+    let script = "for n in 1 2; do \"$CHESS\" test --shard $n/2 --message-format json > $n.jsonl || [ $? = 100 ]; done\n\
+                  \"$CHESS\" merge 1.jsonl 2.jsonl";
+    assert_all_valid(&validator, &workspace.shell(script).run());
+}
+
+#[test]
 fn the_list_is_valid() {
     let run = Workspace::shared("members")
         .chess(&["list", "--message-format", "json"])
