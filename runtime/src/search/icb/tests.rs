@@ -169,3 +169,16 @@ fn what_is_left_of_a_bound_is_told_by_what_was_run() {
         );
     }
 }
+
+/// The second task comes for the lock while the first one has it, which takes it twice:
+/// that it could come before the first time must not be forgotten over the second.
+#[test]
+fn a_task_that_waits_for_a_lock_could_have_had_it_before() {
+    let program = vec![
+        vec![Act::TryLock(0), Act::Add(0), Act::Unlock(0), Act::Lock(0)],
+        vec![Act::Load(0), Act::Lock(0)],
+    ];
+    let all = model::all_ends(&program, 1, 2_000).expect("it is small");
+    assert_eq!(all.len(), 4);
+    assert!(!misses(&program, &all, 1));
+}

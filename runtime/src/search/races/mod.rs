@@ -277,6 +277,9 @@ impl HappensBefore {
             epoch = self.older[epoch.older as usize];
             self.meet_epoch(trace, step, at, touch.effect, epoch);
         }
+        if self.waits_too && self.is_fresh {
+            self.judge_arrival(step, at, touch, epoch);
+        }
         if step.decision == TraceStep::NEVER {
             return;
         }
@@ -368,6 +371,42 @@ impl HappensBefore {
         } else if self.waits_too && self.previous != NOTHING && self.previous > other.step {
             self.races.push(Race {
                 first: other.step,
+                second: at,
+                waits: true,
+            });
+        }
+    }
+
+    /// A step that takes a lock races also with the one that held it when the task came
+    /// for it, and had to wait, even if others took it since then. (As Flanagan and
+    /// Godefroid, POPL'05, whose tasks race with their next step in each state. Without a
+    /// bound this is not needed: the race would show once the lock is free in time.)
+    fn judge_arrival(&mut self, step: &TraceStep, at: u32, touch: Touch, mut epoch: Epoch) {
+        if !matches!(touch.effect, Effect::Acquire | Effect::Enter) || self.previous == NOTHING {
+            return;
+        }
+        let came = match step.waker {
+            TraceStep::NONE => self.previous,
+            waker => self.previous.max(waker),
+        };
+        let mut is_newest = true;
+        while epoch.exclusive.step != NOTHING && epoch.exclusive.step > came {
+            epoch = self.older[epoch.older as usize];
+            is_newest = false;
+        }
+        let Access {
+            step: first,
+            task,
+            effect,
+        } = epoch.exclusive;
+        if !is_newest
+            && first != NOTHING
+            && task != step.task.0
+            && touch.effect.depends(effect) != Dependence::None
+            && !self.knows(self.before, task, first)
+        {
+            self.races.push(Race {
+                first,
                 second: at,
                 waits: true,
             });
