@@ -196,3 +196,27 @@ fn what_fails_beyond_the_limit_of_a_test_that_was_only_run_fails_again() {
         assert_replays(&workspace, schedule, &found);
     }
 }
+
+#[test]
+fn what_is_still_running_when_time_is_over_has_not_passed() {
+    let workspace = Workspace::with_library(
+        r"
+        #[test]
+        fn waits_for_nobody() {
+            use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+            let count = AtomicU32::new(0);
+            std::thread::scope(|scope| {
+                scope.spawn(|| while count.fetch_add(1, SeqCst) < u32::MAX - 1 {});
+                scope.spawn(|| while count.fetch_add(1, SeqCst) < u32::MAX - 1 {});
+            });
+        }
+        ",
+    );
+    let once = ["--schedules", "1", "--time", "300ms"];
+    let json = ["chess", "test", "--message-format", "json"];
+    let verdict = workspace
+        .chess(&[&json[..], &once].concat())
+        .run()
+        .verdict();
+    assert_eq!(verdict["outcome"], "timeout", "{verdict}");
+}

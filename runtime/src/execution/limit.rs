@@ -51,17 +51,19 @@ impl Execution {
             return true;
         }
         self.clock += STEP;
+        let is_first = !self.past_limit;
+        if is_first {
+            self.past_limit = true;
+            self.log.trace.end();
+            self.slice_end = self.steps + self.max_steps / 2;
+        }
         // What confirms a failure, or replays it, takes the time that it takes.
         // SAFETY: only the flag is read, which the zygote sets.
         if !self.keeps_output && unsafe { (*engine()).exploration.is_out_of_time() } {
             self.ending = Ending::TooLong;
             return true;
         }
-        if !self.past_limit {
-            self.past_limit = true;
-            self.log.trace.end();
-            self.slice_end = self.steps + self.max_steps / 2;
-        } else if self.steps == self.max_steps + self.max_steps / 2 {
+        if !is_first && self.steps == self.max_steps + self.max_steps / 2 {
             let circles = self.log.ends_in_a_circle(self.max_steps as usize / 2);
             // Tasks that only read and do not wait are at work, each on its own.
             let is_alone = self.last_switch < self.max_steps;

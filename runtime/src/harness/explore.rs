@@ -353,7 +353,8 @@ impl Explorer<'_> {
     /// Runs the first schedule a second time: a program that depends on more than
     /// its schedule is named before any search relies on it.
     fn check_determinism(&mut self, mut engine: Root) {
-        if engine.execution.decisions.is_empty() {
+        // An execution that the end of the time budget cut short says nothing.
+        if engine.execution.decisions.is_empty() || engine.exploration.is_out_of_time() {
             return;
         }
         let first = (engine.execution.log.graph(), engine.execution.steps);
@@ -361,7 +362,6 @@ impl Explorer<'_> {
         strategy(engine).retry();
         let failure = self.run_once(engine);
         let second = (engine.execution.log.graph(), engine.execution.steps);
-        // An execution that the end of the time budget cut short says nothing.
         let is_whole = !engine.exploration.is_out_of_time();
         engine.exploration.unstable = is_whole && (failure.is_some() || first != second);
         if engine.exploration.unstable {
