@@ -6,7 +6,7 @@ use super::object::ObjectId;
 use super::schedule::Step;
 use super::state::{Ending, Execution};
 use super::{Effect, Op, Site, perform, running};
-use crate::monitor::race::{self, Point};
+use crate::monitor::race::Point;
 use crate::monitor::{Allocation, DataAccess, Free, Monitor, SyncAccess, monitors};
 
 impl Execution {
@@ -83,15 +83,12 @@ pub(crate) fn data_access(
         }
         match (*monitors()).races.points.of(access.site) {
             Point::None => {
-                let races = &mut (*monitors()).races;
-                if let Some(place) = race::Extent::within(address, length)
-                    && races.notes(
-                        (*execution).current,
-                        (address, place),
-                        (is_write, is_borrow),
-                        site,
-                    )
-                {
+                if (*monitors()).races.notes(
+                    (*execution).current,
+                    (address, length),
+                    (is_write, is_borrow),
+                    site,
+                ) {
                     return;
                 }
             }

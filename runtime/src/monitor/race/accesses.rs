@@ -83,17 +83,20 @@ impl Races {
         }
     }
 
-    /// Notes a plain access of `task` to bytes of a granule, if that is all there is to do:
+    /// Notes a plain access of `task` to bytes of one granule, if that is all there is to do:
     /// the granule was accessed in this execution already, so it is not free, and there is
     /// nothing to judge.
     #[inline]
     pub(crate) fn notes(
         &mut self,
         task: TaskId,
-        (address, extent): (usize, Extent),
+        (address, length): (usize, usize),
         (is_write, is_borrow): (bool, bool),
         site: Site,
     ) -> bool {
+        let Some(extent) = Extent::within(address, length) else {
+            return false;
+        };
         let first = self.epochs.first();
         let Some(cell) = self.shadow.quick(address) else {
             return false;
@@ -130,6 +133,7 @@ impl Races {
         } else {
             cell.read = word;
         }
+        self.filter.add(address, length, own.epoch, is_write);
         true
     }
 
@@ -238,8 +242,10 @@ impl Races {
             epochs,
             records,
             tasks,
+            filter,
             ..
         } = self;
+        filter.forget(address, length);
         let clock = &tasks.get(task).clock;
         let mut look = |earlier: Earlier| {
             if !is_known(epochs, clock, earlier.epoch, task) {
@@ -270,6 +276,7 @@ impl Races {
     /// Another task begins to use this memory, a stack: as [`Self::free`], but nobody looks.
     pub(crate) fn forget(&mut self, low: usize, high: usize) {
         let first = self.epochs.first();
+        self.filter.forget(low, high - low);
         self.shadow.touched(low, high, first, |cell| {
             cell.write = Word::NONE;
             cell.read = Word::NONE;

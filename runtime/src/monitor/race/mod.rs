@@ -14,6 +14,7 @@
 mod accesses;
 mod clock;
 mod events;
+mod filter;
 mod found;
 mod levels;
 mod objects;
@@ -27,21 +28,21 @@ use core::cell::Cell;
 use core::sync::atomic::Ordering;
 
 pub(crate) use order::{
-    Atomic, How, Message, acquire, acquire_for, added, atomic, enter, fence, forget, joined, leave,
-    receive, release, release_on, release_to, send, switched, told,
+    Atomic, How, Message, acquire, acquire_for, added, atomic, enter, fence, forget, is_known,
+    joined, leave, receive, release, release_on, release_to, send, switched, told,
 };
 
 use crate::execution::{Op, Site, TaskId};
 use crate::platform::memory::{EngineVec, engine_vec};
 pub(crate) use clock::MOST_EPOCHS;
 use clock::{Clock, Epoch, Epochs};
+use filter::Filter;
 pub(crate) use found::Found;
 use levels::Levels;
 pub(crate) use levels::{Accesses, Level};
 use objects::Objects;
 pub(crate) use points::{Line, Point, Points};
 use record::Record;
-pub(crate) use shadow::Extent;
 pub(crate) use shadow::MOST_MEMORY;
 use shadow::{Shadow, Word};
 pub(crate) use tasks::MOST_TASKS;
@@ -146,6 +147,7 @@ pub(crate) struct Races {
     tasks: Tasks,
     objects: Objects,
     shadow: Shadow,
+    filter: Filter,
     /// An epoch that was lately found to know of another one.
     sure: (Epoch, Epoch),
     records: EngineVec<Record>,
@@ -176,6 +178,7 @@ impl Races {
             tasks: Tasks::new(),
             objects: Objects::new(),
             shadow: Shadow::new(),
+            filter: Filter::new(),
             sure: (0, 0),
             records: engine_vec(),
             used: 0,
@@ -266,6 +269,9 @@ impl Races {
         self.given_up = None;
         let forgets = self.epochs.begin();
         self.shadow.begin(forgets);
+        if forgets {
+            self.filter.clear();
+        }
         self.objects.begin();
         self.sure = (0, 0);
         self.used = 0;
@@ -283,6 +289,7 @@ impl Races {
         self.given_up = Some(why);
         // Nothing is passed over for being known.
         self.shadow.begin(true);
+        self.filter.clear();
     }
 
     /// `task` learns what was released to `object`; `excludes` says that it has it alone.

@@ -31,6 +31,26 @@ pub(crate) struct Atomic {
 /// So many bytes are looked at without a call: what is longer is no news seldom.
 const FEW: usize = 32;
 
+/// Whether what the running task is about to do to memory is nothing that [`told`] would
+/// look at. It may say no where it is.
+#[inline(always)]
+#[expect(
+    clippy::inline_always,
+    reason = "it is asked before each access in the user's code"
+)]
+pub(crate) fn is_known(address: usize, length: usize, is_write: bool) -> bool {
+    let epoch = EPOCH.get();
+    // SAFETY: there is an epoch while an execution runs, so the engine is mapped; no unique
+    // reference to the filter lives while the program's code runs.
+    epoch == 0
+        || unsafe {
+            (*monitors())
+                .races
+                .filter
+                .knows(address, length, epoch, is_write)
+        }
+}
+
 /// The running task is about to access memory.
 #[inline]
 pub(crate) fn told(address: usize, length: usize, is_write: bool, is_borrow: bool, site: Site) {
@@ -40,10 +60,12 @@ pub(crate) fn told(address: usize, length: usize, is_write: bool, is_borrow: boo
     }
     // SAFETY: an execution runs, so the engine is mapped; no other reference to the
     // monitor lives while the program's code runs.
-    let shadow = unsafe { &(*monitors()).races.shadow };
+    let races = unsafe { &mut (*monitors()).races };
     match Extent::within(address, length) {
         None => told_of_more(address, length, is_write, is_borrow, site),
-        Some(extent) if shadow.knows(address, extent, epoch, is_write) => {}
+        Some(extent) if races.shadow.knows(address, extent, epoch, is_write) => {
+            races.filter.add(address, length, epoch, is_write);
+        }
         Some(_) => execution::data_access(address, length, is_write, is_borrow, site),
     }
 }
