@@ -36,7 +36,8 @@ fn blocks<'a>(text: &'a str, heading: &str) -> Vec<Block<'a>> {
     blocks
 }
 
-/// `text` without what differs from machine to machine: times, and the digits of an id.
+/// `text` without what differs from machine to machine: times, addresses, threads, the
+/// digits of an id or of a commit, and how many frames of the runtime a stack has.
 fn same_everywhere(text: &str) -> Vec<String> {
     let filters = [
         (r"\b\d+\.\d\ds\b", "[time]"),
@@ -44,6 +45,12 @@ fn same_everywhere(text: &str) -> Vec<String> {
             r"(tests-lends_no_more_than_its_limit-|replay )[0-9a-f]{4}\b",
             "$1[id]",
         ),
+        (r"from [0-9a-f]{9} on", "from [commit] on"),
+        (r"0x[0-9a-f]+", "[address]"),
+        (r"(LWP|process) \d+", "$1 [number]"),
+        (r"(?m)^(\(gdb\) )?#\d+ +", "$1#[frame] "),
+        // gdb breaks lines where it guesses the width of a terminal.
+        (r"\n +at ", " at "),
     ];
     let mut text = text.to_owned();
     for (pattern, replacement) in filters {
@@ -105,16 +112,61 @@ fn assert_printed(command: &str, expected: &[String], actual: &[String]) {
     );
 }
 
+/// A command of the tour, and what it prints.
+struct Call<'a> {
+    command: &'a str,
+    printed: Vec<&'a str>,
+}
+
+/// The commands of a block, which stand behind `$`.
+fn calls<'a>(lines: &[&'a str]) -> Vec<Call<'a>> {
+    let mut calls: Vec<Call<'a>> = Vec::new();
+    for &line in lines {
+        if let Some(command) = line.strip_prefix("$ ") {
+            let printed = Vec::new();
+            calls.push(Call { command, printed });
+        } else if let Some(call) = calls.last_mut() {
+            call.printed.push(line);
+        }
+    }
+    calls
+}
+
+/// What a debugger is told in `printed`, a line each. It does not repeat what it does not
+/// read from a terminal, so that an answer comes right behind its prompt.
+fn dialogue(printed: &str) -> (String, String) {
+    const PROMPT: &str = "(gdb) ";
+    let said = printed
+        .lines()
+        .filter_map(|line| line.strip_prefix(PROMPT))
+        .map(|line| format!("{line}\n"));
+    let pattern = regex::Regex::new(r"(?m)^\(gdb\) .*\n").expect("it is a pattern");
+    (
+        said.collect(),
+        pattern.replace_all(printed, PROMPT).into_owned(),
+    )
+}
+
+/// A repository with what `cargo new` writes, which would look for workspaces and
+/// repositories around this one, too.
+fn new_project() -> Workspace {
+    let workspace = Workspace::empty();
+    workspace.write("Cargo.toml", MANIFEST);
+    workspace.write(".gitignore", "/target\n");
+    let git = "git init --quiet --initial-branch=main && git config user.name tour \
+               && git config user.email tour@example.com";
+    workspace.shell(git).run().assert_code(0);
+    workspace
+}
+
 #[test]
 fn the_tour_prints_what_the_readme_says() {
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
     let readme = fs::read_to_string(readme).expect("there is a README");
-    let workspace = Workspace::empty();
-    // What `cargo new` writes; it would look for workspaces around this one, too.
-    workspace.write("Cargo.toml", MANIFEST);
+    let workspace = new_project();
     let mut source = String::new();
     let mut id = String::new();
-    let mut commands = 0;
+    let mut commands = Vec::new();
     for Block { language, lines } in blocks(&readme, "## A tour of five minutes") {
         let text = lines.join("\n");
         match language {
@@ -127,27 +179,35 @@ fn the_tour_prints_what_the_readme_says() {
                 workspace.write("src/lib.rs", &source);
             }
             "console" => {
-                for call in text.split("$ cargo chess ").skip(1) {
-                    let (args, expected) = call.split_once('\n').expect("it prints something");
-                    let args = args.replace(same_id(&readme), &id);
-                    let run = workspace.shell(&format!("\"$CHESS\" {args}")).run();
+                for Call { command, printed } in calls(&lines) {
+                    let real = command.replace(same_id(&readme), &id);
+                    let real = real.replace("cargo chess ", "\"$CHESS\" ");
+                    let (input, printed) = dialogue(&(printed.join("\n") + "\n"));
+                    let script = format!("{real} 1>&2 <<'END'\n{input}END");
+                    let run = workspace.shell(&script).run();
                     let said = run.message();
                     if let Some((_, saved)) = said.split_once("Replay cargo chess replay ") {
                         saved[..4].clone_into(&mut id);
                     }
                     // As in what is compared with it, cargo's `Finished` and the tool's are left out.
-                    let expected = expected
+                    let printed = printed
                         .lines()
                         .filter(|line| !line.starts_with("    Finished "));
-                    let expected = same_everywhere(expected.collect::<Vec<_>>().join("\n").trim());
-                    assert_printed(&args, &expected, &same_everywhere(said.trim()));
-                    commands += 1;
+                    let printed = same_everywhere(printed.collect::<Vec<_>>().join("\n").trim());
+                    assert_printed(command, &printed, &same_everywhere(said.trim()));
+                    let words: Vec<_> = command.split(' ').collect();
+                    commands.extend(words.get(2).filter(|_| words[0] == "cargo").copied());
                 }
             }
             _ => {}
         }
     }
-    assert_eq!(commands, 5, "commands of the tour");
+    assert_eq!(
+        commands,
+        [
+            "test", "replay", "explain", "replay", "test", "gate", "replay", "gate"
+        ]
+    );
 }
 
 /// The id of the tour's schedule, as the README prints it.
