@@ -131,12 +131,11 @@ fn each_command_has_a_manual_page_without_a_flaw() {
             .status()
             .is_ok()
         {
-            let script =
-                "MANWIDTH=80 MANROFFSEQ='' LC_ALL=C.UTF-8 man --warnings -l page.1 | col -b";
+            let script = "LC_ALL=C.UTF-8 man --warnings -l page.1";
             let run = workspace.shell(script).run();
             run.assert_code(0);
             assert_eq!(run.stderr, "", "{args:?}");
-            assert!(run.stdout.contains("OPTIONS"), "{run:?}");
+            assert!(!run.stdout.is_empty(), "{run:?}");
         } else {
             eprintln!("there is no man here: how its page looks was not tried");
         }

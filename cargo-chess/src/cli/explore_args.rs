@@ -27,7 +27,7 @@ pub struct ExploreArgs {
     /// Search each test for at most so long, as in 30s or 5m
     #[arg(long, value_name = "DUR", value_parser = parse_duration)]
     pub time: Option<Duration>,
-    /// Scheduling points after which an execution counts as a livelock [default: 20000]
+    /// Steps after which an execution runs on without choices [default: 20000]
     #[arg(long, value_name = "N", value_parser = parse_positive)]
     pub max_steps: Option<u64>,
     /// Strategies to use: auto, icb, dpor, random, pct, pos, surw, delay [default: auto]
