@@ -226,6 +226,24 @@ fn without_cargo_nextest_the_error_says_how_to_get_it() {
 }
 
 #[test]
+fn options_of_the_runner_are_checked_as_others_are() {
+    let told = told(&[]);
+    let root = told.workspace.root().to_string_lossy().into_owned();
+    let call = |option: &str| {
+        let directories = ["--workspace-root", &root, "--chess-dir", "target/chess"];
+        let test = ["--option", option, "--", &told.binary, "--exact", "right"];
+        let run = told
+            .workspace
+            .chess(&[&["nextest-runner"], &directories[..], &test].concat())
+            .run();
+        run.assert_code(1);
+        run.stderr
+    };
+    assert!(call("seed").contains("--option seed: it has no `=`"));
+    assert!(call("sead=1").contains("did you mean `seed`?"));
+}
+
+#[test]
 fn a_binary_of_which_nothing_is_known_is_no_silent_pass() {
     let told = told(&[]);
     let file = PathBuf::from(&told.binary);
