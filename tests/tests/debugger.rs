@@ -185,6 +185,22 @@ fn an_execution_with_a_process_of_its_own_is_shown_too() {
 }
 
 #[test]
+fn failures_among_the_workers_of_executors_are_shown_too() {
+    let workspace = Workspace::shared("executors");
+    for test in ["lost_update::buggy", "buggy", "tokio_select::buggy"] {
+        let id = find(&workspace, test);
+        let run = debug(
+            &workspace,
+            &id,
+            "gdb",
+            &["continue", "continue", "continue"],
+        );
+        assert_reproduced(&run, "executors::");
+        assert_in_order(&run.stdout, &["panics at ", "\n#", "exited normally"]);
+    }
+}
+
+#[test]
 fn a_process_that_is_ended_in_the_debugger_has_no_verdict() {
     let workspace = Workspace::shared("catalog");
     let id = find(&workspace, "bank::buggy");

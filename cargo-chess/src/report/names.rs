@@ -67,6 +67,7 @@ mod tests {
         let task = |id, name: Option<&str>| Task {
             id,
             name: name.map(str::to_owned),
+            scope: None,
         };
         let tasks = [
             task(0, Some("transfer_is_atomic")),

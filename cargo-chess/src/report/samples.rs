@@ -29,6 +29,7 @@ fn tasks(names: &[Option<&str>]) -> Vec<Task> {
         .map(|(name, id)| Task {
             id,
             name: name.map(str::to_owned),
+            scope: None,
         })
         .collect()
 }

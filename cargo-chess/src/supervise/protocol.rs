@@ -366,6 +366,9 @@ pub struct Task {
     pub id: u32,
     /// The name that the program gave it.
     pub name: Option<String>,
+    /// The scope that it was a task of, if it has ended.
+    #[serde(default)]
+    pub scope: Option<String>,
 }
 
 /// One event of the reported execution.

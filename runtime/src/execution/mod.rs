@@ -157,6 +157,18 @@ pub fn touch(object: usize, effect: Effect) {
     }
 }
 
+/// The running step is the last one of a task of `scope`, which waits for that: it touches
+/// the scope.
+pub fn leave_scope(scope: usize) {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`.
+    unsafe {
+        let object = (*execution).object(scope);
+        (*execution).running().scope = object;
+    }
+    touch(scope, Effect::Release);
+}
+
 /// Whether this weak compare-exchange, which could succeed, is to fail: a
 /// choice of the search that costs as a preemption does. Call it after
 /// [`before`], only where the exchange would succeed.

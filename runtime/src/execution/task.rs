@@ -105,6 +105,8 @@ pub(crate) struct Task {
     /// A pthread that is gone for the program; its donor serves again.
     pub(crate) released: bool,
     pub(crate) result: *mut c_void,
+    /// The scope that waits for its end, once it has left that.
+    pub(crate) scope: ObjectId,
     pub(crate) name: EngineVec<u8>,
     /// Destructors of thread-locals, to run last to first.
     pub(crate) destructors: EngineVec<(Destructor, *mut c_void)>,
@@ -156,6 +158,7 @@ impl Task {
             detached: false,
             released: false,
             result: core::ptr::null_mut(),
+            scope: ObjectId::NONE,
             name: engine_vec(),
             destructors: engine_vec(),
             key_values: engine_vec(),
@@ -190,6 +193,7 @@ impl Task {
         self.detached = false;
         self.released = false;
         self.result = core::ptr::null_mut();
+        self.scope = ObjectId::NONE;
         self.name.clear();
         self.destructors.clear();
         self.key_values.clear();

@@ -110,7 +110,7 @@ pub(super) fn finished(
         .array("atomic", atomic_files(&engine.execution))
         .array("outside", exploration.outside.iter().map(|o| quoted(o)))
         .array("warnings", counters.warnings.iter().map(|w| quoted(w)))
-        .array("tasks", tasks(&engine.execution).filter(|_| shown))
+        .array("tasks", tasks(&engine.execution, &names).filter(|_| shown))
         .array(
             "events",
             events(&engine.execution, &names).filter(|_| shown),
@@ -392,13 +392,14 @@ fn located(object: Object, site: Option<Site>) -> Object {
         .optional_number("column", site.map(|s| s.column().into()))
 }
 
-fn tasks(execution: &Execution) -> impl Iterator<Item = String> {
+fn tasks(execution: &Execution, names: &ObjectNames) -> impl Iterator<Item = String> {
     execution.live_tasks().map(|(id, task)| {
         let name = String::from_utf8_lossy(&task.name);
         let name = if id == TaskId(0) { "main" } else { &*name };
         Object::new()
             .number("id", id.0.into())
             .optional_string("name", Some(name).filter(|n| !n.is_empty()))
+            .optional_string("scope", names.name(task.scope))
             .finish()
     })
 }

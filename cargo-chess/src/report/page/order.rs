@@ -7,7 +7,14 @@ use crate::supervise::protocol::{Effect, Finished, Step};
 /// For each event the events of other tasks that it directly follows; those without
 /// any are left out.
 pub(super) fn order(finished: &Finished) -> BTreeMap<usize, Vec<usize>> {
-    let mut order = Order::default();
+    let scopes = finished
+        .tasks
+        .iter()
+        .filter_map(|task| Some((task.id, task.scope.as_deref()?)));
+    let mut order = Order {
+        scopes: scopes.collect(),
+        ..Order::default()
+    };
     let events = finished.events.iter().enumerate();
     events
         .filter_map(|(index, event)| {
@@ -33,6 +40,8 @@ struct Order<'a> {
     objects: HashMap<&'a str, Object>,
     /// The last event of each task.
     last: HashMap<u32, usize>,
+    /// Tasks that have ended, and the scope that each was a task of.
+    scopes: Vec<(u32, &'a str)>,
     /// What starts or wakes a task that has not run since.
     wakes: HashMap<u32, usize>,
     tasks: Vec<u32>,
@@ -49,6 +58,7 @@ impl<'a> Order<'a> {
                 self.wakes.insert(child, index);
             }
             ("join", Some(child)) => before.extend(self.last.get(&child)),
+            ("scope end", _) => before.extend(self.ends_in(object)),
             ("start", _) => {}
             _ => before.extend(self.at_object(index, event)),
         }
@@ -72,6 +82,14 @@ impl<'a> Order<'a> {
         self.tasks.push(event.task);
         self.clocks.push(clock);
         before
+    }
+
+    /// The last events of a scope's tasks.
+    fn ends_in(&self, scope: Option<&str>) -> Vec<usize> {
+        let tasks = self.scopes.iter().filter(|(_, of)| Some(*of) == scope);
+        tasks
+            .filter_map(|(task, _)| self.last.get(task).copied())
+            .collect()
     }
 
     /// What conflicts with the event at its object, as the runtime judges it.
@@ -140,6 +158,7 @@ fn task_of(name: &str) -> Option<u32> {
 mod tests {
     use super::*;
     use crate::events::Outcome;
+    use crate::supervise::protocol::Task;
 
     fn step(task: u32, op: &str, object: &str, effect: Effect) -> Step {
         Step {
@@ -197,5 +216,31 @@ mod tests {
             step(0, "join", "task 1", Effect::Acquire),
         ];
         assert_eq!(order_of(events), [(1, vec![0]), (3, vec![2])]);
+    }
+
+    #[test]
+    fn a_scope_ends_after_its_tasks_and_no_others() {
+        let task = |id, scope: Option<&str>| Task {
+            id,
+            name: None,
+            scope: scope.map(str::to_owned),
+        };
+        let finished = Finished {
+            events: vec![
+                step(1, "exit", "task 1", Effect::Write),
+                step(2, "exit", "task 2", Effect::Write),
+                step(3, "exit", "task 3", Effect::Write),
+                step(0, "scope end", "scope 1", Effect::Acquire),
+            ],
+            tasks: vec![
+                task(0, None),
+                task(1, Some("scope 1")),
+                task(2, Some("scope 2")),
+                task(3, Some("scope 1")),
+            ],
+            ..Finished::new(Outcome::Failed)
+        };
+        let order: Vec<_> = order(&finished).into_iter().collect();
+        assert_eq!(order, [(3, vec![0, 2])]);
     }
 }

@@ -11,7 +11,7 @@ use std::thread::Result;
 
 use super::packet::{self, Spawned};
 use super::{Builder, Thread, current};
-use crate::execution::{self, Effect, Op, Site, TaskId};
+use crate::execution::{self, Op, Site, TaskId};
 use crate::monitor::race;
 use crate::platform::observers::observes_ends;
 
@@ -167,7 +167,7 @@ impl ScopeData {
         if let Some(task) = panicked {
             self.panicked().push(task);
         }
-        execution::touch(self.object(), Effect::Release);
+        execution::leave_scope(self.object());
         race::release(self.object(), Op::Exit, None);
         if self.running.fetch_sub(1, Ordering::Release) == 1 {
             execution::wake_all(self.object());
