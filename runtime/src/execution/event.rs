@@ -146,6 +146,9 @@ impl EventLog {
                 let strongest = event.op.strongest_effect();
                 self.trace.access(event.object, effect, strongest);
             }
+            if matches!(event.op, Op::Join | Op::ScopeEnd) {
+                self.trace.joins();
+            }
         }
         if self.events.len() < self.most {
             self.events.push(event);

@@ -26,6 +26,8 @@ pub(crate) struct TraceStep {
     pub(crate) goes_on: bool,
     /// The task yielded at its end, so that switching away there was free.
     pub(crate) yields: bool,
+    /// It waited for the end of tasks.
+    pub(crate) joins: bool,
 }
 
 impl TraceStep {
@@ -100,6 +102,7 @@ impl Trace {
                 retries,
                 goes_on: false,
                 yields: false,
+                joins: false,
             });
         }
     }
@@ -109,6 +112,14 @@ impl Trace {
     pub(super) fn go_on(&mut self) {
         if let Some(step) = self.steps.last_mut() {
             step.goes_on = true;
+        }
+    }
+
+    /// The running step waited for the end of tasks.
+    #[inline]
+    pub(super) fn joins(&mut self) {
+        if let Some(step) = self.steps.last_mut() {
+            step.joins = true;
         }
     }
 

@@ -182,3 +182,24 @@ fn a_task_that_waits_for_a_lock_could_have_had_it_before() {
     assert_eq!(all.len(), 4);
     assert!(!misses(&program, &all, 1));
 }
+
+/// The second task comes for a lock that the first one has, and later gives back what the
+/// first one then only tries to take: that it waits sooner makes the try fail, even though
+/// all that the second one did came before the try.
+#[test]
+fn a_task_that_waits_sooner_keeps_others_from_what_it_has() {
+    let second = [
+        Act::Lock(0),
+        Act::Lock(1),
+        Act::Unlock(0),
+        Act::Lock(0),
+        Act::Wait(0, 0),
+    ];
+    let program = vec![
+        vec![Act::Lock(1), Act::Unlock(1), Act::TryLock(0)],
+        second.to_vec(),
+    ];
+    let all = model::all_ends(&program, 1, 2_000).expect("it is small");
+    assert_eq!(all.len(), 4);
+    assert!(!misses(&program, &all, 1));
+}

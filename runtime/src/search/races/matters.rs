@@ -38,16 +38,17 @@ impl HappensBefore {
 
     /// Whether it may matter that a race is turned round. That a task comes to wait
     /// sooner does only if what it did in between conflicts with what others did since
-    /// then, and were not bound to do after its end.
+    /// then, and not after they had waited for its end.
     pub(in crate::search) fn matters(&self, trace: &Trace, race: Race) -> bool {
         if !race.waits {
             return true;
         }
         let mut patience = PATIENCE;
+        let end = self.awaited_end(trace, race);
         let mut step = self.places[race.second as usize].previous;
         while step != NOTHING && step > race.first {
             for touch in trace.touches_of(step as usize) {
-                if self.conflicts(trace, race, *touch, &mut patience) {
+                if self.conflicts(trace, race, *touch, end, &mut patience) {
                     return true;
                 }
             }
@@ -56,16 +57,35 @@ impl HappensBefore {
         false
     }
 
-    /// Whether `touch`, by the task of the race's second step, conflicts with what others
-    /// did since the first one and before that task's end; yes if this takes too long.
-    fn conflicts(&self, trace: &Trace, race: Race, touch: Touch, patience: &mut u32) -> bool {
+    /// The step in which another task had waited for the end of that of the race's
+    /// second step.
+    fn awaited_end(&self, trace: &Trace, race: Race) -> Option<u32> {
         let task = trace.steps[race.second as usize].task.0;
         let last = self.newest[task as usize];
+        let mut touches = trace.touches_of(last as usize).iter();
+        touches.find_map(|touch| {
+            let joined = self.epochs[touch.object.0 as usize].exclusive.step;
+            let joins = joined != NOTHING && joined > last && trace.steps[joined as usize].joins;
+            joins.then_some(joined)
+        })
+    }
+
+    /// Whether `touch`, by the task of the race's second step, conflicts with what others
+    /// did since the first one and not after `end`; yes if this takes too long.
+    fn conflicts(
+        &self,
+        trace: &Trace,
+        race: Race,
+        touch: Touch,
+        end: Option<u32>,
+        patience: &mut u32,
+    ) -> bool {
+        let task = trace.steps[race.second as usize].task.0;
         let counts = |access: Access, oldest| {
             access.step > race.first
                 && access.task != task
                 && !access.effect.commutes(touch.effect)
-                && !self.precedes(trace, last, oldest)
+                && !end.is_some_and(|end| self.precedes(trace, end, oldest))
         };
         let mut epoch = self.epochs[touch.object.0 as usize];
         loop {
