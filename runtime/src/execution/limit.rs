@@ -88,13 +88,20 @@ impl Execution {
         true
     }
 
-    /// Which of the tasks that run next for nothing does so past the limit: the one
-    /// that ran the longest ago, as an operating system would have it. Tasks that
-    /// block and wake one another would else keep all others from running.
+    /// Which task runs next past the limit: of those that can for nothing, the first
+    /// `free` ones, and those whose sleep is over by now, the one that ran the longest ago,
+    /// as an operating system would have it. Tasks that block and wake one another, or
+    /// never wait, would else keep all others from running.
     #[cold]
-    pub(super) fn longest_waiting(&self, options: &[TaskId]) -> TaskId {
-        let ran = |task: &&TaskId| self.fairness.last_ran(**task);
-        *options.iter().min_by_key(ran).expect("a task can run")
+    pub(super) fn longest_waiting(&self, options: &[TaskId], free: usize) -> TaskId {
+        let is_due = |task: TaskId| {
+            let deadline = self.task(task).deadline;
+            self.late.contains(task) && deadline.is_some_and(|deadline| deadline <= self.clock)
+        };
+        let all = options.iter().enumerate();
+        let may_run = all.filter(|&(at, &task)| at < free || is_due(task));
+        let ran = |&(_, &task): &(usize, &TaskId)| self.fairness.last_ran(task);
+        *may_run.min_by_key(ran).expect("a task can run").1
     }
 
     /// Whether the current task must give way now, as an operating system would

@@ -408,7 +408,7 @@ impl Execution {
             return options[0];
         }
         if self.past_limit {
-            return self.longest_waiting(&options[..free]);
+            return self.longest_waiting(options, free);
         }
         let place = u64::from(current.0) << 32 | self.log.events.len() as u64;
         self.prefix = mix(self.prefix ^ self.enabled.fingerprint(), place);

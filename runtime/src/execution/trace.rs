@@ -10,6 +10,7 @@ use crate::platform::memory::{EngineVec, engine_vec};
 
 /// One step of one task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(crate) struct TraceStep {
     pub(crate) task: TaskId,
     /// The decision that chose the task; [`TraceStep::NONE`] where there was no choice.
