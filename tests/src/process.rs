@@ -50,6 +50,11 @@ impl Process {
         let _gone = kill_process_group(self.pid(), Signal::INT);
     }
 
+    /// SIGTERM to the tool alone.
+    pub fn terminate(&self) {
+        let _gone = kill_process(self.pid(), Signal::TERM);
+    }
+
     /// SIGKILL to the tool alone; what it started must notice.
     pub fn kill(&self) {
         let _gone = kill_process(self.pid(), Signal::KILL);

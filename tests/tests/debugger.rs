@@ -1,6 +1,12 @@
 //! `replay --debugger`: where gdb and lldb stop, what they show there, and how they end.
 
-use end_to_end::{Run, Workspace};
+use std::env;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+use end_to_end::{Process, Run, Workspace};
 
 /// Finds the failure of `test`; its id.
 fn find(workspace: &Workspace, test: &str) -> String {
@@ -131,8 +137,8 @@ const SWITCHES: [&str; 3] = [
 ];
 
 #[test]
-fn both_run_to_the_next_switch() {
-    let workspace = Workspace::shared("catalog");
+fn both_run_to_the_next_switch_wherever_the_project_is() {
+    let workspace = Workspace::copy_called("a project", "catalog");
     let id = find(&workspace, "bank::buggy");
     for debugger in ["gdb", "lldb"] {
         let commands = ["run-to-next-switch", "run-to-next-switch"];
@@ -226,4 +232,78 @@ fn what_a_debugger_cannot_do_is_said_before_anything_is_built() {
     let run = workspace.chess(&["replay", "0000", "--", "-batch"]).run();
     run.assert_code(1);
     assert!(run.message().contains("--debugger <DEBUGGER>"), "{run:?}");
+}
+
+/// Replays the fixture's bug in a program that is called gdb, a shell script.
+fn debug_by(script: &str, executable: bool) -> (Workspace, Process) {
+    let workspace = Workspace::copy_of("catalog");
+    let id = find(&workspace, "bank::buggy");
+    workspace.write("bin/gdb", &format!("#!/bin/sh\n{script}\n"));
+    let gdb = workspace.root().join("bin/gdb");
+    let mode = if executable { 0o755 } else { 0o644 };
+    fs::set_permissions(&gdb, Permissions::from_mode(mode)).expect("it is our file");
+    let path = env::var("PATH").expect("there is a PATH");
+    let path = format!("{}:{path}", workspace.root().join("bin").display());
+    let replay = workspace.chess(&["replay", &id, "--debugger", "gdb"]);
+    let process = replay.env("PATH", path).start();
+    (workspace, process)
+}
+
+/// Waits until the script has written its process id to `file`.
+fn await_script(process: &mut Process, file: &Path) -> u32 {
+    let number = || fs::read_to_string(file).ok()?.trim().parse().ok();
+    assert!(process.wait_until(|| number().is_some()));
+    number().expect("it is there")
+}
+
+const PATIENCE: Duration = Duration::from_mins(2);
+
+#[test]
+fn a_debugger_that_cannot_attach_is_told_of() {
+    let (_workspace, process) = debug_by("echo 'ptrace: not permitted' >&2; exit 1", true);
+    let run = process.finish(PATIENCE);
+    run.assert_code(1);
+    let said = run.message();
+    let (_, last) = said
+        .split_once("ptrace: not permitted\n")
+        .expect("its words");
+    let (program, rest) = last.split_once("/bin/gdb ").expect("its path");
+    assert!(program.starts_with("error: /"), "{run:?}");
+    insta::assert_snapshot!(rest);
+}
+
+#[test]
+fn a_debugger_that_cannot_be_started_is_told_of() {
+    let (_workspace, process) = debug_by("", false);
+    let run = process.finish(PATIENCE);
+    run.assert_code(1);
+    let said = run.message();
+    let last = said.lines().last().unwrap_or_default();
+    assert!(last.starts_with("error: could not start /"), "{run:?}");
+    assert!(last.ends_with("/bin/gdb: Permission denied (os error 13)"));
+}
+
+#[test]
+fn ctrl_c_is_the_debuggers() {
+    let script = "trap 'exit 3' INT; echo $$ > started; while :; do sleep 0.05; done";
+    let (workspace, mut process) = debug_by(script, true);
+    await_script(&mut process, &workspace.root().join("started"));
+    process.interrupt();
+    let run = process.finish(PATIENCE);
+    // The tool went on until the debugger had ended.
+    run.assert_code(1);
+    assert!(
+        run.message().contains("/bin/gdb has ended before"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn a_tool_that_is_terminated_takes_the_debugger_with_it() {
+    let script = "echo $$ > started; while :; do sleep 0.05; done";
+    let (workspace, mut process) = debug_by(script, true);
+    let gdb = await_script(&mut process, &workspace.root().join("started"));
+    process.terminate();
+    process.finish(PATIENCE).assert_code(130);
+    assert!(!Path::new(&format!("/proc/{gdb}")).exists());
 }

@@ -28,26 +28,21 @@ use trace::Traced;
 /// Replays what `args` name and returns the exit code: 100 if it fails again,
 /// 0 if the failure is gone.
 pub fn run(args: &ReplayArgs, interrupt: &Interrupt) -> Result<u8> {
-    if let Some(debugger) = args.debugger {
-        debugger::check(debugger, args.output.message_format)?;
-    }
+    let debugger = debugger::find(args)?;
     let Opened {
         schedule,
         session,
         build,
     } = open(Some(&args.schedule), &args.rebuild, &args.output)?;
     let mut stage = Stage::new(&session, &build, &schedule, interrupt)?;
-    let replayed = match args.debugger {
+    let shell = args.output.shell();
+    let replayed = match &debugger {
+        Some(debugger) => debugger::replay(&mut stage, &schedule, debugger, shell, interrupt)?,
         None if args.trace => {
-            let traced = Traced::new(args.output.shell().color);
+            let traced = Traced::new(shell.color);
             stage.replay_live(&schedule, &|| interrupt.requested(), Some(&traced))?
         }
         None => stage.replay(&schedule, interrupt)?,
-        Some(debugger) => {
-            let debugger = (debugger, &args.debugger_args[..]);
-            let shell = args.output.shell();
-            debugger::replay(&mut stage, &schedule, debugger, shell, interrupt)?
-        }
     };
     let options = RunOptions::new(&args.output, args.rebuild.build.jobs);
     let telling = Telling {

@@ -5,6 +5,7 @@ use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
+use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::thread;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use std::time::Duration;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{Meaning, Replayed, Stage};
-use crate::cli::{Debugger, MessageFormat};
+use crate::cli::{Debugger, MessageFormat, ReplayArgs};
 use crate::config::Backend;
 use crate::error::{Error, Result};
 use crate::events::Kind;
@@ -49,9 +50,10 @@ impl Debugger {
         }
     }
 
-    /// Reads `commands`; `rust` is where rustc keeps what shows Rust's values.
-    fn command(self, commands: &Utf8Path, rust: &Utf8Path) -> Command {
-        let mut command = Command::new(self.program());
+    /// Tells it to read its commands in `dir`; `rust` is where rustc keeps what shows Rust's
+    /// values.
+    fn read(self, command: &mut Command, dir: &Utf8Path, rust: &Utf8Path) {
+        let commands = dir.join(self.files()[0].0);
         match self {
             Self::Gdb => command
                 .env("PYTHONPATH", rust)
@@ -66,13 +68,23 @@ impl Debugger {
                 ])
                 .args(["--source-quietly", "--source", commands.as_str()]),
         };
-        command
     }
 }
 
-/// Fails if `debugger` is not installed, or if its output would stand among events.
-pub(super) fn check(debugger: Debugger, format: MessageFormat) -> Result<()> {
-    if format == MessageFormat::Json {
+/// A debugger that is installed.
+pub(super) struct Installed {
+    debugger: Debugger,
+    program: PathBuf,
+    args: Vec<OsString>,
+}
+
+/// Finds the debugger that `args` ask for, if they do; fails if it is not installed, or
+/// if its output would stand among events.
+pub(super) fn find(args: &ReplayArgs) -> Result<Option<Installed>> {
+    let Some(debugger) = args.debugger else {
+        return Ok(None);
+    };
+    if args.output.message_format == MessageFormat::Json {
         return Err(Error::Usage(
             "standard output cannot have both JSON events and what a debugger prints: leave out \
              --message-format json or --debugger"
@@ -81,8 +93,14 @@ pub(super) fn check(debugger: Debugger, format: MessageFormat) -> Result<()> {
     }
     let program = debugger.program();
     let path = env::var_os("PATH").unwrap_or_default();
-    if env::split_paths(&path).any(|dir| dir.join(program).is_file()) {
-        return Ok(());
+    let mut places = env::split_paths(&path).map(|dir| dir.join(program));
+    if let Some(program) = places.find(|place| place.is_file()) {
+        let args = args.debugger_args.clone();
+        return Ok(Some(Installed {
+            debugger,
+            program,
+            args,
+        }));
     }
     let other = match debugger {
         Debugger::Gdb => Debugger::Lldb,
@@ -100,7 +118,7 @@ pub(super) fn check(debugger: Debugger, format: MessageFormat) -> Result<()> {
 pub(super) fn replay(
     stage: &mut Stage<'_>,
     schedule: &Schedule,
-    (debugger, args): (Debugger, &[OsString]),
+    installed: &Installed,
     shell: Shell,
     interrupt: &Interrupt,
 ) -> Result<Replayed> {
@@ -114,13 +132,13 @@ pub(super) fn replay(
     stage.exploration.watchdog = NEVER;
     stage.exploration.time = stage.exploration.time.map(|_| NEVER);
     let tasks = alone.verdict.finished.threads;
-    let session = Session::new(stage.session, (debugger, args), tasks)?;
+    let session = Session::new(stage.session, installed, tasks)?;
     shell.status(
         "Debugging",
         format!(
             "{} in {}: `continue` to the next preemption or failure, `run-to-next-switch`, `tasks`",
             schedule.test,
-            debugger.program()
+            installed.debugger.program()
         ),
     );
     let stop = || interrupt.terminated() || session.is_lost();
@@ -143,8 +161,7 @@ fn is_killed(replayed: &Replayed) -> bool {
 
 /// A debugger for one replay.
 struct Session<'a> {
-    debugger: Debugger,
-    args: &'a [OsString],
+    installed: &'a Installed,
     /// Where its commands are written.
     dir: Utf8PathBuf,
     /// Where rustc keeps what shows Rust's values.
@@ -166,14 +183,13 @@ impl<'a> Session<'a> {
     /// The debugger's commands are written below the target directory.
     fn new(
         workspace: &crate::session::Session,
-        (debugger, args): (Debugger, &'a [OsString]),
+        installed: &'a Installed,
         tasks: u32,
     ) -> Result<Self> {
         let dir = workspace.plan.chess_dir.join("debugger");
         fs::create_dir_all(&dir).map_err(Error::io("create the directory", &dir))?;
         Ok(Self {
-            debugger,
-            args,
+            installed,
             dir,
             rust: workspace.toolchain.sysroot.join("lib/rustlib/etc"),
             tasks,
@@ -183,19 +199,19 @@ impl<'a> Session<'a> {
 
     /// Starts the debugger, which attaches to `process`.
     fn start(&self, process: u32) -> io::Result<Child> {
-        let Self { debugger, dir, .. } = self;
+        let Installed {
+            debugger,
+            args,
+            program,
+        } = self.installed;
         for (name, text) in debugger.files() {
-            let text = text.replace("{DIRECTORY}", dir.as_str());
-            fs::write(
-                dir.join(name),
-                text.replace("{PROCESS}", &process.to_string()),
-            )?;
+            let text = text.replace("{DIRECTORY}", self.dir.as_str());
+            let text = text.replace("{PROCESS}", &process.to_string());
+            fs::write(self.dir.join(name), text)?;
         }
-        let commands = dir.join(debugger.files()[0].0);
-        debugger
-            .command(&commands, &self.rust)
-            .args(self.args)
-            .spawn()
+        let mut command = Command::new(program);
+        debugger.read(&mut command, &self.dir, &self.rust);
+        command.args(args).spawn()
     }
 
     /// Whether there will be no debugger: it did not start, or ended before it had attached.
@@ -211,7 +227,7 @@ impl<'a> Session<'a> {
     /// Waits until the user has left the debugger.
     fn end(self, interrupt: &Interrupt) -> Result<()> {
         let is_lost = self.is_lost();
-        let program = self.debugger.program();
+        let program = self.installed.program.display();
         let mut child = match self.state.into_inner().started {
             None => return Ok(()),
             Some(Err(error)) => {
