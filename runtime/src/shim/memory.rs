@@ -9,7 +9,7 @@ use crate::platform::observers::observes_accesses;
 
 /// Declares a function that is told of accesses of a kind.
 macro_rules! told {
-    ($($(#[$doc:meta])* $name:ident, $work:ident, $call:ident = ($is_write:literal, $is_borrow:literal);)*) => {
+    ($($(#[$doc:meta])* $name:ident, $work:ident, $ask:ident, $call:ident = ($is_write:literal, $is_borrow:literal);)*) => {
         $(
             $(#[$doc])*
             #[inline]
@@ -27,17 +27,24 @@ macro_rules! told {
             #[inline(always)]
             pub(super) fn $work(address: *const u8, size: usize, site: Site) {
                 // Where the user's crate is compiled without optimisation, as its checks
-                // tell, the question is asked in the call: this crate never is.
-                if core::intrinsics::ub_checks() || !race::is_known(address.addr(), size, $is_write) {
+                // tell, the question is asked in a call: this crate never is.
+                if core::intrinsics::ub_checks() {
+                    $ask(address, size, site);
+                } else if !race::is_known(address.addr(), size, $is_write) {
                     $call(address, size, site);
                 }
             }
 
             #[inline(never)]
-            fn $call(address: *const u8, size: usize, site: Site) {
+            fn $ask(address: *const u8, size: usize, site: Site) {
                 if !race::is_known(address.addr(), size, $is_write) {
                     race::told(address.addr(), size, $is_write, $is_borrow, site);
                 }
+            }
+
+            #[inline(never)]
+            fn $call(address: *const u8, size: usize, site: Site) {
+                race::told(address.addr(), size, $is_write, $is_borrow, site);
             }
         )*
     };
@@ -45,13 +52,13 @@ macro_rules! told {
 
 told! {
     /// `size` bytes at `address` are about to be read.
-    read, tell_read, call_read = (false, false);
+    read, tell_read, ask_read, call_read = (false, false);
     /// `size` bytes at `address` are about to be written.
-    write, tell_write, call_write = (true, false);
+    write, tell_write, ask_write, call_write = (true, false);
     /// A shared reference to `size` bytes at `address` is made.
-    borrow, tell_borrow, call_borrow = (false, true);
+    borrow, tell_borrow, ask_borrow, call_borrow = (false, true);
     /// A unique reference to `size` bytes at `address` is made.
-    borrow_mut, tell_borrow_mut, call_borrow_mut = (true, true);
+    borrow_mut, tell_borrow_mut, ask_borrow_mut, call_borrow_mut = (true, true);
 }
 
 const fn nothing(_: *const u8, _: usize, _: Site) {}
