@@ -29,6 +29,9 @@ pub(crate) struct TraceStep {
     pub(crate) yields: bool,
     /// It waited for the end of tasks.
     pub(crate) joins: bool,
+    /// Its task looked for a change of all that it had read in this turn of a loop: it
+    /// did so only because of what it saw last.
+    pub(crate) awaits: bool,
 }
 
 impl TraceStep {
@@ -104,6 +107,7 @@ impl Trace {
                 goes_on: false,
                 yields: false,
                 joins: false,
+                awaits: false,
             });
         }
     }
@@ -113,6 +117,13 @@ impl Trace {
     pub(super) fn go_on(&mut self) {
         if let Some(step) = self.steps.last_mut() {
             step.goes_on = true;
+        }
+    }
+
+    /// The running step looks for changes of what was read before.
+    pub(crate) fn awaits(&mut self) {
+        if let Some(step) = self.steps.last_mut() {
+            step.awaits = true;
         }
     }
 

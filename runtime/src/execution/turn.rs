@@ -27,6 +27,7 @@ impl Execution {
             return false;
         }
         let mut unchanged = true;
+        self.log.trace.awaits();
         for (object, version) in task.spin.in_turn() {
             unchanged &= self.objects.get(object).version == version;
             // Whether it goes on depends on it.

@@ -306,7 +306,7 @@ impl Dpor {
     }
 
     /// Makes the sequence that turns a race round: all steps since its first one that
-    /// did not happen after it, and then the second one. In long executions only those
+    /// did not happen after it, then the second one, and the first one where it awaits. In long executions only those
     /// that the second one needs: a few more go where others have been, but what the
     /// races take does not grow with the square of the length.
     fn turn(&mut self, past: Past<'_>, Race { first, second, .. }: Race) {
@@ -324,7 +324,14 @@ impl Dpor {
         }
         let touches = possible_touches_of(past, second as usize);
         let label = self.label_of(past, second as usize, &touches);
-        self.sequence.push(label, second);
+        self.sequence.push_turned(label, second);
+        // That the two conflict may be due to what the first one saw. After something that
+        // changes this, and commutes with the second one, nothing would show the conflict:
+        // so it is to come next.
+        if past.trace.steps[first as usize].awaits {
+            let label = self.label(past, first as usize);
+            self.sequence.push_turned(label, first);
+        }
     }
 }
 

@@ -13,6 +13,8 @@ pub(super) struct Sequence {
     labels: EngineVec<Label>,
     /// Of each step, its number in the trace that happens-before is known of.
     steps: EngineVec<u32>,
+    /// So many of the first steps do what was seen, and after each other as in the trace.
+    seen: usize,
 }
 
 impl Sequence {
@@ -20,15 +22,25 @@ impl Sequence {
         Self {
             labels: engine_vec(),
             steps: engine_vec(),
+            seen: 0,
         }
     }
 
     pub(super) fn clear(&mut self) {
         self.labels.clear();
         self.steps.clear();
+        self.seen = 0;
     }
 
+    /// A step that does what was seen.
     pub(super) fn push(&mut self, label: Label, step: u32) {
+        self.push_turned(label, step);
+        self.seen = self.steps.len();
+    }
+
+    /// A step of the race that is turned round: it may do another thing, and what comes
+    /// before it in the trace may come after it here. At the end only.
+    pub(super) fn push_turned(&mut self, label: Label, step: u32) {
         self.labels.push(label);
         self.steps.push(step);
     }
@@ -50,11 +62,10 @@ impl Sequence {
         match self.first_of(labels, labels.task(label)) {
             Some(place) => {
                 let own = self.labels[place];
-                // What the last step does may be another thing than what was seen.
-                let is_last = place + 1 == self.labels.len();
+                let is_seen = place < self.seen;
                 let mut before = self.steps[..place].iter().zip(&self.labels);
                 !before.any(|(&step, &other)| {
-                    precedes(step, self.steps[place]) || is_last && !labels.commute(own, other)
+                    precedes(step, self.steps[place]) || !is_seen && !labels.commute(own, other)
                 })
             }
             None => self
@@ -83,6 +94,7 @@ impl Sequence {
         if let Some(first) = self.first_of(labels, task) {
             self.labels.remove(first);
             self.steps.remove(first);
+            self.seen -= usize::from(first < self.seen);
         }
     }
 }

@@ -475,6 +475,7 @@ impl<'a> Machine<'a> {
                 let version = self.versions[v as usize];
                 if self.values[which as usize] == 0 {
                     if looks_on.is_some() {
+                        self.trace.awaits();
                         self.touch(object(VALUE, v), Effect::Read);
                     }
                     if looks_on.is_some_and(|seen| seen != version) {
