@@ -244,6 +244,28 @@ mod tests {
         races.access(task, 0x1000, 8, What::Write, None);
     }
 
+    /// What the user's code asks without a call must not outlive what shadow memory knows.
+    #[test]
+    fn an_access_is_known_until_its_memory_is_given_back() {
+        let mut races = races();
+        let epoch = races.tasks.get(MAIN).epoch;
+        let site = core::panic::Location::caller();
+        let known = |races: &Races| races.filter.knows(0x1000, 8, epoch, true);
+        write(&mut races, MAIN);
+        assert!(races.notes(MAIN, (0x1000, 8), (true, false), site));
+        assert!(known(&races));
+        races.free(MAIN, 0x0ff8, 16, None);
+        assert!(!known(&races), "it was freed");
+        write(&mut races, MAIN);
+        assert!(races.notes(MAIN, (0x1000, 8), (true, false), site));
+        races.forget(0x1000, 0x2000);
+        assert!(!known(&races), "it is another task's stack");
+        write(&mut races, MAIN);
+        assert!(races.notes(MAIN, (0x1000, 8), (true, false), site));
+        races.give_up(GivenUp::Memory);
+        assert!(!known(&races), "nobody looks any more");
+    }
+
     #[test]
     fn a_task_takes_the_entry_of_one_whose_end_its_maker_knows_of() {
         let mut races = races();

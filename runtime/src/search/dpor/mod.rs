@@ -306,7 +306,7 @@ impl Dpor {
     }
 
     /// Makes the sequence that turns a race round: all steps since its first one that
-    /// did not happen after it, then the second one, and the first one where it awaits. In long executions only those
+    /// did not happen after it, and then the second one; in long executions only those
     /// that the second one needs: a few more go where others have been, but what the
     /// races take does not grow with the square of the length.
     fn turn(&mut self, past: Past<'_>, Race { first, second, .. }: Race) {
