@@ -23,7 +23,7 @@ pub fn run(args: &CleanArgs) -> Result<()> {
     )?;
     remove(&workspace.chess_dir(), shell)?;
     if args.all
-        && let Some(cache) = build::shared_cache_dir()
+        && let Some(cache) = build::shared_cache_dir()?
     {
         remove(&cache, shell)?;
     }

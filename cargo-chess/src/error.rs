@@ -77,9 +77,7 @@ pub enum Error {
     #[error("interrupted")]
     Interrupted,
     /// A defect of cargo-chess.
-    #[error(
-        "internal error: {0}\nThis is a defect of cargo-chess: please report it with the command that led here."
-    )]
+    #[error("internal error: {0}\n{DEFECT}")]
     Internal(String),
 }
 
@@ -111,6 +109,14 @@ impl Error {
         }
     }
 }
+
+/// What an error says that is no fault of the user's.
+pub(crate) const DEFECT: &str = concat!(
+    "This is a defect of cargo chess: please report it at ",
+    env!("CARGO_PKG_REPOSITORY"),
+    "/issues,\nwith this message, the command that led here, and what `cargo chess --version` and \
+     `rustc -vV` print.\nUntil it is mended, `cargo test` runs the tests as before."
+);
 
 /// That a program of the toolchain cannot be started, and where its name comes from.
 pub(crate) fn not_run(program: &Path, source: &str, error: &std::io::Error) -> String {

@@ -3,10 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
-
-use crate::error::{Error, Result};
 
 /// Whether the user asked the run to end.
 #[derive(Clone, Debug, Default)]
@@ -20,19 +18,20 @@ impl Interrupt {
     ///
     /// Call it once a process. The signal's handler itself sets the flag: a child
     /// that the same Ctrl-C ends must not be seen to fail before that.
-    pub fn install() -> Result<Self> {
+    pub fn install() -> Self {
         let interrupt = Self::default();
         let register = |signal, flag: &Arc<AtomicBool>| {
-            flag::register(signal, flag.clone())
-                .map_err(|error| Error::Internal(format!("cannot take over Ctrl-C: {error}")))
+            flag::register(signal, flag.clone()).expect("these are signals that can be caught");
         };
         for signal in [SIGINT, SIGTERM, SIGHUP] {
-            register(signal, &interrupt.requested)?;
+            register(signal, &interrupt.requested);
         }
         for signal in [SIGTERM, SIGHUP] {
-            register(signal, &interrupt.terminated)?;
+            register(signal, &interrupt.terminated);
         }
-        Ok(interrupt)
+        // Who starts this program may ignore the end of children, and nobody could wait for one then.
+        register(SIGCHLD, &Arc::default());
+        interrupt
     }
 
     /// Asks the run to end.

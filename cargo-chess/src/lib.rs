@@ -12,6 +12,7 @@ pub mod clean;
 pub mod cli;
 mod completions;
 pub mod config;
+mod defect;
 pub mod demo;
 pub mod digest;
 pub mod error;
@@ -38,6 +39,7 @@ pub mod shell;
 mod stdout;
 mod suggest;
 pub mod supervise;
+mod this_program;
 pub mod wrapper;
 
 use std::ffi::OsString;
@@ -51,7 +53,11 @@ use session::Session;
 
 /// Runs the command that `args` (the program's name first) ask for.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let mut args: Vec<OsString> = args.into_iter().collect();
+    defect::explain_panics();
+    defect::catch(|| run_command(args.into_iter().collect()))
+}
+
+fn run_command(mut args: Vec<OsString>) -> ExitCode {
     if let Some(error) = nextest::put_back(&args) {
         return not_started("the test", &error);
     }
@@ -75,13 +81,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let shell = output_of(&cli.command).shell();
-    let interrupt = match Interrupt::install() {
-        Ok(interrupt) => interrupt,
-        Err(error) => {
-            shell.error(&error);
-            return error.exit_code().into();
-        }
-    };
+    let interrupt = Interrupt::install();
     match dispatch(&cli.command, &interrupt) {
         Ok(code) => code.into(),
         Err(error) => {

@@ -28,10 +28,7 @@ impl Session {
             &cargo.features,
             cargo.build.target_dir.as_deref(),
         )?;
-        let environment = std::env::vars_os().filter_map(|(name, value)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
-        });
-        let config = Config::load(&workspace.root, profile, environment, flags)?;
+        let config = Config::load(&workspace.root, profile, std::env::vars_os(), flags)?;
         let plan = Plan::new(workspace, &config)?;
         Ok(Self {
             toolchain,

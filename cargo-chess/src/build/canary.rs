@@ -72,3 +72,27 @@ pub(super) fn check(toolchain: &Toolchain, place: &Utf8Path, libraries: &Utf8Pat
         String::from_utf8_lossy(&output.stderr).trim_end()
     )))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_toolchain_that_does_not_let_the_facades_in_is_refused_with_what_it_says() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let place = Utf8Path::from_path(directory.path()).expect("a path in UTF-8");
+        let mut toolchain = Toolchain::find().expect("there is a compiler");
+        // There are no facades here.
+        let error = check(&toolchain, place, &place.join("lib")).expect_err("nothing to stand in");
+        let text = error.to_string();
+        assert!(
+            text.starts_with(toolchain.version())
+                && text.contains("use a toolchain that it supports")
+                && text.contains("The compiler said:\nerror"),
+            "{text}"
+        );
+        toolchain.rustc = "/nowhere/rustc".into();
+        let error = check(&toolchain, place, place).expect_err("no compiler");
+        assert!(error.to_string().starts_with("could not compile "));
+    }
+}

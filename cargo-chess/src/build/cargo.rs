@@ -1,6 +1,5 @@
 //! Calls `cargo test --no-run` with this program as the compiler's wrapper, and reads what it made.
 
-use std::env;
 use std::ffi::OsStr;
 use std::io::{BufReader, ErrorKind};
 use std::path::PathBuf;
@@ -18,6 +17,7 @@ use crate::config::Policy;
 use crate::error::{Error, OF_CARGO, Result, not_run};
 use crate::plan::Plan;
 use crate::shell::Shell;
+use crate::this_program;
 use crate::wrapper::{self, Fallback, PackageInstructions, Record};
 
 /// What cargo says that it made.
@@ -122,8 +122,7 @@ impl Invocation<'_> {
     }
 
     fn command(&self) -> Result<Command> {
-        let this_program = env::current_exe()
-            .map_err(|error| Error::Internal(format!("this program's path: {error}")))?;
+        let this_program = this_program::path()?;
         let next = self.users_wrapper().filter(|next| *next != this_program);
         let instructions =
             treatments::instructions(self.plan, &self.runtime.dir, self.target_dir, next)?;

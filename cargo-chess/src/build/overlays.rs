@@ -103,6 +103,25 @@ mod tests {
     }
 
     #[test]
+    fn a_list_of_overlays_with_a_mistake_names_it() {
+        let problem = |text: &str| parse(text).err().expect("a mistake");
+        let package = "[[overlay]]\npackage = \"a\"\n";
+        assert_eq!(problem("[[overlay]]\n"), "an overlay without `versions`");
+        assert!(problem(&format!("{package}versions = \"new\"")).starts_with("new: "));
+        let versions = format!("{package}versions = \"1\"\n");
+        assert_eq!(
+            problem(&format!("{versions}replace = {{ \"a.rs\" = 3 }}")),
+            "`replace` names files"
+        );
+        let missing = problem(&format!("{versions}replace = {{ \"a.rs\" = \"no.rs\" }}"));
+        assert!(
+            missing.starts_with("internal error: there is no file runtime/overlays/no.rs"),
+            "{missing}"
+        );
+        assert!(problem("[[").contains("TOML parse error"));
+    }
+
+    #[test]
     fn an_overlay_is_for_its_versions_only() {
         let text = "[[overlay]]\npackage = \"a\"\nversions = \">=0.8, <0.11\"\n\
                     [[overlay.entry]]\nfile = \"src/rand.rs\"\nfunction = \"R::next\"\nstatement = \"x();\"\n";

@@ -20,6 +20,9 @@ mod sources {
     include!(concat!(env!("OUT_DIR"), "/runtime_sources.rs"));
 }
 
+/// The oldest Rust that this program is made for.
+const OLDEST: &str = env!("CARGO_PKG_RUST_VERSION");
+
 /// The crate that all facades are made from.
 const BASE: Crate = Crate {
     name: "chess_runtime",
@@ -78,7 +81,7 @@ pub(super) fn digest() -> &'static str {
 /// Finds the runtime for `toolchain` in a cache, or builds it there.
 pub(super) fn ensure(toolchain: &Toolchain, chess_dir: &Utf8Path, shell: Shell) -> Result<Runtime> {
     let key = key(toolchain);
-    let candidates = cache::candidates(chess_dir);
+    let candidates = cache::candidates(chess_dir)?;
     let mut caches = candidates.iter();
     if let Some(cache) = caches.find(|cache| is_complete(&cache.join(&key))) {
         unused::mark_used(cache, &key);
@@ -165,8 +168,8 @@ fn build(toolchain: &Toolchain, cache: &Utf8Path, key: &str, shell: Shell) -> Re
         .prefix(&workshop_prefix(key))
         .tempdir_in(cache)
         .map_err(Error::io("create a directory in", cache))?;
-    let place = Utf8Path::from_path(workshop.path())
-        .ok_or_else(|| Error::Internal("the cache's path is not UTF-8".to_owned()))?;
+    let place =
+        Utf8Path::from_path(workshop.path()).expect("what is in the cache is UTF-8 as it is");
     let libraries = place.join("lib");
     let sources = place.join("runtime");
     write_sources(&sources)?;
@@ -304,19 +307,28 @@ impl Compiler<'_> {
             let full = std::io::ErrorKind::StorageFull.into();
             return Err(Error::io("build the runtime in", self.libraries)(full));
         }
-        Err(Error::Internal(format!(
+        let sentence = format!(
             "the runtime's crate {} does not compile with {} ({}):\n{}",
             it.name,
             self.toolchain.version(),
             output.status,
             said.trim_end()
-        )))
+        );
+        Err(if self.toolchain.is_older_than(OLDEST) {
+            Error::Unsupported(format!(
+                "{sentence}\ncargo chess is for Rust {OLDEST} and newer: `rustup update`, or name a newer \
+                 toolchain for this directory (`rustup override`, rust-toolchain.toml)."
+            ))
+        } else {
+            Error::Internal(sentence)
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::exit;
 
     #[test]
     fn a_runtime_counts_only_while_each_of_its_files_is_whole() {
@@ -345,6 +357,45 @@ mod tests {
         assert!(!cache.join(".building-k1-x").exists());
         assert!(cache.join(".building-k2-x").exists());
         assert!(cache.join("k1").exists());
+    }
+
+    #[test]
+    fn a_runtime_that_does_not_compile_is_a_defect_unless_the_compiler_is_too_old() {
+        let mut toolchain = Toolchain::find().expect("there is a compiler");
+        let place = Utf8Path::new("/nowhere");
+        let error = |toolchain: &Toolchain, script: &str| {
+            let mut command = Command::new("sh");
+            let command = command.args(["-c", script]).stderr(Stdio::piped());
+            let compiler = Compiler {
+                toolchain,
+                sources: place,
+                libraries: place,
+                key: "",
+            };
+            let ended = compiler.finish(&BASE, command.spawn().expect("there is a shell"));
+            ended.expect_err("it fails")
+        };
+        let said = "echo 'error: no' >&2; exit 1";
+        let defect = error(&toolchain, said);
+        assert_eq!(defect.exit_code(), exit::INTERNAL);
+        let text = defect.to_string();
+        assert!(
+            text.contains("chess_runtime does not compile with rustc 1.")
+                && text.contains("(exit status: 1):\nerror: no\nThis is a defect of cargo chess"),
+            "{text}"
+        );
+        let full = error(&toolchain, "echo 'No space left on device' >&2; exit 1").to_string();
+        assert!(
+            full.starts_with("could not build the runtime in /nowhere")
+                && full.contains("The disk is full"),
+            "{full}"
+        );
+        toolchain.verbose_version = "rustc 1.80.1\nrelease: 1.80.1\n".to_owned();
+        insta::assert_snapshot!(error(&toolchain, said), @r"
+        the runtime's crate chess_runtime does not compile with rustc 1.80.1 (exit status: 1):
+        error: no
+        cargo chess is for Rust 1.95 and newer: `rustup update`, or name a newer toolchain for this directory (`rustup override`, rust-toolchain.toml).
+        ");
     }
 
     #[test]

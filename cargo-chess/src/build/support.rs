@@ -17,7 +17,8 @@ pub(super) fn check(toolchain: &Toolchain, args: &CargoArgs) -> Result<()> {
     let host = toolchain.host();
     if host != SUPPORTED_TARGET {
         return Err(Error::Unsupported(format!(
-            "cargo chess runs on {SUPPORTED_TARGET} only, so far; this machine's compiler is for {host}"
+            "cargo chess runs on {SUPPORTED_TARGET} only, so far; this machine's compiler is for {host}.\n\
+             Explore on such a machine, in a container or in CI; `cargo test` runs the tests here."
         )));
     }
     let targets = toolchain
@@ -90,6 +91,17 @@ mod tests {
             "-Ctarget-feature=+crt-static -Ctarget-feature=-crt-static"
         )));
         assert!(!links_statically(&flags("--cfg crt-static")));
+    }
+
+    #[test]
+    fn a_compiler_for_another_machine_is_refused_with_where_to_go() {
+        let mut toolchain = Toolchain::find().expect("the compiler that built this");
+        toolchain.verbose_version = "rustc 1.95.0\nhost: aarch64-apple-darwin\n".to_owned();
+        let error = check(&toolchain, &CargoArgs::default()).expect_err("not this one");
+        insta::assert_snapshot!(error, @r"
+        cargo chess runs on x86_64-unknown-linux-gnu only, so far; this machine's compiler is for aarch64-apple-darwin.
+        Explore on such a machine, in a container or in CI; `cargo test` runs the tests here.
+        ");
     }
 
     #[test]

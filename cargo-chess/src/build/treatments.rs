@@ -94,8 +94,7 @@ pub(super) fn record(target_dir: &Utf8Path, artifact: &Artifact) -> Option<Recor
 /// Saves the instructions under a name of their own: another run with other
 /// instructions may be building at the same time.
 pub(super) fn save(instructions: &Instructions, target_dir: &Utf8Path) -> Result<Utf8PathBuf> {
-    let text = serde_json::to_vec(instructions)
-        .map_err(|error| Error::Internal(format!("the wrapper's instructions: {error}")))?;
+    let text = serde_json::to_vec(instructions).expect("they are plain data");
     let name = format!("chess-{}.json", crate::digest::short(&text, 16));
     let path = target_dir.join(name);
     std::fs::write(&path, text).map_err(Error::io("write", &path))?;

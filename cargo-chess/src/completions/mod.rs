@@ -1,27 +1,23 @@
 //! `cargo chess completions`: a script that completes `cargo-chess ...` in a shell, and `cargo chess ...`, too.
 
-use std::string::FromUtf8Error;
-
 use clap::CommandFactory;
 use clap_complete::Shell;
 
 use crate::cli::{Cli, CompletionsArgs};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::stdout;
 
 const NAME: &str = "cargo-chess";
 
 /// Prints the script for the shell that `args` name.
 pub(crate) fn run(args: &CompletionsArgs) -> Result<()> {
-    let script = script(args.shell)
-        .map_err(|error| Error::Internal(format!("the script for {}: {error}", args.shell)))?;
-    stdout::print(&script)
+    stdout::print(&script(args.shell))
 }
 
-fn script(shell: Shell) -> Result<String, FromUtf8Error> {
+fn script(shell: Shell) -> String {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), NAME, &mut script);
-    let mut script = String::from_utf8(script)?;
+    let mut script = String::from_utf8(script).expect("it is text as our names are");
     if shell == Shell::Bash {
         // The generator spells the state of a name with a hyphen in two ways:
         // https://github.com/clap-rs/clap/issues/6421
@@ -33,5 +29,5 @@ fn script(shell: Shell) -> Result<String, FromUtf8Error> {
         // Cargo's own completion for zsh asks a function of this name: `_cargo-chess`.
         _ => "",
     };
-    Ok(script)
+    script
 }

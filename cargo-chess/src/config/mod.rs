@@ -8,6 +8,8 @@ mod layer;
 mod tests;
 mod values;
 
+use std::ffi::OsString;
+
 use camino::Utf8Path;
 
 pub use error::ConfigError;
@@ -27,7 +29,7 @@ use file::File;
 pub const FILE_NAME: &str = "Chess.toml";
 
 /// The prefix of environment variables that set exploration options.
-const ENV_PREFIX: &str = "CHESS_EXPLORE_";
+pub(crate) const ENV_PREFIX: &str = "CHESS_EXPLORE_";
 
 /// All configuration of a run.
 #[derive(Debug, Default)]
@@ -44,7 +46,7 @@ impl Config {
     pub fn load(
         workspace_root: &Utf8Path,
         profile: Option<&str>,
-        environment: impl IntoIterator<Item = (String, String)>,
+        environment: impl IntoIterator<Item = (OsString, OsString)>,
         flags: &Layer,
     ) -> Result<Self> {
         let file = File::read(&workspace_root.join(FILE_NAME))?;
@@ -122,14 +124,20 @@ impl Config {
     }
 }
 
-fn from_environment(variables: impl IntoIterator<Item = (String, String)>) -> Result<Layer> {
+fn from_environment(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Result<Layer> {
     let mut layer = Layer::default();
-    for (variable, text) in variables {
+    for (variable, value) in variables {
+        let variable = variable.to_string_lossy();
         if let Some(key) = variable.strip_prefix(ENV_PREFIX) {
             let key = key.to_ascii_lowercase().replace('_', "-");
-            layer.set_from_text(&key, &text).map_err(|problem| {
-                Error::Usage(format!("environment variable {variable}: {problem}"))
-            })?;
+            let text = value.to_str().ok_or_else(|| {
+                let shown = value.to_string_lossy();
+                format!("expected text in UTF-8, found `{shown}`")
+            });
+            text.and_then(|text| layer.set_from_text(&key, text))
+                .map_err(|problem| {
+                    Error::Usage(format!("environment variable {variable}: {problem}"))
+                })?;
         }
     }
     Ok(layer)

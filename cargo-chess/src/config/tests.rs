@@ -34,9 +34,7 @@ fn load(text: &str, profile: Option<&str>, env: &[(&str, &str)], flags: &Layer) 
     let root = tempfile::tempdir().expect("a temporary directory");
     let root = Utf8Path::from_path(root.path()).expect("a UTF-8 path");
     std::fs::write(root.join(super::FILE_NAME), text).expect("a writable directory");
-    let env = env
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let env = env.iter().map(|(name, value)| (name.into(), value.into()));
     Config::load(root, profile, env, flags)
 }
 

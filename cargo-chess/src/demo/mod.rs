@@ -9,7 +9,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::build::{self, Build};
 use crate::cli::{CargoArgs, DemoArgs, RunOptions};
-use crate::config::Layer;
+use crate::config::{ENV_PREFIX, Layer};
 use crate::error::{Error, Result, exit};
 use crate::events::{Event, Outcome, TestFinished};
 use crate::interrupt::Interrupt;
@@ -107,10 +107,16 @@ fn find(name: Option<&str>) -> Result<&'static Story> {
 /// Writes the example's files where they stay, so that the user can go on with
 /// them: an installed binary has no checkout to find them in.
 fn unpack(story: &Story) -> Result<Utf8PathBuf> {
-    let base = match build::shared_cache_dir() {
+    let base = match build::shared_cache_dir()? {
         Some(cache) => camino::absolute_utf8(&cache).map_err(Error::io("find", &cache))?,
-        None => Utf8PathBuf::try_from(std::env::temp_dir().join("cargo-chess"))
-            .map_err(|error| Error::Usage(format!("the directory for temporary files: {error}")))?,
+        None => {
+            Utf8PathBuf::try_from(std::env::temp_dir().join("cargo-chess")).map_err(|error| {
+                Error::Usage(format!(
+                    "the directory for temporary files: {error}; name a directory in UTF-8 for the \
+                     demos with CHESS_CACHE_DIR"
+                ))
+            })?
+        }
     };
     let directory = base.join("demo").join(story.name);
     for (name, contents) in story.files {
@@ -244,7 +250,22 @@ fn say(shell: Shell, text: &str) {
 }
 
 fn unexpected(what: &str) -> Error {
-    Error::Internal(format!("the demo did not go as it should: {what}"))
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    unexpected_under(what, names.filter(|name| name.starts_with(ENV_PREFIX)))
+}
+
+/// That a demo, whose end is known, ended in another way, while `options` were set in the environment.
+fn unexpected_under(what: &str, options: impl Iterator<Item = String>) -> Error {
+    let sentence = format!("the demo did not go as it should: {what}");
+    let mut options: Vec<String> = options.collect();
+    options.sort();
+    if options.is_empty() {
+        return Error::Internal(sentence);
+    }
+    Error::Usage(format!(
+        "{sentence}.\nIt is made for the options as they are by default: unset {}.",
+        options.join(", ")
+    ))
 }
 
 /// A reporter that passes on what it hears, and remembers the last verdict.
@@ -296,6 +317,20 @@ mod tests {
             error.to_string(),
             "there is no demo `bnak` (did you mean `bank`?); there are: bank, abba, lost-wakeup"
         );
+    }
+
+    #[test]
+    fn a_demo_that_goes_wrong_is_a_defect_unless_options_are_set() {
+        let what = "the bug of the example was not found";
+        let error =
+            |options: &[&str]| unexpected_under(what, options.iter().map(ToString::to_string));
+        assert_eq!(error(&[]).exit_code(), exit::INTERNAL);
+        let set = error(&["CHESS_EXPLORE_SEED", "CHESS_EXPLORE_SCHEDULES"]);
+        assert_eq!(set.exit_code(), exit::USAGE);
+        insta::assert_snapshot!(set, @r"
+        the demo did not go as it should: the bug of the example was not found.
+        It is made for the options as they are by default: unset CHESS_EXPLORE_SCHEDULES, CHESS_EXPLORE_SEED.
+        ");
     }
 
     #[test]

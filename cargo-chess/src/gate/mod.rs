@@ -244,28 +244,28 @@ impl Ear {
         self.timeouts += usize::from(test.outcome == Outcome::Timeout);
     }
 
-    /// `1 regression is back, 2 tests fail`
     fn verdict(&self) -> String {
-        let parts = [
-            (
-                self.regressions,
-                "kept regression fails",
-                "kept regressions fail",
-            ),
-            (self.new, "test fails", "tests fail"),
-            (
-                self.timeouts,
-                "test has no verdict",
-                "tests have no verdict",
-            ),
-        ];
-        let parts = parts.iter().filter(|(count, ..)| *count > 0);
-        let parts = parts.map(|(count, one, many)| match count {
-            1 => format!("1 {one}"),
-            _ => format!("{count} {many}"),
-        });
-        parts.collect::<Vec<_>>().join(", ")
+        failures(self.regressions, self.new, self.timeouts)
     }
+}
+
+/// `1 kept regression fails, 2 tests fail`
+fn failures(regressions: usize, new: usize, timeouts: usize) -> String {
+    let parts = [
+        (
+            regressions,
+            "kept regression fails",
+            "kept regressions fail",
+        ),
+        (new, "test fails", "tests fail"),
+        (timeouts, "test has no verdict", "tests have no verdict"),
+    ];
+    let parts = parts.iter().filter(|(count, ..)| *count > 0);
+    let parts = parts.map(|(count, one, many)| match count {
+        1 => format!("1 {one}"),
+        _ => format!("{count} {many}"),
+    });
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 impl Reporter for Ear {
@@ -282,5 +282,23 @@ impl Reporter for Ear {
 
     fn warn(&mut self, message: &str) {
         self.told.warn(message);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::failures;
+
+    #[test]
+    fn what_closes_the_gate_is_counted() {
+        assert_eq!(
+            failures(1, 1, 1),
+            "1 kept regression fails, 1 test fails, 1 test has no verdict"
+        );
+        assert_eq!(
+            failures(2, 3, 4),
+            "2 kept regressions fail, 3 tests fail, 4 tests have no verdict"
+        );
+        assert_eq!(failures(0, 2, 0), "2 tests fail");
     }
 }

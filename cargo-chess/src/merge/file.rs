@@ -62,6 +62,11 @@ impl File {
             })?);
         }
         let refused = |what: &str| Err(Error::Usage(format!("{path} {what}")));
+        let not_whole = |what: &str| {
+            refused(&format!(
+                "{what}.\nGive each shard's output in a file of its own, as it was written."
+            ))
+        };
         if events.is_empty() {
             return refused(
                 "holds no events: that run ended before it began; see what it wrote to standard error.",
@@ -69,7 +74,7 @@ impl File {
         }
         let mut events = events.into_iter();
         let Some(Event::RunStarted(started)) = events.next() else {
-            return refused("does not begin with the event `run-started`: it is no whole output.");
+            return not_whole("does not begin with the event `run-started`");
         };
         let Some(part) = started.shard.clone() else {
             return refused("is the output of a run without --shard: there is nothing to merge.");
@@ -79,9 +84,9 @@ impl File {
         for event in events {
             let id = match &event {
                 _ if finished.is_some() => {
-                    return refused("goes on after the event `run-finished`.");
+                    return not_whole("goes on after the event `run-finished`");
                 }
-                Event::RunStarted(_) => return refused("holds more than one run."),
+                Event::RunStarted(_) => return not_whole("holds more than one run"),
                 Event::RunFinished(run) => {
                     finished = Some(run.clone());
                     continue;
@@ -102,7 +107,7 @@ impl File {
             };
             match told.last_mut().filter(|last| last.id == id) {
                 Some(last) => last.events.push(event),
-                None => return refused(&format!("tells of `{id}` before that test is started.")),
+                None => return not_whole(&format!("tells of `{id}` before that test is started")),
             }
         }
         let Some(finished) = finished else {
@@ -113,7 +118,7 @@ impl File {
             ));
         };
         if finished.ignored > told.len() {
-            return refused("counts more ignored tests than it tells of.");
+            return not_whole("counts more ignored tests than it tells of");
         }
         let tests = told.split_off(finished.ignored);
         Ok(Self {

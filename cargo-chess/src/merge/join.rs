@@ -113,7 +113,7 @@ fn check(files: &[File]) -> Result<()> {
         let shard = file.part.shard();
         if let Some(other) = by_shard.insert(shard, &file.path) {
             return Err(Error::Usage(format!(
-                "shard {shard} is there twice: {other} and {}",
+                "shard {shard} is there twice: {other} and {}.\nGive each shard's own output, once.",
                 file.path
             )));
         }
@@ -126,7 +126,7 @@ fn check(files: &[File]) -> Result<()> {
         .collect();
     if !missing.is_empty() {
         return Err(Error::Usage(format!(
-            "of the {} shards of this run, these are missing: {}",
+            "of the {} shards of this run, these are missing: {}.\nName the files of all shards.",
             first.part.count,
             missing.join(", ")
         )));

@@ -19,6 +19,7 @@ use crate::error::{Error, OF_CARGO, Result, exit, not_run};
 use crate::interrupt::Interrupt;
 use crate::plan::Workspace;
 use crate::session::Session;
+use crate::this_program;
 use saved::Saved;
 
 pub(crate) use environment::put_back;
@@ -137,10 +138,7 @@ fn runner(
     chess_dir: &Utf8Path,
     explore: &ExploreArgs,
 ) -> Result<String> {
-    let this_program = std::env::current_exe()
-        .ok()
-        .and_then(|path| Utf8PathBuf::from_path_buf(path).ok())
-        .ok_or_else(|| Error::Internal("this program's path is not known".to_owned()))?;
+    let this_program = this_program::path_as_text()?;
     let options = explore.to_layer().texts().into_iter();
     let options: Vec<_> = options
         .map(|(key, text)| format!("--option={key}={text}"))

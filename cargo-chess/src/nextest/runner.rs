@@ -3,6 +3,7 @@
 use std::env;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::Command;
 
 use camino::Utf8PathBuf;
@@ -53,12 +54,10 @@ pub(crate) fn run(args: &RunnerArgs, interrupt: &Interrupt) -> Result<u8> {
         binaries: vec![binary],
         ..build
     };
-    let variables = env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let config = Config::load(
         &plan.workspace_root,
         args.profile.as_deref(),
-        variables,
+        env::vars_os(),
         &flags(&args.option)?,
     )?;
     let options = RunOptions {
@@ -108,13 +107,31 @@ fn become_it(command: &[OsString]) -> Error {
 
 fn here() -> Result<Utf8PathBuf> {
     let here = env::current_dir().map_err(Error::io("find", "the current directory"))?;
-    Utf8PathBuf::from_path_buf(here)
-        .map_err(|path| Error::Usage(format!("the path {} is not UTF-8", path.display())))
+    as_text(here)
+}
+
+fn as_text(directory: PathBuf) -> Result<Utf8PathBuf> {
+    Utf8PathBuf::from_path_buf(directory).map_err(|path| {
+        Error::Usage(format!(
+            "the test is run in {}, which is not UTF-8: put its package, or the archive's contents, into \
+             a directory whose path is",
+            path.display()
+        ))
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::exact;
+    use std::os::unix::ffi::OsStringExt;
+
+    use super::*;
+
+    #[test]
+    fn a_directory_that_is_no_text_is_named() {
+        let directory = OsString::from_vec(b"/tmp/\xff".to_vec());
+        let error = as_text(directory.into()).expect_err("no text");
+        insta::assert_snapshot!(error, @"the test is run in /tmp/�, which is not UTF-8: put its package, or the archive's contents, into a directory whose path is");
+    }
 
     #[test]
     fn one_test_is_told_from_a_list() {

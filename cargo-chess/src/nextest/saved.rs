@@ -73,7 +73,28 @@ fn missing(path: &Utf8Path) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::moved;
+    use super::*;
+
+    #[test]
+    fn what_is_not_known_of_a_binary_is_to_be_built_anew() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let root = Utf8Path::from_path(directory.path()).expect("a path in UTF-8");
+        let binary = root.join("debug/deps/t");
+        let error = || Saved::of(&binary, root).err().expect("nothing is known");
+        let missing = error().to_string();
+        assert!(
+            missing.starts_with("there is no chess-session.json in a directory above ")
+                && missing.contains("\nRun `cargo chess nextest`."),
+            "{missing}"
+        );
+        fs::write(root.join(FILE), "{}").expect("writable");
+        let another = error().to_string();
+        assert!(
+            another.contains("is not as this version of cargo-chess writes it: missing field")
+                && another.contains("\nBuild the tests, or their archive, anew"),
+            "{another}"
+        );
+    }
 
     #[test]
     fn a_workspace_that_was_moved_has_its_paths_moved() {

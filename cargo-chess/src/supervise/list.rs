@@ -97,6 +97,15 @@ fn names_ignored(binary: &TestBinary, interrupt: &Interrupt) -> Result<HashSet<S
 }
 
 fn names(binary: &TestBinary, ignored: bool, interrupt: &Interrupt) -> Result<Vec<String>> {
+    names_within(PATIENCE, binary, ignored, interrupt)
+}
+
+fn names_within(
+    patience: Duration,
+    binary: &TestBinary,
+    ignored: bool,
+    interrupt: &Interrupt,
+) -> Result<Vec<String>> {
     let mut args = vec!["--list", "--format", "terse"];
     args.extend(ignored.then_some("--ignored"));
     let invocation = Invocation::new(binary, args);
@@ -104,7 +113,7 @@ fn names(binary: &TestBinary, ignored: bool, interrupt: &Interrupt) -> Result<Ve
     let mut strange = None;
     let ended = watch(
         invocation,
-        Some(PATIENCE),
+        Some(patience),
         &|| interrupt.requested(),
         &mut |line| {
             let line = String::from_utf8_lossy(line);
@@ -120,7 +129,10 @@ fn names(binary: &TestBinary, ignored: bool, interrupt: &Interrupt) -> Result<Ve
     .map_err(Error::io("run", &binary.path))?;
     let problem = match ended.end {
         End::Stopped => return Err(Error::Interrupted),
-        End::Silent => format!("it printed nothing for {} s", PATIENCE.as_secs()),
+        End::Silent => format!(
+            "it printed nothing for {} s, and was ended (does a constructor wait, before `main`?)",
+            patience.as_secs_f64()
+        ),
         End::Exited(status) if !status.success() => format!("it {}", status::in_words(status)),
         End::Exited(_) => match strange {
             None => return Ok(names),
@@ -138,4 +150,21 @@ fn names(binary: &TestBinary, ignored: bool, interrupt: &Interrupt) -> Result<Ve
             format!("\nIt said:\n{stderr}")
         },
     )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::supervise::tests::fake::Fakes;
+
+    #[test]
+    fn a_binary_that_never_says_its_tests_is_ended_and_told() {
+        let fakes = Fakes::new().script("t", "exec sleep 1000");
+        let patience = Duration::from_millis(100);
+        let error = names_within(patience, &fakes.binaries[0], false, &fakes.interrupt);
+        insta::assert_snapshot!(error.expect_err("no names"), @r"
+        could not list the tests of `bank::t` with `--list --format terse`: it printed nothing for 0.1 s, and was ended (does a constructor wait, before `main`?).
+        If the target has a test harness of its own, its manifest must say `harness = false`.
+        ");
+    }
 }

@@ -118,6 +118,32 @@ pub(super) struct Ended {
     pub stderr: String,
 }
 
+/// How long nothing was heard, in ticks that went by while this process could have heard
+/// it: a machine that lets the supervisor wait for its turn makes no silence longer.
+struct Silence {
+    patience: Option<Duration>,
+    lasted: Duration,
+}
+
+impl Silence {
+    fn new(patience: Option<Duration>) -> Self {
+        let lasted = Duration::ZERO;
+        Self { patience, lasted }
+    }
+
+    fn broken(&mut self) {
+        self.lasted = Duration::ZERO;
+    }
+
+    fn goes_on(&mut self) {
+        self.lasted += TICK;
+    }
+
+    fn is_too_long(&self) -> bool {
+        self.patience.is_some_and(|patience| self.lasted > patience)
+    }
+}
+
 /// Runs `invocation`, giving each line of its output to `on_line`, until it ends,
 /// says its last word, is silent for longer than `patience`, or `stop` says so.
 ///
@@ -155,11 +181,11 @@ fn listen(
     stop: &dyn Fn() -> bool,
     on_line: &mut dyn FnMut(&[u8]) -> Flow,
 ) -> io::Result<Option<End>> {
-    let mut heard = Instant::now();
+    let mut silence = Silence::new(patience);
     loop {
         match lines.recv_timeout(TICK) {
             Ok(line) => {
-                heard = Instant::now();
+                silence.broken();
                 if on_line(&line) == Flow::Last {
                     group.wait_for(EXIT_GRACE);
                     return Ok(None);
@@ -181,13 +207,13 @@ fn listen(
                 }
                 return Ok(None);
             }
-            Err(_) => {}
+            Err(_) => silence.goes_on(),
         }
         if stop() {
             group.terminate()?;
             return Ok(Some(End::Stopped));
         }
-        if patience.is_some_and(|patience| heard.elapsed() > patience) {
+        if silence.is_too_long() {
             group.terminate()?;
             return Ok(Some(End::Silent));
         }
@@ -274,7 +300,45 @@ impl Kept {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
+
+    /// Listens to a process that says a line of its own accord each `every` ticks, twelve ticks
+    /// long and then its last one, with a patience of five: whether it could say that.
+    fn can_say_its_last_word(every: u32) -> bool {
+        let mut group = Group::spawn(Command::new("sleep").arg("1000")).expect("a process");
+        let (sender, lines) = sync_channel(1);
+        let ticks = Cell::new(0);
+        // The supervisor asks this once in each round, a tick or a line, before it goes on.
+        let stop = || {
+            ticks.set(ticks.get() + 1);
+            let line: &[u8] = match ticks.get() {
+                13.. => b"last",
+                n if n % every == 0 => b"progress",
+                _ => return false,
+            };
+            sender.send(line.to_vec()).expect("there is room");
+            false
+        };
+        let mut said_last = false;
+        let ended = listen(&mut group, &lines, Some(5 * TICK), &stop, &mut |line| {
+            said_last = line == b"last";
+            if said_last {
+                Flow::Last
+            } else {
+                Flow::Continue
+            }
+        });
+        assert_eq!(ended.expect("it is our child").is_none(), said_last);
+        said_last
+    }
+
+    #[test]
+    fn a_line_is_a_sign_of_life_however_slow_the_machine_is() {
+        assert!(can_say_its_last_word(4));
+        assert!(!can_say_its_last_word(100));
+    }
 
     #[test]
     fn of_a_long_text_the_beginning_and_the_end_are_kept() {

@@ -136,32 +136,42 @@ impl Rerun<'_> {
     /// Says what the user should know of a regression under which the changed program does
     /// not fail.
     fn warn(&mut self, regression: &Regression, stale: Option<&str>, outcome: RegressionOutcome) {
-        let Regression { path, schedule } = regression;
-        let preemptions = schedule.preemptions.unwrap_or(0);
-        let schedules = plural(preemptions.into(), "preemption");
-        let schedules = format!("schedules with up to {schedules}");
-        let what = match outcome {
-            RegressionOutcome::Searched => {
-                format!("none of the {schedules} fails now, so it may be removed")
-            }
-            RegressionOutcome::Refound => "its failure was found again: --save-regressions keeps \
-                 the new schedule, in whose place this one may be removed"
-                .to_owned(),
-            RegressionOutcome::Unknown => format!(
-                "whether it is mended is not known, since not all {schedules} were explored: \
-                 give more --schedules"
-            ),
-            RegressionOutcome::Failed | RegressionOutcome::Passed | RegressionOutcome::Saved => {
-                return;
-            }
-        };
-        let place = stale.map_or_else(
-            || "leads the changed program elsewhere".to_owned(),
-            |place| format!("no longer fits the program ({place})"),
-        );
-        let warning = format!("the regression {path} {place}; {what}");
-        self.warnings.push(warning);
+        let preemptions = regression.schedule.preemptions.unwrap_or(0);
+        if let Some(words) = words(&regression.path, preemptions, stale, outcome) {
+            self.warnings.push(words);
+        }
     }
+}
+
+/// What the user should know of the regression at `path`, which is `stale` where that says so.
+fn words(
+    path: &str,
+    preemptions: u32,
+    stale: Option<&str>,
+    outcome: RegressionOutcome,
+) -> Option<String> {
+    let schedules = plural(preemptions.into(), "preemption");
+    let schedules = format!("schedules with up to {schedules}");
+    let what = match outcome {
+        RegressionOutcome::Searched => {
+            format!("none of the {schedules} fails now, so it may be removed")
+        }
+        RegressionOutcome::Refound => "its failure was found again: --save-regressions keeps \
+             the new schedule, in whose place this one may be removed"
+            .to_owned(),
+        RegressionOutcome::Unknown => format!(
+            "whether it is mended is not known, since not all {schedules} were explored: \
+             give more --schedules"
+        ),
+        RegressionOutcome::Failed | RegressionOutcome::Passed | RegressionOutcome::Saved => {
+            return None;
+        }
+    };
+    let place = stale.map_or_else(
+        || "leads the changed program elsewhere".to_owned(),
+        |place| format!("no longer fits the program ({place})"),
+    );
+    Some(format!("the regression {path} {place}; {what}"))
 }
 
 /// What became of a regression under which the test does not fail any more, by what the
@@ -188,5 +198,26 @@ fn judge(
             RegressionOutcome::Searched
         }
         _ => unless_found,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_regression_that_does_not_fail_now_it_is_said_what_to_do_with_it() {
+        let said = |stale, outcome| words("k.chess", 1, stale, outcome);
+        let all = [
+            said(Some("decision 3"), RegressionOutcome::Searched),
+            said(None, RegressionOutcome::Refound),
+            said(None, RegressionOutcome::Unknown),
+        ];
+        insta::assert_snapshot!(all.map(Option::unwrap_or_default).join("\n"), @r"
+        the regression k.chess no longer fits the program (decision 3); none of the schedules with up to 1 preemption fails now, so it may be removed
+        the regression k.chess leads the changed program elsewhere; its failure was found again: --save-regressions keeps the new schedule, in whose place this one may be removed
+        the regression k.chess leads the changed program elsewhere; whether it is mended is not known, since not all schedules with up to 1 preemption were explored: give more --schedules
+        ");
+        assert_eq!(said(None, RegressionOutcome::Failed), None);
     }
 }

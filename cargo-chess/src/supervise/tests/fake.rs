@@ -19,23 +19,23 @@ use crate::report::{Detail, Reporter};
 use crate::supervise::{Run, run};
 
 /// A verdict line without a failure.
-pub(super) const PASSED: &str = r#"{"type":"finished","outcome":"passed","schedules":7,"executions":8,"bound_completed":2,"strategy":"icb"}"#;
+pub(in crate::supervise) const PASSED: &str = r#"{"type":"finished","outcome":"passed","schedules":7,"executions":8,"bound_completed":2,"strategy":"icb"}"#;
 
 /// A verdict line with one.
-pub(super) const FAILED: &str = r#"{"type":"finished","outcome":"failed","kind":"panic","message":"boom","location":{"file":"src/lib.rs","line":1,"column":1},"schedules":3,"executions":4,"preemptions":1,"bound_completed":0,"strategy":"icb","decisions":"0*2 1"}"#;
+pub(in crate::supervise) const FAILED: &str = r#"{"type":"finished","outcome":"failed","kind":"panic","message":"boom","location":{"file":"src/lib.rs","line":1,"column":1},"schedules":3,"executions":4,"preemptions":1,"bound_completed":0,"strategy":"icb","decisions":"0*2 1"}"#;
 
 /// Fake binaries in a directory of their own.
-pub(super) struct Fakes {
+pub(in crate::supervise) struct Fakes {
     directory: tempfile::TempDir,
-    binaries: Vec<TestBinary>,
-    pub(super) options: RunOptions,
-    pub(super) flags: Layer,
-    pub(super) interrupt: Interrupt,
+    pub(in crate::supervise) binaries: Vec<TestBinary>,
+    pub(in crate::supervise) options: RunOptions,
+    pub(in crate::supervise) flags: Layer,
+    pub(in crate::supervise) interrupt: Interrupt,
 }
 
 impl Fakes {
     /// None yet. Two tests run at once, and the watchdog is a short one.
-    pub(super) fn new() -> Self {
+    pub(in crate::supervise) fn new() -> Self {
         Self {
             directory: tempfile::tempdir().expect("a directory"),
             binaries: Vec::new(),
@@ -52,7 +52,7 @@ impl Fakes {
     }
 
     /// Adds a binary with `tests`: each a name and what the shell does in its stead.
-    pub(super) fn binary(mut self, name: &str, tests: &[(&str, &str)]) -> Self {
+    pub(in crate::supervise) fn binary(mut self, name: &str, tests: &[(&str, &str)]) -> Self {
         let lines = |which: &dyn Fn(&str) -> bool| {
             let tests = tests.iter().filter(|(test, _)| which(test));
             let lines: Vec<String> = tests
@@ -80,13 +80,13 @@ impl Fakes {
     }
 
     /// Adds a binary with a harness of its own.
-    pub(super) fn own_harness(mut self, name: &str, body: &str) -> Self {
+    pub(in crate::supervise) fn own_harness(mut self, name: &str, body: &str) -> Self {
         self.add(name, &format!("#!/bin/sh\n{body}\n"), false);
         self
     }
 
     /// Adds a binary that is this script and nothing else.
-    pub(super) fn script(mut self, name: &str, body: &str) -> Self {
+    pub(in crate::supervise) fn script(mut self, name: &str, body: &str) -> Self {
         self.add(name, &format!("#!/bin/sh\n{body}\n"), true);
         self
     }
@@ -114,21 +114,21 @@ impl Fakes {
     }
 
     /// The directory of the scripts, in which they also run.
-    pub(super) fn root(&self) -> Utf8PathBuf {
+    pub(in crate::supervise) fn root(&self) -> Utf8PathBuf {
         Utf8Path::from_path(self.directory.path())
             .expect("a path in UTF-8")
             .to_owned()
     }
 
     /// Runs all tests.
-    pub(super) fn run(&self) -> Ran {
+    pub(in crate::supervise) fn run(&self) -> Ran {
         let mut heard = Heard::default();
         let code = self.run_with(&mut heard);
         Ran { code, heard }
     }
 
     /// Runs all tests with this reporter.
-    pub(super) fn run_with(&self, reporter: &mut dyn Reporter) -> Result<u8> {
+    pub(in crate::supervise) fn run_with(&self, reporter: &mut dyn Reporter) -> Result<u8> {
         let root = self.root();
         let plan = Plan {
             workspace_root: root.clone(),
@@ -168,19 +168,21 @@ fn no_metadata(root: &Utf8Path) -> cargo_metadata::Metadata {
 
 /// What a run returned and told.
 #[derive(Debug)]
-pub(super) struct Ran {
+pub(in crate::supervise) struct Ran {
     /// The exit code.
-    pub(super) code: Result<u8>,
+    pub(in crate::supervise) code: Result<u8>,
     /// The events.
-    pub(super) heard: Heard,
+    pub(in crate::supervise) heard: Heard,
 }
 
 /// A reporter that remembers.
 #[derive(Default, Debug)]
-pub(super) struct Heard {
+pub(in crate::supervise) struct Heard {
     /// The events, in order.
-    pub(super) events: Vec<Event>,
+    pub(in crate::supervise) events: Vec<Event>,
     details: Vec<Detail>,
+    /// The warnings that belong to no test.
+    pub(in crate::supervise) warnings: Vec<String>,
 }
 
 impl Reporter for Heard {
@@ -189,11 +191,15 @@ impl Reporter for Heard {
         self.details.extend(detail.cloned());
         Ok(())
     }
+
+    fn warn(&mut self, message: &str) {
+        self.warnings.push(message.to_owned());
+    }
 }
 
 impl Ran {
     /// The verdicts, in the order in which they were told.
-    pub(super) fn verdicts(&self) -> Vec<&TestFinished> {
+    pub(in crate::supervise) fn verdicts(&self) -> Vec<&TestFinished> {
         let mut verdicts = Vec::new();
         for event in &self.heard.events {
             if let Event::TestFinished(test) = event {
@@ -204,25 +210,25 @@ impl Ran {
     }
 
     /// The only verdict.
-    pub(super) fn verdict(&self) -> &TestFinished {
+    pub(in crate::supervise) fn verdict(&self) -> &TestFinished {
         let verdicts = self.verdicts();
         assert_eq!(verdicts.len(), 1, "{self:?}");
         verdicts[0]
     }
 
     /// The detail of the only verdict.
-    pub(super) fn detail(&self) -> &Detail {
+    pub(in crate::supervise) fn detail(&self) -> &Detail {
         assert_eq!(self.heard.details.len(), 1);
         &self.heard.details[0]
     }
 
     /// The exit code, where the run came to its end.
-    pub(super) fn code(&self) -> u8 {
+    pub(in crate::supervise) fn code(&self) -> u8 {
         *self.code.as_ref().unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// The events as JSON, without durations.
-    pub(super) fn json(&self) -> Vec<serde_json::Value> {
+    pub(in crate::supervise) fn json(&self) -> Vec<serde_json::Value> {
         let without_duration = |event| {
             let mut value = serde_json::to_value(event).expect("plain data");
             if let Some(object) = value.as_object_mut() {

@@ -1,6 +1,6 @@
 //! The supervisor against test binaries that misbehave: shell scripts that speak the protocol.
 
-mod fake;
+pub(in crate::supervise) mod fake;
 mod processes;
 mod resume;
 mod runs;

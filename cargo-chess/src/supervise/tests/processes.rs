@@ -103,16 +103,6 @@ fn a_process_that_ignores_the_request_to_end_is_killed() {
 }
 
 #[test]
-fn progress_is_a_sign_of_life() {
-    let line = r#"{"type":"progress","schedules":5,"executions":5,"bound":1}"#;
-    let mut fakes = one(&format!(
-        "for i in 1 2 3 4 5 6; do sleep 0.1; echo '{line}'; done; echo '{PASSED}'"
-    ));
-    fakes.flags.watchdog = Some(Duration::from_millis(150));
-    assert_eq!(fakes.run().verdict().outcome, Outcome::Passed);
-}
-
-#[test]
 fn a_process_that_does_not_end_after_its_verdict_is_ended() {
     let fakes = one(&format!("echo $$ > pid; echo '{PASSED}'; exec sleep 1000"));
     let ran = fakes.run();

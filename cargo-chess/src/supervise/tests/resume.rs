@@ -36,12 +36,16 @@ fn cut_short() -> Fakes {
 }
 
 fn journal(fakes: &Fakes) -> Vec<String> {
+    entries(fakes, ".search")
+}
+
+fn entries(fakes: &Fakes, extension: &str) -> Vec<String> {
     let dir = fakes.root().join("target/chess/journal");
     let entries = dir.read_dir_utf8().expect("a journal");
     let mut names: Vec<String> = entries
         .map(|entry| entry.expect("readable").file_name().to_owned())
         .collect();
-    names.retain(|name| name.ends_with(".search"));
+    names.retain(|name| name.ends_with(extension));
     names
 }
 
@@ -82,5 +86,28 @@ fn a_run_that_begins_anew_forgets_the_state() {
     assert!(
         message.is_some_and(|it| it.contains("code 3")),
         "{message:?}"
+    );
+}
+
+#[test]
+fn a_verdict_that_another_build_of_this_version_wrote_is_told_of_and_run_anew() {
+    let mut fakes = cut_short();
+    let dir = fakes.root().join("target/chess/journal");
+    let path = dir.join(&entries(&fakes, ".verdict")[0]);
+    let bytes = fs::read(&path).expect("a verdict");
+    // As it would be written, with another body behind the line of the key.
+    let mut lines = bytes.splitn(3, |byte| *byte == b'\n');
+    let (_, key) = (lines.next(), lines.next().expect("a key"));
+    let rest = [key, b"\n{}"].concat();
+    let digest = crate::digest::short(&rest, 64);
+    let head = format!("cargo-chess journal 1 {digest}\n");
+    fs::write(&path, [head.as_bytes(), &rest].concat()).expect("writable");
+    fakes.options.resume = true;
+    let ran = fakes.run();
+    let told = "not resumed but run anew, since their files in the journal are not understood: ";
+    assert!(
+        ran.heard.warnings.iter().any(|it| it.starts_with(told)),
+        "{:?}",
+        ran.heard.warnings
     );
 }

@@ -1,0 +1,48 @@
+//! A panic of this program is a defect of it, and is told as an internal error is.
+
+use std::io::{self, Write};
+use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
+use std::process::ExitCode;
+
+use crate::error::{DEFECT, exit};
+
+/// Lets panics say from now on what they mean to the user.
+pub(crate) fn explain_panics() {
+    let told = panic::take_hook();
+    panic::set_hook(Box::new(move |panic: &PanicHookInfo<'_>| {
+        told(panic);
+        // There is nobody to tell that standard error is gone.
+        let _ = writeln!(io::stderr(), "error: internal error: {}", words());
+    }));
+}
+
+/// The exit code of `run`; that of an internal error if it panics.
+pub(crate) fn catch(run: impl FnOnce() -> ExitCode) -> ExitCode {
+    panic::catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| exit::INTERNAL.into())
+}
+
+fn words() -> String {
+    format!("the panic above\n{DEFECT}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+
+    #[test]
+    fn a_panic_is_told_as_an_internal_error_is_and_has_its_exit_code() {
+        let code = catch(|| panic!("a list without an end"));
+        assert_eq!(code, exit::INTERNAL.into());
+        assert_eq!(catch(|| ExitCode::SUCCESS), ExitCode::SUCCESS);
+        let error = Error::Internal("the panic above".to_owned());
+        assert_eq!(error.exit_code(), exit::INTERNAL);
+        assert_eq!(error.to_string(), format!("internal error: {}", words()));
+        insta::assert_snapshot!(error, @r"
+        internal error: the panic above
+        This is a defect of cargo chess: please report it at https://github.com/cargo-chess/cargo-chess/issues,
+        with this message, the command that led here, and what `cargo chess --version` and `rustc -vV` print.
+        Until it is mended, `cargo test` runs the tests as before.
+        ");
+    }
+}

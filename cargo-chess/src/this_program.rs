@@ -1,0 +1,60 @@
+//! Where this program is: cargo starts it as the compiler's wrapper, and as the runner of tests.
+
+use std::path::PathBuf;
+use std::{env, io};
+
+use camino::Utf8PathBuf;
+
+use crate::error::{Error, Result};
+
+/// Its path.
+pub(crate) fn path() -> Result<PathBuf> {
+    known(env::current_exe())
+}
+
+/// Its path, for a place that takes only text.
+pub(crate) fn path_as_text() -> Result<Utf8PathBuf> {
+    as_text(path()?)
+}
+
+fn known(path: io::Result<PathBuf>) -> Result<PathBuf> {
+    path.map_err(|error| {
+        Error::Unsupported(format!(
+            "the system does not say where this program is: {error}.\n\
+             It is asked through /proc, which has to be mounted here."
+        ))
+    })
+}
+
+fn as_text(path: PathBuf) -> Result<Utf8PathBuf> {
+    Utf8PathBuf::from_path_buf(path).map_err(|path| {
+        Error::Unsupported(format!(
+            "this program is {}, and cargo's configuration, which has to name it for cargo nextest, \
+             takes only paths in UTF-8.\nInstall it in another directory.",
+            path.display()
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+    use std::os::unix::ffi::OsStringExt;
+
+    use super::*;
+
+    #[test]
+    fn a_path_that_nobody_knows_and_one_that_is_no_text_say_what_to_do() {
+        let unknown = known(Err(io::ErrorKind::NotFound.into())).expect_err("no path");
+        insta::assert_snapshot!(unknown, @r"
+        the system does not say where this program is: entity not found.
+        It is asked through /proc, which has to be mounted here.
+        ");
+        let bytes = b"/opt/\xff/cargo-chess".to_vec();
+        let no_text = as_text(OsString::from_vec(bytes).into()).expect_err("no text");
+        insta::assert_snapshot!(no_text, @r"
+        this program is /opt/�/cargo-chess, and cargo's configuration, which has to name it for cargo nextest, takes only paths in UTF-8.
+        Install it in another directory.
+        ");
+    }
+}
