@@ -68,6 +68,91 @@ fn a_tool_that_a_variable_names_and_that_is_not_there() {
 }
 
 #[test]
+fn no_toolchain_at_all() {
+    let workspace = Workspace::with_library(PASSES);
+    let run = workspace
+        .chess(&["test"])
+        .env("PATH", "")
+        .env("RUSTUP_TOOLCHAIN", "")
+        .run();
+    assert_says(
+        &run,
+        1,
+        &["there is no rustc in PATH; install Rust from https://rustup.rs"],
+    );
+}
+
+#[test]
+fn who_ignores_the_end_of_children_can_explore() {
+    let workspace = Workspace::with_library(PASSES);
+    let script = "trap '' CHLD; exec \"$CHESS\" chess test";
+    assert_says(&workspace.shell(script).run(), 0, &["2 passed"]);
+}
+
+#[test]
+fn what_cargo_says_that_is_no_text() {
+    let workspace = Workspace::with_library(PASSES);
+    workspace.write(
+        "cargo.sh",
+        "#!/bin/sh\n[ \"$1\" = test ] && printf '\\377\\n'\nexec cargo \"$@\"\n",
+    );
+    workspace.shell("chmod +x cargo.sh").run().assert_code(0);
+    let cargo = workspace.root().join("cargo.sh");
+    let run = workspace.chess(&["test"]).env("CARGO", cargo).run();
+    assert_says(&run, 101, &["could not read cargo's messages about"]);
+}
+
+#[test]
+fn a_compiler_that_is_gone_in_the_middle_of_the_build() {
+    let workspace = Workspace::with_library(PASSES);
+    workspace.write("none.json", "{}");
+    let wrapper = "CHESS_WRAPPER_INSTRUCTIONS=none.json \"$CHESS\" rustc -vV";
+    let run = workspace.shell(wrapper).run();
+    assert_says(&run, 70, &["could not start the compiler", "missing field"]);
+    let runner = "CHESS_NEXTEST_BEFORE=x \"$CHESS\" nextest-runner";
+    let run = workspace.shell(runner).run();
+    assert_says(
+        &run,
+        70,
+        &["could not start the test", "CHESS_NEXTEST_BEFORE"],
+    );
+}
+
+#[test]
+fn a_demo_under_options_that_hide_its_bug() {
+    let workspace = Workspace::empty();
+    let run = workspace
+        .chess(&["demo"])
+        .env("CHESS_EXPLORE_SCHEDULES", "1")
+        .run();
+    assert_says(
+        &run,
+        1,
+        &[
+            "the demo did not go as it should: the bug of the example was not found",
+            "unset CHESS_EXPLORE_SCHEDULES",
+        ],
+    );
+}
+
+#[test]
+fn commands_and_formats_that_there_are_not() {
+    let workspace = Workspace::with_library(PASSES);
+    let run = workspace.chess(&["man", "tets"]).run();
+    assert_says(
+        &run,
+        1,
+        &["there is no command `tets`", "did you mean `test`?"],
+    );
+    let run = workspace.chess(&["man", "xyz"]).run();
+    assert_says(&run, 1, &["there is no command `xyz`; the commands are: "]);
+    let run = workspace
+        .chess(&["nextest", "--message-format", "short"])
+        .run();
+    assert_says(&run, 1, &["give its `--message-format` behind `--`"]);
+}
+
+#[test]
 fn a_configuration_of_cargo_that_is_wrong() {
     let workspace = Workspace::with_library(PASSES);
     workspace.write(".cargo/config.toml", "[build\n");
@@ -225,6 +310,61 @@ fn a_schedule_that_fails_in_another_way_by_now() {
     }
 }
 
+/// The saved failure of a workspace, as the command line names it.
+fn saved(workspace: &Workspace) -> String {
+    let failures = fs::read_dir(workspace.root().join("target/chess/failures"));
+    let failure = failures.expect("it was saved").flatten().next();
+    failure.expect("one").path().to_string_lossy().into_owned()
+}
+
+#[test]
+fn a_schedule_that_passes_by_now() {
+    let (workspace, _) = failed();
+    workspace.write("src/lib.rs", &FAILS.replace("assert_eq!(", "let _ = ("));
+    let gone = "passes under this schedule";
+    let run = workspace.chess(&["replay", &saved(&workspace)]).run();
+    assert_says(
+        &run,
+        0,
+        &[gone, "other schedules may fail: cargo chess test"],
+    );
+    let run = workspace.chess(&["explain", &saved(&workspace)]).run();
+    assert_says(&run, 0, &[gone, "`cargo chess test` explores the others"]);
+}
+
+#[test]
+fn a_schedule_that_fails_in_the_same_way_by_other_steps() {
+    let (workspace, _) = failed();
+    let shorter = "scope.spawn(|| count.store(1, SeqCst))";
+    let longer = "scope.spawn(|| count.store(count.load(SeqCst) + 1, SeqCst))";
+    workspace.write("src/lib.rs", &FAILS.replace(longer, shorter));
+    let run = workspace.chess(&["replay", &saved(&workspace)]).run();
+    assert_says(
+        &run,
+        100,
+        &[
+            "the same failure, though the schedule no longer fits in every step",
+            "the sources have changed",
+        ],
+    );
+}
+
+#[test]
+fn a_schedule_of_a_test_that_has_another_name_by_now() {
+    let (workspace, _) = failed();
+    workspace.write("src/lib.rs", &FAILS.replace("fn counts", "fn count"));
+    let run = workspace.chess(&["replay", &saved(&workspace)]).run();
+    assert_says(
+        &run,
+        1,
+        &[
+            "the schedule is for the test `counts`",
+            "(is it `count` now?)",
+            "run `cargo chess test`",
+        ],
+    );
+}
+
 #[test]
 fn a_regression_that_cannot_be_read() {
     let workspace = Workspace::with_library(PASSES);
@@ -281,6 +421,22 @@ fn shards_that_were_changed() {
         1,
         &["is told of twice", "Give each shard's own output"],
     );
+    let whole = "Give each shard's output in a file of its own, as it was written.";
+    let (begin, rest) = two.split_once('\n').expect("several lines");
+    let not_whole = |two: &str, why: &str| assert_says(&merge(&one, two), 1, &[why, whole]);
+    not_whole(rest, "does not begin with the event `run-started`");
+    not_whole(
+        &format!("{two}{two}"),
+        "goes on after the event `run-finished`",
+    );
+    not_whole(&format!("{begin}\n{two}"), "holds more than one run");
+    let (_, verdict) = rest.split_once('\n').expect("several lines");
+    not_whole(
+        &format!("{begin}\n{verdict}"),
+        "before that test is started",
+    );
+    let ignored = two.replace("\"ignored\":0", "\"ignored\":9");
+    not_whole(&ignored, "counts more ignored tests than it tells of");
     let run = merge(&one, &two.replacen("\"tests\":1", "\"tests\":7", 1));
     assert_says(
         &run,

@@ -233,3 +233,42 @@ fn what_is_not_looked_at_for_the_number_of_tasks_is_said() {
         assert_eq!(is_said, verdict["test"] == "too_many", "{verdict}");
     }
 }
+
+const MUCH_MEMORY: &str = "
+fn write(pages: usize) {
+    let mut memory = vec![0_u8; pages << 12];
+    let start = memory.as_mut_ptr();
+    std::thread::scope(|scope| {
+        let start = start as usize;
+        scope.spawn(move || {
+            for page in 0..pages {
+                unsafe { *((start + (page << 12)) as *mut u8) = 1 }
+            }
+        });
+    });
+}
+
+#[test]
+fn too_much() {
+    write((1 << 16) + 100);
+}
+
+#[test]
+fn much() {
+    write(1 << 15);
+}
+";
+
+#[test]
+fn what_is_not_looked_at_for_the_memory_that_is_accessed_is_said() {
+    let workspace = Workspace::with_library(MUCH_MEMORY);
+    let args = ["test", "--schedules", "1", "--message-format", "json"];
+    let run = workspace.chess(&args).run();
+    run.assert_code(0);
+    for verdict in run.verdicts() {
+        let warnings = verdict["warnings"].to_string();
+        let is_said = warnings.contains("accessed more plain memory than the 256 MiB")
+            && warnings.contains("a test that accesses less");
+        assert_eq!(is_said, verdict["test"] == "too_much", "{verdict}");
+    }
+}

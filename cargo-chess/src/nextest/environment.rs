@@ -47,7 +47,10 @@ pub(crate) fn put_back(args: &[OsString]) -> Option<io::Error> {
     let text = env::var(VARIABLE).ok()?;
     let before: BTreeMap<String, Option<String>> = match serde_json::from_str(&text) {
         Ok(before) => before,
-        Err(error) => return Some(error.into()),
+        Err(error) => {
+            let words = format!("environment variable {VARIABLE}: {error}; unset it");
+            return Some(io::Error::other(words));
+        }
     };
     let this_program = match env::current_exe() {
         Ok(path) => path,

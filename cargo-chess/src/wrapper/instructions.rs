@@ -1,5 +1,6 @@
 //! What the wrapper is told: how packages are treated, in a file that the environment names.
 
+use std::fmt::Display;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -63,8 +64,13 @@ pub struct Entry {
 impl Instructions {
     /// Reads the file.
     pub(super) fn read(file: &Path) -> io::Result<Self> {
-        let text = std::fs::read(file)?;
-        serde_json::from_slice(&text).map_err(io::Error::from)
+        let told = |error: &dyn Display| {
+            let file = file.display();
+            let words = format!("its instructions in {file}: {error}; run cargo chess again");
+            io::Error::other(words)
+        };
+        let text = std::fs::read(file).map_err(|error| told(&error))?;
+        serde_json::from_slice(&text).map_err(|error| told(&error))
     }
 
     /// Tells treatments of all packages called `name` apart: cargo compiles them anew

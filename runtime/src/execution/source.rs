@@ -67,13 +67,20 @@ fn look_into(descriptor: c_int, wanted: i16, depth: u32) -> Option<&'static str>
             let name = &name[..usize::try_from(length).unwrap_or(0)];
             match name.strip_prefix(b"anon_inode:")? {
                 b"[eventpoll]" => watched_source(descriptor, depth),
-                b"[eventfd]" | b"[timerfd]" => None,
-                b"[pidfd]" => Some(PROCESS),
-                b"[signalfd]" => Some(SIGNALS),
-                b"inotify" | b"[fanotify]" => Some(FILES),
-                _ => Some(STRANGE),
+                name => anonymous(name),
             }
         }
+    }
+}
+
+/// What outside the process can make a descriptor ready whose file has only this name.
+fn anonymous(name: &[u8]) -> Option<&'static str> {
+    match name {
+        b"[eventfd]" | b"[timerfd]" => None,
+        b"[pidfd]" => Some(PROCESS),
+        b"[signalfd]" => Some(SIGNALS),
+        b"inotify" | b"[fanotify]" => Some(FILES),
+        _ => Some(STRANGE),
     }
 }
 
@@ -113,4 +120,32 @@ fn watched_source(descriptor: c_int, depth: u32) -> Option<&'static str> {
         }
     });
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::os::fd::AsRawFd;
+
+    use super::*;
+
+    #[test]
+    fn what_makes_a_descriptor_ready_from_outside_is_named() {
+        let terminal = File::open("/dev/ptmx").expect("the system has terminals");
+        assert_eq!(of_one(terminal.as_raw_fd(), POLLIN), Some(DEVICE));
+        let null = File::open("/dev/null").expect("the system has it");
+        assert_eq!(of_one(null.as_raw_fd(), POLLIN), None);
+        for (name, said) in [
+            ("[timerfd]", None),
+            ("[pidfd]", Some("waited for another process")),
+            ("[signalfd]", Some("waited for signals")),
+            ("inotify", Some("waited for changes of files")),
+            (
+                "[io_uring]",
+                Some("used a descriptor of a kind that is not known"),
+            ),
+        ] {
+            assert_eq!(anonymous(name.as_bytes()), said);
+        }
+    }
 }

@@ -113,7 +113,7 @@ fn warnings(exploration: &Exploration) -> Vec<String> {
     if exploration.diverged > 0 {
         all.push(format!(
             "{} of {} schedules could not be repeated as they were planned, and what lies \
-             beyond them was not explored",
+             beyond them was not explored: the test depends on more than its schedule; {CULPRITS}",
             exploration.diverged, exploration.schedules
         ));
     }
@@ -126,21 +126,24 @@ fn warnings(exploration: &Exploration) -> Vec<String> {
     }
     if exploration.too_long > 0 {
         all.push(format!(
-            "{} of {} schedules were given up after many times as many steps: they have no verdict",
+            "{} of {} schedules were given up after many times as many steps: they have no verdict; a test of \
+             fewer turns, or a larger --max-steps, gets one",
             exploration.too_long, exploration.schedules
         ));
     }
     if exploration.many_tasks > 0 {
         all.push(format!(
             "{} of {} schedules had more than {MOST_TASKS} tasks of which nobody knew that \
-             they had ended: from then on data races were not looked for in them",
+             they had ended: from then on data races were not looked for in them; join threads, or \
+             start fewer",
             exploration.many_tasks, exploration.schedules
         ));
     }
     if exploration.much_memory > 0 {
         all.push(format!(
             "{} of {} schedules accessed more plain memory than the {} MiB whose history \
-             is kept: from then on data races were not looked for in them",
+             is kept: from then on data races were not looked for in them; a test that accesses less \
+             is looked at to its end",
             exploration.much_memory,
             exploration.schedules,
             MOST_MEMORY >> 20
@@ -149,7 +152,7 @@ fn warnings(exploration: &Exploration) -> Vec<String> {
     if exploration.many_releases > 0 {
         all.push(format!(
             "in {} of {} schedules tasks synchronized more than {MOST_EPOCHS} times: from then on \
-             data races were not looked for in them",
+             data races were not looked for in them; a shorter test is looked at to its end",
             exploration.many_releases, exploration.schedules
         ));
     }
@@ -168,11 +171,85 @@ fn warnings(exploration: &Exploration) -> Vec<String> {
     );
     if exploration.more_failures {
         all.push(format!(
-            "there are more than {MOST} different failures; only so many are told"
+            "there are more than {MOST} different failures; only so many are told: mend \
+             some of them to see the others"
         ));
     }
     if exploration.is_out_of_time() {
         all.push("the time budget ended the search".to_owned());
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use super::*;
+    use crate::platform::memory::{EngineVec, engine_vec};
+
+    #[test]
+    fn each_limit_that_was_met_is_told_with_what_to_do() {
+        let mut exploration = Exploration::new();
+        assert!(warnings(&exploration).is_empty());
+        exploration.schedules = 9;
+        exploration.diverged = 1;
+        exploration.long = 2;
+        exploration.too_long = 3;
+        exploration.many_tasks = 4;
+        exploration.much_memory = 5;
+        exploration.many_releases = 6;
+        exploration.foreign_heap = true;
+        exploration.more_failures = true;
+        exploration.warned.push(words("a race"));
+        exploration.out_of_time.store(true, Ordering::Relaxed);
+        let begins_and_ends = [
+            ("1 of 9 schedules could not be repeated", CULPRITS),
+            (
+                "2 of 9 schedules took more than --max-steps",
+                "not explored",
+            ),
+            ("3 of 9 schedules were given up", "gets one"),
+            ("4 of 9 schedules had more than 1024 tasks", "start fewer"),
+            (
+                "5 of 9 schedules accessed more plain memory than the 256 MiB",
+                "to its end",
+            ),
+            (
+                "in 6 of 9 schedules tasks synchronized more than",
+                "to its end",
+            ),
+            (
+                "the program has a global allocator of its own",
+                "(--isolate fork)",
+            ),
+            ("data race: ", "a race"),
+            ("there are more than", "to see the others"),
+            ("the time budget", "ended the search"),
+        ];
+        let told = warnings(&exploration);
+        assert_eq!(told.len(), begins_and_ends.len(), "{told:#?}");
+        for (told, (begin, end)) in told.iter().zip(begins_and_ends) {
+            assert!(told.starts_with(begin) && told.ends_with(end), "{told}");
+        }
+    }
+
+    #[test]
+    fn what_depends_on_more_than_its_schedule_is_told_with_the_culprits() {
+        let mut exploration = Exploration::new();
+        exploration.difference = words("step 3");
+        let told = warnings(&exploration).concat();
+        assert!(told.starts_with("two runs of one schedule came apart (step 3): "));
+        assert!(told.ends_with(CULPRITS));
+        exploration.unstable = true;
+        let told = warnings(&exploration).concat();
+        assert!(told.starts_with("the first schedule ran differently the second time (step 3): "));
+        assert!(told.ends_with(CULPRITS));
+    }
+
+    fn words(text: &str) -> EngineVec<u8> {
+        let mut words = engine_vec();
+        words.extend_from_slice(text.as_bytes());
+        words
+    }
 }

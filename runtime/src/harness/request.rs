@@ -148,7 +148,12 @@ impl Request {
         let mut replays = false;
         let mut decisions = String::new();
         for line in text.lines().filter(|line| !line.is_empty()) {
-            let wrong = || format!("the test binary does not understand the request line `{line}`");
+            let wrong = || {
+                format!(
+                    "the test binary does not understand the request line `{line}`: another version \
+                     of cargo chess may have built it; build it anew after `cargo chess clean`"
+                )
+            };
             let (key, value) = line.split_once('=').ok_or_else(wrong)?;
             let number = || value.parse::<u64>().map_err(|_| wrong());
             match key {

@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 use super::body;
 use crate::engine::{Engine, engine};
 use crate::execution::{self, Ending, Entry, State};
-use crate::monitor::{Death, Failure, Kind, Monitor};
+use crate::monitor::{Death, Failure, Monitor};
 use crate::platform::context;
 use crate::platform::donor::DEFAULT_STACK;
 use crate::platform::handover::{self, Flow};
@@ -102,7 +102,7 @@ impl Engine {
             overflows: fault.is_some_and(|at| self.pool.overflowed(at).is_some()),
         };
         let failure = self.monitors.died(&death);
-        failure.unwrap_or_else(|| Failure::new(Kind::Crash, "the test's process died"))
+        failure.expect("a monitor judges each death")
     }
 
     /// Takes the donors back. The first task's comes last, so that it is the

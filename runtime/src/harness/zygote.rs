@@ -67,7 +67,9 @@ fn serve_request(
     let test = tests
         .iter()
         .find(|test| test.name == wanted)
-        .ok_or_else(|| format!("the test binary has no test `{wanted}`"))?;
+        .ok_or_else(|| {
+            format!("the test binary has no test `{wanted}`; with --list it says which it has")
+        })?;
     engine::create(request.backend)?;
     tell::to(out);
     // After the engine was made: schedules are kept in its memory.
@@ -75,7 +77,8 @@ fn serve_request(
         && let Err(token) = crate::search::parse_schedule(decisions)
     {
         return Err(format!(
-            "the schedule has a decision that is not understood: `{token}`"
+            "the schedule has a decision that is not understood: expected one such as `1`, `1*12` or \
+             `?0`, found `{token}`"
         ));
     }
     // SAFETY: this process alone uses the engine: there is no explorer yet.

@@ -79,3 +79,19 @@ fn signal_name(signal: c_int) -> String {
         other => format!("signal {other}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::signal_name;
+
+    #[test]
+    fn signals_that_end_tests_have_their_names() {
+        let names = [4, 5, 6, 7, 8, 9, 11, 15].map(signal_name);
+        let words = names.each_ref().map(|name| name.split(' ').next());
+        let known = [
+            "SIGILL", "SIGTRAP", "SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL", "SIGSEGV", "SIGTERM",
+        ];
+        assert_eq!(words, known.map(Some));
+        assert_eq!(signal_name(64), "signal 64");
+    }
+}

@@ -108,3 +108,18 @@ impl Failure {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_that_does_not_come_again_is_one_of_nondeterminism() {
+        let failure = Failure::new(Kind::Panic, "too few").not_repeated();
+        assert_eq!(failure.kind, Kind::Nondeterminism);
+        assert_eq!(
+            String::from_utf8_lossy(&failure.message),
+            "the same schedule did not fail in the same way again; at first: too few"
+        );
+    }
+}

@@ -34,7 +34,10 @@ pub(crate) fn map() -> Result<(), &'static str> {
         .into_iter()
         .find(|&size| sys::map_fixed(BASE, size, true))
     else {
-        return Err("the kernel refused address space for the explorer (is RLIMIT_AS set?)");
+        return Err(
+            "the kernel refused address space for the explorer: it needs 256 MiB beside the test; is \
+             RLIMIT_AS set (`ulimit -v`)?",
+        );
     };
     // SAFETY: the region was just mapped, zeroed, and only this thread exists.
     unsafe {

@@ -1,0 +1,122 @@
+//! What the engine inside a test says, of a test that it cannot serve, that dies, or that leaves its control.
+
+use end_to_end::{Run, Workspace};
+use serde_json::Value;
+
+const TESTS: &str = r#"
+use std::arch::asm;
+use std::panic::panic_any;
+use std::thread;
+
+unsafe extern "C" {
+    fn pthread_self() -> usize;
+    fn pthread_cancel(thread: usize) -> i32;
+    fn setrlimit(resource: i32, limit: *const [u64; 2]) -> i32;
+}
+
+extern "C" fn unwinds() {
+    panic!("out of C");
+}
+
+#[test]
+fn aborts() {
+    unwinds();
+}
+
+#[test]
+fn is_illegal() {
+    unsafe { asm!("ud2") }
+}
+
+#[test]
+fn panics_without_text() {
+    panic_any(7);
+}
+
+#[test]
+fn leaves_control() {
+    unsafe {
+        assert_ne!(pthread_cancel(pthread_self()), 0);
+        asm!("rdtsc", out("eax") _, out("edx") _);
+        asm!(LONG);
+    }
+}
+
+#[test]
+fn gets_no_threads() {
+    const RLIMIT_AS: i32 = 9;
+    assert_eq!(unsafe { setrlimit(RLIMIT_AS, &[1 << 20; 2]) }, 0);
+    let threads: Vec<_> = (0..20).map(|_| thread::spawn(|| ())).collect();
+    threads.into_iter().for_each(|it| it.join().unwrap());
+}
+"#;
+
+fn workspace() -> Workspace {
+    let long = format!("\"{}\"", "nop; ".repeat(4000));
+    Workspace::with_library(&TESTS.replace("LONG", &long))
+}
+
+fn verdict(run: &Run, test: &str) -> Value {
+    let mut verdicts = run.verdicts().into_iter();
+    let verdict = verdicts.find(|verdict| verdict["test"] == test);
+    verdict.unwrap_or_else(|| panic!("no verdict on {test} in {run:?}"))
+}
+
+#[test]
+fn what_dies_and_what_leaves_control_is_told() {
+    let workspace = workspace();
+    let args = ["test", "--no-fail-fast", "--message-format", "json"];
+    let run = workspace.chess(&args).run();
+    run.assert_code(100);
+    let message = |test| verdict(&run, test)["message"].to_string();
+    let aborts = message("aborts");
+    assert!(
+        aborts.contains("the test died by SIGABRT (abort), after a panic: panic in a function"),
+        "{aborts}"
+    );
+    let illegal = message("is_illegal");
+    assert!(
+        illegal.contains("the test died by SIGILL (an illegal instruction)"),
+        "{illegal}"
+    );
+    let no_text = message("panics_without_text");
+    assert!(
+        no_text.contains("a panic whose payload is no text"),
+        "{no_text}"
+    );
+    let no_threads = message("gets_no_threads");
+    assert!(
+        no_threads.contains("the system gave no thread for another task (error 11)"),
+        "{no_threads}"
+    );
+    let outside = verdict(&run, "leaves_control")["outside"].to_string();
+    for what in [
+        "called pthread_cancel, which fails under exploration",
+        "ran inline assembly that reads the processor's clock or random numbers",
+        "ran inline assembly that is too long to be looked at",
+    ] {
+        assert!(outside.contains(what), "`{what}` is not said in {outside}");
+    }
+}
+
+#[test]
+fn a_request_that_cannot_be_served_is_refused_with_what_to_do() {
+    let workspace = workspace();
+    workspace.chess(&["list"]).run().assert_code(0);
+    let refused = |limit: &str, request: &str, test: &str| {
+        let script = format!(
+            "{limit}; for binary in target/chess/build/*/*/debug/deps/small-*; do \
+             case $binary in *.d) ;; *) CHESS_REQUEST='{request}' $binary --exact {test};; esac; done"
+        );
+        let run = workspace.shell(&script).run();
+        let answer = run.events().pop();
+        let answer = answer.unwrap_or_else(|| panic!("no answer in {run:?}"));
+        assert_eq!(answer["type"], "error", "{run:?}");
+        answer["message"].as_str().expect("a sentence").to_owned()
+    };
+    insta::assert_snapshot!(refused(":", "news", "aborts"), @"");
+    insta::assert_snapshot!(refused(":", "seed=many", "aborts"), @"");
+    insta::assert_snapshot!(refused(":", "mode=explore", "leads"), @"");
+    insta::assert_snapshot!(refused(":", "mode=replay\ndecisions=0 x 1", "aborts"), @"");
+    insta::assert_snapshot!(refused("ulimit -v 100000", "mode=explore", "aborts"), @"");
+}
