@@ -84,11 +84,9 @@ fn what_dies_and_what_leaves_control_is_told() {
         no_text.contains("a panic whose payload is no text"),
         "{no_text}"
     );
-    let no_threads = message("gets_no_threads");
-    assert!(
-        no_threads.contains("the system gave no thread for another task (error 11)"),
-        "{no_threads}"
-    );
+    let no_threads = verdict(&run, "gets_no_threads");
+    assert_eq!(no_threads["outcome"], "timeout", "{no_threads}");
+    insta::assert_snapshot!(message("gets_no_threads"), @r#""the system gave no thread for another task (error 11): is their number or memory limited (`ulimit -u`, `ulimit -v`, a container's limits)?""#);
     let outside = verdict(&run, "leaves_control")["outside"].to_string();
     for what in [
         "called pthread_cancel, which fails under exploration",
@@ -114,9 +112,9 @@ fn a_request_that_cannot_be_served_is_refused_with_what_to_do() {
         assert_eq!(answer["type"], "error", "{run:?}");
         answer["message"].as_str().expect("a sentence").to_owned()
     };
-    insta::assert_snapshot!(refused(":", "news", "aborts"), @"");
-    insta::assert_snapshot!(refused(":", "seed=many", "aborts"), @"");
-    insta::assert_snapshot!(refused(":", "mode=explore", "leads"), @"");
-    insta::assert_snapshot!(refused(":", "mode=replay\ndecisions=0 x 1", "aborts"), @"");
-    insta::assert_snapshot!(refused("ulimit -v 100000", "mode=explore", "aborts"), @"");
+    insta::assert_snapshot!(refused(":", "news", "aborts"), @"the test binary does not understand the request line `news`: another version of cargo chess may have built it; build it anew after `cargo chess clean`");
+    insta::assert_snapshot!(refused(":", "seed=many", "aborts"), @"the test binary does not understand the request line `seed=many`: another version of cargo chess may have built it; build it anew after `cargo chess clean`");
+    insta::assert_snapshot!(refused(":", "mode=explore", "leads"), @"the test binary has no test `leads`; with --list it says which it has");
+    insta::assert_snapshot!(refused(":", "mode=replay\ndecisions=0 x 1", "aborts"), @"the schedule has a decision that is not understood: expected one such as `1`, `1*12` or `?0`, found `x`");
+    insta::assert_snapshot!(refused("ulimit -v 100000", "mode=explore", "aborts"), @"the kernel refused address space for the explorer: it needs 256 MiB beside the test; is RLIMIT_AS set (`ulimit -v`)?");
 }

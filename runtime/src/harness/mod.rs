@@ -63,6 +63,8 @@ pub struct Test {
 pub(crate) struct Exploration {
     /// The explorer has said all that it had to say.
     pub(crate) finished: bool,
+    /// Why the explorer could not go on, in words.
+    pub(crate) broke_off: EngineVec<u8>,
     /// The kernel thread that explores.
     pub(crate) kernel_thread: i32,
     pub(crate) failure: Option<Failure>,
@@ -141,6 +143,7 @@ impl Exploration {
     pub(crate) const fn new() -> Self {
         Self {
             finished: false,
+            broke_off: engine_vec(),
             kernel_thread: 0,
             failure: None,
             decisions: engine_vec(),

@@ -55,8 +55,12 @@ pub(super) fn wait_for(handle: isize, time: Duration) -> bool {
     ready > 0
 }
 
-/// Starts a kernel thread that std knows nothing of.
-pub(super) fn start_thread(stack: usize, start: ThreadStart, argument: *mut c_void) {
+/// Starts a kernel thread that std knows nothing of; says why the system gave none.
+pub(super) fn start_thread(
+    stack: usize,
+    start: ThreadStart,
+    argument: *mut c_void,
+) -> Result<(), String> {
     let mut attributes = sys::pthread_attr_t::zeroed();
     let mut thread = 0;
     // SAFETY: plain pthread calls; `argument` is the caller's affair.
@@ -66,10 +70,13 @@ pub(super) fn start_thread(stack: usize, start: ThreadStart, argument: *mut c_vo
         let attributes = &raw const attributes;
         real::pthread_create(&raw mut thread, attributes, start, argument)
     };
-    assert!(
-        error == 0,
-        "the system gave no thread to explore on (error {error})"
-    );
+    match error {
+        0 => Ok(()),
+        _ => Err(format!(
+            "the system gave no thread to explore on (error {error}): is their number or memory \
+             limited (`ulimit -u`, `ulimit -v`, a container's limits)?"
+        )),
+    }
 }
 
 /// Makes this process end when `parent` does.

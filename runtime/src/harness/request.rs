@@ -148,12 +148,7 @@ impl Request {
         let mut replays = false;
         let mut decisions = String::new();
         for line in text.lines().filter(|line| !line.is_empty()) {
-            let wrong = || {
-                format!(
-                    "the test binary does not understand the request line `{line}`: another version \
-                     of cargo chess may have built it; build it anew after `cargo chess clean`"
-                )
-            };
+            let wrong = || not_understood(line);
             let (key, value) = line.split_once('=').ok_or_else(wrong)?;
             let number = || value.parse::<u64>().map_err(|_| wrong());
             match key {
@@ -231,6 +226,13 @@ impl Request {
         let parts_before = u64::from(self.part.index);
         self.seed.wrapping_add(parts_before.wrapping_mul(1 << 32))
     }
+}
+
+fn not_understood(line: &str) -> String {
+    format!(
+        "the test binary does not understand the request line `{line}`: another version of cargo chess \
+         may have built it; build it anew after `cargo chess clean`"
+    )
 }
 
 fn strategy(name: &str) -> Option<StrategyName> {

@@ -21,7 +21,7 @@ use crate::monitor::Failure;
 use crate::monitor::race::{Learnt, Level, Points};
 use crate::platform::handover::Backend;
 use crate::platform::memory::engine_vec;
-use crate::platform::{context, interpose, sys};
+use crate::platform::{context, interpose, refusal, sys};
 use crate::search::{Decision, format_schedule};
 
 /// How often the explorer is looked at.
@@ -98,6 +98,9 @@ fn serve_request(
         Status::Ended(_) if engine.exploration.finished => report_end(engine, &request),
         _ if has_failure => report_collected(engine, &request, test, &status, out),
         Status::Silent(activity) => report_silence(engine, &request, activity),
+        Status::Ended(_) if !engine.exploration.broke_off.is_empty() => {
+            report_break(engine, &request)
+        }
         Status::Ended(status) => report_crash(engine, &request, test, status, out),
     })
 }
@@ -206,7 +209,10 @@ fn explorer_main(test: &Test, request: &Request) -> ! {
         request,
         parked: &parked,
     };
-    process::start_thread(EXPLORER_STACK, explorer_thread, (&raw mut work).cast());
+    let started = process::start_thread(EXPLORER_STACK, explorer_thread, (&raw mut work).cast());
+    if let Err(why) = started {
+        break_off(&why);
+    }
     parked.store(1, Ordering::Release);
     sys::futex_wake(&parked);
     loop {
@@ -238,8 +244,18 @@ unsafe extern "C" fn explorer_thread(work: *mut c_void) -> *mut c_void {
     }
     // SAFETY: this thread alone uses the engine.
     unsafe { (*engine()).exploration.kernel_thread = sys::kernel_thread_id() };
-    let ended = catch_unwind(|| explore::run(test, request));
-    sys::exit_now(if ended.is_ok() { 0 } else { 70 })
+    match catch_unwind(|| explore::run(test, request)) {
+        Ok(()) => sys::exit_now(0),
+        Err(payload) => break_off(&refusal::why(&*payload)),
+    }
+}
+
+/// Ends the explorer, which cannot go on: this says why.
+fn break_off(why: &str) -> ! {
+    // SAFETY: no other thread uses the engine.
+    let exploration = unsafe { &mut (*engine()).exploration };
+    exploration.broke_off.extend_from_slice(why.as_bytes());
+    sys::exit_now(1)
 }
 
 fn report_end(engine: &mut Engine, request: &Request) -> String {
@@ -277,6 +293,19 @@ fn report_silence(engine: &mut Engine, request: &Request, activity: Activity) ->
         outcome: "timeout",
         kind: None,
         message: Some(silence::describe(engine, request, activity)),
+        failure: None,
+    };
+    report::finished(engine, request, &counters, &verdict)
+}
+
+/// The explorer could not go on: no verdict.
+fn report_break(engine: &mut Engine, request: &Request) -> String {
+    let counters = Counters::read(&engine.exploration);
+    let why = String::from_utf8_lossy(&engine.exploration.broke_off).into_owned();
+    let verdict = Verdict {
+        outcome: "timeout",
+        kind: None,
+        message: Some(why),
         failure: None,
     };
     report::finished(engine, request, &counters, &verdict)
@@ -321,6 +350,11 @@ fn report_collected(
         Status::Silent(activity) => {
             let silence = silence::describe(engine, request, activity);
             counters.warn(&format!("the search ended early: {silence}"));
+            None
+        }
+        Status::Ended(_) if !engine.exploration.broke_off.is_empty() => {
+            let why = String::from_utf8_lossy(&engine.exploration.broke_off);
+            counters.warn(&format!("the search ended early: {why}"));
             None
         }
         Status::Ended(status) => {

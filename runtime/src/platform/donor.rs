@@ -16,6 +16,7 @@ use super::handover::{ABANDON, Backend, Baton, Flow, GO};
 use super::interpose::real;
 use super::interpose::robust::RobustList;
 use super::memory::{EngineMemory, EngineVec, engine_vec};
+use super::refusal::refuse;
 use super::sys;
 
 /// The default stack of a donor, in bytes: what `std::thread` gives.
@@ -254,10 +255,12 @@ impl Pool {
                 donor_main,
                 donor.cast(),
             );
-            assert!(
-                error == 0,
-                "the system gave no thread for another task (error {error})"
-            );
+            if error != 0 {
+                refuse(format!(
+                    "the system gave no thread for another task (error {error}): is their number or \
+                     memory limited (`ulimit -u`, `ulimit -v`, a container's limits)?"
+                ));
+            }
             while (*donor).ready.load(Ordering::Acquire) == 0 {
                 sys::futex_wait(&(*donor).ready, 0);
             }

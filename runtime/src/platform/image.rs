@@ -13,6 +13,7 @@ use core::ffi::{CStr, c_int, c_void};
 
 use super::interpose::{self, real};
 use super::memory::{EngineVec, engine_vec};
+use super::refusal::refuse;
 use super::{fingerprint, heap, sys};
 use crate::engine::engine;
 use crate::execution;
@@ -185,10 +186,13 @@ impl Image {
             return;
         }
         let copy = sys::map_anywhere(high - low);
-        assert!(
-            !copy.is_null(),
-            "there is no memory for a copy of the program's image"
-        );
+        if copy.is_null() {
+            refuse(format!(
+                "the system gave no memory for a copy of the program's own ({} MiB): is it limited \
+                 (`ulimit -v`)?",
+                (high - low) >> 20
+            ));
+        }
         // SAFETY: the range is readable, the copy is new and as long.
         unsafe { core::ptr::copy_nonoverlapping(low as *const u8, copy, high - low) };
         self.regions.push(Region { low, high, copy });

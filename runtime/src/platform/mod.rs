@@ -13,5 +13,6 @@ pub(crate) mod interpose;
 pub(crate) mod memory;
 pub(crate) mod number;
 pub(crate) mod observers;
+pub(crate) mod refusal;
 pub(crate) mod socket;
 pub(crate) mod sys;
