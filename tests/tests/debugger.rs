@@ -234,6 +234,80 @@ fn what_a_debugger_cannot_do_is_said_before_anything_is_built() {
     assert!(run.message().contains("--debugger <DEBUGGER>"), "{run:?}");
 }
 
+/// Loses an update where the first load is preempted.
+const COUNTS: &str = "\
+#[test]
+fn counts() {
+    use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+    let count = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| count.store(count.load(SeqCst) + 1, SeqCst));
+        count.store(count.load(SeqCst) + 1, SeqCst);
+    });
+    assert_eq!(count.into_inner(), 2);
+}
+";
+
+#[test]
+fn a_program_without_debug_information_is_refused_with_what_gives_it_some() {
+    let workspace = Workspace::with_library(COUNTS);
+    let manifest = fs::read_to_string(workspace.root().join("Cargo.toml")).expect("readable");
+    let with = |profile: &str, lines: &str| {
+        workspace.write("Cargo.toml", &format!("{manifest}{profile}\n{lines}\n"));
+    };
+    with("[profile.release]", "debug = false\nstrip = true");
+    let test = ["test", "--release", "--message-format", "json"];
+    let run = workspace.chess(&test).run();
+    run.assert_code(100);
+    let saved = run.verdict()["schedule"]
+        .as_str()
+        .expect("saved")
+        .to_owned();
+    let gdb = [
+        "replay",
+        &*saved,
+        "--debugger",
+        "gdb",
+        "--",
+        "-batch",
+        "-ex",
+        "continue",
+    ];
+    let replay = || workspace.chess(&gdb);
+
+    let run = replay().run();
+    run.assert_code(1);
+    let error = |run: &Run| {
+        let said = run.message();
+        let (_, error) = said.split_once("error: ").expect("an error");
+        error.to_owned()
+    };
+    insta::assert_snapshot!(error(&run), @r#"
+    small has no debug information (it was built without it), so gdb would show neither the test's lines nor its preemptions.
+    For this replay, set CARGO_PROFILE_RELEASE_DEBUG=true and CARGO_PROFILE_RELEASE_STRIP=none; for good, say `debug = true` and `strip = "none"` below [profile.release] in Cargo.toml.
+    "#);
+    let advised = replay()
+        .env("CARGO_PROFILE_RELEASE_DEBUG", "true")
+        .env("CARGO_PROFILE_RELEASE_STRIP", "none")
+        .run();
+    assert_reproduced(&advised, "small counts: panic");
+    assert!(advised.stdout.contains("at src/lib.rs:7\n7\t"), "{advised:?}");
+
+    // The information is there while it is compiled, and removed at the end.
+    with("[profile.release]", "debug = true\nstrip = true");
+    let run = replay().run();
+    run.assert_code(1);
+    assert!(run.message().contains("(it was stripped after"), "{run:?}");
+    // Packages that others wrote have some, this one has none.
+    with("[profile.release]", "debug = false\nstrip = \"none\"");
+    let run = replay().run();
+    run.assert_code(1);
+    assert!(
+        run.message().contains("(it was built without it)"),
+        "{run:?}"
+    );
+}
+
 /// Replays the fixture's bug in a program that is called gdb, a shell script.
 fn debug_by(script: &str, executable: bool) -> (Workspace, Process) {
     let workspace = Workspace::copy_of("catalog");

@@ -15,7 +15,7 @@ mod unused;
 mod why_not;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use cargo_metadata::{Artifact, BuildScript, Target};
+use cargo_metadata::{Artifact, ArtifactDebuginfo, BuildScript, Target};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use cache::shared_dir as shared_cache_dir;
@@ -93,6 +93,8 @@ pub struct TestBinary {
     pub harness: bool,
     /// Why it is not under control, if it is not.
     pub why_not: Option<WhyNot>,
+    /// Whether its profile has it compiled with debug information.
+    pub has_debug_info: bool,
     /// What `cargo test` would set in its environment.
     pub env: Vec<(String, String)>,
 }
@@ -197,6 +199,7 @@ fn test_binaries(
                 package_root: package.manifest_path.parent()?.to_owned(),
                 id: binary_id(&package.name, &artifact.target),
                 harness,
+                has_debug_info: artifact.profile.debuginfo != ArtifactDebuginfo::None,
                 why_not: why_not(plan, target_dir, artifact, harness),
                 env: environment.of(package, &artifact.target, &path, &bins),
                 path,

@@ -267,6 +267,7 @@ fn binary(id: &str) -> TestBinary {
         id: id.to_owned(),
         path: Utf8PathBuf::new(),
         harness: true,
+        has_debug_info: true,
         why_not: None,
         env: Vec::new(),
     }

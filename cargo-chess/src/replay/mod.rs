@@ -35,6 +35,10 @@ pub fn run(args: &ReplayArgs, interrupt: &Interrupt) -> Result<u8> {
         build,
     } = open(Some(&args.schedule), &args.rebuild, &args.output)?;
     let mut stage = Stage::new(&session, &build, &schedule, interrupt)?;
+    if let Some(debugger) = &debugger {
+        let cargo = target::cargo_args(&schedule, &args.rebuild)?;
+        debugger.check(&stage, &cargo.build)?;
+    }
     let shell = args.output.shell();
     let replayed = match &debugger {
         Some(debugger) => debugger::replay(&mut stage, &schedule, debugger, shell, interrupt)?,

@@ -1,5 +1,7 @@
 //! A replay under a debugger, which has the terminal meanwhile.
 
+mod debug_info;
+
 use std::cell::RefCell;
 use std::env;
 use std::ffi::OsString;
@@ -13,7 +15,7 @@ use std::time::Duration;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{Meaning, Replayed, Stage};
-use crate::cli::{Debugger, MessageFormat, ReplayArgs};
+use crate::cli::{BuildArgs, Debugger, MessageFormat, ReplayArgs};
 use crate::config::Backend;
 use crate::error::{Error, Result};
 use crate::events::Kind;
@@ -111,6 +113,13 @@ pub(super) fn find(args: &ReplayArgs) -> Result<Option<Installed>> {
          Install it (on Debian and Ubuntu: apt install {program}), or use --debugger {}.",
         other.program()
     )))
+}
+
+impl Installed {
+    /// Fails if the binary of `stage`, built as `args` say, would show it nothing.
+    pub(super) fn check(&self, stage: &Stage<'_>, args: &BuildArgs) -> Result<()> {
+        debug_info::check(&stage.binary, args, self.debugger.program())
+    }
 }
 
 /// Runs `schedule` under a debugger with further arguments, on threads, which debuggers know

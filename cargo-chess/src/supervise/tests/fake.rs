@@ -108,6 +108,7 @@ impl Fakes {
             id: format!("bank::{name}"),
             path,
             harness,
+            has_debug_info: true,
             why_not: (!harness).then_some(WhyNot::OwnHarness),
             env: vec![("CARGO_PKG_NAME".into(), "bank".into())],
         });
