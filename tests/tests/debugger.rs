@@ -291,7 +291,10 @@ fn a_program_without_debug_information_is_refused_with_what_gives_it_some() {
         .env("CARGO_PROFILE_RELEASE_STRIP", "none")
         .run();
     assert_reproduced(&advised, "small counts: panic");
-    assert!(advised.stdout.contains("at src/lib.rs:7\n7\t"), "{advised:?}");
+    assert!(
+        advised.stdout.contains("at src/lib.rs:7\n7\t"),
+        "{advised:?}"
+    );
 
     // The information is there while it is compiled, and removed at the end.
     with("[profile.release]", "debug = true\nstrip = true");

@@ -1,28 +1,25 @@
 //! The loop over executions: run, judge, confirm.
 
-use std::ops::Range;
-use std::time::Instant;
+mod again;
+mod turns;
 
-use super::difference::{difference, events_of};
-use super::failures::{self, Distinct};
+use std::ops::Range;
+
+use super::failures::Distinct;
 use super::helpers::Helpers;
-use super::report;
-use super::request::{Isolation, Request, StrategyName};
-use super::run::{BoxedStrategy, Root, run_tasks, set_boxed, set_strategy, strategy, warm_up};
-use super::{Test, body, debugger, foreign, state, trace};
+use super::request::{Isolation, Request};
+use super::run::{Root, run_tasks, strategy, warm_up};
+use super::{Test, body, debugger, foreign, trace};
 use crate::engine::Engine;
-use crate::execution::{Ending, Entry, Event, Limit};
+use crate::execution::{Ending, Entry, Limit};
 use crate::monitor::race::{Accesses, Found, GivenUp, Level, Line, Races};
-use crate::monitor::{self, BodyOutcome, End, Failure, Kind, Monitor};
+use crate::monitor::{self, BodyOutcome, End, Failure, Monitor};
 use crate::platform::donor::{self, DEFAULT_STACK};
 use crate::platform::handover::Backend;
-use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
+use crate::platform::memory::{EngineVec, engine_vec};
 use crate::platform::observers::Observers;
 use crate::platform::{heap, image, interpose, sys};
-use crate::search::{
-    Auto, Decision, Delay, Divergence, Dpor, Ended, Icb, Part, Past, Pct, Portfolio, Pos, Progress,
-    Random, Replay, Stored, Surw,
-};
+use crate::search::{Ended, Part, Past, Progress};
 
 /// Donors to begin with; a test with more tasks makes the pool grow.
 const FIRST_DONORS: usize = 8;
@@ -161,91 +158,6 @@ impl Explorer<'_> {
         }
     }
 
-    /// Goes on from the state of an earlier run, if there is one.
-    fn resume(&mut self, mut engine: Root, request: &Request) -> bool {
-        let bytes = engine.exploration.saved.take_earlier();
-        let mut input = &bytes[..];
-        let Some(turn) = Stored::read(&mut input) else {
-            return false;
-        };
-        self.turn.start = turn;
-        if self.set_turn(engine, request)
-            && strategy(engine).load(&mut input)
-            && let Some(budget) = state::read(&mut engine, &mut input)
-        {
-            self.budget = budget;
-            return true;
-        }
-        self.turn.start = 0;
-        false
-    }
-
-    /// Lets a search that is killed later go on from here, if its strategy can.
-    #[inline]
-    fn offer_state(&self, mut engine: Root) {
-        if !engine.exploration.saved.is_wanted() {
-            return;
-        }
-        let start = Instant::now();
-        let mut state = engine_vec();
-        self.turn.start.write(&mut state);
-        let is_whole =
-            strategy(engine).save(&mut state) && state::write(&engine, self.budget, &mut state);
-        let state = is_whole.then_some(state);
-        let schedules = engine.exploration.schedules;
-        engine
-            .exploration
-            .saved
-            .answer(schedules, state, start.elapsed());
-    }
-
-    /// Sets the strategy whose turn it is, of those that are asked for; whether there
-    /// is one. Those that share a budget and follow each other are one.
-    fn set_turn(&mut self, mut engine: Root, request: &Request) -> bool {
-        let rest = request
-            .strategies
-            .get(self.turn.start..)
-            .unwrap_or_default();
-        let mut turns = rest.chunk_by(|a, b| a.takes_turns() && b.takes_turns());
-        let Some(group) = turns.next() else {
-            return false;
-        };
-        self.turn.end = self.turn.start + group.len();
-        let mut members = engine_vec();
-        for (place, &name) in self.turn.clone().zip(group) {
-            let seed = request.seed_of_part().wrapping_add(place as u64);
-            members.push(self.strategy(name, request.preemptions, seed));
-        }
-        if members.len() == 1 {
-            set_boxed(engine, members.remove(0));
-        } else {
-            set_strategy(engine, Portfolio::new(members));
-        }
-        if engine.exploration.failure.is_none() {
-            engine.exploration.strategy = strategy(engine).name();
-        }
-        true
-    }
-
-    fn strategy(&self, name: StrategyName, preemptions: u32, seed: u64) -> BoxedStrategy {
-        match name {
-            StrategyName::Auto => {
-                let search = Auto::new(preemptions, self.budget, seed, self.part);
-                Box::new_in(search, EngineMemory)
-            }
-            StrategyName::Icb => {
-                let search = Icb::new(preemptions, self.budget).of_part(self.part);
-                Box::new_in(search, EngineMemory)
-            }
-            StrategyName::Dpor => Box::new_in(Dpor::new(), EngineMemory),
-            StrategyName::Random => Box::new_in(Random::new(seed), EngineMemory),
-            StrategyName::Pct => Box::new_in(Pct::new(seed), EngineMemory),
-            StrategyName::Pos => Box::new_in(Pos::new(seed), EngineMemory),
-            StrategyName::Surw => Box::new_in(Surw::new(seed), EngineMemory),
-            StrategyName::Delay => Box::new_in(Delay::new(self.budget), EngineMemory),
-        }
-    }
-
     /// Runs a strategy to its end; whether the search goes on with the next one.
     fn run_strategy(&mut self, mut engine: Root, request: &Request) -> bool {
         loop {
@@ -348,175 +260,6 @@ impl Explorer<'_> {
             strategy(engine).retry();
         }
         None
-    }
-
-    /// Runs the first schedule a second time: a program that depends on more than
-    /// its schedule is named before any search relies on it.
-    fn check_determinism(&mut self, mut engine: Root) {
-        // An execution that the end of the time budget cut short says nothing.
-        if engine.execution.decisions.is_empty() || engine.exploration.is_out_of_time() {
-            return;
-        }
-        let first = (engine.execution.log.graph(), engine.execution.steps);
-        let events = events_of(&engine.execution);
-        strategy(engine).retry();
-        let failure = self.run_once(engine);
-        let second = (engine.execution.log.graph(), engine.execution.steps);
-        let is_whole = !engine.exploration.is_out_of_time();
-        engine.exploration.unstable = is_whole && (failure.is_some() || first != second);
-        if engine.exploration.unstable {
-            engine.exploration.difference = difference(&events, &engine.execution);
-        }
-    }
-
-    /// Keeps a failure that differs from those before. The first one is confirmed
-    /// when the search is over, so that its execution is the last one.
-    fn collect(&mut self, mut engine: Root, failure: Failure) {
-        if self.seen.contains(&engine.execution, &failure) {
-            return;
-        }
-        if self.seen.is_full() {
-            engine.exploration.more_failures = true;
-            return;
-        }
-        self.seen.insert(&engine.execution, failure.clone());
-        if engine.exploration.failure.is_none() {
-            engine.exploration.failure = Some(failure);
-            engine.exploration.strategy = strategy(engine).name();
-            engine.exploration.preemptions = engine.execution.preemptions;
-            engine.exploration.learnt = engine.monitors.races.learnt();
-            keep_decisions(engine);
-            // It is made smaller, shown and kept as that of any search.
-            engine.execution.policies.preempt_anywhere();
-            return;
-        }
-        let preemptions = engine.execution.preemptions;
-        let decisions = engine.execution.decisions.clone();
-        let search = engine.execution.strategy.take();
-        let failure = if self.repeats(engine, &decisions, &failure) {
-            self.look_again(engine, &decisions);
-            failure
-        } else {
-            failure.not_repeated()
-        };
-        engine.execution.log.trace.is_wanted = search.as_ref().is_some_and(|s| s.wants_trace());
-        engine.execution.strategy = search;
-        let failure = report::in_words(&engine, failure);
-        let learnt = engine.monitors.races.learnt();
-        engine.exploration.others.push(failures::Found {
-            failure,
-            preemptions,
-            decisions,
-            learnt,
-        });
-    }
-
-    /// Runs the failing schedule once more: a failure that cannot be repeated is
-    /// reported as what it is.
-    fn confirm(&mut self, mut engine: Root) {
-        let Some(failure) = engine.exploration.failure.clone() else {
-            return;
-        };
-        let decisions = engine.exploration.decisions.clone();
-        let learnt = engine.exploration.learnt;
-        engine.monitors.races.recall(learnt);
-        if failure.kind == Kind::Race && self.repeats(engine, &decisions, &failure) {
-            engine.monitors.races.show();
-        }
-        engine.execution.log.values.is_wanted = true;
-        if self.repeats(engine, &decisions, &failure) {
-            engine.exploration.confirmed = true;
-            self.look_again(engine, &decisions);
-        } else {
-            engine.exploration.failure = Some(failure.not_repeated());
-        }
-    }
-
-    /// Whether a schedule leads to `failure` again.
-    pub(super) fn repeats(
-        &mut self,
-        mut engine: Root,
-        decisions: &EngineVec<Decision>,
-        failure: &Failure,
-    ) -> bool {
-        engine.execution.keeps_output = true;
-        let mut events: Option<EngineVec<Event>> = None;
-        let mut apart = engine_vec();
-        let repeats = (0..TRIES).any(|_| {
-            set_strategy(engine, Replay::new(decisions.clone()));
-            strategy(engine).begin();
-            let again = self.run_once(engine);
-            let is_same = again.as_ref() == Some(failure) && !strategy(engine).diverged();
-            if !is_same && apart.is_empty() {
-                if let Some(events) = &events {
-                    apart = difference(events, &engine.execution);
-                }
-                events = Some(events_of(&engine.execution));
-            }
-            is_same
-        });
-        if !repeats {
-            engine.exploration.difference = apart;
-        }
-        engine.execution.keeps_output = false;
-        repeats
-    }
-
-    /// Runs a failing schedule, which was the last one, once more if more is to be known
-    /// of it.
-    pub(super) fn look_again(&mut self, mut engine: Root, decisions: &EngineVec<Decision>) {
-        if engine.monitors.wants_another_look() {
-            engine.execution.keeps_output = true;
-            set_strategy(engine, Replay::new(decisions.clone()));
-            strategy(engine).begin();
-            self.run_once(engine);
-            engine.execution.keeps_output = false;
-        }
-    }
-
-    fn replay(&mut self, mut engine: Root, decisions: &str, request: &Request) {
-        let Ok(schedule) = crate::search::parse_schedule(decisions) else {
-            return;
-        };
-        engine.exploration.strategy = "replay";
-        engine.execution.log.values.is_wanted = true;
-        engine.execution.keeps_output = true;
-        set_strategy(engine, Replay::new(schedule.clone()));
-        strategy(engine).begin();
-        engine.exploration.learnt = engine.monitors.races.learnt();
-        debugger::turn(engine, request.debugged.is_some());
-        trace::turn(engine, request.traced);
-        let mut failure = self.run_once(engine);
-        debugger::turn(engine, false);
-        trace::turn(engine, false);
-        if failure.as_ref().is_some_and(|it| it.kind == Kind::Race) {
-            engine.monitors.races.show();
-            strategy(engine).retry();
-            failure = self.run_once(engine);
-        }
-        for _ in 1..request.repeat {
-            strategy(engine).retry();
-            let events = events_of(&engine.execution);
-            if self.run_once(engine) != failure {
-                engine.exploration.unstable = true;
-                engine.exploration.difference = difference(&events, &engine.execution);
-                break;
-            }
-        }
-        let divergence = strategy(engine).divergence();
-        self.look_again(engine, &schedule);
-        engine.exploration.schedules = 1;
-        let taken = engine.execution.decisions.len();
-        // A program that ends early leaves decisions over.
-        let left_over = schedule.get(taken).map(|&expected| Divergence {
-            index: u32::try_from(taken).unwrap_or(u32::MAX),
-            expected,
-        });
-        engine.exploration.divergence = divergence.or(left_over);
-        engine.exploration.preemptions = engine.execution.preemptions;
-        keep_decisions(engine);
-        engine.exploration.confirmed = true;
-        engine.exploration.failure = failure;
     }
 
     /// Runs one execution, in a process of its own where asked.
@@ -629,16 +372,6 @@ pub(super) fn end_schedule(engine: Root, is_new: bool, diverged: bool) {
         is_cut: execution.past_limit,
         diverged,
     });
-}
-
-/// Keeps the schedule of the last execution as the failing one.
-fn keep_decisions(mut engine: Root) {
-    let Engine {
-        execution,
-        exploration,
-        ..
-    } = &mut *engine;
-    exploration.decisions = execution.whole_decisions();
 }
 
 fn words_of(found: &Found) -> EngineVec<u8> {

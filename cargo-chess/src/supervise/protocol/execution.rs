@@ -1,0 +1,206 @@
+//! What a verdict shows of the execution that it is about: its tasks and events, and how it ended.
+
+use serde::{Deserialize, Serialize};
+
+use crate::events::Location;
+
+/// A task of the reported execution.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Task {
+    /// Its number; 0 runs the test's body.
+    pub id: u32,
+    /// The name that the program gave it.
+    pub name: Option<String>,
+    /// The scope that it was a task of, if it has ended.
+    #[serde(default)]
+    pub scope: Option<String>,
+}
+
+/// One event of the reported execution.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Step {
+    /// The task that acted.
+    pub task: u32,
+    /// What it did.
+    pub op: String,
+    /// The object it acted on.
+    pub object: Option<String>,
+    /// The source file, where known.
+    pub file: Option<String>,
+    /// The line in it.
+    pub line: Option<u32>,
+    /// The column in it.
+    pub column: Option<u32>,
+    /// Whether the task was switched out by a preemption just before this
+    /// operation, which then ran when it was resumed.
+    #[serde(default)]
+    pub preempted: bool,
+    /// What the search chose for this operation, in words.
+    #[serde(default)]
+    pub note: Option<String>,
+    /// What it did to the object. Told of the last run of a failure and of replays, as what follows.
+    #[serde(default)]
+    pub effect: Option<Effect>,
+    /// The value that an atomic operation found.
+    #[serde(default)]
+    pub read: Option<String>,
+    /// The value that it left.
+    #[serde(default)]
+    pub written: Option<String>,
+}
+
+/// What an operation does to its object, as the runtime tells it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Effect {
+    /// Leaves it as it was.
+    Read,
+    /// Takes a lock that others may hold, too.
+    Enter,
+    /// Gives that back.
+    Leave,
+    /// Changes it in a way that commutes with other updates.
+    Update,
+    /// Lets one go on that waits for it.
+    Release,
+    /// Takes what others may not have.
+    Acquire,
+    /// Changes it in any way.
+    Write,
+}
+
+/// A decision of a replayed schedule, and what it could have been instead.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Decided {
+    /// How many events came before it.
+    pub event: usize,
+    /// The task that was to run, unless it is an outcome that was chosen.
+    #[serde(default)]
+    pub task: Option<u32>,
+    /// The outcome of an operation.
+    #[serde(default)]
+    pub outcome: Option<u32>,
+    /// So many of the first options cost nothing, each other one as a preemption.
+    pub free: usize,
+    /// Tasks or outcomes; the first one is what happens unless it is chosen otherwise.
+    pub options: Vec<u32>,
+}
+
+/// A task that waits at the end of the reported execution.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Blocked {
+    /// The task that waits.
+    pub task: u32,
+    /// In which operation.
+    pub op: String,
+    /// For which object.
+    pub object: Option<String>,
+    /// The source file, where known.
+    pub file: Option<String>,
+    /// The line in it.
+    pub line: Option<u32>,
+    /// The column in it.
+    pub column: Option<u32>,
+    /// The task that holds the object.
+    #[serde(default)]
+    pub holder: Option<u32>,
+    /// Where the holder took it.
+    #[serde(default)]
+    pub held_at: Option<Location>,
+    /// Whether the task was switched out by a preemption before it came to wait.
+    #[serde(default)]
+    pub preempted: bool,
+    /// What the search chose for this operation, in words.
+    #[serde(default)]
+    pub note: Option<String>,
+}
+
+/// A panic of the reported execution.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Panic {
+    /// The task that panicked.
+    pub task: u32,
+    /// How many events came before it.
+    pub event: usize,
+    /// What it said.
+    pub message: String,
+    /// Its source line.
+    pub location: Location,
+    /// What became of it, if it ended its task.
+    #[serde(default)]
+    pub fate: Option<Fate>,
+}
+
+/// What became of a panic that ended its task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fate {
+    /// The test failed with it.
+    Failed,
+    /// The program received it.
+    Joined,
+    /// Nobody did.
+    Unseen,
+}
+
+/// Where a replayed schedule no longer fits the program.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Divergence {
+    /// The decision, from 0.
+    pub step: u64,
+    /// What the schedule has there.
+    pub expected: String,
+    /// What the program did.
+    pub found: String,
+}
+
+impl Step {
+    /// Whether `other` is the same operation, whatever the values.
+    pub fn repeats(&self, other: &Self) -> bool {
+        (self.task, &self.op, &self.object) == (other.task, &other.op, &other.object)
+            && (&self.file, self.line, self.column) == (&other.file, other.line, other.column)
+            && (self.preempted, &self.note) == (other.preempted, &other.note)
+    }
+
+    /// The source line, where known.
+    pub fn location(&self) -> Option<Location> {
+        location(self.file.as_ref(), self.line, self.column)
+    }
+}
+
+impl Blocked {
+    /// The operation that it waits in, as an event that did not come.
+    pub fn to_step(&self) -> Step {
+        Step {
+            task: self.task,
+            op: self.op.clone(),
+            object: self.object.clone(),
+            file: self.file.clone(),
+            line: self.line,
+            column: self.column,
+            preempted: self.preempted,
+            note: self.note.clone(),
+            effect: None,
+            read: None,
+            written: None,
+        }
+    }
+
+    /// The source line, where known.
+    pub fn location(&self) -> Option<Location> {
+        location(self.file.as_ref(), self.line, self.column)
+    }
+}
+
+/// The source line that these make, where known.
+pub(super) fn location(
+    file: Option<&String>,
+    line: Option<u32>,
+    column: Option<u32>,
+) -> Option<Location> {
+    Some(Location {
+        file: file?.clone(),
+        line: line?,
+        column: column.unwrap_or(1),
+    })
+}

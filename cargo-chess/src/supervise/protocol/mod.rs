@@ -1,0 +1,124 @@
+//! The lines in which a test binary answers the supervisor.
+
+mod execution;
+mod finished;
+
+use serde::{Deserialize, Serialize};
+
+use crate::events::Location;
+use execution::location;
+pub use execution::{Blocked, Decided, Divergence, Effect, Fate, Panic, Step, Task};
+pub use finished::{Finished, Other};
+
+/// One line of a test binary's standard output.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum Line {
+    /// The exploration goes on.
+    Progress {
+        /// Schedules so far.
+        schedules: u64,
+        /// The preemption bound being explored.
+        bound: Option<u32>,
+        /// For each bound begun, the schedules explored before it.
+        #[serde(default)]
+        bound_starts: Vec<u64>,
+        /// After each 10,000 schedules, how much was explored, in millionths, if it
+        /// can be estimated.
+        #[serde(default)]
+        explored: Vec<Option<u64>>,
+    },
+    /// The state of the search, to go on from after a kill.
+    State {
+        /// Schedules up to there.
+        schedules: u64,
+        /// The state, in base64.
+        state: String,
+    },
+    /// A replay that is traced: the next event.
+    Event {
+        /// Its place among the events, from 1.
+        number: u64,
+        /// What happened.
+        #[serde(flatten)]
+        what: Told,
+    },
+    /// A task is switched out by a preemption before this.
+    Preemption(Told),
+    /// A task panics here.
+    Panicked(Told),
+    /// A process waits for a debugger, and then runs the schedule.
+    Debuggee {
+        /// Its id.
+        process: u32,
+    },
+    /// A debugger has come.
+    Debugging,
+    /// The request could not be served.
+    Error {
+        /// Why, in a sentence.
+        message: String,
+    },
+    /// The verdict; nothing follows.
+    Finished(Box<Finished>),
+    /// A line of a newer runtime: a sign of life, no more.
+    #[serde(other)]
+    Unknown,
+}
+
+/// What is told of one task as it happens.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Told {
+    /// The task.
+    pub task: u32,
+    /// The name that the program gave it.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// What it does.
+    #[serde(default)]
+    pub op: String,
+    /// What it does that to.
+    #[serde(default)]
+    pub object: Option<String>,
+    /// The source file.
+    #[serde(default)]
+    pub file: Option<String>,
+    /// The line in it.
+    #[serde(default)]
+    pub line: Option<u32>,
+    /// The column in it.
+    #[serde(default)]
+    pub column: Option<u32>,
+    /// What the search chose for the operation, in words.
+    #[serde(default)]
+    pub note: Option<String>,
+}
+
+impl Told {
+    /// The source line, where known.
+    pub fn location(&self) -> Option<Location> {
+        location(self.file.as_ref(), self.line, self.column)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::events::Outcome;
+
+    #[test]
+    fn a_line_of_a_newer_runtime_is_a_sign_of_life() {
+        let line: Line = serde_json::from_str(r#"{"type":"heartbeat","at":7}"#).expect("a line");
+        assert_eq!(line, Line::Unknown);
+    }
+
+    #[test]
+    fn a_verdict_may_leave_out_what_does_not_apply() {
+        let line: Line =
+            serde_json::from_str(r#"{"type":"finished","outcome":"passed"}"#).expect("a line");
+        assert_eq!(
+            line,
+            Line::Finished(Box::new(Finished::new(Outcome::Passed)))
+        );
+    }
+}

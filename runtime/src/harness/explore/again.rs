@@ -1,0 +1,197 @@
+//! Schedules that are run again: is the program deterministic, does a failure repeat, what does a saved one show?
+
+use super::{Explorer, TRIES};
+use crate::engine::Engine;
+use crate::execution::Event;
+use crate::harness::difference::{difference, events_of};
+use crate::harness::request::Request;
+use crate::harness::run::{Root, set_strategy, strategy};
+use crate::harness::{debugger, failures, report, trace};
+use crate::monitor::{Failure, Kind, Monitor};
+use crate::platform::memory::{EngineVec, engine_vec};
+use crate::search::{Decision, Divergence, Replay};
+
+impl Explorer<'_> {
+    /// Runs the first schedule a second time: a program that depends on more than
+    /// its schedule is named before any search relies on it.
+    pub(super) fn check_determinism(&mut self, mut engine: Root) {
+        // An execution that the end of the time budget cut short says nothing.
+        if engine.execution.decisions.is_empty() || engine.exploration.is_out_of_time() {
+            return;
+        }
+        let first = (engine.execution.log.graph(), engine.execution.steps);
+        let events = events_of(&engine.execution);
+        strategy(engine).retry();
+        let failure = self.run_once(engine);
+        let second = (engine.execution.log.graph(), engine.execution.steps);
+        let is_whole = !engine.exploration.is_out_of_time();
+        engine.exploration.unstable = is_whole && (failure.is_some() || first != second);
+        if engine.exploration.unstable {
+            engine.exploration.difference = difference(&events, &engine.execution);
+        }
+    }
+
+    /// Keeps a failure that differs from those before. The first one is confirmed
+    /// when the search is over, so that its execution is the last one.
+    pub(super) fn collect(&mut self, mut engine: Root, failure: Failure) {
+        if self.seen.contains(&engine.execution, &failure) {
+            return;
+        }
+        if self.seen.is_full() {
+            engine.exploration.more_failures = true;
+            return;
+        }
+        self.seen.insert(&engine.execution, failure.clone());
+        if engine.exploration.failure.is_none() {
+            engine.exploration.failure = Some(failure);
+            engine.exploration.strategy = strategy(engine).name();
+            engine.exploration.preemptions = engine.execution.preemptions;
+            engine.exploration.learnt = engine.monitors.races.learnt();
+            keep_decisions(engine);
+            // It is made smaller, shown and kept as that of any search.
+            engine.execution.policies.preempt_anywhere();
+            return;
+        }
+        let preemptions = engine.execution.preemptions;
+        let decisions = engine.execution.decisions.clone();
+        let search = engine.execution.strategy.take();
+        let failure = if self.repeats(engine, &decisions, &failure) {
+            self.look_again(engine, &decisions);
+            failure
+        } else {
+            failure.not_repeated()
+        };
+        engine.execution.log.trace.is_wanted = search.as_ref().is_some_and(|s| s.wants_trace());
+        engine.execution.strategy = search;
+        let failure = report::in_words(&engine, failure);
+        let learnt = engine.monitors.races.learnt();
+        engine.exploration.others.push(failures::Found {
+            failure,
+            preemptions,
+            decisions,
+            learnt,
+        });
+    }
+
+    /// Runs the failing schedule once more: a failure that cannot be repeated is
+    /// reported as what it is.
+    pub(super) fn confirm(&mut self, mut engine: Root) {
+        let Some(failure) = engine.exploration.failure.clone() else {
+            return;
+        };
+        let decisions = engine.exploration.decisions.clone();
+        let learnt = engine.exploration.learnt;
+        engine.monitors.races.recall(learnt);
+        if failure.kind == Kind::Race && self.repeats(engine, &decisions, &failure) {
+            engine.monitors.races.show();
+        }
+        engine.execution.log.values.is_wanted = true;
+        if self.repeats(engine, &decisions, &failure) {
+            engine.exploration.confirmed = true;
+            self.look_again(engine, &decisions);
+        } else {
+            engine.exploration.failure = Some(failure.not_repeated());
+        }
+    }
+
+    /// Whether a schedule leads to `failure` again.
+    pub(in crate::harness) fn repeats(
+        &mut self,
+        mut engine: Root,
+        decisions: &EngineVec<Decision>,
+        failure: &Failure,
+    ) -> bool {
+        engine.execution.keeps_output = true;
+        let mut events: Option<EngineVec<Event>> = None;
+        let mut apart = engine_vec();
+        let repeats = (0..TRIES).any(|_| {
+            set_strategy(engine, Replay::new(decisions.clone()));
+            strategy(engine).begin();
+            let again = self.run_once(engine);
+            let is_same = again.as_ref() == Some(failure) && !strategy(engine).diverged();
+            if !is_same && apart.is_empty() {
+                if let Some(events) = &events {
+                    apart = difference(events, &engine.execution);
+                }
+                events = Some(events_of(&engine.execution));
+            }
+            is_same
+        });
+        if !repeats {
+            engine.exploration.difference = apart;
+        }
+        engine.execution.keeps_output = false;
+        repeats
+    }
+
+    /// Runs a failing schedule, which was the last one, once more if more is to be known
+    /// of it.
+    pub(in crate::harness) fn look_again(
+        &mut self,
+        mut engine: Root,
+        decisions: &EngineVec<Decision>,
+    ) {
+        if engine.monitors.wants_another_look() {
+            engine.execution.keeps_output = true;
+            set_strategy(engine, Replay::new(decisions.clone()));
+            strategy(engine).begin();
+            self.run_once(engine);
+            engine.execution.keeps_output = false;
+        }
+    }
+
+    pub(super) fn replay(&mut self, mut engine: Root, decisions: &str, request: &Request) {
+        let Ok(schedule) = crate::search::parse_schedule(decisions) else {
+            return;
+        };
+        engine.exploration.strategy = "replay";
+        engine.execution.log.values.is_wanted = true;
+        engine.execution.keeps_output = true;
+        set_strategy(engine, Replay::new(schedule.clone()));
+        strategy(engine).begin();
+        engine.exploration.learnt = engine.monitors.races.learnt();
+        debugger::turn(engine, request.debugged.is_some());
+        trace::turn(engine, request.traced);
+        let mut failure = self.run_once(engine);
+        debugger::turn(engine, false);
+        trace::turn(engine, false);
+        if failure.as_ref().is_some_and(|it| it.kind == Kind::Race) {
+            engine.monitors.races.show();
+            strategy(engine).retry();
+            failure = self.run_once(engine);
+        }
+        for _ in 1..request.repeat {
+            strategy(engine).retry();
+            let events = events_of(&engine.execution);
+            if self.run_once(engine) != failure {
+                engine.exploration.unstable = true;
+                engine.exploration.difference = difference(&events, &engine.execution);
+                break;
+            }
+        }
+        let divergence = strategy(engine).divergence();
+        self.look_again(engine, &schedule);
+        engine.exploration.schedules = 1;
+        let taken = engine.execution.decisions.len();
+        // A program that ends early leaves decisions over.
+        let left_over = schedule.get(taken).map(|&expected| Divergence {
+            index: u32::try_from(taken).unwrap_or(u32::MAX),
+            expected,
+        });
+        engine.exploration.divergence = divergence.or(left_over);
+        engine.exploration.preemptions = engine.execution.preemptions;
+        keep_decisions(engine);
+        engine.exploration.confirmed = true;
+        engine.exploration.failure = failure;
+    }
+}
+
+/// Keeps the schedule of the last execution as the failing one.
+fn keep_decisions(mut engine: Root) {
+    let Engine {
+        execution,
+        exploration,
+        ..
+    } = &mut *engine;
+    exploration.decisions = execution.whole_decisions();
+}

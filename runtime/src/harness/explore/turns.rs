@@ -1,0 +1,97 @@
+//! Whose turn it is of the strategies that are asked for, and where a search goes on that was killed.
+
+use std::time::Instant;
+
+use super::Explorer;
+use crate::harness::request::{Request, StrategyName};
+use crate::harness::run::{BoxedStrategy, Root, set_boxed, set_strategy, strategy};
+use crate::harness::state;
+use crate::platform::memory::{EngineMemory, engine_vec};
+use crate::search::{Auto, Delay, Dpor, Icb, Pct, Portfolio, Pos, Random, Stored, Surw};
+
+impl Explorer<'_> {
+    /// Goes on from the state of an earlier run, if there is one.
+    pub(super) fn resume(&mut self, mut engine: Root, request: &Request) -> bool {
+        let bytes = engine.exploration.saved.take_earlier();
+        let mut input = &bytes[..];
+        let Some(turn) = Stored::read(&mut input) else {
+            return false;
+        };
+        self.turn.start = turn;
+        if self.set_turn(engine, request)
+            && strategy(engine).load(&mut input)
+            && let Some(budget) = state::read(&mut engine, &mut input)
+        {
+            self.budget = budget;
+            return true;
+        }
+        self.turn.start = 0;
+        false
+    }
+
+    /// Lets a search that is killed later go on from here, if its strategy can.
+    #[inline]
+    pub(super) fn offer_state(&self, mut engine: Root) {
+        if !engine.exploration.saved.is_wanted() {
+            return;
+        }
+        let start = Instant::now();
+        let mut state = engine_vec();
+        self.turn.start.write(&mut state);
+        let is_whole =
+            strategy(engine).save(&mut state) && state::write(&engine, self.budget, &mut state);
+        let state = is_whole.then_some(state);
+        let schedules = engine.exploration.schedules;
+        engine
+            .exploration
+            .saved
+            .answer(schedules, state, start.elapsed());
+    }
+
+    /// Sets the strategy whose turn it is, of those that are asked for; whether there
+    /// is one. Those that share a budget and follow each other are one.
+    pub(super) fn set_turn(&mut self, mut engine: Root, request: &Request) -> bool {
+        let rest = request
+            .strategies
+            .get(self.turn.start..)
+            .unwrap_or_default();
+        let mut turns = rest.chunk_by(|a, b| a.takes_turns() && b.takes_turns());
+        let Some(group) = turns.next() else {
+            return false;
+        };
+        self.turn.end = self.turn.start + group.len();
+        let mut members = engine_vec();
+        for (place, &name) in self.turn.clone().zip(group) {
+            let seed = request.seed_of_part().wrapping_add(place as u64);
+            members.push(self.strategy(name, request.preemptions, seed));
+        }
+        if members.len() == 1 {
+            set_boxed(engine, members.remove(0));
+        } else {
+            set_strategy(engine, Portfolio::new(members));
+        }
+        if engine.exploration.failure.is_none() {
+            engine.exploration.strategy = strategy(engine).name();
+        }
+        true
+    }
+
+    fn strategy(&self, name: StrategyName, preemptions: u32, seed: u64) -> BoxedStrategy {
+        match name {
+            StrategyName::Auto => {
+                let search = Auto::new(preemptions, self.budget, seed, self.part);
+                Box::new_in(search, EngineMemory)
+            }
+            StrategyName::Icb => {
+                let search = Icb::new(preemptions, self.budget).of_part(self.part);
+                Box::new_in(search, EngineMemory)
+            }
+            StrategyName::Dpor => Box::new_in(Dpor::new(), EngineMemory),
+            StrategyName::Random => Box::new_in(Random::new(seed), EngineMemory),
+            StrategyName::Pct => Box::new_in(Pct::new(seed), EngineMemory),
+            StrategyName::Pos => Box::new_in(Pos::new(seed), EngineMemory),
+            StrategyName::Surw => Box::new_in(Surw::new(seed), EngineMemory),
+            StrategyName::Delay => Box::new_in(Delay::new(self.budget), EngineMemory),
+        }
+    }
+}

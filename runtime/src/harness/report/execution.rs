@@ -1,0 +1,152 @@
+//! What a verdict shows of its execution: tasks, events, panics, decisions, and who waits.
+
+use crate::engine::Engine;
+use crate::execution::{Effect, Execution, Op, Site, TaskId, Value};
+use crate::harness::json::Object;
+use crate::harness::names::ObjectNames;
+use crate::harness::notes::noted;
+use crate::monitor::{Blocked, Place};
+use crate::search::{Decision, Taken};
+
+pub(super) fn location(place: &Place) -> String {
+    Object::new()
+        .string("file", &String::from_utf8_lossy(&place.file))
+        .number("line", place.line.into())
+        .number("column", place.column.into())
+        .finish()
+}
+
+pub(super) fn place(site: Site) -> String {
+    located(Object::new(), Some(site)).finish()
+}
+
+fn located(object: Object, site: Option<Site>) -> Object {
+    object
+        .optional_string("file", site.map(std::panic::Location::file))
+        .optional_number("line", site.map(|s| s.line().into()))
+        .optional_number("column", site.map(|s| s.column().into()))
+}
+
+pub(super) fn tasks(execution: &Execution, names: &ObjectNames) -> impl Iterator<Item = String> {
+    execution.live_tasks().map(|(id, task)| {
+        let name = String::from_utf8_lossy(&task.name);
+        let name = if id == TaskId(0) { "main" } else { &*name };
+        Object::new()
+            .number("id", id.0.into())
+            .optional_string("name", Some(name).filter(|n| !n.is_empty()))
+            .optional_string("scope", names.name(task.scope))
+            .finish()
+    })
+}
+
+pub(super) fn events(execution: &Execution, names: &ObjectNames) -> impl Iterator<Item = String> {
+    let mut seen = execution.log.values.seen.iter().peekable();
+    let events = execution.log.events.iter().enumerate();
+    events.map(move |(place, event)| {
+        let object = Object::new()
+            .number("task", event.task.0.into())
+            .string("op", event.op.name())
+            .optional_string(
+                "object",
+                names.name(event.object).filter(|_| shows_object(event.op)),
+            );
+        let object = located(object, event.site)
+            .boolean("preempted", event.preempted)
+            .optional_string(
+                "note",
+                noted(event.note).map(|note| note.to_string()).as_deref(),
+            );
+        if !execution.log.values.is_wanted {
+            return object.finish();
+        }
+        let values = seen.next_if(|seen| seen.event as usize == place);
+        let read = values.and_then(|seen| seen.read).map(value);
+        let written = values.and_then(|seen| seen.written).map(value);
+        object
+            .string("effect", effect(event.effect))
+            .optional_string("read", read.as_deref())
+            .optional_string("written", written.as_deref())
+            .finish()
+    })
+}
+
+fn value(value: Value) -> String {
+    match value {
+        Value::Unsigned(number) => number.to_string(),
+        Value::Signed(number) => number.to_string(),
+        Value::Boolean(boolean) => boolean.to_string(),
+        Value::Pointer(address) => format!("{address:#x}"),
+    }
+}
+
+fn effect(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Read => "read",
+        Effect::Enter => "enter",
+        Effect::Leave => "leave",
+        Effect::Update => "update",
+        Effect::Release => "release",
+        Effect::Acquire => "acquire",
+        Effect::Write => "write",
+    }
+}
+
+/// The panics of the execution, in order.
+pub(super) fn panics(engine: &Engine) -> impl Iterator<Item = String> {
+    let outcome = &engine.monitors.outcome;
+    outcome.panics.iter().map(|panic| {
+        let message = String::from_utf8_lossy(&panic.message);
+        let fate = outcome.fate(panic, &engine.execution, &engine.exploration.body);
+        Object::new()
+            .number("task", panic.task.0.into())
+            .number("event", panic.event.into())
+            .string("message", &message)
+            .raw("location", &location(&panic.place))
+            .optional_string("fate", fate.name())
+            .finish()
+    })
+}
+
+/// The decisions of a replay, and what they could have been instead.
+pub(super) fn decided(execution: &Execution) -> impl Iterator<Item = String> {
+    let taken = execution.strategy.as_ref().map_or(&[][..], |s| s.taken());
+    taken.iter().map(|taken| {
+        let Taken {
+            event,
+            decision,
+            free,
+            ref options,
+        } = *taken;
+        let (key, chosen) = match decision {
+            Decision::Task(task) => ("task", task.0),
+            Decision::Outcome(outcome) => ("outcome", outcome),
+        };
+        Object::new()
+            .number("event", event.into())
+            .number(key, chosen.into())
+            .number("free", free.into())
+            .array("options", options.iter().map(u32::to_string))
+            .finish()
+    })
+}
+
+/// A task's own start and end say nothing by naming the task again; what opaque
+/// code touches has no name.
+pub(in crate::harness) fn shows_object(op: Op) -> bool {
+    !matches!(op, Op::Start | Op::Exit | Op::OpaqueCall)
+}
+
+pub(super) fn blocked_task(blocked: &Blocked, names: &ObjectNames) -> String {
+    let object = Object::new()
+        .number("task", blocked.task.0.into())
+        .string("op", blocked.op.name())
+        .optional_string("object", names.name(blocked.object));
+    located(object, blocked.site.filter(|_| !blocked.op.is_opaque()))
+        .boolean("preempted", blocked.preempted)
+        .optional_number("holder", blocked.holder.map(|t| t.0.into()))
+        .raw(
+            "held_at",
+            blocked.held_at.map(place).as_deref().unwrap_or("null"),
+        )
+        .finish()
+}

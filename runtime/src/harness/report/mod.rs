@@ -1,0 +1,276 @@
+//! What the supervisor is told: the protocol's lines.
+
+mod execution;
+mod words;
+
+use super::Exploration;
+use super::counters::Counters;
+use super::failures::Found;
+use super::json::{Object, quoted};
+use super::minimise::Minimised;
+use super::names::ObjectNames;
+use super::request::Request;
+use crate::engine::Engine;
+use crate::execution::{Execution, Site, TaskId};
+use crate::monitor::race::Learnt;
+use crate::monitor::{self, Failure, Kind, Place};
+use crate::search::{Decision, Measure, Part, format_schedule};
+pub(super) use execution::shows_object;
+use execution::{blocked_task, decided, events, location, panics, place, tasks};
+use words::blocked_site;
+pub(super) use words::{given_up, in_words};
+
+/// A line for a request that cannot be served.
+pub(super) fn error(message: &str) -> String {
+    Object::new()
+        .string("type", "error")
+        .string("message", message)
+        .finish()
+}
+
+/// A line on the way.
+pub(super) fn progress(exploration: &Exploration) -> String {
+    Object::new()
+        .string("type", "progress")
+        .number("schedules", exploration.schedules)
+        .number("executions", exploration.executions)
+        .number("bound", exploration.progress.bound.unwrap_or(0).into())
+        .array(
+            "bound_starts",
+            exploration.bound_starts.iter().map(u64::to_string),
+        )
+        .array(
+            "explored",
+            exploration.explored.iter().copied().map(number_or_null),
+        )
+        .finish()
+}
+
+fn number_or_null(number: Option<u64>) -> String {
+    number.map_or_else(|| "null".to_owned(), |number| number.to_string())
+}
+
+/// How a test ended, beside what the exploration itself says.
+pub(super) struct Verdict<'a> {
+    pub(super) outcome: &'a str,
+    pub(super) kind: Option<Kind>,
+    pub(super) message: Option<String>,
+    pub(super) failure: Option<&'a Failure>,
+}
+
+/// The line that ends a test.
+pub(super) fn finished(
+    engine: &Engine,
+    request: &Request,
+    counters: &Counters,
+    verdict: &Verdict<'_>,
+) -> String {
+    let failed = verdict.kind.is_some();
+    let names = ObjectNames::of(&engine.execution);
+    let shown = failed || request.replay.is_some();
+    let blocked = if shown {
+        monitor::blocked_tasks(&engine.execution)
+    } else {
+        Vec::new()
+    };
+    let circle = monitor::cycle(&blocked);
+    let exploration = &engine.exploration;
+    let decisions = failed.then(|| format_schedule(&exploration.decisions));
+    let location = verdict.failure.and_then(|f| f.place.as_ref().map(location));
+    let waits = || blocked_site(verdict.kind, &blocked, &circle).map(place);
+    let location = location.or_else(waits);
+    Object::new()
+        .string("type", "finished")
+        .string("outcome", verdict.outcome)
+        .optional_string("kind", verdict.kind.map(Kind::name))
+        .optional_string("message", verdict.message.as_deref())
+        .raw("location", location.as_deref().unwrap_or("null"))
+        .number("schedules", counters.schedules)
+        .number("executions", counters.executions)
+        .number("distinct", counters.distinct)
+        .number("pruned", exploration.progress.pruned)
+        .number("steps", counters.steps)
+        .number("max_steps_in_execution", counters.max_steps)
+        .number("threads", counters.threads as u64)
+        .optional_number(
+            "preemptions",
+            failed.then_some(exploration.preemptions.into()),
+        )
+        .optional_number("bound_completed", counters.bound_of_all.map(u64::from))
+        .array(
+            "bound_starts",
+            counters.bound_starts.iter().map(u64::to_string),
+        )
+        .array(
+            "explored",
+            counters.explored.iter().copied().map(number_or_null),
+        )
+        .boolean("complete", counters.complete_of_all)
+        .boolean("deterministic", counters.deterministic)
+        .string("strategy", counters.strategy)
+        .number("seed", request.seed)
+        .optional_string("decisions", decisions.as_deref())
+        .array("points", points(engine, exploration.learnt))
+        .array("atomic", atomic_files(&engine.execution))
+        .array("outside", exploration.outside.iter().map(|o| quoted(o)))
+        .array("warnings", counters.warnings.iter().map(|w| quoted(w)))
+        .array("tasks", tasks(&engine.execution, &names).filter(|_| shown))
+        .array(
+            "events",
+            events(&engine.execution, &names).filter(|_| shown),
+        )
+        .array(
+            "decided",
+            decided(&engine.execution).filter(|_| request.replay.is_some()),
+        )
+        .array("blocked", blocked.iter().map(|b| blocked_task(b, &names)))
+        .array("cycle", circle.iter().map(|t| t.0.to_string()))
+        .array("panics", panics(engine).filter(|_| shown))
+        .string("output", &String::from_utf8_lossy(&engine.execution.output))
+        .array(
+            "others",
+            exploration.others.iter().map(|found| other(engine, found)),
+        )
+        .raw(
+            "part",
+            part(request, engine, counters).as_deref().unwrap_or("null"),
+        )
+        .raw(
+            "minimised",
+            minimised(exploration.minimised.as_ref())
+                .as_deref()
+                .unwrap_or("null"),
+        )
+        .raw(
+            "diverged",
+            divergence(exploration).as_deref().unwrap_or("null"),
+        )
+        .finish()
+}
+
+/// What there is to tell of a part, for whoever puts all together.
+fn part(request: &Request, engine: &Engine, counters: &Counters) -> Option<String> {
+    if request.part == Part::WHOLE {
+        return None;
+    }
+    let share = engine.exploration.share.as_ref();
+    let late = share.map_or(&[][..], |share| &share.late);
+    let late = late
+        .iter()
+        .map(|(name, count)| format!("[\"{name:016x}\",{count}]"));
+    let object = Object::new()
+        .number("index", u64::from(request.part.index) + 1)
+        .number("count", request.part.count.into())
+        .number("shared", share.map_or(0, |share| share.shared))
+        .number(
+            "shared_pruned",
+            share.map_or(0, |share| share.shared_pruned),
+        )
+        .array("late", late)
+        .optional_number("bound_completed", counters.bound_completed.map(u64::from))
+        .boolean("complete", counters.complete);
+    Some(object.finish())
+}
+
+/// What became of the failing schedule.
+fn minimised(minimised: Option<&Minimised>) -> Option<String> {
+    let measure = |measure: Measure| {
+        Object::new()
+            .number("preemptions", measure.preemptions.into())
+            .number("switches", measure.switches)
+            .number("steps", measure.steps)
+            .finish()
+    };
+    let minimised = minimised?;
+    Some(
+        Object::new()
+            .number("executions", minimised.executions)
+            .raw("from", &measure(minimised.from))
+            .raw("to", &measure(minimised.to))
+            .boolean("fewest_preemptions", minimised.fewest)
+            .finish(),
+    )
+}
+
+/// A failure besides the first one.
+fn other(engine: &Engine, found: &Found) -> String {
+    let failure = &found.failure;
+    let location = failure.place.as_ref().map(location);
+    Object::new()
+        .string("kind", failure.kind.name())
+        .string("message", &String::from_utf8_lossy(&failure.message))
+        .raw("location", location.as_deref().unwrap_or("null"))
+        .number("preemptions", found.preemptions.into())
+        .string("decisions", &format_schedule(&found.decisions))
+        .array("points", points(engine, found.learnt))
+        .boolean(
+            "forgives_races",
+            found.learnt.forgiven > 0 && failure.kind != Kind::Race,
+        )
+        .finish()
+}
+
+/// The lines whose accesses to plain memory were scheduling points.
+fn points(engine: &Engine, learnt: Learnt) -> impl Iterator<Item = String> {
+    let lines = engine.monitors.races.points.first(learnt.points);
+    lines.iter().map(|line| {
+        let file = String::from_utf8_lossy(&line.file);
+        quoted(&format!("{file}:{}", line.number))
+    })
+}
+
+/// Files of code that took one step a call. Sorted: which one came first may
+/// depend on the search.
+fn atomic_files(execution: &Execution) -> impl Iterator<Item = String> {
+    let mut files = execution.policies.atomic_files.to_vec();
+    files.sort_unstable();
+    files.into_iter().map(quoted)
+}
+
+/// How people call a task.
+pub(crate) fn called(task: TaskId) -> String {
+    match task.0 {
+        0 => "main".to_owned(),
+        number => format!("task {number}"),
+    }
+}
+
+/// A line as messages show it: without the place of the registry.
+pub(crate) fn line_of(site: Site) -> String {
+    format!("{}:{}", short_path(site.file()), site.line())
+}
+
+/// As [`line_of`], of a place.
+pub(crate) fn line_of_place(place: &Place) -> String {
+    let file = String::from_utf8_lossy(&place.file);
+    format!("{}:{}", short_path(&file), place.line)
+}
+
+/// The path of a source file without the place of the registry.
+pub(crate) fn short_path(file: &str) -> &str {
+    let short = file
+        .split_once("/registry/src/")
+        .and_then(|(_, rest)| rest.split_once('/'));
+    short.map_or(file, |(_, rest)| rest)
+}
+
+fn divergence(exploration: &Exploration) -> Option<String> {
+    let divergence = exploration.divergence?;
+    let expected = match divergence.expected {
+        Decision::Task(task) => format!("task {} runs", task.0),
+        Decision::Outcome(outcome) => format!("an operation has outcome {outcome}"),
+    };
+    let ended = divergence.index as usize >= exploration.decisions.len();
+    let found = if ended {
+        "but the program has ended by then"
+    } else {
+        "which is not possible there"
+    };
+    Some(
+        Object::new()
+            .number("step", divergence.index.into())
+            .string("expected", &expected)
+            .string("found", found)
+            .finish(),
+    )
+}

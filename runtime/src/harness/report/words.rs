@@ -1,0 +1,136 @@
+//! The words for a failure that the end of its execution explains.
+
+use std::fmt::Write;
+
+use super::{called, line_of};
+use crate::engine::Engine;
+use crate::execution::{Ending, Execution, Op, Site, TaskId};
+use crate::harness::names::ObjectNames;
+use crate::monitor::{self, Blocked, Failure, Kind, Monitor, Place};
+
+/// `failure` with the words and the place that only the execution's end has.
+pub(in crate::harness) fn in_words(engine: &Engine, mut failure: Failure) -> Failure {
+    let execution = &engine.execution;
+    engine.monitors.explain(&mut failure);
+    let words = explain(execution, &failure);
+    failure.message.clear();
+    failure.message.extend_from_slice(words.as_bytes());
+    let blocked = monitor::blocked_tasks(execution);
+    let site = blocked_site(Some(failure.kind), &blocked, &monitor::cycle(&blocked));
+    failure.place = failure.place.or_else(|| site.map(Place::of));
+    failure
+}
+
+/// Why there is no verdict where every execution was too long.
+pub(in crate::harness) fn given_up(execution: &Execution) -> String {
+    format!(
+        "no execution ended within {} steps, and none was seen to go round in circles; a test of \
+         fewer turns, or a larger --max-steps, gets a verdict",
+        execution.steps
+    )
+}
+
+/// The words for a failure that the execution's end explains by itself.
+fn explain(execution: &Execution, failure: &Failure) -> String {
+    let own = with_error(
+        String::from_utf8_lossy(&failure.message).into_owned(),
+        execution,
+    );
+    // Not how many there were: a search that knows how long the test takes gives
+    // up sooner than a replay does.
+    let limit = execution.max_steps;
+    let words = match (failure.kind, execution.ending) {
+        (Kind::Deadlock, _) | (Kind::Nondeterminism, Ending::Deadlock) => {
+            describe_deadlock(execution)
+        }
+        (Kind::Livelock, _) | (Kind::Nondeterminism, Ending::Livelock) => format!(
+            "no end far beyond {limit} steps, though every task got its turns; a test that is \
+             merely long needs a larger --max-steps"
+        ),
+        (Kind::Spin, Ending::Spin(task)) => format!(
+            "{} runs on without yielding, far beyond {limit} steps, while others could run; a \
+             loop that waits needs std::hint::spin_loop or std::thread::yield_now",
+            called(task)
+        ),
+        _ => String::new(),
+    };
+    own + &words
+}
+
+/// libtest prints a failed test's error and returns a sentence of its own: the
+/// error says more.
+fn with_error(message: String, execution: &Execution) -> String {
+    const INTRO: &str = "the test returned an error: ";
+    let output = String::from_utf8_lossy(&execution.output);
+    let error = output
+        .lines()
+        .rev()
+        .find_map(|line| line.strip_prefix("Error: "));
+    match error {
+        Some(error) if message.starts_with(INTRO) => format!("{INTRO}{error}"),
+        _ => message,
+    }
+}
+
+fn describe_deadlock(execution: &Execution) -> String {
+    let names = ObjectNames::of(execution);
+    let blocked = monitor::blocked_tasks(execution);
+    let circle = monitor::cycle(&blocked);
+    let mut text = match circle.len() {
+        0 => "no task can go on: ".to_owned(),
+        1 => "a task waits for itself: ".to_owned(),
+        _ => "tasks wait for each other: ".to_owned(),
+    };
+    let in_circle = |task: TaskId| circle.is_empty() || circle.contains(&task);
+    for (place, wait) in blocked.iter().filter(|b| in_circle(b.task)).enumerate() {
+        let separator = if place == 0 { "" } else { "; " };
+        let _ = write!(
+            text,
+            "{separator}{} waits in {}",
+            called(wait.task),
+            wait.op.name()
+        );
+        if let Some(name) = names.name(wait.object) {
+            let _ = write!(text, " for {name}");
+        }
+        if wait.op.is_opaque() {
+            text.push_str(" in opaque code");
+        }
+        if let Some(site) = wait.site {
+            let place = if wait.op.is_opaque() { "after" } else { "at" };
+            let _ = write!(text, " {place} {}", line_of(site));
+        }
+        if let Some(holder) = wait.holder.filter(|_| wait.op != Op::Join) {
+            let _ = write!(text, ", held by {}", called(holder));
+            if let Some(site) = wait.held_at {
+                let _ = write!(text, " since {}", line_of(site));
+            }
+        } else if wait.op == Op::Join
+            && let Some(other) = wait.holder
+        {
+            let _ = write!(text, " for {}", called(other));
+        }
+    }
+    text
+}
+
+/// A deadlock's place: the first wait of its circle; where there is none, a wait
+/// that is not itself for a task that waits.
+pub(super) fn blocked_site(
+    kind: Option<Kind>,
+    blocked: &[Blocked],
+    circle: &[TaskId],
+) -> Option<Site> {
+    if kind != Some(Kind::Deadlock) {
+        return None;
+    }
+    let waits_for_task = |b: &&Blocked| matches!(b.op, Op::Join | Op::ScopeEnd);
+    let wait = match circle.first() {
+        Some(&first) => blocked.iter().find(|b| b.task == first),
+        None => blocked
+            .iter()
+            .find(|b| !waits_for_task(b))
+            .or(blocked.first()),
+    };
+    wait?.site
+}
