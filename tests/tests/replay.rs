@@ -83,6 +83,24 @@ fn a_failure_over_tcp_replays_a_hundred_times() {
     assert_replays_a_hundred_times("io", "echo::buggy");
 }
 
+/// The system gives out another port in each execution, and the panic tells which.
+#[test]
+fn a_failure_in_whose_message_a_number_changes_is_the_same() {
+    let workspace = Workspace::shared("io");
+    let found = find(&workspace, "port_in_message::buggy", &[]);
+    let schedule = schedule_of(&workspace, &found);
+    let run = workspace
+        .chess(&["replay", schedule.to_str().unwrap()])
+        .run();
+    run.assert_code(100);
+    assert!(
+        run.stderr
+            .contains("Reproduced io::sockets port_in_message::buggy: panic"),
+        "{run:?}"
+    );
+    assert!(!run.stderr.contains("another failure"), "{run:?}");
+}
+
 /// Every failure of the catalog, as `backend` finds it.
 fn assert_every_failure_replays(backend: &str) {
     let workspace = Workspace::shared("catalog");

@@ -37,18 +37,8 @@ impl Known {
 
     /// As [`Self::is`], where the values that an assertion compared may be others.
     pub(super) fn is_like(&self, execution: &Execution, failure: &Failure) -> bool {
-        self.failure.kind == failure.kind
-            && self.failure.place == failure.place
-            && said(&self.failure).eq(said(failure))
-            && self.end == end_of(execution)
+        self.failure.is_like(failure) && self.end == end_of(execution)
     }
-}
-
-/// The first line of a failure's message, without the numbers in it.
-fn said(failure: &Failure) -> impl Iterator<Item = &u8> {
-    let line = failure.message.split(|&byte| byte == b'\n').next();
-    let bytes = line.unwrap_or_default().iter();
-    bytes.filter(|byte| !byte.is_ascii_digit())
 }
 
 /// The failures seen, each once.

@@ -140,9 +140,10 @@ impl<'a, 'b> Work<'a, 'b> {
         if searches && !fewest && left <= FEW {
             fewest = self.search(left - 1);
         }
-        let smallest = self.smallest.clone()?;
-        if smallest.measure < from && !self.repeats(&smallest) {
-            return None;
+        let mut smallest = self.smallest.clone()?;
+        if smallest.measure < from {
+            let (decisions, failure) = (&smallest.decisions, &smallest.failure);
+            smallest.failure = self.explorer.repeat(self.engine, decisions, failure)?;
         }
         let minimised = Minimised {
             executions: self.engine.exploration.executions - self.start.0,
@@ -244,13 +245,6 @@ impl<'a, 'b> Work<'a, 'b> {
                 self.known.is_like(execution, failure)
             }
         })
-    }
-
-    fn repeats(&mut self, smallest: &Smallest) -> bool {
-        let Smallest {
-            decisions, failure, ..
-        } = smallest;
-        self.explorer.repeats(self.engine, decisions, failure)
     }
 
     /// Whether so many preemptions are reason to stop: executions without end take

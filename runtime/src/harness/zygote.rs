@@ -374,8 +374,9 @@ fn report_collected(
     }
     counters.add_executions(1);
     run_again(engine, request, test, (&decisions, learnt), out);
-    if engine.exploration.failure.as_ref() != Some(&first) {
-        first = first.not_repeated();
+    match engine.exploration.failure.take() {
+        Some(again) if again.is_like(&first) => first = again,
+        _ => first = first.not_repeated(),
     }
     let first = report::in_words(engine, first);
     let exploration = &mut engine.exploration;
@@ -411,7 +412,7 @@ fn confirm_crash(
         Status::Ended(status) if !engine.exploration.finished => Some(engine.death(status)),
         Status::Ended(_) | Status::Silent(_) => None,
     };
-    if again.as_ref() != Some(&found.failure) {
+    if !again.is_some_and(|again| again.is_like(&found.failure)) {
         found.failure = found.failure.not_repeated();
     }
     found

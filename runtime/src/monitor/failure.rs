@@ -70,7 +70,7 @@ impl Place {
     }
 }
 
-/// Why an execution failed.
+/// Why an execution failed. Two are equal if they are told in the same words.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Failure {
     pub(crate) kind: Kind,
@@ -90,6 +90,20 @@ impl Failure {
             message: bytes,
             place: None,
         }
+    }
+
+    /// Whether both are the same failure, though values that are told with it may be
+    /// others: those that an assertion compared, or what the system gave out this time,
+    /// such as a port or a descriptor.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.place == other.place && self.said().eq(other.said())
+    }
+
+    /// The first line of the message, without the numbers in it.
+    fn said(&self) -> impl Iterator<Item = &u8> {
+        let line = self.message.split(|&byte| byte == b'\n').next();
+        let bytes = line.unwrap_or_default().iter();
+        bytes.filter(|byte| !byte.is_ascii_digit())
     }
 
     /// What is said of a failure that its schedule did not lead to again.

@@ -278,6 +278,9 @@ pub(crate) fn format_schedule(schedule: &[Decision]) -> String {
 }
 
 #[cfg(test)]
+mod unsteady;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -55,11 +55,12 @@ impl Explorer<'_> {
         let preemptions = engine.execution.preemptions;
         let decisions = engine.execution.decisions.clone();
         let search = engine.execution.strategy.take();
-        let failure = if self.repeats(engine, &decisions, &failure) {
-            self.look_again(engine, &decisions);
-            failure
-        } else {
-            failure.not_repeated()
+        let failure = match self.repeat(engine, &decisions, &failure) {
+            Some(failure) => {
+                self.look_again(engine, &decisions);
+                failure
+            }
+            None => failure.not_repeated(),
         };
         engine.execution.log.trace.is_wanted = search.as_ref().is_some_and(|s| s.wants_trace());
         engine.execution.strategy = search;
@@ -82,46 +83,49 @@ impl Explorer<'_> {
         let decisions = engine.exploration.decisions.clone();
         let learnt = engine.exploration.learnt;
         engine.monitors.races.recall(learnt);
-        if failure.kind == Kind::Race && self.repeats(engine, &decisions, &failure) {
+        if failure.kind == Kind::Race && self.repeat(engine, &decisions, &failure).is_some() {
             engine.monitors.races.show();
         }
         engine.execution.log.values.is_wanted = true;
-        if self.repeats(engine, &decisions, &failure) {
+        if let Some(failure) = self.repeat(engine, &decisions, &failure) {
             engine.exploration.confirmed = true;
+            engine.exploration.failure = Some(failure);
             self.look_again(engine, &decisions);
         } else {
             engine.exploration.failure = Some(failure.not_repeated());
         }
     }
 
-    /// Whether a schedule leads to `failure` again.
-    pub(in crate::harness) fn repeats(
+    /// The failure to which a schedule leads again, if it is like `failure`: as it was in
+    /// this execution, which is the last one then.
+    pub(in crate::harness) fn repeat(
         &mut self,
         mut engine: Root,
         decisions: &EngineVec<Decision>,
         failure: &Failure,
-    ) -> bool {
+    ) -> Option<Failure> {
         engine.execution.keeps_output = true;
         let mut events: Option<EngineVec<Event>> = None;
         let mut apart = engine_vec();
-        let repeats = (0..TRIES).any(|_| {
+        let repeated = (0..TRIES).find_map(|_| {
             set_strategy(engine, Replay::new(decisions.clone()));
             strategy(engine).begin();
             let again = self.run_once(engine);
-            let is_same = again.as_ref() == Some(failure) && !strategy(engine).diverged();
-            if !is_same && apart.is_empty() {
+            let is_like = |again: &Failure| again.is_like(failure);
+            let again = again.filter(|again| is_like(again) && !strategy(engine).diverged());
+            if again.is_none() && apart.is_empty() {
                 if let Some(events) = &events {
                     apart = difference(events, &engine.execution);
                 }
                 events = Some(events_of(&engine.execution));
             }
-            is_same
+            again
         });
-        if !repeats {
+        if repeated.is_none() {
             engine.exploration.difference = apart;
         }
         engine.execution.keeps_output = false;
-        repeats
+        repeated
     }
 
     /// Runs a failing schedule, which was the last one, once more if more is to be known
@@ -163,7 +167,12 @@ impl Explorer<'_> {
         for _ in 1..request.repeat {
             strategy(engine).retry();
             let events = events_of(&engine.execution);
-            if self.run_once(engine) != failure {
+            let again = self.run_once(engine);
+            let is_like = match (&failure, &again) {
+                (Some(failure), Some(again)) => failure.is_like(again),
+                (failure, again) => failure.is_none() && again.is_none(),
+            };
+            if !is_like {
                 engine.exploration.unstable = true;
                 engine.exploration.difference = difference(&events, &engine.execution);
                 break;

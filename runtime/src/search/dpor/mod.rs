@@ -14,7 +14,7 @@ use self::wakeup::{Branch, Sequence, insert, size};
 use super::races::{HappensBefore, Race};
 use super::stored::{kept_between_executions, stored};
 use super::{ChoicePoint, Ended, Past, Progress, SchedulingPoint, Strategy};
-use crate::execution::{Effect, TaskId, TraceStep};
+use crate::execution::{Effect, TaskId, Trace, TraceStep};
 use crate::platform::memory::{EngineVec, engine_vec};
 
 /// So many steps are planned at most: a search that needs more gives up.
@@ -132,6 +132,8 @@ pub(crate) struct Dpor {
     /// Outcomes of the running step so far, and which step that is.
     outcomes: usize,
     outcomes_of: usize,
+    /// How many steps there were at the last choice.
+    come_to: usize,
     /// Executions that went where others had been: none, if all is as it should be.
     redundant: u64,
     /// Something happened that the search cannot reason about.
@@ -156,6 +158,7 @@ impl Dpor {
             spurious: 0,
             outcomes: 0,
             outcomes_of: usize::MAX,
+            come_to: 0,
             redundant: 0,
             gave_up: false,
             is_limited: false,
@@ -163,6 +166,20 @@ impl Dpor {
             finished: false,
             diverged: false,
         }
+    }
+
+    /// Whether an execution began as it was to: a program that depends on more than its
+    /// schedule may end sooner, or have other choices.
+    fn is_as_prescribed(&self, trace: &Trace) -> bool {
+        let prescribed = &self.nodes[..self.prescribed];
+        let mut begun = trace.steps.iter().zip(prescribed);
+        trace.steps.len() >= prescribed.len()
+            && begun.all(|(step, node)| {
+                let had_choice = step.decision != TraceStep::NONE;
+                step.task == node.task
+                    && step.decision != TraceStep::NEVER
+                    && had_choice != node.options.is_empty()
+            })
     }
 
     /// Takes up the steps that the execution has begun and that had no choice.
@@ -381,6 +398,7 @@ impl Strategy for Dpor {
 
     fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize {
         let step = point.step as usize;
+        self.come_to = step + 1;
         let place = |task: TaskId| point.options.iter().position(|&option| option == task);
         if step < self.nodes.len() {
             let found = place(self.nodes[step].task);
@@ -406,6 +424,7 @@ impl Strategy for Dpor {
     fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
         self.catch_up(point.past);
         let step = point.past.trace.steps.len() - 1;
+        self.come_to = step + 1;
         if self.outcomes_of != step {
             self.outcomes_of = step;
             self.outcomes = 0;
@@ -431,11 +450,14 @@ impl Strategy for Dpor {
 
     fn retry(&mut self) {
         self.outcomes_of = usize::MAX;
+        self.come_to = 0;
         self.diverged = false;
     }
 
     fn end(&mut self, execution: &Ended<'_>) {
-        if execution.diverged || execution.is_cut || execution.past.trace.is_irregular {
+        let trace = execution.past.trace;
+        let is_strange = execution.is_cut || trace.is_irregular || !self.is_as_prescribed(trace);
+        if execution.diverged || is_strange {
             self.gave_up = true;
             return;
         }
@@ -451,7 +473,8 @@ impl Strategy for Dpor {
     }
 
     fn diverged(&self) -> bool {
-        self.diverged
+        // What is prescribed ends with a choice.
+        self.diverged || self.come_to < self.prescribed
     }
 
     /// Each choice of a step is taken for as large a part as the others that are known:

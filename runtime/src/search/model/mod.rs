@@ -91,17 +91,35 @@ pub(super) fn execute(program: &Program, search: &mut dyn Strategy) -> Outcome {
 
 /// Runs the program of `machine` from its beginning to its end.
 fn run(machine: &mut Machine<'_>, search: &mut dyn Strategy) {
+    follow(machine, search);
+    assert!(!search.diverged(), "{machine:?}");
+    end(machine, search, false);
+}
+
+/// The same, where the program may be another one than it was before: whether the
+/// execution left what was prescribed.
+pub(super) fn execute_unsteady(program: &Program, search: &mut dyn Strategy) -> bool {
+    let mut machine = Machine::new(program);
+    follow(&mut machine, search);
+    let diverged = search.diverged();
+    end(&machine, search, diverged);
+    diverged
+}
+
+fn follow(machine: &mut Machine<'_>, search: &mut dyn Strategy) {
     machine.begin();
     while machine.choose(search).is_some() {
         machine.step(search);
     }
     machine.trace_pending();
-    assert!(!search.diverged(), "{machine:?}");
+}
+
+fn end(machine: &Machine<'_>, search: &mut dyn Strategy, diverged: bool) {
     search.end(&Ended {
         past: past(&machine.trace),
         is_new: true,
         is_cut: false,
-        diverged: false,
+        diverged,
     });
 }
 

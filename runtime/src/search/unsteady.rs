@@ -1,0 +1,61 @@
+//! What searches make of programs that depend on more than their schedule.
+
+use super::model::{Program, execute_unsteady, random_program, seeds};
+use super::{Auto, Delay, Dpor, Icb, Part, Pct, Pos, Random, Rng, Strategy, Surw};
+
+/// A program that does something else now and then: some of its tasks end earlier, or it
+/// is another one altogether.
+fn changed(program: &Program, rng: &mut Rng) -> Program {
+    if rng.below(8) == 0 {
+        return random_program(rng.below(u64::MAX));
+    }
+    let mut changed = program.clone();
+    for acts in &mut changed {
+        if rng.below(3) == 0 {
+            acts.truncate(rng.below(acts.len() as u64 + 1) as usize);
+        }
+    }
+    changed
+}
+
+/// How many executions left what `search` had prescribed.
+fn explore_unsteady(seed: u64, search: &mut dyn Strategy) -> u64 {
+    let mut rng = Rng::new(seed);
+    let program = random_program(seed);
+    let mut diverged = 0;
+    for _ in 0..100 {
+        if !search.begin() {
+            break;
+        }
+        let changed = match rng.below(4) {
+            0 => &changed(&program, &mut rng),
+            _ => &program,
+        };
+        diverged += u64::from(execute_unsteady(changed, search));
+    }
+    diverged
+}
+
+/// Each of them goes on, and none panics: such programs exist, and what one of them shows
+/// is worth something all the same.
+#[test]
+fn every_strategy_goes_on_where_the_program_changes() {
+    let mut noticed = [0; 8];
+    for seed in seeds() {
+        let searches: [Box<dyn Strategy>; 8] = [
+            Box::new(Icb::new(2, 1000)),
+            Box::new(Dpor::new()),
+            Box::new(Auto::new(2, 1000, seed, Part::WHOLE)),
+            Box::new(Delay::new(1000)),
+            Box::new(Pct::new(seed)),
+            Box::new(Pos::new(seed)),
+            Box::new(Surw::new(seed)),
+            Box::new(Random::new(seed)),
+        ];
+        for (mut search, noticed) in searches.into_iter().zip(&mut noticed) {
+            *noticed += explore_unsteady(seed, &mut *search);
+        }
+    }
+    // Those that prescribe how an execution begins see that it does not.
+    assert!(noticed[..4].iter().all(|&count| count > 0), "{noticed:?}");
+}
