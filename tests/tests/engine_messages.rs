@@ -34,6 +34,12 @@ fn panics_without_text() {
 }
 
 #[test]
+fn leaves_a_panic_to_nobody() {
+    std::panic::set_hook(Box::new(|_| ()));
+    drop(thread::spawn(|| panic!("unheard")));
+}
+
+#[test]
 fn leaves_control() {
     unsafe {
         assert_ne!(pthread_cancel(pthread_self()), 0);
@@ -83,6 +89,11 @@ fn what_dies_and_what_leaves_control_is_told() {
     assert!(
         no_text.contains("a panic whose payload is no text"),
         "{no_text}"
+    );
+    let nobody = message("leaves_a_panic_to_nobody");
+    assert!(
+        nobody.contains("a task panicked, and no join received it"),
+        "{nobody}"
     );
     let no_threads = verdict(&run, "gets_no_threads");
     assert_eq!(no_threads["outcome"], "timeout", "{no_threads}");

@@ -378,6 +378,35 @@ fn a_regression_that_cannot_be_read() {
 }
 
 #[test]
+fn a_file_that_is_part_of_an_expression_is_told_to_be_without_marks() {
+    let workspace = Workspace::with_library(&format!(
+        "{PASSES}const SUM: u32 = include!(\"sum.rs\");\n#[test] fn sum() {{ assert_eq!(SUM, 2) }}\n"
+    ));
+    workspace.write("src/sum.rs", "1 + 1\n");
+    let run = workspace.chess(&["test"]).run();
+    assert_says(
+        &run,
+        0,
+        &["a file is neither marked nor given an overlay, for it cannot be read: src/sum.rs:1:1"],
+    );
+}
+
+#[test]
+fn a_workspace_is_the_same_by_another_name() {
+    let workspace = Workspace::empty();
+    workspace.write("real/src/lib.rs", PASSES);
+    workspace.write(
+        "real/Cargo.toml",
+        "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[workspace]\n",
+    );
+    let script =
+        "ln -s real link; exec \"$CHESS\" chess test --manifest-path \"$PWD/link/Cargo.toml\"";
+    let run = workspace.shell(script).run();
+    assert_says(&run, 0, &["2 passed"]);
+    assert!(!run.stderr.contains("warning"), "{run:?}");
+}
+
+#[test]
 fn sources_that_cannot_be_copied_are_redirected_only() {
     let workspace = Workspace::with_library(PASSES);
     workspace.chess(&["test"]).run().assert_code(0);
@@ -434,6 +463,16 @@ fn shards_that_were_changed() {
     not_whole(
         &format!("{begin}\n{verdict}"),
         "before that test is started",
+    );
+    let newer = two.replacen("\"version\":\"", "\"version\":\"9", 1);
+    let run = merge(&one, &newer);
+    assert_says(
+        &run,
+        1,
+        &[
+            "the shards are of different runs: the version of cargo-chess is ",
+            "Run all shards with the same sources",
+        ],
     );
     let ignored = two.replace("\"ignored\":0", "\"ignored\":9");
     not_whole(&ignored, "counts more ignored tests than it tells of");

@@ -259,3 +259,25 @@ fn a_layer_is_set_by_the_texts_that_it_tells() {
         .collect();
     assert_eq!(layer.texts(), expected);
 }
+
+#[test]
+fn where_no_name_is_near_all_are_listed() {
+    let error = |text: &str| {
+        let error = load(text, None, &[], &Layer::default()).expect_err("a mistake");
+        error.to_string()
+    };
+    let key = error("[crates.a]\nzzzzzz = 1\n");
+    assert!(
+        key.contains("unknown key `zzzzzz`") && key.contains("the keys here are: policy, "),
+        "{key}"
+    );
+    let list = error("[explore]\nstrategy = []\n");
+    assert!(list.contains("a list of at least one string"), "{list}");
+    let unknown = config("[crates.zzzzzz]\n").check_crates(["bank"]);
+    let unknown = unknown.expect_err("no such crate").to_string();
+    assert!(
+        unknown.contains("no package `zzzzzz` is in this workspace's build")
+            && unknown.contains("`cargo chess list` shows all packages and their treatment"),
+        "{unknown}"
+    );
+}

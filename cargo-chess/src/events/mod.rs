@@ -125,7 +125,8 @@ pub enum Outcome {
     Failed,
     /// Not explored.
     Skipped,
-    /// No verdict: the budget ended inside the first execution, or a task never came back.
+    /// No verdict: the budget ended inside the first execution, a task never came back, or the
+    /// system did not give what exploring takes.
     Timeout,
 }
 

@@ -186,7 +186,8 @@ fn a_scope_that_names_no_file_and_a_crate_that_is_not_there_are_errors() {
     assert_eq!(error.exit_code(), exit::USAGE);
     let text = error.to_string();
     assert!(
-        text.contains("the scope `my_queue::rnig` names no file of package `my-queue`"),
+        text.contains("the scope `my_queue::rnig` names no file of package `my-queue`")
+            && text.contains("name a file or directory relative to the package's manifest"),
         "{text}"
     );
     let error = project

@@ -62,7 +62,22 @@ mod tests {
             words(11),
             "was killed by SIGSEGV (invalid memory access, or stack overflow)"
         );
+        let names = [2, 3, 4, 5, 6, 8, 9, 11, 13, 15].map(signal_in_words);
+        insta::assert_snapshot!(names.join("\n"), @r"
+        SIGINT (interrupted)
+        SIGQUIT (told to quit)
+        SIGILL (illegal instruction)
+        SIGTRAP (a breakpoint, or an overflow that the compiler traps)
+        SIGABRT (it aborted)
+        SIGFPE (arithmetic error)
+        SIGKILL (by another process, or by the system for lack of memory)
+        SIGSEGV (invalid memory access, or stack overflow)
+        SIGPIPE (a write to a closed pipe)
+        SIGTERM (told to end)
+        ");
         assert_eq!(words(42), "was killed by signal 42");
+        // Stopped, which no process is that was waited for.
+        assert_eq!(words(0x137f), "ended in an unknown way");
         assert_eq!(words(3 << 8), "exited with code 3");
     }
 }

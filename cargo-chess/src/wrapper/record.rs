@@ -102,3 +102,34 @@ impl Record {
         records.join(format!("{stem}.json"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_done_instead_is_told_with_its_reason_and_what_follows_from_it() {
+        let record = |fallback, reason: Option<&str>| Record {
+            package: "bank 0.1.0".to_owned(),
+            fallback,
+            reason: reason.map(str::to_owned),
+            problems: vec!["its overlay does not fit".to_owned()],
+        };
+        let all = [
+            record(Fallback::Nothing, None),
+            record(Fallback::Unchanged, Some("E0716")),
+            record(Fallback::Opaque, None),
+            record(Fallback::Swapped, Some("E0308")),
+        ];
+        let all: Vec<String> = all.iter().flat_map(Record::sentences).collect();
+        insta::assert_snapshot!(all.join("\n"), @r"
+        bank 0.1.0: its overlay does not fit
+        bank 0.1.0 does not compile with its statements marked or its overlay in place: E0716; so it was redirected only, and its calls that follow one another count as one
+        bank 0.1.0: its overlay does not fit
+        bank 0.1.0 does not compile redirected: rustc did not say why; so it was compiled as it is (opaque), and only its blocking is under control
+        bank 0.1.0: its overlay does not fit
+        bank 0.1.0 is to be opaque, but does not compile so beside redirected packages: E0308; so it was redirected
+        bank 0.1.0: its overlay does not fit
+        ");
+    }
+}

@@ -47,7 +47,9 @@ impl<'a> Sources<'a> {
         let relative = unit.source.is_relative();
         let original = if relative {
             let here = std::env::current_dir()?;
-            Utf8PathBuf::from_path_buf(here).map_err(|_| io::Error::from(ErrorKind::InvalidData))?
+            let here = Utf8PathBuf::from_path_buf(here);
+            let here = here.map_err(|_| io::Error::from(ErrorKind::InvalidData))?;
+            as_named(&package.root, here)
         } else {
             surroundings(&package.root)
         };
@@ -71,12 +73,12 @@ impl<'a> Sources<'a> {
             problems: Vec::new(),
             unmarked: Vec::new(),
         };
-        let Ok(inner) = package.root.strip_prefix(&sources.original) else {
-            return Err(io::Error::new(
+        let inner = package.root.strip_prefix(&sources.original).map_err(|_| {
+            io::Error::new(
                 ErrorKind::InvalidInput,
                 format!("{} is not below {}", package.root, sources.original),
-            ));
-        };
+            )
+        })?;
         sources.copy_around(inner)?;
         let from = package.root.clone();
         let to = sources.copy.join(inner);
@@ -300,6 +302,17 @@ fn surroundings(root: &Utf8Path) -> Utf8PathBuf {
     }
     let repository = root.ancestors().find(|it| it.join(".git").exists());
     repository.or(root.parent()).unwrap_or(root).to_owned()
+}
+
+/// The directory `here` by the name that it has in the path of `root`, below it: cargo knows a
+/// workspace by the path that it was given, which may lead through symbolic links.
+fn as_named(root: &Utf8Path, here: Utf8PathBuf) -> Utf8PathBuf {
+    let is_here = |it: &&Utf8Path| it.canonicalize_utf8().is_ok_and(|it| it == here);
+    if root.starts_with(&here) {
+        return here;
+    }
+    let named = root.ancestors().find(is_here).map(Utf8Path::to_owned);
+    named.unwrap_or(here)
 }
 
 /// Several compilers may need one copy at a time: a file appears whole or not at all.

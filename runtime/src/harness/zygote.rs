@@ -55,13 +55,7 @@ fn serve_request(
     out: &mut File,
 ) -> Result<String, String> {
     let request = request?;
-    if request.backend == Backend::Fibers && !context::supported() {
-        return Err(
-            "this machine's kernel does not let programs set the FS base (FSGSBASE, \
-                    Linux 5.9); use --backend threads"
-                .to_owned(),
-        );
-    }
+    check_backend(request.backend, context::supported())?;
     let mut arguments = std::env::args().skip(1).filter(|a| !a.starts_with("--"));
     let wanted = arguments.next().unwrap_or_default();
     let test = tests
@@ -111,6 +105,18 @@ enum Status {
     Ended(c_int),
     /// It reached no scheduling point for too long, did this, and was killed.
     Silent(Activity),
+}
+
+/// Fails for fibers if these are not `supported`.
+fn check_backend(backend: Backend, supported: bool) -> Result<(), String> {
+    if backend == Backend::Fibers && !supported {
+        return Err(
+            "this machine's kernel does not let programs set the FS base (FSGSBASE, Linux 5.9); use \
+             --backend threads"
+                .to_owned(),
+        );
+    }
+    Ok(())
 }
 
 /// Forks the explorer and waits for its end.
@@ -461,4 +467,17 @@ fn new_engine(before: &mut Engine) -> Engine {
     let mut engine = engine::empty(before.pool.backend());
     mem::swap(&mut engine.exploration.cores, &mut before.exploration.cores);
     engine
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fibers_are_refused_where_the_kernel_is_too_old_for_them() {
+        let refused = check_backend(Backend::Fibers, false).expect_err("no fibers");
+        assert!(refused.ends_with("(FSGSBASE, Linux 5.9); use --backend threads"));
+        assert_eq!(check_backend(Backend::Threads, false), Ok(()));
+        assert_eq!(check_backend(Backend::Fibers, true), Ok(()));
+    }
 }

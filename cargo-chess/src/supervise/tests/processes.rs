@@ -237,6 +237,17 @@ fn a_binary_with_a_harness_of_its_own_can_fail() {
 }
 
 #[test]
+fn of_a_long_output_of_a_binary_with_a_harness_of_its_own_the_middle_is_left_out() {
+    let ran = Fakes::new().own_harness("bench", "seq 1000; exit 2").run();
+    let output = &ran.detail().finished.output;
+    assert!(
+        output.starts_with("1\n2\n3\n4\n5\n... 895 lines left out ...\n901\n"),
+        "{output}"
+    );
+    assert!(output.ends_with("\n1000"), "{output}");
+}
+
+#[test]
 fn a_binary_that_cannot_list_its_tests_is_an_error_that_says_why() {
     let errors: Vec<String> = [
         "echo 'usage: t' >&2; exit 2",

@@ -274,3 +274,29 @@ fn divergence(exploration: &Exploration) -> Option<String> {
             .finish(),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::Divergence;
+
+    #[test]
+    fn where_a_schedule_no_longer_fits_is_told_with_what_it_has_there() {
+        let mut exploration = Exploration::new();
+        assert_eq!(divergence(&exploration), None);
+        let mut told = |index, expected| {
+            exploration.decisions.clear();
+            exploration.decisions.push(Decision::Task(TaskId(0)));
+            exploration.divergence = Some(Divergence { index, expected });
+            divergence(&exploration).expect("it does not fit")
+        };
+        assert_eq!(
+            told(0, Decision::Task(TaskId(3))),
+            r#"{"step":0,"expected":"task 3 runs","found":"which is not possible there"}"#
+        );
+        assert_eq!(
+            told(1, Decision::Outcome(2)),
+            r#"{"step":1,"expected":"an operation has outcome 2","found":"but the program has ended by then"}"#
+        );
+    }
+}
