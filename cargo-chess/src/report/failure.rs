@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use camino::Utf8Path;
 
 use super::Detail;
+use super::early;
 use super::interleaving::{Table, interleaving};
 use super::names::Names;
 use super::panics;
@@ -111,6 +112,8 @@ pub(super) fn heading(
         (Some(message), Some(Kind::Panic)) => indented(message, "    "),
         (Some(message), _) => wrap(&grouped(message), "    ", width),
     };
+    let early = early::sentence(finished, &names);
+    let early = early.map_or_else(String::new, |sentence| wrap(&sentence, "    ", width));
     // Of a deadlock our own sentences say all, and with the tasks' names.
     let is_told = test.kind == Some(Kind::Deadlock) && !waiting.is_empty();
     let source = test
@@ -118,9 +121,9 @@ pub(super) fn heading(
         .as_ref()
         .map_or_else(String::new, |location| snippet(root, location));
     let paragraphs = if is_told {
-        [waiting, source, panics, String::new()]
+        [waiting, source, panics, early, String::new()]
     } else {
-        [message, source, panics, waiting]
+        [message, source, panics, waiting, early]
     };
     for paragraph in paragraphs.iter().filter(|paragraph| !paragraph.is_empty()) {
         report += paragraph;

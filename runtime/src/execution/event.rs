@@ -29,6 +29,10 @@ impl Note {
     pub(crate) const FAILED_SPURIOUSLY: Self = Self(3);
     /// Its task has allocated memory that was freed before.
     pub(crate) const REUSED: Self = Self(4);
+    /// It waited, and its time was over while others could have gone on.
+    pub(crate) const TIMED_OUT_EARLY: Self = Self(5);
+    /// It slept no longer, though others could have gone on.
+    pub(crate) const ENDED_EARLY: Self = Self(6);
     const FIRST_TASK: u32 = 16;
     const FIRST_DRAW: u32 = 1 << 31;
 

@@ -281,6 +281,7 @@ impl Execution {
         let plain = self.late.is_empty() && !self.fairness.restrains();
         self.log.trace.is_irregular |= !plain;
         let decided = self.decisions.len();
+        let preemptions = self.preemptions;
         let next = match self.enabled.small() {
             _ if !yielded && self.policies.confines() && self.holds_on() => self.pass_over(),
             Some(word) if plain && self.live <= FEW => self.choose_of_few(word, yielded),
@@ -288,7 +289,8 @@ impl Execution {
         };
         self.begin_step(next, decided);
         if self.late.contains(next) {
-            self.fire_timers(next);
+            let is_early = self.preemptions > preemptions;
+            self.fire_timers(next, is_early);
         }
         self.fairness.ran(next, self.steps);
         if next == self.current {
@@ -516,13 +518,33 @@ impl Execution {
     }
 
     /// Time moves to `task`'s deadline: it and all that were due before time out.
-    fn fire_timers(&mut self, task: TaskId) {
+    /// `is_early` says that others could have gone on.
+    fn fire_timers(&mut self, task: TaskId, is_early: bool) {
         let deadline = self.task(task).deadline.unwrap_or(self.clock);
         self.clock = self.clock.max(deadline);
         for id in (0..self.live as u32).map(TaskId) {
             let due = self.late.contains(id) && self.task(id).deadline <= Some(self.clock);
             if due {
                 self.wake(id, Wake::TimedOut);
+                if is_early {
+                    self.note_early(id);
+                }
+            }
+        }
+    }
+
+    /// Notes that `task`, whose time is over, could have waited longer.
+    #[cold]
+    fn note_early(&mut self, task: TaskId) {
+        let note = &mut self.task_mut(task).note;
+        if *note == Note::TIMED_OUT {
+            *note = Note::TIMED_OUT_EARLY;
+        } else if self.log.values.is_wanted {
+            // A sleep is told of where it begins. To look for it takes time.
+            let mut events = self.log.events.iter_mut().rev();
+            let last = events.find(|event| event.task == task);
+            if let Some(sleep) = last.filter(|event| event.op == Op::Sleep) {
+                sleep.note = Note::ENDED_EARLY;
             }
         }
     }

@@ -28,6 +28,8 @@ impl Display for Noted {
         match note {
             Note::WOKE_SPURIOUSLY => write!(f, "woke spuriously {COSTS}"),
             Note::TIMED_OUT => write!(f, "timed out"),
+            Note::TIMED_OUT_EARLY => write!(f, "timed out early {COSTS}"),
+            Note::ENDED_EARLY => write!(f, "ended early {COSTS}"),
             Note::FAILED_SPURIOUSLY => write!(f, "failed spuriously {COSTS}"),
             Note::REUSED => write!(f, "after it was given freed memory {COSTS}"),
             _ => Ok(()),

@@ -168,14 +168,19 @@ fn without_preemption(test: &TestFinished, finished: &Finished) -> &'static str 
 fn chosen(finished: &Finished, names: &Names) -> Vec<String> {
     let events = finished.events.iter();
     let notes = events.filter_map(|event| Some((event, event.note.as_deref()?)));
-    let notes = notes.filter(|(_, note)| note.contains("spuriously") || *note == "timed out");
+    let is_chosen = |note: &str| {
+        let words = ["spuriously", "timed out", "early"];
+        words.iter().any(|word| note.contains(word))
+    };
+    let notes = notes.filter(|(_, note)| is_chosen(note));
     let sentences = notes.map(|(event, note)| {
         let note = note.trim_end_matches(" (counts as a preemption)");
         let what = operation(&event.op, event.object.as_deref());
         let task = names.of(event.task);
-        match note.strip_prefix("failed ") {
-            Some(how) => format!("The {what} of {task}{} failed {how}.", at(event)),
-            None => format!("{task} {note} in {what}{}.", at(event)),
+        if note.starts_with("failed ") || note.starts_with("ended ") {
+            format!("The {what} of {task}{} {note}.", at(event))
+        } else {
+            format!("{task} {note} in {what}{}.", at(event))
         }
     });
     sentences.take(MOST_SHOWN).collect()
