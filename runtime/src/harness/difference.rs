@@ -41,3 +41,14 @@ fn told(event: Option<&Event>) -> String {
         .map_or_else(String::new, |site| format!(" at {}", line_of(site)));
     format!("{} of {}{place}", event.op.name(), called(event.task))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_had_ended_before_has_no_step_there() {
+        assert_eq!(told(None), "none, the execution had ended,");
+        assert!(difference(&[], &Execution::new()).is_empty());
+    }
+}

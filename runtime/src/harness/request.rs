@@ -116,7 +116,7 @@ impl Request {
         Some(Self::parse(&text))
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut request = Self {
             replay: None,
             repeat: 1,

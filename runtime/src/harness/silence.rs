@@ -10,6 +10,9 @@ use crate::engine::Engine;
 use crate::execution::{Execution, State, Wait};
 use crate::platform::handover::Backend;
 
+/// What may be done about a task that is only slow.
+const WATCHDOG: &str = " (--watchdog sets how long is too long)";
+
 /// What a silent task is doing, as the kernel tells it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Activity {
@@ -47,6 +50,20 @@ impl Activity {
             None => Self::Unknown,
         }
     }
+
+    /// Goes on after "task 1 never came back after load at src/lib.rs:9".
+    fn in_words(self) -> String {
+        match self {
+            Self::Computes => "; it computes".to_owned(),
+            Self::Waits(number) => {
+                let name = name_of(number).unwrap_or("that has the number");
+                format!("; it is in the system call {name} ({number}), which is outside control")
+            }
+            Self::Unknown => {
+                "; it computes, or waits for something outside the scheduler's reach".to_owned()
+            }
+        }
+    }
 }
 
 /// The process that a thread waits for, where it started one.
@@ -71,23 +88,13 @@ pub(super) fn describe(engine: &Engine, request: &Request, activity: Activity) -
             if let Some(site) = task.site {
                 let _ = write!(message, " at {}", report::line_of(site));
             }
-            let _ = match activity {
-                Activity::Computes => write!(message, "; it computes"),
-                Activity::Waits(number) => {
-                    let name = name_of(number).unwrap_or("that has the number");
-                    write!(
-                        message,
-                        "; it is in the system call {name} ({number}), which is outside control"
-                    )
-                }
-                Activity::Unknown => write!(
-                    message,
-                    "; it computes, or waits for something outside the scheduler's reach"
-                ),
-            };
-            message.push_str(" (--watchdog sets how long is too long)");
+            message.push_str(&activity.in_words());
+            message.push_str(WATCHDOG);
         }
-        _ => message.push_str("the test has not begun"),
+        _ => {
+            message.push_str("the test has not begun; something that comes before it may wait");
+            message.push_str(WATCHDOG);
+        }
     }
     message
 }
@@ -106,10 +113,8 @@ fn describe_outside_waits(execution: &Execution, message: &mut String) {
         let (who, op) = (report::called(id), task.op.name());
         let _ = write!(message, "{separator}{who} is in {op}");
     }
-    message.push_str(
-        ", and only something outside the process can end that (--watchdog sets how long is too \
-         long)",
-    );
+    message.push_str(", and only something outside the process can end that");
+    message.push_str(WATCHDOG);
 }
 
 /// The name of a system call (x86-64) in which a program may wait.
@@ -185,5 +190,35 @@ mod tests {
         // Blocked in no system call, but by a page fault, say.
         assert_eq!(Activity::parse("-1 0x7ffe0 0x7f00\n"), Activity::Unknown);
         assert_eq!(Activity::parse(""), Activity::Unknown);
+    }
+
+    #[test]
+    fn what_a_silent_task_does_is_said_as_far_as_it_is_known() {
+        let all = [
+            Activity::Computes,
+            Activity::Waits(7),
+            Activity::Waits(9999),
+            Activity::Unknown,
+        ];
+        assert_eq!(
+            all.map(Activity::in_words),
+            [
+                "; it computes",
+                "; it is in the system call poll (7), which is outside control",
+                "; it is in the system call that has the number (9999), which is outside control",
+                "; it computes, or waits for something outside the scheduler's reach",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_test_that_has_not_begun_is_told_to_be_held_up_before() {
+        let engine = crate::engine::empty(Backend::Fibers);
+        let request = Request::parse("watchdog-ms=1500").expect("a request");
+        assert_eq!(
+            describe(&engine, &request, Activity::Unknown),
+            "no scheduling point for 1.5 s: the test has not begun; something that comes before it \
+             may wait (--watchdog sets how long is too long)"
+        );
     }
 }
