@@ -272,3 +272,87 @@ fn what_is_not_looked_at_for_the_memory_that_is_accessed_is_said() {
         assert_eq!(is_said, verdict["test"] == "too_much", "{verdict}");
     }
 }
+
+/// A write that is told of in three ways: what its task did after it decides.
+const UNORDERED: &str = r#"
+use std::sync::atomic::{AtomicBool, Ordering::{Relaxed, Release}};
+use std::thread;
+
+static mut VALUE: u32 = 0;
+static WRITTEN: AtomicBool = AtomicBool::new(false);
+static READ: AtomicBool = AtomicBool::new(false);
+
+fn wait_for(flag: &AtomicBool) {
+    while !flag.load(Relaxed) {
+        thread::yield_now();
+    }
+}
+
+fn read_while(write: fn()) {
+    let writer = thread::spawn(write);
+    wait_for(&WRITTEN);
+    let value = unsafe { VALUE };
+    READ.store(true, Relaxed);
+    writer.join().unwrap();
+    assert_eq!(value, 1);
+}
+
+#[test]
+fn released_nothing() {
+    read_while(|| {
+        unsafe { VALUE = 1 };
+        WRITTEN.store(true, Relaxed);
+        wait_for(&READ);
+    });
+}
+
+#[test]
+fn released_it() {
+    read_while(|| {
+        unsafe { VALUE = 1 };
+        WRITTEN.store(true, Release);
+        wait_for(&READ);
+    });
+}
+
+#[test]
+fn ended() {
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            unsafe { VALUE = 1 };
+            WRITTEN.store(true, Relaxed);
+        });
+        wait_for(&WRITTEN);
+        assert_eq!(unsafe { VALUE }, 1);
+    });
+}
+"#;
+
+#[test]
+fn what_is_missing_between_the_accesses_is_said() {
+    let workspace = Workspace::with_library(UNORDERED);
+    let args = ["test", "--no-fail-fast", "--message-format", "json"];
+    let run = workspace.chess(&args).run();
+    run.assert_code(100);
+    let said = [
+        ("ended", "ended since, but main does not go on after that"),
+        (
+            "released_it",
+            "released it in store at src/lib.rs:37, but main has acquired nothing of that",
+        ),
+        ("released_nothing", "released nothing since"),
+    ];
+    for (verdict, (test, words)) in run.verdicts().iter().zip(said) {
+        assert_eq!(verdict["test"], test);
+        let message = verdict["message"].as_str().expect("a sentence");
+        assert!(message.contains("the read by main at "), "{message}");
+        assert!(
+            message.contains(" races with the write by task 1 at "),
+            "{message}"
+        );
+        assert!(
+            message.contains(&format!("task 1 has {words}")),
+            "{message}"
+        );
+    }
+}

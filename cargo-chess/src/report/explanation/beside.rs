@@ -150,3 +150,21 @@ fn cell(event: &Step, names: &Names, room: usize) -> String {
         " ".repeat(room - columns(&what) - columns(&place))
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::none;
+
+    #[test]
+    fn where_none_passes_it_is_said_how_many_were_tried() {
+        assert_eq!(
+            none(0, 200).trim(),
+            "No other schedule: there was nothing to choose."
+        );
+        assert_eq!(
+            none(1234, 200).trim(),
+            "No schedule that passes was found among the 1,234 nearest ones: those that differ in one \
+             decision and have no preemption after it."
+        );
+    }
+}
