@@ -54,6 +54,14 @@ fn a_panic_of_a_detached_thread_is_reported() {
 }
 
 #[test]
+fn a_panic_of_a_detached_thread_may_be_allowed() {
+    let workspace = Workspace::shared("hostile");
+    let test = "panic_in_a_detached_thread";
+    let allowed = ["test", "--exact", test, "--allow-unjoined-panics"];
+    workspace.chess(&allowed).run().assert_code(0);
+}
+
+#[test]
 fn an_exit_with_success_is_no_success() {
     assert_report!(explore("exit_in_a_task"));
 }

@@ -66,6 +66,9 @@ pub struct ExploreArgs {
     /// Report memory that an execution does not free and that nothing refers to
     #[arg(long)]
     pub leaks: bool,
+    /// Let tests pass whose threads panic where nobody joins them, as `cargo test` does
+    #[arg(long)]
+    pub allow_unjoined_panics: bool,
     /// With --shard: explore a part of each test, however many tests there are
     #[arg(long)]
     pub divide: bool,
@@ -94,6 +97,7 @@ impl ExploreArgs {
             keep_going: self.keep_going.then_some(true),
             save_regressions: self.save_regressions.then_some(true),
             leaks: self.leaks.then_some(true),
+            allow_unjoined_panics: self.allow_unjoined_panics.then_some(true),
             divide: self.divide.then_some(true),
         }
     }

@@ -55,7 +55,8 @@ fn every_flag_of_the_selection_goes_to_cargo_as_cargo_spells_it() {
 fn exploration_flags_are_the_topmost_layer() {
     let args = test(
         "test --preemptions 3 --schedules 10_000 --time 30s --max-steps 5 --strategy icb,random \
-         --seed 7 --memory sc --isolate fork --backend threads --watchdog 5 --keep-going --leaks",
+         --seed 7 --memory sc --isolate fork --backend threads --watchdog 5 --keep-going --leaks \
+         --allow-unjoined-panics",
     );
     let Exploration {
         preemptions,
@@ -63,10 +64,11 @@ fn exploration_flags_are_the_topmost_layer() {
         strategy,
         keep_going,
         leaks,
+        allow_unjoined_panics,
         ..
     } = args.explore.to_layer().resolve();
     assert_eq!((preemptions, schedules), (3, 10_000));
-    assert!(keep_going && leaks);
+    assert!(keep_going && leaks && allow_unjoined_panics);
     assert_eq!(strategy, [Strategy::Icb, Strategy::Random]);
     assert_eq!(test("test").explore.to_layer().keep_going, None);
 }

@@ -48,6 +48,7 @@ pub(crate) const KEYS: &[(&str, Kind)] = &[
     ("keep-going", Kind::Boolean),
     ("save-regressions", Kind::Boolean),
     ("leaks", Kind::Boolean),
+    ("allow-unjoined-panics", Kind::Boolean),
     ("divide", Kind::Boolean),
 ];
 
@@ -80,6 +81,7 @@ impl Layer {
             "keep-going" => self.keep_going = Some(parse_flag(text)?),
             "save-regressions" => self.save_regressions = Some(parse_flag(text)?),
             "leaks" => self.leaks = Some(parse_flag(text)?),
+            "allow-unjoined-panics" => self.allow_unjoined_panics = Some(parse_flag(text)?),
             "divide" => self.divide = Some(parse_flag(text)?),
             _ => return Err(unknown(key)),
         }
@@ -112,6 +114,7 @@ impl Layer {
             "keep-going" => of(self.keep_going.as_ref()),
             "save-regressions" => of(self.save_regressions.as_ref()),
             "leaks" => of(self.leaks.as_ref()),
+            "allow-unjoined-panics" => of(self.allow_unjoined_panics.as_ref()),
             "divide" => of(self.divide.as_ref()),
             key => unreachable!("a key `{key}` without a text"),
         };

@@ -43,6 +43,8 @@ pub struct Exploration {
     pub save_regressions: bool,
     /// Whether memory that nothing refers to at an execution's end is a failure.
     pub leaks: bool,
+    /// Whether a thread that nobody joins may panic.
+    pub allow_unjoined_panics: bool,
     /// Whether each shard explores a part of the test, however many tests there are.
     pub divide: bool,
 }
@@ -67,6 +69,7 @@ pub struct Layer {
     pub keep_going: Option<bool>,
     pub save_regressions: Option<bool>,
     pub leaks: Option<bool>,
+    pub allow_unjoined_panics: Option<bool>,
     pub divide: Option<bool>,
 }
 
@@ -91,6 +94,7 @@ impl Layer {
             keep_going: over.keep_going.or(self.keep_going),
             save_regressions: over.save_regressions.or(self.save_regressions),
             leaks: over.leaks.or(self.leaks),
+            allow_unjoined_panics: over.allow_unjoined_panics.or(self.allow_unjoined_panics),
             divide: over.divide.or(self.divide),
         }
     }
@@ -119,6 +123,9 @@ impl Layer {
             keep_going: self.keep_going.unwrap_or(base.keep_going),
             save_regressions: self.save_regressions.unwrap_or(base.save_regressions),
             leaks: self.leaks.unwrap_or(base.leaks),
+            allow_unjoined_panics: self
+                .allow_unjoined_panics
+                .unwrap_or(base.allow_unjoined_panics),
             divide: self.divide.unwrap_or(base.divide),
         }
     }
@@ -143,6 +150,7 @@ impl Default for Exploration {
             keep_going: false,
             save_regressions: false,
             leaks: false,
+            allow_unjoined_panics: false,
             divide: false,
         }
     }

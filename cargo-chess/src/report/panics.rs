@@ -48,7 +48,8 @@ pub(super) fn sentences(finished: &Finished, names: &Names) -> Vec<String> {
     let unseen = own.filter(|own| own.fate == Some(Fate::Unseen) && last.is_none());
     let unseen = unseen.map(|own| {
         format!(
-            "{} ended with this panic, and nobody joined it: `cargo test` lets the test pass.",
+            "{} ended with this panic, and nobody joined it: `cargo test` lets the test pass, and so \
+             does `cargo chess test --allow-unjoined-panics`.",
             names.of(own.task)
         )
     });
@@ -133,7 +134,7 @@ mod tests {
             Some(0),
             &[panic(1, "boom", Some(Fate::Unseen))],
         );
-        insta::assert_snapshot!(told, @"task 1 ended with this panic, and nobody joined it: `cargo test` lets the test pass.");
+        insta::assert_snapshot!(told, @"task 1 ended with this panic, and nobody joined it: `cargo test` lets the test pass, and so does `cargo chess test --allow-unjoined-panics`.");
     }
 
     #[test]

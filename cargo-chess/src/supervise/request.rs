@@ -54,6 +54,7 @@ pub(super) fn request(exploration: &Exploration, mode: Mode<'_>, policies: &[Str
     line("watchdog-ms", &exploration.watchdog.as_millis());
     line("keep-going", &exploration.keep_going);
     line("leaks", &exploration.leaks);
+    line("allow-unjoined-panics", &exploration.allow_unjoined_panics);
     if let Mode::Replay { decisions, points } = mode {
         line("decisions", &decisions);
         for point in points {
@@ -116,6 +117,7 @@ mod tests {
         watchdog-ms=60000
         keep-going=false
         leaks=false
+        allow-unjoined-panics=false
         policy=src=preempt
         ");
     }

@@ -81,6 +81,8 @@ pub struct Request {
     pub(crate) timers: Timers,
     /// Whether memory that nothing refers to is a failure.
     pub(crate) leaks: bool,
+    /// Whether a thread that nobody joins may panic.
+    pub(crate) allow_unjoined_panics: bool,
     /// How often the state of the search is saved; 0 for never.
     pub(crate) save_ms: u64,
     /// The part of the space that is to be explored.
@@ -132,6 +134,7 @@ impl Request {
             keep_going: false,
             timers: Timers::Any,
             leaks: false,
+            allow_unjoined_panics: false,
             save_ms: 0,
             part: Part::WHOLE,
             resume: false,
@@ -170,6 +173,9 @@ impl Request {
                 "watchdog-ms" => request.watchdog_ms = number()?,
                 "keep-going" => request.keep_going = value.parse().map_err(|_| wrong())?,
                 "leaks" => request.leaks = value.parse().map_err(|_| wrong())?,
+                "allow-unjoined-panics" => {
+                    request.allow_unjoined_panics = value.parse().map_err(|_| wrong())?;
+                }
                 "timers" => request.timers = timers(value).ok_or_else(wrong)?,
                 "save-ms" => request.save_ms = number()?,
                 "part" => request.part = part(value).ok_or_else(wrong)?,

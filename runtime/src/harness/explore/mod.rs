@@ -51,6 +51,7 @@ pub(super) fn run(test: &Test, request: &Request) {
         engine.execution.policies.add(prefix, *policy);
     }
     engine.monitors.leaks.is_on = request.leaks;
+    engine.monitors.outcome.allows_unseen = request.allow_unjoined_panics;
     for (file, line) in &request.preempt_at {
         engine.execution.policies.preempt_at(file, *line);
     }
