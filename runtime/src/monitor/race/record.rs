@@ -120,11 +120,10 @@ impl Record {
 
     /// Notes a read; `is_known` says of an earlier one that it happened before.
     pub(super) fn read(&mut self, word: Word, is_known: impl Fn(Epoch) -> bool) {
-        let mask = word.extent().mask();
-        for segment in self.segments.iter_mut().filter(|s| s.mask & mask != 0) {
+        self.note_in_segments(word.extent().mask(), |segment| {
             segment.reads.retain(|read| !is_known(read.epoch()));
-        }
-        self.note(word, false);
+            segment.reads.push(word);
+        });
     }
 
     /// Notes an atomic access; what its location releases to those that acquire.
@@ -164,9 +163,21 @@ impl Record {
         &mut atomic.release
     }
 
-    /// Notes a plain access to some bytes, which get segments of their own.
+    /// Notes a plain access, beside those before it unless it is a write.
     fn note(&mut self, word: Word, is_write: bool) {
-        let mut rest = word.extent().mask();
+        self.note_in_segments(word.extent().mask(), |segment| {
+            if is_write {
+                segment.write = word;
+                segment.reads.clear();
+            } else {
+                segment.reads.push(word);
+            }
+        });
+    }
+
+    /// Notes something in the segments of some bytes, which get some of their own.
+    fn note_in_segments(&mut self, mask: u8, mut note: impl FnMut(&mut Segment)) {
+        let mut rest = mask;
         for at in 0..self.segments.len() {
             let common = self.segments[at].mask & rest;
             if common == 0 {
@@ -183,7 +194,7 @@ impl Record {
                 };
                 self.segments.push(other);
             }
-            self.segments[at].note(word, is_write);
+            note(&mut self.segments[at]);
             rest &= !common;
         }
         if rest != 0 {
@@ -192,7 +203,7 @@ impl Record {
                 write: Word::NONE,
                 reads: engine_vec(),
             };
-            segment.note(word, is_write);
+            note(&mut segment);
             self.segments.push(segment);
         }
     }
@@ -207,15 +218,6 @@ impl Segment {
             for &read in &self.reads {
                 each(Earlier::of_word(read, false));
             }
-        }
-    }
-
-    fn note(&mut self, word: Word, is_write: bool) {
-        if is_write {
-            self.write = word;
-            self.reads.clear();
-        } else {
-            self.reads.push(word);
         }
     }
 }
