@@ -10,7 +10,7 @@ use super::task::{Entry, State, Task, Wait};
 use super::{Op, Site, TaskId, Wake, mark, opaque};
 use crate::engine::engine;
 use crate::harness::debugger;
-use crate::monitor::race;
+use crate::monitor::race::{self, Paused};
 use crate::platform::donor::DEFAULT_STACK;
 use crate::platform::handover::{self, Backend, Flow};
 use crate::platform::interpose;
@@ -54,12 +54,14 @@ pub(crate) fn aside(code: impl FnOnce()) {
 /// While it lives, the calling thread is no task.
 pub(crate) struct Aside {
     task: u32,
+    paused: Paused,
 }
 
 impl Aside {
     pub(crate) fn step() -> Self {
         Self {
             task: TASK.replace(0),
+            paused: race::pause(),
         }
     }
 }
@@ -67,6 +69,7 @@ impl Aside {
 impl Drop for Aside {
     fn drop(&mut self) {
         TASK.set(self.task);
+        race::go_on(&self.paused);
     }
 }
 
@@ -144,7 +147,7 @@ pub(crate) unsafe extern "C" fn task_main() -> ! {
         let id = (*execution).current;
         TASK.set(id.0 + 1);
         mark::leave();
-        race::enter(id);
+        race::enter();
         let own = (*execution).object(thread_object(id));
         (*execution).record(Op::Start, own, Op::Start.effect(), None);
         let result = match (*execution).running().entry {

@@ -75,27 +75,39 @@ pub(crate) fn data_access(
         is_borrow,
         site,
     };
+    let monitors = monitors();
     // SAFETY: see `running`; monitors do not call the engine, and no reference lives
     // across `perform`.
     unsafe {
-        if !(*execution).is_preempted_at(access.site) {
-            return;
-        }
-        match (*monitors()).races.points.of(access.site) {
-            Point::None => {
-                if (*monitors()).races.notes(
-                    (*execution).current,
-                    (address, length),
-                    (is_write, is_borrow),
-                    site,
-                ) {
-                    return;
+        let mark = match (*monitors).races.mark_of(site) {
+            Some(mark) => Some(mark),
+            None if !(*execution).is_preempted_at(site) => return,
+            None => match (*monitors).races.points.of(site) {
+                Point::None => Some((*monitors).races.add_line(site)),
+                Point::Event => {
+                    event(access, false);
+                    None
                 }
+                Point::Scheduling => {
+                    event(access, true);
+                    None
+                }
+            },
+        };
+        if let Some(mark) = mark {
+            let heap = &(*monitors).heap;
+            let is_noted = (*monitors).races.notes(
+                (*execution).current,
+                (address, length),
+                (is_write, is_borrow),
+                mark,
+                || heap.is_usable(address),
+            );
+            if is_noted {
+                return;
             }
-            Point::Event => event(access, false),
-            Point::Scheduling => event(access, true),
         }
-        if (*monitors()).data_access(&*execution, access).is_break() {
+        if (*monitors).data_access(&*execution, access).is_break() {
             perform((*execution).stop());
         }
     }

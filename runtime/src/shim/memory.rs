@@ -30,14 +30,14 @@ macro_rules! told {
                 // tell, the question is asked in a call: this crate never is.
                 if core::intrinsics::ub_checks() {
                     $ask(address, size, site);
-                } else if !race::is_known(address.addr(), size, $is_write) {
+                } else if !race::is_noted(address.addr(), size, $is_write, $is_borrow, site) {
                     $call(address, size, site);
                 }
             }
 
             #[inline(never)]
             fn $ask(address: *const u8, size: usize, site: Site) {
-                if !race::is_known(address.addr(), size, $is_write) {
+                if !race::is_noted(address.addr(), size, $is_write, $is_borrow, site) {
                     race::told(address.addr(), size, $is_write, $is_borrow, site);
                 }
             }

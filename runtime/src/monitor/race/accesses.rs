@@ -3,8 +3,8 @@
 use super::clock::{Epoch, Owner};
 use super::order::{Atomic, How};
 use super::record::Record;
-use super::shadow::{Extent, GRANULE, Word};
-use super::tasks::{is_accessed, is_known};
+use super::shadow::{Cell, Extent, GRANULE, Word, mark_of};
+use super::tasks::is_known;
 use super::{Earlier, GivenUp, Races, What, acquires, releases};
 use crate::execution::{Site, TaskId};
 use crate::platform::memory::engine_vec;
@@ -13,6 +13,18 @@ use crate::platform::memory::engine_vec;
 const MOST_RECORDS: usize = 1 << 20;
 
 impl Races {
+    /// What words have of a line, if it is known that its code is explored and that its accesses
+    /// are no events.
+    #[inline]
+    pub(crate) fn mark_of(&self, site: Site) -> Option<u64> {
+        self.glance.mark_of(site)
+    }
+
+    /// Notes that a line is so; what words have of it.
+    pub(crate) fn add_line(&mut self, site: Site) -> u64 {
+        self.glance.add_line(site)
+    }
+
     /// An atomic access of `task`.
     pub(crate) fn atomic(&mut self, task: TaskId, address: usize, length: usize, access: Atomic) {
         let Atomic {
@@ -31,9 +43,11 @@ impl Races {
         self.look(task, later, site, |races, each| {
             races.records[record].conflicts_of_atomic(extent.mask(), is_write, each);
         });
+        let Some(epoch) = self.epoch_of(task) else {
+            return;
+        };
         let own = self.tasks.get_mut(task);
-        own.active = own.epoch;
-        let by = (own.entry, own.epoch);
+        let by = (own.entry, epoch);
         let released = self.records[record].atomic(extent.mask(), by, (op, is_write), site);
         if how != How::Store {
             if acquires(order) {
@@ -67,113 +81,128 @@ impl Races {
         what: What,
         site: Option<Site>,
     ) {
-        let own = self.tasks.get_mut(task);
-        own.active = own.epoch;
-        let end = address.saturating_add(length);
-        let mut at = address;
-        if length <= GRANULE - address % GRANULE {
-            self.access_granule(task, address, Extent::new(address, length), what, site);
+        let is_borrow = matches!(what, What::Borrow | What::BorrowMut);
+        let mark = mark_of(site);
+        let Some(epoch) = self.shown_epoch_of(task) else {
             return;
-        }
-        while at < end && self.is_on {
-            let next = (at & !(GRANULE - 1)) + GRANULE;
-            let length = next.min(end) - at;
-            self.access_granule(task, at, Extent::new(at, length), what, site);
-            at = next;
+        };
+        for (at, extent) in granules(address, length) {
+            let own = Word::new(epoch, extent, mark, is_borrow);
+            match self.notes_word(task, at, own, what.is_write(), || true) {
+                Some(true) => {}
+                Some(false) => self.access_shared(task, at, own, what, site),
+                None => self.give_up(GivenUp::Memory),
+            }
+            if !self.is_on {
+                return;
+            }
         }
     }
 
-    /// Notes a plain access of `task` to bytes of one granule, if that is all there is to do:
-    /// the granule was accessed in this execution already, so it is not free, and there is
-    /// nothing to judge.
+    /// Notes the running task's first plain access to bytes of one granule in this execution, if
+    /// that is all there is to do, and found at once. Else it may be [`Self::notes`] that does.
+    #[inline]
+    pub(crate) fn notes_first(
+        &mut self,
+        (address, length): (usize, usize),
+        (is_write, is_borrow): (bool, bool),
+        site: Site,
+        is_live: impl FnOnce() -> bool,
+    ) -> bool {
+        let (glance, first) = (&self.glance, self.epochs.first());
+        // SAFETY: no page is in its table whose cells are gone, and nobody else uses them.
+        unsafe { glance.notes_first(address, length, (is_write, is_borrow), site, first, is_live) }
+    }
+
+    /// Notes a plain access of `task` to bytes anywhere, if that is all there is to do: none
+    /// of them is free, and there is nothing to judge. What words have of its line is the
+    /// `mark`; whether the memory is used rightly is asked of `is_live`, where it was not
+    /// accessed before in this execution.
     #[inline]
     pub(crate) fn notes(
         &mut self,
         task: TaskId,
         (address, length): (usize, usize),
         (is_write, is_borrow): (bool, bool),
-        site: Site,
+        mark: u64,
+        is_live: impl Fn() -> bool + Copy,
     ) -> bool {
-        let Some(extent) = Extent::within(address, length) else {
-            return false;
-        };
-        let first = self.epochs.first();
-        let Some(cell) = self.shadow.quick(address) else {
-            return false;
-        };
-        let (write, read) = (cell.write, cell.read);
-        if !self.is_on || write.epoch() < first && read.epoch() < first {
+        if !self.is_on {
             return false;
         }
-        let own = self.tasks.get_mut(task);
-        let (epochs, sure) = (&self.epochs, &mut self.sure);
-        let mut is_over = |earlier: Word| {
-            let epoch = earlier.epoch();
-            if epoch < first {
-                return true;
-            }
-            if earlier.extent() != extent {
-                return false;
-            }
-            let is_over = epoch == own.epoch
-                || *sure == (own.epoch, epoch)
-                || is_accessed(epochs, &own.clock, epoch, task);
-            if is_over && epoch != own.epoch {
-                *sure = (own.epoch, epoch);
-            }
-            is_over
-        };
-        if !is_over(write) || !is_over(read) {
+        let Some(epoch) = self.shown_epoch_of(task) else {
             return false;
-        }
-        own.active = own.epoch;
-        let word = Word::new(own.epoch, extent, Some(site), is_borrow);
-        if is_write {
-            (cell.write, cell.read) = (word, Word::NONE);
+        };
+        let mut notes = |(at, extent)| {
+            let own = Word::new(epoch, extent, mark, is_borrow);
+            self.notes_word(task, at, own, is_write, is_live) == Some(true)
+        };
+        if length <= GRANULE - address % GRANULE {
+            notes((address, Extent::new(address, length)))
         } else {
-            cell.read = word;
+            granules(address, length).all(notes)
         }
-        self.filter.add(address, length, own.epoch, is_write);
-        true
     }
 
-    fn access_granule(
+    /// As [`Self::notes`], in one granule. `None` where there is no room for its cell.
+    #[inline]
+    fn notes_word(
         &mut self,
         task: TaskId,
         address: usize,
-        extent: Extent,
-        what: What,
-        site: Option<Site>,
-    ) {
-        let Self {
-            shadow,
-            epochs,
-            tasks,
-            ..
-        } = self;
-        let (first, own) = (epochs.first(), tasks.get(task));
-        let Some(cell) = shadow.cell(address, first) else {
-            self.give_up(GivenUp::Memory);
-            return;
+        own: Word,
+        is_write: bool,
+        is_live: impl FnOnce() -> bool,
+    ) -> Option<bool> {
+        let first = self.epochs.first();
+        let cell = match self.glance.cell(address) {
+            Some(cell) => cell,
+            None => self.find_cell(address)?,
         };
-        // Mostly nothing was accessed before, or the same, and what did it is known of.
-        let is_over = |earlier: Word| {
-            let epoch = earlier.epoch();
-            let is_same = earlier.extent() == extent;
-            epoch < first || is_same && is_accessed(epochs, &own.clock, epoch, task)
-        };
-        let is_borrow = matches!(what, What::Borrow | What::BorrowMut);
-        let word = Word::new(own.epoch, extent, site, is_borrow);
-        if !is_over(cell.write) || !is_over(cell.read) {
-            self.access_shared(task, address, word, what, site);
-        } else if what.is_write() {
-            (cell.write, cell.read) = (word, Word::NONE);
+        // SAFETY: no page is in a table whose cells are gone, and nothing below uses the cell.
+        let cell = unsafe { &mut *cell };
+        let is_over = if cell.is_new(first) {
+            is_live()
+        } else if cell.last.is_record() {
+            return Some(!is_write && cell.write.is_like(own));
         } else {
-            cell.read = word;
+            self.is_over(task, own, cell.last)
+        };
+        if is_over {
+            cell.note(own, is_write, first);
         }
+        Some(is_over)
     }
 
-    /// As [`Self::access_granule`], where others have accessed it, or other bytes.
+    /// The cell of a granule, also where finding it takes a search.
+    #[inline(never)]
+    fn find_cell(&mut self, address: usize) -> Option<*mut Cell> {
+        let cell = self.shadow.cell(address, self.epochs.first())?;
+        self.glance.add_page(address, cell);
+        Some(cell)
+    }
+
+    /// Whether an earlier access was to the same bytes as `task`'s own one, and happened before
+    /// it.
+    #[inline]
+    fn is_over(&mut self, task: TaskId, own: Word, earlier: Word) -> bool {
+        let epoch = earlier.epoch();
+        let (low, high) = self.tasks.get(task).window;
+        if earlier.extent() != own.extent() {
+            return false;
+        }
+        if low <= epoch && epoch <= high || epoch == own.epoch() {
+            return true;
+        }
+        let is_known = epoch >= self.epochs.first() && self.is_known(epoch, task);
+        if is_known {
+            self.widen(task, epoch);
+        }
+        is_known
+    }
+
+    /// An access in one granule that was accessed last by a task that `task` has not heard of, or
+    /// at other bytes, or that has a record.
     #[inline(never)]
     fn access_shared(
         &mut self,
@@ -184,51 +213,21 @@ impl Races {
         site: Option<Site>,
     ) {
         let (first, extent, is_write) = (self.epochs.first(), own.extent(), what.is_write());
-        let Some(cell) = self.shadow.cell(address, first) else {
+        let Some(record) = self.record_at(address) else {
+            self.give_up(GivenUp::Memory);
             return;
         };
-        let (write, read) = (cell.write, cell.read);
-        let (has_write, has_read) = (write.epoch() >= first, read.epoch() >= first);
-        let has_record = has_write && self.is_record(write);
-        let is_same = |word: Word| word.extent() == extent;
-        let is_simple = !has_record
-            && (!has_write || is_same(write))
-            && (!has_read || is_same(read))
-            && (is_write || !has_read || self.is_known(read.epoch(), task));
-        if is_simple {
-            self.look(task, what, site, |_, each| {
-                if has_write {
-                    each(Earlier::of_word(write, true));
-                }
-                if has_read && is_write {
-                    each(Earlier::of_word(read, false));
-                }
-            });
-        } else {
-            let Some(record) = self.record_at(address) else {
-                self.give_up(GivenUp::Memory);
-                return;
-            };
-            self.look(task, what, site, |races, each| {
-                races.records[record].conflicts(extent.mask(), is_write, each);
-            });
-            if is_write {
-                self.records[record].write(own);
-            } else {
-                let (epochs, clock) = (&self.epochs, &self.tasks.get(task).clock);
-                self.records[record].read(own, |epoch| is_known(epochs, clock, epoch, task));
-            }
-        }
-        let Some(cell) = self.shadow.cell(address, first) else {
-            return;
-        };
+        self.look(task, what, site, |races, each| {
+            races.records[record].conflicts(extent.mask(), is_write, each);
+        });
         if is_write {
-            cell.read = Word::NONE;
-            if is_simple {
-                cell.write = own;
-            }
+            self.records[record].write(own);
         } else {
-            cell.read = own;
+            let (epochs, clock) = (&self.epochs, &self.tasks.get(task).clock);
+            self.records[record].read(own, |epoch| is_known(epochs, clock, epoch, task));
+        }
+        if let Some(cell) = self.shadow.cell(address, first) {
+            cell.write = if is_write { Word::NONE } else { own };
         }
     }
 
@@ -242,31 +241,38 @@ impl Races {
             epochs,
             records,
             tasks,
-            filter,
             ..
         } = self;
-        filter.forget(address, length);
-        let clock = &tasks.get(task).clock;
+        let own = tasks.get(task);
+        let is_known = |epoch| is_known(epochs, &own.clock, epoch, task);
         let mut look = |earlier: Earlier| {
-            if !is_known(epochs, clock, earlier.epoch, task) {
+            if !is_known(earlier.epoch) {
                 races.push(earlier);
             }
         };
+        // The last one that was found to be known.
+        let mut known = 0;
         shadow.touched(address, end, first, |cell| {
-            let (write, read) = (cell.write, cell.read);
-            if write.epoch() >= first {
-                match epochs.owner(write.epoch()) {
-                    Owner::Record(record) => {
-                        records[record as usize].conflicts(u8::MAX, true, &mut look);
+            let epoch = cell.last.epoch();
+            if epoch < first {
+                return;
+            }
+            if !cell.last.is_record() && (epoch == known || is_known(epoch)) {
+                known = epoch;
+                cell.last = Word::NONE;
+                return;
+            }
+            if let Owner::Record(record) = epochs.owner(cell.last.epoch()) {
+                records[record as usize].conflicts(u8::MAX, true, &mut look);
+            } else {
+                let (write, read) = cell.write_and_read(first);
+                for (word, is_write) in [(write, true), (read, false)] {
+                    if word != Word::NONE {
+                        look(Earlier::of_word(word, is_write));
                     }
-                    Owner::Task { .. } => look(Earlier::of_word(write, true)),
                 }
             }
-            if read.epoch() >= first {
-                look(Earlier::of_word(read, false));
-            }
-            cell.write = Word::NONE;
-            cell.read = Word::NONE;
+            *cell = Cell::NONE;
         });
         for earlier in races {
             self.note(earlier, task, What::Free, site);
@@ -276,10 +282,8 @@ impl Races {
     /// Another task begins to use this memory, a stack: as [`Self::free`], but nobody looks.
     pub(crate) fn forget(&mut self, low: usize, high: usize) {
         let first = self.epochs.first();
-        self.filter.forget(low, high - low);
         self.shadow.touched(low, high, first, |cell| {
-            cell.write = Word::NONE;
-            cell.read = Word::NONE;
+            *cell = Cell::NONE;
         });
     }
 
@@ -294,17 +298,13 @@ impl Races {
     fn record_at(&mut self, address: usize) -> Option<usize> {
         let first = self.epochs.first();
         let cell = self.shadow.cell(address, first)?;
-        let (mut write, mut read) = (cell.write, cell.read);
-        if write.epoch() >= first {
-            if let Owner::Record(record) = self.epochs.owner(write.epoch()) {
-                return Some(record as usize);
-            }
-        } else {
-            write = Word::NONE;
+        let last = cell.last;
+        if !cell.is_new(first)
+            && let Owner::Record(record) = self.epochs.owner(last.epoch())
+        {
+            return Some(record as usize);
         }
-        if read.epoch() < first {
-            read = Word::NONE;
-        }
+        let (write, read) = cell.write_and_read(first);
         let record = self.used;
         if record == MOST_RECORDS {
             return None;
@@ -316,15 +316,12 @@ impl Races {
         self.used += 1;
         let number = self.epochs.add(Owner::Record(record as u32));
         let cell = self.shadow.cell(address, first)?;
-        cell.write = Word::of_record(number);
+        cell.last = Word::of_record(number);
+        cell.write = Word::NONE;
         Some(record)
     }
 
-    fn is_record(&self, write: Word) -> bool {
-        matches!(self.epochs.owner(write.epoch()), Owner::Record(_))
-    }
-
-    fn is_known(&self, epoch: Epoch, task: TaskId) -> bool {
+    pub(super) fn is_known(&self, epoch: Epoch, task: TaskId) -> bool {
         let clock = &self.tasks.get(task).clock;
         is_known(&self.epochs, clock, epoch, task)
     }
@@ -348,4 +345,16 @@ impl Races {
             self.note(earlier, task, what, site);
         }
     }
+}
+
+/// The granules of a range: where each begins in it, and which of its bytes are in it.
+#[inline]
+fn granules(address: usize, length: usize) -> impl Iterator<Item = (usize, Extent)> {
+    let end = address.saturating_add(length);
+    let mut next = address;
+    core::iter::from_fn(move || {
+        let at = next;
+        next = ((at & !(GRANULE - 1)) + GRANULE).min(end);
+        (at < end).then(|| (at, Extent::new(at, next - at)))
+    })
 }

@@ -83,7 +83,7 @@ pub(super) struct Epochs {
 }
 
 /// Before numbers run out, all histories are forgotten between two executions.
-const LAST: Epoch = 0xf000_0000;
+pub(super) const LAST: Epoch = 0xf000_0000;
 
 /// So many parts of tasks' lives are told apart in an execution.
 pub(crate) const MOST_EPOCHS: usize = 1 << 22;
@@ -94,6 +94,12 @@ impl Epochs {
             first: 1,
             owners: engine_vec(),
         }
+    }
+
+    /// As if executions before had used all numbers below this one.
+    #[cfg(test)]
+    pub(super) fn begin_at(&mut self, first: Epoch) {
+        self.first = first;
     }
 
     /// A new execution begins; whether numbers begin anew.

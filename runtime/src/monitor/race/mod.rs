@@ -14,8 +14,8 @@
 mod accesses;
 mod clock;
 mod events;
-mod filter;
 mod found;
+mod glance;
 mod levels;
 mod objects;
 mod order;
@@ -23,21 +23,24 @@ mod points;
 mod record;
 mod shadow;
 mod tasks;
+#[cfg(test)]
+mod tests;
+mod window;
 
 use core::cell::Cell;
 use core::sync::atomic::Ordering;
 
 pub(crate) use order::{
-    Atomic, How, Message, acquire, acquire_for, added, atomic, enter, fence, forget, is_known,
-    joined, leave, receive, release, release_on, release_to, send, switched, told,
+    Atomic, How, Message, Paused, acquire, acquire_for, added, atomic, enter, fence, forget, go_on,
+    is_noted, joined, leave, pause, receive, release, release_on, release_to, send, switched, told,
 };
 
 use crate::execution::{Op, Site, TaskId};
 use crate::platform::memory::{EngineVec, engine_vec};
 pub(crate) use clock::MOST_EPOCHS;
 use clock::{Clock, Epoch, Epochs};
-use filter::Filter;
 pub(crate) use found::Found;
+use glance::Glance;
 use levels::Levels;
 pub(crate) use levels::{Accesses, Level};
 use objects::Objects;
@@ -48,14 +51,15 @@ use shadow::{Shadow, Word};
 pub(crate) use tasks::MOST_TASKS;
 use tasks::Tasks;
 
-/// The running task's epoch, or one that no access is of; 0 where nobody looks. Thread-local, and so the task's own.
+/// What accesses ask in the user's code: the monitor's, where it looks. Thread-local, and so the
+/// task's own.
 #[thread_local]
-static EPOCH: Cell<Epoch> = Cell::new(0);
+static GLANCE: Cell<*const Glance> = Cell::new(&raw const glance::NONE);
 
 /// Whether accesses and what orders them are looked at here.
 #[inline]
 pub(crate) fn is_watched() -> bool {
-    EPOCH.get() != 0
+    GLANCE.get() != &raw const glance::NONE
 }
 
 /// What an access does.
@@ -147,9 +151,7 @@ pub(crate) struct Races {
     tasks: Tasks,
     objects: Objects,
     shadow: Shadow,
-    filter: Filter,
-    /// An epoch that was lately found to know of another one.
-    sure: (Epoch, Epoch),
+    glance: Glance,
     records: EngineVec<Record>,
     /// How many of `records` belong to this execution.
     used: usize,
@@ -178,8 +180,7 @@ impl Races {
             tasks: Tasks::new(),
             objects: Objects::new(),
             shadow: Shadow::new(),
-            filter: Filter::new(),
-            sure: (0, 0),
+            glance: Glance::new(),
             records: engine_vec(),
             used: 0,
             messages: engine_vec(),
@@ -261,7 +262,7 @@ impl Races {
         let before = self.learnt();
         self.learn();
         self.recall(before);
-        self.points.shows_all = true;
+        self.points.show_all();
     }
 
     fn renew(&mut self) {
@@ -269,11 +270,12 @@ impl Races {
         self.given_up = None;
         let forgets = self.epochs.begin();
         self.shadow.begin(forgets);
-        if forgets {
-            self.filter.clear();
+        self.glance.hide();
+        self.glance.forget_pages();
+        if self.points.have_changed() {
+            self.glance.forget_lines();
         }
         self.objects.begin();
-        self.sure = (0, 0);
         self.used = 0;
         self.tasks.begin();
         self.received.clear();
@@ -289,7 +291,8 @@ impl Races {
         self.given_up = Some(why);
         // Nothing is passed over for being known.
         self.shadow.begin(true);
-        self.filter.clear();
+        self.glance.hide();
+        self.glance.forget_pages();
     }
 
     /// `task` learns what was released to `object`; `excludes` says that it has it alone.

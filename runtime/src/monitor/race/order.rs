@@ -3,8 +3,7 @@
 
 use core::sync::atomic::Ordering;
 
-use super::shadow::{Extent, GRANULE};
-use super::{EPOCH, Races, is_watched};
+use super::{GLANCE, Glance, Races, glance, is_watched};
 use crate::execution::{self, Op, Site, TaskId, active, current};
 use crate::monitor::monitors;
 
@@ -28,61 +27,60 @@ pub(crate) struct Atomic {
     pub(crate) site: Option<Site>,
 }
 
-/// So many bytes are looked at without a call: what is longer is no news seldom.
-const FEW: usize = 32;
-
-/// Whether what the running task is about to do to memory is nothing that [`told`] would
-/// look at. It may say no where it is.
+/// Notes what the running task is about to do to memory, if that is all there is to do about
+/// it; whether it was. Else [`told`] is to be told.
 #[inline(always)]
 #[expect(
     clippy::inline_always,
     reason = "it is asked before each access in the user's code"
 )]
-pub(crate) fn is_known(address: usize, length: usize, is_write: bool) -> bool {
-    let epoch = EPOCH.get();
-    // SAFETY: there is an epoch while an execution runs, so the engine is mapped; no unique
-    // reference to the filter lives while the program's code runs.
-    epoch == 0
-        || unsafe {
-            (*monitors())
-                .races
-                .filter
-                .knows(address, length, epoch, is_write)
-        }
+pub(crate) fn is_noted(
+    address: usize,
+    length: usize,
+    is_write: bool,
+    is_borrow: bool,
+    site: Site,
+) -> bool {
+    // SAFETY: it is the monitor's only where an execution runs, so the engine is mapped; no
+    // unique reference to the monitor or its cells lives while the program's code runs. No page
+    // is in its table whose cells are gone.
+    unsafe { (*GLANCE.get()).notes(address, length, is_write, is_borrow, site) }
 }
 
 /// The running task is about to access memory.
 #[inline]
 pub(crate) fn told(address: usize, length: usize, is_write: bool, is_borrow: bool, site: Site) {
-    let epoch = EPOCH.get();
-    if epoch == 0 || length == 0 {
+    if !is_watched() || length == 0 {
         return;
     }
-    // SAFETY: an execution runs, so the engine is mapped; no other reference to the
-    // monitor lives while the program's code runs.
-    let races = unsafe { &mut (*monitors()).races };
-    match Extent::within(address, length) {
-        None => told_of_more(address, length, is_write, is_borrow, site),
-        Some(extent) if races.shadow.knows(address, extent, epoch, is_write) => {
-            races.filter.add(address, length, epoch, is_write);
-        }
-        Some(_) => execution::data_access(address, length, is_write, is_borrow, site),
-    }
-}
-
-/// As [`told`], of memory in more than one granule.
-#[inline(never)]
-fn told_of_more(address: usize, length: usize, is_write: bool, is_borrow: bool, site: Site) {
-    let (epoch, end) = (EPOCH.get(), address.saturating_add(length));
-    let has_granules = address.is_multiple_of(GRANULE) && length.is_multiple_of(GRANULE);
-    // SAFETY: as in `told`.
-    let shadow = unsafe { &(*monitors()).races.shadow };
-    let is_known = |at| shadow.knows(at, Extent::new(at, GRANULE), epoch, is_write);
-    let is_long = has_granules && (GRANULE + 1..=FEW).contains(&length);
-    if !is_long || !(address..end).step_by(GRANULE).all(is_known) {
+    let monitors = monitors();
+    // SAFETY: as in `is_noted`.
+    let is_noted = unsafe {
+        let heap = &(*monitors).heap;
+        (*monitors)
+            .races
+            .notes_first((address, length), (is_write, is_borrow), site, || {
+                heap.is_usable(address)
+            })
+    };
+    if !is_noted {
         execution::data_access(address, length, is_write, is_borrow, site);
     }
 }
+
+/// Nobody looks until [`go_on`], which is to be given what this gives back: the running task
+/// is none for a while.
+pub(crate) fn pause() -> Paused {
+    Paused(GLANCE.replace(&raw const glance::NONE))
+}
+
+/// See [`pause`].
+pub(crate) fn go_on(paused: &Paused) {
+    GLANCE.set(paused.0);
+}
+
+/// Who looked.
+pub(crate) struct Paused(*const Glance);
 
 /// A new task, made by `parent`; the first one by none.
 pub(crate) fn added(parent: Option<TaskId>, task: TaskId, site: Option<Site>) {
@@ -92,19 +90,19 @@ pub(crate) fn added(parent: Option<TaskId>, task: TaskId, site: Option<Site>) {
     });
 }
 
-/// `task` runs for the first time.
-pub(crate) fn enter(task: TaskId) {
+/// The running task has begun.
+pub(crate) fn enter() {
     // SAFETY: as in `with_if_on`.
-    let races = unsafe { &(*monitors()).races };
+    let races = unsafe { &mut (*monitors()).races };
     // Where no race is looked for any more, accesses are told for others that look.
     if races.is_wanted {
-        EPOCH.set(races.shown_epoch(task));
+        GLANCE.set(&raw const races.glance);
     }
 }
 
 /// The running task is about to end.
 pub(crate) fn leave() {
-    EPOCH.set(0);
+    GLANCE.set(&raw const glance::NONE);
 }
 
 /// `next` runs after `task`.

@@ -41,7 +41,9 @@ pub(crate) struct Points {
     /// All lines do.
     pub(super) all: bool,
     /// Those of `lines` that do not count have events, too.
-    pub(super) shows_all: bool,
+    shows_all: bool,
+    /// What a line is may have changed since somebody last asked.
+    has_changed: bool,
     cache: [(usize, Point); CACHE],
 }
 
@@ -63,6 +65,7 @@ impl Points {
             count: 0,
             all: false,
             shows_all: false,
+            has_changed: true,
             cache: [(0, Point::None); CACHE],
         }
     }
@@ -71,6 +74,12 @@ impl Points {
     #[inline]
     pub(super) fn is_any(&self) -> bool {
         self.all || self.count > 0 || self.shows_all
+    }
+
+    /// Whether what a line is may have changed since this was last asked.
+    #[inline]
+    pub(super) fn have_changed(&mut self) -> bool {
+        core::mem::take(&mut self.has_changed)
     }
 
     /// What an access at `site` is.
@@ -93,6 +102,12 @@ impl Points {
         };
         self.cache[slot] = (address, point);
         point
+    }
+
+    /// Lets those that do not count have events, until other ones do.
+    pub(super) fn show_all(&mut self) {
+        self.set_count(self.count);
+        self.shows_all = true;
     }
 
     fn place(&self, site: Site) -> Option<usize> {
@@ -128,6 +143,7 @@ impl Points {
     pub(crate) fn set_count(&mut self, count: usize) {
         self.count = count.min(self.lines.len());
         self.shows_all = false;
+        self.has_changed = true;
         self.cache = [(0, Point::None); CACHE];
     }
 }

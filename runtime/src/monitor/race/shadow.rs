@@ -1,9 +1,10 @@
 //! Shadow memory: a cell for each eight bytes that were accessed, found by address.
 //!
-//! A cell has the last write and the last read, a word each: the epoch in the upper half,
-//! the source line and the accessed bytes in the lower one. Epochs say which execution a
-//! word is of, so that nothing needs clearing between executions. What does not fit, such
-//! as reads by several tasks, is in a record that the cell points to.
+//! A cell has the last access and the last write, a word each: the accessed bytes in its
+//! highest bits, then the epoch, the source line in its lowest. So that the bytes are these, and
+//! the epoch one of a range, is one comparison. Epochs say which execution a word is of, so that
+//! nothing needs clearing between executions. What does not fit, such as reads by several
+//! tasks, is in a record that the cell points to.
 
 use core::panic::Location;
 
@@ -13,7 +14,8 @@ use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
 
 /// The bytes that one cell is for.
 pub(super) const GRANULE: usize = 8;
-const PAGE: usize = 4096;
+/// The bytes whose cells lie together.
+pub(super) const PAGE: usize = 4096;
 const CELLS: usize = PAGE / GRANULE;
 /// So many pages have cells at most: 512 MB for 256 MB of the program's.
 const MOST_PAGES: usize = 1 << 16;
@@ -21,27 +23,29 @@ const MOST_PAGES: usize = 1 << 16;
 pub(crate) const MOST_MEMORY: usize = MOST_PAGES * PAGE;
 const FIRST_SIZE: usize = 1 << 10;
 
-/// Which of a granule's bytes are accessed: the first one, and how many less one.
+/// Which of a granule's bytes are accessed: how many are not, and the first one that is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Extent(u8);
 
 impl Extent {
+    /// None at all: eight bytes from the last one on.
+    const OF_RECORD: Self = Self(7);
+
     /// `size` bytes from `address` on, which lie in one granule.
     #[inline]
-    pub(crate) fn new(address: usize, size: usize) -> Self {
-        Self((((size - 1) << 3) | (address % GRANULE)) as u8)
-    }
-
-    /// That of `size` bytes from `address` on, if they lie in one granule.
-    #[inline]
-    pub(crate) fn within(address: usize, size: usize) -> Option<Self> {
-        (size <= GRANULE - address % GRANULE).then(|| Self::new(address, size))
+    pub(super) fn new(address: usize, size: usize) -> Self {
+        Self((((GRANULE - size) << 3) | (address % GRANULE)) as u8)
     }
 
     /// A bit for each byte.
     pub(super) fn mask(self) -> u8 {
-        let (start, length) = (self.0 & 7, (self.0 >> 3) + 1);
+        let (start, length) = (self.0 & 7, 8 - (self.0 >> 3));
         (((1u16 << length) - 1) << start) as u8
+    }
+
+    #[inline]
+    pub(super) fn in_word(self) -> u64 {
+        u64::from(self.0) << EXTENT_AT
     }
 }
 
@@ -49,35 +53,48 @@ impl Extent {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Word(u64);
 
-/// Above the extent: whether it is a borrow, and the source line.
-const BORROW: u64 = 1 << 6;
-const SITE_AT: u32 = 7;
+/// Below the epoch: the source line, and whether it is a borrow.
+pub(super) const BORROW: u64 = 1;
+const SITE_AT: u32 = 1;
 const SITE_BITS: u32 = 25;
-const EXTENT: u64 = 0x3f;
+pub(super) const EPOCH_AT: u32 = SITE_AT + SITE_BITS;
+const EXTENT_AT: u32 = EPOCH_AT + Epoch::BITS;
+/// There instead, where no access was.
+const NOTHING: u64 = (1 << EPOCH_AT) - 1;
 
 impl Word {
     pub(super) const NONE: Self = Self(0);
 
+    /// What a word has of the line is its `mark`.
     #[inline]
-    pub(super) fn new(epoch: Epoch, extent: Extent, site: Option<Site>, is_borrow: bool) -> Self {
+    pub(super) fn new(epoch: Epoch, extent: Extent, mark: u64, is_borrow: bool) -> Self {
         let borrow = if is_borrow { BORROW } else { 0 };
-        let site = u64::from(code_of(site)) << SITE_AT;
-        Self(u64::from(epoch) << 32 | site | borrow | u64::from(extent.0))
+        Self(extent.in_word() | u64::from(epoch) << EPOCH_AT | mark | borrow)
+    }
+
+    #[inline]
+    pub(super) fn of(word: u64) -> Self {
+        Self(word)
     }
 
     /// Not an access: points to a record.
     pub(super) fn of_record(number: Epoch) -> Self {
-        Self(u64::from(number) << 32)
+        Self::new(number, Extent::OF_RECORD, 0, false)
+    }
+
+    #[inline]
+    pub(super) fn is_record(self) -> bool {
+        self.extent() == Extent::OF_RECORD
     }
 
     #[inline]
     pub(super) fn epoch(self) -> Epoch {
-        (self.0 >> 32) as u32
+        (self.0 >> EPOCH_AT) as u32
     }
 
     #[inline]
     pub(super) fn extent(self) -> Extent {
-        Extent((self.0 & EXTENT) as u8)
+        Extent((self.0 >> EXTENT_AT) as u8)
     }
 
     pub(super) fn is_borrow(self) -> bool {
@@ -88,11 +105,34 @@ impl Word {
         site_of((self.0 >> SITE_AT) as u32 & ((1 << SITE_BITS) - 1))
     }
 
-    /// Whether this is an access to just these bytes in just this epoch.
+    /// Whether this is an access to the bytes, and in the epoch, of another word.
     #[inline]
-    fn is(self, epoch: Epoch, extent: Extent) -> bool {
-        let wanted = u64::from(epoch) << 32 | u64::from(extent.0);
-        (self.0 ^ wanted) & (0xffff_ffff << 32 | EXTENT) == 0
+    pub(super) fn is_like(self, other: Self) -> bool {
+        self.is_of(other.0)
+    }
+
+    /// As [`Self::is_like`], of a word's upper part.
+    #[inline]
+    pub(super) fn is_of(self, upper: u64) -> bool {
+        (self.0 ^ upper) >> EPOCH_AT == 0
+    }
+
+    /// How far this is from an access to the same bytes in some epoch; very far, if it is to
+    /// other bytes.
+    #[inline]
+    pub(super) fn from(self, low: u64) -> u64 {
+        self.0.wrapping_sub(low)
+    }
+
+    /// No access; for who looks at bytes and epochs only, it is like one.
+    #[inline]
+    fn nothing(self) -> Self {
+        Self(self.0 | NOTHING)
+    }
+
+    #[inline]
+    fn is_nothing(self) -> bool {
+        self.0 & NOTHING == NOTHING
     }
 }
 
@@ -101,15 +141,16 @@ fn origin() -> usize {
     core::ptr::from_ref(Location::caller()).addr()
 }
 
-/// A source line as a number of few bits: where its place lies from ours. 0 if there
-/// is none, or it is too far away.
+/// What words have of a source line: a number of few bits, that of where its place lies from
+/// ours. 0 if there is none, or it is too far away.
 #[inline]
-fn code_of(site: Option<Site>) -> u32 {
+pub(super) fn mark_of(site: Option<Site>) -> u64 {
     let Some(site) = site else { return 0 };
     let distance = core::ptr::from_ref(site).addr().wrapping_sub(origin()) as isize >> 3;
     let code = distance + (1 << (SITE_BITS - 1));
-    if (1..1 << SITE_BITS).contains(&code) {
-        code as u32
+    // The largest number is that of no access.
+    if (1..(1 << SITE_BITS) - 1).contains(&code) {
+        (code as u64) << SITE_AT
     } else {
         0
     }
@@ -121,15 +162,57 @@ fn site_of(code: u32) -> Option<Site> {
     }
     let distance = (code as isize - (1 << (SITE_BITS - 1))) << 3;
     let address = origin().wrapping_add_signed(distance);
-    // SAFETY: `code_of` made the number of a place, which is there for ever.
+    // SAFETY: `mark_of` made the number of a place, which is there for ever.
     Some(unsafe { &*(address as *const Location<'static>) })
 }
 
-/// What is known of the accesses to one granule.
+/// What is known of the accesses to one granule: each of them was to the same bytes as the one
+/// before, and came after it by what orders tasks. So who knows of the last one knows of all.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cell {
+    /// The last access; or what points to the record, where there is more to know.
+    pub(super) last: Word,
+    /// The last write. With a record: the last read, if no write came after it.
     pub(super) write: Word,
-    pub(super) read: Word,
+}
+
+impl Cell {
+    pub(super) const NONE: Self = Self {
+        last: Word::NONE,
+        write: Word::NONE,
+    };
+
+    /// Whether nothing was accessed in the execution of this `first` epoch.
+    #[inline]
+    pub(super) fn is_new(&self, first: Epoch) -> bool {
+        self.last.epoch() < first
+    }
+
+    /// The last write in the execution of this `first` epoch, and the last read since then, of
+    /// a cell without a record. Who conflicts with a read of the write's own epoch conflicts
+    /// with the write, so that is left out.
+    pub(super) fn write_and_read(&self, first: Epoch) -> (Word, Word) {
+        if self.is_new(first) {
+            (Word::NONE, Word::NONE)
+        } else if self.write.is_nothing() {
+            (Word::NONE, self.last)
+        } else if self.write.epoch() == self.last.epoch() {
+            (self.write, Word::NONE)
+        } else {
+            (self.write, self.last)
+        }
+    }
+
+    /// Notes an access that comes after all that was before.
+    #[inline]
+    pub(super) fn note(&mut self, word: Word, is_write: bool, first: Epoch) {
+        if is_write {
+            self.write = word;
+        } else if self.is_new(first) {
+            self.write = word.nothing();
+        }
+        self.last = word;
+    }
 }
 
 struct Page {
@@ -171,34 +254,6 @@ impl Shadow {
             }
             self.count = 0;
         }
-    }
-
-    /// Whether the running epoch has accessed these bytes already, in a way that makes
-    /// a further read, or write, no news. At once or not at all: no search.
-    #[inline]
-    pub(super) fn knows(&self, address: usize, extent: Extent, epoch: Epoch, write: bool) -> bool {
-        let number = address / PAGE;
-        let at = number & self.pages.len().wrapping_sub(1);
-        let Some(page) = self.pages.get(at) else {
-            return false;
-        };
-        if page.number != number {
-            return false;
-        }
-        // SAFETY: a page has as many cells as granules.
-        let cell = unsafe { &*page.cells.add(address % PAGE / GRANULE) };
-        cell.write.is(epoch, extent) || (!write && cell.read.is(epoch, extent))
-    }
-
-    /// The cell of a granule of a page that was accessed before, if that is found without
-    /// a search.
-    #[inline]
-    pub(super) fn quick(&mut self, address: usize) -> Option<&mut Cell> {
-        let number = address / PAGE;
-        let at = number & self.pages.len().wrapping_sub(1);
-        let page = self.pages.get(at).filter(|page| page.number == number)?;
-        // SAFETY: a page has as many cells as granules.
-        Some(unsafe { &mut *page.cells.add(address % PAGE / GRANULE) })
     }
 
     /// The cell of a granule that is accessed in the execution of this `first` epoch;
@@ -270,11 +325,8 @@ impl Shadow {
             self.resize(self.pages.len() * 2);
             at = self.place(number);
         }
-        let none = Cell {
-            write: Word::NONE,
-            read: Word::NONE,
-        };
-        let cells = Box::into_raw_with_allocator(Box::new_in([none; CELLS], EngineMemory)).0;
+        let cells = Box::new_in([Cell::NONE; CELLS], EngineMemory);
+        let cells = Box::into_raw_with_allocator(cells).0;
         self.pages[at] = Page {
             number,
             cells: cells.cast(),

@@ -6,7 +6,8 @@
 //! task and not of the old one, and a larger epoch stands for both.
 
 use super::clock::{Clock, Epoch, Epochs, Owner, Release};
-use super::{EPOCH, GivenUp, Races};
+use super::window::NO_WINDOW;
+use super::{GivenUp, Races};
 use crate::execution::{Op, Site, TaskId};
 use crate::platform::memory::{EngineVec, engine_vec};
 
@@ -19,9 +20,12 @@ const CANDIDATES: usize = 32;
 
 /// What a task knows of the others.
 pub(super) struct TaskOrder {
+    /// 0 from a release on until it accesses anything that is tracked.
     pub(super) epoch: Epoch,
-    /// The last epoch in which it accessed anything that is tracked.
-    pub(super) active: Epoch,
+    /// The last epoch that it had.
+    last: Epoch,
+    /// All epochs from the first to the second one happened before, or are its own.
+    pub(super) window: (Epoch, Epoch),
     /// Its entry in clocks.
     pub(super) entry: u16,
     pub(super) clock: Clock,
@@ -81,7 +85,7 @@ impl Tasks {
             let last = self.ended.iter().enumerate().rev().take(CANDIDATES);
             let is_over = |&(_, &task): &(usize, &u32)| {
                 let ended = self.get(TaskId(task));
-                clock.get(ended.entry) >= ended.active
+                clock.get(ended.entry) >= ended.last
             };
             let found = last.into_iter().find(is_over).map(|(place, _)| place);
             if let Some(place) = found {
@@ -109,17 +113,6 @@ pub(super) fn is_known(epochs: &Epochs, clock: &Clock, epoch: Epoch, task: TaskI
     }
 }
 
-/// As [`is_known`], and it is the epoch of an access, not the number of a record.
-#[inline]
-pub(super) fn is_accessed(epochs: &Epochs, clock: &Clock, epoch: Epoch, task: TaskId) -> bool {
-    match epochs.owner(epoch) {
-        Owner::Task {
-            task: owner, entry, ..
-        } => owner == task.0 || clock.get(entry) >= epoch,
-        Owner::Record(_) => false,
-    }
-}
-
 impl Races {
     /// `task` is new; `parent` has made it. Whether there is room for it.
     pub(crate) fn add_task(&mut self, task: TaskId, parent: Option<TaskId>) -> bool {
@@ -132,7 +125,8 @@ impl Races {
         if all.len() == place {
             all.push(TaskOrder {
                 epoch: 0,
-                active: 0,
+                last: 0,
+                window: NO_WINDOW,
                 entry: 0,
                 clock: Clock::new(),
                 released: Clock::new(),
@@ -148,42 +142,49 @@ impl Races {
             own.clock.assign(&before[parent.0 as usize].clock);
         }
         own.entry = entry;
-        own.active = 0;
+        own.epoch = 0;
+        own.last = 0;
+        own.window = NO_WINDOW;
         self.tasks.live = place + 1;
-        self.begin_epoch(task);
         true
     }
 
-    fn begin_epoch(&mut self, task: TaskId) {
+    /// The epoch of the running `task`, which accesses something; `None` where there is no room
+    /// for a new one.
+    #[inline]
+    pub(super) fn epoch_of(&mut self, task: TaskId) -> Option<Epoch> {
+        match self.tasks.get(task).epoch {
+            0 => self.begin_epoch(task),
+            epoch => Some(epoch),
+        }
+    }
+
+    #[inline(never)]
+    fn begin_epoch(&mut self, task: TaskId) -> Option<Epoch> {
+        if self.epochs.are_all_used() {
+            self.give_up(GivenUp::Releases);
+            return None;
+        }
         let own = self.tasks.get_mut(task);
-        own.epoch = self.epochs.add(Owner::Task {
+        let epoch = self.epochs.add(Owner::Task {
             task: task.0,
             entry: own.entry,
             end: None,
         });
-        own.clock.set(own.entry, own.epoch);
+        own.epoch = epoch;
+        own.last = epoch;
+        own.clock.set(own.entry, epoch);
+        Some(epoch)
     }
 
-    /// What `EPOCH` is while `task` runs. Where accesses may be scheduling points, none is
-    /// passed over for being known.
-    pub(super) fn shown_epoch(&self, task: TaskId) -> Epoch {
-        if self.points.is_any() || !self.is_on {
-            Epoch::MAX
-        } else {
-            self.tasks.get(task).epoch
-        }
-    }
-
-    /// What `task` did so far is released: what it does from now on is not.
+    /// What the running `task` did so far is released: what it does from now on is not.
     pub(super) fn end_epoch(&mut self, task: TaskId, op: Op, site: Option<Site>) {
-        let epoch = self.tasks.get(task).epoch;
-        self.epochs.end(epoch, Release { op, site });
-        if self.epochs.are_all_used() {
-            self.give_up(GivenUp::Releases);
-        } else {
-            self.begin_epoch(task);
+        let own = self.tasks.get_mut(task);
+        if own.epoch != 0 {
+            self.epochs.end(own.epoch, Release { op, site });
+            own.epoch = 0;
         }
-        EPOCH.set(self.shown_epoch(task));
+        self.glance.hide();
     }
 
     /// `task` has made another one.
@@ -207,6 +208,7 @@ impl Races {
             self.joined(next, task);
             self.end_epoch(task, Op::OpaqueCall, None);
         }
+        self.show_now(next);
     }
 
     /// Something happens that may order tasks in ways that nobody sees.
@@ -242,28 +244,6 @@ mod tests {
 
     fn write(races: &mut Races, task: TaskId) {
         races.access(task, 0x1000, 8, What::Write, None);
-    }
-
-    /// What the user's code asks without a call must not outlive what shadow memory knows.
-    #[test]
-    fn an_access_is_known_until_its_memory_is_given_back() {
-        let mut races = races();
-        let epoch = races.tasks.get(MAIN).epoch;
-        let site = core::panic::Location::caller();
-        let known = |races: &Races| races.filter.knows(0x1000, 8, epoch, true);
-        write(&mut races, MAIN);
-        assert!(races.notes(MAIN, (0x1000, 8), (true, false), site));
-        assert!(known(&races));
-        races.free(MAIN, 0x0ff8, 16, None);
-        assert!(!known(&races), "it was freed");
-        write(&mut races, MAIN);
-        assert!(races.notes(MAIN, (0x1000, 8), (true, false), site));
-        races.forget(0x1000, 0x2000);
-        assert!(!known(&races), "it is another task's stack");
-        write(&mut races, MAIN);
-        assert!(races.notes(MAIN, (0x1000, 8), (true, false), site));
-        races.give_up(GivenUp::Memory);
-        assert!(!known(&races), "nobody looks any more");
     }
 
     #[test]
@@ -341,13 +321,24 @@ mod tests {
     #[test]
     fn too_many_releases_end_the_search_for_races() {
         let mut races = races();
-        for _ in 1..MOST_EPOCHS {
+        for _ in 0..MOST_EPOCHS {
+            write(&mut races, MAIN);
             assert!(races.is_on);
             races.end_epoch(MAIN, Op::Spawn, None);
         }
-        races.end_epoch(MAIN, Op::Spawn, None);
+        write(&mut races, MAIN);
         assert!(!races.is_on && races.given_up == Some(GivenUp::Releases));
         races.renew();
         assert!(races.is_on && races.given_up.is_none());
+    }
+
+    #[test]
+    fn releases_without_an_access_between_need_no_room() {
+        let mut races = races();
+        for _ in 0..=MOST_EPOCHS {
+            races.end_epoch(MAIN, Op::Spawn, None);
+        }
+        write(&mut races, MAIN);
+        assert!(races.is_on);
     }
 }

@@ -1,0 +1,210 @@
+//! Accesses about which there is nothing to judge: they are noted in the user's code, without
+//! a call.
+//!
+//! That takes what is known to be so: where the granule's cell is, that accesses of this
+//! source line are nothing but accesses, and which epochs happened before. For each of
+//! them there is a small table, or a range, that knows the common case at once; what it does
+//! not know is asked of the monitor, which comes to the same result. So what the tables
+//! hold, which earlier executions decide, too, changes no verdict.
+
+use super::clock::Epoch;
+use super::shadow::{BORROW, Cell, EPOCH_AT, Extent, GRANULE, PAGE, Word, mark_of};
+use crate::execution::Site;
+
+/// A power of two.
+const PAGES: usize = 64;
+/// A power of two.
+const LINES: usize = 128;
+
+/// What is asked.
+pub(super) struct Glance {
+    /// The first of a range of epochs that the running task knows of, as in a word.
+    low: u64,
+    /// How many these are, times the distance of two in words; 0 where nothing may be
+    /// noted here.
+    span: u64,
+    /// The epoch of the running task, as in a word.
+    own: u64,
+    /// Where pages of the program begin that were accessed in this execution.
+    pages: [usize; PAGES],
+    /// The cells of each.
+    cells: [*mut Cell; PAGES],
+    /// Source lines of which accesses are looked at, and are no events: where they lie.
+    lines: [usize; LINES],
+    /// What words have of each.
+    marks: [u64; LINES],
+}
+
+/// One that knows nothing.
+pub(super) static NONE: Glance = Glance::new();
+
+// SAFETY: the one that threads share has no cells; others are of the monitor, which one
+// thread at a time uses.
+unsafe impl Sync for Glance {}
+
+impl Glance {
+    pub(super) const fn new() -> Self {
+        Self {
+            low: 0,
+            span: 0,
+            own: NO_EPOCH,
+            pages: [NO_PAGE; PAGES],
+            cells: [core::ptr::null_mut(); PAGES],
+            lines: [0; LINES],
+            marks: [0; LINES],
+        }
+    }
+
+    /// The running task is in the epoch `own`, and knows of all from `low` to `high`.
+    #[inline]
+    pub(super) fn show(&mut self, own: Epoch, (low, high): (Epoch, Epoch)) {
+        self.own = u64::from(own) << EPOCH_AT;
+        self.low = u64::from(low) << EPOCH_AT;
+        self.span = u64::from(high - low + 1) << EPOCH_AT;
+    }
+
+    /// All accesses are asked of the monitor.
+    #[inline]
+    pub(super) fn hide(&mut self) {
+        self.span = 0;
+        self.own = NO_EPOCH;
+    }
+
+    /// The page of this address of the program was accessed in this execution, and this is the
+    /// address's cell; it stays there until [`Self::forget_pages`].
+    #[inline]
+    pub(super) fn add_page(&mut self, address: usize, cell: *mut Cell) {
+        let place = address % PAGE;
+        let at = address / PAGE % PAGES;
+        self.pages[at] = address - place;
+        self.cells[at] = cell.wrapping_sub(place / GRANULE);
+    }
+
+    #[inline]
+    pub(super) fn forget_pages(&mut self) {
+        self.pages = [NO_PAGE; PAGES];
+    }
+
+    /// The cell of a granule of a page that was added.
+    #[inline]
+    pub(super) fn cell(&self, address: usize) -> Option<*mut Cell> {
+        let at = address / PAGE % PAGES;
+        let place = address ^ self.pages[at];
+        (place < PAGE).then(|| self.cells[at].wrapping_add(place / GRANULE))
+    }
+
+    /// What words have of a line that was added.
+    #[inline]
+    pub(super) fn mark_of(&self, site: Site) -> Option<u64> {
+        let address = core::ptr::from_ref(site).addr();
+        let at = address / 8 % LINES;
+        (self.lines[at] == address).then(|| self.marks[at])
+    }
+
+    /// Adds a line, unless words have no room for it; what they have of it.
+    pub(super) fn add_line(&mut self, site: Site) -> u64 {
+        let address = core::ptr::from_ref(site).addr();
+        let mark = mark_of(Some(site));
+        if mark != mark_of(None) {
+            self.lines[address / 8 % LINES] = address;
+            self.marks[address / 8 % LINES] = mark;
+        }
+        mark
+    }
+
+    pub(super) fn forget_lines(&mut self) {
+        self.lines = [0; LINES];
+    }
+
+    /// Notes an access of the running task, if there is nothing to judge: the bytes were accessed
+    /// in this execution, so they are not free, and who accessed them last is known of. It may
+    /// say no where that is so.
+    ///
+    /// # Safety
+    /// The cells of its pages are there, and nobody else uses them meanwhile.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "it is asked before each access in the user's code, which knows length and line"
+    )]
+    pub(super) unsafe fn notes(
+        &self,
+        address: usize,
+        length: usize,
+        is_write: bool,
+        is_borrow: bool,
+        site: Site,
+    ) -> bool {
+        let Some((cell, extent)) = self.find(address, length) else {
+            return false;
+        };
+        // SAFETY: as the caller says.
+        let cell = unsafe { &mut *cell };
+        if cell.last.from(self.low | extent) >= self.span {
+            return !is_write && cell.write.is_of(self.own | extent);
+        }
+        let Some(mark) = self.mark_of(site) else {
+            return false;
+        };
+        let word = self.word(extent, mark, is_borrow);
+        cell.last = word;
+        if is_write {
+            cell.write = word;
+        }
+        true
+    }
+
+    /// As [`Self::notes`], of bytes that were not accessed in the execution of this `first` epoch
+    /// before, if they are not free.
+    ///
+    /// # Safety
+    /// As [`Self::notes`].
+    #[inline]
+    pub(super) unsafe fn notes_first(
+        &self,
+        address: usize,
+        length: usize,
+        (is_write, is_borrow): (bool, bool),
+        site: Site,
+        first: Epoch,
+        is_live: impl FnOnce() -> bool,
+    ) -> bool {
+        let (Some((cell, extent)), Some(mark)) = (self.find(address, length), self.mark_of(site))
+        else {
+            return false;
+        };
+        // SAFETY: as the caller says.
+        let cell = unsafe { &mut *cell };
+        let is_noted = self.span != 0 && cell.is_new(first) && is_live();
+        if is_noted {
+            cell.note(self.word(extent, mark, is_borrow), is_write, first);
+        }
+        is_noted
+    }
+
+    /// The cell of bytes of one granule of a page that was added, and which bytes these are.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "as for `Self::notes`")]
+    fn find(&self, address: usize, length: usize) -> Option<(*mut Cell, u64)> {
+        let at = address / PAGE % PAGES;
+        // The place in the page, if it is the page, and the bytes are where they are aligned.
+        let place = address ^ self.pages[at];
+        if !(1..=GRANULE).contains(&length) || place & !(PAGE - length) != 0 {
+            return None;
+        }
+        let cell = self.cells[at].wrapping_add(place / GRANULE);
+        Some((cell, Extent::new(place, length).in_word()))
+    }
+
+    #[inline]
+    fn word(&self, extent: u64, mark: u64, is_borrow: bool) -> Word {
+        let borrow = if is_borrow { BORROW } else { 0 };
+        Word::of(self.own | extent | mark | borrow)
+    }
+}
+
+/// No address differs from it in its last bits only.
+const NO_PAGE: usize = usize::MAX;
+
+/// That of no word.
+const NO_EPOCH: u64 = (Epoch::MAX as u64) << EPOCH_AT;

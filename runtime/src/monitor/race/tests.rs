@@ -1,0 +1,456 @@
+//! The monitor's ways to note an access, each where it may be taken and where it may not, and
+//! all of them against brute force on random programs.
+
+use core::panic::Location;
+use std::collections::HashSet;
+
+use super::clock::LAST;
+use super::{Level, Races, What};
+use crate::execution::{Op, Site, TaskId};
+use crate::search::Rng;
+
+/// The way by which an access was noted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Way {
+    /// Without a call.
+    Glance,
+    /// As the first one in the execution.
+    First,
+    /// By the monitor, with nothing to judge.
+    Note,
+    /// It was judged.
+    Judged,
+}
+
+/// A monitor, and the task that runs.
+struct Machine {
+    races: Races,
+    task: TaskId,
+    /// Nothing is noted without a call.
+    is_blind: bool,
+    /// Memory is used that is free.
+    is_free: bool,
+}
+
+impl Machine {
+    /// One with so many tasks, of which none knows of any other.
+    fn new(tasks: u32) -> Self {
+        let mut races = Races::new();
+        races.turn_on(false);
+        let mut machine = Self {
+            races,
+            task: TaskId(0),
+            is_blind: false,
+            is_free: false,
+        };
+        machine.begin(tasks);
+        machine
+    }
+
+    /// A new execution.
+    fn begin(&mut self, tasks: u32) {
+        self.races.renew();
+        for task in 0..tasks {
+            assert!(self.races.add_task(TaskId(task), None));
+        }
+        self.task = TaskId(0);
+    }
+
+    fn run(&mut self, task: u32) {
+        self.races.switched(self.task, TaskId(task));
+        self.task = TaskId(task);
+    }
+
+    /// As the program's code and the engine do.
+    fn access(&mut self, address: usize, length: usize, what: What, site: Site) -> Way {
+        let is_write = matches!(what, What::Write | What::BorrowMut);
+        let is_borrow = matches!(what, What::Borrow | What::BorrowMut);
+        let races = &mut self.races;
+        if self.is_blind {
+            races.glance.forget_pages();
+            races.glance.forget_lines();
+        }
+        // SAFETY: the cells are the monitor's own, and nobody else uses it.
+        let is_noted = unsafe {
+            races
+                .glance
+                .notes(address, length, is_write, is_borrow, site)
+        };
+        if is_noted {
+            return Way::Glance;
+        }
+        let is_usable = !self.is_free;
+        let (bytes, kind) = ((address, length), (is_write, is_borrow));
+        if races.notes_first(bytes, kind, site, || is_usable) {
+            return Way::First;
+        }
+        let mark = match races.mark_of(site) {
+            Some(mark) => mark,
+            None => races.add_line(site),
+        };
+        if races.notes(self.task, bytes, kind, mark, || is_usable) {
+            return Way::Note;
+        }
+        if !self.is_free {
+            races.access(self.task, address, length, what, Some(site));
+        }
+        Way::Judged
+    }
+
+    fn release(&mut self, object: usize) {
+        let how = (Op::MutexUnlock, None);
+        self.races.release(self.task, object, true, how);
+    }
+
+    fn acquire(&mut self, object: usize) {
+        self.races.acquire(self.task, object, true);
+    }
+
+    fn read(&mut self) -> Way {
+        self.access(PLACE, 8, What::Read, sites()[0])
+    }
+
+    fn write(&mut self) -> Way {
+        self.access(PLACE, 8, What::Write, sites()[1])
+    }
+
+    fn is_racy(&self) -> bool {
+        self.races.found(Level::Deny).next().is_some()
+    }
+
+    /// Of all races.
+    fn words(&self) -> Vec<String> {
+        let words = |found: &super::Found| String::from_utf8_lossy(found.words()).into_owned();
+        self.races.found(Level::Deny).map(words).collect()
+    }
+}
+
+const PLACE: usize = 0x10_0000;
+const LOCK: usize = 0x10;
+
+#[track_caller]
+fn here() -> Site {
+    Location::caller()
+}
+
+fn sites() -> [Site; 4] {
+    [
+        here(), // rustfmt keeps a line for each
+        here(),
+        here(),
+        here(),
+    ]
+}
+
+#[test]
+fn what_a_task_did_before_is_noted_without_a_call_also_after_it_released_that() {
+    let mut machine = Machine::new(1);
+    assert_eq!(machine.read(), Way::Note, "the memory might be free");
+    let beside = machine.access(PLACE + 8, 8, What::Read, sites()[0]);
+    assert_eq!(beside, Way::First, "so might that");
+    assert_eq!(machine.read(), Way::Glance);
+    assert_eq!(machine.write(), Way::Note, "the line is new");
+    assert_eq!(machine.write(), Way::Glance);
+    machine.release(LOCK);
+    assert_eq!(machine.write(), Way::Note, "the epoch is new");
+    assert_eq!(machine.read(), Way::Glance);
+}
+
+#[test]
+fn what_is_ordered_is_noted_without_a_call_and_what_is_not_is_judged() {
+    let mut machine = Machine::new(2);
+    machine.read();
+    machine.write();
+    machine.release(LOCK);
+    machine.run(1);
+    machine.acquire(LOCK);
+    assert_eq!(machine.read(), Way::Note, "the epoch is new");
+    assert_eq!(machine.write(), Way::Glance);
+    machine.access(PLACE + 8, 8, What::Write, sites()[0]);
+    machine.run(0);
+    assert!(!machine.is_racy());
+    assert_eq!(machine.read(), Way::Judged, "nothing was released");
+    assert!(machine.is_racy());
+}
+
+#[test]
+fn a_write_is_judged_after_another_tasks_read_though_the_write_before_is_its_own() {
+    let mut machine = Machine::new(2);
+    machine.write();
+    machine.release(LOCK);
+    assert_eq!(machine.write(), Way::Note);
+    machine.release(LOCK);
+    machine.run(1);
+    machine.acquire(LOCK);
+    machine.read();
+    machine.run(0);
+    assert!(!machine.is_racy());
+    assert_eq!(machine.write(), Way::Judged);
+    assert!(machine.is_racy());
+}
+
+#[test]
+fn a_write_after_two_reads_of_which_one_is_known_is_judged() {
+    for known in [0, 1] {
+        let mut machine = Machine::new(3);
+        for task in [0, 1] {
+            machine.run(task);
+            machine.read();
+            machine.release(LOCK + task as usize);
+        }
+        machine.run(2);
+        machine.acquire(LOCK + known);
+        assert!(!machine.is_racy());
+        assert_eq!(machine.write(), Way::Judged);
+        assert!(machine.is_racy(), "the other read");
+    }
+}
+
+#[test]
+fn a_read_that_others_have_made_too_is_noted_without_a_call_until_it_is_written() {
+    let mut machine = Machine::new(2);
+    machine.read();
+    machine.run(1);
+    assert_eq!(machine.read(), Way::Judged);
+    assert_eq!(machine.read(), Way::Glance);
+    machine.run(0);
+    assert_eq!(machine.read(), Way::Judged);
+    assert!(!machine.is_racy());
+    machine.run(1);
+    assert_eq!(machine.write(), Way::Judged);
+    assert!(machine.is_racy());
+    assert_ne!(
+        machine.read(),
+        Way::Glance,
+        "its read is not the last access"
+    );
+}
+
+#[test]
+fn other_bytes_are_judged_by_themselves() {
+    let mut machine = Machine::new(2);
+    let [site, ..] = sites();
+    machine.access(PLACE, 4, What::Write, site);
+    assert_eq!(
+        machine.access(PLACE, 4, What::Write, site),
+        Way::Glance,
+        "half a granule"
+    );
+    let upper = machine.access(PLACE + 4, 4, What::Write, site);
+    assert_eq!(upper, Way::Judged);
+    machine.run(1);
+    machine.access(PLACE + 8, 8, What::Write, site);
+    for (address, length) in [(PLACE + 8, 1), (PLACE + 9, 2), (PLACE + 8, 4)] {
+        let way = machine.access(address, length, What::Write, site);
+        assert_eq!(way, Way::Judged, "{length} bytes");
+    }
+    assert!(!machine.is_racy());
+    machine.run(0);
+    machine.access(PLACE + 10, 1, What::Read, site);
+    assert!(machine.is_racy());
+}
+
+#[test]
+fn a_read_of_some_bytes_leaves_what_is_known_of_the_others() {
+    let mut machine = Machine::new(2);
+    machine.read();
+    machine.access(PLACE + 4, 1, What::Read, sites()[0]);
+    machine.run(1);
+    machine.access(PLACE, 1, What::Write, sites()[1]);
+    assert!(machine.is_racy(), "with the read of all eight");
+}
+
+#[test]
+fn no_bytes_beyond_the_granule_are_noted_without_a_call() {
+    let mut machine = Machine::new(1);
+    let [site, ..] = sites();
+    machine.access(PLACE, 8, What::Write, site);
+    machine.access(PLACE + 8, 8, What::Write, site);
+    for (address, length) in [(PLACE + 4, 8), (PLACE + 7, 2), (PLACE, 16), (PLACE, 24)] {
+        let way = machine.access(address, length, What::Write, site);
+        assert_ne!(way, Way::Glance, "{length} bytes");
+    }
+    assert!(!machine.is_racy());
+}
+
+#[test]
+fn memory_is_looked_at_anew_once_it_was_given_back() {
+    let mut machine = Machine::new(2);
+    machine.write();
+    machine.races.free(TaskId(0), PLACE - 8, 16, None);
+    machine.is_free = true;
+    assert_eq!(machine.write(), Way::Judged, "it is free");
+    machine.is_free = false;
+    assert_eq!(machine.write(), Way::First);
+    machine.races.forget(PLACE, PLACE + 8);
+    machine.run(1);
+    assert_eq!(machine.write(), Way::Note, "it is another task's stack");
+    assert!(!machine.is_racy());
+    machine.run(0);
+    machine.races.free(TaskId(0), PLACE, 8, None);
+    assert!(machine.is_racy(), "of the free with a write");
+}
+
+#[test]
+fn each_execution_looks_at_memory_anew() {
+    let mut machine = Machine::new(2);
+    machine.write();
+    machine.begin(2);
+    machine.is_free = true;
+    assert_eq!(machine.write(), Way::Judged, "it is free");
+    machine.is_free = false;
+    machine.run(1);
+    assert_eq!(machine.write(), Way::Note);
+    assert!(!machine.is_racy());
+}
+
+#[test]
+fn nothing_is_noted_without_a_call_once_the_search_for_races_has_ended() {
+    let mut machine = Machine::new(1);
+    machine.write();
+    machine.races.give_up(super::GivenUp::Memory);
+    assert_eq!(machine.write(), Way::Judged);
+}
+
+#[test]
+fn lines_that_become_scheduling_points_are_told_of() {
+    let mut machine = Machine::new(1);
+    machine.write();
+    assert_eq!(machine.write(), Way::Glance);
+    machine.races.points.add(sites()[0]);
+    machine.begin(1);
+    for _ in 0..3 {
+        assert_ne!(machine.write(), Way::Glance);
+    }
+}
+
+/// A task that has released nothing for long leaves a gap in what another one knows.
+#[test]
+fn what_is_known_beyond_a_gap_is_noted_and_the_gap_is_judged() {
+    let mut machine = Machine::new(3);
+    machine.access(PLACE + 64, 8, What::Write, sites()[0]);
+    machine.run(1);
+    machine.write();
+    machine.release(LOCK);
+    machine.run(2);
+    machine.access(PLACE + 72, 8, What::Write, sites()[0]);
+    machine.run(1);
+    machine.acquire(LOCK);
+    assert_eq!(machine.write(), Way::Note, "its last epoch is beyond a gap");
+    assert_eq!(machine.write(), Way::Glance);
+    assert!(!machine.is_racy());
+    let way = machine.access(PLACE + 64, 8, What::Read, sites()[2]);
+    assert_eq!(way, Way::Judged);
+    assert_eq!(machine.words().len(), 1);
+    let way = machine.access(PLACE + 72, 8, What::Read, sites()[3]);
+    assert_eq!(way, Way::Judged);
+    assert_eq!(machine.words().len(), 2);
+}
+
+/// Words are compared as numbers, of which epochs are but a part.
+#[test]
+fn numbers_of_epochs_may_be_large() {
+    for first in [1, LAST - 3] {
+        let mut machine = Machine::new(2);
+        machine.races.epochs.begin_at(first);
+        machine.begin(2);
+        for extent in [(PLACE, 8), (PLACE + 8, 4), (PLACE + 23, 1)] {
+            for task in [0, 1] {
+                machine.run(task);
+                machine.acquire(LOCK);
+                for what in [What::Read, What::Write] {
+                    machine.access(extent.0, extent.1, what, sites()[0]);
+                    let again = machine.access(extent.0, extent.1, what, sites()[0]);
+                    assert_eq!(again, Way::Glance);
+                }
+                machine.release(LOCK);
+            }
+        }
+        assert!(!machine.is_racy());
+        machine.run(0);
+        assert_eq!(
+            machine.access(PLACE + 23, 1, What::Read, sites()[0]),
+            Way::Judged
+        );
+        assert!(machine.is_racy());
+    }
+}
+
+/// What is known of an access, by brute force.
+struct Known {
+    task: usize,
+    is_write: bool,
+    /// How many steps of each task happened before it, its own among them.
+    clock: Vec<usize>,
+}
+
+/// Runs a random program; whether it has a race.
+fn run_random(machine: &mut Machine, seed: u64) -> bool {
+    const TASKS: usize = 3;
+    const LOCKS: u64 = 2;
+    let mut rng = Rng::new(seed);
+    let steps = 4 + rng.below(40);
+    let mixes_sizes = rng.below(3) == 0;
+    let order = 1 + rng.below(3);
+    let mut clocks = vec![vec![0; TASKS]; TASKS];
+    let mut locks = vec![vec![0; TASKS]; LOCKS as usize];
+    let mut bytes: Vec<Vec<Known>> = (0..64).map(|_| Vec::new()).collect();
+    let mut is_racy = false;
+    machine.begin(TASKS as u32);
+    let mut task = 0;
+    for _ in 0..steps {
+        if rng.below(3) == 0 {
+            task = rng.below(TASKS as u64) as usize;
+            machine.run(task as u32);
+        }
+        clocks[task][task] += 1;
+        let lock = rng.below(LOCKS) as usize;
+        let join = |into: &mut Vec<usize>, from: &[usize]| {
+            into.iter_mut()
+                .zip(from)
+                .for_each(|(into, from)| *into = *from.max(into));
+        };
+        if rng.below(4) < order {
+            if rng.below(2) == 0 {
+                machine.acquire(LOCK + lock);
+                join(&mut clocks[task], &locks[lock]);
+            } else {
+                machine.release(LOCK + lock);
+                join(&mut locks[lock], &clocks[task]);
+            }
+            continue;
+        }
+        let length = if mixes_sizes { 1 << rng.below(5) } else { 8 };
+        let start = (rng.below(32) as usize & !(length - 1)) % 32;
+        let is_write = rng.below(2) == 0;
+        let what = [What::Read, What::Write, What::Borrow, What::BorrowMut]
+            [usize::from(is_write) + 2 * rng.below(2) as usize];
+        machine.access(PLACE + start, length, what, sites()[rng.below(4) as usize]);
+        for accesses in &mut bytes[start..start + length] {
+            is_racy |= accesses.iter().any(|known| {
+                (known.is_write || is_write) && known.clock[known.task] > clocks[task][known.task]
+            });
+            accesses.push(Known {
+                task,
+                is_write,
+                clock: clocks[task].clone(),
+            });
+        }
+    }
+    is_racy
+}
+
+#[test]
+fn a_race_is_found_if_and_only_if_there_is_one_and_the_same_without_tables() {
+    let (mut seeing, mut blind) = (Machine::new(1), Machine::new(1));
+    blind.is_blind = true;
+    let mut outcomes = HashSet::new();
+    for seed in 0..20_000 {
+        let is_racy = run_random(&mut seeing, seed);
+        assert_eq!(is_racy, seeing.is_racy(), "seed {seed}");
+        run_random(&mut blind, seed);
+        assert_eq!(seeing.words(), blind.words(), "seed {seed}");
+        outcomes.insert(is_racy);
+    }
+    assert_eq!(outcomes.len(), 2, "there are both kinds");
+}
