@@ -20,11 +20,14 @@
     layout_for_ptr,
     legacy_receiver_trait,
     pin_coerce_unsized_trait,
+    rustc_attrs,
     specialization,
     thread_local,
     unboxed_closures,
     unsize
 )]
+// What `shim::memory` asks of the user's crate must not be answered when this one is compiled.
+#![rustc_preserve_ub_checks]
 #![allow(
     incomplete_features,
     internal_features,
