@@ -548,3 +548,29 @@ fn rewrites_that_were_not_reviewed_and_files_that_cannot_be_read() {
         &["src/unused.rs cannot be read, and is compiled as it is"],
     );
 }
+
+#[test]
+fn what_to_do_next_is_said_at_the_end_of_a_run() {
+    let later: String = (0..20)
+        .map(|number| format!("#[test] fn later_{number}() {{}}\n"))
+        .collect();
+    let workspace = Workspace::with_library(&format!("{FAILS}{later}"));
+    let args = [
+        "test",
+        "--jobs",
+        "1",
+        "--shard",
+        "1/1",
+        "--save-regressions",
+    ];
+    let run = workspace.chess(&args).run();
+    assert_says(
+        &run,
+        100,
+        &[
+            "to be committed: it runs first from now on",
+            "(shard 1/1; `cargo chess merge` joins the shards' JSON)",
+            "--no-fail-fast also runs the tests after the first failure",
+        ],
+    );
+}

@@ -274,7 +274,7 @@ fn what_is_not_looked_at_for_the_memory_that_is_accessed_is_said() {
 }
 
 /// A write that is told of in three ways: what its task did after it decides.
-const UNORDERED: &str = r#"
+const UNORDERED: &str = r"
 use std::sync::atomic::{AtomicBool, Ordering::{Relaxed, Release}};
 use std::thread;
 
@@ -326,7 +326,7 @@ fn ended() {
         assert_eq!(unsafe { VALUE }, 1);
     });
 }
-"#;
+";
 
 #[test]
 fn what_is_missing_between_the_accesses_is_said() {
