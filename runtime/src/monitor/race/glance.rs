@@ -8,7 +8,7 @@
 //! hold, which earlier executions decide, too, changes no verdict.
 
 use super::clock::Epoch;
-use super::shadow::{BORROW, Cell, EPOCH_AT, Extent, GRANULE, PAGE, Word, mark_of};
+use super::shadow::{BORROW, Cell, EPOCH_AT, Extent, GRANULE, PAGE, Word, mark_at, mark_of};
 use crate::execution::Site;
 
 /// A power of two.
@@ -31,8 +31,6 @@ pub(super) struct Glance {
     cells: [*mut Cell; PAGES],
     /// Source lines of which accesses are looked at, and are no events: where they lie.
     lines: [usize; LINES],
-    /// What words have of each.
-    marks: [u64; LINES],
 }
 
 /// One that knows nothing.
@@ -51,7 +49,6 @@ impl Glance {
             pages: [NO_PAGE; PAGES],
             cells: [core::ptr::null_mut(); PAGES],
             lines: [0; LINES],
-            marks: [0; LINES],
         }
     }
 
@@ -98,7 +95,7 @@ impl Glance {
     pub(super) fn mark_of(&self, site: Site) -> Option<u64> {
         let address = core::ptr::from_ref(site).addr();
         let at = address / 8 % LINES;
-        (self.lines[at] == address).then(|| self.marks[at])
+        (self.lines[at] == address).then(|| mark_at(address))
     }
 
     /// Adds a line, unless words have no room for it; what they have of it.
@@ -107,7 +104,6 @@ impl Glance {
         let mark = mark_of(Some(site));
         if mark != mark_of(None) {
             self.lines[address / 8 % LINES] = address;
-            self.marks[address / 8 % LINES] = mark;
         }
         mark
     }

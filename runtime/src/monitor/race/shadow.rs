@@ -57,6 +57,9 @@ pub(super) struct Word(u64);
 pub(super) const BORROW: u64 = 1;
 const SITE_AT: u32 = 1;
 const SITE_BITS: u32 = 25;
+const MARK: u64 = ((1 << SITE_BITS) - 1) << SITE_AT;
+/// So many lower bits of the addresses of places are 0.
+const ALIGNED: u32 = align_of::<Location<'static>>().trailing_zeros();
 pub(super) const EPOCH_AT: u32 = SITE_AT + SITE_BITS;
 const EXTENT_AT: u32 = EPOCH_AT + Epoch::BITS;
 /// There instead, where no access was.
@@ -102,7 +105,7 @@ impl Word {
     }
 
     pub(super) fn site(self) -> Option<Site> {
-        site_of((self.0 >> SITE_AT) as u32 & ((1 << SITE_BITS) - 1))
+        site_of(self.0 & MARK)
     }
 
     /// Whether this is an access to the bytes, and in the epoch, of another word.
@@ -141,29 +144,40 @@ fn origin() -> usize {
     core::ptr::from_ref(Location::caller()).addr()
 }
 
-/// What words have of a source line: a number of few bits, that of where its place lies from
-/// ours. 0 if there is none, or it is too far away.
+/// What words have of a source line whose place is at this address: the lower bits of that,
+/// which is aligned.
 #[inline]
+pub(super) fn mark_at(address: usize) -> u64 {
+    (address as u64 >> (ALIGNED - SITE_AT)) & MARK
+}
+
+/// What words have of a source line. 0 if there is none, or it is so far away from ours that the
+/// lower bits say nothing.
 pub(super) fn mark_of(site: Option<Site>) -> u64 {
-    let Some(site) = site else { return 0 };
-    let distance = core::ptr::from_ref(site).addr().wrapping_sub(origin()) as isize >> 3;
-    let code = distance + (1 << (SITE_BITS - 1));
-    // The largest number is that of no access.
-    if (1..(1 << SITE_BITS) - 1).contains(&code) {
-        (code as u64) << SITE_AT
+    let address = site.map_or(0, |site| core::ptr::from_ref(site).addr());
+    let mark = mark_at(address);
+    // The last one is that of no access.
+    if mark != MARK && address_of(mark) == address {
+        mark
     } else {
         0
     }
 }
 
-fn site_of(code: u32) -> Option<Site> {
-    if code == 0 {
+/// The address with these bits that is next to ours.
+fn address_of(mark: u64) -> usize {
+    const UNUSED: u32 = u64::BITS - ALIGNED - SITE_BITS;
+    let bits = (mark as usize) << (ALIGNED - SITE_AT);
+    let distance = (bits.wrapping_sub(origin()) << UNUSED) as isize >> UNUSED;
+    origin().wrapping_add_signed(distance)
+}
+
+fn site_of(mark: u64) -> Option<Site> {
+    if mark == 0 {
         return None;
     }
-    let distance = (code as isize - (1 << (SITE_BITS - 1))) << 3;
-    let address = origin().wrapping_add_signed(distance);
-    // SAFETY: `mark_of` made the number of a place, which is there for ever.
-    Some(unsafe { &*(address as *const Location<'static>) })
+    // SAFETY: `mark_of` made it of a place, which is there for ever.
+    Some(unsafe { &*(address_of(mark) as *const Location<'static>) })
 }
 
 /// What is known of the accesses to one granule: each of them was to the same bytes as the one
@@ -348,5 +362,32 @@ impl Shadow {
             let at = self.place(page.number);
             self.pages[at] = page;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_know_places_that_are_not_too_far_away() {
+        let site = Location::caller();
+        assert_eq!(
+            site_of(mark_of(Some(site))).map(Location::line),
+            Some(site.line())
+        );
+        assert_eq!(mark_of(None), 0);
+        let far = 1 << (SITE_BITS + ALIGNED - 1);
+        for (distance, is_near) in [
+            (far - 8, true),
+            (far, false),
+            (-far, true),
+            (-far - 8, false),
+        ] {
+            let address = origin().wrapping_add_signed(distance);
+            let mark = mark_at(address);
+            assert_eq!(address_of(mark) == address, is_near, "{distance}");
+        }
+        assert_eq!(mark_at(origin()) & !MARK, 0);
     }
 }
