@@ -2,7 +2,7 @@
 
 use end_to_end::Workspace;
 
-const TESTS: &str = r#"
+const TESTS: &str = r"
 #![cfg(test)]
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, mpsc};
@@ -32,7 +32,7 @@ fn nobody_sends() {
     let (_sender, receiver) = mpsc::channel::<u32>();
     assert!(receiver.recv_timeout(Duration::from_secs(30)).is_ok());
 }
-"#;
+";
 
 fn failure(test: &str) -> String {
     let workspace = Workspace::with_library(TESTS);

@@ -190,11 +190,7 @@ impl Request {
                     };
                     request.policies.push((prefix.to_owned(), policy));
                 }
-                "preempt-at" => {
-                    let (file, line) = value.rsplit_once(':').ok_or_else(wrong)?;
-                    let line = line.parse().map_err(|_| wrong())?;
-                    request.preempt_at.push((file.to_owned(), line));
-                }
+                "preempt-at" => request.preempt_at.push(line_of(value).ok_or_else(wrong)?),
                 "root" => value.clone_into(&mut request.root),
                 "memory-accesses" => {
                     request.memory_accesses = Accesses::named(value).ok_or_else(wrong)?;
@@ -205,11 +201,7 @@ impl Request {
                     let level = Level::named(level).ok_or_else(wrong)?;
                     request.races_of.push((prefix.to_owned(), level));
                 }
-                "point" => {
-                    let (file, line) = value.rsplit_once(':').ok_or_else(wrong)?;
-                    let line = line.parse().map_err(|_| wrong())?;
-                    request.points.push((file.to_owned(), line));
-                }
+                "point" => request.points.push(line_of(value).ok_or_else(wrong)?),
                 "debugger" => request.debugged = Some(number()? as usize),
                 "trace" => request.traced = number()? != 0,
                 "repeat" => request.repeat = number()?.max(1),
@@ -239,6 +231,12 @@ fn not_understood(line: &str) -> String {
         "the test binary does not understand the request line `{line}`: another version of cargo chess \
          may have built it; build it anew after `cargo chess clean`"
     )
+}
+
+/// A line of a file, as in `src/lib.rs:12`.
+fn line_of(value: &str) -> Option<(String, u32)> {
+    let (file, line) = value.rsplit_once(':')?;
+    Some((file.to_owned(), line.parse().ok()?))
 }
 
 fn strategy(name: &str) -> Option<StrategyName> {
