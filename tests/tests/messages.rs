@@ -551,10 +551,10 @@ fn rewrites_that_were_not_reviewed_and_files_that_cannot_be_read() {
 
 #[test]
 fn what_to_do_next_is_said_at_the_end_of_a_run() {
-    let later: String = (0..20)
+    let later: Vec<_> = (0..20)
         .map(|number| format!("#[test] fn later_{number}() {{}}\n"))
         .collect();
-    let workspace = Workspace::with_library(&format!("{FAILS}{later}"));
+    let workspace = Workspace::with_library(&format!("{FAILS}{}", later.concat()));
     let args = [
         "test",
         "--jobs",
