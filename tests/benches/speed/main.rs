@@ -75,7 +75,7 @@ fn main() -> ExitCode {
         costs::print_notes();
     }
     if wanted("building") {
-        building::print(&workspace);
+        building::print();
     }
     ExitCode::SUCCESS
 }
