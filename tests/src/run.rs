@@ -27,6 +27,21 @@ impl Run {
         assert_eq!(self.code, Some(code), "exit code of {self:?}");
     }
 
+    /// Fails unless the call ended with `code` and said all of `parts` on standard error.
+    ///
+    /// # Panics
+    /// If it did not.
+    #[track_caller]
+    pub fn assert_says(&self, code: i32, parts: &[&str]) {
+        self.assert_code(code);
+        for part in parts {
+            assert!(
+                self.stderr.contains(part),
+                "`{part}` is not said in {self:?}"
+            );
+        }
+    }
+
     /// The JSON events, in order.
     #[track_caller]
     pub fn events(&self) -> Vec<Value> {

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use end_to_end::{Process, Run, Workspace};
+use end_to_end::{LOSES_AN_UPDATE, Process, Run, Workspace};
 
 /// Finds the failure of `test`; its id.
 fn find(workspace: &Workspace, test: &str) -> String {
@@ -234,23 +234,9 @@ fn what_a_debugger_cannot_do_is_said_before_anything_is_built() {
     assert!(run.message().contains("--debugger <DEBUGGER>"), "{run:?}");
 }
 
-/// Loses an update where the first load is preempted.
-const COUNTS: &str = "\
-#[test]
-fn counts() {
-    use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
-    let count = AtomicU32::new(0);
-    std::thread::scope(|scope| {
-        scope.spawn(|| count.store(count.load(SeqCst) + 1, SeqCst));
-        count.store(count.load(SeqCst) + 1, SeqCst);
-    });
-    assert_eq!(count.into_inner(), 2);
-}
-";
-
 #[test]
 fn a_program_without_debug_information_is_refused_with_what_gives_it_some() {
-    let workspace = Workspace::with_library(COUNTS);
+    let workspace = Workspace::with_library(LOSES_AN_UPDATE);
     let manifest = fs::read_to_string(workspace.root().join("Cargo.toml")).expect("readable");
     let with = |profile: &str, lines: &str| {
         workspace.write("Cargo.toml", &format!("{manifest}{profile}\n{lines}\n"));

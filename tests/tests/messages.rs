@@ -3,46 +3,19 @@
 use std::fs;
 use std::path::PathBuf;
 
-use end_to_end::{Run, Workspace};
+use end_to_end::{LOSES_AN_UPDATE, Workspace};
 use serde_json::Value;
 
-const FAILS: &str = "\
-#[test]
-fn counts() {
-    use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
-    let count = AtomicU32::new(0);
-    std::thread::scope(|scope| {
-        scope.spawn(|| count.store(count.load(SeqCst) + 1, SeqCst));
-        count.store(count.load(SeqCst) + 1, SeqCst);
-    });
-    assert_eq!(count.into_inner(), 2);
-}
-";
-
 const PASSES: &str = "#[test]\nfn counts() {}\n#[test]\nfn another() {}\n";
-
-/// Fails unless the call ended with `code` and said all of `parts`.
-#[track_caller]
-fn assert_says(run: &Run, code: i32, parts: &[&str]) {
-    run.assert_code(code);
-    for part in parts {
-        assert!(run.stderr.contains(part), "`{part}` is not said in {run:?}");
-    }
-}
 
 #[test]
 fn a_tool_that_a_variable_names_and_that_is_not_there() {
     let workspace = Workspace::with_library(PASSES);
     let test = || workspace.chess(&["test"]);
     let run = test().env("CARGO", "/nowhere/cargo").run();
-    assert_says(
-        &run,
-        102,
-        &["could not run /nowhere/cargo", "the variable CARGO"],
-    );
+    run.assert_says(102, &["could not run /nowhere/cargo", "the variable CARGO"]);
     let run = test().env("RUSTC", "/nowhere/rustc").run();
-    assert_says(
-        &run,
+    run.assert_says(
         1,
         &[
             "could not run /nowhere/rustc",
@@ -51,20 +24,16 @@ fn a_tool_that_a_variable_names_and_that_is_not_there() {
         ],
     );
     let run = test().env("RUSTC", "/bin/true").run();
-    assert_says(&run, 1, &["/bin/true is no Rust compiler", "`build.rustc`"]);
+    run.assert_says(1, &["/bin/true is no Rust compiler", "`build.rustc`"]);
     let run = test().env("RUSTC", "/bin/false").run();
-    assert_says(&run, 1, &["`/bin/false --print sysroot` failed"]);
+    run.assert_says(1, &["`/bin/false --print sysroot` failed"]);
     let run = test().env("CARGO", "/bin/true").run();
-    assert_says(
-        &run,
-        102,
-        &["`/bin/true metadata`", "is not understood", "CARGO"],
-    );
+    run.assert_says(102, &["`/bin/true metadata`", "is not understood", "CARGO"]);
     let run = workspace
         .chess(&["nextest"])
         .env("CARGO", "/nowhere/cargo")
         .run();
-    assert_says(&run, 1, &["could not run /nowhere/cargo"]);
+    run.assert_says(1, &["could not run /nowhere/cargo"]);
 }
 
 #[test]
@@ -75,8 +44,7 @@ fn no_toolchain_at_all() {
         .env("PATH", "")
         .env("RUSTUP_TOOLCHAIN", "")
         .run();
-    assert_says(
-        &run,
+    run.assert_says(
         1,
         &["there is no rustc in PATH; install Rust from https://rustup.rs"],
     );
@@ -86,7 +54,7 @@ fn no_toolchain_at_all() {
 fn who_ignores_the_end_of_children_can_explore() {
     let workspace = Workspace::with_library(PASSES);
     let script = "trap '' CHLD; exec \"$CHESS\" chess test";
-    assert_says(&workspace.shell(script).run(), 0, &["2 passed"]);
+    workspace.shell(script).run().assert_says(0, &["2 passed"]);
 }
 
 #[test]
@@ -99,7 +67,7 @@ fn what_cargo_says_that_is_no_text() {
     workspace.shell("chmod +x cargo.sh").run().assert_code(0);
     let cargo = workspace.root().join("cargo.sh");
     let run = workspace.chess(&["test"]).env("CARGO", cargo).run();
-    assert_says(&run, 101, &["could not read cargo's messages about"]);
+    run.assert_says(101, &["could not read cargo's messages about"]);
 }
 
 #[test]
@@ -108,14 +76,10 @@ fn a_compiler_that_is_gone_in_the_middle_of_the_build() {
     workspace.write("none.json", "{}");
     let wrapper = "CHESS_WRAPPER_INSTRUCTIONS=none.json \"$CHESS\" rustc -vV";
     let run = workspace.shell(wrapper).run();
-    assert_says(&run, 70, &["could not start the compiler", "missing field"]);
+    run.assert_says(70, &["could not start the compiler", "missing field"]);
     let runner = "CHESS_NEXTEST_BEFORE=x \"$CHESS\" nextest-runner";
     let run = workspace.shell(runner).run();
-    assert_says(
-        &run,
-        70,
-        &["could not start the test", "CHESS_NEXTEST_BEFORE"],
-    );
+    run.assert_says(70, &["could not start the test", "CHESS_NEXTEST_BEFORE"]);
 }
 
 #[test]
@@ -125,8 +89,7 @@ fn a_demo_under_options_that_hide_its_bug() {
         .chess(&["demo"])
         .env("CHESS_EXPLORE_SCHEDULES", "1")
         .run();
-    assert_says(
-        &run,
+    run.assert_says(
         1,
         &[
             "the demo did not go as it should: the bug of the example was not found",
@@ -139,17 +102,13 @@ fn a_demo_under_options_that_hide_its_bug() {
 fn commands_and_formats_that_there_are_not() {
     let workspace = Workspace::with_library(PASSES);
     let run = workspace.chess(&["man", "tets"]).run();
-    assert_says(
-        &run,
-        1,
-        &["there is no command `tets`", "did you mean `test`?"],
-    );
+    run.assert_says(1, &["there is no command `tets`", "did you mean `test`?"]);
     let run = workspace.chess(&["man", "xyz"]).run();
-    assert_says(&run, 1, &["there is no command `xyz`; the commands are: "]);
+    run.assert_says(1, &["there is no command `xyz`; the commands are: "]);
     let run = workspace
         .chess(&["nextest", "--message-format", "short"])
         .run();
-    assert_says(&run, 1, &["give its `--message-format` behind `--`"]);
+    run.assert_says(1, &["give its `--message-format` behind `--`"]);
 }
 
 #[test]
@@ -157,11 +116,7 @@ fn a_configuration_of_cargo_that_is_wrong() {
     let workspace = Workspace::with_library(PASSES);
     workspace.write(".cargo/config.toml", "[build\n");
     let run = workspace.chess(&["test"]).run();
-    assert_says(
-        &run,
-        1,
-        &["cargo's configuration is wrong", ".cargo/config.toml"],
-    );
+    run.assert_says(1, &["cargo's configuration is wrong", ".cargo/config.toml"]);
 }
 
 #[test]
@@ -171,8 +126,7 @@ fn values_that_options_cannot_have() {
         .chess(&["test"])
         .env("CHESS_EXPLORE_LEAKS", "perhaps")
         .run();
-    assert_says(
-        &run,
+    run.assert_says(
         1,
         &[
             "CHESS_EXPLORE_LEAKS",
@@ -180,27 +134,18 @@ fn values_that_options_cannot_have() {
         ],
     );
     let run = workspace.chess(&["test", "--time", "0s"]).run();
-    assert_says(
-        &run,
-        1,
-        &["expected a duration longer than nothing, found `0s`"],
-    );
+    run.assert_says(1, &["expected a duration longer than nothing, found `0s`"]);
     let run = workspace.chess(&["test", "--schedules", "0"]).run();
-    assert_says(
-        &run,
-        1,
-        &["expected a whole number of at least 1, found `0`"],
-    );
+    run.assert_says(1, &["expected a whole number of at least 1, found `0`"]);
     let run = workspace.chess(&["test", "--shard", "3/2"]).run();
-    assert_says(&run, 1, &["expected one of the shards 1/2 to 2/2"]);
+    run.assert_says(1, &["expected one of the shards 1/2 to 2/2"]);
 }
 
 #[test]
 fn nothing_to_explore() {
     let workspace = Workspace::with_library("pub fn nothing() {}\n");
     let run = workspace.chess(&["test"]).run();
-    assert_says(
-        &run,
+    run.assert_says(
         4,
         &["no tests were found in what was built", "--no-tests pass"],
     );
@@ -213,11 +158,7 @@ fn a_git_that_knows_no_branch_to_compare_with_or_is_not_there() {
                   git -c user.name=N -c user.email=e@example.org commit --quiet -m one";
     workspace.shell(script).run().assert_code(0);
     let run = workspace.chess(&["gate"]).run();
-    assert_says(
-        &run,
-        1,
-        &["there is no default branch to compare with", "--base"],
-    );
+    run.assert_says(1, &["there is no default branch to compare with", "--base"]);
     // The compiler and cargo are there, and nothing else.
     workspace.write("bin/of-rust", "");
     let bin = workspace.root().join("bin");
@@ -229,12 +170,12 @@ fn a_git_that_knows_no_branch_to_compare_with_or_is_not_there() {
         .chess(&["gate", "--base", "HEAD"])
         .env("PATH", &bin)
         .run();
-    assert_says(&run, 1, &["could not run git", "`cargo chess test`"]);
+    run.assert_says(1, &["could not run git", "`cargo chess test`"]);
 }
 
 /// A workspace, and the text of the schedule of its failure.
 fn failed() -> (Workspace, String) {
-    let workspace = Workspace::with_library(FAILS);
+    let workspace = Workspace::with_library(LOSES_AN_UPDATE);
     workspace.chess(&["test"]).run().assert_code(100);
     let saved = fs::read_dir(workspace.root().join("target/chess/failures"));
     let saved = saved.expect("it was saved").flatten().next();
@@ -249,7 +190,7 @@ fn a_schedule_that_somebody_has_changed() {
         assert!(text.contains(from), "`{from}` in {text}");
         workspace.write("changed.chess", &text.replace(from, to));
         let run = workspace.chess(&["replay", "changed.chess"]).run();
-        assert_says(&run, code, parts);
+        run.assert_says(code, parts);
     };
     replay(
         "binary = small\n",
@@ -291,7 +232,7 @@ fn a_schedule_that_fails_in_another_way_by_now() {
     let (workspace, _) = failed();
     workspace.write(
         "src/lib.rs",
-        &FAILS.replace(
+        &LOSES_AN_UPDATE.replace(
             "assert_eq!(count.into_inner(), 2)",
             "assert!(count.into_inner() == 2, \"too few\")",
         ),
@@ -306,7 +247,7 @@ fn a_schedule_that_fails_in_another_way_by_now() {
     let another = "this is another failure than the schedule was saved for";
     for (command, code) in [("replay", 100), ("explain", 0)] {
         let run = workspace.chess(&[command, &id.to_string_lossy()]).run();
-        assert_says(&run, code, &[another]);
+        run.assert_says(code, &[another]);
     }
 }
 
@@ -320,16 +261,15 @@ fn saved(workspace: &Workspace) -> String {
 #[test]
 fn a_schedule_that_passes_by_now() {
     let (workspace, _) = failed();
-    workspace.write("src/lib.rs", &FAILS.replace("assert_eq!(", "let _ = ("));
+    workspace.write(
+        "src/lib.rs",
+        &LOSES_AN_UPDATE.replace("assert_eq!(", "let _ = ("),
+    );
     let gone = "passes under this schedule";
     let run = workspace.chess(&["replay", &saved(&workspace)]).run();
-    assert_says(
-        &run,
-        0,
-        &[gone, "other schedules may fail: cargo chess test"],
-    );
+    run.assert_says(0, &[gone, "other schedules may fail: cargo chess test"]);
     let run = workspace.chess(&["explain", &saved(&workspace)]).run();
-    assert_says(&run, 0, &[gone, "`cargo chess test` explores the others"]);
+    run.assert_says(0, &[gone, "`cargo chess test` explores the others"]);
 }
 
 #[test]
@@ -337,10 +277,9 @@ fn a_schedule_that_fails_in_the_same_way_by_other_steps() {
     let (workspace, _) = failed();
     let shorter = "scope.spawn(|| count.store(1, SeqCst))";
     let longer = "scope.spawn(|| count.store(count.load(SeqCst) + 1, SeqCst))";
-    workspace.write("src/lib.rs", &FAILS.replace(longer, shorter));
+    workspace.write("src/lib.rs", &LOSES_AN_UPDATE.replace(longer, shorter));
     let run = workspace.chess(&["replay", &saved(&workspace)]).run();
-    assert_says(
-        &run,
+    run.assert_says(
         100,
         &[
             "the same failure, though the schedule no longer fits in every step",
@@ -352,10 +291,12 @@ fn a_schedule_that_fails_in_the_same_way_by_other_steps() {
 #[test]
 fn a_schedule_of_a_test_that_has_another_name_by_now() {
     let (workspace, _) = failed();
-    workspace.write("src/lib.rs", &FAILS.replace("fn counts", "fn count"));
+    workspace.write(
+        "src/lib.rs",
+        &LOSES_AN_UPDATE.replace("fn counts", "fn count"),
+    );
     let run = workspace.chess(&["replay", &saved(&workspace)]).run();
-    assert_says(
-        &run,
+    run.assert_says(
         1,
         &[
             "the schedule is for the test `counts`",
@@ -370,8 +311,7 @@ fn a_regression_that_cannot_be_read() {
     let workspace = Workspace::with_library(PASSES);
     workspace.write("chess-regressions/kept.chess/file", "");
     let run = workspace.chess(&["test"]).run();
-    assert_says(
-        &run,
+    run.assert_says(
         101,
         &["could not read the regression chess-regressions/kept.chess"],
     );
@@ -384,8 +324,7 @@ fn a_file_that_is_part_of_an_expression_is_told_to_be_without_marks() {
     ));
     workspace.write("src/sum.rs", "1 + 1\n");
     let run = workspace.chess(&["test"]).run();
-    assert_says(
-        &run,
+    run.assert_says(
         0,
         &["a file is neither marked nor given an overlay, for it cannot be read: src/sum.rs:1:1"],
     );
@@ -402,7 +341,7 @@ fn a_workspace_is_the_same_by_another_name() {
     let script =
         "ln -s real link; exec \"$CHESS\" chess test --manifest-path \"$PWD/link/Cargo.toml\"";
     let run = workspace.shell(script).run();
-    assert_says(&run, 0, &["2 passed"]);
+    run.assert_says(0, &["2 passed"]);
     assert!(!run.stderr.contains("warning"), "{run:?}");
 }
 
@@ -414,8 +353,7 @@ fn sources_that_cannot_be_copied_are_redirected_only() {
     workspace.shell(script).run().assert_code(0);
     workspace.write("src/lib.rs", &format!("{PASSES}#[test] fn third() {{}}\n"));
     let run = workspace.chess(&["test"]).run();
-    assert_says(
-        &run,
+    run.assert_says(
         0,
         &["its sources cannot be copied", "it was redirected only"],
     );
@@ -445,14 +383,10 @@ fn shards_that_were_changed() {
     };
     merge(&one, &two).assert_code(0);
     let run = merge(&one, &two.replace(&name(&two), &name(&one)));
-    assert_says(
-        &run,
-        1,
-        &["is told of twice", "Give each shard's own output"],
-    );
+    run.assert_says(1, &["is told of twice", "Give each shard's own output"]);
     let whole = "Give each shard's output in a file of its own, as it was written.";
     let (begin, rest) = two.split_once('\n').expect("several lines");
-    let not_whole = |two: &str, why: &str| assert_says(&merge(&one, two), 1, &[why, whole]);
+    let not_whole = |two: &str, why: &str| merge(&one, two).assert_says(1, &[why, whole]);
     not_whole(rest, "does not begin with the event `run-started`");
     not_whole(
         &format!("{two}{two}"),
@@ -466,8 +400,7 @@ fn shards_that_were_changed() {
     );
     let newer = two.replacen("\"version\":\"", "\"version\":\"9", 1);
     let run = merge(&one, &newer);
-    assert_says(
-        &run,
+    run.assert_says(
         1,
         &[
             "the shards are of different runs: the version of cargo-chess is ",
@@ -477,8 +410,7 @@ fn shards_that_were_changed() {
     let ignored = two.replace("\"ignored\":0", "\"ignored\":9");
     not_whole(&ignored, "counts more ignored tests than it tells of");
     let run = merge(&one, &two.replacen("\"tests\":1", "\"tests\":7", 1));
-    assert_says(
-        &run,
+    run.assert_says(
         1,
         &["the shards have 8 tests, and the whole run has 2", "anew"],
     );
@@ -516,8 +448,7 @@ fn a_package_that_only_bears_the_name_of_one_with_an_overlay() {
         "pub fn mix() {}\n",
     );
     let run = workspace.chess(&["test"]).run();
-    assert_says(
-        &run,
+    run.assert_says(
         0,
         &["its overlay does not fit: src/async_await/random.rs has no `shuffle`"],
     );
@@ -525,15 +456,17 @@ fn a_package_that_only_bears_the_name_of_one_with_an_overlay() {
 
 #[test]
 fn rewrites_that_were_not_reviewed_and_files_that_cannot_be_read() {
-    let workspace = Workspace::with_library(FAILS);
+    let workspace = Workspace::with_library(LOSES_AN_UPDATE);
     workspace
         .chess(&["rewrite", "--accept"])
         .run()
         .assert_code(0);
-    workspace.write("src/lib.rs", &FAILS.replace("AtomicU32", "AtomicU64"));
+    workspace.write(
+        "src/lib.rs",
+        &LOSES_AN_UPDATE.replace("AtomicU32", "AtomicU64"),
+    );
     let run = workspace.chess(&["rewrite", "--check"]).run();
-    assert_says(
-        &run,
+    run.assert_says(
         6,
         &[
             "differ from what is rewritten now",
@@ -542,8 +475,7 @@ fn rewrites_that_were_not_reviewed_and_files_that_cannot_be_read() {
     );
     workspace.write("src/unused.rs", "fn {\n");
     let run = workspace.chess(&["rewrite"]).run();
-    assert_says(
-        &run,
+    run.assert_says(
         0,
         &["src/unused.rs cannot be read, and is compiled as it is"],
     );
@@ -554,7 +486,7 @@ fn what_to_do_next_is_said_at_the_end_of_a_run() {
     let later: Vec<_> = (0..20)
         .map(|number| format!("#[test] fn later_{number}() {{}}\n"))
         .collect();
-    let workspace = Workspace::with_library(&format!("{FAILS}{}", later.concat()));
+    let workspace = Workspace::with_library(&format!("{LOSES_AN_UPDATE}{}", later.concat()));
     let args = [
         "test",
         "--jobs",
@@ -564,8 +496,7 @@ fn what_to_do_next_is_said_at_the_end_of_a_run() {
         "--save-regressions",
     ];
     let run = workspace.chess(&args).run();
-    assert_says(
-        &run,
+    run.assert_says(
         100,
         &[
             "to be committed: it runs first from now on",

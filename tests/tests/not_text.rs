@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-use end_to_end::{Run, Workspace};
+use end_to_end::Workspace;
 
 const PASSES: &str = "#[test]\nfn counts() {}\n";
 
@@ -11,33 +11,23 @@ fn not_text() -> OsString {
     OsString::from_vec(b"/tmp/\xff".to_vec())
 }
 
-#[track_caller]
-fn assert_says(run: &Run, code: i32, parts: &[&str]) {
-    run.assert_code(code);
-    for part in parts {
-        assert!(run.stderr.contains(part), "`{part}` is not said in {run:?}");
-    }
-}
-
 #[test]
 fn a_variable_that_is_not_text_is_named() {
     let workspace = Workspace::with_library(PASSES);
     let with = |variable: &str| workspace.chess(&["test"]).env(variable, not_text()).run();
-    assert_says(
-        &with("CHESS_EXPLORE_SEED"),
+    with("CHESS_EXPLORE_SEED").assert_says(
         1,
         &["environment variable CHESS_EXPLORE_SEED: expected text in UTF-8, found `/tmp/"],
     );
     let cache =
         "environment variable CHESS_CACHE_DIR: expected a directory's name in UTF-8, found `/tmp/";
-    assert_says(&with("CHESS_CACHE_DIR"), 1, &[cache]);
-    assert_says(
-        &with("CARGO_TARGET_DIR"),
-        1,
-        &["cargo's configuration is wrong", "CARGO_TARGET_DIR"],
-    );
+    with("CHESS_CACHE_DIR").assert_says(1, &[cache]);
+    with("CARGO_TARGET_DIR")
+        .assert_says(1, &["cargo's configuration is wrong", "CARGO_TARGET_DIR"]);
     let all = workspace.chess(&["clean", "--all"]);
-    assert_says(&all.env("CHESS_CACHE_DIR", not_text()).run(), 1, &[cache]);
+    all.env("CHESS_CACHE_DIR", not_text())
+        .run()
+        .assert_says(1, &[cache]);
     // No directory of the system's is text: another one, or the workspace's own, serves.
     let demo = workspace
         .chess(&["demo"])
@@ -46,8 +36,7 @@ fn a_variable_that_is_not_text_is_named() {
         .env("HOME", "")
         .env("TMPDIR", not_text())
         .run();
-    assert_says(
-        &demo,
+    demo.assert_says(
         1,
         &[
             "the directory for temporary files",
@@ -61,11 +50,7 @@ fn an_argument_that_is_not_text_is_a_usage_error() {
     let workspace = Workspace::with_library(PASSES);
     let call = "\"$CHESS\" chess test --target-dir \"$(printf 't\\377')\"";
     let run = workspace.shell(call).run();
-    assert_says(
-        &run,
-        1,
-        &["invalid UTF-8 was detected in one or more arguments"],
-    );
+    run.assert_says(1, &["invalid UTF-8 was detected in one or more arguments"]);
 }
 
 #[test]
@@ -74,8 +59,7 @@ fn a_workspace_in_a_directory_that_is_not_text_is_refused_by_cargo() {
     let script = "there=$(printf 't\\377'); mkdir \"$there\"; cp -r Cargo.* src \"$there\"; cd \"$there\"; \
                   exec \"$CHESS\" chess test";
     let run = workspace.shell(script).run();
-    assert_says(
-        &run,
+    run.assert_says(
         102,
         &["invalid UTF-8", "cargo could not describe the workspace"],
     );
