@@ -214,3 +214,21 @@ pub(super) fn fix_addresses() {
         execve(c"/proc/self/exe".as_ptr(), pointers.as_ptr(), environ);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    unsafe extern "C" fn start(argument: *mut c_void) -> *mut c_void {
+        argument
+    }
+
+    #[test]
+    fn a_thread_that_the_system_does_not_give_is_told() {
+        // No machine has so much room for a stack.
+        let refused = start_thread(1 << 60, start, core::ptr::null_mut());
+        let why = refused.expect_err("the stack is too large");
+        assert!(why.starts_with("the system gave no thread to explore on (error "));
+        assert!(why.contains("`ulimit -u`"), "{why}");
+    }
+}

@@ -290,3 +290,21 @@ unsafe extern "C" fn on_fault(signal: c_int, info: *mut sys::siginfo_t, context:
         sys::reset_signal(signal);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+    use crate::platform::refusal;
+
+    #[test]
+    fn memory_that_the_system_does_not_give_is_told() {
+        let mut image = Image::new();
+        // No machine has so much; nothing is read before there is room for the copy.
+        let refused = catch_unwind(AssertUnwindSafe(|| image.add(sys::PAGE, 1 << 60)));
+        let why = refusal::why(&*refused.expect_err("there is no room"));
+        assert!(why.starts_with("the system gave no memory for a copy"));
+        assert!(why.ends_with("MiB): is it limited (`ulimit -v`)?"), "{why}");
+    }
+}

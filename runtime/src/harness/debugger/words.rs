@@ -58,15 +58,24 @@ pub(super) fn switch(execution: &Execution, next: TaskId, costs: bool) -> String
 
 /// A failure ends the execution.
 pub(super) fn end(execution: &Execution) -> String {
-    let task = name(execution, execution.current);
-    let last = operation(execution, execution.current);
     match execution.ending {
-        Ending::Deadlock => "no task can go on: a deadlock".to_owned(),
         Ending::Spin(task) => format!("{} spins on", name(execution, task)),
-        Ending::Livelock => "no end is in sight: a livelock".to_owned(),
-        Ending::Stopped => format!("a failure ends the execution: {task}, {last}"),
-        Ending::TooLong => "the execution is given up: it is too long".to_owned(),
-        Ending::Finished | Ending::NoDonor(_) => "the execution ends".to_owned(),
+        Ending::Stopped => {
+            let task = name(execution, execution.current);
+            let last = operation(execution, execution.current);
+            format!("a failure ends the execution: {task}, {last}")
+        }
+        ending => end_of_all(ending).to_owned(),
+    }
+}
+
+/// An end that is no single task's.
+fn end_of_all(ending: Ending) -> &'static str {
+    match ending {
+        Ending::Deadlock => "no task can go on: a deadlock",
+        Ending::Livelock => "no end is in sight: a livelock",
+        Ending::TooLong => "the execution is given up: it is too long",
+        _ => "the execution ends",
     }
 }
 
@@ -116,4 +125,17 @@ fn operation(execution: &Execution, id: TaskId) -> String {
         let _ = write!(text, " at {}", line_of(site));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_end_has_words_of_its_own() {
+        assert!(end_of_all(Ending::Deadlock).ends_with("a deadlock"));
+        assert!(end_of_all(Ending::Livelock).ends_with("a livelock"));
+        assert!(end_of_all(Ending::TooLong).ends_with("it is too long"));
+        assert_eq!(end_of_all(Ending::Finished), "the execution ends");
+    }
 }
