@@ -12,6 +12,7 @@ use std::panic::Location;
 use std::ptr::NonNull;
 
 use super::memory;
+use crate::execution::Site;
 use crate::platform::observers::observes_accesses;
 
 /// `*place` is read.
@@ -19,7 +20,7 @@ use crate::platform::observers::observes_accesses;
 #[track_caller]
 pub fn read<T: ?Sized>(place: *const T) -> *const T {
     observes_accesses();
-    memory::tell_read(place.cast(), size_of_place(place), Location::caller());
+    memory::tell_read(place.cast(), size_of_place(place), rewritten());
     place
 }
 
@@ -30,7 +31,7 @@ pub fn read<T: ?Sized>(place: *const T) -> *const T {
 pub fn inspect<T: ?Sized>(place: *const T) -> *const T {
     observes_accesses();
     if T::IS_SCALAR {
-        memory::tell_read(place.cast(), size_of_place(place), Location::caller());
+        memory::tell_read(place.cast(), size_of_place(place), rewritten());
     }
     place
 }
@@ -45,7 +46,7 @@ pub fn write<T: ?Sized>(place: *const T) -> *mut T {
     if !T::IS_UNIQUE && std::mem::needs_drop::<T>() {
         return place.cast_mut();
     }
-    memory::tell_write(place.cast(), size_of_place(place), Location::caller());
+    memory::tell_write(place.cast(), size_of_place(place), rewritten());
     place.cast_mut()
 }
 
@@ -53,8 +54,13 @@ pub fn write<T: ?Sized>(place: *const T) -> *mut T {
 #[inline]
 #[track_caller]
 pub fn update<T: ?Sized>(place: *const T) -> *mut T {
-    read(place);
-    write(place)
+    observes_accesses();
+    if !T::IS_UNIQUE && std::mem::needs_drop::<T>() {
+        memory::tell_read(place.cast(), size_of_place(place), rewritten());
+    } else {
+        memory::tell_update(place.cast(), size_of_place(place), rewritten());
+    }
+    place.cast_mut()
 }
 
 /// A shared reference to `*place` is made. As in Miri, this counts as a read of it,
@@ -64,7 +70,7 @@ pub fn update<T: ?Sized>(place: *const T) -> *mut T {
 pub fn borrow<T: ?Sized>(place: *const T) -> *const T {
     observes_accesses();
     if T::IS_FROZEN {
-        memory::tell_borrow(place.cast(), size_of_place(place), Location::caller());
+        memory::tell_borrow(place.cast(), size_of_place(place), rewritten());
     }
     place
 }
@@ -76,7 +82,7 @@ pub fn borrow<T: ?Sized>(place: *const T) -> *const T {
 pub fn borrow_mut<T: ?Sized>(place: *const T) -> *mut T {
     observes_accesses();
     if T::IS_UNIQUE {
-        memory::tell_borrow_mut(place.cast(), size_of_place(place), Location::caller());
+        memory::tell_borrow_mut(place.cast(), size_of_place(place), rewritten());
     }
     place.cast_mut()
 }
@@ -119,8 +125,10 @@ pub fn write_bytes_through<R>(receiver: *const R, count: usize) {
 #[inline]
 #[track_caller]
 pub fn update_through<R>(receiver: *const R) {
-    read_through(receiver);
-    write_through(receiver);
+    observes_accesses();
+    if let Some(target) = R::target(receiver) {
+        memory::update(target.address, target.size);
+    }
 }
 
 /// `receiver.swap(other)` is called.
@@ -184,6 +192,14 @@ pub fn drop_through<R>(receiver: *const R) {
     {
         memory::write(target.address, target.size);
     }
+}
+
+/// The line that an access is told of at: as it was rewritten, it is explored.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "it makes no instructions")]
+#[track_caller]
+fn rewritten() -> (Site, bool) {
+    (Location::caller(), true)
 }
 
 #[inline(always)]

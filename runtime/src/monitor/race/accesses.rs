@@ -1,11 +1,12 @@
 //! What accesses to memory do: which earlier ones they race with, and what is kept of them.
 
 use super::clock::{Epoch, Owner};
+use super::lines::mark_of;
 use super::order::{Atomic, How};
 use super::record::Record;
-use super::shadow::{Cell, Extent, GRANULE, Word, mark_of};
+use super::shadow::{Cell, Extent, GRANULE, Word};
 use super::tasks::is_known;
-use super::{Earlier, GivenUp, Races, What, acquires, releases};
+use super::{Earlier, GivenUp, Point, Races, What, acquires, releases};
 use crate::execution::{Site, TaskId};
 use crate::platform::memory::engine_vec;
 
@@ -23,6 +24,14 @@ impl Races {
     /// Notes that a line is so; what words have of it.
     pub(crate) fn add_line(&mut self, site: Site) -> u64 {
         self.glance.add_line(site)
+    }
+
+    /// It is known that the code of a line is explored, whatever its file is: it was rewritten.
+    #[inline]
+    pub(crate) fn explore(&mut self, site: Site) {
+        if self.glance.mark_of(site).is_none() && self.points.of(site) == Point::None {
+            self.glance.add_line(site);
+        }
     }
 
     /// An atomic access of `task`.
@@ -162,14 +171,14 @@ impl Races {
         // SAFETY: no page is in a table whose cells are gone, and nothing below uses the cell.
         let cell = unsafe { &mut *cell };
         let is_over = if cell.is_new(first) {
-            is_live()
+            !cell.is_doubtful() || is_live()
         } else if cell.last.is_record() {
             return Some(!is_write && cell.write.is_like(own));
         } else {
             self.is_over(task, own, cell.last)
         };
         if is_over {
-            cell.note(own, is_write, first);
+            cell.note(own, is_write);
         }
         Some(is_over)
     }
@@ -229,62 +238,6 @@ impl Races {
         if let Some(cell) = self.shadow.cell(address, first) {
             cell.write = if is_write { Word::NONE } else { own };
         }
-    }
-
-    /// Memory is given back: nothing that was done to it concerns what comes after.
-    pub(crate) fn free(&mut self, task: TaskId, address: usize, length: usize, site: Option<Site>) {
-        let first = self.epochs.first();
-        let end = address.saturating_add(length);
-        let mut races = engine_vec::<Earlier>();
-        let Self {
-            shadow,
-            epochs,
-            records,
-            tasks,
-            ..
-        } = self;
-        let own = tasks.get(task);
-        let is_known = |epoch| is_known(epochs, &own.clock, epoch, task);
-        let mut look = |earlier: Earlier| {
-            if !is_known(earlier.epoch) {
-                races.push(earlier);
-            }
-        };
-        // The last one that was found to be known.
-        let mut known = 0;
-        shadow.touched(address, end, first, |cell| {
-            let epoch = cell.last.epoch();
-            if epoch < first {
-                return;
-            }
-            if !cell.last.is_record() && (epoch == known || is_known(epoch)) {
-                known = epoch;
-                cell.last = Word::NONE;
-                return;
-            }
-            if let Owner::Record(record) = epochs.owner(cell.last.epoch()) {
-                records[record as usize].conflicts(u8::MAX, true, &mut look);
-            } else {
-                let (write, read) = cell.write_and_read(first);
-                for (word, is_write) in [(write, true), (read, false)] {
-                    if word != Word::NONE {
-                        look(Earlier::of_word(word, is_write));
-                    }
-                }
-            }
-            *cell = Cell::NONE;
-        });
-        for earlier in races {
-            self.note(earlier, task, What::Free, site);
-        }
-    }
-
-    /// Another task begins to use this memory, a stack: as [`Self::free`], but nobody looks.
-    pub(crate) fn forget(&mut self, low: usize, high: usize) {
-        let first = self.epochs.first();
-        self.shadow.touched(low, high, first, |cell| {
-            *cell = Cell::NONE;
-        });
     }
 
     /// Bytes of the program whose accesses are tracked, and what that takes.

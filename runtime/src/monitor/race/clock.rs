@@ -83,7 +83,11 @@ pub(super) struct Epochs {
 }
 
 /// Before numbers run out, all histories are forgotten between two executions.
-pub(super) const LAST: Epoch = 0xf000_0000;
+pub(super) const LAST: Epoch = 0x3000_0000;
+/// Is before all epochs of all executions.
+pub(super) const OLD: Epoch = 1;
+/// The first one of all.
+const FIRST: Epoch = OLD + 1;
 
 /// So many parts of tasks' lives are told apart in an execution.
 pub(crate) const MOST_EPOCHS: usize = 1 << 22;
@@ -91,7 +95,7 @@ pub(crate) const MOST_EPOCHS: usize = 1 << 22;
 impl Epochs {
     pub(super) const fn new() -> Self {
         Self {
-            first: 1,
+            first: FIRST,
             owners: engine_vec(),
         }
     }
@@ -108,7 +112,7 @@ impl Epochs {
         self.owners.clear();
         let is_full = self.first > LAST;
         if is_full {
-            self.first = 1;
+            self.first = FIRST;
         }
         is_full
     }

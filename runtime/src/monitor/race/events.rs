@@ -4,6 +4,7 @@
 use core::ops::ControlFlow;
 
 use super::{Level, Races, What};
+use crate::engine::engine;
 use crate::execution::{Effect, Execution, ObjectId, Op, TaskId, marked_line};
 use crate::monitor::{DataAccess, End, Failure, Free, Kind, Monitor, Place, SyncAccess};
 
@@ -71,7 +72,8 @@ impl Monitor for Races {
     #[inline]
     fn begin(&mut self) {
         if self.is_wanted {
-            self.renew();
+            // SAFETY: the image lies beside the monitors in the engine's root.
+            self.renew(unsafe { (*engine()).image.is_taken() });
         }
     }
 

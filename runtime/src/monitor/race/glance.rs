@@ -8,7 +8,8 @@
 //! hold, which earlier executions decide, too, changes no verdict.
 
 use super::clock::Epoch;
-use super::shadow::{BORROW, Cell, EPOCH_AT, Extent, GRANULE, PAGE, Word, mark_at, mark_of};
+use super::lines::{mark_at, mark_of};
+use super::shadow::{BORROW, Cell, EPOCH_AT, Extent, GRANULE, PAGE, Word};
 use crate::execution::Site;
 
 /// A power of two.
@@ -18,7 +19,7 @@ const LINES: usize = 128;
 
 /// What is asked.
 pub(super) struct Glance {
-    /// The first of a range of epochs that the running task knows of, as in a word.
+    /// The first of a range of epochs that are no matter to the running task, as in a word.
     low: u64,
     /// How many these are, times the distance of two in words; 0 where nothing may be
     /// noted here.
@@ -31,6 +32,8 @@ pub(super) struct Glance {
     cells: [*mut Cell; PAGES],
     /// Source lines of which accesses are looked at, and are no events: where they lie.
     lines: [usize; LINES],
+    /// Whether words have room for all lines: else none is noted here.
+    pub(super) has_all_lines: bool,
 }
 
 /// One that knows nothing.
@@ -49,12 +52,17 @@ impl Glance {
             pages: [NO_PAGE; PAGES],
             cells: [core::ptr::null_mut(); PAGES],
             lines: [0; LINES],
+            has_all_lines: false,
         }
     }
 
-    /// The running task is in the epoch `own`, and knows of all from `low` to `high`.
+    /// The running task is in the epoch `own`, and knows of all from `low` to `high`, or they are
+    /// of earlier executions.
     #[inline]
     pub(super) fn show(&mut self, own: Epoch, (low, high): (Epoch, Epoch)) {
+        if !self.has_all_lines {
+            return self.hide();
+        }
         self.own = u64::from(own) << EPOCH_AT;
         self.low = u64::from(low) << EPOCH_AT;
         self.span = u64::from(high - low + 1) << EPOCH_AT;
@@ -113,8 +121,9 @@ impl Glance {
     }
 
     /// Notes an access of the running task, if there is nothing to judge: the bytes were accessed
-    /// in this execution, so they are not free, and who accessed them last is known of. It may
-    /// say no where that is so.
+    /// since they were last given back, so they are not free, and who accessed them last in
+    /// this execution is known of. It may say no where that is so. The caller may know that the
+    /// line's code is explored.
     ///
     /// # Safety
     /// The cells of its pages are there, and nobody else uses them meanwhile.
@@ -127,9 +136,8 @@ impl Glance {
         &self,
         address: usize,
         length: usize,
-        is_write: bool,
-        is_borrow: bool,
-        site: Site,
+        (is_write, is_borrow): (bool, bool),
+        (site, is_explored): (Site, bool),
     ) -> bool {
         let Some((cell, extent)) = self.find(address, length) else {
             return false;
@@ -139,7 +147,11 @@ impl Glance {
         if cell.last.from(self.low | extent) >= self.span {
             return !is_write && cell.write.is_of(self.own | extent);
         }
-        let Some(mark) = self.mark_of(site) else {
+        let mark = if is_explored {
+            mark_at(core::ptr::from_ref(site).addr())
+        } else if let Some(mark) = self.mark_of(site) {
+            mark
+        } else {
             return false;
         };
         let word = self.word(extent, mark, is_borrow);
@@ -171,9 +183,9 @@ impl Glance {
         };
         // SAFETY: as the caller says.
         let cell = unsafe { &mut *cell };
-        let is_noted = self.span != 0 && cell.is_new(first) && is_live();
+        let is_noted = self.span != 0 && cell.is_new(first) && (!cell.is_doubtful() || is_live());
         if is_noted {
-            cell.note(self.word(extent, mark, is_borrow), is_write, first);
+            cell.note(self.word(extent, mark, is_borrow), is_write);
         }
         is_noted
     }

@@ -15,8 +15,10 @@ mod accesses;
 mod clock;
 mod events;
 mod found;
+mod freed;
 mod glance;
 mod levels;
+mod lines;
 mod objects;
 mod order;
 mod points;
@@ -151,6 +153,8 @@ pub(crate) struct Races {
     tasks: Tasks,
     objects: Objects,
     shadow: Shadow,
+    /// What was given back in this execution: from where to where.
+    freed: EngineVec<(usize, usize)>,
     glance: Glance,
     records: EngineVec<Record>,
     /// How many of `records` belong to this execution.
@@ -180,6 +184,7 @@ impl Races {
             tasks: Tasks::new(),
             objects: Objects::new(),
             shadow: Shadow::new(),
+            freed: engine_vec(),
             glance: Glance::new(),
             records: engine_vec(),
             used: 0,
@@ -198,6 +203,7 @@ impl Races {
     /// those that race.
     pub(crate) fn turn_on(&mut self, all_are_points: bool) {
         self.is_wanted = true;
+        self.glance.has_all_lines = lines::are_all_near();
         self.points.all = all_are_points;
     }
 
@@ -265,10 +271,12 @@ impl Races {
         self.points.show_all();
     }
 
-    fn renew(&mut self) {
+    /// A new execution begins; whether the program's memory `is_put_back` as it was.
+    fn renew(&mut self, is_put_back: bool) {
         self.is_on = self.is_wanted;
         self.given_up = None;
         let forgets = self.epochs.begin();
+        self.begin_memory(is_put_back);
         self.shadow.begin(forgets);
         self.glance.hide();
         self.glance.forget_pages();

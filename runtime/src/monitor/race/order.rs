@@ -28,7 +28,9 @@ pub(crate) struct Atomic {
 }
 
 /// Notes what the running task is about to do to memory, if that is all there is to do about
-/// it; whether it was. Else [`told`] is to be told.
+/// it; whether it was. Else [`told`] is to be told. The access is of a `kind` (whether it
+/// writes, whether it is a borrow); the `line` comes with whether it is known that its code is
+/// explored.
 #[inline(always)]
 #[expect(
     clippy::inline_always,
@@ -37,23 +39,31 @@ pub(crate) struct Atomic {
 pub(crate) fn is_noted(
     address: usize,
     length: usize,
-    is_write: bool,
-    is_borrow: bool,
-    site: Site,
+    kind: (bool, bool),
+    line: (Site, bool),
 ) -> bool {
     // SAFETY: it is the monitor's only where an execution runs, so the engine is mapped; no
     // unique reference to the monitor or its cells lives while the program's code runs. No page
     // is in its table whose cells are gone.
-    unsafe { (*GLANCE.get()).notes(address, length, is_write, is_borrow, site) }
+    unsafe { (*GLANCE.get()).notes(address, length, kind, line) }
 }
 
 /// The running task is about to access memory.
 #[inline]
-pub(crate) fn told(address: usize, length: usize, is_write: bool, is_borrow: bool, site: Site) {
+pub(crate) fn told(
+    address: usize,
+    length: usize,
+    (is_write, is_borrow): (bool, bool),
+    (site, is_explored): (Site, bool),
+) {
     if !is_watched() || length == 0 {
         return;
     }
     let monitors = monitors();
+    if is_explored {
+        // SAFETY: as below.
+        unsafe { (*monitors).races.explore(site) };
+    }
     // SAFETY: as in `is_noted`.
     let is_noted = unsafe {
         let heap = &(*monitors).heap;

@@ -6,9 +6,10 @@
 //! nothing needs clearing between executions. What does not fit, such as reads by several
 //! tasks, is in a record that the cell points to.
 
-use core::panic::Location;
+use core::ops::Range;
 
-use super::clock::Epoch;
+use super::clock::{Epoch, LAST, MOST_EPOCHS, OLD};
+use super::lines::{self, MARK_BITS};
 use crate::execution::Site;
 use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
 
@@ -22,6 +23,10 @@ const MOST_PAGES: usize = 1 << 16;
 /// So many bytes of the program, if all of their pages.
 pub(crate) const MOST_MEMORY: usize = MOST_PAGES * PAGE;
 const FIRST_SIZE: usize = 1 << 10;
+/// The first epoch of no execution.
+const NEVER: Epoch = Epoch::MAX;
+/// In the epochs of what was given back in this execution.
+const FREE: Epoch = 1 << (Epoch::BITS - 1);
 
 /// Which of a granule's bytes are accessed: how many are not, and the first one that is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -55,15 +60,9 @@ pub(super) struct Word(u64);
 
 /// Below the epoch: the source line, and whether it is a borrow.
 pub(super) const BORROW: u64 = 1;
-const SITE_AT: u32 = 1;
-const SITE_BITS: u32 = 25;
-const MARK: u64 = ((1 << SITE_BITS) - 1) << SITE_AT;
-/// So many lower bits of the addresses of places are 0.
-const ALIGNED: u32 = align_of::<Location<'static>>().trailing_zeros();
-pub(super) const EPOCH_AT: u32 = SITE_AT + SITE_BITS;
+pub(super) const MARK_AT: u32 = 1;
+pub(super) const EPOCH_AT: u32 = MARK_AT + MARK_BITS;
 const EXTENT_AT: u32 = EPOCH_AT + Epoch::BITS;
-/// There instead, where no access was.
-const NOTHING: u64 = (1 << EPOCH_AT) - 1;
 
 impl Word {
     pub(super) const NONE: Self = Self(0);
@@ -105,7 +104,7 @@ impl Word {
     }
 
     pub(super) fn site(self) -> Option<Site> {
-        site_of(self.0 & MARK)
+        lines::site_of(self.0 & lines::MARK)
     }
 
     /// Whether this is an access to the bytes, and in the epoch, of another word.
@@ -126,67 +125,17 @@ impl Word {
     pub(super) fn from(self, low: u64) -> u64 {
         self.0.wrapping_sub(low)
     }
-
-    /// No access; for who looks at bytes and epochs only, it is like one.
-    #[inline]
-    fn nothing(self) -> Self {
-        Self(self.0 | NOTHING)
-    }
-
-    #[inline]
-    fn is_nothing(self) -> bool {
-        self.0 & NOTHING == NOTHING
-    }
-}
-
-/// Somewhere among the places that the compiler has put into the executable.
-fn origin() -> usize {
-    core::ptr::from_ref(Location::caller()).addr()
-}
-
-/// What words have of a source line whose place is at this address: the lower bits of that,
-/// which is aligned.
-#[inline]
-pub(super) fn mark_at(address: usize) -> u64 {
-    (address as u64 >> (ALIGNED - SITE_AT)) & MARK
-}
-
-/// What words have of a source line. 0 if there is none, or it is so far away from ours that the
-/// lower bits say nothing.
-pub(super) fn mark_of(site: Option<Site>) -> u64 {
-    let address = site.map_or(0, |site| core::ptr::from_ref(site).addr());
-    let mark = mark_at(address);
-    // The last one is that of no access.
-    if mark != MARK && address_of(mark) == address {
-        mark
-    } else {
-        0
-    }
-}
-
-/// The address with these bits that is next to ours.
-fn address_of(mark: u64) -> usize {
-    const UNUSED: u32 = u64::BITS - ALIGNED - SITE_BITS;
-    let bits = (mark as usize) << (ALIGNED - SITE_AT);
-    let distance = (bits.wrapping_sub(origin()) << UNUSED) as isize >> UNUSED;
-    origin().wrapping_add_signed(distance)
-}
-
-fn site_of(mark: u64) -> Option<Site> {
-    if mark == 0 {
-        return None;
-    }
-    // SAFETY: `mark_of` made it of a place, which is there for ever.
-    Some(unsafe { &*(address_of(mark) as *const Location<'static>) })
 }
 
 /// What is known of the accesses to one granule: each of them was to the same bytes as the one
 /// before, and came after it by what orders tasks. So who knows of the last one knows of all.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cell {
-    /// The last access; or what points to the record, where there is more to know.
+    /// The last access; or what points to the record, where there is more to know. It stays for
+    /// later executions, to which it says that the memory was used rightly.
     pub(super) last: Word,
-    /// The last write. With a record: the last read, if no write came after it.
+    /// The last write; one of an earlier execution says nothing. With a record: the last read,
+    /// if no write came after it.
     pub(super) write: Word,
 }
 
@@ -196,10 +145,42 @@ impl Cell {
         write: Word::NONE,
     };
 
-    /// Whether nothing was accessed in the execution of this `first` epoch.
+    /// Whether nothing was accessed in any execution since the memory was last given back: it
+    /// may be free.
+    #[inline]
+    pub(super) fn is_doubtful(&self) -> bool {
+        !(1..FREE).contains(&self.last.epoch())
+    }
+
+    /// Whether nothing was accessed in the execution of this `first` epoch, or the memory was
+    /// given back since then.
     #[inline]
     pub(super) fn is_new(&self, first: Epoch) -> bool {
-        self.last.epoch() < first
+        const { assert!(LAST as usize + 2 * MOST_EPOCHS < 1 << (Epoch::BITS - 2)) };
+        // Beyond the last one are those that are free, and, wrapped around, all before.
+        self.last.epoch().wrapping_sub(first) >= 1 << (Epoch::BITS - 2)
+    }
+
+    /// The memory is given back: what was done to it does not matter any more, and it is
+    /// asked about whoever accesses it next.
+    #[inline]
+    pub(super) fn free(&mut self) {
+        self.last = Word(self.last.0 | u64::from(FREE) << EPOCH_AT);
+        self.write = Word::NONE;
+    }
+
+    /// The memory is not free any more: it is as before this execution.
+    #[inline]
+    pub(super) fn put_back(&mut self) {
+        self.last = Word(self.last.0 & !(u64::from(FREE) << EPOCH_AT));
+    }
+
+    /// What was done to the memory does not matter any more.
+    #[inline]
+    pub(super) fn age(&mut self) {
+        let others = self.last.0 & !(u64::from(Epoch::MAX) << EPOCH_AT);
+        self.last = Word(others | u64::from(OLD) << EPOCH_AT);
+        self.write = Word::NONE;
     }
 
     /// The last write in the execution of this `first` epoch, and the last read since then, of
@@ -208,7 +189,7 @@ impl Cell {
     pub(super) fn write_and_read(&self, first: Epoch) -> (Word, Word) {
         if self.is_new(first) {
             (Word::NONE, Word::NONE)
-        } else if self.write.is_nothing() {
+        } else if self.write.epoch() < first {
             (Word::NONE, self.last)
         } else if self.write.epoch() == self.last.epoch() {
             (self.write, Word::NONE)
@@ -219,22 +200,51 @@ impl Cell {
 
     /// Notes an access that comes after all that was before.
     #[inline]
-    pub(super) fn note(&mut self, word: Word, is_write: bool, first: Epoch) {
+    pub(super) fn note(&mut self, word: Word, is_write: bool) {
         if is_write {
             self.write = word;
-        } else if self.is_new(first) {
-            self.write = word.nothing();
         }
         self.last = word;
     }
 }
 
-struct Page {
+pub(super) struct Page {
     /// The number of the page; 0 where there is none.
     number: usize,
     cells: *mut Cell,
-    /// The first epoch of the execution that last accessed it.
+    /// The first epoch of the execution that last accessed it; 0 where all that its cells have
+    /// is to be forgotten.
     touched: Epoch,
+}
+
+impl Page {
+    /// Whether the execution of this `first` epoch accessed anything there.
+    #[inline]
+    pub(super) fn is_touched(&self, first: Epoch) -> bool {
+        self.touched == first
+    }
+
+    #[inline]
+    pub(super) fn part(&mut self, part: Range<usize>) -> &mut [Cell] {
+        debug_assert!(part.start <= part.end && part.end <= CELLS);
+        // SAFETY: a page has as many cells as granules, and who uses other references to them
+        // is not called meanwhile.
+        unsafe { core::slice::from_raw_parts_mut(self.cells.add(part.start), part.len()) }
+    }
+
+    /// A part of it is given back in an execution that accessed nothing there.
+    pub(super) fn free(&mut self, part: Range<usize>) {
+        if part == (0..CELLS) {
+            self.touched = 0;
+        } else {
+            self.part(part).iter_mut().for_each(Cell::free);
+        }
+    }
+
+    #[cold]
+    fn clear(&mut self) {
+        self.part(0..CELLS).fill(Cell::NONE);
+    }
 }
 
 /// The cells of all pages that were accessed.
@@ -280,30 +290,31 @@ impl Shadow {
             at = self.add(number, at)?;
         }
         let page = &mut self.pages[at];
+        if page.touched == 0 {
+            page.clear();
+        }
         page.touched = first;
         // SAFETY: a page has as many cells as granules.
         Some(unsafe { &mut *page.cells.add(address % PAGE / GRANULE) })
     }
 
-    /// The cells of a range that the execution of this `first` epoch may have accessed.
-    pub(super) fn touched(
+    /// The pages of a range, and the granules of each that are in it.
+    #[inline]
+    pub(super) fn parts(
         &mut self,
         low: usize,
         high: usize,
-        first: Epoch,
-        mut each: impl FnMut(&mut Cell),
+        mut each: impl FnMut(&mut Page, Range<usize>),
     ) {
         let mut address = low & !(GRANULE - 1);
         while address < high {
             let number = address / PAGE;
             let end = high.min((number + 1) * PAGE);
             let at = self.place(number);
-            let page = &self.pages[at];
-            if page.number == number && page.touched == first {
-                for granule in (address..end).step_by(GRANULE) {
-                    // SAFETY: as in `cell`.
-                    each(unsafe { &mut *page.cells.add(granule % PAGE / GRANULE) });
-                }
+            let page = &mut self.pages[at];
+            if page.number == number {
+                let last = (end - number * PAGE).div_ceil(GRANULE);
+                each(page, address % PAGE / GRANULE..last);
             }
             address = (number + 1) * PAGE;
         }
@@ -344,7 +355,7 @@ impl Shadow {
         self.pages[at] = Page {
             number,
             cells: cells.cast(),
-            touched: 0,
+            touched: NEVER,
         };
         self.count += 1;
         Some(at)
@@ -362,32 +373,5 @@ impl Shadow {
             let at = self.place(page.number);
             self.pages[at] = page;
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_know_places_that_are_not_too_far_away() {
-        let site = Location::caller();
-        assert_eq!(
-            site_of(mark_of(Some(site))).map(Location::line),
-            Some(site.line())
-        );
-        assert_eq!(mark_of(None), 0);
-        let far = 1 << (SITE_BITS + ALIGNED - 1);
-        for (distance, is_near) in [
-            (far - 8, true),
-            (far, false),
-            (-far, true),
-            (-far - 8, false),
-        ] {
-            let address = origin().wrapping_add_signed(distance);
-            let mark = mark_at(address);
-            assert_eq!(address_of(mark) == address, is_near, "{distance}");
-        }
-        assert_eq!(mark_at(origin()) & !MARK, 0);
     }
 }

@@ -233,7 +233,7 @@ mod tests {
     fn races() -> Races {
         let mut races = Races::new();
         races.turn_on(false);
-        races.renew();
+        races.renew(true);
         assert!(races.add_task(MAIN, None));
         races
     }
@@ -314,7 +314,7 @@ mod tests {
         assert!(races.is_on);
         races.spawned(MAIN, TaskId(MOST_TASKS as u32), None);
         assert!(!races.is_on && races.given_up == Some(GivenUp::Tasks));
-        races.renew();
+        races.renew(true);
         assert!(races.is_on && races.given_up.is_none());
     }
 
@@ -328,7 +328,7 @@ mod tests {
         }
         write(&mut races, MAIN);
         assert!(!races.is_on && races.given_up == Some(GivenUp::Releases));
-        races.renew();
+        races.renew(true);
         assert!(races.is_on && races.given_up.is_none());
     }
 

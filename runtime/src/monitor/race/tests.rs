@@ -5,6 +5,7 @@ use core::panic::Location;
 use std::collections::HashSet;
 
 use super::clock::LAST;
+use super::shadow::PAGE;
 use super::{Level, Races, What};
 use crate::execution::{Op, Site, TaskId};
 use crate::search::Rng;
@@ -28,6 +29,8 @@ struct Machine {
     task: TaskId,
     /// Nothing is noted without a call.
     is_blind: bool,
+    /// The program's code was rewritten, so it is known to be explored.
+    is_rewritten: bool,
     /// Memory is used that is free.
     is_free: bool,
 }
@@ -41,6 +44,7 @@ impl Machine {
             races,
             task: TaskId(0),
             is_blind: false,
+            is_rewritten: false,
             is_free: false,
         };
         machine.begin(tasks);
@@ -49,7 +53,7 @@ impl Machine {
 
     /// A new execution.
     fn begin(&mut self, tasks: u32) {
-        self.races.renew();
+        self.races.renew(true);
         for task in 0..tasks {
             assert!(self.races.add_task(TaskId(task), None));
         }
@@ -70,17 +74,16 @@ impl Machine {
             races.glance.forget_pages();
             races.glance.forget_lines();
         }
+        let (bytes, kind) = ((address, length), (is_write, is_borrow));
+        let line = (site, self.is_rewritten);
         // SAFETY: the cells are the monitor's own, and nobody else uses it.
-        let is_noted = unsafe {
-            races
-                .glance
-                .notes(address, length, is_write, is_borrow, site)
-        };
-        if is_noted {
+        if unsafe { races.glance.notes(address, length, kind, line) } {
             return Way::Glance;
         }
+        if self.is_rewritten {
+            races.explore(site);
+        }
         let is_usable = !self.is_free;
-        let (bytes, kind) = ((address, length), (is_write, is_borrow));
         if races.notes_first(bytes, kind, site, || is_usable) {
             return Way::First;
         }
@@ -292,16 +295,78 @@ fn memory_is_looked_at_anew_once_it_was_given_back() {
 }
 
 #[test]
+fn a_rewritten_line_need_not_be_known() {
+    let mut machine = Machine::new(1);
+    machine.is_rewritten = true;
+    assert_eq!(machine.read(), Way::Note, "the memory might be free");
+    assert_eq!(machine.write(), Way::Glance);
+    machine.races.glance.has_all_lines = false;
+    machine.release(LOCK);
+    for _ in 0..2 {
+        assert_ne!(machine.write(), Way::Glance, "words have no room for it");
+    }
+}
+
+#[test]
 fn each_execution_looks_at_memory_anew() {
-    let mut machine = Machine::new(2);
+    let mut machine = Machine::new(3);
     machine.write();
-    machine.begin(2);
-    machine.is_free = true;
-    assert_eq!(machine.write(), Way::Judged, "it is free");
-    machine.is_free = false;
+    machine.begin(3);
     machine.run(1);
     assert_eq!(machine.write(), Way::Note);
     assert!(!machine.is_racy());
+    machine.begin(3);
+    machine.read();
+    machine.run(2);
+    machine.read();
+    assert!(!machine.is_racy(), "with the write of the execution before");
+}
+
+#[test]
+fn what_was_accessed_in_an_earlier_execution_is_not_free_until_it_is_given_back() {
+    let page = PLACE & !(PAGE - 1);
+    let beside = |machine: &mut Machine| machine.access(PLACE + 8, 8, What::Write, sites()[0]);
+    let frees = [
+        (PLACE, 16, Way::Glance),
+        (page, PAGE, Way::First),
+        (page - PAGE, 3 * PAGE, Way::First),
+    ];
+    for (start, length, after) in frees {
+        let mut machine = Machine::new(1);
+        machine.write();
+        beside(&mut machine);
+        machine.begin(1);
+        machine.is_free = true;
+        assert_eq!(machine.write(), Way::Note);
+        assert_eq!(beside(&mut machine), Way::Glance);
+        for is_accessed in [false, true] {
+            machine.begin(1);
+            if is_accessed {
+                assert_eq!(machine.write(), Way::Note);
+                assert_eq!(beside(&mut machine), Way::Glance);
+            }
+            machine.races.free(TaskId(0), start, length, None);
+            for _ in 0..2 {
+                assert_eq!(machine.write(), Way::Judged);
+                assert_eq!(beside(&mut machine), Way::Judged);
+            }
+            if !is_accessed {
+                machine.begin(1);
+                machine.is_free = false;
+                assert_eq!(machine.write(), Way::Note);
+                assert_eq!(beside(&mut machine), after);
+                machine.is_free = true;
+            }
+        }
+        // Memory is not put back.
+        machine.races.renew(false);
+        assert!(machine.races.add_task(TaskId(0), None));
+        assert_eq!(machine.write(), Way::Judged);
+        machine.is_free = false;
+        assert_eq!(machine.write(), Way::First);
+        assert_eq!(beside(&mut machine), Way::First);
+        assert!(!machine.is_racy());
+    }
 }
 
 #[test]
@@ -350,7 +415,7 @@ fn what_is_known_beyond_a_gap_is_noted_and_the_gap_is_judged() {
 /// Words are compared as numbers, of which epochs are but a part.
 #[test]
 fn numbers_of_epochs_may_be_large() {
-    for first in [1, LAST - 3] {
+    for first in [2, LAST - 3] {
         let mut machine = Machine::new(2);
         machine.races.epochs.begin_at(first);
         machine.begin(2);
@@ -392,6 +457,7 @@ fn run_random(machine: &mut Machine, seed: u64) -> bool {
     let steps = 4 + rng.below(40);
     let mixes_sizes = rng.below(3) == 0;
     let order = 1 + rng.below(3);
+    let frees = rng.below(4) == 0;
     let mut clocks = vec![vec![0; TASKS]; TASKS];
     let mut locks = vec![vec![0; TASKS]; LOCKS as usize];
     let mut bytes: Vec<Vec<Known>> = (0..64).map(|_| Vec::new()).collect();
@@ -420,6 +486,20 @@ fn run_random(machine: &mut Machine, seed: u64) -> bool {
             }
             continue;
         }
+        if frees && rng.below(8) == 0 {
+            let start = rng.below(2) as usize * 16;
+            let site = Some(sites()[0]);
+            machine
+                .races
+                .free(TaskId(task as u32), PLACE + start, 16, site);
+            for accesses in &mut bytes[start..start + 16] {
+                is_racy |= accesses
+                    .iter()
+                    .any(|known| known.clock[known.task] > clocks[task][known.task]);
+                accesses.clear();
+            }
+            continue;
+        }
         let length = if mixes_sizes { 1 << rng.below(5) } else { 8 };
         let start = (rng.below(32) as usize & !(length - 1)) % 32;
         let is_write = rng.below(2) == 0;
@@ -442,14 +522,17 @@ fn run_random(machine: &mut Machine, seed: u64) -> bool {
 
 #[test]
 fn a_race_is_found_if_and_only_if_there_is_one_and_the_same_without_tables() {
-    let (mut seeing, mut blind) = (Machine::new(1), Machine::new(1));
+    let [mut seeing, mut blind, mut rewritten] = [(); 3].map(|()| Machine::new(1));
     blind.is_blind = true;
+    rewritten.is_rewritten = true;
     let mut outcomes = HashSet::new();
     for seed in 0..20_000 {
         let is_racy = run_random(&mut seeing, seed);
         assert_eq!(is_racy, seeing.is_racy(), "seed {seed}");
-        run_random(&mut blind, seed);
-        assert_eq!(seeing.words(), blind.words(), "seed {seed}");
+        for other in [&mut blind, &mut rewritten] {
+            run_random(other, seed);
+            assert_eq!(seeing.words(), other.words(), "seed {seed}");
+        }
         outcomes.insert(is_racy);
     }
     assert_eq!(outcomes.len(), 2, "there are both kinds");

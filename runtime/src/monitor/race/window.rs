@@ -6,7 +6,7 @@
 //! they last released something. What it knows of beyond that its clock tells.
 
 use super::Races;
-use super::clock::Epoch;
+use super::clock::{Epoch, OLD};
 use crate::execution::TaskId;
 
 /// So many epochs are looked at to make a window wider.
@@ -66,7 +66,9 @@ impl Races {
         let (low, high) = own.window;
         let is_open = low <= own.epoch && own.epoch <= high;
         if is_open && self.is_on && !self.points.is_any() {
-            self.glance.show(own.epoch, own.window);
+            // Those of earlier executions are before the first one.
+            let low = if low == self.epochs.first() { OLD } else { low };
+            self.glance.show(own.epoch, (low, high));
         } else {
             self.glance.hide();
         }

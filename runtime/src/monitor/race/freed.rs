@@ -1,0 +1,117 @@
+//! Memory that is given back, or that others begin to use: what is known of it is forgotten.
+
+use super::clock::{Epoch, Epochs, Owner};
+use super::record::Record;
+use super::shadow::{Cell, Word};
+use super::tasks::{TaskOrder, is_known};
+use super::{Earlier, Races, What};
+use crate::execution::{Site, TaskId};
+use crate::platform::memory::{EngineVec, engine_vec};
+
+/// What a task that gives memory back knows, and what it races with.
+struct Judge<'r> {
+    epochs: &'r Epochs,
+    records: &'r [Record],
+    task: TaskId,
+    own: &'r TaskOrder,
+    first: Epoch,
+    /// The last access that was found to be known of.
+    known: Word,
+    races: EngineVec<Earlier>,
+}
+
+impl Judge<'_> {
+    #[inline(never)]
+    fn look(&mut self, cell: &Cell) {
+        let Self {
+            epochs,
+            own,
+            task,
+            first,
+            ..
+        } = *self;
+        let mut look = |earlier: Earlier| {
+            if !is_known(epochs, &own.clock, earlier.epoch, task) {
+                self.races.push(earlier);
+            }
+        };
+        let epoch = cell.last.epoch();
+        if let Owner::Record(record) = epochs.owner(epoch) {
+            self.records[record as usize].conflicts(u8::MAX, true, &mut look);
+            return;
+        }
+        if is_known(epochs, &own.clock, epoch, task) {
+            // Whoever knows of the last access knows of all.
+            self.known = cell.last;
+            return;
+        }
+        let (write, read) = cell.write_and_read(first);
+        for (word, is_write) in [(write, true), (read, false)] {
+            if word != Word::NONE {
+                look(Earlier::of_word(word, is_write));
+            }
+        }
+    }
+}
+
+impl Races {
+    /// Memory is given back: nothing that was done to it concerns what comes after.
+    pub(crate) fn free(&mut self, task: TaskId, address: usize, length: usize, site: Option<Site>) {
+        let first = self.epochs.first();
+        let end = address.saturating_add(length);
+        let own = self.tasks.get(task);
+        let mut judge = Judge {
+            epochs: &self.epochs,
+            records: &self.records,
+            task,
+            own,
+            first,
+            known: Word::NONE,
+            races: engine_vec(),
+        };
+        let mut is_any = false;
+        self.shadow.parts(address, end, |page, part| {
+            is_any = true;
+            if !page.is_touched(first) {
+                page.free(part);
+                return;
+            }
+            for cell in page.part(part) {
+                if !cell.last.is_like(judge.known) && !cell.is_new(first) {
+                    judge.look(cell);
+                }
+                cell.free();
+            }
+        });
+        if is_any {
+            self.freed.push((address, end));
+        }
+        for earlier in judge.races {
+            self.note(earlier, task, What::Free, site);
+        }
+    }
+
+    /// A new execution begins; whether memory `is_put_back`: what was given back in the last one
+    /// is not free.
+    pub(super) fn begin_memory(&mut self, is_put_back: bool) {
+        if is_put_back {
+            for &(low, high) in &self.freed {
+                self.shadow.parts(low, high, |page, part| {
+                    page.part(part).iter_mut().for_each(Cell::put_back);
+                });
+            }
+        }
+        self.freed.clear();
+    }
+
+    /// Another task begins to use this memory, a stack: as [`Self::free`], but nobody looks, and
+    /// it is not free.
+    pub(crate) fn forget(&mut self, low: usize, high: usize) {
+        let first = self.epochs.first();
+        self.shadow.parts(low, high, |page, part| {
+            if page.is_touched(first) {
+                page.part(part).iter_mut().for_each(Cell::age);
+            }
+        });
+    }
+}

@@ -1,0 +1,116 @@
+//! Source lines as words have them: by the lower bits of the addresses of their places.
+
+use core::ffi::c_int;
+use core::ffi::c_void;
+use core::panic::Location;
+
+use super::shadow::MARK_AT;
+use crate::execution::Site;
+use crate::platform::sys;
+
+/// So many bits a word has for the line.
+pub(super) const MARK_BITS: u32 = 25;
+pub(super) const MARK: u64 = ((1 << MARK_BITS) - 1) << MARK_AT;
+/// So many lower bits of the addresses of places are 0.
+const ALIGNED: u32 = align_of::<Location<'static>>().trailing_zeros();
+/// So far from ours a place's address may be.
+const FAR: usize = 1 << (MARK_BITS + ALIGNED - 1);
+
+/// Somewhere among the places that the compiler has put into the executable.
+fn origin() -> usize {
+    core::ptr::from_ref(Location::caller()).addr()
+}
+
+/// What words have of a source line whose place is at this address: the lower bits of that,
+/// which is aligned.
+#[inline]
+pub(super) fn mark_at(address: usize) -> u64 {
+    (address as u64 >> (ALIGNED - MARK_AT)) & MARK
+}
+
+/// What words have of a source line. 0 if there is none, or it is so far away from ours that the
+/// lower bits say nothing.
+pub(super) fn mark_of(site: Option<Site>) -> u64 {
+    let address = site.map_or(0, |site| core::ptr::from_ref(site).addr());
+    let mark = mark_at(address);
+    if address_of(mark) == address { mark } else { 0 }
+}
+
+/// The address with these bits that is next to ours.
+fn address_of(mark: u64) -> usize {
+    const UNUSED: u32 = u64::BITS - ALIGNED - MARK_BITS;
+    let bits = (mark as usize) << (ALIGNED - MARK_AT);
+    let distance = (bits.wrapping_sub(origin()) << UNUSED) as isize >> UNUSED;
+    origin().wrapping_add_signed(distance)
+}
+
+pub(super) fn site_of(mark: u64) -> Option<Site> {
+    if mark == 0 {
+        return None;
+    }
+    // SAFETY: `mark_of` made it of a place, which is there for ever; or it is of one of which
+    // `are_all_near` said so.
+    Some(unsafe { &*(address_of(mark) as *const Location<'static>) })
+}
+
+/// Whether words have room for all lines whose code may tell of accesses to this runtime: those
+/// of the executable, if the runtime is a part of it. A library that had code of another
+/// crate would have a runtime of its own.
+pub(super) fn are_all_near() -> bool {
+    /// The bounds of the first object.
+    unsafe extern "C" fn visit(
+        object: *mut sys::LoadedObject,
+        _size: usize,
+        data: *mut c_void,
+    ) -> c_int {
+        // SAFETY: `dl_iterate_phdr` passes a valid object; `data` is our pair.
+        unsafe {
+            let (low, high) = &mut *data.cast::<(usize, usize)>();
+            let object = &*object;
+            let headers = core::slice::from_raw_parts(object.headers, object.header_count.into());
+            for header in headers.iter().filter(|h| h.kind == sys::PT_LOAD) {
+                let start = (object.base + header.virtual_address) as usize;
+                *low = (*low).min(start);
+                *high = (*high).max(start + header.memory_size as usize);
+            }
+        }
+        1 // the executable comes first: stop here
+    }
+    let mut bounds = (usize::MAX, 0);
+    // SAFETY: the visitor writes to `bounds` while the call lasts.
+    unsafe { sys::dl_iterate_phdr(visit, (&raw mut bounds).cast()) };
+    let (low, high) = bounds;
+    (low..high).contains(&origin()) && high - origin() <= FAR && origin() - low <= FAR
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_know_places_that_are_not_too_far_away() {
+        let site = Location::caller();
+        assert_eq!(
+            site_of(mark_of(Some(site))).map(Location::line),
+            Some(site.line())
+        );
+        assert_eq!(mark_of(None), 0);
+        let far = FAR.cast_signed();
+        for (distance, is_near) in [
+            (far - 8, true),
+            (far, false),
+            (-far, true),
+            (-far - 8, false),
+        ] {
+            let address = origin().wrapping_add_signed(distance);
+            let mark = mark_at(address);
+            assert_eq!(address_of(mark) == address, is_near, "{distance}");
+        }
+        assert_eq!(mark_at(origin()) & !MARK, 0);
+    }
+
+    #[test]
+    fn words_know_all_places_of_an_executable_that_is_not_large() {
+        assert!(are_all_near());
+    }
+}
