@@ -1,23 +1,34 @@
-//! A set of hashes.
+//! Sets of hashes: one that keeps all, and one that keeps those of late.
 
 use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 
 use crate::platform::memory::{EngineVec, engine_vec};
 
-/// A set of hashes with open addressing.
+/// A set of hashes: a table, or many once they are large. They grow one by one, so that an
+/// explorer whose helpers wait for it is never long about that.
 pub(crate) struct HashSet {
-    slots: EngineVec<u64>,
+    tables: EngineVec<Table>,
     count: u64,
 }
 
+/// Open addressing.
+struct Table {
+    slots: EngineVec<u64>,
+    count: usize,
+}
+
 const FIRST_SIZE: usize = 128;
+/// So many hashes are enough for many tables.
+const LARGE: u64 = 1 << 15;
+/// The upper bits of a hash say in which of them it is.
+const TABLE_BITS: u32 = 8;
 /// Stands for the hash 0, which marks an empty slot.
 const ZERO: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl HashSet {
     pub(crate) const fn new() -> Self {
         Self {
-            slots: engine_vec(),
+            tables: engine_vec(),
             count: 0,
         }
     }
@@ -29,75 +40,182 @@ impl HashSet {
 
     /// The hashes, in no order.
     pub(super) fn iter(&self) -> impl Iterator<Item = u64> {
-        self.slots.iter().copied().filter(|&hash| hash != 0)
+        self.tables.iter().flat_map(Table::iter)
     }
 
-    /// Whether it has a hash.
-    #[inline]
-    pub(super) fn contains(&self, hash: u64) -> bool {
-        let hash = if hash == 0 { ZERO } else { hash };
-        let mask = self.slots.len().wrapping_sub(1);
-        let mut at = hash as usize & mask;
-        while let Some(&slot) = self.slots.get(at) {
-            if slot == hash || slot == 0 {
-                return slot == hash;
-            }
-            at = (at + 1) & mask;
-        }
-        false
+    fn table_of(&self, hash: u64) -> usize {
+        (hash >> (u64::BITS - TABLE_BITS)) as usize & self.tables.len().wrapping_sub(1)
     }
 
     /// Lets the processor fetch where a hash is, or would be, while others are looked up:
     /// large sets lie in no cache.
     #[inline]
     pub(crate) fn prefetch(&self, hash: u64) {
-        let mask = self.slots.len().wrapping_sub(1);
-        if let Some(slot) = self.slots.get(hash as usize & mask) {
-            // SAFETY: it reads nothing that the program sees.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>((&raw const *slot).cast()) };
+        if let Some(table) = self.tables.get(self.table_of(hash)) {
+            prefetch(&raw const table.slots[table.first_slot(hash)]);
         }
     }
 
     /// Adds a hash; whether it is new.
     #[inline]
     pub(crate) fn insert(&mut self, hash: u64) -> bool {
-        if (self.count as usize + 1) * 2 > self.slots.len() {
-            self.grow();
+        let hash = if hash == 0 { ZERO } else { hash };
+        while self
+            .tables
+            .get(self.table_of(hash))
+            .is_none_or(Table::is_full)
+        {
+            self.make_room(hash);
         }
-        let is_new = self.place(if hash == 0 { ZERO } else { hash });
+        let place = self.table_of(hash);
+        let is_new = self.tables[place].insert(hash);
         self.count += u64::from(is_new);
         is_new
     }
 
-    fn place(&mut self, hash: u64) -> bool {
-        let mask = self.slots.len() - 1;
-        let mut at = hash as usize & mask;
+    #[cold]
+    fn make_room(&mut self, hash: u64) {
+        let is_one = self.tables.len() == 1;
+        if is_one && self.count >= LARGE {
+            let all = self.tables.remove(0);
+            self.tables.resize_with(1 << TABLE_BITS, Table::new);
+            for hash in all.iter() {
+                let place = self.table_of(hash);
+                let table = &mut self.tables[place];
+                if table.is_full() {
+                    table.grow();
+                }
+                table.insert(hash);
+            }
+        } else if self.tables.is_empty() {
+            self.tables.push(Table::new());
+        } else {
+            let place = self.table_of(hash);
+            self.tables[place].grow();
+        }
+    }
+}
+
+impl Table {
+    fn new() -> Self {
+        Self::with_size(FIRST_SIZE)
+    }
+
+    fn with_size(size: usize) -> Self {
+        let mut slots = engine_vec();
+        slots.resize(size, 0);
+        Self { slots, count: 0 }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = u64> {
+        self.slots.iter().copied().filter(|&hash| hash != 0)
+    }
+
+    fn first_slot(&self, hash: u64) -> usize {
+        hash as usize & (self.slots.len() - 1)
+    }
+
+    fn is_full(&self) -> bool {
+        (self.count + 1) * 2 > self.slots.len()
+    }
+
+    /// Adds a hash other than 0, for which there is room; whether it is new.
+    #[inline]
+    fn insert(&mut self, hash: u64) -> bool {
+        let mut at = self.first_slot(hash);
         loop {
             match self.slots[at] {
                 0 => {
                     self.slots[at] = hash;
+                    self.count += 1;
                     return true;
                 }
                 same if same == hash => return false,
-                _ => at = (at + 1) & mask,
+                _ => at = (at + 1) & (self.slots.len() - 1),
             }
         }
     }
 
-    #[cold]
     fn grow(&mut self) {
-        let size = (self.slots.len() * 2).max(FIRST_SIZE);
-        let old = core::mem::replace(&mut self.slots, engine_vec());
-        self.slots.resize(size, 0);
-        for hash in old.into_iter().filter(|&hash| hash != 0) {
-            self.place(hash);
+        let mut larger = Self::with_size(self.slots.len() * 2);
+        for hash in self.iter() {
+            larger.insert(hash);
+        }
+        *self = larger;
+    }
+}
+
+/// Lets the processor fetch what is there, while it does other things.
+#[inline]
+pub(crate) fn prefetch<T>(there: *const T) {
+    // SAFETY: it reads nothing that the program sees.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(there.cast()) };
+}
+
+/// Hashes of late, and the round that each was noted in: another one in its place makes
+/// it be forgotten. So it stays in the processor's cache.
+pub(super) struct RecentHashes {
+    /// The upper bits of each hash, and its round below them: its place says the others.
+    slots: EngineVec<u64>,
+}
+
+/// How many bits of a hash say its place.
+const PLACE_BITS: u32 = u16::BITS;
+
+impl RecentHashes {
+    pub(super) const fn new() -> Self {
+        Self {
+            slots: engine_vec(),
         }
     }
+
+    /// Lets the processor fetch where a hash is, or would be.
+    #[inline]
+    pub(super) fn prefetch(&self, hash: u64) {
+        if let Some(slot) = self.slots.get(place_of(hash)) {
+            prefetch(slot);
+        }
+    }
+
+    /// The round in which a hash was noted, if that is known still.
+    #[inline]
+    pub(super) fn round_of(&self, hash: u64) -> Option<u16> {
+        let slot = *self.slots.get(place_of(hash))?;
+        (slot >> PLACE_BITS == hash >> PLACE_BITS && slot != 0).then_some(slot as u16)
+    }
+
+    /// Notes a hash, in a round that is not 0.
+    #[inline]
+    pub(super) fn note(&mut self, hash: u64, round: u16) {
+        if self.slots.is_empty() {
+            self.slots.resize(1 << PLACE_BITS, 0);
+        }
+        self.slots[place_of(hash)] = hash >> PLACE_BITS << PLACE_BITS | u64::from(round);
+    }
+}
+
+fn place_of(hash: u64) -> usize {
+    usize::from(hash as u16)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_noted_lately_is_known_with_its_round() {
+        let mut hashes = RecentHashes::new();
+        assert_eq!(hashes.round_of(0), None);
+        let (one, alike) = (0x1234_0000_0000_5678, 0x4321_0000_0000_5678);
+        hashes.note(one, 3);
+        hashes.note(0, 4);
+        assert_eq!(hashes.round_of(one), Some(3));
+        assert_eq!(hashes.round_of(0), Some(4));
+        assert_eq!(hashes.round_of(alike), None);
+        hashes.note(alike, 5);
+        assert_eq!(hashes.round_of(alike), Some(5));
+        assert_eq!(hashes.round_of(one), None);
+    }
 
     #[test]
     fn counts_each_hash_once() {
@@ -106,5 +224,24 @@ mod tests {
             hashes.insert((i % 2500).wrapping_mul(0x2545_f491_4f6c_dd1d));
         }
         assert_eq!(hashes.count(), 2500);
+    }
+
+    #[test]
+    fn large_sets_are_as_small_ones() {
+        let hash = |i: u64| i.wrapping_mul(0x2545_f491_4f6c_dd1d);
+        let mut hashes = HashSet::new();
+        for count in 0..5 * LARGE {
+            hashes.prefetch(hash(count));
+            assert!(hashes.insert(hash(count)), "{count}");
+            assert!(!hashes.insert(hash(count / 2)), "{count}");
+            assert_eq!(hashes.count(), count + 1);
+        }
+        let mut all: Vec<u64> = hashes.iter().collect();
+        all.sort_unstable();
+        let mut expected: Vec<u64> = (0..5 * LARGE).map(hash).collect();
+        // The hash 0 is kept as another one.
+        expected[0] = ZERO;
+        expected.sort_unstable();
+        assert_eq!(all, expected);
     }
 }

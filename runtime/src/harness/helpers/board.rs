@@ -4,9 +4,8 @@ use core::ptr;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::platform::memory::{EngineVec, engine_vec};
 use crate::platform::sys;
-use crate::search::{Deviation, Icb, Need};
+use crate::search::{Deviation, Icb, Listed, Need, prefetch};
 
 /// At most so many helpers.
 pub(super) const MOST: usize = 63;
@@ -27,6 +26,14 @@ pub(super) const LOOK_MS: u64 = 100;
 /// Turns of a loop after which the explorer runs a schedule itself that a helper has
 /// begun: the helper may have no core now, or be no more.
 const SPINS: u32 = 1000;
+/// So many schedules before what a helper has found is taken over, the processor fetches
+/// that, and before that, where it is: it comes from another core.
+const AHEAD: usize = 6;
+const FAR_AHEAD: usize = 12;
+/// And so many before that, what the search knows of it.
+const SOON: usize = 2;
+/// So many deviations are fetched at once.
+const PER_LINE: usize = 64 / size_of::<Deviation>();
 
 /// How far a schedule is, whose it is, and in which round: one word, so that who comes
 /// late notices.
@@ -157,7 +164,7 @@ pub(in crate::harness) struct Helpers {
     pub(super) shared: [(u64, usize); BLOCKS],
     /// The newest round that the explorer has begun.
     pub(super) seen: u64,
-    pub(super) buffer: EngineVec<Deviation>,
+    buffer: Listed,
 }
 
 impl Helpers {
@@ -169,7 +176,7 @@ impl Helpers {
             board: ptr::null_mut(),
             shared: [(0, 0); BLOCKS],
             seen: 0,
-            buffer: engine_vec(),
+            buffer: Listed::new(),
         }
     }
 
@@ -213,12 +220,12 @@ impl Helpers {
             stage: Stage::Free,
         };
         for number in 0..count {
-            let start = self.buffer.len();
             search.list(is_ahead, number, &mut self.buffer);
             let item = self.item(Place { block, number });
-            if self.buffer.len() > DEVIATIONS {
+            let end = self.buffer.deviations.len();
+            if end > DEVIATIONS {
                 // The explorer alone runs what there is no room for.
-                self.buffer.truncate(start);
+                self.buffer.pop();
                 let taken = begun.at(Stage::Taken).to_bits();
                 // SAFETY: the board stays mapped.
                 unsafe { (*item).state.store(taken, Ordering::Release) };
@@ -226,10 +233,11 @@ impl Helpers {
             }
             // SAFETY: a helper that comes late notices that the item is another one.
             unsafe {
+                let new = self.buffer.last();
+                let start = end - new.len();
                 (*item).start = start as u32;
-                (*item).length = (self.buffer.len() - start) as u32;
+                (*item).length = new.len() as u32;
                 let to = (&raw mut (*board).deviations[block]).cast::<Deviation>();
-                let new = &self.buffer[start..];
                 ptr::copy_nonoverlapping(new.as_ptr(), to.add(start), new.len());
                 (*item).state.store(begun.to_bits(), Ordering::Release);
             }
@@ -264,13 +272,61 @@ impl Helpers {
         None
     }
 
-    fn found_by(&self, helper: u8, Place { block, number }: Place) -> (Found, &[Need]) {
+    /// For a helper: lets the processor fetch the schedule before this one, mostly the one
+    /// that it runs next.
+    pub(super) fn prefetch_before(&self, Place { block, number }: Place) {
+        let Some(number) = number.checked_sub(1) else {
+            return;
+        };
+        // SAFETY: the board stays mapped. What is written meanwhile is not used.
+        let (start, length) = unsafe {
+            let item = self.item(Place { block, number });
+            ((*item).start as usize, (*item).length as usize)
+        };
+        for at in (start..start.saturating_add(length).min(DEVIATIONS)).step_by(PER_LINE) {
+            // SAFETY: the board is mapped, and has so much room.
+            prefetch(unsafe { &raw const (*self.board).deviations[block][at] });
+        }
+    }
+
+    /// Lets the processor fetch what a helper has found about the schedules after this
+    /// one, as far as is known; that of one that is soon taken over is told.
+    pub(super) fn look_ahead(&self, place: Place) -> Option<(Found, &[Need])> {
+        let (_, count) = self.shared[place.block];
+        let last = count.min(ITEMS) - 1;
+        let found = |ahead: usize| {
+            let number = place.number + ahead;
+            if number > last {
+                return None;
+            }
+            let there = Place { number, ..place };
+            // SAFETY: the board stays mapped.
+            let state = unsafe { (*self.item(there)).state() };
+            (state.stage == Stage::Found).then_some((state.helper, there))
+        };
+        if let Some((helper, there)) = found(FAR_AHEAD) {
+            prefetch(self.found_at(helper, there));
+        }
+        if let Some((helper, there)) = found(AHEAD) {
+            let (_, needs) = self.found_by(helper, there);
+            prefetch(needs.as_ptr());
+            prefetch(needs.as_ptr_range().end);
+        }
+        found(SOON).map(|(helper, there)| self.found_by(helper, there))
+    }
+
+    fn found_at(&self, helper: u8, Place { block, number }: Place) -> *const Found {
+        // SAFETY: the board is mapped, and has so much room.
+        unsafe { &raw const (*self.board).found[helper as usize][block][number] }
+    }
+
+    fn found_by(&self, helper: u8, place: Place) -> (Found, &[Need]) {
         let board = self.board;
         // SAFETY: the helper has written it, and leaves it alone until the block has
         // another round.
         unsafe {
-            let found = (*board).found[helper as usize][block][number];
-            let needs = &raw const (*board).needs[helper as usize][block];
+            let found = *self.found_at(helper, place);
+            let needs = &raw const (*board).needs[helper as usize][place.block];
             let first = needs.cast::<Need>().add(found.start as usize);
             (
                 found,

@@ -52,7 +52,10 @@ impl Explorer<'_> {
         let Some((found, needs)) = self.helpers.take(place) else {
             return false;
         };
-        engine.exploration.distinct.prefetch(found.graph);
+        if let Some((next, needs)) = self.helpers.look_ahead(place) {
+            engine.exploration.distinct.prefetch(next.graph);
+            search.prefetch(needs);
+        }
         search.learn(needs, found.possible);
         count(engine, &found);
         true
@@ -149,7 +152,7 @@ impl Explorer<'_> {
             sys::exit_now(1);
         }
         let board = self.helpers.board;
-        let (mut seen, mut latest) = (0, 0);
+        let mut seen = 0;
         let (mut used, mut used_in) = ([0; BLOCKS], [0; BLOCKS]);
         loop {
             // SAFETY: the board stays mapped.
@@ -164,14 +167,8 @@ impl Explorer<'_> {
                     // The explorer has taken over all that this block had before.
                     (used[place.block], used_in[place.block]) = (0, round);
                 }
-                if let Some(search) = strategy(engine).as_icb()
-                    && round > latest
-                {
-                    latest = round;
-                    search.begin_round();
-                }
                 let used = &mut used[place.block];
-                self.run_item(engine, place, state, round == latest, used);
+                self.run_item(engine, place, state, used);
             }
         }
     }
@@ -211,14 +208,7 @@ impl Explorer<'_> {
 
     /// Runs a schedule, and writes down what it found if there was nothing unusual to it,
     /// and the explorer has not taken it meanwhile.
-    fn run_item(
-        &mut self,
-        engine: Root,
-        place: Place,
-        ours: State,
-        is_latest: bool,
-        used: &mut usize,
-    ) {
+    fn run_item(&mut self, engine: Root, place: Place, ours: State, used: &mut usize) {
         let (item, board) = (self.helpers.item(place), self.helpers.board);
         let Some(search) = strategy(engine).as_icb() else {
             return;
@@ -235,10 +225,11 @@ impl Explorer<'_> {
             let first = (&raw const (*board).deviations[place.block]).cast::<Deviation>();
             core::slice::from_raw_parts(first.add(start), length)
         };
-        search.follow(deviations, is_latest);
+        search.follow(deviations, ours.round);
         if item.state() != ours {
             return;
         }
+        self.helpers.prefetch_before(place);
         let before = known(engine);
         let failure = self.run_once(engine);
         let execution = &engine.execution;
@@ -257,9 +248,8 @@ impl Explorer<'_> {
         } else {
             Stage::Unusual
         };
-        if !item.change(ours, ours.at(stage)) || !is_told {
-            // Nobody has heard of what was found.
-            search.forget_last();
+        if item.change(ours, ours.at(stage)) && is_told {
+            search.note_told();
         }
     }
 

@@ -20,8 +20,8 @@ mod rounds;
 
 use self::division::Division;
 pub(crate) use self::division::{Part, Share};
-pub(crate) use self::rounds::{Deviation, Findings, Need};
-use super::hash_set::HashSet;
+pub(crate) use self::rounds::{Deviation, Findings, Listed, Need};
+use super::hash_set::{HashSet, RecentHashes};
 use super::races::{HappensBefore, Race};
 use super::stored::{kept_between_executions, stored};
 use super::{ChoicePoint, Ended, Progress, SchedulingPoint, Strategy};
@@ -129,9 +129,9 @@ pub(crate) struct Icb {
     division: Option<Division>,
     /// It serves a helper, who queues nothing.
     only_finds: bool,
-    is_latest: bool,
-    /// The names of what it has found in this round.
-    found: EngineVec<u64>,
+    /// The round of its schedule, and what it has told of late.
+    serves: u16,
+    told: RecentHashes,
 }
 
 impl Icb {
@@ -174,8 +174,8 @@ impl Icb {
             started: false,
             division: None,
             only_finds: false,
-            is_latest: false,
-            found: engine_vec(),
+            serves: 0,
+            told: RecentHashes::new(),
         }
     }
 

@@ -1,9 +1,10 @@
 //! Rounds of schedules, which several processes can share: none of a round depends on
 //! what another one shows.
 
+use super::super::hash_set::prefetch;
 use super::super::stored::stored;
 use super::{DEFAULT, Icb, Node, Strategy};
-use crate::platform::memory::EngineVec;
+use crate::platform::memory::{EngineVec, engine_vec};
 
 /// One decision that is not the default one.
 #[derive(Clone, Copy)]
@@ -37,6 +38,65 @@ pub(crate) struct Findings {
     pub(crate) possible: u64,
 }
 
+/// Schedules' deviations, one schedule after another.
+pub(crate) struct Listed {
+    pub(crate) deviations: EngineVec<Deviation>,
+    /// Where those of the last schedule begin, and its nodes: the next one mostly begins
+    /// as it does.
+    last: usize,
+    path: EngineVec<u32>,
+}
+
+impl Listed {
+    pub(crate) const fn new() -> Self {
+        Self {
+            deviations: engine_vec(),
+            last: 0,
+            path: engine_vec(),
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.deviations.clear();
+        self.path.clear();
+        self.last = 0;
+    }
+
+    /// Takes away the last schedule.
+    pub(crate) fn pop(&mut self) {
+        self.deviations.truncate(self.last);
+        self.path.clear();
+    }
+
+    /// Those of the last schedule.
+    pub(crate) fn last(&self) -> &[Deviation] {
+        &self.deviations[self.last..]
+    }
+
+    /// Makes `path` lead to a node; how many of its nodes stay.
+    fn go_to(&mut self, mut node: u32, nodes: &[Node]) -> usize {
+        let before = self.path.len();
+        let mut common = before;
+        while node != DEFAULT {
+            // A path's nodes are in order: each was found after its parent.
+            while common > 0 && self.path[common - 1] > node {
+                common -= 1;
+            }
+            if common > 0 && self.path[common - 1] == node {
+                break;
+            }
+            self.path.push(node);
+            node = nodes[node as usize].parent;
+        }
+        if node == DEFAULT {
+            common = 0;
+        }
+        self.path[before..].reverse();
+        self.path.drain(common..before);
+        common
+    }
+}
+
 stored!(Deviation {
     index,
     choice,
@@ -52,6 +112,11 @@ const MOST: u64 = 1 << 25;
 const FIRST_LONG_ROUND: usize = 1 << 11;
 /// How many schedules a long round has.
 const ROUND: usize = 1 << 9;
+
+/// So many schedules before one is listed the processor fetches its parent, and before
+/// that, where it is: most are of long ago.
+const AHEAD: usize = 4;
+const FAR_AHEAD: usize = 8;
 
 impl Icb {
     /// Takes the schedules of the next round. While they run it is known what comes
@@ -121,20 +186,19 @@ impl Icb {
         self.ahead.len()
     }
 
-    /// Appends the deviations of a schedule of this round or of the one after it: so
-    /// many places after the next one.
-    pub(crate) fn list(&self, is_ahead: bool, after: usize, out: &mut EngineVec<Deviation>) {
+    /// Lists a schedule of this round or of the one after it: so many places after the
+    /// next one.
+    pub(crate) fn list(&self, is_ahead: bool, after: usize, to: &mut Listed) {
         let round = if is_ahead { &self.ahead } else { &self.round };
-        let start = out.len();
-        let mut node = round[round.len() - 1 - after];
-        while node != DEFAULT {
-            let Node {
-                parent, deviation, ..
-            } = self.nodes[node as usize];
-            out.push(deviation);
-            node = parent;
+        let number = round.len() - 1 - after;
+        self.prefetch_nodes(round, number);
+        let common = to.go_to(round[number], &self.nodes);
+        let (start, last) = (to.deviations.len(), to.last);
+        to.deviations.extend_from_within(last..last + common);
+        for &node in &to.path[common..] {
+            to.deviations.push(self.nodes[node as usize].deviation);
         }
-        out[start..].reverse();
+        to.last = start;
     }
 
     /// For a helper, too: it finds nothing beyond.
@@ -142,55 +206,39 @@ impl Icb {
         self.largest_bound
     }
 
-    /// For a helper: runs the schedule of these deviations next. It may be one of a round
-    /// before the latest that the helper has seen.
-    pub(crate) fn follow(&mut self, deviations: &[Deviation], is_latest: bool) {
+    /// For a helper: runs the schedule of these deviations next, which is one of a round.
+    /// Of each round it may come to some after some of the next one.
+    pub(crate) fn follow(&mut self, deviations: &[Deviation], round: u32) {
         self.only_finds = true;
-        self.is_latest = is_latest;
+        self.serves = short(round);
         self.findings.needs.clear();
         self.current.clear();
         self.current.extend_from_slice(deviations);
         self.retry();
     }
 
-    /// For a helper: it comes to a later round. What it has found so far is known to
-    /// the search that it serves before that takes over anything of this round.
-    pub(crate) fn begin_round(&mut self) {
-        for &name in &self.found {
-            self.opened.prefetch(name);
-        }
-        for name in self.found.drain(..) {
-            if self.opened.count() < MOST {
-                self.opened.insert(name);
-            }
-        }
-    }
-
-    /// For a helper: leaves out what the search knows, if this is its latest round, and
-    /// what it is told in the same breath.
+    /// For a helper: leaves out what the search that it serves knows, since that takes over
+    /// all of a round before it begins the next one, and what is told in the same breath.
     pub(super) fn leave_out_known(&mut self) {
         for need in &self.findings.needs {
-            self.opened.prefetch(need.deviation.name());
+            self.told.prefetch(need.deviation.name());
         }
         let mut recent = [0; 256];
-        let (opened, found, is_latest) = (&self.opened, &mut self.found, self.is_latest);
+        let told = &self.told;
+        let unheard = [self.serves, next(self.serves)];
         self.findings.needs.retain(|need| {
             let name = need.deviation.name();
             let slot = &mut recent[name as usize % 256];
             let is_told = core::mem::replace(slot, name) == name;
-            if is_told || is_latest && opened.contains(name) {
-                return false;
-            }
-            found.push(name);
-            true
+            !is_told && told.round_of(name).is_none_or(|of| unheard.contains(&of))
         });
     }
 
-    /// For a helper: nobody has heard of what the last execution showed.
-    pub(crate) fn forget_last(&mut self) {
-        let told = self.found.len() - self.findings.needs.len();
-        self.found.truncate(told);
-        self.findings.needs.clear();
+    /// For a helper: the search that it serves will learn what the last execution showed.
+    pub(crate) fn note_told(&mut self) {
+        for need in &self.findings.needs {
+            self.told.note(need.deviation.name(), self.serves);
+        }
     }
 
     /// What the last execution showed.
@@ -198,13 +246,30 @@ impl Icb {
         &self.findings
     }
 
+    /// Lets the processor fetch what is asked when these are learnt.
+    pub(crate) fn prefetch(&self, needs: &[Need]) {
+        for need in needs {
+            self.opened.prefetch(need.deviation.name());
+        }
+    }
+
+    /// Lets the processor fetch where the schedules are that follow soon on one of `round`.
+    fn prefetch_nodes(&self, round: &[u32], number: usize) {
+        if let Some(&node) = round.get(number.wrapping_sub(FAR_AHEAD)) {
+            prefetch(&raw const self.nodes[node as usize]);
+        }
+        if let Some(&node) = round.get(number.wrapping_sub(AHEAD)) {
+            let parent = self.nodes[node as usize].parent;
+            prefetch(self.nodes.as_ptr().wrapping_add(parent as usize));
+        }
+    }
+
     /// Takes what was found on the schedule at hand, by a helper perhaps.
     pub(crate) fn learn(&mut self, needs: &[Need], possible: u64) {
         self.possible += possible;
         let queued = self.now.len();
-        for need in needs {
-            self.opened.prefetch(need.deviation.name());
-        }
+        self.prefetch(needs);
+        self.prefetch_nodes(&self.round, self.round.len());
         for need in needs {
             self.open(*need);
         }
@@ -241,6 +306,16 @@ impl Icb {
         let queued = self.now.len() as f64;
         (taken / self.explored - taken).max(queued)
     }
+}
+
+/// A round's number in few bits; never 0.
+fn short(round: u32) -> u16 {
+    (round % u32::from(u16::MAX)) as u16 + 1
+}
+
+/// The short number of the round after one.
+fn next(short: u16) -> u16 {
+    short % u16::MAX + 1
 }
 
 /// Moves the last items of a queue, so many at most.

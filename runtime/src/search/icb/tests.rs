@@ -203,3 +203,96 @@ fn a_task_that_waits_sooner_keeps_others_from_what_it_has() {
     assert_eq!(all.len(), 4);
     assert!(!misses(&program, &all, 1));
 }
+
+/// Runs what is listed at the places, the last one first, as a helper does.
+fn help(
+    helper: &mut Icb,
+    program: &Program,
+    round: u64,
+    listed: &[Vec<Deviation>],
+    found: &mut BTreeMap<(u64, usize), (Vec<Need>, u64)>,
+    places: std::ops::Range<usize>,
+) {
+    for place in places.rev() {
+        helper.follow(&listed[place], round as u32);
+        model::execute(program, helper);
+        let findings = helper.findings();
+        let needs = findings.needs.to_vec();
+        found.insert((round, place), (needs, findings.possible));
+        helper.note_told();
+    }
+}
+
+/// The deviations of each schedule of the round that begins, or of the one after it.
+fn listed(search: &Icb, is_ahead: bool, count: usize) -> Vec<Vec<Deviation>> {
+    let mut listed = Listed::new();
+    let one = |number| {
+        search.list(is_ahead, number, &mut listed);
+        listed.last().to_vec()
+    };
+    (0..count).map(one).collect()
+}
+
+/// The schedules that a search runs, by name, and what it told in the end. A helper runs
+/// some of each round.
+fn explored_with_help(program: &Program, is_helped: bool) -> (Vec<Vec<u64>>, [u64; 2], usize) {
+    let mut search = Icb::new(5, u64::MAX);
+    let mut helper = Icb::new(5, u64::MAX);
+    let (mut found, mut begun) = (BTreeMap::new(), 0);
+    let (mut schedules, mut taken_over) = (Vec::new(), 0);
+    let mut lengths = BTreeMap::new();
+    while search.begin() {
+        schedules.push(search.current.iter().map(|d| d.name()).collect());
+        let (round, left) = search.round();
+        if is_helped && begun != round {
+            begun = round;
+            let count = *lengths.entry(round).or_insert(left);
+            let now = listed(&search, false, left);
+            let next = listed(&search, true, search.ahead());
+            if !next.is_empty() {
+                lengths.insert(round + 1, next.len());
+            }
+            // The one at hand was listed, too, where its round was the one after another.
+            let at_hand = count - left;
+            let mut help = |round, listed: &[_], places| {
+                help(&mut helper, program, round, listed, &mut found, places);
+            };
+            let shifted = [&vec![Vec::new(); at_hand][..], &now[..]].concat();
+            help(round, &shifted, count / 2..count);
+            help(round + 1, &next, next.len() * 3 / 4..next.len());
+            help(round, &shifted, (count / 3).max(at_hand)..count / 2);
+        }
+        let place = lengths
+            .get(&round)
+            .and_then(|count| count.checked_sub(left + 1));
+        let known = place.and_then(|place| found.remove(&(round, place)));
+        if let Some((needs, possible)) = known {
+            search.learn(&needs, possible);
+            taken_over += 1;
+        } else {
+            model::execute(program, &mut search);
+        }
+    }
+    let progress = search.progress();
+    assert!(progress.bound_completed == Some(5) || progress.complete);
+    (
+        schedules,
+        [progress.pruned, search.opened.count()],
+        taken_over,
+    )
+}
+
+#[test]
+fn a_search_with_a_helper_runs_what_one_without_runs() {
+    let program = vec![vec![Act::Add(0); 5]; 3];
+    let (alone, told, none) = explored_with_help(&program, false);
+    let (together, told_together, taken_over) = explored_with_help(&program, true);
+    assert!(alone == together, "{} and {}", alone.len(), together.len());
+    assert_eq!(told, told_together);
+    assert_eq!(none, 0);
+    assert!(
+        taken_over > alone.len() / 3,
+        "{taken_over} of {}",
+        alone.len()
+    );
+}
