@@ -31,6 +31,7 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst, fence};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, RwLock};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 /// Looks at what most programs do not look at, or does not.
 pub trait Looks: Send + 'static {
@@ -60,6 +61,12 @@ enum Act {
     Receive,
     Init,
     Fence,
+    Sleep(usize),
+    WaitTimeout(usize),
+    ReceiveTimeout,
+    ParkTimeout,
+    Unpark,
+    Clock(usize),
     Spawn(Vec<Act>),
     Join,
     Ended,
@@ -76,7 +83,10 @@ pub struct Shared {
     sender: Sender<u64>,
     receiver: Mutex<Receiver<u64>>,
     first: OnceLock<u64>,
+    start: Instant,
 }
+
+const MOMENT: Duration = Duration::from_millis(1);
 
 impl Shared {
     fn new() -> Self {
@@ -89,6 +99,7 @@ impl Shared {
             sender,
             receiver: Mutex::new(receiver),
             first: OnceLock::new(),
+            start: Instant::now(),
         }
     }
 }
@@ -145,6 +156,12 @@ fn acts(
             17 => Act::Receive,
             18 => Act::Init,
             19 => Act::Fence,
+            21 => Act::Sleep(which),
+            22 => Act::WaitTimeout(which),
+            23 => Act::ReceiveTimeout,
+            24 => Act::ParkTimeout,
+            25 => Act::Unpark,
+            26 => Act::Clock(which),
             _ if *tasks > 0 => {
                 *tasks -= 1;
                 Act::Spawn(self::acts(random, kinds, tasks, steps, 2))
@@ -214,6 +231,31 @@ fn perform<L: Looks>(shared: Arc<Shared>, loud: Arc<Loud>, acts: Vec<Act>, name:
                 name
             })),
             Act::Fence => fence(SeqCst),
+            Act::Sleep(at) => thread::sleep(MOMENT * (1 + at as u32)),
+            Act::WaitTimeout(at) => {
+                let mut guard = shared.locks[at].lock().unwrap();
+                if *guard % 2 == 0 {
+                    let result;
+                    (guard, result) = shared.changes[at].wait_timeout(guard, MOMENT).unwrap();
+                    see(u64::from(result.timed_out()));
+                }
+                *guard = *guard * 3 + name;
+            }
+            Act::ReceiveTimeout => {
+                let received = shared.receiver.lock().unwrap().recv_timeout(MOMENT);
+                see(received.unwrap_or(98));
+            }
+            Act::ParkTimeout => thread::park_timeout(MOMENT),
+            Act::Unpark => {
+                if let Some(child) = children.last() {
+                    child.thread().unpark();
+                }
+            }
+            // To read the clock is no scheduling point.
+            Act::Clock(at) => {
+                see(shared.cells[at].load(SeqCst));
+                see(shared.start.elapsed().as_millis() as u64);
+            }
             Act::Spawn(acts) => {
                 let (shared, loud) = (shared.clone(), loud.clone());
                 let name = name * 4 + children.len() as u64 + 1;
@@ -243,12 +285,13 @@ fn perform<L: Looks>(shared: Arc<Shared>, loud: Arc<Loud>, acts: Vec<Act>, name:
     seen
 }
 
-/// Runs the program `seed`, with all its schedules or not, and tells what it came to.
-pub fn run<L: Looks>(name: &str, seed: u64, all: bool) {
+/// Runs the program `seed`, which may wait for time or not, with all its schedules or not,
+/// and tells what it came to.
+pub fn run<L: Looks>(name: &str, seed: u64, timed: bool, all: bool) {
     let mut random = Random((seed + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let (mut tasks, mut steps) = (1, 9);
     // Programs about few kinds of objects have more races.
-    let kinds: Vec<usize> = (0..6).map(|_| random.below(21)).collect();
+    let kinds: Vec<usize> = (0..6).map(|_| random.below(if timed { 27 } else { 21 })).collect();
     let mut own = vec![];
     for _ in 0..2 {
         let acts = acts(&mut random, &kinds, &mut tasks, &mut steps, 3);
@@ -299,12 +342,12 @@ fn looks() {
 ";
 
 /// The programs of one kind, as tests.
-fn tests_of(kind: &str, looks: &str, sets: &[(&str, bool)]) -> String {
+fn tests_of(kind: &str, looks: &str, timed: bool, sets: &[(&str, bool)]) -> String {
     use std::fmt::Write as _;
     let mut tests = format!("use small::Looks;\n\nstruct Kind;\n{looks}\n");
     for seed in 0..programs() {
         for (set, all) in sets {
-            let call = format!("small::run::<Kind>({kind:?}, {seed}, {all});");
+            let call = format!("small::run::<Kind>({kind:?}, {seed}, {timed}, {all});");
             write!(tests, "#[test]\nfn {set}_{seed}() {{\n    {call}\n}}\n\n").expect("a string");
         }
     }
@@ -366,28 +409,35 @@ impl Outcomes {
 fn reduced_searches_reach_what_all_schedules_reach() {
     let workspace = Workspace::with_library(LIBRARY);
     let (reduced, all) = (("reduced", false), ("all", true));
-    let plain = tests_of("plain", "impl Looks for Kind {}", &[reduced]);
-    workspace.write("tests/plain.rs", &plain);
-    workspace.write("tests/watched.rs", &tests_of("plain", COULD_LOOK, &[all]));
-    let looking = tests_of("looking", LOOKS, &[reduced, all]);
-    workspace.write("tests/looking.rs", &looking);
-    let icb = |bound: &str, set| {
+    let none = "impl Looks for Kind {}";
+    for (file, kind, looks, timed, sets) in [
+        ("plain", "plain", none, false, &[reduced][..]),
+        ("watched", "plain", COULD_LOOK, false, &[all]),
+        ("looking", "looking", LOOKS, false, &[reduced, all]),
+        ("timed", "timed", none, true, &[reduced, all]),
+    ] {
+        let tests = tests_of(kind, looks, timed, sets);
+        workspace.write(&format!("tests/{file}.rs"), &tests);
+    }
+    let icb = |bound: &str, timers: &str, set| {
         let bound = format!("--preemptions={bound}");
-        Outcomes::of(&workspace, &["--strategy=icb", &bound, set])
+        let arguments = ["--strategy=icb", &bound, "--timers", timers, set];
+        Outcomes::of(&workspace, &arguments)
     };
-    for bound in ["0", "1", "2"] {
-        let (reduced, all) = (icb(bound, "reduced"), icb(bound, "all"));
+    for (bound, timers) in [("0", "any"), ("1", "any"), ("2", "any"), ("1", "last")] {
+        let (reduced, all) = (icb(bound, timers, "reduced"), icb(bound, timers, "all"));
         assert!(reduced.reached.len() > programs());
         assert!(reduced.pruned > 0);
         assert_eq!(all.pruned, 0);
         for (name, outcomes) in &reduced.reached {
-            assert_eq!(outcomes, all.of_all(name), "{name} up to {bound}");
+            let named = format!("{name} up to {bound}, timers {timers}");
+            assert_eq!(outcomes, all.of_all(name), "{named}");
         }
     }
     // Without a bound there are too many; what is within the last one it must reach.
     let (reduced, all) = (
         Outcomes::of(&workspace, &["--strategy=dpor", "reduced"]),
-        icb("2", "all"),
+        icb("2", "any", "all"),
     );
     assert!(reduced.complete.len() > programs());
     for (name, outcomes) in &reduced.reached {

@@ -27,6 +27,7 @@ mod state;
 mod task;
 mod task_set;
 mod thread;
+mod timers;
 mod trace;
 mod turn;
 mod values;
@@ -157,6 +158,13 @@ pub fn touch(object: usize, effect: Effect) {
     }
 }
 
+/// The running step touches what nobody sees: no schedule is like another one for certain.
+pub(crate) fn touch_unseen() {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`.
+    unsafe { (*execution).log.trace.is_irregular = true };
+}
+
 /// The running step is the last one of a task of `scope`, which waits for that: it touches
 /// the scope.
 pub fn leave_scope(scope: usize) {
@@ -215,6 +223,7 @@ pub fn now() -> u64 {
     // SAFETY: see `running`.
     running().map_or(0, |execution| unsafe {
         (*execution).running().spin.sees_more();
+        (*execution).touch_clock(Effect::Read);
         (*execution).clock
     })
 }

@@ -7,7 +7,7 @@ use super::spin::Access;
 use super::state::{Ending, Execution, Timers};
 use super::task::{State, Wait};
 use super::trace::TraceStep;
-use super::{Effect, Mode, Op, Site, TaskId, Wake, mark};
+use super::{Effect, Mode, Op, Site, TaskId, mark};
 use crate::harness::trace;
 use crate::platform::memory::{EngineVec, engine_vec};
 use crate::search::{ChoicePoint, Decision, Past, SchedulingPoint};
@@ -196,9 +196,6 @@ impl Execution {
             _ if matches!(op, Op::Fence | Op::YieldNow | Op::SpinLoop) => {}
             _ => task.spin.progress(),
         }
-        // Inline assembly touches what nobody sees. A fence touches nothing: by what it
-        // orders, only its own task's accesses are told apart, and these have steps.
-        self.log.trace.is_irregular |= op == Op::Asm;
         self.log_event(op, id, effect, site)
     }
 
@@ -279,8 +276,10 @@ impl Execution {
         if self.body_done && self.is_idle() {
             return self.end(Ending::Finished);
         }
-        let plain = self.late.is_empty() && !self.fairness.restrains();
-        self.log.trace.is_irregular |= !plain;
+        let (untimed, restrained) = (self.late.is_empty(), self.fairness.restrains());
+        self.log.trace.has_timers |= !untimed;
+        self.log.trace.is_irregular |= restrained;
+        let plain = untimed && !restrained;
         let decided = self.decisions.len();
         let preemptions = self.preemptions;
         let next = match self.enabled.small() {
@@ -346,7 +345,11 @@ impl Execution {
         };
         let woken = &mut self.tasks[task.0 as usize];
         let waker = core::mem::replace(&mut woken.waker, TraceStep::NONE);
+        let timed = woken.timed.take();
         self.log.trace.begin(task, decision, waker, woken.retries);
+        if let Some(object) = timed {
+            self.trace_timed(task, object);
+        }
     }
 
     /// The common case: few tasks, all runnable, none held back. The options stay
@@ -518,38 +521,6 @@ impl Execution {
         outcome
     }
 
-    /// Time moves to `task`'s deadline: it and all that were due before time out.
-    /// `is_early` says that others could have gone on.
-    fn fire_timers(&mut self, task: TaskId, is_early: bool) {
-        let deadline = self.task(task).deadline.unwrap_or(self.clock);
-        self.clock = self.clock.max(deadline);
-        for id in (0..self.live as u32).map(TaskId) {
-            let due = self.late.contains(id) && self.task(id).deadline <= Some(self.clock);
-            if due {
-                self.wake(id, Wake::TimedOut);
-                if is_early {
-                    self.note_early(id);
-                }
-            }
-        }
-    }
-
-    /// Notes that `task`, whose time is over, could have waited longer.
-    #[cold]
-    fn note_early(&mut self, task: TaskId) {
-        let note = &mut self.task_mut(task).note;
-        if *note == Note::TIMED_OUT {
-            *note = Note::TIMED_OUT_EARLY;
-        } else if self.log.values.is_wanted {
-            // A sleep is told of where it begins. To look for it takes time.
-            let mut events = self.log.events.iter_mut().rev();
-            let last = events.find(|event| event.task == task);
-            if let Some(sleep) = last.filter(|event| event.op == Op::Sleep) {
-                sleep.note = Note::ENDED_EARLY;
-            }
-        }
-    }
-
     /// Whether every task that could go on only polls or waits for time.
     fn is_idle(&self) -> bool {
         self.enabled.iter().all(|id| {
@@ -561,6 +532,8 @@ impl Execution {
     /// Ends the execution.
     pub(crate) fn end(&mut self, ending: Ending) -> Step {
         self.ending = ending;
+        // What those would have done that still sleep is not known.
+        self.log.trace.is_irregular |= !self.late.is_empty();
         for at in 0..self.live {
             let task = &self.tasks[at];
             let touch = match task.state {

@@ -296,6 +296,8 @@ impl Execution {
         }
         let state = self.task(task).state;
         let step = self.log.trace.step();
+        let deadline = self.task(task).deadline;
+        let timed = deadline.map(|_| self.timed_object(task));
         let woken = self.task_mut(task);
         if wake == Wake::TimedOut && state != State::Blocked(Wait::Time) {
             woken.note = Note::TIMED_OUT;
@@ -306,6 +308,7 @@ impl Execution {
         }
         woken.state = State::Runnable;
         woken.deadline = None;
+        woken.timed = timed;
         woken.wake = wake;
         woken.idle_turns = 0;
         self.late.remove(task);
@@ -330,6 +333,7 @@ impl Execution {
         task.queue = place;
         task.deadline = deadline;
         if deadline.is_some() {
+            self.begin_timed(wait);
             self.late.insert(current);
             // A timed wait is a yield (PLDI'08, section on fairness; for Rust also
             // park_timeout, recv_timeout and sleep).

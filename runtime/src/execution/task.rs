@@ -83,6 +83,8 @@ pub(crate) struct Task {
     pub(crate) waker: u32,
     /// What it waits for is looked at again when it is woken.
     pub(crate) retries: bool,
+    /// It waited at this object with a deadline, and has not run since.
+    pub(crate) timed: Option<ObjectId>,
     /// It awaits a change of what it read in its turn, or did and has not run since.
     pub(crate) watches: bool,
     /// Switched out by a preemption, and not run since.
@@ -146,6 +148,7 @@ impl Task {
             unparks: 0,
             waker: TraceStep::NONE,
             retries: false,
+            timed: None,
             watches: false,
             preempted: false,
             queued: false,
@@ -182,6 +185,7 @@ impl Task {
         self.unparks = 0;
         self.waker = TraceStep::NONE;
         self.retries = false;
+        self.timed = None;
         self.watches = false;
         self.preempted = false;
         self.queued = false;

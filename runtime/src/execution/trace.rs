@@ -32,6 +32,10 @@ pub(crate) struct TraceStep {
     /// Its task looked for a change of all that it had read in this turn of a loop: it
     /// did so only because of what it saw last.
     pub(crate) awaits: bool,
+    /// Its task waited with a deadline: it could have gone on sooner, whoever woke it.
+    pub(crate) timed: bool,
+    /// Time passed in it only because no task could go on: all that was done came before.
+    pub(crate) comes_last: bool,
 }
 
 impl TraceStep {
@@ -51,14 +55,17 @@ pub(crate) struct Touch {
 }
 
 /// The steps of one execution, up to the step limit.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(crate) struct Trace {
     /// Whether anybody reads it: else nothing is kept.
     pub(crate) is_wanted: bool,
     /// Whether what happens now is kept.
     keeps: bool,
     /// Something happened whose dependences are not traced: fairness held a task
-    /// back, or time passed.
+    /// back, or time passed for a wait that is not traced.
     pub(crate) is_irregular: bool,
+    /// Time could pass where tasks could go on.
+    pub(crate) has_timers: bool,
     pub(crate) steps: EngineVec<TraceStep>,
     pub(crate) touches: EngineVec<Touch>,
 }
@@ -69,6 +76,7 @@ impl Trace {
             is_wanted: false,
             keeps: false,
             is_irregular: false,
+            has_timers: false,
             steps: engine_vec(),
             touches: engine_vec(),
         }
@@ -78,6 +86,7 @@ impl Trace {
     pub(crate) fn clear(&mut self) {
         self.keeps = self.is_wanted;
         self.is_irregular = false;
+        self.has_timers = false;
         self.steps.clear();
         self.touches.clear();
     }
@@ -108,6 +117,8 @@ impl Trace {
                 yields: false,
                 joins: false,
                 awaits: false,
+                timed: false,
+                comes_last: false,
             });
         }
     }
@@ -132,6 +143,20 @@ impl Trace {
     pub(super) fn joins(&mut self) {
         if let Some(step) = self.steps.last_mut() {
             step.joins = true;
+        }
+    }
+
+    /// The task of the running step waited with a deadline.
+    pub(super) fn timed(&mut self) {
+        if let Some(step) = self.steps.last_mut() {
+            step.timed = true;
+        }
+    }
+
+    /// Nothing else could go on before the running step.
+    pub(super) fn comes_last(&mut self) {
+        if let Some(step) = self.steps.last_mut() {
+            step.comes_last = true;
         }
     }
 

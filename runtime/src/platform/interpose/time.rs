@@ -6,7 +6,7 @@ use core::ffi::{c_int, c_long, c_uint, c_void};
 
 use super::super::sys::{self, number, timespec, timeval};
 use super::real;
-use crate::execution::{self, Op, active};
+use crate::execution::{self, Effect, Op, active};
 
 /// What one read of the clock costs, in virtual nanoseconds.
 const READ: u64 = 1_000;
@@ -20,6 +20,7 @@ fn read_clock() -> u64 {
     // SAFETY: see `execution::running`.
     unsafe {
         (*execution).clock += READ;
+        (*execution).touch_clock(Effect::Read);
         (*execution).clock
     }
 }

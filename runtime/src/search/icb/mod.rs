@@ -254,7 +254,7 @@ impl Icb {
             for step in [first, self.happens_before.turn_of(first)] {
                 let place = trace.steps[step as usize].decision;
                 if place != TraceStep::NONE {
-                    self.open_for(place as usize, task);
+                    self.open_for(place as usize, task, trace.has_timers);
                 }
             }
         }
@@ -278,14 +278,18 @@ impl Icb {
         steps
     }
 
-    /// Queues the choice of `task` at a decision, or all where it could not run.
-    fn open_for(&mut self, place: usize, task: TaskId) {
+    /// Queues the choice of `task` at a decision, or all where it could not run. Also where
+    /// it costs a preemption and time could pass: that a timeout takes another task's place
+    /// costs no more, and all can go on for nothing when its task is done.
+    fn open_for(&mut self, place: usize, task: TaskId, has_timers: bool) {
         let point = self.points[place];
         let first = point.options as usize;
         let options = &self.options[first..first + point.count as usize];
         match options.iter().position(|&option| option == task) {
-            Some(choice) => self.need(place, choice as u32),
-            None => self.open_all(place),
+            Some(choice) if !has_timers || (choice as u32) < point.free => {
+                self.need(place, choice as u32);
+            }
+            _ => self.open_all(place),
         }
     }
 

@@ -43,7 +43,8 @@ struct Entry {
 struct Candidate {
     step: u32,
     /// What happened before it does not race, since it comes later. Not where a lock
-    /// was only looked at: who waits for it could not have gone on there.
+    /// was only looked at, or something else that who takes the lock looks at: who waits
+    /// for it could not have gone on there.
     hides: bool,
 }
 
@@ -77,7 +78,7 @@ const LANE: usize = 4;
 #[derive(Clone, Copy)]
 struct Place {
     /// The first step of its task's turn: those with no other task's between them,
-    /// and no yield.
+    /// no yield and no timeout.
     turn: u32,
     task: u32,
     /// The step before it of its task.
@@ -230,7 +231,9 @@ impl HappensBefore {
         let mut turn = at as u32;
         if let Some(&previous) = self.places.get(self.previous as usize) {
             self.before = previous.clock;
-            if self.previous + 1 == turn && !trace.steps[self.previous as usize].yields {
+            // Before a step that timed out its task could not go on.
+            let goes_on = !trace.steps[self.previous as usize].yields && !step.timed;
+            if self.previous + 1 == turn && goes_on {
                 turn = previous.turn;
             }
         } else {
@@ -240,6 +243,10 @@ impl HappensBefore {
         if step.waker != TraceStep::NONE {
             let task = trace.steps[step.waker as usize].task.0;
             self.learn(task, step.waker);
+        }
+        if step.comes_last {
+            self.learn_all(own);
+            self.before = self.clock;
         }
         let touches = trace.touches_of(at);
         if !touches.is_empty() {
@@ -362,11 +369,18 @@ impl HappensBefore {
         if self.is_known(trace, step, other) {
             return;
         }
-        if relation != Dependence::Enables && step.waker != other.step {
-            let waits = matches!(effect, Effect::Acquire | Effect::Enter);
+        let is_woken = step.waker == other.step && !step.timed;
+        if relation != Dependence::Enables && !is_woken {
+            let takes = |effect| matches!(effect, Effect::Acquire | Effect::Enter);
+            let hides = if takes(effect) {
+                other.effect != Effect::Read
+            } else {
+                let mut touches = trace.touches_of(at as usize).iter();
+                !self.waits_too || !touches.any(|touch| takes(touch.effect))
+            };
             self.candidates.push(Candidate {
                 step: other.step,
-                hides: !waits || other.effect != Effect::Read,
+                hides,
             });
         } else if self.waits_too && self.previous != NOTHING && self.previous > other.step {
             self.races.push(Race {
@@ -417,7 +431,7 @@ impl HappensBefore {
     /// woken by.
     #[inline]
     fn is_known(&self, trace: &Trace, step: &TraceStep, other: Access) -> bool {
-        let woken = step.waker != TraceStep::NONE && !step.retries;
+        let woken = step.waker != TraceStep::NONE && !step.retries && !step.timed;
         self.knows(self.before, other.task, other.step)
             || woken && self.precedes(trace, other.step, step.waker)
     }
@@ -435,6 +449,17 @@ impl HappensBefore {
     fn learn(&mut self, task: u32, earlier: u32) {
         if !self.knows(self.clock, task, earlier) {
             self.join(task as usize, earlier);
+        }
+    }
+
+    /// All that was done so far, by tasks other than `own`, happened before the step at hand.
+    #[cold]
+    fn learn_all(&mut self, own: usize) {
+        for task in 0..self.newest.len() {
+            let step = self.newest[task];
+            if task != own && step != NOTHING {
+                self.learn(task as u32, step);
+            }
         }
     }
 

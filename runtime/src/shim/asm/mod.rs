@@ -65,9 +65,12 @@ impl Asm {
         let on_own_stack = memory.wrapping_sub((&raw const site).addr()) < NEAR;
         if has(Asm::ATOMIC) && !on_own_stack {
             execution::access(Op::Asm, 0, site);
+            execution::touch_unseen();
             outside(site, "synchronizes through memory");
         } else if has(Asm::ATOMIC) || has(Asm::FENCE) {
             execution::access(Op::Fence, 0, site);
+            // What it orders may be assembly, too.
+            execution::touch_unseen();
             race::fence(Ordering::SeqCst, site);
         }
         if has(Asm::SYSCALL) {

@@ -1,0 +1,104 @@
+//! Virtual time: when sleeps and timeouts end, and what a search is told of it.
+//!
+//! To a search the clock is an object. A deadline that passes writes to it, and so does
+//! nobody else; who looks at it, or begins to wait with a deadline, reads it. A timeout
+//! touches what its task waited at, too, and so does a wake-up of a task that could have
+//! timed out before: it races with what woke it.
+
+use super::event::Note;
+use super::object::ObjectId;
+use super::state::{Execution, Timers};
+use super::task::{State, Wait};
+use super::{Effect, Op, TaskId, Wake, token_object};
+
+/// Where the side table has the clock. No other object lies there.
+const CLOCK: usize = 32;
+
+impl Execution {
+    /// The running step looks at the clock, or changes it.
+    pub(crate) fn touch_clock(&mut self, effect: Effect) {
+        if self.log.trace.is_wanted {
+            let clock = self.object(CLOCK);
+            self.log.trace.access(clock, effect, effect);
+        }
+    }
+
+    /// The current task begins to wait with a deadline.
+    pub(super) fn begin_timed(&mut self, wait: Wait) {
+        self.touch_clock(Effect::Read);
+        let is_traced = matches!(wait, Wait::Time | Wait::Object(_) | Wait::Token);
+        self.log.trace.is_irregular |= !is_traced;
+    }
+
+    /// What `task`, which waits with a deadline, waits at.
+    pub(super) fn timed_object(&self, task: TaskId) -> ObjectId {
+        match self.task(task).state {
+            State::Blocked(Wait::Object(object)) => object,
+            State::Blocked(Wait::Token) => {
+                let token = self.objects.find(token_object(task));
+                token.unwrap_or(ObjectId::NONE)
+            }
+            _ => ObjectId::NONE,
+        }
+    }
+
+    /// Traces that the running step goes on after a wait of `task` at `object` that could
+    /// have timed out before, or did with that of another task.
+    #[cold]
+    pub(super) fn trace_timed(&mut self, task: TaskId, object: ObjectId) {
+        self.log.trace.timed();
+        if object != ObjectId::NONE {
+            self.log.trace.access(object, Effect::Write, Effect::Write);
+        }
+        if self.task(task).wake == Wake::TimedOut {
+            self.touch_clock(Effect::Read);
+        }
+    }
+
+    /// Time moves to `task`'s deadline: it and all that were due before time out.
+    /// `is_early` says that others could have gone on.
+    pub(super) fn fire_timers(&mut self, task: TaskId, is_early: bool) {
+        let deadline = self.task(task).deadline.unwrap_or(self.clock);
+        self.clock = self.clock.max(deadline);
+        self.log.trace.timed();
+        self.touch_clock(Effect::Write);
+        let object = self.timed_object(task);
+        if object != ObjectId::NONE {
+            self.log.trace.access(object, Effect::Write, Effect::Write);
+        }
+        if self.timers == Timers::Last {
+            self.log.trace.comes_last();
+        }
+        let step = self.log.trace.step();
+        for id in (0..self.live as u32).map(TaskId) {
+            let due = self.late.contains(id) && self.task(id).deadline <= Some(self.clock);
+            if due {
+                self.wake(id, Wake::TimedOut);
+                if id == task {
+                    self.task_mut(id).timed = None;
+                } else {
+                    self.task_mut(id).waker = step;
+                }
+                if is_early {
+                    self.note_early(id);
+                }
+            }
+        }
+    }
+
+    /// Notes that `task`, whose time is over, could have waited longer.
+    #[cold]
+    fn note_early(&mut self, task: TaskId) {
+        let note = &mut self.task_mut(task).note;
+        if *note == Note::TIMED_OUT {
+            *note = Note::TIMED_OUT_EARLY;
+        } else if self.log.values.is_wanted {
+            // A sleep is told of where it begins. To look for it takes time.
+            let mut events = self.log.events.iter_mut().rev();
+            let last = events.find(|event| event.task == task);
+            if let Some(sleep) = last.filter(|event| event.op == Op::Sleep) {
+                sleep.note = Note::ENDED_EARLY;
+            }
+        }
+    }
+}
