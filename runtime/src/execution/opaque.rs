@@ -117,6 +117,8 @@ pub(crate) fn sleep(op: Op, object: usize, deadline: Option<u64>) -> Wake {
         task.op = op;
         task.object = object;
         task.retries = true;
+        // What opaque code does when its time is over is not known.
+        (*execution).log.trace.is_irregular |= deadline.is_some();
         perform((*execution).sleep_on(Wait::Object(object), deadline));
         (*execution).running().retries = false;
         (*execution).running().wake

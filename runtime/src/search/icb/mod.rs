@@ -12,8 +12,10 @@
 //! Not every decision needs its other choices: only one before a step that races
 //! with a later one, and the one at the start of that step's turn, where
 //! switching may cost less (bounded partial-order reduction by Coons, Musuvathi and
-//! others, OOPSLA'13; no sleep sets, which bounds make unsound). Where time or
-//! fairness came in, every decision is taken to need them.
+//! others, OOPSLA'13; no sleep sets, which bounds make unsound). A timeout is a step of
+//! the task that waited, and costs as a preemption does where others could go on: what
+//! takes the place of a preemption costs no more than it. Where fairness came in, every
+//! decision is taken to need all its choices.
 
 mod division;
 mod rounds;
