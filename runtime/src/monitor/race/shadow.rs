@@ -247,6 +247,13 @@ impl Page {
     }
 }
 
+/// The number of the page that an address lies in: that of null, where programs go wrong, has
+/// one, too.
+#[inline]
+fn number_of(address: usize) -> usize {
+    address / PAGE + 1
+}
+
 /// The cells of all pages that were accessed.
 pub(super) struct Shadow {
     /// A hash table with a power of two of places.
@@ -284,7 +291,7 @@ impl Shadow {
     /// `None` where there is no room for more pages.
     #[inline]
     pub(super) fn cell(&mut self, address: usize, first: Epoch) -> Option<&mut Cell> {
-        let number = address / PAGE;
+        let number = number_of(address);
         let mut at = self.place(number);
         if self.pages[at].number != number {
             at = self.add(number, at)?;
@@ -308,15 +315,16 @@ impl Shadow {
     ) {
         let mut address = low & !(GRANULE - 1);
         while address < high {
-            let number = address / PAGE;
-            let end = high.min((number + 1) * PAGE);
+            let start = address - address % PAGE;
+            let end = high.min(start + PAGE);
+            let number = number_of(address);
             let at = self.place(number);
             let page = &mut self.pages[at];
             if page.number == number {
-                let last = (end - number * PAGE).div_ceil(GRANULE);
+                let last = (end - start).div_ceil(GRANULE);
                 each(page, address % PAGE / GRANULE..last);
             }
-            address = (number + 1) * PAGE;
+            address = start + PAGE;
         }
     }
 

@@ -322,6 +322,17 @@ fn each_execution_looks_at_memory_anew() {
     assert!(!machine.is_racy(), "with the write of the execution before");
 }
 
+/// A bad pointer is one to there, most likely: the access is noted before it fails.
+#[test]
+fn accesses_next_to_null_are_noted() {
+    let mut machine = Machine::new(1);
+    let access = |machine: &mut Machine| machine.access(16, 8, What::Read, sites()[0]);
+    assert_ne!(access(&mut machine), Way::Glance);
+    assert_eq!(access(&mut machine), Way::Glance);
+    machine.races.free(TaskId(0), 0, PAGE, None);
+    assert_ne!(access(&mut machine), Way::Glance);
+}
+
 #[test]
 fn what_was_accessed_in_an_earlier_execution_is_not_free_until_it_is_given_back() {
     let page = PLACE & !(PAGE - 1);
