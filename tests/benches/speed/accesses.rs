@@ -13,7 +13,7 @@ const BYTES: f64 = 32.0;
 
 /// Executions of the shorter and of the longer exploration of a sample.
 const SHORT: u64 = 5_000;
-const LONG: u64 = 55_000;
+const LONG: u64 = 205_000;
 
 /// What part of the executions is to be left.
 const PART: f64 = 0.5;
