@@ -7,10 +7,10 @@ use super::body;
 use crate::engine::{Engine, engine};
 use crate::execution::{self, Ending, Entry, State};
 use crate::monitor::{Death, Failure, Monitor};
-use crate::platform::context;
 use crate::platform::donor::DEFAULT_STACK;
 use crate::platform::handover::{self, Flow};
 use crate::platform::memory::{EngineMemory, engine_vec};
+use crate::platform::{context, heap};
 use crate::search::{Replay, Strategy};
 
 /// The engine, as the exploring thread sees it: borrowed anew at each use, since
@@ -85,6 +85,10 @@ impl Engine {
         execution.reset();
         monitors.begin();
         process.begin();
+        let observers = &execution.observers;
+        // Accesses to plain memory are judged by what is free.
+        let is_looked_at = observers.of_pointers || observers.of_accesses;
+        heap::begin(is_looked_at || monitors.watches_heap());
         let first = execution.add_task(pool, entry, DEFAULT_STACK)?;
         let donor = execution.task(first).donor;
         pool.prepare(donor);

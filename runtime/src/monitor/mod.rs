@@ -103,6 +103,13 @@ pub(crate) trait Monitor {
         ControlFlow::Continue(())
     }
 
+    /// Whether this execution, which has begun, is one in which [`Monitor::allocated`] is to
+    /// be called, and [`Monitor::frees`] where nothing is wrong.
+    #[inline]
+    fn watches_heap(&self) -> bool {
+        false
+    }
+
     /// The current task was given a block of the heap.
     #[inline]
     fn allocated(&mut self, execution: &Execution, allocation: Allocation) {
@@ -194,6 +201,11 @@ macro_rules! monitors {
             fn data_access(&mut self, execution: &Execution, access: DataAccess) -> ControlFlow<()> {
                 $(self.$name.data_access(execution, access)?;)*
                 ControlFlow::Continue(())
+            }
+
+            #[inline]
+            fn watches_heap(&self) -> bool {
+                false $(|| self.$name.watches_heap())*
             }
 
             #[inline]

@@ -181,6 +181,11 @@ impl Monitor for Leaks {
     }
 
     #[inline]
+    fn watches_heap(&self) -> bool {
+        self.looks
+    }
+
+    #[inline]
     fn allocated(&mut self, execution: &Execution, allocation: Allocation) {
         if self.looks && self.wanted.contains(&self.number(allocation.block)) {
             self.look(execution);

@@ -202,6 +202,11 @@ impl Monitor for Heap {
     }
 
     #[inline]
+    fn watches_heap(&self) -> bool {
+        self.looks
+    }
+
+    #[inline]
     fn allocated(&mut self, execution: &Execution, allocation: Allocation) {
         if self.looks && self.is_wanted(allocation.block) {
             self.look(execution, Role::Allocation);

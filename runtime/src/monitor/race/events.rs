@@ -115,6 +115,11 @@ impl Monitor for Races {
     }
 
     #[inline]
+    fn watches_heap(&self) -> bool {
+        self.is_on
+    }
+
+    #[inline]
     fn frees(&mut self, execution: &Execution, free: Free) -> ControlFlow<()> {
         if self.is_on
             && let Free::Live(block) = free

@@ -4,6 +4,10 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::super::sys;
+use super::block::{
+    ALIGNED, CLASSES, FREED, HEADER, LIVE, NUMBER_SHIFT, OBJECTS, STATE, class_at, class_of,
+    class_size, inspect, link, next_of,
+};
 use super::{index, refuse};
 use crate::execution;
 use crate::monitor::{Allocation, Block, Free};
@@ -12,44 +16,42 @@ use crate::monitor::{Allocation, Block, Free};
 pub(crate) const BASE: usize = 0x6000_0000_0000;
 pub(super) const SIZE: usize = 64 << 30;
 const SMALL_SIZE: usize = 1 << 30;
-const CLASSES: usize = 176;
 /// Blocks begin at, and have as many bytes as, multiples of this.
 pub(crate) const GRANULE: usize = 16;
-/// Before each block: its class, or for an over-aligned one the way to its
-/// true start; and whether it is live, with the number of its allocation above that.
-const HEADER: usize = 16;
-const LIVE: usize = 0x4c49_5645;
-const FREED: usize = 0x4652_4545;
-const STATE: usize = 0xffff_ffff;
-const NUMBER_SHIFT: u32 = 32;
-const ALIGNED: usize = 1 << 63;
-/// In the header's first word: synchronization objects lie in the block.
-const OBJECTS: usize = 1 << 62;
 /// Freed bytes that wait in quarantine within one execution.
-const QUARANTINE: usize = 16 << 20;
+pub(super) const QUARANTINE: usize = 16 << 20;
 /// Blocks beyond this size are used again at once.
 pub(crate) const QUARANTINE_BLOCK: usize = 64 << 10;
-const POISON: u8 = 0xdd;
-const POISONED: usize = 512;
+pub(super) const POISON: u8 = 0xdd;
+pub(super) const POISONED: usize = 512;
 
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Lists {
-    next: usize,
+pub(super) struct Lists {
+    pub(super) next: usize,
+    /// The first chunk, at or behind `next`, of which the index knows nothing.
+    pub(super) unknown: usize,
     /// The number of the newest allocation.
-    number: u32,
+    pub(super) number: u32,
+    /// Nobody is to be told of what tasks allocate and free, and no block is in `free`.
+    pub(super) is_usual: bool,
+    /// Some block is in `free`.
+    is_listed: bool,
     free: [usize; CLASSES],
+    /// The quarantine is a queue of two lists. The blocks freed last are in this one, the
+    /// newest first.
+    pub(super) newest: usize,
+    /// Those freed before them, the oldest first.
     oldest: usize,
-    newest: usize,
-    quarantined: usize,
+    pub(super) quarantined: usize,
 }
 
 /// The first page of the arena: not part of the image, put back by [`reset`].
 #[repr(C)]
-struct Control {
+pub(super) struct Control {
     lock: AtomicU32,
-    end: usize,
-    lists: Lists,
+    pub(super) end: usize,
+    pub(super) lists: Lists,
     /// [`Lists::next`] when the image was taken.
     baseline: usize,
 }
@@ -59,7 +61,7 @@ const CONTROL_PAGES: usize = 4096;
 pub(crate) const FIRST: usize = BASE + CONTROL_PAGES;
 const _: () = assert!(size_of::<Control>() <= CONTROL_PAGES);
 
-fn control() -> *mut Control {
+pub(super) fn control() -> *mut Control {
     BASE as *mut Control
 }
 
@@ -78,7 +80,8 @@ pub(super) fn map() -> bool {
     // SAFETY: just mapped, zeroed, and no other thread knows of it.
     unsafe {
         (*control()).end = BASE + size;
-        (*control()).lists.next = BASE + CONTROL_PAGES;
+        (*control()).lists.next = FIRST;
+        (*control()).lists.unknown = FIRST;
     }
     true
 }
@@ -117,11 +120,25 @@ pub(crate) fn reset() {
         let control = &mut *control();
         let lists = &mut control.lists;
         lists.next = control.baseline;
+        lists.unknown = control.baseline;
         lists.number = 0;
-        lists.free = [0; CLASSES];
+        if lists.is_listed {
+            lists.free = [0; CLASSES];
+            lists.is_listed = false;
+        }
         lists.oldest = 0;
         lists.newest = 0;
         lists.quarantined = 0;
+    }
+}
+
+/// An execution begins; whether what its tasks allocate and free is to be told.
+#[inline]
+pub(crate) fn begin(is_told: bool) {
+    if super::is_arena() {
+        // SAFETY: as `reset`.
+        let lists = unsafe { &mut (*control()).lists };
+        lists.is_usual = !is_told && !lists.is_listed;
     }
 }
 
@@ -197,26 +214,6 @@ pub(crate) fn allocations() -> u32 {
     unsafe { (*control()).lists.number }
 }
 
-/// The class of a size in bytes: steps of 16 up to 512, then four to a doubling.
-#[inline]
-fn class_of(size: usize) -> usize {
-    if size <= 512 {
-        return size.div_ceil(16).max(1);
-    }
-    let exponent = (usize::BITS - 1 - (size - 1).leading_zeros()) as usize;
-    let quarter = ((size - 1) >> (exponent - 2)) & 3;
-    33 + (exponent - 9) * 4 + quarter
-}
-
-#[inline]
-fn class_size(class: usize) -> usize {
-    if class <= 32 {
-        return class * 16;
-    }
-    let (exponent, quarter) = ((class - 33) / 4 + 9, (class - 33) % 4);
-    (quarter + 5) << (exponent - 2)
-}
-
 /// Holds the arena's lock, where more than one thread can be running.
 struct Locked(bool);
 
@@ -271,6 +268,7 @@ pub(super) fn allocate(size: usize) -> *mut c_void {
             }
             lists.next = block + class_size(class);
             index::note(block - HEADER, lists.next);
+            lists.unknown = lists.next.next_multiple_of(index::CHUNK);
             *((block - 16) as *mut usize) = class;
             block
         } else {
@@ -290,54 +288,6 @@ pub(super) fn allocate(size: usize) -> *mut c_void {
             is_reused,
         });
         block as *mut c_void
-    }
-}
-
-/// The low bits of a header's first word are the block's class; those above, the
-/// next block of a list. So a freed block's own bytes stay poisoned.
-const CLASS_BITS: u32 = 12;
-
-/// The class of the block at `start`.
-unsafe fn class_at(start: usize) -> usize {
-    // SAFETY: the caller passes the true start of a block of the arena.
-    let word = unsafe { *((start - 16) as *const usize) };
-    word & ((1 << CLASS_BITS) - 1)
-}
-
-/// The block after `start` in its list; 0 at the end.
-unsafe fn next_of(start: usize) -> usize {
-    // SAFETY: as `class_at`.
-    let word = unsafe { *((start - 16) as *const usize) };
-    (word & !OBJECTS) >> CLASS_BITS
-}
-
-/// Puts `next` behind the block at `start` in a list.
-unsafe fn link(start: usize, class: usize, next: usize) {
-    // SAFETY: as `class_at`.
-    unsafe { *((start - 16) as *mut usize) = class | next << CLASS_BITS };
-}
-
-/// A block's true start, its class, and whether it is live; `None` where `block`
-/// was never handed out.
-pub(super) unsafe fn inspect(block: usize) -> Option<(usize, usize, bool)> {
-    // SAFETY: `block` lies in the arena, behind its control page.
-    unsafe {
-        if !block.is_multiple_of(16) || block < BASE + CONTROL_PAGES + HEADER {
-            return None;
-        }
-        let mut start = block;
-        let word = *((start - 16) as *const usize);
-        if word & ALIGNED != 0 {
-            start = word & !ALIGNED;
-            if !contains(start) || start > block {
-                return None;
-            }
-        }
-        let class = class_at(start);
-        let state = *((start - 8) as *const usize);
-        let is_live = state & STATE == LIVE;
-        let known = (1..CLASSES).contains(&class) && (is_live || state & STATE == FREED);
-        known.then_some((start, class, is_live))
     }
 }
 
@@ -369,8 +319,7 @@ pub(super) unsafe fn release(block: usize) {
         let _locked = Locked::new();
         let lists = &mut (*control()).lists;
         if !tasks || size > QUARANTINE_BLOCK {
-            link(start, class, lists.free[class]);
-            lists.free[class] = start;
+            lists.list(start, class);
             return;
         }
         if size <= POISONED {
@@ -380,20 +329,45 @@ pub(super) unsafe fn release(block: usize) {
         if is_kept {
             return;
         }
-        if lists.newest == 0 {
-            lists.oldest = start;
-        } else {
-            link(lists.newest, class_at(lists.newest), start);
-        }
+        link(start, class, lists.newest);
         lists.newest = start;
         lists.quarantined += size;
-        while lists.quarantined > QUARANTINE {
-            let oldest = lists.oldest;
-            let class = class_at(oldest);
-            lists.oldest = next_of(oldest);
-            lists.quarantined -= class_size(class);
-            link(oldest, class, lists.free[class]);
-            lists.free[class] = oldest;
+        if lists.quarantined > QUARANTINE {
+            lists.release_oldest();
+        }
+    }
+}
+
+impl Lists {
+    /// Puts a block where the next allocation of its class finds it.
+    unsafe fn list(&mut self, start: usize, class: usize) {
+        // SAFETY: the caller passes a free block, and is alone.
+        unsafe { link(start, class, self.free[class]) };
+        self.free[class] = start;
+        self.is_listed = true;
+        self.is_usual = false;
+    }
+
+    /// Lets go of the blocks that have been in quarantine for longest, until it has room.
+    #[cold]
+    unsafe fn release_oldest(&mut self) {
+        // SAFETY: as `list`; blocks in quarantine are free.
+        unsafe {
+            while self.quarantined > QUARANTINE {
+                if self.oldest == 0 {
+                    while self.newest != 0 {
+                        let newest = self.newest;
+                        self.newest = next_of(newest);
+                        link(newest, class_at(newest), self.oldest);
+                        self.oldest = newest;
+                    }
+                }
+                let oldest = self.oldest;
+                let class = class_at(oldest);
+                self.oldest = next_of(oldest);
+                self.quarantined -= class_size(class);
+                self.list(oldest, class);
+            }
         }
     }
 }

@@ -11,7 +11,7 @@ use super::arena::{BASE, GRANULE, SIZE};
 /// Where the words lie in every process: a word for each chunk, the granule at which the
 /// header of its block begins.
 const WORDS: usize = 0x6400_0000_0000;
-const CHUNK: usize = 512;
+pub(super) const CHUNK: usize = 512;
 
 /// Maps words for an arena of so many bytes; whether the kernel agreed.
 pub(super) fn map(arena: usize) -> bool {
@@ -31,6 +31,13 @@ pub(super) fn note(header: usize, end: usize) {
     if first != last {
         note_chunks(first, last, ((header - BASE) / GRANULE) as u32);
     }
+}
+
+/// The chunk at `start` begins in the block whose header is at `header`.
+#[inline]
+pub(super) fn note_chunk(start: usize, header: usize) {
+    // SAFETY: as below.
+    unsafe { *word((start - BASE) / CHUNK) = ((header - BASE) / GRANULE) as u32 };
 }
 
 #[cold]

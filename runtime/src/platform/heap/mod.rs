@@ -7,7 +7,9 @@
 //! Outside an exploring process every call goes to glibc.
 
 mod arena;
+mod block;
 mod index;
+mod usual;
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU8, Ordering};
@@ -16,10 +18,11 @@ use super::sys;
 use crate::execution;
 use crate::monitor::Free;
 pub(crate) use arena::{
-    FIRST, QUARANTINE_BLOCK, allocations, block_around, blocks_from, contains, end, freeze, grown,
-    put_object, reset,
+    FIRST, QUARANTINE_BLOCK, allocations, begin, block_around, blocks_from, contains, end, freeze,
+    grown, put_object, reset,
 };
-use arena::{allocate, allocate_aligned, inspect, map, release, usable};
+use arena::{allocate, allocate_aligned, map, release, usable};
+use block::inspect;
 
 /// Who serves this process.
 static MODE: AtomicU8 = AtomicU8::new(UNDECIDED);
@@ -102,6 +105,18 @@ fn refuse(free: Free) -> ! {
 /// C's `malloc`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
+    if is_arena() {
+        let block = usual::allocate(size);
+        if !block.is_null() {
+            return block;
+        }
+    }
+    allocate_any(size)
+}
+
+/// Not inlined: what [`malloc`] usually does has no need of a frame.
+#[inline(never)]
+fn allocate_any(size: usize) -> *mut c_void {
     if !serves() {
         // SAFETY: glibc's own.
         return unsafe { __libc_malloc(size) };
@@ -116,6 +131,16 @@ unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
 /// C's `free`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn free(block: *mut c_void) {
+    if is_arena() && usual::release(block as usize) {
+        return;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { release_any(block) }
+}
+
+/// As [`allocate_any`].
+#[inline(never)]
+unsafe fn release_any(block: *mut c_void) {
     if block.is_null() {
         return;
     }

@@ -1,0 +1,79 @@
+//! What nearly all allocations and frees are: of small blocks, by tasks, and of no interest.
+//!
+//! Freed blocks are in quarantine for longer than most executions last. So a block comes
+//! from the arena's end, and a free one goes to the head of a list.
+
+use core::ffi::c_void;
+
+use super::arena::{FIRST, GRANULE, POISON, POISONED, QUARANTINE, control};
+use super::block::{CLASS_BITS, FREED, HEADER, LIVE, NUMBER_SHIFT, STATE};
+use super::index::{self, CHUNK};
+use crate::execution;
+
+const _: () = assert!(POISONED <= CHUNK);
+
+/// What [`super::arena::allocate`] gives, in the usual case; null in all others, and
+/// nothing has changed then. Only where the arena serves.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "a part of malloc")]
+pub(super) fn allocate(size: usize) -> *mut c_void {
+    // SAFETY: one task runs at a time, and nobody else allocates within an execution.
+    unsafe {
+        let control = &mut *control();
+        let lists = &mut control.lists;
+        if size > POISONED || !lists.is_usual || !execution::active() {
+            return core::ptr::null_mut();
+        }
+        let class = size.div_ceil(GRANULE).max(1);
+        let header = lists.next;
+        let end = header + HEADER + class * GRANULE;
+        if end > lists.unknown {
+            if end > lists.unknown + CHUNK || end > control.end {
+                return core::ptr::null_mut();
+            }
+            index::note_chunk(lists.unknown, header);
+            lists.unknown += CHUNK;
+        }
+        lists.next = end;
+        lists.number = lists.number.wrapping_add(1);
+        let words = header as *mut usize;
+        *words = class;
+        *words.add(1) = LIVE | (lists.number as usize) << NUMBER_SHIFT;
+        words.add(HEADER / size_of::<usize>()).cast()
+    }
+}
+
+/// Does what [`super::arena::release`] does, in the usual case; whether it was that, else
+/// nothing has changed. Only where the arena serves.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "a part of free")]
+pub(super) fn release(block: usize) -> bool {
+    // SAFETY: as `allocate`; what lies between the first block and the end of the last one
+    // can be read, and is written to only if it is a live block.
+    unsafe {
+        let lists = &mut (*control()).lists;
+        let is_block =
+            block.is_multiple_of(GRANULE) && (FIRST + HEADER..lists.next).contains(&block);
+        if !is_block || !lists.is_usual || !execution::active() {
+            return false;
+        }
+        let words = (block - HEADER) as *mut usize;
+        // Of a block that is large, is over-aligned, or has objects in it, this is no
+        // small number.
+        let class = *words;
+        let state = *words.add(1);
+        if class.wrapping_sub(1) >= POISONED / GRANULE || state & STATE != LIVE {
+            return false;
+        }
+        let size = class * GRANULE;
+        if lists.quarantined + size > QUARANTINE {
+            return false;
+        }
+        *words = class | lists.newest << CLASS_BITS;
+        *words.add(1) = state & !STATE | FREED;
+        lists.newest = block;
+        lists.quarantined += size;
+        core::ptr::write_bytes(block as *mut u8, POISON, size);
+        true
+    }
+}
