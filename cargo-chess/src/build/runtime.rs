@@ -273,6 +273,9 @@ impl Compiler<'_> {
             .args(["-Copt-level=3", "-Ccodegen-units=1"])
             // More than rustc would inline: 5 to 15 % more executions a second.
             .arg("-Cllvm-args=-inline-threshold=1000")
+            // The runtime is there from the program's start. So its thread-locals are an
+            // instruction away; rustc would make calls to find them in any library.
+            .arg("-Ztls-model=initial-exec")
             // Without bitcode, a user's profile with link-time optimisation fails.
             .args(["-Cembed-bitcode=yes", "-Cdebuginfo=line-tables-only"])
             .arg(format!("-Cmetadata={}", self.key))
