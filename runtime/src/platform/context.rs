@@ -47,15 +47,17 @@ pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *const Context) {
         "sub rsp, 8",
         "stmxcsr [rsp]",
         "fnstcw [rsp+4]",
-        "mov ecx, [rsp]",
-        "movzx edx, word ptr [rsp+4]",
+        "mov rcx, rsp",
         "mov [rdi], rsp",
         "mov rsp, [rsi]",
         "mov rax, [rsi+8]",
-        "wrfsbase rax",
-        // Loading control words is slow, and they hardly ever differ.
-        "cmp ecx, [rsp]",
+        // Loading control words is slow, and they hardly ever differ. Storing them is, too:
+        // they are read when the rest is under way, and `wrfsbase`, which waits for all
+        // before it, comes last.
+        "mov edx, [rcx]",
+        "cmp edx, [rsp]",
         "jne 2f",
+        "mov dx, [rcx+4]",
         "cmp dx, [rsp+4]",
         "jne 2f",
         "3:",
@@ -67,6 +69,7 @@ pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *const Context) {
         "pop rbx",
         "pop rbp",
         "pop rdx",
+        "wrfsbase rax",
         "jmp rdx",
         "2:",
         "ldmxcsr [rsp]",
