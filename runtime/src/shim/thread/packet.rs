@@ -6,6 +6,7 @@ use std::ffi::CString;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::abort;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::Result;
 
@@ -16,7 +17,7 @@ use crate::platform::sys::EAGAIN;
 /// The spawner's side of a task.
 pub(super) struct Spawned<T> {
     pub(super) task: TaskId,
-    packet: Arc<Packet<T>>,
+    packet: Rc<Packet<T>>,
 }
 
 /// Where a task leaves its result.
@@ -34,12 +35,15 @@ struct Panic {
 /// it captured is gone when the task ends.
 struct Start<F, T> {
     closure: F,
-    packet: Arc<Packet<T>>,
+    packet: Rc<Packet<T>>,
 }
 
-// SAFETY: the task writes the outcome before it ends, everybody else reads it
-// after that; and `T` may be sent from the one to the others.
-unsafe impl<T: Send> Sync for Packet<T> {}
+// SAFETY: one task runs at a time, so a counter need not be atomic. The task writes the
+// outcome before it ends, everybody else reads it after that; and `T` may be sent from the
+// one to the others.
+unsafe impl<T: Send> Send for Spawned<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for Spawned<T> {}
 
 /// Larger stacks are refused as the system refuses them: it has no such address space.
 const LARGEST_STACK: usize = 1 << 40;
@@ -72,7 +76,7 @@ where
     if let Some(scope) = &scope {
         scope.begin_task();
     }
-    let packet = Arc::new(Packet {
+    let packet = Rc::new(Packet {
         scope,
         outcome: UnsafeCell::new(None),
     });
@@ -113,7 +117,7 @@ impl<T> Spawned<T> {
     pub(super) fn join(self, site: Site) -> Result<T> {
         execution::join(self.task, site);
         let mut packet = self.packet;
-        let packet = Arc::get_mut(&mut packet).expect("threads should not terminate unexpectedly");
+        let packet = Rc::get_mut(&mut packet).expect("threads should not terminate unexpectedly");
         let outcome = packet
             .outcome
             .get_mut()
