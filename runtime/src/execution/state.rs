@@ -226,22 +226,26 @@ impl Execution {
             Some(donor) => donor,
             None => self.retired_donor(pool, stack)?,
         };
+        let flow = pool.prepare(donor);
         let id = TaskId(self.live as u32);
-        match self.tasks.get_mut(self.live) {
-            Some(task) => task.renew(entry, donor),
-            None => self.tasks.push(Task::new(entry, donor)),
-        }
         // A child's identity: its parent's history so far.
-        let history = if self.live == 0 {
-            0
+        let (parent, site, history) = if self.live == 0 {
+            (None, None, 0)
         } else {
-            self.running().last_event
+            let parent = self.task(self.current);
+            (Some(self.current), parent.site, parent.last_event)
         };
-        self.tasks[self.live].last_event = mix(history, 0x5eed);
-        let (parent, site) = match self.live {
-            0 => (None, None),
-            _ => (Some(self.current), self.running().site),
-        };
+        let last_event = mix(history, 0x5eed);
+        match self.tasks.get_mut(self.live) {
+            Some(task) => {
+                task.renew(entry, donor, flow);
+                task.last_event = last_event;
+            }
+            None => self.tasks.push(Task {
+                last_event,
+                ..Task::new(entry, donor, flow)
+            }),
+        }
         race::added(parent, id, site);
         if self.live == 0 {
             let none = TraceStep::NONE;
@@ -324,6 +328,7 @@ impl Execution {
         match wait {
             Wait::Object(object) => self.objects.get_mut(object).waiters += 1,
             Wait::Descriptors(..) | Wait::Outside(..) => self.descriptors.waiting += 1,
+            Wait::Task(task) => self.task_mut(task).is_awaited = true,
             _ => {}
         }
         self.waits += 1;

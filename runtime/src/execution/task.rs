@@ -7,6 +7,7 @@ use super::object::{ObjectId, ObjectTable};
 use super::spin::SpinDetector;
 use super::trace::TraceStep;
 use super::{Mode, Op, Site, TaskId, Wake};
+use crate::platform::handover::Flow;
 use crate::platform::memory::{EngineVec, engine_vec};
 use crate::platform::sys::{Destructor, ThreadStart};
 use crate::search::Pending;
@@ -63,6 +64,12 @@ pub(crate) enum Entry {
 pub(crate) struct Task {
     pub(crate) entry: Entry,
     pub(crate) donor: usize,
+    /// The donor's: who runs the task passes control to it, and gets it from there.
+    pub(crate) flow: Flow,
+    /// The object that stands for the task, once there is one.
+    pub(super) own_object: ObjectId,
+    /// Another task waits for its end, or has.
+    pub(super) is_awaited: bool,
     pub(crate) state: State,
     /// The operation that the task performs next, or is blocked in.
     pub(crate) op: Op,
@@ -132,10 +139,13 @@ impl Task {
     /// In place of a donor that serves another task again.
     pub(crate) const NO_DONOR: usize = usize::MAX;
 
-    pub(crate) fn new(entry: Entry, donor: usize) -> Self {
+    pub(crate) fn new(entry: Entry, donor: usize, flow: Flow) -> Self {
         Self {
             entry,
             donor,
+            flow,
+            own_object: ObjectId::NONE,
+            is_awaited: false,
             state: State::Runnable,
             op: Op::Start,
             object: ObjectId::NONE,
@@ -171,9 +181,12 @@ impl Task {
     /// Makes the structure serve a new task. Field by field: most of it is
     /// memory that is kept.
     #[inline]
-    pub(crate) fn renew(&mut self, entry: Entry, donor: usize) {
+    pub(crate) fn renew(&mut self, entry: Entry, donor: usize, flow: Flow) {
         self.entry = entry;
         self.donor = donor;
+        self.flow = flow;
+        self.own_object = ObjectId::NONE;
+        self.is_awaited = false;
         self.state = State::Runnable;
         self.op = Op::Start;
         self.object = ObjectId::NONE;

@@ -99,9 +99,8 @@ unsafe fn switch_to(next: TaskId) {
             debugger::switches(&(*engine).execution, next);
         }
         let execution = &mut (*engine).execution;
-        let pool = &mut (*engine).pool;
-        let from = pool.flow(execution.running().donor);
-        let to = pool.flow(execution.task(next).donor);
+        let from = execution.running().flow;
+        let to = execution.task(next).flow;
         race::switched(execution.current, next);
         execution.current = next;
         handover::transfer(backend, &raw const (*engine).explorer_baton, from, to);
@@ -118,8 +117,7 @@ unsafe fn leave_execution() {
         if backend == Backend::Threads {
             debugger::execution_ends(&(*engine).execution);
         }
-        let pool = &mut (*engine).pool;
-        let from = pool.flow((*engine).execution.running().donor);
+        let from = (*engine).execution.running().flow;
         handover::transfer(
             backend,
             &raw const (*engine).explorer_baton,
@@ -148,7 +146,7 @@ pub(crate) unsafe extern "C" fn task_main() -> ! {
         TASK.set(id.0 + 1);
         mark::leave();
         race::enter();
-        let own = (*execution).object(thread_object(id));
+        let own = (*execution).object_of_task(id);
         (*execution).record(Op::Start, own, Op::Start.effect(), None);
         let result = match (*execution).running().entry {
             Entry::Rust(entry, data) => {
@@ -179,7 +177,7 @@ pub(crate) unsafe fn end_task(result: *mut c_void) -> ! {
         // Whatever ran last: a task's end is a step of its own.
         mark::leave();
         let id = current();
-        let own = (*execution).object(thread_object(id));
+        let own = (*execution).object_of_task(id);
         if (*execution).is_end_observed() {
             perform((*execution).arrive(Op::Exit, own, None));
         }
@@ -189,13 +187,12 @@ pub(crate) unsafe fn end_task(result: *mut c_void) -> ! {
         if backend == Backend::Threads {
             debugger::task_ends(&*execution, step);
         }
-        let pool = &mut (*engine).pool;
-        let from = pool.flow((*execution).task(id).donor);
+        let from = (*execution).task(id).flow;
         let to = match step {
             Step::Switch(next) => {
                 race::switched(id, next);
                 (*execution).current = next;
-                pool.flow((*execution).task(next).donor)
+                (*execution).task(next).flow
             }
             Step::Continue | Step::End => explorer(),
         };
@@ -215,10 +212,13 @@ impl Execution {
         task.result = result;
         // Nobody can ask for it any more.
         task.released |= task.detached;
+        let is_awaited = task.is_awaited;
         self.enabled.remove(current);
-        for other in (0..self.live as u32).map(TaskId) {
-            if self.task(other).state == State::Blocked(Wait::Task(current)) {
-                self.wake(other, Wake::Notified);
+        if is_awaited {
+            for other in (0..self.live as u32).map(TaskId) {
+                if self.task(other).state == State::Blocked(Wait::Task(current)) {
+                    self.wake(other, Wake::Notified);
+                }
             }
         }
         if current == TaskId(0) {
@@ -239,9 +239,20 @@ impl Execution {
         race::joined(self.current, task);
     }
 
-    /// The current task arrives before joining `task`.
-    fn arrive_to_join(&mut self, task: TaskId, site: Site) -> Step {
-        let object = self.object(thread_object(task));
+    /// The object that stands for `task`.
+    #[inline]
+    fn object_of_task(&mut self, task: TaskId) -> ObjectId {
+        let own = self.task(task).own_object;
+        if own != ObjectId::NONE {
+            return own;
+        }
+        let own = self.object(thread_object(task));
+        self.task_mut(task).own_object = own;
+        own
+    }
+
+    /// The current task arrives before joining `task`, for which `object` stands.
+    fn arrive_to_join(&mut self, task: TaskId, object: ObjectId, site: Site) -> Step {
         if self.task(task).state == State::Finished {
             return self.arrive(Op::Join, object, Some(site));
         }
@@ -289,20 +300,8 @@ pub unsafe fn spawn(
     name: Option<&str>,
     site: Site,
 ) -> TaskId {
-    let stack = stack.max(DEFAULT_STACK);
-    let task = start(Entry::Rust(entry, data), stack, Some(site));
-    if let Some(execution) = running() {
-        // SAFETY: see `running`.
-        unsafe {
-            let child = (*execution).task_mut(task);
-            // Nobody can ask for this task by its pthread.
-            child.released = true;
-            child
-                .name
-                .extend_from_slice(name.unwrap_or_default().as_bytes());
-        }
-    }
-    task
+    let entry = Entry::Rust(entry, data);
+    start(entry, stack, Some((site, name)))
 }
 
 /// A new task for what `pthread_create` was given.
@@ -311,22 +310,21 @@ pub(crate) fn spawn_pthread(
     argument: *mut c_void,
     stack: usize,
 ) -> TaskId {
-    start(
-        Entry::C(start_routine, argument),
-        stack.max(DEFAULT_STACK),
-        None,
-    )
+    start(Entry::C(start_routine, argument), stack, None)
 }
 
-fn start(entry: Entry, stack: usize, site: Option<Site>) -> TaskId {
+/// A new task, at the given line and with that name if it is of our own `spawn`.
+#[inline]
+fn start(entry: Entry, stack: usize, own: Option<(Site, Option<&str>)>) -> TaskId {
     let Some(execution) = running() else {
         return TaskId(0);
     };
+    let stack = stack.max(DEFAULT_STACK);
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
-        match site {
+        match own {
             // That a task is there commutes with all that others do.
-            Some(site) => perform((*execution).pass(Op::Spawn, site)),
+            Some((site, _)) => perform((*execution).pass(Op::Spawn, site)),
             None => {
                 opaque::arrive(Op::Spawn, 0);
             }
@@ -336,10 +334,19 @@ fn start(entry: Entry, stack: usize, site: Option<Site>) -> TaskId {
             perform((*execution).end(Ending::NoDonor(stack)));
             unreachable!("the execution has ended");
         };
-        pool.prepare((*execution).task(task).donor);
-        (*execution).task_mut(task).waker = (*execution).log.trace.step();
-        let child = (*execution).object(thread_object(task));
-        (*execution).record(Op::Spawn, child, Op::Spawn.effect(), site);
+        let waker = (*execution).log.trace.step();
+        let child = (*execution).task_mut(task);
+        child.waker = waker;
+        if let Some((_, name)) = own {
+            // Nobody can ask for this task by its pthread.
+            child.released = true;
+            child
+                .name
+                .extend_from_slice(name.unwrap_or_default().as_bytes());
+        }
+        let object = (*execution).object_of_task(task);
+        let site = own.map(|(site, _)| site);
+        (*execution).record(Op::Spawn, object, Op::Spawn.effect(), site);
         task
     }
 }
@@ -349,8 +356,8 @@ pub fn join(task: TaskId, site: Site) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
-        perform((*execution).arrive_to_join(task, site));
-        let object = (*execution).object(thread_object(task));
+        let object = (*execution).object_of_task(task);
+        perform((*execution).arrive_to_join(task, object, site));
         (*execution).record(Op::Join, object, Op::Join.effect(), Some(site));
         (*execution).follows(task);
     }

@@ -90,10 +90,8 @@ impl Engine {
         let is_looked_at = observers.of_pointers || observers.of_accesses;
         heap::begin(is_looked_at || monitors.watches_heap());
         let first = execution.add_task(pool, entry, DEFAULT_STACK)?;
-        let donor = execution.task(first).donor;
-        pool.prepare(donor);
         self.explorer.thread_pointer = context::thread_pointer();
-        Some(self.pool.flow(donor))
+        Some(execution.task(first).flow)
     }
 
     /// What the death of the process is in which the execution was going on.

@@ -92,23 +92,19 @@ impl Pool {
         &self.donors[index]
     }
 
-    /// The flow of the task on this donor.
+    /// Prepares a donor to run a new task from its first frame: the flow of that task.
     #[inline]
-    pub(crate) fn flow(&mut self, index: usize) -> Flow {
+    pub(crate) fn prepare(&mut self, index: usize) -> Flow {
         let donor: *mut Donor = &raw mut *self.donors[index];
-        // SAFETY: donors are boxed and live as long as the process.
-        let context = unsafe { &raw mut (*donor).context };
-        Flow { context, donor }
-    }
-
-    /// Prepares a donor to run a new task from its first frame.
-    #[inline]
-    pub(crate) fn prepare(&mut self, index: usize) {
-        let donor = &mut self.donors[index];
-        // SAFETY: no task runs on this donor, and its stack below `stack_top` is unused.
-        donor.context.stack_pointer = unsafe { context::new_stack(donor.stack_top) };
-        donor.context.thread_pointer = donor.thread_pointer;
-        donor.bound = &raw const donor.context;
+        // SAFETY: donors are boxed and live as long as the process; no task runs on this
+        // one, and its stack below `stack_top` is unused.
+        unsafe {
+            let context = &raw mut (*donor).context;
+            (*donor).bound = context;
+            (*context).thread_pointer = (*donor).thread_pointer;
+            (*context).stack_pointer = context::new_stack((*donor).stack_top);
+            Flow { context, donor }
+        }
     }
 
     /// Creates donors until `count` of at least `stack` bytes exist. Not within
