@@ -10,9 +10,12 @@ use crate::execution;
 use crate::platform::observers::observes_ends;
 
 /// See [`std::thread::JoinHandle`].
+// In this order, since handles are moved in pieces around the first word of a `Thread`, and
+// one that has just been written in two pieces takes long to be read.
+#[repr(C)]
 pub struct JoinHandle<T> {
-    thread: Thread,
     kind: Kind<T>,
+    thread: Thread,
 }
 
 enum Kind<T> {

@@ -136,15 +136,15 @@ impl<T> Spawned<T> {
 
 impl<T> Drop for Packet<T> {
     fn drop(&mut self) {
-        let outcome = self.outcome.get_mut().take();
-        let panicked = match &outcome {
-            Some(Err(panic)) => Some(panic.task),
-            _ => None,
-        };
-        if catch_unwind(AssertUnwindSafe(|| drop(outcome))).is_err() {
-            // As std does: there is no one left to catch it.
-            eprintln!("fatal runtime error: thread result panicked on drop, aborting");
-            abort();
+        let mut panicked = None;
+        // Most often it was taken by a join.
+        if let Some(outcome) = self.outcome.get_mut().take() {
+            panicked = outcome.as_ref().err().map(|panic| panic.task);
+            if catch_unwind(AssertUnwindSafe(|| drop(outcome))).is_err() {
+                // As std does: there is no one left to catch it.
+                eprintln!("fatal runtime error: thread result panicked on drop, aborting");
+                abort();
+            }
         }
         if let Some(scope) = &self.scope {
             scope.end_task(panicked);
