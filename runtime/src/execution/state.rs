@@ -268,7 +268,6 @@ impl Execution {
         };
         let task = self.tasks[..self.live].iter_mut().find(fits)?;
         let donor = core::mem::replace(&mut task.donor, Task::NO_DONOR);
-        pool.renew(donor);
         let stack = pool.get(donor);
         race::forget(stack.stack_low, stack.stack_low + stack.stack_size);
         Some(donor)

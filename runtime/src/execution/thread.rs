@@ -99,9 +99,9 @@ unsafe fn switch_to(next: TaskId) {
             debugger::switches(&(*engine).execution, next);
         }
         let execution = &mut (*engine).execution;
+        race::switched(execution.current, next);
         let from = execution.running().flow;
         let to = execution.task(next).flow;
-        race::switched(execution.current, next);
         execution.current = next;
         handover::transfer(backend, &raw const (*engine).explorer_baton, from, to);
     }

@@ -92,21 +92,6 @@ impl Pool {
         &self.donors[index]
     }
 
-    /// Prepares a donor to run a new task from its first frame: the flow of that task.
-    #[inline]
-    pub(crate) fn prepare(&mut self, index: usize) -> Flow {
-        let donor: *mut Donor = &raw mut *self.donors[index];
-        // SAFETY: donors are boxed and live as long as the process; no task runs on this
-        // one, and its stack below `stack_top` is unused.
-        unsafe {
-            let context = &raw mut (*donor).context;
-            (*donor).bound = context;
-            (*context).thread_pointer = (*donor).thread_pointer;
-            (*context).stack_pointer = context::new_stack((*donor).stack_top);
-            Flow { context, donor }
-        }
-    }
-
     /// Creates donors until `count` of at least `stack` bytes exist. Not within
     /// an execution: glibc allocates, and what it allocates must survive.
     pub(crate) fn grow(&mut self, count: usize, stack: usize) {
@@ -117,35 +102,39 @@ impl Pool {
         }
     }
 
-    /// A donor with at least `stack` bytes, its thread-locals as new; `None`
-    /// where the pool must grow first.
+    /// A donor with at least `stack` bytes; `None` where the pool must grow first.
     #[inline]
     pub(crate) fn acquire(&mut self, stack: usize) -> Option<usize> {
-        let index = match self.free.last() {
-            Some(&last) if self.donors[last].stack_size >= stack => self.free.pop()?,
+        match self.free.last() {
+            Some(&last) if self.donors[last].stack_size >= stack => self.free.pop(),
             _ => {
                 let at = self
                     .free
                     .iter()
                     .rposition(|&i| self.donors[i].stack_size >= stack)?;
-                self.free.remove(at)
+                Some(self.free.remove(at))
             }
-        };
-        self.renew(index);
-        Some(index)
+        }
     }
 
-    /// Makes a donor's thread-locals those of a new thread.
+    /// Prepares a donor to run a new task from its first frame, with the thread-locals of a
+    /// new thread: the flow of that task.
     #[inline]
-    pub(crate) fn renew(&self, index: usize) {
-        let block = self.donors[index]
-            .thread_pointer
-            .wrapping_add_signed(self.tls.offset);
+    pub(crate) fn prepare(&mut self, index: usize) -> Flow {
+        let donor: *mut Donor = &raw mut *self.donors[index];
         let pristine = &self.tls.pristine;
-        // SAFETY: the block belongs to a parked thread on which no task runs.
+        // SAFETY: donors are boxed and live as long as the process; no task runs on this
+        // one, and its stack below `stack_top` is unused.
         unsafe {
+            let thread_pointer = (*donor).thread_pointer;
+            let block = thread_pointer.wrapping_add_signed(self.tls.offset);
             core::ptr::copy_nonoverlapping(pristine.as_ptr(), block as *mut u8, pristine.len());
-            RobustList::clear(self.donors[index].robust_list);
+            RobustList::clear((*donor).robust_list);
+            let context = &raw mut (*donor).context;
+            (*donor).bound = context;
+            (*context).thread_pointer = thread_pointer;
+            (*context).stack_pointer = context::new_stack((*donor).stack_top);
+            Flow { context, donor }
         }
     }
 

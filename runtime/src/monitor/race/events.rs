@@ -131,6 +131,9 @@ impl Monitor for Races {
 
     #[inline]
     fn end(&mut self, _: &End<'_>) -> Option<Failure> {
+        if self.found.is_empty() {
+            return None;
+        }
         let mut denied = self.found(Level::Deny);
         let first = denied.next()?;
         let mut failure = Failure::new(Kind::Race, "data race: ");

@@ -195,6 +195,10 @@ pub(crate) fn run_thread_destructors() {
         let Some(execution) = execution::running() else {
             return;
         };
+        let task = (*execution).running();
+        if task.destructors.is_empty() && task.key_values.is_empty() {
+            return;
+        }
         while let Some((destructor, object)) = (*execution).running().destructors.pop() {
             destructor(object);
         }

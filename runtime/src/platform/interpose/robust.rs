@@ -9,7 +9,6 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use super::super::sys::{self, number};
 use super::futex::task_thread_id;
 use super::locks::Lock;
-use crate::engine::engine;
 use crate::execution;
 
 /// The head of the list, as the kernel knows it.
@@ -31,6 +30,11 @@ impl RobustList {
         // SAFETY: both words are writable.
         unsafe { sys::syscall(number::GET_ROBUST_LIST, [0, at, length_at, 0, 0, 0]) };
         head as *mut Self
+    }
+
+    /// Whether it names nothing.
+    fn is_empty(&self) -> bool {
+        self.first == (&raw const *self).addr() && self.pending == 0
     }
 
     /// Empties the list: what it names may not exist any more.
@@ -64,9 +68,8 @@ pub(crate) fn give_up() {
     // SAFETY: see `execution::running`; the entries lie in mutexes that the program
     // must keep alive while they are locked.
     unsafe {
-        let donor = (*execution).running().donor;
-        let list = (*engine()).pool.get(donor).robust_list;
-        if list.is_null() {
+        let list = (*(*execution).running().flow.donor).robust_list;
+        if list.is_null() || (*list).is_empty() {
             return;
         }
         let mut entry = (*list).first;
