@@ -15,7 +15,7 @@ impl Execution {
         let usual = usual_outcome(self.running().draws, outcomes);
         self.running().draws += 1;
         let outcome = (usual + self.choose_outcome(outcomes, true)) % outcomes;
-        let task = &mut self.tasks[self.current.0 as usize];
+        let task = self.tasks.running_mut();
         // What the task does next depends on it.
         task.last_event = mix(task.last_event, outcome.into());
         // Not by `record`: a spin with a draw in each turn makes no progress.

@@ -89,8 +89,6 @@ pub(crate) struct EventLog {
     pub(crate) trace: Trace,
     pub(crate) values: Values,
     graph: u64,
-    /// What was just changed, if tasks watch it.
-    pub(super) changed: Option<ObjectId>,
     /// So many events are kept; all are part of the graph.
     pub(crate) most: usize,
     /// Each event is told of as it happens.
@@ -111,7 +109,6 @@ impl EventLog {
             trace: Trace::new(),
             values: Values::new(),
             graph: 0,
-            changed: None,
             most: usize::MAX,
             is_told: false,
         }
@@ -123,7 +120,6 @@ impl EventLog {
         self.trace.clear();
         self.values.seen.clear();
         self.graph = 0;
-        self.changed = None;
     }
 
     /// The hash of the happens-before graph so far.
@@ -133,10 +129,20 @@ impl EventLog {
     }
 
     /// Records `event`; `last` is the hash of its task's previous event, and
-    /// becomes that of this one.
-    #[inline]
-    pub(crate) fn record(&mut self, event: Event, objects: &mut ObjectTable, last: &mut u64) {
+    /// becomes that of this one. Whether it changes what tasks watch.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "an event's fields stay in registers")]
+    pub(crate) fn record(
+        &mut self,
+        event: Event,
+        objects: &mut ObjectTable,
+        last: &mut u64,
+    ) -> bool {
+        if self.events.len() < self.most {
+            self.events.push(event);
+        }
         let effect = event.effect;
+        let mut is_watched = false;
         // The operation in the top byte; one multiplication for all that it
         // depends on, whose parts are hashes themselves.
         let own = *last ^ (event.op as u64) << 56;
@@ -144,31 +150,28 @@ impl EventLog {
             *last = mix(own, 0);
             self.graph = self.graph.wrapping_add(*last);
         } else {
-            self.depend_from(own, event.object, effect, objects, last);
-            // A task's start follows the step that spawned it, as one that is woken does.
-            if !matches!(event.op, Op::Spawn | Op::Start) {
-                let strongest = event.op.strongest_effect();
+            is_watched = self.depend_from(own, event.object, effect, objects, last);
+            if let Some(strongest) = event.op.strongest_effect() {
                 self.trace.access(event.object, effect, strongest);
             }
             if matches!(event.op, Op::Join | Op::ScopeEnd) {
                 self.trace.joins();
             }
         }
-        if self.events.len() < self.most {
-            self.events.push(event);
-        }
+        is_watched
     }
 
-    /// Makes the event just recorded depend on `object`, too.
+    /// Makes the event just recorded depend on `object`, too. Whether it changes what
+    /// tasks watch.
     pub(crate) fn depend(
         &mut self,
         object: ObjectId,
         effect: Effect,
         objects: &mut ObjectTable,
         last: &mut u64,
-    ) {
-        self.depend_from(*last, object, effect, objects, last);
+    ) -> bool {
         self.trace.access(object, effect, effect);
+        self.depend_from(*last, object, effect, objects, last)
     }
 
     #[inline]
@@ -179,7 +182,7 @@ impl EventLog {
         effect: Effect,
         objects: &mut ObjectTable,
         last: &mut u64,
-    ) {
+    ) -> bool {
         let object = objects.get_mut(id);
         let mut past = object
             .identity
@@ -207,11 +210,9 @@ impl EventLog {
                 object.version = object.version.wrapping_add(1);
             }
         }
-        if object.watchers != 0 && !effect.is_quiet() {
-            self.changed = Some(id);
-        }
         *last = hash;
         self.graph = self.graph.wrapping_add(hash);
+        object.watchers != 0 && !effect.is_quiet()
     }
 
     /// Whether the last `length` events are the same few again and again. What is

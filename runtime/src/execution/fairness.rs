@@ -103,6 +103,7 @@ impl Fairness {
         }
     }
 
+    #[cold]
     fn serve(&mut self, task: TaskId) {
         for window in &mut self.windows {
             if window.waits_for.contains(task) {

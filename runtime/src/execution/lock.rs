@@ -13,6 +13,9 @@ use super::task::{State, Wait};
 use super::{Effect, Mode, Op, Site, TaskId, perform};
 use crate::monitor::race;
 
+/// So many tasks have a bit of their own among those that contend for a lock.
+const FEW: usize = u64::BITS as usize;
+
 impl Execution {
     /// Whether a lock can be taken now.
     fn is_free(&self, object: ObjectId, mode: Mode) -> bool {
@@ -31,38 +34,56 @@ impl Execution {
     }
 
     /// Enables and disables the tasks that contend for a lock whose state changed.
+    #[inline]
     fn review(&mut self, object: ObjectId) {
-        if self.objects.get(object).contenders == 0 {
+        let lock = self.objects.get(object);
+        let current = self.current.0 % u64::BITS;
+        if lock.contenders == 0 || lock.contending == 1 << current && self.live <= FEW {
             return;
         }
-        for task in (0..self.live as u32).map(TaskId) {
-            if task == self.current {
-                continue;
+        self.review_contenders(object);
+    }
+
+    #[inline(never)]
+    fn review_contenders(&mut self, object: ObjectId) {
+        let mut tasks = self.objects.get(object).contending;
+        while tasks != 0 {
+            let mut task = tasks.trailing_zeros();
+            tasks &= tasks - 1;
+            while (task as usize) < self.live {
+                self.review_contender(TaskId(task), object);
+                task += u64::BITS;
             }
-            let contender = self.task(task);
-            let Some(Wait::Lock(at, mode)) = contender.awaits else {
-                continue;
-            };
-            if at != object {
-                continue;
+        }
+    }
+
+    #[inline]
+    fn review_contender(&mut self, task: TaskId, object: ObjectId) {
+        let contender = self.task(task);
+        let Some(Wait::Lock(at, mode)) = contender.awaits else {
+            return;
+        };
+        if at != object || task == self.current {
+            return;
+        }
+        let is_passable = self.is_passable(object, mode, contender.queued);
+        match contender.state {
+            State::Runnable if !is_passable => {
+                self.task_mut(task).state = State::Blocked(Wait::Lock(object, mode));
+                self.enabled.remove(task);
+                let by = self.current;
+                self.fairness.disabled(task, by);
             }
-            let (state, queued) = (contender.state, contender.queued);
-            match (state, self.is_passable(object, mode, queued)) {
-                (State::Runnable, false) => {
-                    self.task_mut(task).state = State::Blocked(Wait::Lock(object, mode));
-                    self.enabled.remove(task);
-                    let by = self.current;
-                    self.fairness.disabled(task, by);
-                }
-                (State::Blocked(_), true) => self.wake(task, super::Wake::Notified),
-                _ => {}
-            }
+            State::Blocked(_) if is_passable => self.wake(task, super::Wake::Notified),
+            _ => {}
         }
     }
 
     /// The current task arrives before taking a lock.
     fn arrive_to_acquire(&mut self, op: Op, object: ObjectId, mode: Mode, site: Site) -> Step {
-        self.objects.get_mut(object).contenders += 1;
+        let lock = self.objects.get_mut(object);
+        lock.contenders += 1;
+        lock.contending |= 1 << (self.current.0 % u64::BITS);
         let wait = Wait::Lock(object, mode);
         self.running().awaits = Some(wait);
         let arrival = self.announce(op, object, Some(site));
@@ -95,6 +116,9 @@ impl Execution {
         let queued = core::mem::replace(&mut self.running().queued, false);
         let lock = self.objects.get_mut(object);
         lock.contenders -= u32::from(contended);
+        if lock.contenders == 0 || self.live <= FEW {
+            lock.contending &= !(1 << (current.0 % u64::BITS));
+        }
         lock.queued_writers -= u32::from(queued);
         lock.held_at = Some(site);
         match mode {
@@ -113,7 +137,7 @@ impl Execution {
     pub(super) fn drop_lock(&mut self, object: ObjectId, mode: Mode) {
         if race::is_watched() {
             let lock = self.objects.get(object);
-            let (op, to_all) = (self.task(self.current).op, mode == Mode::Exclusive);
+            let (op, to_all) = (self.tasks.running().op, mode == Mode::Exclusive);
             race::release_to(lock.address, to_all, op, lock.held_at);
         }
         let lock = self.objects.get_mut(object);

@@ -26,6 +26,7 @@ pub(crate) mod stack;
 mod state;
 mod task;
 mod task_set;
+mod tasks;
 mod thread;
 mod timers;
 mod trace;

@@ -40,6 +40,8 @@ pub(crate) struct Object {
     pub(crate) shared: u32,
     /// Tasks whose next operation is to acquire it.
     pub(crate) contenders: u32,
+    /// Their numbers modulo 64, as bits; of many tasks there may be others among them.
+    pub(crate) contending: u64,
     /// Writers that found it read-locked and wait in its queue.
     pub(crate) queued_writers: u32,
     /// Tasks that wait on it to be woken.
@@ -147,6 +149,7 @@ impl ObjectTable {
             held_at: None,
             shared: 0,
             contenders: 0,
+            contending: 0,
             queued_writers: 0,
             waiters: 0,
             watchers: 0,

@@ -360,11 +360,13 @@ operations! {
 
 impl Op {
     /// The strongest effect that the operation can have: which one it has may depend
-    /// on its object's state.
-    pub(crate) const fn strongest_effect(self) -> Effect {
+    /// on its object's state. None where the trace does not need it: a task's start
+    /// follows the step that spawned it, as one that is woken does.
+    pub(crate) const fn strongest_effect(self) -> Option<Effect> {
         match self {
-            Self::ArcDrop | Self::RwLockTryRead | Self::PthreadRwLockTryRead => Effect::Write,
-            _ => self.effect(),
+            Self::Spawn | Self::Start => None,
+            Self::ArcDrop | Self::RwLockTryRead | Self::PthreadRwLockTryRead => Some(Effect::Write),
+            _ => Some(self.effect()),
         }
     }
 

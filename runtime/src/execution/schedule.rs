@@ -47,7 +47,7 @@ impl Execution {
         if address == 0 {
             return ObjectId::NONE;
         }
-        let history = self.tasks[self.current.0 as usize].last_event;
+        let history = self.tasks.running().last_event;
         self.objects.at(address, history)
     }
 
@@ -65,7 +65,7 @@ impl Execution {
     #[inline]
     pub(crate) fn announce(&mut self, op: Op, object: ObjectId, site: Option<Site>) -> Arrival {
         let policy = site.and_then(|site| self.policies.of(site));
-        let task = &mut self.tasks[self.current.0 as usize];
+        let task = self.tasks.running_mut();
         task.op = op;
         task.object = object;
         let inside = match policy {
@@ -182,10 +182,10 @@ impl Execution {
         effect: Effect,
         site: Option<Site>,
     ) -> Step {
-        if self.tasks[self.current.0 as usize].watches {
+        if self.tasks.running().watches {
             self.look_again();
         }
-        let task = &mut self.tasks[self.current.0 as usize];
+        let task = self.tasks.running_mut();
         match site {
             Some(site) if id != ObjectId::NONE && effect.is_quiet() => {
                 let version = self.objects.get(id).version;
@@ -208,7 +208,7 @@ impl Execution {
         effect: Effect,
         site: Option<Site>,
     ) -> Step {
-        let task = &mut self.tasks[self.current.0 as usize];
+        let task = self.tasks.running_mut();
         let preempted = core::mem::replace(&mut task.preempted, false);
         let note = core::mem::replace(&mut task.note, Note::NONE);
         let event = Event {
@@ -220,15 +220,21 @@ impl Execution {
             preempted,
             note,
         };
-        self.log
+        let is_watched = self
+            .log
             .record(event, &mut self.objects, &mut task.last_event);
         if self.log.is_told {
-            trace::event(self, &event);
+            self.tell_event(event);
         }
-        if let Some(object) = self.log.changed.take() {
-            self.wake_watchers(object);
+        if is_watched {
+            self.wake_watchers(id);
         }
         self.tell_access(op, id, effect, site)
+    }
+
+    #[cold]
+    fn tell_event(&self, event: Event) {
+        trace::event(self, &event);
     }
 
     /// The heart: which task performs the next step. `yielded` says that the
@@ -246,22 +252,38 @@ impl Execution {
             }
             yielded |= self.slice_is_over();
         }
-        if self.enabled.is_only(self.current) && self.late.is_empty() {
-            if self.body_done && self.is_idle() {
-                return self.end(Ending::Finished);
-            }
-            if !(yielded && self.awaits_outside()) {
-                self.fairness.ran(self.current, self.steps);
-                self.log
-                    .trace
-                    .begin(self.current, TraceStep::NONE, TraceStep::NONE, false);
-                return Step::Continue;
-            }
+        let is_alone = self.enabled.is_only(self.current) && self.late.is_empty();
+        if !is_alone || self.body_done || yielded && self.awaits_outside() {
+            return self.choose_next(yielded);
         }
-        self.choose_next(yielded)
+        self.fairness.ran(self.current, self.steps);
+        self.log
+            .trace
+            .begin(self.current, TraceStep::NONE, TraceStep::NONE, false);
+        Step::Continue
     }
 
     pub(super) fn choose_next(&mut self, yielded: bool) -> Step {
+        let is_plain = self.late.is_empty()
+            && !self.fairness.restrains()
+            && !self.awaits_outside()
+            && !self.body_done
+            && !self.past_limit
+            && !self.policies.confines()
+            && self.live <= FEW;
+        match self.enabled.small() {
+            Some(enabled) if is_plain && enabled != 0 => {
+                let decided = self.decisions.len();
+                let next = self.choose_of_few(enabled, yielded);
+                self.begin_step(next, decided)
+            }
+            _ => self.choose_in_general(yielded),
+        }
+    }
+
+    /// As [`Self::choose_next`], whoever is enabled or held back.
+    #[inline(never)]
+    fn choose_in_general(&mut self, yielded: bool) -> Step {
         if self.awaits_outside() {
             self.wait_outside(yielded);
         }
@@ -276,29 +298,21 @@ impl Execution {
         if self.body_done && self.is_idle() {
             return self.end(Ending::Finished);
         }
-        let (untimed, restrained) = (self.late.is_empty(), self.fairness.restrains());
-        self.log.trace.has_timers |= !untimed;
-        self.log.trace.is_irregular |= restrained;
-        let plain = untimed && !restrained;
+        self.log.trace.has_timers |= !self.late.is_empty();
+        self.log.trace.is_irregular |= self.fairness.restrains();
         let decided = self.decisions.len();
         let preemptions = self.preemptions;
-        let next = match self.enabled.small() {
-            _ if !yielded && self.policies.confines() && self.holds_on() => self.pass_over(),
-            Some(word) if plain && self.live <= FEW => self.choose_of_few(word, yielded),
-            _ => self.choose_of_many(yielded),
+        let next = if !yielded && self.policies.confines() && self.holds_on() {
+            self.pass_over()
+        } else {
+            self.choose_of_many(yielded)
         };
-        self.begin_step(next, decided);
+        let step = self.begin_step(next, decided);
         if self.late.contains(next) {
             let is_early = self.preemptions > preemptions;
             self.fire_timers(next, is_early);
         }
-        self.fairness.ran(next, self.steps);
-        if next == self.current {
-            Step::Continue
-        } else {
-            self.last_switch = self.steps;
-            Step::Switch(next)
-        }
+        step
     }
 
     /// Whether the current task could go on, and may not be preempted here.
@@ -335,9 +349,10 @@ impl Execution {
         whole
     }
 
-    /// Traces that `task` runs, chosen by the decision numbered `decided` if there is one.
-    #[inline]
-    fn begin_step(&mut self, task: TaskId, decided: usize) {
+    /// `task` runs, chosen by the decision numbered `decided` if there is one.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "as `choose`")]
+    fn begin_step(&mut self, task: TaskId, decided: usize) -> Step {
         let decision = if self.decisions.len() == decided {
             TraceStep::NONE
         } else {
@@ -350,11 +365,19 @@ impl Execution {
         if let Some(object) = timed {
             self.trace_timed(task, object);
         }
+        self.fairness.ran(task, self.steps);
+        if task == self.current {
+            Step::Continue
+        } else {
+            self.last_switch = self.steps;
+            Step::Switch(task)
+        }
     }
 
     /// The common case: few tasks, all runnable, none held back. The options stay
     /// in registers and on the stack: this runs at every scheduling point.
-    #[inline]
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "as `choose`")]
     fn choose_of_few(&mut self, enabled: u64, yielded: bool) -> TaskId {
         let mut options = [TaskId(0); FEW];
         let mut count = 0;
@@ -522,6 +545,7 @@ impl Execution {
     }
 
     /// Whether every task that could go on only polls or waits for time.
+    #[cold]
     fn is_idle(&self) -> bool {
         self.enabled.iter().all(|id| {
             let task = self.task(id);

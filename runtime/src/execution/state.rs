@@ -10,6 +10,7 @@ use super::reuse::Reuse;
 use super::schedule::Step;
 use super::task::{Entry, State, Task, Wait};
 use super::task_set::TaskSet;
+use super::tasks::Tasks;
 use super::trace::TraceStep;
 use super::{Effect, ObjectId, TaskId, Wake};
 use crate::monitor::race;
@@ -55,7 +56,7 @@ pub(crate) enum Timers {
     reason = "independent facts, not a state machine"
 )]
 pub(crate) struct Execution {
-    pub(crate) tasks: EngineVec<Task>,
+    pub(crate) tasks: Tasks,
     /// How many of `tasks` belong to this execution.
     pub(crate) live: usize,
     pub(crate) current: TaskId,
@@ -118,7 +119,7 @@ pub(crate) struct Execution {
 impl Execution {
     pub(crate) const fn new() -> Self {
         Self {
-            tasks: engine_vec(),
+            tasks: Tasks::new(),
             live: 0,
             current: TaskId(0),
             enabled: TaskSet::new(),
@@ -163,7 +164,7 @@ impl Execution {
     pub(crate) fn reset(&mut self) {
         self.fairness.clear(self.live);
         self.live = 0;
-        self.current = TaskId(0);
+        self.run(TaskId(0));
         self.enabled.clear();
         self.late.clear();
         self.objects.clear();
@@ -195,6 +196,13 @@ impl Execution {
         self.ending == Ending::Finished
     }
 
+    /// `task` runs from now on.
+    #[inline]
+    pub(crate) fn run(&mut self, task: TaskId) {
+        self.current = task;
+        self.tasks.run(task);
+    }
+
     #[inline]
     pub(crate) fn task(&self, task: TaskId) -> &Task {
         &self.tasks[task.0 as usize]
@@ -207,7 +215,7 @@ impl Execution {
 
     #[inline]
     pub(crate) fn running(&mut self) -> &mut Task {
-        &mut self.tasks[self.current.0 as usize]
+        self.tasks.running_mut()
     }
 
     /// The tasks of this execution.
@@ -275,13 +283,14 @@ impl Execution {
 
     /// The event just recorded touches `object`, too; gives back what [`Self::record`] does.
     pub(super) fn touch(&mut self, object: ObjectId, effect: Effect) -> Step {
-        let task = &mut self.tasks[self.current.0 as usize];
-        self.log
+        let task = self.tasks.running_mut();
+        let is_watched = self
+            .log
             .depend(object, effect, &mut self.objects, &mut task.last_event);
-        if let Some(object) = self.log.changed.take() {
+        if is_watched {
             self.wake_watchers(object);
         }
-        let Task { op, site, .. } = *self.task(self.current);
+        let Task { op, site, .. } = *self.tasks.running();
         self.tell_access(op, object, effect, site)
     }
 

@@ -9,6 +9,7 @@ const BITS: u32 = u64::BITS;
 #[derive(Clone, Debug)]
 pub(crate) struct TaskSet {
     first: u64,
+    /// Its last word is not 0.
     rest: EngineVec<u64>,
 }
 
@@ -48,8 +49,18 @@ impl TaskSet {
     pub(crate) fn remove(&mut self, task: TaskId) {
         if task.0 < BITS {
             self.first &= !(1 << task.0);
-        } else if let Some(word) = self.rest.get_mut((task.0 / BITS - 1) as usize) {
+        } else {
+            self.remove_far(task);
+        }
+    }
+
+    #[cold]
+    fn remove_far(&mut self, task: TaskId) {
+        if let Some(word) = self.rest.get_mut((task.0 / BITS - 1) as usize) {
             *word &= !(1 << (task.0 % BITS));
+        }
+        while self.rest.last() == Some(&0) {
+            self.rest.pop();
         }
     }
 
@@ -65,17 +76,22 @@ impl TaskSet {
 
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.first == 0 && self.rest.iter().all(|&w| w == 0)
+        self.first == 0 && self.rest.is_empty()
     }
 
     /// Whether the set holds `task` and no other.
     #[inline]
     pub(crate) fn is_only(&self, task: TaskId) -> bool {
         if task.0 < BITS {
-            self.first == 1 << task.0 && self.rest.iter().all(|&w| w == 0)
+            self.first == 1 << task.0 && self.rest.is_empty()
         } else {
-            self.contains(task) && self.iter().count() == 1
+            self.is_only_far(task)
         }
+    }
+
+    #[cold]
+    fn is_only_far(&self, task: TaskId) -> bool {
+        self.contains(task) && self.iter().count() == 1
     }
 
     /// Whether the two sets have a task in common.
@@ -132,5 +148,11 @@ mod tests {
         assert_eq!(tasks, [0, 2, 64, 65, 300]);
         assert!(set.contains(TaskId(300)) && !set.contains(TaskId(63)));
         assert!(!set.is_only(TaskId(0)));
+        for task in [0, 2, 64, 300] {
+            set.remove(TaskId(task));
+        }
+        assert!(set.is_only(TaskId(65)) && set.small().is_none());
+        set.remove(TaskId(65));
+        assert!(set.is_empty() && set.small() == Some(0));
     }
 }

@@ -102,7 +102,7 @@ unsafe fn switch_to(next: TaskId) {
         race::switched(execution.current, next);
         let from = execution.running().flow;
         let to = execution.task(next).flow;
-        execution.current = next;
+        execution.run(next);
         handover::transfer(backend, &raw const (*engine).explorer_baton, from, to);
     }
 }
@@ -191,7 +191,7 @@ pub(crate) unsafe fn end_task(result: *mut c_void) -> ! {
         let to = match step {
             Step::Switch(next) => {
                 race::switched(id, next);
-                (*execution).current = next;
+                (*execution).run(next);
                 (*execution).task(next).flow
             }
             Step::Continue | Step::End => explorer(),
@@ -230,7 +230,7 @@ impl Execution {
     /// Whether anybody could see that the current task has ended, but by waiting for
     /// it. Else its end commutes with all that others do: it belongs to its last step.
     fn is_end_observed(&self) -> bool {
-        let is_pthread = matches!(self.task(self.current).entry, Entry::C(..));
+        let is_pthread = matches!(self.tasks.running().entry, Entry::C(..));
         is_pthread || self.observers.of_ends
     }
 

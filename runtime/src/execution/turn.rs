@@ -21,7 +21,7 @@ impl Execution {
     /// Whether the current task, which yields in this `state`, would only do the
     /// same again.
     pub(super) fn repeats_its_turn(&mut self, state: u64) -> bool {
-        let task = &mut self.tasks[self.current.0 as usize];
+        let task = self.tasks.running_mut();
         let is_closed = self.awaits && self.descriptors.children.is_empty();
         if !task.spin.ends_turn(state) || !is_closed {
             return false;
@@ -38,7 +38,7 @@ impl Execution {
 
     /// Blocks the current task until something that it read in this turn changes.
     pub(super) fn await_change(&mut self) -> Step {
-        for (object, _) in self.tasks[self.current.0 as usize].spin.in_turn() {
+        for (object, _) in self.tasks.running().spin.in_turn() {
             self.objects.get_mut(object).watchers += 1;
         }
         self.running().watches = true;
@@ -49,7 +49,7 @@ impl Execution {
     /// The current task, which had to wait for a change, looks at everything again.
     #[cold]
     pub(super) fn look_again(&mut self) {
-        let task = &mut self.tasks[self.current.0 as usize];
+        let task = self.tasks.running_mut();
         for (object, _) in task.spin.in_turn() {
             self.objects.get_mut(object).watchers -= 1;
             self.log.trace.access(object, Effect::Read, Effect::Read);
@@ -105,7 +105,7 @@ impl Execution {
     /// limit nothing is explored and very much may be waited for: there now and then.
     pub(super) fn looks_at_state(&self) -> bool {
         let is_time = !self.past_limit || (self.steps / self.max_steps).is_power_of_two();
-        self.awaits && is_time && self.task(self.current).spin.may_repeat()
+        self.awaits && is_time && self.tasks.running().spin.may_repeat()
     }
 
     /// The state of the current task, whose registers and stack lie at and above
@@ -114,7 +114,7 @@ impl Execution {
         if !self.looks_at_state() {
             return 0;
         }
-        let task = self.task(self.current);
+        let task = self.tasks.running();
         // SAFETY: both lie beside the execution in the engine's root, and the calling
         // task is the only one that runs.
         let (pool, image) = unsafe { (&(*engine()).pool, &(*engine()).image) };

@@ -18,8 +18,7 @@ impl Execution {
     }
 
     /// The current task performs an operation: whether the execution goes on.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "what no monitor looks at is not made")]
+    #[inline]
     pub(super) fn tell_access(
         &mut self,
         op: Op,
@@ -27,13 +26,22 @@ impl Execution {
         effect: Effect,
         site: Option<Site>,
     ) -> Step {
-        let access = SyncAccess {
+        let may_be_free = object != ObjectId::NONE && self.objects.take_doubt(object);
+        // SAFETY: as in `tell_point`.
+        if !may_be_free && !unsafe { (*monitors()).wants_accesses() } {
+            return Step::Continue;
+        }
+        self.tell_monitors(SyncAccess {
             op,
             object,
             effect,
             site,
-            may_be_free: object != ObjectId::NONE && self.objects.take_doubt(object),
-        };
+            may_be_free,
+        })
+    }
+
+    #[inline(never)]
+    fn tell_monitors(&mut self, access: SyncAccess) -> Step {
         // SAFETY: as in `tell_point`.
         match unsafe { (*monitors()).sync_access(self, access) } {
             ControlFlow::Continue(()) => Step::Continue,

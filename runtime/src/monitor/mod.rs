@@ -89,7 +89,15 @@ pub(crate) trait Monitor {
         let _ = execution;
     }
 
-    /// The current task performs an operation; nobody else runs until it is done.
+    /// Whether it looks at every synchronization access in this execution: else it is
+    /// told only of those whose object may be free.
+    #[inline]
+    fn wants_accesses(&self) -> bool {
+        false
+    }
+
+    /// The current task performs an operation; nobody else runs until it is done. See
+    /// [`Monitor::wants_accesses`].
     #[inline]
     fn sync_access(&mut self, execution: &Execution, access: SyncAccess) -> ControlFlow<()> {
         let _ = (execution, access);
@@ -189,6 +197,11 @@ macro_rules! monitors {
             #[inline]
             fn scheduling_point(&mut self, execution: &Execution) {
                 $(self.$name.scheduling_point(execution);)*
+            }
+
+            #[inline]
+            fn wants_accesses(&self) -> bool {
+                false$(|| self.$name.wants_accesses())*
             }
 
             #[inline]

@@ -78,6 +78,11 @@ impl Monitor for Races {
     }
 
     #[inline]
+    fn wants_accesses(&self) -> bool {
+        self.is_on
+    }
+
+    #[inline]
     fn sync_access(&mut self, execution: &Execution, access: SyncAccess) -> ControlFlow<()> {
         if self.is_on {
             let object = match access.object {
