@@ -25,10 +25,11 @@ impl Tasks {
 
     /// Adds a task; the one that runs is the same as before, or else the first.
     pub(crate) fn push(&mut self, task: Task) {
-        let running = match self.running.is_null() {
-            true => 0,
+        let running = if self.running.is_null() {
+            0
+        } else {
             // SAFETY: both point into the vector's memory.
-            false => unsafe { self.running.offset_from_unsigned(self.all.as_ptr()) },
+            unsafe { self.running.offset_from_unsigned(self.all.as_ptr()) }
         };
         self.all.push(task);
         self.running = &raw mut self.all[running];
