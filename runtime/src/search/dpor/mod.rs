@@ -313,7 +313,7 @@ impl Dpor {
             self.turn(past, race);
             let node = &mut self.nodes[race.first as usize];
             let (labels, happens_before) = (&self.labels, &self.happens_before);
-            let precedes = |earlier, later| happens_before.precedes(past.trace, earlier, later);
+            let precedes = |earlier, later| happens_before.precedes(earlier, later);
             let sequence = &mut self.sequence;
             let mut asleep = node.asleep.iter();
             if !asleep.any(|&label| sequence.can_begin_with(labels, label, precedes)) {
@@ -332,7 +332,7 @@ impl Dpor {
         let is_long = steps > LONG;
         let end = if is_long { second } else { steps };
         for step in first + 1..end {
-            let precedes = |one, other| self.happens_before.precedes(past.trace, one, other);
+            let precedes = |one, other| self.happens_before.precedes(one, other);
             let is_needed = step != second && (!is_long || precedes(step, second));
             if is_needed && !precedes(first, step) {
                 let label = self.label(past, step as usize);

@@ -132,7 +132,7 @@ fn graph(happens_before: &HappensBefore, trace: &Trace) -> Graph {
     for (place, &later) in visible.iter().enumerate() {
         let before = visible[..=place]
             .iter()
-            .filter(|&&earlier| happens_before.precedes(trace, earlier as u32, later as u32));
+            .filter(|&&earlier| happens_before.precedes(earlier as u32, later as u32));
         let counts: u64 = before.map(|&earlier| 1 << (8 * (1 + task(earlier)))).sum();
         graph.push(u64::from(task(later)) | counts);
     }

@@ -1,32 +1,56 @@
 //! Which conflicts of a step are races, and which races may make a difference.
 
-use super::{Access, Entry, HappensBefore, NOTHING, Race};
+use super::accesses::{Access, is_exclusive};
+use super::relations::commutes;
+use super::{HappensBefore, Met, NOTHING, Race, Role};
 use crate::execution::{Touch, Trace, TraceStep};
 
 /// So many accesses are looked at to see whether a race matters.
 const PATIENCE: u32 = 64;
 
 impl HappensBefore {
-    /// Of the candidates, those that no other one happened after race with `second`.
-    pub(super) fn keep_immediate(&mut self, trace: &Trace, second: u32) {
-        for place in 0..self.candidates.len() {
-            let first = self.candidates[place].step;
-            let mut others = self.candidates.iter().enumerate();
-            let hidden = others.any(|(at, other)| {
-                if other.step == first {
-                    // The same step, met twice.
-                    at < place
-                } else {
-                    other.hides && self.precedes(trace, first, other.step)
-                }
+    /// Of the candidates among the steps that `second` has met, those that no other one
+    /// happened after race with it.
+    #[inline]
+    pub(super) fn keep_immediate(&mut self, second: u32) {
+        if let [Met { step: first, role }] = self.met[..]
+            && role != Role::Enabling
+        {
+            self.races.push(Race {
+                first,
+                second,
+                waits: false,
             });
-            // Without the first step there would be no such release; the lock is then
-            // free only if it was that step that took it.
-            let needed = |&release: &u32| {
-                trace.steps[release as usize].task != trace.steps[first as usize].task
-                    && self.precedes(trace, first, release)
-            };
-            if !hidden && (self.waits_too || !self.enabling.iter().any(needed)) {
+        } else {
+            self.keep_unhidden(second);
+        }
+        self.met.clear();
+    }
+
+    #[inline(never)]
+    fn keep_unhidden(&mut self, second: u32) {
+        for place in 0..self.met.len() {
+            let Met { step: first, role } = self.met[place];
+            if role == Role::Enabling {
+                continue;
+            }
+            let is_kept = self
+                .met
+                .iter()
+                .enumerate()
+                .all(|(at, other)| match other.role {
+                    // The same step, met twice.
+                    Role::Hiding | Role::Candidate if other.step == first => at >= place,
+                    Role::Candidate => true,
+                    Role::Hiding => !self.precedes(first, other.step),
+                    // Without the first step there would be no such release; the lock is then
+                    // free only if it was that step that took it.
+                    Role::Enabling => {
+                        self.places[other.step as usize].task == self.places[first as usize].task
+                            || !self.precedes(first, other.step)
+                    }
+                });
+            if is_kept {
                 self.races.push(Race {
                     first,
                     second,
@@ -44,11 +68,10 @@ impl HappensBefore {
             return true;
         }
         let mut patience = PATIENCE;
-        let end = self.awaited_end(trace, race);
         let mut step = self.places[race.second as usize].previous;
         while step != NOTHING && step > race.first {
             for touch in trace.touches_of(step as usize) {
-                if self.conflicts(trace, race, *touch, end, &mut patience) {
+                if self.conflicts(trace, race, *touch, &mut patience) {
                     return true;
                 }
             }
@@ -64,53 +87,34 @@ impl HappensBefore {
         let last = self.newest[task as usize];
         let mut touches = trace.touches_of(last as usize).iter();
         touches.find_map(|touch| {
-            let joined = self.epochs[touch.object.0 as usize].exclusive.step;
-            let joins = joined != NOTHING && joined > last && trace.steps[joined as usize].joins;
+            let newest = self.accesses.newest_of(touch.object);
+            let joined = self.accesses.exclusive_from(newest)?.step;
+            let joins = joined > last && trace.steps[joined as usize].joins;
             joins.then_some(joined)
         })
     }
 
     /// Whether `touch`, by the task of the race's second step, conflicts with what others
-    /// did since the first one and not after `end`; yes if this takes too long.
-    fn conflicts(
-        &self,
-        trace: &Trace,
-        race: Race,
-        touch: Touch,
-        end: Option<u32>,
-        patience: &mut u32,
-    ) -> bool {
+    /// did since the first one and not after its awaited end; yes if this takes too long.
+    fn conflicts(&self, trace: &Trace, race: Race, touch: Touch, patience: &mut u32) -> bool {
         let task = trace.steps[race.second as usize].task.0;
-        let counts = |access: Access, oldest| {
+        let counts = |access: &Access| {
             access.step > race.first
                 && access.task != task
-                && !access.effect.commutes(touch.effect)
-                && !end.is_some_and(|end| self.precedes(trace, end, oldest))
+                && !commutes(access.effect, touch.effect)
+                && !self
+                    .awaited_end(trace, race)
+                    .is_some_and(|end| self.precedes(end, access.oldest))
         };
-        let mut epoch = self.epochs[touch.object.0 as usize];
-        loop {
-            let mut entry = epoch.since;
-            while entry != NOTHING {
-                let Entry {
-                    access,
-                    oldest,
-                    next,
-                } = self.entries[entry as usize];
-                if *patience == 0 || counts(access, oldest) {
-                    return true;
-                }
-                *patience -= 1;
-                entry = next;
-            }
-            let exclusive = epoch.exclusive;
-            if exclusive.step == NOTHING || exclusive.step <= race.first {
-                break;
-            }
-            if *patience == 0 || counts(exclusive, exclusive.step) {
+        let mut next = self.accesses.newest_of(touch.object);
+        while let Some(access) = self.accesses.get(next)
+            && (access.step > race.first || !is_exclusive(access.effect))
+        {
+            if *patience == 0 || counts(access) {
                 return true;
             }
             *patience -= 1;
-            epoch = self.older[epoch.older as usize];
+            next = access.next;
         }
         // What is blocked at the end is not among them.
         let steps = trace.steps.iter().enumerate().rev();
@@ -119,7 +123,7 @@ impl HappensBefore {
             let mut touches = trace.touches_of(at).iter();
             step.task.0 != task
                 && touches.any(|other| {
-                    other.object == touch.object && !other.effect.commutes(touch.effect)
+                    other.object == touch.object && !commutes(other.effect, touch.effect)
                 })
         })
     }

@@ -1,0 +1,121 @@
+//! Vector clocks of the steps of a trace.
+
+use crate::platform::memory::{EngineVec, engine_vec};
+
+/// Four numbers of a clock: its length is a multiple of so many.
+type Lane = [u32; 4];
+const LANE: usize = 4;
+
+/// Where a clock begins.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(super) struct Clock(u32);
+
+/// Vector clocks: of each task, how many steps of the trace one has to look at for all
+/// that happened before. A task knows all that it does itself, so that its steps share a
+/// clock until they learn of another task's.
+pub(super) struct Clocks {
+    /// All of them, one after another.
+    lanes: EngineVec<Lane>,
+    /// How many lanes each one has.
+    width: usize,
+}
+
+/// All steps of a task.
+const ALL: u32 = u32::MAX;
+
+impl Clocks {
+    pub(super) const fn new() -> Self {
+        Self {
+            lanes: engine_vec(),
+            width: 0,
+        }
+    }
+
+    /// Forgets those that are newer than this one.
+    pub(super) fn forget_after(&mut self, newest: Clock) {
+        self.lanes.truncate(newest.0 as usize / LANE + self.width);
+    }
+
+    /// Where the next one begins.
+    #[inline]
+    fn end(&self) -> Clock {
+        Clock((self.lanes.len() * LANE) as u32)
+    }
+
+    /// Whether `clock` tells of `step`, which is one of `task`.
+    #[inline]
+    pub(super) fn knows(&self, clock: Clock, task: u32, step: u32) -> bool {
+        self.lanes.as_flattened()[clock.0 as usize + task as usize] > step
+    }
+
+    /// A clock that tells of all that `task` does, for which there is
+    /// [room](Self::make_room).
+    #[inline]
+    pub(super) fn begin(&mut self, task: u32) -> Clock {
+        let clock = self.end();
+        for _ in 0..self.width {
+            self.lanes.push([0; LANE]);
+        }
+        self.lanes.as_flattened_mut()[clock.0 as usize + task as usize] = ALL;
+        clock
+    }
+
+    /// A clock that tells what these two tell.
+    #[inline]
+    pub(super) fn of_both(&mut self, one: Clock, other: Clock) -> Clock {
+        let both = self.end();
+        let [mut one, mut other] = [one, other].map(|clock| clock.0 as usize / LANE);
+        // Mostly they have one lane.
+        loop {
+            let latest = latest(self.lanes[one], self.lanes[other]);
+            self.lanes.push(latest);
+            if self.lanes.len() == both.0 as usize / LANE + self.width {
+                return both;
+            }
+            one += 1;
+            other += 1;
+        }
+    }
+
+    /// From now on `clock` tells what the `other` one tells.
+    #[inline]
+    pub(super) fn join(&mut self, clock: Clock, other: Clock) {
+        let [own, other] = [clock, other].map(|clock| clock.0 as usize / LANE);
+        for lane in 0..self.width {
+            self.lanes[own + lane] = latest(self.lanes[own + lane], self.lanes[other + lane]);
+        }
+    }
+
+    /// From now on `clock` tells of `step`, which is one of `task`, and of none of its later
+    /// ones.
+    #[inline]
+    pub(super) fn note(&mut self, clock: Clock, task: u32, step: u32) {
+        self.lanes.as_flattened_mut()[clock.0 as usize + task as usize] = step + 1;
+    }
+
+    /// Makes room for so many tasks. Then all of `clocks` may begin elsewhere.
+    pub(super) fn make_room<'a>(
+        &mut self,
+        tasks: usize,
+        clocks: impl Iterator<Item = &'a mut Clock>,
+    ) {
+        let (old, new) = (self.width, tasks.div_ceil(LANE));
+        if new <= old {
+            return;
+        }
+        let mut wider = engine_vec();
+        for clock in self.lanes.chunks(old.max(1)) {
+            wider.extend_from_slice(clock);
+            wider.resize(wider.len() + new - old, [0; LANE]);
+        }
+        for clock in clocks {
+            clock.0 = clock.0 / old as u32 * new as u32;
+        }
+        (self.lanes, self.width) = (wider, new);
+    }
+}
+
+#[inline]
+fn latest(one: Lane, other: Lane) -> Lane {
+    core::array::from_fn(|task| one[task].max(other[task]))
+}
