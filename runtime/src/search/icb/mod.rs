@@ -24,10 +24,10 @@ use self::division::Division;
 pub(crate) use self::division::{Part, Share};
 pub(crate) use self::rounds::{Deviation, Findings, Listed, Need};
 use super::hash_set::{HashSet, RecentHashes};
-use super::races::{HappensBefore, Race};
+use super::races::HappensBefore;
 use super::stored::{kept_between_executions, stored};
 use super::{ChoicePoint, Ended, Progress, SchedulingPoint, Strategy};
-use crate::execution::{TaskId, TraceStep};
+use crate::execution::{TaskId, Trace, TraceStep};
 use crate::platform::memory::{EngineVec, engine_vec};
 
 /// A schedule that was or will be run: its last deviation, after those of its
@@ -66,13 +66,13 @@ struct Point {
 
 impl Point {
     /// How many other choices there are within a bound.
-    fn others(&self, bound: u32) -> u64 {
+    fn others(&self, bound: u32) -> u32 {
         let within = if self.cost < bound {
             self.count
         } else {
             self.free
         };
-        u64::from(within - 1)
+        within - 1
     }
 }
 
@@ -201,7 +201,22 @@ impl Icb {
     }
 
     /// Lists the deviations of the schedule `node`, which runs next.
-    fn unfold(&mut self, mut node: u32) {
+    fn unfold(&mut self, node: u32) {
+        let Node {
+            parent, deviation, ..
+        } = self.nodes[node as usize];
+        // Mostly it deviates from the last one, or from one that this deviates from.
+        if let Some(place) = self.path.iter().rposition(|&it| it == parent) {
+            self.path.truncate(place + 1);
+            self.current.truncate(place + 1);
+        } else {
+            self.climb_from(parent);
+        }
+        self.path.push(node);
+        self.current.push(deviation);
+    }
+
+    fn climb_from(&mut self, mut node: u32) {
         self.current.clear();
         self.path.clear();
         while node != DEFAULT {
@@ -227,18 +242,24 @@ impl Icb {
         let fresh = last.map_or(0, |index| index + 1);
         let fresh_step = last.map_or(0, |index| self.points[index].step as usize);
         let largest = self.largest_bound;
-        let others = self.points[fresh..].iter().map(|p| p.others(largest));
-        self.findings.possible = others.sum::<u64>();
-        self.shows_beyond = false;
+        let (mut possible, mut has_outcomes) = (0, false);
+        for point in &self.points[fresh..] {
+            possible += u64::from(point.others(largest));
+            has_outcomes |= point.options == OUTCOMES;
+        }
+        self.findings.possible = possible;
+        self.shows_beyond = self.beyond;
         if execution.is_cut || execution.past.trace.is_irregular {
             for place in 0..self.points.len() {
                 self.open_all(place);
             }
             return;
         }
-        for place in fresh..self.points.len() {
-            if self.points[place].options == OUTCOMES {
-                self.open_all(place);
+        if has_outcomes {
+            for place in fresh..self.points.len() {
+                if self.points[place].options == OUTCOMES {
+                    self.open_all(place);
+                }
             }
         }
         let trace = execution.past.trace;
@@ -246,19 +267,34 @@ impl Icb {
         self.happens_before.read_on(trace, shared, fresh_step);
         for at in 0..self.happens_before.races.len() {
             let race = self.happens_before.races[at];
-            if !self.happens_before.matters(trace, race) {
-                continue;
-            }
-            let Race { first, second, .. } = race;
-            let task = trace.steps[second as usize].task;
             // Where the task could not be preempted for free, it may be so at the
             // start of its turn (Coons, Musuvathi and McKinley, OOPSLA'13).
-            for step in [first, self.happens_before.turn_of(first)] {
-                let place = trace.steps[step as usize].decision;
-                if place != TraceStep::NONE {
-                    self.open_for(place as usize, task, trace.has_timers);
+            let (first, turn) = (race.first, self.happens_before.turn_of(race.first));
+            let matters = !race.waits
+                || (self.may_need(trace, first) || self.may_need(trace, turn))
+                    && self.happens_before.matters(trace, race);
+            if matters {
+                let task = trace.steps[race.second as usize].task;
+                self.open_before(trace, first, task);
+                if turn != first {
+                    self.open_before(trace, turn, task);
                 }
             }
+        }
+    }
+
+    /// Whether it may be of use to need a choice at the decision before a step.
+    fn may_need(&self, trace: &Trace, step: u32) -> bool {
+        let place = trace.steps[step as usize].decision;
+        let point = self.points.get(place as usize);
+        point.is_some_and(|point| !self.shows_beyond || point.others(self.largest_bound) > 0)
+    }
+
+    /// Queues the choice of `task` at the decision before a step, if there was one.
+    fn open_before(&mut self, trace: &Trace, step: u32, task: TaskId) {
+        let place = trace.steps[step as usize].decision;
+        if place != TraceStep::NONE {
+            self.open_for(place as usize, task, trace.has_timers);
         }
     }
 
@@ -266,7 +302,7 @@ impl Icb {
     /// last, which it becomes.
     fn shared_steps(&mut self) -> usize {
         let (last, current) = (&self.last_read, &self.current);
-        let same = |(one, other): &(&Deviation, &Deviation)| one.name() == other.name();
+        let same = |(one, other): &(&Deviation, &Deviation)| one == other;
         let common = last.iter().zip(current).take_while(same).count();
         let next = [last, current].map(|list| list.get(common));
         let parted = next.iter().flatten().map(|deviation| deviation.index).min();
@@ -274,8 +310,8 @@ impl Icb {
         let steps = parting
             .filter(|_| self.has_read)
             .map_or(0, |point| point.step as usize);
-        self.last_read.clear();
-        self.last_read.extend_from_slice(&self.current);
+        self.last_read.truncate(common);
+        self.last_read.extend_from_slice(&self.current[common..]);
         self.has_read = true;
         steps
     }
@@ -284,11 +320,15 @@ impl Icb {
     /// it costs a preemption and time could pass: that a timeout takes another task's place
     /// costs no more, and all can go on for nothing when its task is done.
     fn open_for(&mut self, place: usize, task: TaskId, has_timers: bool) {
-        let point = self.points[place];
-        let first = point.options as usize;
-        let options = &self.options[first..first + point.count as usize];
+        let Point {
+            options,
+            count,
+            free,
+            ..
+        } = self.points[place];
+        let options = &self.options[options as usize..][..count as usize];
         match options.iter().position(|&option| option == task) {
-            Some(choice) if !has_timers || (choice as u32) < point.free => {
+            Some(choice) if !has_timers || (choice as u32) < free => {
                 self.need(place, choice as u32);
             }
             _ => self.open_all(place),
@@ -307,8 +347,10 @@ impl Icb {
         if choice == 0 {
             return;
         }
-        let point = self.points[place];
-        let cost = point.cost + u32::from(choice >= point.free);
+        let Point {
+            cost, free, prefix, ..
+        } = self.points[place];
+        let cost = cost + u32::from(choice >= free);
         // Of those beyond the largest bound it is enough to know that there are some.
         let is_beyond = cost > self.largest_bound;
         if is_beyond && core::mem::replace(&mut self.shows_beyond, true) {
@@ -317,7 +359,7 @@ impl Icb {
         let deviation = Deviation {
             index: place as u32,
             choice,
-            prefix: point.prefix,
+            prefix,
         };
         self.findings.needs.push(Need { deviation, cost });
     }

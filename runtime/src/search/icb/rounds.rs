@@ -7,7 +7,7 @@ use super::{DEFAULT, Icb, Node, Strategy};
 use crate::platform::memory::{EngineVec, engine_vec};
 
 /// One decision that is not the default one.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Deviation {
     pub(super) index: u32,
     /// The option's place, or the operation's outcome.
@@ -321,5 +321,6 @@ fn next(short: u16) -> u16 {
 /// Moves the last items of a queue, so many at most.
 fn take_last(from: &mut EngineVec<u32>, most: usize, to: &mut EngineVec<u32>) {
     let rest = from.len().saturating_sub(most);
-    to.extend(from.drain(rest..));
+    to.extend_from_slice(&from[rest..]);
+    from.truncate(rest);
 }
