@@ -79,7 +79,7 @@ pub use waiting::{
 };
 #[allow(unused_imports, reason = "no shim of plain memory tells yet")]
 pub(crate) use watch::data_access;
-pub(crate) use watch::{allocated, frees};
+pub(crate) use watch::{allocated, frees, frees_objects};
 
 /// The source line of an event: the caller of the shim.
 pub type Site = &'static Location<'static>;

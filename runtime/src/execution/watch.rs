@@ -165,6 +165,14 @@ pub(crate) fn allocated(allocation: Allocation) {
     unsafe { (*monitors()).allocated(&*execution, allocation) };
 }
 
+/// The task frees a block in which synchronization objects lie.
+#[cold]
+pub(crate) fn frees_objects(start: usize, size: usize) {
+    let Some(execution) = running() else { return };
+    // SAFETY: as in `data_access`.
+    unsafe { (*execution).objects.doubt(start, size) };
+}
+
 /// The task is about to free memory; does not return if that is an error. Whether
 /// synchronization objects lie there is known of live blocks, as is their class. Whether
 /// the block is kept for a choice.

@@ -158,6 +158,15 @@ unsafe fn release_any(block: *mut c_void) {
     }
 }
 
+/// A block of the arena, which serves.
+fn take(size: usize) -> *mut c_void {
+    let block = usual::allocate(size);
+    if block.is_null() {
+        return allocate(size);
+    }
+    block
+}
+
 /// C's `calloc`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
@@ -165,9 +174,7 @@ unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
         // SAFETY: glibc's own.
         return unsafe { __libc_calloc(count, size) };
     }
-    let block = count
-        .checked_mul(size)
-        .map_or(core::ptr::null_mut(), allocate);
+    let block = count.checked_mul(size).map_or(core::ptr::null_mut(), take);
     if block.is_null() {
         set_no_memory();
     } else {
@@ -198,13 +205,15 @@ unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
         if size <= old && size >= old / 2 {
             return block;
         }
-        let new = allocate(size);
+        let new = take(size);
         if new.is_null() {
             set_no_memory();
             return new;
         }
         core::ptr::copy_nonoverlapping(block.cast::<u8>(), new.cast::<u8>(), old.min(size));
-        release(block as usize);
+        if !usual::release(block as usize) {
+            release(block as usize);
+        }
         new
     }
 }

@@ -6,7 +6,7 @@
 use core::ffi::c_void;
 
 use super::arena::{FIRST, GRANULE, POISON, POISONED, QUARANTINE, control};
-use super::block::{CLASS_BITS, FREED, HEADER, LIVE, NUMBER_SHIFT, STATE};
+use super::block::{CLASS_BITS, FREED, HEADER, LIVE, NUMBER_SHIFT, OBJECTS, STATE};
 use super::index::{self, CHUNK};
 use crate::execution;
 
@@ -58,9 +58,9 @@ pub(super) fn release(block: usize) -> bool {
             return false;
         }
         let words = (block - HEADER) as *mut usize;
-        // Of a block that is large, is over-aligned, or has objects in it, this is no
-        // small number.
-        let class = *words;
+        let has_objects = *words & OBJECTS != 0;
+        // Of a block that is large or over-aligned, this is no small number.
+        let class = *words & !OBJECTS;
         let state = *words.add(1);
         if class.wrapping_sub(1) >= POISONED / GRANULE || state & STATE != LIVE {
             return false;
@@ -70,9 +70,12 @@ pub(super) fn release(block: usize) -> bool {
             return false;
         }
         *words = class | lists.newest << CLASS_BITS;
-        *words.add(1) = state & !STATE | FREED;
+        *words.add(1) = state ^ LIVE ^ FREED;
         lists.newest = block;
         lists.quarantined += size;
+        if has_objects {
+            execution::frees_objects(block, size);
+        }
         core::ptr::write_bytes(block as *mut u8, POISON, size);
         true
     }
