@@ -1,0 +1,140 @@
+//! Which other choices an execution shows to be needed.
+
+use super::{Deviation, Icb, Need, OUTCOMES, Point};
+use crate::execution::{TaskId, Trace, TraceStep};
+use crate::search::Ended;
+
+impl Icb {
+    /// Finds what the execution that just ended shows to be needed.
+    pub(super) fn expand(&mut self, execution: &Ended<'_>) {
+        // What was decided, and done, before the last deviation is as in the schedule
+        // that this one deviates from, which has shown it.
+        let last = self
+            .current
+            .last()
+            .map(|deviation| deviation.index as usize);
+        let fresh = last.map_or(0, |index| index + 1);
+        let fresh_step = last.map_or(0, |index| self.points[index].step as usize);
+        let largest = self.largest_bound;
+        let (mut possible, mut has_outcomes) = (0, false);
+        for point in &self.points[fresh..] {
+            possible += u64::from(point.others(largest));
+            has_outcomes |= point.options == OUTCOMES;
+        }
+        self.findings.possible = possible;
+        self.shows_beyond = self.beyond;
+        if execution.is_cut || execution.past.trace.is_irregular {
+            for place in 0..self.points.len() {
+                self.open_all(place);
+            }
+            return;
+        }
+        if has_outcomes {
+            for place in fresh..self.points.len() {
+                if self.points[place].options == OUTCOMES {
+                    self.open_all(place);
+                }
+            }
+        }
+        let trace = execution.past.trace;
+        let shared = self.shared_steps();
+        self.happens_before.read_on(trace, shared, fresh_step);
+        for at in 0..self.happens_before.races.len() {
+            let race = self.happens_before.races[at];
+            // Where the task could not be preempted for free, it may be so at the
+            // start of its turn (Coons, Musuvathi and McKinley, OOPSLA'13).
+            let (first, turn) = (race.first, self.happens_before.turn_of(race.first));
+            let matters = !race.waits
+                || (self.may_need(trace, first) || self.may_need(trace, turn))
+                    && self.happens_before.matters(trace, race);
+            if matters {
+                let task = trace.steps[race.second as usize].task;
+                self.open_before(trace, first, task);
+                if turn != first {
+                    self.open_before(trace, turn, task);
+                }
+            }
+        }
+    }
+
+    /// Whether it may be of use to need a choice at the decision before a step.
+    fn may_need(&self, trace: &Trace, step: u32) -> bool {
+        let place = trace.steps[step as usize].decision;
+        let point = self.points.get(place as usize);
+        point.is_some_and(|point| !self.shows_beyond || point.others(self.largest_bound) > 0)
+    }
+
+    /// Queues the choice of `task` at the decision before a step, if there was one.
+    fn open_before(&mut self, trace: &Trace, step: u32, task: TaskId) {
+        let place = trace.steps[step as usize].decision;
+        if place != TraceStep::NONE {
+            self.open_for(place as usize, task, trace.has_timers);
+        }
+    }
+
+    /// How many steps the schedule that runs shares with the one whose trace was read
+    /// last, which it becomes.
+    fn shared_steps(&mut self) -> usize {
+        let (last, current) = (&self.last_read, &self.current);
+        let same = |(one, other): &(&Deviation, &Deviation)| one == other;
+        let common = last.iter().zip(current).take_while(same).count();
+        let next = [last, current].map(|list| list.get(common));
+        let parted = next.iter().flatten().map(|deviation| deviation.index).min();
+        let parting = parted.and_then(|index| self.points.get(index as usize));
+        let steps = parting
+            .filter(|_| self.has_read)
+            .map_or(0, |point| point.step as usize);
+        self.last_read.truncate(common);
+        self.last_read.extend_from_slice(&self.current[common..]);
+        self.has_read = true;
+        steps
+    }
+
+    /// Queues the choice of `task` at a decision, or all where it could not run. Also where
+    /// it costs a preemption and time could pass: that a timeout takes another task's place
+    /// costs no more, and all can go on for nothing when its task is done.
+    fn open_for(&mut self, place: usize, task: TaskId, has_timers: bool) {
+        let Point {
+            options,
+            count,
+            free,
+            ..
+        } = self.points[place];
+        let options = &self.options[options as usize..][..count as usize];
+        match options.iter().position(|&option| option == task) {
+            Some(choice) if !has_timers || (choice as u32) < free => {
+                self.need(place, choice as u32);
+            }
+            _ => self.open_all(place),
+        }
+    }
+
+    fn open_all(&mut self, place: usize) {
+        for choice in 1..self.points[place].count {
+            self.need(place, choice);
+        }
+    }
+
+    /// Notes a choice at a decision.
+    #[inline]
+    fn need(&mut self, place: usize, choice: u32) {
+        if choice == 0 {
+            return;
+        }
+        let Point {
+            cost, free, prefix, ..
+        } = self.points[place];
+        let cost = cost + u32::from(choice >= free);
+        // Of those beyond the largest bound it is enough to know that there are some.
+        let is_beyond = cost > self.largest_bound;
+        if is_beyond && core::mem::replace(&mut self.shows_beyond, true) {
+            return;
+        }
+        let deviation = Deviation {
+            index: place as u32,
+            choice,
+            prefix,
+        };
+        self.findings.needs.push(Need { deviation, cost });
+    }
+}
