@@ -14,7 +14,7 @@ use super::{Effect, Mode, Op, Site, TaskId, perform};
 use crate::monitor::race;
 
 /// So many tasks have a bit of their own among those that contend for a lock.
-const FEW: usize = u64::BITS as usize;
+const OWN_BITS: usize = u64::BITS as usize;
 
 impl Execution {
     /// Whether a lock can be taken now.
@@ -38,7 +38,7 @@ impl Execution {
     fn review(&mut self, object: ObjectId) {
         let lock = self.objects.get(object);
         let current = self.current.0 % u64::BITS;
-        if lock.contenders == 0 || lock.contending == 1 << current && self.live <= FEW {
+        if lock.contenders == 0 || lock.contending == 1 << current && self.live <= OWN_BITS {
             return;
         }
         self.review_contenders(object);
@@ -116,7 +116,7 @@ impl Execution {
         let queued = core::mem::replace(&mut self.running().queued, false);
         let lock = self.objects.get_mut(object);
         lock.contenders -= u32::from(contended);
-        if lock.contenders == 0 || self.live <= FEW {
+        if lock.contenders == 0 || self.live <= OWN_BITS {
             lock.contending &= !(1 << (current.0 % u64::BITS));
         }
         lock.queued_writers -= u32::from(queued);

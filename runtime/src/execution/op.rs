@@ -34,9 +34,38 @@ pub(crate) enum Dependence {
     Races,
 }
 
+/// What [`Effect::depends`] says of each two: it is asked for all that meets.
+static DEPENDENCES: [[Dependence; Effect::ALL.len()]; Effect::ALL.len()] = {
+    const COUNT: usize = Effect::ALL.len();
+    let mut table = [[Dependence::None; COUNT]; COUNT];
+    let mut at = 0;
+    while at < COUNT * COUNT {
+        let (effect, earlier) = (Effect::ALL[at / COUNT], Effect::ALL[at % COUNT]);
+        table[effect as usize][earlier as usize] = effect.dependence_on(earlier);
+        at += 1;
+    }
+    table
+};
+
 impl Effect {
+    /// All of them.
+    pub(crate) const ALL: [Self; Self::Write as usize + 1] = [
+        Self::Read,
+        Self::Enter,
+        Self::Leave,
+        Self::Update,
+        Self::Release,
+        Self::Acquire,
+        Self::Write,
+    ];
+
     /// How an operation of this effect depends on an `earlier` one on its object.
-    pub(crate) const fn depends(self, earlier: Self) -> Dependence {
+    #[inline]
+    pub(crate) fn depends(self, earlier: Self) -> Dependence {
+        DEPENDENCES[self as usize][earlier as usize]
+    }
+
+    const fn dependence_on(self, earlier: Self) -> Dependence {
         use Dependence::{Enables, None, Races};
         use Effect::{Acquire, Enter, Leave, Read, Release, Update, Write};
         match (earlier, self) {
@@ -50,6 +79,7 @@ impl Effect {
     }
 
     /// Whether two operations with these effects on one object commute.
+    #[inline]
     pub(crate) fn commutes(self, other: Self) -> bool {
         self.depends(other) == Dependence::None && other.depends(self) == Dependence::None
     }

@@ -108,17 +108,8 @@ impl Stored for Effect {
     }
 
     fn read(input: &mut &[u8]) -> Option<Self> {
-        const ALL: [Effect; 7] = [
-            Effect::Read,
-            Effect::Enter,
-            Effect::Leave,
-            Effect::Update,
-            Effect::Release,
-            Effect::Acquire,
-            Effect::Write,
-        ];
         let number = u8::read(input)?;
-        ALL.into_iter().find(|&effect| effect as u8 == number)
+        Effect::ALL.get(usize::from(number)).copied()
     }
 }
 

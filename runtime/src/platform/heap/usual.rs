@@ -6,7 +6,9 @@
 use core::ffi::c_void;
 
 use super::arena::{FIRST, GRANULE, POISON, POISONED, QUARANTINE, control};
-use super::block::{CLASS_BITS, FREED, HEADER, LIVE, NUMBER_SHIFT, OBJECTS, STATE};
+use super::block::{
+    CLASS_BITS, FREED, HEADER, LIVE, NUMBER_SHIFT, OBJECTS, STATE, class_of, class_size,
+};
 use super::index::{self, CHUNK};
 use crate::execution;
 
@@ -24,9 +26,9 @@ pub(super) fn allocate(size: usize) -> *mut c_void {
         if size > POISONED || !lists.is_usual || !execution::active() {
             return core::ptr::null_mut();
         }
-        let class = size.div_ceil(GRANULE).max(1);
+        let class = class_of(size);
         let header = lists.next;
-        let end = header + HEADER + class * GRANULE;
+        let end = header + HEADER + class_size(class);
         if end > lists.unknown {
             if end > lists.unknown + CHUNK || end > control.end {
                 return core::ptr::null_mut();
@@ -65,7 +67,7 @@ pub(super) fn release(block: usize) -> bool {
         if class.wrapping_sub(1) >= POISONED / GRANULE || state & STATE != LIVE {
             return false;
         }
-        let size = class * GRANULE;
+        let size = class_size(class);
         if lists.quarantined + size > QUARANTINE {
             return false;
         }

@@ -1,7 +1,6 @@
 //! Which conflicts of a step are races, and which races may make a difference.
 
 use super::accesses::{Access, is_exclusive};
-use super::relations::commutes;
 use super::{HappensBefore, Met, NOTHING, Race, Role};
 use crate::execution::{Touch, Trace, TraceStep};
 
@@ -101,7 +100,7 @@ impl HappensBefore {
         let counts = |access: &Access| {
             access.step > race.first
                 && access.task != task
-                && !commutes(access.effect, touch.effect)
+                && !access.effect.commutes(touch.effect)
                 && !self
                     .awaited_end(trace, race)
                     .is_some_and(|end| self.precedes(end, access.oldest))
@@ -123,7 +122,7 @@ impl HappensBefore {
             let mut touches = trace.touches_of(at).iter();
             step.task.0 != task
                 && touches.any(|other| {
-                    other.object == touch.object && !commutes(other.effect, touch.effect)
+                    other.object == touch.object && !other.effect.commutes(touch.effect)
                 })
         })
     }

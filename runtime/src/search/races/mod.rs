@@ -8,11 +8,9 @@
 mod accesses;
 mod clocks;
 mod matters;
-mod relations;
 
 use self::accesses::{Access, Accesses, is_exclusive};
 use self::clocks::{Clock, Clocks};
-use self::relations::depends;
 use crate::execution::{Dependence, Effect, Touch, Trace, TraceStep};
 use crate::platform::memory::{EngineVec, engine_vec};
 
@@ -266,7 +264,7 @@ impl HappensBefore {
     /// did not know.
     #[inline]
     fn meet(&mut self, trace: &Trace, at: u32, before: Clock, effect: Effect, other: Access) {
-        let relation = depends(effect, other.effect);
+        let relation = effect.depends(other.effect);
         if relation == Dependence::None {
             return;
         }
@@ -364,7 +362,7 @@ impl HappensBefore {
             held = self.accesses.exclusive_from(access.next);
         }
         if let Some(access) = held
-            && depends(effect, access.effect) != Dependence::None
+            && effect.depends(access.effect) != Dependence::None
             && !self.clocks.knows(before, access.task, access.step)
         {
             self.waits_for(access.step, at);
