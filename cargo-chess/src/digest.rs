@@ -49,6 +49,22 @@ fn of_packages(packages: &[PlannedPackage]) -> Result<String> {
     Ok(hex(&hasher.finalize(), SOURCE_DIGEST_LEN))
 }
 
+/// The digest of contents that come in pieces.
+#[derive(Default)]
+pub struct Streamed(Sha256);
+
+impl Streamed {
+    /// Here is more.
+    pub fn update(&mut self, piece: &[u8]) {
+        self.0.update(piece);
+    }
+
+    /// The first `digits` hexadecimal digits of the digest of all.
+    pub fn short(self, digits: usize) -> String {
+        hex(&self.0.finalize(), digits)
+    }
+}
+
 /// The first `digits` hexadecimal digits of the digest of `contents`.
 pub fn short(contents: &[u8], digits: usize) -> String {
     hex(&Sha256::digest(contents), digits)
@@ -57,12 +73,12 @@ pub fn short(contents: &[u8], digits: usize) -> String {
 /// The digest of a file's contents.
 pub fn file(path: &Utf8Path) -> io::Result<String> {
     let mut file = fs::File::open(path)?;
-    let mut hasher = Sha256::new();
+    let mut digest = Streamed::default();
     let mut buffer = vec![0; 1 << 16];
     loop {
         match file.read(&mut buffer)? {
-            0 => return Ok(hex(&hasher.finalize(), SOURCE_DIGEST_LEN)),
-            count => hasher.update(&buffer[..count]),
+            0 => return Ok(digest.short(SOURCE_DIGEST_LEN)),
+            count => digest.update(&buffer[..count]),
         }
     }
 }

@@ -1,10 +1,11 @@
 //! One file of the journal: a line with the digest of the rest, a line that says what it holds for, and that.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 
 use serde::{Deserialize, Serialize};
 
-use crate::digest;
+use crate::digest::{self, Streamed};
 use crate::events::TestId;
 
 /// The beginning of the first line, with the version of the format.
@@ -26,15 +27,46 @@ pub(crate) struct Key {
     pub(crate) binary: String,
 }
 
-/// The bytes of a file that holds `body` for `key`.
-pub(super) fn encode(key: &Key, body: &[u8]) -> io::Result<Vec<u8>> {
-    let mut rest = serde_json::to_vec(key)?;
-    rest.push(b'\n');
-    rest.extend_from_slice(body);
-    let digest = digest::short(&rest, DIGEST_LEN);
-    let mut bytes = format!("{MAGIC}{digest}\n").into_bytes();
-    bytes.append(&mut rest);
-    Ok(bytes)
+/// So much is written at once.
+const CHUNK: usize = 1 << 16;
+
+/// Writes a file that holds `body` for `key`.
+pub(super) fn write(key: &Key, body: &mut dyn Read, file: &mut File) -> io::Result<()> {
+    // The digest goes before what it is of, which may be large.
+    file.seek(SeekFrom::Start((MAGIC.len() + DIGEST_LEN + 1) as u64))?;
+    let mut rest = BufWriter::with_capacity(CHUNK, Digested::new(file));
+    serde_json::to_writer(&mut rest, key)?;
+    rest.write_all(b"\n")?;
+    io::copy(body, &mut rest)?;
+    let Digested { digest, file } = rest.into_inner()?;
+    file.rewind()?;
+    let digest = digest.short(DIGEST_LEN);
+    file.write_all(format!("{MAGIC}{digest}\n").as_bytes())
+}
+
+/// A file that is written, and the digest of what is.
+struct Digested<'a> {
+    digest: Streamed,
+    file: &'a mut File,
+}
+
+impl<'a> Digested<'a> {
+    fn new(file: &'a mut File) -> Self {
+        let digest = Streamed::default();
+        Self { digest, file }
+    }
+}
+
+impl Write for Digested<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.file.write(bytes)?;
+        self.digest.update(&bytes[..count]);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
 }
 
 /// The key and the body in a file's bytes, if they are as they were written.

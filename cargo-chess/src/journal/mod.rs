@@ -8,7 +8,7 @@
 mod entry;
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Seek, SeekFrom};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -98,18 +98,18 @@ impl Journal {
     }
 
     /// Keeps `body`, in place of what was kept before.
-    pub(crate) fn keep(&self, part: Part, key: &Key, body: &[u8]) -> io::Result<()> {
+    pub(crate) fn keep(&self, part: Part, key: &Key, body: &mut dyn Read) -> io::Result<()> {
         let path = self.path(part, &key.test);
         let new = new_of(&path);
-        let bytes = entry::encode(key, body)?;
-        // Written beside and moved: who is killed meanwhile leaves the old file whole.
-        if let Err(error) = fs::write(&new, &bytes) {
-            if error.kind() != ErrorKind::NotFound {
-                return Err(error);
+        let mut file = match File::create(&new) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                fs::create_dir_all(&self.dir)?;
+                File::create(&new)?
             }
-            fs::create_dir_all(&self.dir)?;
-            fs::write(&new, &bytes)?;
-        }
+            created => created?,
+        };
+        // Written beside and moved: who is killed meanwhile leaves the old file whole.
+        entry::write(key, body, &mut file)?;
         fs::rename(&new, &path)
     }
 
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(journal.find(Part::Verdict, &key("a")), Found::Nothing);
         for body in [b"older", BODY] {
             journal
-                .keep(Part::Verdict, &key("a"), body)
+                .keep(Part::Verdict, &key("a"), &mut &body[..])
                 .expect("a writable directory");
         }
         assert_eq!(
@@ -210,9 +210,10 @@ mod tests {
             journal.find(Part::Verdict, &key("a"))
         };
         journal
-            .keep(Part::Verdict, &key("a"), BODY)
+            .keep(Part::Verdict, &key("a"), &mut &BODY[..])
             .expect("a writable directory");
-        let whole = entry::encode(&key("a"), BODY).expect("plain data");
+        let path = journal.path(Part::Verdict, &key("a").test);
+        let whole = fs::read(path).expect("a readable file");
         for length in 0..whole.len() {
             assert_eq!(put(&whole[..length]), Found::Damaged, "{length} bytes");
         }
@@ -231,7 +232,7 @@ mod tests {
         let mut other = key("a");
         other.test.test = "transfer/is_atomic".into();
         journal
-            .keep(Part::Verdict, &key("a"), BODY)
+            .keep(Part::Verdict, &key("a"), &mut &BODY[..])
             .expect("a writable directory");
         assert_eq!(journal.find(Part::Verdict, &other), Found::Nothing);
     }

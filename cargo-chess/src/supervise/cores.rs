@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Seek, Write};
+use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -29,6 +29,7 @@ pub(super) struct Core<'a> {
     cores: &'a Cores,
     test: usize,
     stdin: File,
+    resumes: bool,
 }
 
 impl Cores {
@@ -52,6 +53,7 @@ impl Cores {
     pub(super) fn begin(&self, test: usize, state: Option<File>) -> io::Result<Core<'_>> {
         let mut stdin = File::from(memfd_create("cores", MemfdFlags::CLOEXEC)?);
         stdin.write_all(line(1).as_bytes())?;
+        let resumes = state.is_some();
         if let Some(mut state) = state {
             io::copy(&mut state, &mut stdin)?;
         }
@@ -64,6 +66,7 @@ impl Cores {
             cores: self,
             test,
             stdin,
+            resumes,
         })
     }
 
@@ -94,15 +97,51 @@ impl Dealt {
 
 impl Core<'_> {
     /// What the test's process reads: the number of its cores, which changes, in a line
-    /// of always the same length, and the state of an earlier search.
+    /// of always the same length, and the state of an earlier search. Then it leaves there
+    /// the states of its own.
     pub(super) fn stdin(&self) -> io::Result<File> {
         self.stdin.try_clone()
+    }
+
+    /// Whether the state of an earlier search was there.
+    pub(super) fn resumes(&self) -> bool {
+        self.resumes
+    }
+
+    /// The state that it has left there.
+    pub(super) fn state(&self) -> impl Read {
+        State {
+            file: &self.stdin,
+            at: LINE,
+        }
+    }
+
+    /// Lets it leave the next one.
+    pub(super) fn clear_state(&self) -> io::Result<()> {
+        self.stdin.set_len(LINE)
     }
 }
 
 impl Drop for Core<'_> {
     fn drop(&mut self) {
         self.cores.dealt().running.remove(&self.test);
+    }
+}
+
+/// The length of the line with the number of cores.
+const LINE: u64 = 3;
+
+/// What follows the line.
+struct State<'a> {
+    file: &'a File,
+    at: u64,
+}
+
+impl Read for State<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read_at(into, self.at)?;
+        self.at += count as u64;
+        Ok(count)
     }
 }
 
@@ -159,5 +198,21 @@ mod tests {
         let mut stdin = core.stdin().expect("a file");
         stdin.read_to_string(&mut text).expect("text");
         assert_eq!(text, "01\nfoobar");
+    }
+
+    #[test]
+    fn the_test_leaves_states_until_they_are_kept() {
+        let cores = Cores::new(1, 1);
+        let core = cores.begin(0, None).expect("a file");
+        let stdin = core.stdin().expect("a file");
+        for state in ["foobar", "baz"] {
+            let left = stdin.write_all_at(state.as_bytes(), LINE);
+            left.expect("it can be written");
+            let mut text = String::new();
+            core.state().read_to_string(&mut text).expect("text");
+            assert_eq!(text, state);
+            core.clear_state().expect("it can be cut off");
+            assert_eq!(shares(&[&core]), ["01"]);
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -66,7 +66,7 @@ impl States for Search<'_> {
         journal.open(Part::Search, &self.key.test, length).ok()
     }
 
-    fn keep(&self, state: &[u8]) {
+    fn keep(&self, state: &mut dyn Read) {
         self.keep_part(Part::Search, state);
     }
 }
@@ -84,10 +84,10 @@ impl Search<'_> {
         };
         match serde_json::to_vec(&kept) {
             Ok(body) => {
-                self.keep_part(Part::Verdict, &body);
+                self.keep_part(Part::Verdict, &mut &*body);
                 let results = self.verdicts.results.as_ref();
                 if let Some(results) = results.filter(|_| is_final(&verdict.finished)) {
-                    let kept = results.keep(Part::Verdict, &self.key, &body);
+                    let kept = results.keep(Part::Verdict, &self.key, &mut &*body);
                     self.verdicts.note(kept);
                 }
             }
@@ -99,7 +99,7 @@ impl Search<'_> {
             .note(journal.remove(Part::Search, &self.key.test));
     }
 
-    fn keep_part(&self, part: Part, body: &[u8]) {
+    fn keep_part(&self, part: Part, body: &mut dyn Read) {
         let journal = &self.verdicts.journal;
         self.verdicts.note(journal.keep(part, &self.key, body));
     }

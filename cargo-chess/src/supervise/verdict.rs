@@ -1,11 +1,8 @@
 //! One test in a process of its own: from the request to the verdict, whatever the process does.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::time::{Duration, Instant};
-
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
 
 use super::columns::MarkedSources;
 use super::cores::{Core, Cores};
@@ -98,7 +95,7 @@ pub(crate) trait States {
     fn earlier(&self) -> Option<File>;
 
     /// Keeps a later one.
-    fn keep(&self, state: &[u8]);
+    fn keep(&self, state: &mut dyn Read);
 }
 
 impl Job<'_> {
@@ -112,15 +109,16 @@ impl Job<'_> {
         let mut answer = Answer::default();
         let explored = self.test.not_explored.is_none();
         let patience = explored.then(|| patience(self.exploration));
+        let mut on_line = |core: Option<&Core<'_>>, line: &[u8]| {
+            if explored {
+                answer.hear(line, on_advance, self.states.zip(core), self.live)
+            } else {
+                answer.strange.push(line);
+                Flow::Continue
+            }
+        };
         let ended = self
-            .watch(explored, patience, stop, &mut |line| {
-                if explored {
-                    answer.hear(line, on_advance, (self.states, self.live))
-                } else {
-                    answer.strange.push(line);
-                    Flow::Continue
-                }
-            })
+            .watch(explored, patience, stop, &mut on_line)
             .map_err(Error::io("run", &self.binary.path))?;
         if let Some(message) = answer.error {
             return Err(Error::Unsupported(format!(
@@ -154,23 +152,18 @@ impl Job<'_> {
         explored: bool,
         patience: Option<Duration>,
         stop: &dyn Fn() -> bool,
-        on_line: &mut dyn FnMut(&[u8]) -> Flow,
+        on_line: &mut dyn FnMut(Option<&Core<'_>>, &[u8]) -> Flow,
     ) -> io::Result<Ended> {
         let earlier = self.states.filter(|_| explored).and_then(States::earlier);
-        let resume = earlier.is_some();
         let cores = self.cores.filter(|_| explored);
         let core = cores.map(|(cores, test)| cores.begin(test, earlier));
         let core = core.transpose()?;
-        let stdin = core.as_ref().map(Core::stdin).transpose()?;
-        watch(
-            self.invocation(explored, resume, stdin),
-            patience,
-            stop,
-            on_line,
-        )
+        let core = core.as_ref();
+        let invocation = self.invocation(explored, core)?;
+        watch(invocation, patience, stop, &mut |line| on_line(core, line))
     }
 
-    fn invocation(&self, explored: bool, resume: bool, stdin: Option<File>) -> Invocation {
+    fn invocation(&self, explored: bool, core: Option<&Core<'_>>) -> io::Result<Invocation> {
         let mut args: Vec<&str> = Vec::new();
         if self.test.id.test != OWN_HARNESS || self.binary.harness {
             args.extend(["--exact", &self.test.id.test]);
@@ -188,12 +181,13 @@ impl Job<'_> {
             text += &request::part(self.part);
             text += &request::preempt_at(self.preempt_at);
             text += &self.live.map_or_else(String::new, Live::request);
-            if self.states.is_some() {
-                text += &request::saving(resume);
+            if let Some((_, core)) = self.states.zip(core) {
+                text += &request::saving(core.resumes());
             }
-            invocation.env(request::VARIABLE, text).stdin(stdin)
+            let stdin = core.map(Core::stdin).transpose()?;
+            Ok(invocation.env(request::VARIABLE, text).stdin(stdin))
         } else {
-            invocation
+            Ok(invocation)
         }
     }
 
@@ -305,7 +299,8 @@ impl Answer {
         &mut self,
         line: &[u8],
         on_advance: &mut dyn FnMut(Advance),
-        (states, onlooker): (Option<&dyn States>, Option<&dyn Live>),
+        states: Option<(&dyn States, &Core<'_>)>,
+        onlooker: Option<&dyn Live>,
     ) -> Flow {
         match serde_json::from_slice(line) {
             Ok(Line::Progress {
@@ -319,10 +314,11 @@ impl Answer {
                 bound_starts,
                 explored,
             }),
-            Ok(Line::State { state, .. }) => {
-                let state = BASE64.decode(state).ok();
-                if let (Some(states), Some(state)) = (states, state) {
-                    states.keep(&state);
+            Ok(Line::State { .. }) => {
+                if let Some((states, core)) = states {
+                    states.keep(&mut core.state());
+                    // If that fails, this was the last one.
+                    let _ = core.clear_state();
                 }
             }
             Ok(Line::Finished(finished)) => {

@@ -2,7 +2,6 @@
 //! and what is told to the supervisor.
 
 mod body;
-mod cores;
 mod counters;
 pub(crate) mod debugger;
 mod difference;
@@ -11,6 +10,7 @@ mod failures;
 mod foreign;
 mod helpers;
 mod json;
+mod mailbox;
 mod minimise;
 mod names;
 mod notes;
@@ -36,9 +36,9 @@ use crate::monitor::race::Learnt;
 use crate::monitor::{BodyOutcome, Failure};
 use crate::platform::memory::{EngineVec, engine_vec};
 use crate::search::{Decision, Divergence, HashSet, Progress, Share};
-use cores::Cores;
 use debugger::Debugger;
 use failures::Found;
+use mailbox::Mailbox;
 use minimise::Minimised;
 use saved::Saved;
 use trace::Trace;
@@ -129,7 +129,7 @@ pub(crate) struct Exploration {
     /// What was explored, if only a part of the space is to be.
     pub(crate) share: Option<Share>,
     /// How many processes may explore.
-    pub(crate) cores: Cores,
+    pub(crate) mailbox: Mailbox,
     /// Where lines for the supervisor go.
     pub(crate) told_to: i32,
     pub(crate) debugger: Debugger,
@@ -181,7 +181,7 @@ impl Exploration {
             outside: engine_vec(),
             saved: Saved::new(),
             share: None,
-            cores: Cores::new(),
+            mailbox: Mailbox::new(),
             told_to: -1,
             debugger: Debugger::new(),
             trace: Trace::new(),

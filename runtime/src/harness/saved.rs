@@ -1,20 +1,23 @@
 //! The state of a search on its way to the supervisor, and back into a run that goes on.
 //!
 //! About once a second the zygote wants the state. Between two executions the
-//! explorer writes it down, if its strategy can, and goes on; the zygote passes it on
-//! as one line. A run that goes on finds the last such state on standard input: a
-//! path in the request would move what the program allocates after it.
+//! explorer writes it down, if its strategy can, and goes on; the zygote puts it where the
+//! supervisor finds it, in the file that standard input was, and says so in a line. A run
+//! that goes on finds the last such state in the same place: a path in the request would
+//! move what the program allocates after it.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use super::cores::Cores;
+use super::mailbox::Mailbox;
 use super::request::Request;
 use crate::platform::memory::{EngineVec, engine_vec};
 
 /// Of the explorer's time, saving takes at most one part in so many.
 const SHARE: u32 = 20;
+/// And of the supervisor's.
+const SHARE_OF_SUPERVISOR: u32 = 8;
 
 /// The place in the engine's memory where explorer and zygote hand over states.
 pub(crate) struct Saved {
@@ -50,6 +53,13 @@ impl Saved {
         self.wanted.load(Ordering::Relaxed)
     }
 
+    /// For the explorer, where a state is wanted: room for it, empty.
+    pub(super) fn take_room(&mut self) -> EngineVec<u8> {
+        let mut room = core::mem::replace(&mut self.state, engine_vec());
+        room.clear();
+        room
+    }
+
     /// For the explorer: the state that was wanted, if there is one, after so many
     /// schedules. It `took` so long to write it down.
     #[cold]
@@ -71,8 +81,8 @@ impl Saved {
 
     /// For the zygote, before there is an explorer: reads what the supervisor has of
     /// an earlier run.
-    pub(super) fn read_earlier(&mut self, cores: &Cores) {
-        cores.read_rest(&mut self.earlier);
+    pub(super) fn read_earlier(&mut self, mailbox: &Mailbox) {
+        mailbox.take_state(&mut self.earlier);
     }
 }
 
@@ -80,6 +90,9 @@ impl Saved {
 pub(super) struct Passing {
     every: Duration,
     next: Option<Instant>,
+    /// Since when a state waits for the supervisor to take it, and how long the explorer
+    /// and we were about it.
+    passed: Option<(Instant, Duration)>,
 }
 
 impl Passing {
@@ -90,20 +103,39 @@ impl Passing {
         Self {
             every,
             next: is_asked.then(|| Instant::now() + every),
+            passed: None,
         }
     }
 
     /// Passes on the state that is ready, and asks for the next one in time.
-    pub(super) fn look(&mut self, saved: &Saved, out: &mut impl Write) -> io::Result<()> {
+    pub(super) fn look(
+        &mut self,
+        saved: &Saved,
+        mailbox: &Mailbox,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
         let Some(next) = self.next else {
             return Ok(());
         };
-        if saved.ready.load(Ordering::Acquire) {
+        if let Some((since, took)) = self.passed {
+            if mailbox.has_state() {
+                return Ok(());
+            }
+            self.passed = None;
+            let pause = took * SHARE + since.elapsed() * SHARE_OF_SUPERVISOR;
+            self.next = Some(since + self.every.max(pause));
+        } else if saved.ready.load(Ordering::Acquire) {
             let start = Instant::now();
-            line(saved.schedules, &saved.state, out)?;
-            let took = saved.took + start.elapsed();
-            saved.ready.store(false, Ordering::Release);
-            self.next = Some(Instant::now() + self.every.max(took * SHARE));
+            saved.ready.store(false, Ordering::Relaxed);
+            if !mailbox.put_state(&saved.state) {
+                // There is no room for it, nor will there be for a larger one.
+                mailbox.clear();
+                self.next = None;
+                return Ok(());
+            }
+            self.passed = Some((start, saved.took + start.elapsed()));
+            let schedules = saved.schedules;
+            writeln!(out, "{{\"type\":\"state\",\"schedules\":{schedules}}}")?;
         } else if Instant::now() >= next {
             saved.wanted.store(true, Ordering::Relaxed);
         }
@@ -111,88 +143,81 @@ impl Passing {
     }
 }
 
-/// Writes the line that tells of a state, and allocates nothing: it may be long.
-fn line(schedules: u64, state: &[u8], out: &mut impl Write) -> io::Result<()> {
-    const GROUPS: usize = 1024;
-    write!(
-        out,
-        "{{\"type\":\"state\",\"schedules\":{schedules},\"state\":\""
-    )?;
-    let mut text = [0u8; 4 * GROUPS];
-    for part in state.chunks(3 * GROUPS) {
-        let mut length = 0;
-        for group in part.chunks(3) {
-            text[length..length + 4].copy_from_slice(&base64(group));
-            length += 4;
-        }
-        out.write_all(&text[..length])?;
-    }
-    out.write_all(b"\"}\n")
-}
-
-/// Four characters for one to three bytes.
-fn base64(group: &[u8]) -> [u8; 4] {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let byte = |index: usize| u32::from(group.get(index).copied().unwrap_or(0));
-    let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-    let mut text = [b'='; 4];
-    for (place, letter) in text.iter_mut().enumerate().take(group.len() + 1) {
-        *letter = ALPHABET[(bits >> (18 - 6 * place)) as usize & 63];
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::harness::mailbox::tests::mailbox;
 
-    fn told(state: &[u8]) -> String {
-        let mut out = Vec::new();
-        line(7, state, &mut out).unwrap();
-        String::from_utf8(out).unwrap()
+    const FIRST: Duration = Duration::ZERO;
+
+    /// Passing as often as it can be.
+    fn passing() -> Passing {
+        Passing {
+            every: FIRST,
+            next: Some(Instant::now()),
+            passed: None,
+        }
     }
 
-    #[test]
-    fn a_state_is_told_in_one_line() {
-        let text =
-            |state| told(state).replace("{\"type\":\"state\",\"schedules\":7,\"state\":", "");
-        assert_eq!(text(b""), "\"\"}\n");
-        assert_eq!(text(b"f"), "\"Zg==\"}\n");
-        assert_eq!(text(b"fo"), "\"Zm8=\"}\n");
-        assert_eq!(text(b"foobar"), "\"Zm9vYmFy\"}\n");
-        let long = told(&[0xff; 10_000]);
-        assert_eq!(long.matches('/').count(), 10_000 * 8 / 6);
+    /// What the explorer does between two executions: its state is one letter.
+    fn offer(saved: &mut Saved, letter: u8, is_whole: bool) {
+        if saved.is_wanted() {
+            let mut state = saved.take_room();
+            state.push(letter);
+            saved.answer(u64::from(letter - b'a'), is_whole.then_some(state), FIRST);
+        }
     }
 
     #[test]
     fn a_state_is_written_down_when_it_is_wanted_and_passed_on_once() {
-        let mut saved = Saved::new();
-        let mut passing = Passing {
-            every: Duration::ZERO,
-            next: Some(Instant::now()),
+        let (mailbox, _file) = mailbox(b"");
+        let (mut saved, mut passing, mut out) = (Saved::new(), passing(), Vec::new());
+        let mut look = |saved: &Saved| {
+            passing.look(saved, &mailbox, &mut out).unwrap();
+            String::from_utf8(core::mem::take(&mut out)).unwrap()
         };
-        let mut out = Vec::new();
-        let offer = |saved: &mut Saved, schedules, is_whole: bool| {
-            if saved.is_wanted() {
-                let mut state = engine_vec();
-                state.push(b'f');
-                saved.answer(schedules, is_whole.then_some(state), Duration::ZERO);
-            }
-        };
-        offer(&mut saved, 1, true);
-        passing.look(&saved, &mut out).unwrap();
-        assert!(out.is_empty(), "nothing was wanted before");
-        offer(&mut saved, 2, false);
-        passing.look(&saved, &mut out).unwrap();
-        assert!(out.is_empty(), "there is no state");
-        offer(&mut saved, 3, true);
-        offer(&mut saved, 4, true);
-        passing.look(&saved, &mut out).unwrap();
-        let line = String::from_utf8(core::mem::take(&mut out)).unwrap();
-        assert_eq!(line, told(b"f").replace(":7,", ":3,"));
-        offer(&mut saved, 5, true);
-        passing.next = None;
-        passing.look(&saved, &mut out).unwrap();
-        assert!(out.is_empty(), "nobody asks any more");
+        offer(&mut saved, b'b', true);
+        assert_eq!(look(&saved), "", "nothing was wanted before");
+        offer(&mut saved, b'c', false);
+        assert_eq!(look(&saved), "", "there is no state");
+        offer(&mut saved, b'd', true);
+        offer(&mut saved, b'e', true);
+        assert_eq!(look(&saved), "{\"type\":\"state\",\"schedules\":3}\n");
+        assert!(mailbox.has_state());
+        offer(&mut saved, b'f', true);
+        assert_eq!(look(&saved), "", "the supervisor has the last one still");
+        let mut state = engine_vec();
+        mailbox.take_state(&mut state);
+        assert_eq!(state, b"d");
+        assert_eq!(look(&saved), "");
+        assert!(!saved.is_wanted(), "not before its time");
+    }
+
+    #[test]
+    fn the_supervisor_has_time_for_other_things() {
+        let (mailbox, _file) = mailbox(b"");
+        let (mut saved, mut passing, mut out) = (Saved::new(), passing(), Vec::new());
+        passing.look(&saved, &mailbox, &mut out).unwrap();
+        offer(&mut saved, b'b', true);
+        passing.look(&saved, &mailbox, &mut out).unwrap();
+        let hour = Duration::from_hours(1);
+        let since = Instant::now()
+            .checked_sub(hour)
+            .expect("a machine that is up");
+        passing.passed = Some((since, FIRST));
+        mailbox.clear();
+        passing.look(&saved, &mailbox, &mut out).unwrap();
+        let next = passing.next.expect("there will be another one");
+        assert!(next > Instant::now() + hour * (SHARE_OF_SUPERVISOR - 2));
+    }
+
+    #[test]
+    fn where_there_is_no_room_no_other_state_is_wanted() {
+        let (mut saved, mut passing, mut out) = (Saved::new(), passing(), Vec::new());
+        let closed = Mailbox::new();
+        passing.look(&saved, &closed, &mut out).unwrap();
+        offer(&mut saved, b'b', true);
+        passing.look(&saved, &closed, &mut out).unwrap();
+        assert!(passing.next.is_none() && out.is_empty());
     }
 }

@@ -78,9 +78,9 @@ fn serve_request(
     // SAFETY: this process alone uses the engine: there is no explorer yet.
     unsafe {
         let exploration = &mut (*engine()).exploration;
-        exploration.cores.open();
+        exploration.mailbox.open();
         if request.resume {
-            exploration.saved.read_earlier(&exploration.cores);
+            exploration.saved.read_earlier(&exploration.mailbox);
         }
     }
     process::limit_core_files();
@@ -127,7 +127,7 @@ fn watch(test: &Test, request: &Request, out: &mut File) -> Status {
     if child == 0 {
         process::die_with_parent(parent);
         // SAFETY: this process alone closes its own.
-        unsafe { (*engine()).exploration.cores.close() };
+        unsafe { (*engine()).exploration.mailbox.close() };
         explorer_main(test, request);
     }
     let handle = process::open_process(child);
@@ -180,10 +180,11 @@ fn watch(test: &Test, request: &Request, out: &mut File) -> Status {
             return Status::Silent(activity);
         }
         // SAFETY: the explorer leaves alone what is not atomic there.
-        unsafe { (*engine()).exploration.cores.look() };
+        let mailbox = unsafe { &(*engine()).exploration.mailbox };
+        mailbox.look();
         // SAFETY: what is not atomic there the explorer leaves alone while it is read.
         // A supervisor that is gone needs no state.
-        let _ = passing.look(unsafe { &(*engine()).exploration.saved }, out);
+        let _ = passing.look(unsafe { &(*engine()).exploration.saved }, mailbox, out);
         if last_told.elapsed() > TELL {
             last_told = Instant::now();
             // SAFETY: plain counters; a torn one would only be shown once.
@@ -465,7 +466,10 @@ fn run_again(
 
 fn new_engine(before: &mut Engine) -> Engine {
     let mut engine = engine::empty(before.pool.backend());
-    mem::swap(&mut engine.exploration.cores, &mut before.exploration.cores);
+    mem::swap(
+        &mut engine.exploration.mailbox,
+        &mut before.exploration.mailbox,
+    );
     engine
 }
 

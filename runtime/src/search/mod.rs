@@ -11,6 +11,7 @@ mod minimise;
 #[cfg(test)]
 mod model;
 mod pct;
+mod plain;
 mod portfolio;
 mod pos;
 mod profile;

@@ -14,27 +14,24 @@ pub(crate) trait Stored: Sized {
 
     /// Takes it from the beginning of `input`.
     fn read(input: &mut &[u8]) -> Option<Self>;
+
+    /// Appends many of them, but not how many.
+    fn write_all(items: &[Self], out: &mut EngineVec<u8>) {
+        for item in items {
+            item.write(out);
+        }
+    }
+
+    /// Takes so many.
+    fn read_all(count: usize, input: &mut &[u8]) -> Option<EngineVec<Self>> {
+        // A number that cannot be true asks for no memory.
+        let mut items = Vec::with_capacity_in(count.min(input.len()), EngineMemory);
+        for _ in 0..count {
+            items.push(Self::read(input)?);
+        }
+        Some(items)
+    }
 }
-
-macro_rules! numbers_are_stored {
-    ($($number:ty),*) => {
-        $(impl Stored for $number {
-            #[inline]
-            fn write(&self, out: &mut EngineVec<u8>) {
-                out.extend_from_slice(&self.to_le_bytes());
-            }
-
-            #[inline]
-            fn read(input: &mut &[u8]) -> Option<Self> {
-                let (bytes, rest) = input.split_first_chunk()?;
-                *input = rest;
-                Some(Self::from_le_bytes(*bytes))
-            }
-        })*
-    };
-}
-
-numbers_are_stored!(u8, u32, u64, usize, f32, f64);
 
 /// Lets a structure be written down field by field.
 macro_rules! stored {
@@ -54,11 +51,12 @@ macro_rules! stored {
 }
 
 /// For a strategy: the fields that it goes on from after an execution. All others are
-/// as in a new one.
+/// as in a new one, but for what its own functions write and read then.
 macro_rules! kept_between_executions {
-    ($($field:ident),* $(,)?) => {
+    ($($field:ident),* $(,)? $(; $save_rest:ident, $load_rest:ident)?) => {
         fn save(&self, out: &mut $crate::platform::memory::EngineVec<u8>) -> bool {
             $($crate::search::stored::Stored::write(&self.$field, out);)*
+            $(self.$save_rest(out);)?
             true
         }
 
@@ -67,7 +65,7 @@ macro_rules! kept_between_executions {
                 return false;
             };)*
             $(self.$field = $field;)*
-            true
+            true $(&& self.$load_rest(input))?
         }
     };
 }
@@ -144,19 +142,12 @@ impl<T: Stored> Stored for Option<T> {
 impl<T: Stored> Stored for EngineVec<T> {
     fn write(&self, out: &mut EngineVec<u8>) {
         self.len().write(out);
-        for item in self {
-            item.write(out);
-        }
+        T::write_all(self, out);
     }
 
     fn read(input: &mut &[u8]) -> Option<Self> {
         let count = usize::read(input)?;
-        // A length that cannot be true asks for no memory.
-        let mut items = Vec::with_capacity_in(count.min(input.len()), EngineMemory);
-        for _ in 0..count {
-            items.push(T::read(input)?);
-        }
-        Some(items)
+        T::read_all(count, input)
     }
 }
 

@@ -28,12 +28,10 @@ pub enum Line {
         #[serde(default)]
         explored: Vec<Option<u64>>,
     },
-    /// The state of the search, to go on from after a kill.
+    /// The state of the search, to go on from after a kill, is in the shared file.
     State {
         /// Schedules up to there.
         schedules: u64,
-        /// The state, in base64.
-        state: String,
     },
     /// A replay that is traced: the next event.
     Event {

@@ -12,13 +12,16 @@ read cores
 case "$CHESS_REQUEST" in
 *save-ms=1000*resume=1*)
     [ "$(cat)" = foobar ] || exit 4
-    echo '{"type":"state","schedules":9,"state":"Zm9vYmFyYmF6"}'
+    echo '{"type":"state","schedules":9}'
     echo 'VERDICT';;
 *save-ms=1000*resume=0*)
     [ -z "$(cat)" ] || exit 5
-    echo '{"type":"state","schedules":4,"state":"Zm9v"}'
-    echo '{"type":"state","schedules":5,"state":"Zm9vYmFy"}'
-    echo '{"type":"state","schedules":6,"state":"?"}'
+    for state in foo foobar; do
+        printf '01\n%s' $state 1<>/dev/stdin
+        echo '{"type":"state","schedules":4}'
+        while [ "$(wc -c </dev/stdin)" -gt 3 ]; do sleep 0.01; done
+    done
+    printf '01\nbaz' 1<>/dev/stdin
     exit 3;;
 esac
 "#;

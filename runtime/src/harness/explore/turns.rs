@@ -36,7 +36,7 @@ impl Explorer<'_> {
             return;
         }
         let start = Instant::now();
-        let mut state = engine_vec();
+        let mut state = engine.exploration.saved.take_room();
         self.turn.start.write(&mut state);
         let is_whole =
             strategy(engine).save(&mut state) && state::write(&engine, self.budget, &mut state);

@@ -76,7 +76,12 @@ impl Explorer<'_> {
     /// Whether there are helpers. There is one for each core but the explorer's own, and
     /// more where other tests have left theirs.
     fn has_helpers(&mut self, engine: Root) -> bool {
-        let wanted = engine.exploration.cores.count().saturating_sub(1).min(MOST);
+        let wanted = engine
+            .exploration
+            .mailbox
+            .cores()
+            .saturating_sub(1)
+            .min(MOST);
         while self.helpers.count < wanted && !self.helpers.is_dismissed {
             let number = self.helpers.count;
             if self.has_board() && self.fork_helper(engine, number) {

@@ -25,8 +25,9 @@ use self::division::Division;
 pub(crate) use self::division::{Part, Share};
 pub(crate) use self::rounds::{Deviation, Findings, Listed, Need};
 use super::hash_set::{HashSet, RecentHashes};
+use super::plain::{Plain, plain_is_stored};
 use super::races::HappensBefore;
-use super::stored::{kept_between_executions, stored};
+use super::stored::kept_between_executions;
 use super::{ChoicePoint, Ended, Progress, SchedulingPoint, Strategy};
 use crate::execution::TaskId;
 use crate::platform::memory::{EngineVec, engine_vec};
@@ -34,6 +35,7 @@ use crate::platform::memory::{EngineVec, engine_vec};
 /// A schedule that was or will be run: its last deviation, after those of its
 /// parent. All schedules are one tree, so that each costs a few bytes.
 #[derive(Clone, Copy)]
+#[repr(C)]
 struct Node {
     parent: u32,
     /// Which part of its bound it and what it leads to are taken for.
@@ -41,11 +43,10 @@ struct Node {
     deviation: Deviation,
 }
 
-stored!(Node {
-    parent,
-    part,
-    deviation,
-});
+// SAFETY: numbers, that leave nothing between them.
+unsafe impl Plain for Node {}
+const _: () = assert!(size_of::<Node>() == 3 * size_of::<u64>());
+plain_is_stored!(Node);
 
 /// The schedule without deviations: every tree's root.
 const DEFAULT: u32 = u32::MAX;
@@ -355,7 +356,8 @@ impl Strategy for Icb {
 
     kept_between_executions!(
         bound, completed, nodes, round, ahead, rounds, now, next, taken, explored, keep, dropped,
-        beyond, opened, needed, possible, started, division,
+        beyond, needed, possible, started, division;
+        write_opened, read_opened
     );
 }
 

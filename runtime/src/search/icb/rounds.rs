@@ -1,13 +1,14 @@
 //! Rounds of schedules, which several processes can share: none of a round depends on
 //! what another one shows.
 
-use super::super::hash_set::prefetch;
-use super::super::stored::stored;
+use super::super::hash_set::{HashSet, prefetch};
+use super::super::stored::Stored;
 use super::{DEFAULT, Icb, Node, Strategy};
 use crate::platform::memory::{EngineVec, engine_vec};
 
 /// One decision that is not the default one.
 #[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
 pub(crate) struct Deviation {
     pub(super) index: u32,
     /// The option's place, or the operation's outcome.
@@ -97,12 +98,6 @@ impl Listed {
     }
 }
 
-stored!(Deviation {
-    index,
-    choice,
-    prefix
-});
-
 /// So many choices are remembered, by 16 bytes each at least: what more there are is
 /// dropped.
 const MOST: u64 = 1 << 25;
@@ -173,6 +168,36 @@ impl Icb {
         };
         queue.push(child);
         self.assign();
+    }
+
+    /// Writes down which choices were queued, unless the nodes tell: all have one, but for
+    /// those that were dropped.
+    pub(super) fn write_opened(&self, out: &mut EngineVec<u8>) {
+        let count = self.opened.count();
+        let have_nodes = count == self.nodes.len() as u64 && count < MOST;
+        have_nodes.write(out);
+        if !have_nodes {
+            self.opened.write(out);
+        }
+    }
+
+    /// Takes what was written down, after the nodes; whether it is understood.
+    pub(super) fn read_opened(&mut self, input: &mut &[u8]) -> bool {
+        let opened = bool::read(input).and_then(|have_nodes| {
+            if !have_nodes {
+                return HashSet::read(input);
+            }
+            let mut opened = HashSet::new();
+            for node in &self.nodes {
+                opened.insert(node.deviation.name());
+            }
+            Some(opened)
+        });
+        let Some(opened) = opened else {
+            return false;
+        };
+        self.opened = opened;
+        true
     }
 
     /// The number of the round, and how many of its schedules are left, the one at

@@ -1,0 +1,181 @@
+//! The file that the supervisor and the zygote share: standard input, until the zygote takes it.
+//!
+//! It begins with a line of two digits: how many cores the test has. The supervisor
+//! writes it anew when there are more. What follows is the state of a search: at first that
+//! of an earlier run, if there was one; then each that the zygote puts there, until the
+//! supervisor has kept it and cuts it off. The program finds standard input empty.
+
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::platform::memory::EngineVec;
+use crate::platform::sys;
+
+/// The length of the line.
+const LINE: usize = 3;
+/// No descriptor.
+const NONE: usize = usize::MAX;
+
+/// What is known of it, in the engine's memory: the zygote reads and writes, the explorer
+/// asks for the number of cores.
+pub(crate) struct Mailbox {
+    cores: AtomicUsize,
+    descriptor: usize,
+}
+
+impl Mailbox {
+    pub(crate) const fn new() -> Self {
+        Self {
+            cores: AtomicUsize::new(1),
+            descriptor: NONE,
+        }
+    }
+
+    /// How many cores there are, at least one.
+    pub(super) fn cores(&self) -> usize {
+        self.cores.load(Ordering::Relaxed)
+    }
+
+    /// For the zygote, before there is an explorer: keeps the file, and leaves standard
+    /// input empty.
+    pub(super) fn open(&mut self) {
+        const F_DUPFD_CLOEXEC: usize = 1030;
+        // SAFETY: a plain system call.
+        let own = unsafe { sys::syscall(sys::number::FCNTL, [0, F_DUPFD_CLOEXEC, 3, 0, 0, 0]) };
+        self.descriptor = usize::try_from(own).unwrap_or(NONE);
+        self.look();
+        super::process::empty_stdin();
+    }
+
+    /// For the zygote: the number of cores may have changed.
+    pub(super) fn look(&self) {
+        let mut line = [0; LINE];
+        if self.read(0, &mut line) == LINE
+            && let Ok(line) = core::str::from_utf8(&line)
+            && let Ok(count) = line.trim_end().parse()
+        {
+            self.cores.store(count, Ordering::Relaxed);
+        }
+    }
+
+    /// For the zygote: appends the state that is there to `out`, and takes it away.
+    pub(super) fn take_state(&self, out: &mut EngineVec<u8>) {
+        let mut chunk = [0; 1 << 13];
+        let mut at = LINE;
+        loop {
+            let count = self.read(at, &mut chunk);
+            if count == 0 {
+                return self.clear();
+            }
+            out.extend_from_slice(&chunk[..count]);
+            at += count;
+        }
+    }
+
+    /// For the zygote: whether a state is there.
+    pub(super) fn has_state(&self) -> bool {
+        self.read(LINE, &mut [0]) > 0
+    }
+
+    /// For the zygote: leaves a state there; whether there was room.
+    pub(super) fn put_state(&self, mut state: &[u8]) -> bool {
+        let mut at = LINE;
+        while !state.is_empty() {
+            let arguments = [
+                self.descriptor,
+                state.as_ptr() as usize,
+                state.len(),
+                at,
+                0,
+                0,
+            ];
+            // SAFETY: `state` is readable and so long.
+            let count = uninterrupted(|| unsafe { sys::syscall(sys::number::PWRITE64, arguments) });
+            if count == 0 {
+                return false;
+            }
+            state = &state[count..];
+            at += count;
+        }
+        true
+    }
+
+    /// For the zygote: no state is there any more.
+    pub(super) fn clear(&self) {
+        // SAFETY: a plain system call.
+        unsafe { sys::syscall(sys::number::FTRUNCATE, [self.descriptor, LINE, 0, 0, 0, 0]) };
+    }
+
+    /// For the explorer: the program does not have the descriptor.
+    pub(super) fn close(&self) {
+        // SAFETY: it is nobody else's.
+        unsafe { sys::syscall(sys::number::CLOSE, [self.descriptor, 0, 0, 0, 0, 0]) };
+    }
+
+    /// Reads from a place in the file; how much there was.
+    fn read(&self, place: usize, into: &mut [u8]) -> usize {
+        let (at, length) = (into.as_mut_ptr() as usize, into.len());
+        let arguments = [self.descriptor, at, length, place, 0, 0];
+        // SAFETY: `into` is writable and so long.
+        uninterrupted(|| unsafe { sys::syscall(sys::number::PREAD64, arguments) })
+    }
+}
+
+/// What a system call that no signal interrupts says; 0 for an error.
+fn uninterrupted(call: impl Fn() -> isize) -> usize {
+    loop {
+        let result = call();
+        if result != -(sys::EINTR as isize) {
+            return usize::try_from(result).unwrap_or(0);
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::fs::File;
+    use std::io::Write;
+    use std::os::fd::{AsRawFd, FromRawFd};
+
+    use super::*;
+    use crate::platform::memory::engine_vec;
+
+    /// A mailbox with a state, and its file.
+    pub(in crate::harness) fn mailbox(state: &[u8]) -> (Mailbox, File) {
+        const MEMFD_CREATE: usize = 319;
+        let name = c"mailbox".as_ptr() as usize;
+        // SAFETY: plain system calls; the descriptor is nobody else's.
+        let mut file = unsafe {
+            let descriptor = sys::syscall(MEMFD_CREATE, [name, 0, 0, 0, 0, 0]);
+            File::from_raw_fd(descriptor as i32)
+        };
+        file.write_all(b"03\n").unwrap();
+        file.write_all(state).unwrap();
+        let mailbox = Mailbox {
+            cores: AtomicUsize::new(1),
+            descriptor: file.as_raw_fd() as usize,
+        };
+        (mailbox, file)
+    }
+
+    #[test]
+    fn the_number_of_cores_comes_first() {
+        let (mailbox, _file) = mailbox(b"12");
+        assert_eq!(mailbox.cores(), 1);
+        mailbox.look();
+        assert_eq!(mailbox.cores(), 3);
+    }
+
+    #[test]
+    fn a_state_is_taken_whole_and_once() {
+        let state: Vec<u8> = (0..100_000).map(|i| i as u8).collect();
+        let (mailbox, _file) = mailbox(&state);
+        for _ in 0..2 {
+            let mut taken = engine_vec();
+            assert!(mailbox.has_state());
+            mailbox.take_state(&mut taken);
+            assert_eq!(taken, state);
+            assert!(!mailbox.has_state());
+            assert!(mailbox.put_state(&taken));
+        }
+    }
+}
