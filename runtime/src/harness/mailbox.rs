@@ -9,6 +9,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::platform::memory::EngineVec;
 use crate::platform::sys;
+use crate::search::{Piece, Written};
 
 /// The length of the line.
 const LINE: usize = 3;
@@ -77,24 +78,23 @@ impl Mailbox {
     }
 
     /// For the zygote: leaves a state there; whether there was room.
-    pub(super) fn put_state(&self, mut state: &[u8]) -> bool {
+    pub(super) fn put_state(&self, state: &Written) -> bool {
         let mut at = LINE;
-        while !state.is_empty() {
-            let arguments = [
-                self.descriptor,
-                state.as_ptr() as usize,
-                state.len(),
-                at,
-                0,
-                0,
-            ];
-            // SAFETY: `state` is readable and so long.
+        state.pieces().all(|piece| self.put(piece, &mut at))
+    }
+
+    fn put(&self, mut piece: Piece, at: &mut usize) -> bool {
+        while piece.length > 0 {
+            let address = piece.address as usize;
+            let arguments = [self.descriptor, address, piece.length, *at, 0, 0];
+            // SAFETY: it can be read. If others write there meanwhile, the kernel reads
+            // bytes all the same.
             let count = uninterrupted(|| unsafe { sys::syscall(sys::number::PWRITE64, arguments) });
             if count == 0 {
                 return false;
             }
-            state = &state[count..];
-            at += count;
+            piece = piece.after(count);
+            *at += count;
         }
         true
     }
@@ -175,7 +175,9 @@ pub(super) mod tests {
             mailbox.take_state(&mut taken);
             assert_eq!(taken, state);
             assert!(!mailbox.has_state());
-            assert!(mailbox.put_state(&taken));
+            let mut written = Written::new();
+            written.extend_from_slice(&taken);
+            assert!(mailbox.put_state(&written));
         }
     }
 }

@@ -6,13 +6,14 @@
 //! that goes on finds the last such state in the same place: a path in the request would
 //! move what the program allocates after it.
 
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, Ordering, fence};
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use super::mailbox::Mailbox;
 use super::request::Request;
 use crate::platform::memory::{EngineVec, engine_vec};
+use crate::search::Written;
 
 /// Of the explorer's time, saving takes at most one part in so many.
 const SHARE: u32 = 20;
@@ -25,8 +26,8 @@ pub(crate) struct Saved {
     wanted: AtomicBool,
     /// There is a state. The zygote passes it on, and takes that back.
     ready: AtomicBool,
-    /// Changed by the explorer while nothing is ready.
-    state: EngineVec<u8>,
+    /// Changed by the explorer while nothing is ready. It withdraws what it has lent of it.
+    state: Written,
     /// Schedules explored up to the state.
     schedules: u64,
     /// How long it took to write it down.
@@ -40,7 +41,7 @@ impl Saved {
         Self {
             wanted: AtomicBool::new(false),
             ready: AtomicBool::new(false),
-            state: engine_vec(),
+            state: Written::new(),
             schedules: 0,
             took: Duration::ZERO,
             earlier: engine_vec(),
@@ -54,8 +55,8 @@ impl Saved {
     }
 
     /// For the explorer, where a state is wanted: room for it, empty.
-    pub(super) fn take_room(&mut self) -> EngineVec<u8> {
-        let mut room = core::mem::replace(&mut self.state, engine_vec());
+    pub(super) fn take_room(&mut self) -> Written {
+        let mut room = core::mem::replace(&mut self.state, Written::new());
         room.clear();
         room
     }
@@ -63,7 +64,7 @@ impl Saved {
     /// For the explorer: the state that was wanted, if there is one, after so many
     /// schedules. It `took` so long to write it down.
     #[cold]
-    pub(super) fn answer(&mut self, schedules: u64, state: Option<EngineVec<u8>>, took: Duration) {
+    pub(super) fn answer(&mut self, schedules: u64, state: Option<Written>, took: Duration) {
         self.wanted.store(false, Ordering::Relaxed);
         if let Some(state) = state {
             self.state = state;
@@ -71,6 +72,13 @@ impl Saved {
             self.took = took;
             self.ready.store(true, Ordering::Release);
         }
+    }
+
+    /// For the explorer, whose search is no more: what it has lent is not of its state.
+    pub(super) fn withdraw(&self) {
+        self.ready.store(false, Ordering::Relaxed);
+        // What is done to that memory now is seen later than this.
+        fence(Ordering::Release);
     }
 
     /// For the explorer, before the first execution: takes the state to go on from.
@@ -126,11 +134,13 @@ impl Passing {
             self.next = Some(since + self.every.max(pause));
         } else if saved.ready.load(Ordering::Acquire) {
             let start = Instant::now();
-            saved.ready.store(false, Ordering::Relaxed);
-            if !mailbox.put_state(&saved.state) {
-                // There is no room for it, nor will there be for a larger one.
+            let has_room = mailbox.put_state(&saved.state);
+            // What was read is of the state if that was not withdrawn meanwhile.
+            fence(Ordering::Acquire);
+            if !has_room || !saved.ready.swap(false, Ordering::Relaxed) {
                 mailbox.clear();
-                self.next = None;
+                // A larger one has no room, either.
+                self.next = self.next.filter(|_| has_room);
                 return Ok(());
             }
             self.passed = Some((start, saved.took + start.elapsed()));
@@ -163,7 +173,7 @@ mod tests {
     fn offer(saved: &mut Saved, letter: u8, is_whole: bool) {
         if saved.is_wanted() {
             let mut state = saved.take_room();
-            state.push(letter);
+            state.extend_from_slice(&[letter]);
             saved.answer(u64::from(letter - b'a'), is_whole.then_some(state), FIRST);
         }
     }
@@ -191,6 +201,20 @@ mod tests {
         assert_eq!(state, b"d");
         assert_eq!(look(&saved), "");
         assert!(!saved.is_wanted(), "not before its time");
+    }
+
+    #[test]
+    fn what_was_withdrawn_is_not_passed_on() {
+        let (mailbox, _file) = mailbox(b"");
+        let (mut saved, mut passing, mut out) = (Saved::new(), passing(), Vec::new());
+        passing.look(&saved, &mailbox, &mut out).unwrap();
+        offer(&mut saved, b'b', true);
+        saved.withdraw();
+        passing.look(&saved, &mailbox, &mut out).unwrap();
+        assert!(saved.is_wanted() && out.is_empty() && !mailbox.has_state());
+        offer(&mut saved, b'c', true);
+        passing.look(&saved, &mailbox, &mut out).unwrap();
+        assert!(!out.is_empty() && mailbox.has_state());
     }
 
     #[test]

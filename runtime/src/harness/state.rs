@@ -1,14 +1,13 @@
 //! What a search that goes on after a kill has to know beside its strategy's state.
 
 use crate::engine::Engine;
-use crate::platform::memory::EngineVec;
-use crate::search::Stored;
+use crate::search::{Stored, Written};
 
 macro_rules! is_kept {
     ($($owner:ident.$($part:ident).+ as $name:ident),* $(,)?) => {
         /// Appends it, and what is left of the budget; whether all that is known can
         /// be written down: not a failure, which ends most searches.
-        pub(super) fn write(engine: &Engine, budget: u64, out: &mut EngineVec<u8>) -> bool {
+        pub(super) fn write(engine: &Engine, budget: u64, out: &mut Written) -> bool {
             budget.write(out);
             $(engine.$owner.$($part).+.write(out);)*
             engine.exploration.failure.is_none()

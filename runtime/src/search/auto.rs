@@ -9,7 +9,7 @@
 use super::{
     ChoicePoint, Divergence, Dpor, Ended, Icb, Part, Pct, Portfolio, Pos, Progress, Random, Surw,
 };
-use super::{SchedulingPoint, Share, Stored, Strategy};
+use super::{SchedulingPoint, Share, Stored, Strategy, Written};
 use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
 
 /// Sampling goes on for so many schedules at least after it found anything new, and
@@ -187,7 +187,7 @@ impl Strategy for Auto {
         self.running().divergence()
     }
 
-    fn save(&self, out: &mut EngineVec<u8>) -> bool {
+    fn save(&self, out: &mut Written) -> bool {
         (self.stage as u8).write(out);
         for number in [self.left, self.taken, self.budget, self.stale] {
             number.write(out);

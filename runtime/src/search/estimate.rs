@@ -3,7 +3,7 @@
 //! 1975).
 
 use super::stored::{Stored, stored};
-use crate::platform::memory::EngineVec;
+use super::written::Written;
 
 /// How schedules are drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,7 +18,7 @@ pub(crate) enum Draw {
 }
 
 impl Stored for Draw {
-    fn write(&self, out: &mut EngineVec<u8>) {
+    fn write(&self, out: &mut Written) {
         (*self == Self::Walk).write(out);
     }
 

@@ -1,6 +1,7 @@
 //! The search: which task runs next at each scheduling point, and when every schedule has been seen.
 
 mod auto;
+mod chunks;
 mod delay;
 mod dpor;
 mod estimate;
@@ -11,7 +12,6 @@ mod minimise;
 #[cfg(test)]
 mod model;
 mod pct;
-mod plain;
 mod portfolio;
 mod pos;
 mod profile;
@@ -22,6 +22,7 @@ mod rng;
 mod sampler;
 pub(crate) mod stored;
 mod surw;
+mod written;
 
 pub(crate) use auto::Auto;
 pub(crate) use delay::Delay;
@@ -39,6 +40,7 @@ pub(crate) use replay::{Replay, Taken};
 pub(crate) use rng::Rng;
 pub(crate) use stored::Stored;
 pub(crate) use surw::Surw;
+pub(crate) use written::{Piece, Written};
 
 use crate::execution::{ObjectId, Op, TaskId, Trace};
 use crate::platform::memory::EngineVec;
@@ -224,7 +226,7 @@ pub(crate) trait Strategy {
 
     /// Appends, after an execution, all that a search needs to go on; whether this
     /// strategy can.
-    fn save(&self, _out: &mut EngineVec<u8>) -> bool {
+    fn save(&self, _out: &mut Written) -> bool {
         false
     }
 

@@ -1,7 +1,7 @@
 //! Several sampling strategies that share a budget (Agarwal and others, ASE'21: no
 //! one of them is the best on all programs).
 
-use super::{ChoicePoint, Divergence, Ended, Progress, SchedulingPoint, Stored, Strategy};
+use super::{ChoicePoint, Divergence, Ended, Progress, SchedulingPoint, Stored, Strategy, Written};
 use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
 
 /// So many schedules of one strategy, then as many of the next one.
@@ -149,7 +149,7 @@ impl Strategy for Portfolio {
         self.members[self.turn].search.progress()
     }
 
-    fn save(&self, out: &mut EngineVec<u8>) -> bool {
+    fn save(&self, out: &mut Written) -> bool {
         self.turn.write(out);
         self.taken.write(out);
         self.fresh.write(out);

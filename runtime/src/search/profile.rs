@@ -3,6 +3,7 @@
 
 use super::races::HappensBefore;
 use super::stored::{Stored, stored};
+use super::written::Written;
 use super::{Past, Rng};
 use crate::execution::{Dependence, Effect, ObjectId, TaskId, Trace, TraceStep};
 use crate::platform::memory::{EngineVec, engine_vec};
@@ -55,7 +56,7 @@ pub(super) struct Profile {
 }
 
 impl Stored for Profile {
-    fn write(&self, out: &mut EngineVec<u8>) {
+    fn write(&self, out: &mut Written) {
         self.executions.write(out);
         self.objects.write(out);
         self.counts.write(out);

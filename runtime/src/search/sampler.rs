@@ -2,8 +2,8 @@
 
 use super::random::draw_outcome;
 use super::stored::Stored;
+use super::written::Written;
 use super::{ChoicePoint, Draw, Ended, Estimate, Progress, Rng, SchedulingPoint, Strategy};
-use crate::platform::memory::EngineVec;
 
 /// How a strategy that samples draws the task that runs next.
 pub(crate) trait Rule: Default {
@@ -24,7 +24,7 @@ pub(crate) trait Rule: Default {
     fn learn(&mut self, _execution: &Ended<'_>) {}
 
     /// Appends what it has learnt.
-    fn save(&self, _out: &mut EngineVec<u8>) -> bool {
+    fn save(&self, _out: &mut Written) -> bool {
         true
     }
 
@@ -100,7 +100,7 @@ impl<R: Rule> Strategy for Sampler<R> {
         Progress::default()
     }
 
-    fn save(&self, out: &mut EngineVec<u8>) -> bool {
+    fn save(&self, out: &mut Written) -> bool {
         self.rng.write(out);
         self.estimate.write(out);
         self.rule.save(out)

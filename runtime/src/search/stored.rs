@@ -3,6 +3,7 @@
 //! The same binary reads what it has written, and the supervisor keeps a digest: there
 //! is neither a version nor a check. What is too short is refused.
 
+use super::written::Written;
 use super::{HashSet, Progress, Rng};
 use crate::execution::{Effect, TaskId};
 use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
@@ -10,34 +11,37 @@ use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
 /// What can be written down as bytes.
 pub(crate) trait Stored: Sized {
     /// Appends it.
-    fn write(&self, out: &mut EngineVec<u8>);
+    fn write(&self, out: &mut Written);
 
     /// Takes it from the beginning of `input`.
     fn read(input: &mut &[u8]) -> Option<Self>;
-
-    /// Appends many of them, but not how many.
-    fn write_all(items: &[Self], out: &mut EngineVec<u8>) {
-        for item in items {
-            item.write(out);
-        }
-    }
-
-    /// Takes so many.
-    fn read_all(count: usize, input: &mut &[u8]) -> Option<EngineVec<Self>> {
-        // A number that cannot be true asks for no memory.
-        let mut items = Vec::with_capacity_in(count.min(input.len()), EngineMemory);
-        for _ in 0..count {
-            items.push(Self::read(input)?);
-        }
-        Some(items)
-    }
 }
+
+macro_rules! numbers_are_stored {
+    ($($number:ty),*) => {
+        $(impl Stored for $number {
+            #[inline]
+            fn write(&self, out: &mut Written) {
+                out.extend_from_slice(&self.to_le_bytes());
+            }
+
+            #[inline]
+            fn read(input: &mut &[u8]) -> Option<Self> {
+                let (bytes, rest) = input.split_first_chunk()?;
+                *input = rest;
+                Some(Self::from_le_bytes(*bytes))
+            }
+        })*
+    };
+}
+
+numbers_are_stored!(u8, u32, u64, usize, f32, f64);
 
 /// Lets a structure be written down field by field.
 macro_rules! stored {
     ($name:ident { $($field:ident),* $(,)? }) => {
         impl $crate::search::stored::Stored for $name {
-            fn write(&self, out: &mut $crate::platform::memory::EngineVec<u8>) {
+            fn write(&self, out: &mut $crate::search::Written) {
                 $($crate::search::stored::Stored::write(&self.$field, out);)*
             }
 
@@ -51,12 +55,12 @@ macro_rules! stored {
 }
 
 /// For a strategy: the fields that it goes on from after an execution. All others are
-/// as in a new one, but for what its own functions write and read then.
+/// as in a new one, but for what functions of its own write and read after these.
 macro_rules! kept_between_executions {
-    ($($field:ident),* $(,)? $(; $save_rest:ident, $load_rest:ident)?) => {
-        fn save(&self, out: &mut $crate::platform::memory::EngineVec<u8>) -> bool {
+    ($($field:ident),* $(,)? $(; $write_rest:ident, $read_rest:ident)?) => {
+        fn save(&self, out: &mut $crate::search::Written) -> bool {
             $($crate::search::stored::Stored::write(&self.$field, out);)*
-            $(self.$save_rest(out);)?
+            $(self.$write_rest(out);)?
             true
         }
 
@@ -65,7 +69,7 @@ macro_rules! kept_between_executions {
                 return false;
             };)*
             $(self.$field = $field;)*
-            true $(&& self.$load_rest(input))?
+            true $(&& self.$read_rest(input))?
         }
     };
 }
@@ -81,7 +85,7 @@ stored!(Progress {
 });
 
 impl Stored for bool {
-    fn write(&self, out: &mut EngineVec<u8>) {
+    fn write(&self, out: &mut Written) {
         u8::from(*self).write(out);
     }
 
@@ -91,7 +95,7 @@ impl Stored for bool {
 }
 
 impl Stored for TaskId {
-    fn write(&self, out: &mut EngineVec<u8>) {
+    fn write(&self, out: &mut Written) {
         self.0.write(out);
     }
 
@@ -101,7 +105,7 @@ impl Stored for TaskId {
 }
 
 impl Stored for Effect {
-    fn write(&self, out: &mut EngineVec<u8>) {
+    fn write(&self, out: &mut Written) {
         (*self as u8).write(out);
     }
 
@@ -112,7 +116,7 @@ impl Stored for Effect {
 }
 
 impl<A: Stored, B: Stored> Stored for (A, B) {
-    fn write(&self, out: &mut EngineVec<u8>) {
+    fn write(&self, out: &mut Written) {
         self.0.write(out);
         self.1.write(out);
     }
@@ -123,7 +127,7 @@ impl<A: Stored, B: Stored> Stored for (A, B) {
 }
 
 impl<T: Stored> Stored for Option<T> {
-    fn write(&self, out: &mut EngineVec<u8>) {
+    fn write(&self, out: &mut Written) {
         self.is_some().write(out);
         if let Some(value) = self {
             value.write(out);
@@ -140,20 +144,27 @@ impl<T: Stored> Stored for Option<T> {
 }
 
 impl<T: Stored> Stored for EngineVec<T> {
-    fn write(&self, out: &mut EngineVec<u8>) {
+    fn write(&self, out: &mut Written) {
         self.len().write(out);
-        T::write_all(self, out);
+        for item in self {
+            item.write(out);
+        }
     }
 
     fn read(input: &mut &[u8]) -> Option<Self> {
         let count = usize::read(input)?;
-        T::read_all(count, input)
+        // A length that cannot be true asks for no memory.
+        let mut items = Vec::with_capacity_in(count.min(input.len()), EngineMemory);
+        for _ in 0..count {
+            items.push(T::read(input)?);
+        }
+        Some(items)
     }
 }
 
 /// Read, it stays in the engine's memory until the process ends.
 impl Stored for &'static str {
-    fn write(&self, out: &mut EngineVec<u8>) {
+    fn write(&self, out: &mut Written) {
         self.len().write(out);
         out.extend_from_slice(self.as_bytes());
     }
@@ -169,7 +180,7 @@ impl Stored for &'static str {
 }
 
 impl Stored for HashSet {
-    fn write(&self, out: &mut EngineVec<u8>) {
+    fn write(&self, out: &mut Written) {
         self.count().write(out);
         self.iter().for_each(|hash| hash.write(out));
     }
@@ -185,7 +196,7 @@ impl Stored for HashSet {
 }
 
 impl Stored for Rng {
-    fn write(&self, out: &mut EngineVec<u8>) {
+    fn write(&self, out: &mut Written) {
         self.state().write(out);
     }
 
@@ -240,8 +251,9 @@ mod tests {
             for stop in [1, 2, 7, 50, 99, 100, 101, 150, 299] {
                 let mut search = new();
                 let first = run(&program, &mut *search, stop);
-                let mut bytes = engine_vec();
-                assert!(search.save(&mut bytes), "{}", search.name());
+                let mut written = Written::new();
+                assert!(search.save(&mut written), "{}", search.name());
+                let bytes = written.to_bytes();
                 let mut search = new();
                 let mut input = &bytes[..];
                 assert!(search.load(&mut input), "{}", search.name());
@@ -257,8 +269,9 @@ mod tests {
         let program = vec![vec![Act::Add(0); 3]; 2];
         let mut search = Icb::new(2, u64::MAX);
         run(&program, &mut search, 5);
-        let mut bytes = engine_vec();
-        assert!(search.save(&mut bytes));
+        let mut written = Written::new();
+        assert!(search.save(&mut written));
+        let bytes = written.to_bytes();
         for length in 0..bytes.len() {
             let mut search = Icb::new(2, u64::MAX);
             assert!(!search.load(&mut &bytes[..length]), "{length} bytes");
@@ -271,9 +284,10 @@ mod tests {
         for hash in 0..3000 {
             hashes.insert(hash * 7);
         }
-        let mut bytes = engine_vec();
-        hashes.write(&mut bytes);
-        "src/ring.rs".write(&mut bytes);
+        let mut written = Written::new();
+        hashes.write(&mut written);
+        "src/ring.rs".write(&mut written);
+        let bytes = written.to_bytes();
         let input = &mut &bytes[..];
         let mut again = HashSet::read(input).unwrap();
         assert_eq!(again.count(), 3000);

@@ -7,6 +7,7 @@
 use crate::execution::Site;
 use crate::harness::short_path;
 use crate::platform::memory::{EngineVec, engine_vec};
+use crate::search::Written;
 use crate::search::stored::{self, Stored};
 
 /// So many lines become scheduling points.
@@ -149,7 +150,7 @@ impl Points {
 }
 
 impl Stored for Points {
-    fn write(&self, out: &mut EngineVec<u8>) {
+    fn write(&self, out: &mut Written) {
         self.lines.write(out);
         self.all.write(out);
     }
@@ -183,8 +184,9 @@ mod tests {
         points.set_count(0);
         assert_eq!(points.of(second), Point::None);
         points.set_count(one);
-        let mut bytes = engine_vec();
-        points.write(&mut bytes);
+        let mut written = Written::new();
+        points.write(&mut written);
+        let bytes = written.to_bytes();
         let again = Points::read(&mut &bytes[..]).unwrap();
         assert_eq!(again.first(9).len(), 2);
         assert_eq!(points.of(first), Point::Scheduling);

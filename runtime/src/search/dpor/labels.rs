@@ -1,6 +1,7 @@
 //! Steps as executions have shown them: each is kept once, and named by a number.
 
 use super::super::stored::{Stored, stored};
+use super::super::written::Written;
 use crate::execution::{Effect, TaskId, mix};
 use crate::platform::memory::{EngineVec, engine_vec};
 
@@ -46,7 +47,7 @@ impl Outcomes {
 }
 
 impl Stored for Outcomes {
-    fn write(&self, out: &mut EngineVec<u8>) {
+    fn write(&self, out: &mut Written) {
         self.0.write(out);
     }
 
@@ -191,7 +192,7 @@ fn hash(task: TaskId, outcomes: Outcomes, touches: &Touches) -> usize {
 }
 
 impl Stored for Label {
-    fn write(&self, out: &mut EngineVec<u8>) {
+    fn write(&self, out: &mut Written) {
         self.0.write(out);
     }
 
@@ -201,7 +202,7 @@ impl Stored for Label {
 }
 
 impl Stored for Labels {
-    fn write(&self, out: &mut EngineVec<u8>) {
+    fn write(&self, out: &mut Written) {
         self.meanings.write(out);
         self.touches.write(out);
     }

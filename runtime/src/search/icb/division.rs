@@ -9,6 +9,7 @@
 
 use core::cmp::Reverse;
 
+use super::super::chunks::Chunks;
 use super::super::stored::stored;
 use super::{DEFAULT, Icb, Node, Progress, Strategy};
 use crate::platform::memory::{EngineVec, engine_vec};
@@ -123,7 +124,7 @@ impl Division {
 /// Appends those of `queue` that are the part's. What has the first two deviations in
 /// common goes to one part: it mostly needs what that part has anyway. All get about as
 /// many.
-fn deal(queue: &[u32], nodes: &[Node], part: Part, own: &mut EngineVec<u32>) {
+fn deal(queue: &[u32], nodes: &Chunks<Node>, part: Part, own: &mut EngineVec<u32>) {
     let mut seeds: EngineVec<(u32, u32)> = engine_vec();
     seeds.extend(queue.iter().map(|&seed| (group(seed, nodes), seed)));
     seeds.sort_unstable();
@@ -144,7 +145,7 @@ fn deal(queue: &[u32], nodes: &[Node], part: Part, own: &mut EngineVec<u32>) {
 }
 
 /// The schedule of the first two deviations of another one.
-fn group(mut node: u32, nodes: &[Node]) -> u32 {
+fn group(mut node: u32, nodes: &Chunks<Node>) -> u32 {
     let mut last = [node; 2];
     while node != DEFAULT {
         last = [node, last[0]];

@@ -24,8 +24,8 @@ mod rounds;
 use self::division::Division;
 pub(crate) use self::division::{Part, Share};
 pub(crate) use self::rounds::{Deviation, Findings, Listed, Need};
+use super::chunks::{Chunks, Plain};
 use super::hash_set::{HashSet, RecentHashes};
-use super::plain::{Plain, plain_is_stored};
 use super::races::HappensBefore;
 use super::stored::kept_between_executions;
 use super::{ChoicePoint, Ended, Progress, SchedulingPoint, Strategy};
@@ -46,7 +46,6 @@ struct Node {
 // SAFETY: numbers, that leave nothing between them.
 unsafe impl Plain for Node {}
 const _: () = assert!(size_of::<Node>() == 3 * size_of::<u64>());
-plain_is_stored!(Node);
 
 /// The schedule without deviations: every tree's root.
 const DEFAULT: u32 = u32::MAX;
@@ -87,7 +86,7 @@ pub(crate) struct Icb {
     largest_bound: u32,
     bound: u32,
     completed: Option<u32>,
-    nodes: EngineVec<Node>,
+    nodes: Chunks<Node>,
     /// Schedules that are run before what they show is: the next one last.
     round: EngineVec<u32>,
     /// Those of the round after it.
@@ -146,7 +145,7 @@ impl Icb {
             largest_bound,
             bound: 0,
             completed: None,
-            nodes: engine_vec(),
+            nodes: Chunks::new(),
             round: engine_vec(),
             ahead: engine_vec(),
             rounds: 0,

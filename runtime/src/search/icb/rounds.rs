@@ -1,8 +1,10 @@
 //! Rounds of schedules, which several processes can share: none of a round depends on
 //! what another one shows.
 
+use super::super::chunks::Chunks;
 use super::super::hash_set::{HashSet, prefetch};
 use super::super::stored::Stored;
+use super::super::written::Written;
 use super::{DEFAULT, Icb, Node, Strategy};
 use crate::platform::memory::{EngineVec, engine_vec};
 
@@ -75,7 +77,7 @@ impl Listed {
     }
 
     /// Makes `path` lead to a node; how many of its nodes stay.
-    fn go_to(&mut self, mut node: u32, nodes: &[Node]) -> usize {
+    fn go_to(&mut self, mut node: u32, nodes: &Chunks<Node>) -> usize {
         let before = self.path.len();
         let mut common = before;
         while node != DEFAULT {
@@ -172,7 +174,7 @@ impl Icb {
 
     /// Writes down which choices were queued, unless the nodes tell: all have one, but for
     /// those that were dropped.
-    pub(super) fn write_opened(&self, out: &mut EngineVec<u8>) {
+    pub(super) fn write_opened(&self, out: &mut Written) {
         let count = self.opened.count();
         let have_nodes = count == self.nodes.len() as u64 && count < MOST;
         have_nodes.write(out);
@@ -188,7 +190,7 @@ impl Icb {
                 return HashSet::read(input);
             }
             let mut opened = HashSet::new();
-            for node in &self.nodes {
+            for node in self.nodes.iter() {
                 opened.insert(node.deviation.name());
             }
             Some(opened)
@@ -283,9 +285,10 @@ impl Icb {
         if let Some(&node) = round.get(number.wrapping_sub(FAR_AHEAD)) {
             prefetch(&raw const self.nodes[node as usize]);
         }
-        if let Some(&node) = round.get(number.wrapping_sub(AHEAD)) {
-            let parent = self.nodes[node as usize].parent;
-            prefetch(self.nodes.as_ptr().wrapping_add(parent as usize));
+        if let Some(&node) = round.get(number.wrapping_sub(AHEAD))
+            && let Some(parent) = self.nodes.get(self.nodes[node as usize].parent as usize)
+        {
+            prefetch(parent);
         }
     }
 

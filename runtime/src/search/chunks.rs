@@ -1,0 +1,162 @@
+//! A list that grows without moving what it has, and lends it when a search is saved.
+
+use core::ops::{Index, IndexMut};
+
+use super::stored::Stored;
+use super::written::Written;
+use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
+
+/// So many items lie one after another.
+const CHUNK: usize = 1 << 14;
+
+/// What is nothing but bytes.
+///
+/// # Safety
+/// All its bytes have values, and any values of them are one of it.
+pub(super) unsafe trait Plain: Copy {}
+
+/// The list. What of an item is changed after it was added must make no difference to a
+/// search that goes on from a state saved before.
+pub(super) struct Chunks<T> {
+    /// Each has room for `CHUNK` items; all but the last are full.
+    chunks: EngineVec<EngineVec<T>>,
+}
+
+impl<T: Plain> Chunks<T> {
+    pub(super) const fn new() -> Self {
+        Self {
+            chunks: engine_vec(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        let Some(last) = self.chunks.last() else {
+            return 0;
+        };
+        (self.chunks.len() - 1) * CHUNK + last.len()
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, item: T) {
+        match self.chunks.last_mut() {
+            Some(last) if last.len() < CHUNK => last.push(item),
+            _ => self.begin_chunk(item),
+        }
+    }
+
+    #[cold]
+    fn begin_chunk(&mut self, item: T) {
+        let mut chunk = Vec::with_capacity_in(CHUNK, EngineMemory);
+        chunk.push(item);
+        self.chunks.push(chunk);
+    }
+
+    pub(super) fn last(&self) -> Option<&T> {
+        self.chunks.last()?.last()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.chunks.iter().flatten()
+    }
+
+    #[inline]
+    pub(super) fn get(&self, index: usize) -> Option<&T> {
+        self.chunks.get(index / CHUNK)?.get(index % CHUNK)
+    }
+}
+
+impl<T> Index<usize> for Chunks<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, index: usize) -> &T {
+        &self.chunks[index / CHUNK][index % CHUNK]
+    }
+}
+
+impl<T> IndexMut<usize> for Chunks<T> {
+    #[inline]
+    fn index_mut(&mut self, index: usize) -> &mut T {
+        &mut self.chunks[index / CHUNK][index % CHUNK]
+    }
+}
+
+impl<T: Plain> Stored for Chunks<T> {
+    fn write(&self, out: &mut Written) {
+        self.len().write(out);
+        for chunk in &self.chunks {
+            let length = size_of_val(&chunk[..]);
+            // SAFETY: the items are so long, and all their bytes have values.
+            out.lend(unsafe { core::slice::from_raw_parts(chunk.as_ptr().cast(), length) });
+        }
+    }
+
+    fn read(input: &mut &[u8]) -> Option<Self> {
+        let count = usize::read(input)?;
+        let (bytes, rest) = input.split_at_checked(count.checked_mul(size_of::<T>())?)?;
+        *input = rest;
+        let mut chunks = engine_vec();
+        for bytes in bytes.chunks(CHUNK * size_of::<T>()) {
+            let mut chunk = Vec::<T, _>::with_capacity_in(CHUNK, EngineMemory);
+            // SAFETY: there is room for so many, and any bytes are some of them.
+            unsafe {
+                let to = chunk.as_mut_ptr().cast::<u8>();
+                core::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len());
+                chunk.set_len(bytes.len() / size_of::<T>());
+            }
+            chunks.push(chunk);
+        }
+        Some(Self { chunks })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // SAFETY: a number is nothing but bytes.
+    unsafe impl Plain for u32 {}
+
+    fn list(count: usize) -> Chunks<u32> {
+        let mut list = Chunks::new();
+        for number in 0..count {
+            assert_eq!(list.len(), number);
+            list.push(number as u32);
+        }
+        list
+    }
+
+    #[test]
+    fn items_stay_where_they_are() {
+        let mut list = list(CHUNK);
+        let first = &raw const list[0];
+        for number in 0..3 * CHUNK {
+            list.push(number as u32);
+        }
+        assert_eq!(first, &raw const list[0]);
+        list[CHUNK] = 77;
+        assert_eq!(list.get(CHUNK), Some(&77));
+        assert_eq!(list.get(4 * CHUNK), None);
+        assert_eq!(list.last(), Some(&(3 * CHUNK as u32 - 1)));
+        assert_eq!(list.iter().count(), 4 * CHUNK);
+    }
+
+    #[test]
+    fn lists_are_read_as_they_were_written() {
+        for count in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK + 5] {
+            let (list, mut written) = (list(count), Written::new());
+            list.write(&mut written);
+            let bytes = written.to_bytes();
+            let input = &mut &bytes[..];
+            let mut again = Chunks::<u32>::read(input).expect("a list");
+            assert!(input.is_empty());
+            assert!(again.iter().eq(list.iter()), "{count}");
+            again.push(9);
+            assert_eq!(again.len(), count + 1);
+            if count > 0 {
+                assert!(Chunks::<u32>::read(&mut &bytes[..bytes.len() - 1]).is_none());
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What a search has written down of itself: bytes, and memory that it lends among them.
+//!
+//! Most of what a large search knows stays as it is once it is known. That it does not copy,
+//! which would hold it up: whoever passes the state on reads it from there, while the
+//! search goes on.
+
+use crate::platform::memory::{EngineVec, engine_vec};
+
+/// Less is copied.
+const WORTH_LENDING: usize = 1 << 16;
+
+/// A state, in pieces.
+pub(crate) struct Written {
+    bytes: EngineVec<u8>,
+    lent: EngineVec<Lent>,
+}
+
+/// Memory that belongs into the state after so many of its own bytes.
+struct Lent {
+    after: usize,
+    piece: Piece,
+}
+
+/// Some bytes of the state, one after another in memory. Only as long as nothing is
+/// withdrawn are they of the state, though they can be read in any case.
+#[derive(Clone, Copy)]
+pub(crate) struct Piece {
+    pub(crate) address: *const u8,
+    pub(crate) length: usize,
+}
+
+impl Piece {
+    fn of(bytes: &[u8]) -> Self {
+        Self {
+            address: bytes.as_ptr(),
+            length: bytes.len(),
+        }
+    }
+
+    /// What follows its first bytes.
+    pub(crate) fn after(self, count: usize) -> Self {
+        Self {
+            address: self.address.wrapping_add(count),
+            length: self.length - count,
+        }
+    }
+}
+
+impl Written {
+    pub(crate) const fn new() -> Self {
+        Self {
+            bytes: engine_vec(),
+            lent: engine_vec(),
+        }
+    }
+
+    /// Nothing is written any more.
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.lent.clear();
+    }
+
+    /// Appends a copy.
+    #[inline]
+    pub(crate) fn extend_from_slice(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Appends what is there, which is not changed, in a way that would make a difference,
+    /// before the state is withdrawn or another one is wanted.
+    pub(super) fn lend(&mut self, bytes: &[u8]) {
+        if bytes.len() < WORTH_LENDING {
+            self.bytes.extend_from_slice(bytes);
+            return;
+        }
+        self.lent.push(Lent {
+            after: self.bytes.len(),
+            piece: Piece::of(bytes),
+        });
+    }
+
+    /// All, in order.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = Piece> {
+        let starts = core::iter::once(0).chain(self.lent.iter().map(|lent| lent.after));
+        let ends = self.lent.iter().map(|lent| lent.after);
+        let own = starts.zip(ends.chain([self.bytes.len()]));
+        let own = own.map(|(start, end)| Piece::of(&self.bytes[start..end]));
+        let lent = self.lent.iter().map(|lent| Some(lent.piece)).chain([None]);
+        own.zip(lent)
+            .flat_map(|(own, lent)| core::iter::once(own).chain(lent))
+    }
+
+    /// A copy of all.
+    #[cfg(test)]
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let copy = |Piece { address, length }| {
+            // SAFETY: tests withdraw nothing.
+            unsafe { core::slice::from_raw_parts(address, length) }
+        };
+        self.pieces().flat_map(copy).copied().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_lent_has_its_place() {
+        let (first, second) = (vec![1; WORTH_LENDING], vec![2; WORTH_LENDING + 3]);
+        let mut written = Written::new();
+        let mut expected = Vec::new();
+        for turn in 0..2 {
+            let parts: [&[u8]; 5] = [&first, &[3, 4], &second, &second, &[5][turn..]];
+            for part in parts {
+                if part.len() > 2 {
+                    written.lend(part);
+                } else {
+                    written.extend_from_slice(part);
+                }
+            }
+            expected.extend(parts.concat());
+            assert_eq!(written.to_bytes(), expected);
+            assert_eq!(written.lent.len(), 3 * (turn + 1));
+        }
+        written.clear();
+        written.lend(&[6]);
+        assert!(written.lent.is_empty());
+        assert_eq!(written.to_bytes(), [6]);
+    }
+}
