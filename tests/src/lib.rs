@@ -16,7 +16,7 @@ mod workspace;
 pub use browser::Browser;
 pub use document::{Block, blocks};
 pub use expected::{Expected, ExpectedTest};
-pub use process::{Process, descendants, is_test_process};
+pub use process::{Process, assert_none_is_left, descendants, is_test_process};
 pub use run::{Run, without_durations};
 pub use sources::LOSES_AN_UPDATE;
 pub use tool::Chess;

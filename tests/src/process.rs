@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::process::{Child, Command};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -156,6 +157,28 @@ fn peak_of(id: u32) -> u64 {
 pub fn is_test_process(line: &str) -> bool {
     let program = line.split(' ').next().unwrap_or_default();
     program.contains("/chess/build/") && line.contains("--exact")
+}
+
+/// Waits until no program below `directory` runs.
+///
+/// # Panics
+/// If one still does after ten seconds: it would for ever.
+pub fn assert_none_is_left(directory: &Path) {
+    let programs = || {
+        let entries = fs::read_dir("/proc").expect("there is a /proc");
+        let links = entries.filter_map(|entry| fs::read_link(entry.ok()?.path().join("exe")).ok());
+        links.filter(|program| program.starts_with(directory))
+    };
+    let start = Instant::now();
+    while let Some(program) = programs().next() {
+        let waited = start.elapsed();
+        assert!(
+            waited < Duration::from_secs(10),
+            "{} still runs",
+            program.display()
+        );
+        thread::sleep(Duration::from_millis(10));
+    }
 }
 
 /// The processes below process `root` that now run, with their command lines.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use end_to_end::{Run, Workspace, without_durations};
+use end_to_end::{Run, Workspace, assert_none_is_left, without_durations};
 use serde_json::Value;
 
 /// Tests of different lengths and outcomes, in the order of their names.
@@ -143,6 +143,7 @@ fn a_run_that_is_killed_again_and_again_ends_as_an_undisturbed_one() {
         }
     }
     assert!(!journal(&workspace).exists());
+    assert_none_is_left(workspace.root());
 }
 
 /// A test whose search takes much longer than the time between two saved states.
@@ -176,6 +177,7 @@ fn a_search_that_is_killed_on_its_way_goes_on_from_there() {
         }
         let resumed = run(&workspace, &[&args[..], resume].concat());
         assert_eq!(events(&resumed), events(&undisturbed));
+        assert_none_is_left(workspace.root());
     }
 }
 

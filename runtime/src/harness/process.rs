@@ -33,6 +33,19 @@ pub(super) fn adopt_orphans() {
 /// Whether the process behind `handle` ends within `time`. Kernels without such
 /// descriptors (before 5.3) are refused by `wrfsbase` already.
 pub(super) fn wait_for(handle: isize, time: Duration) -> bool {
+    const POLLIN: i16 = 1;
+    poll(handle as i32, POLLIN, time)
+}
+
+/// Whether nobody reads from the pipe any more.
+fn is_abandoned(pipe: i32) -> bool {
+    // An error is told of in any case.
+    const NOTHING: i16 = 0;
+    poll(pipe, NOTHING, Duration::ZERO)
+}
+
+/// Whether what is `wanted` of `descriptor`, or an error, is there within `time`.
+fn poll(descriptor: i32, wanted: i16, time: Duration) -> bool {
     #[repr(C)]
     struct Poll {
         descriptor: i32,
@@ -40,8 +53,8 @@ pub(super) fn wait_for(handle: isize, time: Duration) -> bool {
         got: i16,
     }
     let mut poll = Poll {
-        descriptor: handle as i32,
-        wanted: 1,
+        descriptor,
+        wanted,
         got: 0,
     };
     let at = &raw mut poll as usize;
@@ -79,48 +92,52 @@ pub(super) fn start_thread(
     }
 }
 
+/// The process whose child this one is.
+pub(super) fn parent() -> u32 {
+    const GETPPID: usize = 110;
+    // SAFETY: a plain system call.
+    unsafe { sys::syscall(GETPPID, [0; 6]) as u32 }
+}
+
 /// Makes this process end when `parent` does.
 pub(super) fn die_with_parent(parent: u32) {
-    const PR_SET_PDEATHSIG: usize = 1;
-    const GETPPID: usize = 110;
-    // SAFETY: plain system calls.
-    unsafe {
-        sys::syscall(
-            sys::number::PRCTL,
-            [PR_SET_PDEATHSIG, sys::SIGKILL as usize, 0, 0, 0, 0],
-        );
-        // It may have ended before the call.
-        if sys::syscall(GETPPID, [0; 6]) != parent as isize {
-            sys::exit_now(1);
-        }
+    end_with_parent();
+    // It may have ended before the call.
+    if self::parent() != parent {
+        sys::exit_now(1);
     }
 }
 
-/// Waits until `parent` has ended, and makes this process end when the next one does.
-pub(super) fn leave_parent(parent: u32) {
-    const GETPPID: usize = 110;
-    let parent_now = || {
-        // SAFETY: a plain system call.
-        unsafe { sys::syscall(GETPPID, [0; 6]) as u32 }
-    };
-    while parent_now() == parent {
+/// Lets the system end this process when its parent ends.
+fn end_with_parent() {
+    const PR_SET_PDEATHSIG: usize = 1;
+    let arguments = [PR_SET_PDEATHSIG, sys::SIGKILL as usize, 0, 0, 0, 0];
+    // SAFETY: a plain system call.
+    unsafe { sys::syscall(sys::number::PRCTL, arguments) };
+}
+
+/// Waits until the parent `first` has ended, and makes this process end when `next` does,
+/// who adopts it: at once, should `next` have ended before.
+pub(super) fn leave_parent(first: u32, next: u32) {
+    while parent() == first {
         sys::nap();
     }
-    die_with_parent(parent_now());
+    die_with_parent(next);
 }
 
 /// Keeps the protocol's pipe from the program: what it writes to standard output
-/// goes to standard error until the explorer silences it.
+/// goes to standard error until the explorer silences it. Ends this process when the
+/// supervisor ends.
 pub(super) fn take_stdout() -> File {
     const F_DUPFD_CLOEXEC: usize = 1030;
-    const PR_SET_PDEATHSIG: usize = 1;
+    end_with_parent();
     // SAFETY: descriptors 1 and 2 are this process' own; the duplicate is new.
     unsafe {
-        sys::syscall(
-            sys::number::PRCTL,
-            [PR_SET_PDEATHSIG, sys::SIGKILL as usize, 0, 0, 0, 0],
-        );
         let own = sys::syscall(sys::number::FCNTL, [1, F_DUPFD_CLOEXEC, 3, 0, 0, 0]);
+        if is_abandoned(own as i32) {
+            // It had ended before.
+            sys::exit_now(1);
+        }
         sys::syscall(sys::number::DUP2, [2, 1, 0, 0, 0, 0]);
         File::from_raw_fd(own as c_int)
     }
@@ -217,10 +234,46 @@ pub(super) fn fix_addresses() {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
+
     use super::*;
 
     unsafe extern "C" fn start(argument: *mut c_void) -> *mut c_void {
         argument
+    }
+
+    /// Whether a child goes on that left its parent, and is then to end with `next`.
+    fn goes_on(next: u32) -> bool {
+        let (mut heard, told) = std::io::pipe().expect("a pipe");
+        let middle = sys::fork_bare();
+        if middle == 0 {
+            let middle = std::process::id();
+            if sys::fork_bare() == 0 {
+                leave_parent(middle, next);
+                let _ = (&told).write_all(&[1]);
+            }
+            sys::exit_now(0);
+        }
+        drop(told);
+        reap(middle as i32);
+        let mut said = Vec::new();
+        heard.read_to_end(&mut said).expect("a pipe that ends");
+        !said.is_empty()
+    }
+
+    #[test]
+    fn who_is_adopted_by_another_than_was_to_be_ends() {
+        adopt_orphans();
+        assert!(goes_on(std::process::id()));
+        assert!(!goes_on(1));
+    }
+
+    #[test]
+    fn a_pipe_that_nobody_reads_is_abandoned() {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        assert!(!is_abandoned(writer.as_raw_fd()));
+        drop(reader);
+        assert!(is_abandoned(writer.as_raw_fd()));
     }
 
     #[test]

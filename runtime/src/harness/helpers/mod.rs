@@ -105,7 +105,7 @@ impl Explorer<'_> {
 
     /// Makes a helper; whether it has a memory of its own.
     fn fork_helper(&mut self, engine: Root, number: usize) -> bool {
-        let board = self.helpers.board;
+        let (board, zygote) = (self.helpers.board, process::parent());
         // Not libc's: that lets the program see a fork. The first child leaves the
         // second one to the zygote, where no `wait` of the program meets it.
         let middle = sys::fork_bare();
@@ -115,7 +115,7 @@ impl Explorer<'_> {
                 if !memory::make_private() {
                     sys::exit_now(1);
                 }
-                process::leave_parent(middle);
+                process::leave_parent(middle, zygote);
                 // SAFETY: the board is mapped in this process, too.
                 unsafe {
                     let process = std::process::id();
