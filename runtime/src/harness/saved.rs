@@ -158,12 +158,12 @@ mod tests {
     use super::*;
     use crate::harness::mailbox::tests::mailbox;
 
-    const FIRST: Duration = Duration::ZERO;
+    const NO_TIME: Duration = Duration::ZERO;
 
     /// Passing as often as it can be.
     fn passing() -> Passing {
         Passing {
-            every: FIRST,
+            every: NO_TIME,
             next: Some(Instant::now()),
             passed: None,
         }
@@ -174,7 +174,7 @@ mod tests {
         if saved.is_wanted() {
             let mut state = saved.take_room();
             state.extend_from_slice(&[letter]);
-            saved.answer(u64::from(letter - b'a'), is_whole.then_some(state), FIRST);
+            saved.answer(u64::from(letter - b'a'), is_whole.then_some(state), NO_TIME);
         }
     }
 
@@ -228,7 +228,7 @@ mod tests {
         let since = Instant::now()
             .checked_sub(hour)
             .expect("a machine that is up");
-        passing.passed = Some((since, FIRST));
+        passing.passed = Some((since, NO_TIME));
         mailbox.clear();
         passing.look(&saved, &mailbox, &mut out).unwrap();
         let next = passing.next.expect("there will be another one");
