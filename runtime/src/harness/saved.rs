@@ -155,93 +155,111 @@ impl Passing {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
     use crate::harness::mailbox::tests::mailbox;
 
     const NO_TIME: Duration = Duration::ZERO;
 
-    /// Passing as often as it can be.
-    fn passing() -> Passing {
-        Passing {
-            every: NO_TIME,
-            next: Some(Instant::now()),
-            passed: None,
-        }
+    /// What an explorer and a zygote share; the zygote wants states as often as it can.
+    struct Both {
+        mailbox: Mailbox,
+        _file: File,
+        saved: Saved,
+        passing: Passing,
     }
 
-    /// What the explorer does between two executions: its state is one letter.
-    fn offer(saved: &mut Saved, letter: u8, is_whole: bool) {
-        if saved.is_wanted() {
-            let mut state = saved.take_room();
-            state.extend_from_slice(&[letter]);
-            saved.answer(u64::from(letter - b'a'), is_whole.then_some(state), NO_TIME);
+    impl Both {
+        fn new() -> Self {
+            let (mailbox, file) = mailbox(b"");
+            let passing = Passing {
+                every: NO_TIME,
+                next: Some(Instant::now()),
+                passed: None,
+            };
+            Self {
+                mailbox,
+                _file: file,
+                saved: Saved::new(),
+                passing,
+            }
+        }
+
+        /// What the explorer does between two executions: its state is one letter.
+        fn offer(&mut self, letter: u8, is_whole: bool) {
+            if self.saved.is_wanted() {
+                let mut state = self.saved.take_room();
+                state.extend_from_slice(&[letter]);
+                let state = is_whole.then_some(state);
+                self.saved.answer(u64::from(letter - b'a'), state, NO_TIME);
+            }
+        }
+
+        /// What the zygote does, and says.
+        fn look(&mut self) -> String {
+            let mut out = Vec::new();
+            let looked = self.passing.look(&self.saved, &self.mailbox, &mut out);
+            looked.unwrap();
+            String::from_utf8(out).unwrap()
         }
     }
 
     #[test]
     fn a_state_is_written_down_when_it_is_wanted_and_passed_on_once() {
-        let (mailbox, _file) = mailbox(b"");
-        let (mut saved, mut passing, mut out) = (Saved::new(), passing(), Vec::new());
-        let mut look = |saved: &Saved| {
-            passing.look(saved, &mailbox, &mut out).unwrap();
-            String::from_utf8(core::mem::take(&mut out)).unwrap()
-        };
-        offer(&mut saved, b'b', true);
-        assert_eq!(look(&saved), "", "nothing was wanted before");
-        offer(&mut saved, b'c', false);
-        assert_eq!(look(&saved), "", "there is no state");
-        offer(&mut saved, b'd', true);
-        offer(&mut saved, b'e', true);
-        assert_eq!(look(&saved), "{\"type\":\"state\",\"schedules\":3}\n");
-        assert!(mailbox.has_state());
-        offer(&mut saved, b'f', true);
-        assert_eq!(look(&saved), "", "the supervisor has the last one still");
+        let mut both = Both::new();
+        both.offer(b'b', true);
+        assert_eq!(both.look(), "", "nothing was wanted before");
+        both.offer(b'c', false);
+        assert_eq!(both.look(), "", "there is no state");
+        both.offer(b'd', true);
+        both.offer(b'e', true);
+        assert_eq!(both.look(), "{\"type\":\"state\",\"schedules\":3}\n");
+        assert!(both.mailbox.has_state());
+        both.offer(b'f', true);
+        assert_eq!(both.look(), "", "the supervisor has the last one still");
         let mut state = engine_vec();
-        mailbox.take_state(&mut state);
+        both.mailbox.take_state(&mut state);
         assert_eq!(state, b"d");
-        assert_eq!(look(&saved), "");
-        assert!(!saved.is_wanted(), "not before its time");
+        assert_eq!(both.look(), "");
+        assert!(!both.saved.is_wanted(), "not before its time");
     }
 
     #[test]
     fn what_was_withdrawn_is_not_passed_on() {
-        let (mailbox, _file) = mailbox(b"");
-        let (mut saved, mut passing, mut out) = (Saved::new(), passing(), Vec::new());
-        passing.look(&saved, &mailbox, &mut out).unwrap();
-        offer(&mut saved, b'b', true);
-        saved.withdraw();
-        passing.look(&saved, &mailbox, &mut out).unwrap();
-        assert!(saved.is_wanted() && out.is_empty() && !mailbox.has_state());
-        offer(&mut saved, b'c', true);
-        passing.look(&saved, &mailbox, &mut out).unwrap();
-        assert!(!out.is_empty() && mailbox.has_state());
+        let mut both = Both::new();
+        both.look();
+        both.offer(b'b', true);
+        both.saved.withdraw();
+        assert_eq!(both.look(), "");
+        assert!(both.saved.is_wanted() && !both.mailbox.has_state());
+        both.offer(b'c', true);
+        assert_ne!(both.look(), "");
+        assert!(both.mailbox.has_state());
     }
 
     #[test]
     fn the_supervisor_has_time_for_other_things() {
-        let (mailbox, _file) = mailbox(b"");
-        let (mut saved, mut passing, mut out) = (Saved::new(), passing(), Vec::new());
-        passing.look(&saved, &mailbox, &mut out).unwrap();
-        offer(&mut saved, b'b', true);
-        passing.look(&saved, &mailbox, &mut out).unwrap();
-        let hour = Duration::from_hours(1);
-        let since = Instant::now()
-            .checked_sub(hour)
-            .expect("a machine that is up");
-        passing.passed = Some((since, NO_TIME));
-        mailbox.clear();
-        passing.look(&saved, &mailbox, &mut out).unwrap();
-        let next = passing.next.expect("there will be another one");
-        assert!(next > Instant::now() + hour * (SHARE_OF_SUPERVISOR - 2));
+        let mut both = Both::new();
+        both.look();
+        both.offer(b'b', true);
+        both.look();
+        let (hour, now) = (Duration::from_hours(1), Instant::now());
+        let since = now.checked_sub(hour).expect("a time before this one");
+        both.passing.passed = Some((since, NO_TIME));
+        both.mailbox.clear();
+        both.look();
+        let next = both.passing.next.expect("there will be another one");
+        assert!(next >= since + hour * SHARE_OF_SUPERVISOR);
     }
 
     #[test]
     fn where_there_is_no_room_no_other_state_is_wanted() {
-        let (mut saved, mut passing, mut out) = (Saved::new(), passing(), Vec::new());
-        let closed = Mailbox::new();
-        passing.look(&saved, &closed, &mut out).unwrap();
-        offer(&mut saved, b'b', true);
-        passing.look(&saved, &closed, &mut out).unwrap();
-        assert!(passing.next.is_none() && out.is_empty());
+        let mut both = Both::new();
+        both.mailbox = Mailbox::new();
+        both.look();
+        both.offer(b'b', true);
+        assert_eq!(both.look(), "");
+        assert!(both.passing.next.is_none());
     }
 }

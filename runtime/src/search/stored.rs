@@ -235,8 +235,10 @@ mod tests {
         const MOST: usize = 300;
         let program = vec![vec![Act::Add(0), Act::Add(1), Act::Add(0)]; 3];
         let part = Part { index: 1, count: 2 };
-        let searches: [&dyn Fn() -> Box<dyn Strategy>; 9] = [
+        let searches: [&dyn Fn() -> Box<dyn Strategy>; 10] = [
             &|| Box::new(Icb::new(3, u64::MAX)),
+            // Of what is queued some is dropped, and has no node.
+            &|| Box::new(Icb::new(3, 30)),
             &|| Box::new(Icb::new(3, u64::MAX).of_early_part(part)),
             &|| Box::new(Dpor::new()),
             &|| Box::new(Random::new(1)),
