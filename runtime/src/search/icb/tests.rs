@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::model::{self, Act, Explored, Final, Program};
+use super::super::model::{self, Act, Explored, Program};
 use super::*;
 
 /// Two tasks that take turns at one value.
@@ -39,26 +39,30 @@ fn a_bound_holds() {
     }
 }
 
-/// Whether the search misses an end of `program` with up to `bound` preemptions.
-fn misses(program: &Program, all: &BTreeSet<Final>, bound: u32) -> bool {
-    *all != model::ends(program, &mut Icb::new(bound, u64::MAX))
+/// Whether the search misses an end of `program`, or a graph, with up to `bound` preemptions.
+fn misses(program: &Program, all: &Explored, bound: u32) -> bool {
+    !all.is_as(&model::explore(program, &mut Icb::new(bound, u64::MAX)))
+}
+
+/// All ends and graphs of a program with up to `bound` preemptions.
+fn all(program: &Program, bound: u32) -> Option<Explored> {
+    model::explore_all(program, bound, 2_000)
 }
 
 #[test]
-fn every_end_within_a_bound_is_reached() {
+fn every_graph_and_every_end_within_a_bound_is_reached() {
     for seed in model::seeds() {
         let program = model::random_program(seed);
         for bound in 0..=3 {
-            let Some(all) = model::all_ends(&program, bound, 2_000) else {
+            let Some(all_of_it) = all(&program, bound) else {
                 break;
             };
             let smallest = || {
                 model::shrink(&program, |program| {
-                    let all = model::all_ends(program, bound, 2_000);
-                    all.is_some_and(|all| misses(program, &all, bound))
+                    all(program, bound).is_some_and(|all| misses(program, &all, bound))
                 })
             };
-            let missed = misses(&program, &all, bound);
+            let missed = misses(&program, &all_of_it, bound);
             assert!(!missed, "seed {seed}, bound {bound}: {:?}", smallest());
         }
     }
@@ -139,7 +143,7 @@ fn a_task_that_goes_on_after_a_yield_begins_a_turn() {
         vec![Act::Await(1, 1)],
         vec![Act::Await(1, 1)],
     ];
-    let all = model::all_ends(&program, 0, 2_000).expect("it is small");
+    let all = all(&program, 0).expect("it is small");
     assert!(!misses(&program, &all, 0));
 }
 
@@ -178,8 +182,8 @@ fn a_task_that_waits_for_a_lock_could_have_had_it_before() {
         vec![Act::TryLock(0), Act::Add(0), Act::Unlock(0), Act::Lock(0)],
         vec![Act::Load(0), Act::Lock(0)],
     ];
-    let all = model::all_ends(&program, 1, 2_000).expect("it is small");
-    assert_eq!(all.len(), 4);
+    let all = all(&program, 1).expect("it is small");
+    assert_eq!(all.ends.len(), 4);
     assert!(!misses(&program, &all, 1));
 }
 
@@ -199,9 +203,67 @@ fn a_task_that_waits_sooner_keeps_others_from_what_it_has() {
         vec![Act::Lock(1), Act::Unlock(1), Act::TryLock(0)],
         second.to_vec(),
     ];
-    let all = model::all_ends(&program, 1, 2_000).expect("it is small");
-    assert_eq!(all.len(), 4);
+    let all = all(&program, 1).expect("it is small");
+    assert_eq!(all.ends.len(), 4);
     assert!(!misses(&program, &all, 1));
+}
+
+/// The third task waits for the first one to leave; from then on none enters. That the second
+/// one could have entered before, and keeps the third one waiting, must not be forgotten over
+/// that it cannot enter before the third one has had the lock.
+#[test]
+fn a_reader_could_have_entered_before_another_task_waited_for_readers_to_leave() {
+    let program = vec![
+        vec![Act::Read(2), Act::Load(0), Act::EndRead(2)],
+        vec![Act::Read(2)],
+        vec![Act::Read(2), Act::Load(0), Act::EndRead(2), Act::Lock(2)],
+        vec![Act::Store(0, 3)],
+    ];
+    let all = all(&program, 1).expect("it is small");
+    assert!(!misses(&program, &all, 1));
+}
+
+/// While the second task reads, all others come to wait for its end: each after it has read
+/// itself, which it cannot once the first of them waits.
+#[test]
+fn a_reader_could_have_entered_before_the_first_of_those_that_wait() {
+    let reads_and_waits = vec![Act::Read(2), Act::EndRead(2), Act::Lock(2)];
+    let program = vec![
+        reads_and_waits.clone(),
+        vec![Act::Read(2), Act::Park],
+        reads_and_waits.clone(),
+        reads_and_waits,
+    ];
+    let all = all(&program, 2).expect("it is small");
+    assert!(!misses(&program, &all, 2));
+}
+
+/// The third task waits for the first one to leave before the second one comes to read twice:
+/// between the two it could have come, too.
+#[test]
+fn a_reader_could_have_entered_before_another_task_waited_where_it_came_later() {
+    let reads_twice = [Act::Read(2), Act::Read(2), Act::EndRead(2), Act::EndRead(2)];
+    let program = vec![
+        vec![Act::Read(2), Act::Load(0), Act::EndRead(2)],
+        [&[Act::Add(1)], &reads_twice[..]].concat(),
+        vec![Act::Store(0, 3), Act::Lock(2)],
+    ];
+    let all = all(&program, 2).expect("it is small");
+    assert!(!misses(&program, &all, 2));
+}
+
+/// That the third task comes for the first lock sooner, and waits, lets the first task have it
+/// for nothing, which is then not blocked for ever, and gives back what the third one has tried.
+#[test]
+fn a_task_that_waits_sooner_gives_way_to_who_would_be_blocked() {
+    let program = vec![
+        vec![Act::Lock(1), Act::Lock(0), Act::Unlock(1)],
+        vec![Act::TryLock(0), Act::Unlock(0)],
+        vec![Act::TryLock(1), Act::Lock(0)],
+        vec![Act::Lock(1), Act::Unlock(1), Act::Lock(0)],
+    ];
+    let all = all(&program, 2).expect("it is small");
+    assert!(!misses(&program, &all, 2));
 }
 
 /// Runs what is listed at the places, the last one first, as a helper does.

@@ -80,47 +80,30 @@ pub(in crate::search) struct Explored {
     pub(in crate::search) executions: u64,
     pub(in crate::search) ends: BTreeSet<Final>,
     pub(in crate::search) graphs: BTreeSet<Graph>,
+    /// Those of them in which a task had to queue for a lock.
+    pub(in crate::search) queued: BTreeSet<Graph>,
 }
 
 impl Explored {
-    /// Whether it shows the same ends and graphs as `other`.
+    /// Whether it shows the same ends and graphs as `other`, but for when tasks queue for
+    /// locks: a search may leave out that one comes sooner to no avail.
     pub(in crate::search) fn is_as(&self, other: &Self) -> bool {
-        self.ends == other.ends && self.graphs == other.graphs
+        let unqueued = |it: &Self| &it.graphs - &it.queued;
+        self.ends == other.ends && unqueued(self) == unqueued(other)
     }
 }
 
 /// Runs `search` to its end.
 pub(in crate::search) fn explore(program: &Program, search: &mut dyn Strategy) -> Explored {
-    look(program, search, u64::MAX, true).expect("there is no limit")
+    look(program, search, u64::MAX).expect("there is no limit")
 }
 
 /// As [`explore`] by brute force; `None` where it takes more than `most` executions.
 pub(in crate::search) fn explore_all(program: &Program, bound: u32, most: u64) -> Option<Explored> {
-    look(program, &mut Exhaustive::new(bound), most, true)
+    look(program, &mut Exhaustive::new(bound), most)
 }
 
-/// As [`explore`], without graphs.
-pub(in crate::search) fn ends(program: &Program, search: &mut dyn Strategy) -> BTreeSet<Final> {
-    let explored = look(program, search, u64::MAX, false);
-    explored.expect("there is no limit").ends
-}
-
-/// As [`explore_all`], without graphs.
-pub(in crate::search) fn all_ends(
-    program: &Program,
-    bound: u32,
-    most: u64,
-) -> Option<BTreeSet<Final>> {
-    let explored = look(program, &mut Exhaustive::new(bound), most, false);
-    explored.map(|explored| explored.ends)
-}
-
-fn look(
-    program: &Program,
-    search: &mut dyn Strategy,
-    most: u64,
-    at_graphs: bool,
-) -> Option<Explored> {
+fn look(program: &Program, search: &mut dyn Strategy, most: u64) -> Option<Explored> {
     let mut explored = Explored::default();
     let mut machine = Machine::new(program);
     let mut happens_before = HappensBefore::new(false);
@@ -128,12 +111,12 @@ fn look(
         run(&mut machine, search);
         explored.executions += 1;
         explored.ends.insert(machine.end());
-        if at_graphs {
-            happens_before.read(&machine.trace);
-            explored
-                .graphs
-                .insert(graph(&happens_before, &machine.trace));
+        happens_before.read(&machine.trace);
+        let graph = graph(&happens_before, &machine.trace);
+        if machine.has_queued {
+            explored.queued.insert(graph.clone());
         }
+        explored.graphs.insert(graph);
         if explored.executions > most {
             return None;
         }

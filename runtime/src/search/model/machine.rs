@@ -32,6 +32,8 @@ struct Task {
     last: u64,
     seen: u64,
     unparks: u32,
+    /// It waits for the lock that it takes next, ahead of readers that come later.
+    queued: bool,
 }
 
 /// One execution of a program.
@@ -45,12 +47,16 @@ pub(super) struct Machine<'a> {
     versions: [u32; OBJECTS],
     owners: [Option<usize>; OBJECTS],
     readers: [u32; OBJECTS],
+    /// Tasks that wait for readers to leave: no more of them enter.
+    queued: [u32; OBJECTS],
     queues: [u32; OBJECTS],
     pub(super) trace: Trace,
     pub(super) decisions: Vec<Decision>,
     options: Vec<TaskId>,
     prefix: u64,
     pub(super) preemptions: u32,
+    /// A task had to queue for a lock.
+    pub(super) has_queued: bool,
 }
 
 fn object(kind: u32, number: u32) -> ObjectId {
@@ -95,12 +101,14 @@ impl<'a> Machine<'a> {
             versions: [0; OBJECTS],
             owners: [None; OBJECTS],
             readers: [0; OBJECTS],
+            queued: [0; OBJECTS],
             queues: [0; OBJECTS],
             trace: Trace::new(),
             decisions: Vec::new(),
             options: Vec::new(),
             prefix: 0,
             preemptions: 0,
+            has_queued: false,
         }
     }
 
@@ -117,6 +125,7 @@ impl<'a> Machine<'a> {
             last: 0,
             seen: 0,
             unparks: 0,
+            queued: false,
         };
         let Self {
             mut tasks,
@@ -152,9 +161,10 @@ impl<'a> Machine<'a> {
         }
         match self.next(task) {
             Some(Act::Lock(m)) => {
-                self.owners[m as usize].is_none() && self.readers[m as usize] == 0
+                let has_readers = self.readers[m as usize] > 0;
+                self.owners[m as usize].is_none() && !(has_readers && self.tasks[task].queued)
             }
-            Some(Act::Read(m)) => self.owners[m as usize].is_none(),
+            Some(Act::Read(m)) => self.owners[m as usize].is_none() && self.queued[m as usize] == 0,
             _ => true,
         }
     }
@@ -374,8 +384,16 @@ impl<'a> Machine<'a> {
                 let effect = [Effect::Read, Effect::Write][usize::from(succeeds)];
                 self.touch_as(object(VALUE, v), effect, Effect::Write);
             }
+            Act::Lock(m) if self.readers[m as usize] > 0 => {
+                self.tasks[own].queued = true;
+                self.has_queued = true;
+                self.queued[m as usize] += 1;
+                self.touch(object(LOCK, m), Effect::Write);
+                return;
+            }
             Act::Lock(m) => {
                 self.owners[m as usize] = Some(own);
+                self.queued[m as usize] -= u32::from(std::mem::take(&mut self.tasks[own].queued));
                 self.touch(object(LOCK, m), Effect::Acquire);
             }
             Act::TryLock(m) => {

@@ -5,7 +5,7 @@ mod machine;
 mod random_program;
 mod shrink;
 
-pub(super) use brute_force::{Exhaustive, Explored, all_ends, ends, explore, explore_all};
+pub(super) use brute_force::{Exhaustive, Explored, explore, explore_all};
 pub(super) use random_program::{random_program, seeds};
 pub(super) use shrink::shrink;
 

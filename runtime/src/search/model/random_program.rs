@@ -74,8 +74,17 @@ pub(in crate::search) fn random_program(seed: u64) -> Program {
                 }),
                 6 => {
                     acts.push_back(Act::Read(which + 2));
-                    if below(2) == 0 {
-                        acts.push_back(Act::Load(which));
+                    match below(6) {
+                        0..=2 => acts.push_back(Act::Load(which)),
+                        3 => {
+                            acts.push_back(Act::Read(which + 2));
+                            acts.push_back(Act::EndRead(which + 2));
+                        }
+                        4 => acts.push_back(match below(2) {
+                            0 => Act::Send(which),
+                            _ => Act::Recv(which),
+                        }),
+                        _ => {}
                     }
                     acts.push_back(Act::EndRead(which + 2));
                     if below(3) == 0 {

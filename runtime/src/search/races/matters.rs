@@ -66,6 +66,12 @@ impl HappensBefore {
         if !race.waits {
             return true;
         }
+        // Who is blocked at the end for what it takes could take it in its place, and what
+        // comes then is not known.
+        let mut taken = trace.touches_of(race.second as usize).iter();
+        if taken.any(|touch| is_awaited_at_end(trace, race, *touch)) {
+            return true;
+        }
         let mut patience = PATIENCE;
         let mut step = self.places[race.second as usize].previous;
         while step != NOTHING && step > race.first {
@@ -116,14 +122,20 @@ impl HappensBefore {
             next = access.next;
         }
         // What is blocked at the end is not among them.
-        let steps = trace.steps.iter().enumerate().rev();
-        let mut blocked = steps.take_while(|(_, step)| step.decision == TraceStep::NEVER);
-        blocked.any(|(at, step)| {
-            let mut touches = trace.touches_of(at).iter();
-            step.task.0 != task
-                && touches.any(|other| {
-                    other.object == touch.object && !other.effect.commutes(touch.effect)
-                })
-        })
+        is_awaited_at_end(trace, race, touch)
     }
+}
+
+/// Whether `touch`, by the task of the race's second step, conflicts with what another task is
+/// blocked in at the end.
+fn is_awaited_at_end(trace: &Trace, race: Race, touch: Touch) -> bool {
+    let task = trace.steps[race.second as usize].task;
+    let steps = trace.steps.iter().enumerate().rev();
+    let mut blocked = steps.take_while(|(_, step)| step.decision == TraceStep::NEVER);
+    blocked.any(|(at, step)| {
+        let mut touches = trace.touches_of(at).iter();
+        step.task != task
+            && touches
+                .any(|other| other.object == touch.object && !other.effect.commutes(touch.effect))
+    })
 }

@@ -257,6 +257,9 @@ impl HappensBefore {
             }
             next = access.next;
         }
+        if touch.effect == Effect::Enter && at >= self.fresh && self.waits_too {
+            self.judge_queues(at, before, touch);
+        }
         mine
     }
 
@@ -331,6 +334,33 @@ impl HappensBefore {
             second,
             waits: true,
         });
+    }
+
+    /// A step that reads a lock races also with those in which others came to wait for readers
+    /// to leave, and with the last one before its task came itself: from such a step on none
+    /// enters, so that the race with what came after it cannot be turned round.
+    #[inline(never)]
+    fn judge_queues(&mut self, at: u32, before: Clock, touch: Touch) {
+        let Place { previous, .. } = self.places[at as usize];
+        let mut next = self.accesses.newest_of(touch.object);
+        let mut is_newest = true;
+        while let Some(&access) = self.accesses.exclusive_from(next) {
+            if access.effect == Effect::Write
+                && !is_newest
+                && !self.clocks.knows(before, access.task, access.step)
+            {
+                self.races.push(Race {
+                    first: access.step,
+                    second: at,
+                    waits: false,
+                });
+            }
+            if previous != NOTHING && access.step <= previous {
+                break;
+            }
+            is_newest = false;
+            next = access.next;
+        }
     }
 
     /// A step that takes a lock races also with the one that held it when the task came
