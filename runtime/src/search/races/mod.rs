@@ -338,7 +338,8 @@ impl HappensBefore {
 
     /// A step that reads a lock races also with those in which others came to wait for readers
     /// to leave, and with the last one before its task came itself: from such a step on none
-    /// enters, so that the race with what came after it cannot be turned round.
+    /// enters, so that the race with what came after it cannot be turned round. (What took the
+    /// lock by trying is as such a step to it, which costs a few schedules.)
     #[inline(never)]
     fn judge_queues(&mut self, at: u32, before: Clock, touch: Touch) {
         let Place { previous, .. } = self.places[at as usize];
