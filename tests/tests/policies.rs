@@ -75,7 +75,7 @@ fn a_policy_takes_effect_at_the_next_run_and_rebuilds_what_it_concerns() {
             if preempted {
                 assert_lost(&run, test);
             } else {
-                assert_passed(&run, test, 3);
+                assert_passed(&run, test, 2);
             }
         }
         assert_lost(&run, "near::between_calls");

@@ -34,6 +34,11 @@ const MENDED: (&str, &str) = (
     "let seen = flag.load(SeqCst);\n    flag.store(seen + 1, SeqCst);\n    seen",
     "flag.fetch_add(1, SeqCst)",
 );
+/// The same; who was first looks again, and could be preempted before that.
+const MENDED_AND_LOOKS: (&str, &str) = (
+    MENDED.0,
+    "let seen = flag.fetch_add(1, SeqCst);\n    if seen == 0 {\n        flag.load(SeqCst);\n    }\n    seen",
+);
 /// One step instead of two, and another one that helps nothing.
 const STILL_RACES: (&str, &str) = (
     "let seen = flag.load(SeqCst);",
@@ -165,10 +170,15 @@ fn a_changed_program_is_searched_where_the_kept_schedule_preempts() {
     // What such a search finds is a schedule like any other.
     let found = verdict["schedule"].as_str().expect("it was saved");
     workspace.chess(&["replay", found]).run().assert_code(100);
-    workspace.write("src/lib.rs", &with(MENDED));
+    workspace.write("src/lib.rs", &with(MENDED_AND_LOOKS));
     let run = test(&workspace, &alone);
     run.assert_code(0);
     assert_eq!(regressions(&run.verdict()).0, ["unknown"]);
+    // Without a preemption the search sees all that there is of this one.
+    workspace.write("src/lib.rs", &with(MENDED));
+    let verdict = test(&workspace, &alone).verdict();
+    assert_eq!(verdict["complete"], true);
+    assert_eq!(regressions(&verdict).0, ["searched"]);
 }
 
 #[test]

@@ -111,7 +111,7 @@ fn a_search_of_fewer_schedules_is_the_beginning_of_that_of_more() {
 
 #[test]
 fn what_icb_finished_stays_finished_while_others_sample_on() {
-    let args = ["--schedules", "2000", "--exact", "bank::fixed"];
+    let args = ["--schedules", "2000", "--exact", "double_checked::fixed"];
     let alone = verdicts("icb", &args).remove(0);
     let verdict = verdicts("icb,pos,pct", &args).remove(0);
     assert_eq!(verdict["bound_completed"], 2, "{verdict}");

@@ -200,6 +200,11 @@ impl EventLog {
                 object.updates = object.updates.wrapping_add(hash);
                 object.version = object.version.wrapping_add(1);
             }
+            // No event of the graph: it shows in what comes of it.
+            Effect::Queue => {
+                object.version = object.version.wrapping_add(1);
+                return object.watchers != 0;
+            }
             Effect::Acquire | Effect::Write => {
                 let since = object.reads.rotate_left(43);
                 past = past.wrapping_add(since.wrapping_add(object.updates.rotate_left(31)));

@@ -102,7 +102,7 @@ impl Execution {
     fn enter_queue(&mut self, object: ObjectId, mode: Mode) -> Step {
         if mode == Mode::Exclusive && !core::mem::replace(&mut self.running().queued, true) {
             self.objects.get_mut(object).queued_writers += 1;
-            self.touch(object, Effect::Write);
+            self.touch(object, Effect::Queue);
             self.review(object);
         }
         self.block(Wait::Lock(object, mode), None);

@@ -13,6 +13,8 @@ pub enum Effect {
     Enter,
     /// Gives back what [`Effect::Enter`] took.
     Leave,
+    /// Comes to wait until all have left, before [`Effect::Acquire`]: none enters any more.
+    Queue,
     /// Changes the object in a way that commutes with other updates of it.
     Update,
     /// Lets one go on that [`Effect::Acquire`] or [`Effect::Enter`] keeps waiting.
@@ -53,6 +55,7 @@ impl Effect {
         Self::Read,
         Self::Enter,
         Self::Leave,
+        Self::Queue,
         Self::Update,
         Self::Release,
         Self::Acquire,
@@ -67,14 +70,15 @@ impl Effect {
 
     const fn dependence_on(self, earlier: Self) -> Dependence {
         use Dependence::{Enables, None, Races};
-        use Effect::{Acquire, Enter, Leave, Read, Release, Update, Write};
+        use Effect::{Acquire, Enter, Leave, Queue, Read, Release, Update, Write};
         match (earlier, self) {
             (Read, Read | Enter)
             | (Enter, Read | Enter | Leave)
-            | (Leave, Enter | Leave | Update | Release)
+            | (Leave, Enter | Leave | Queue | Update | Release)
+            | (Queue, Leave | Queue)
             | (Update | Release, Leave | Update | Release) => None,
-            (Release, Acquire | Enter) | (Leave, Acquire) => Enables,
-            (Read | Enter | Leave | Update | Release | Acquire | Write, _) => Races,
+            (Release, Queue | Acquire | Enter) | (Leave, Acquire) => Enables,
+            (Read | Enter | Leave | Queue | Update | Release | Acquire | Write, _) => Races,
         }
     }
 

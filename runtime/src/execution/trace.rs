@@ -186,6 +186,20 @@ impl Trace {
         (self.steps.len() as u32).wrapping_sub(1)
     }
 
+    /// The same, but for what was touched to one effect.
+    #[cfg(test)]
+    pub(crate) fn without(&self, effect: Effect) -> Self {
+        let mut rest = Self::new();
+        for (at, step) in self.steps.iter().enumerate() {
+            let accesses = rest.touches.len() as u32;
+            rest.steps.push(TraceStep { accesses, ..*step });
+            let touches = self.touches_of(at).iter();
+            rest.touches
+                .extend(touches.filter(|touch| touch.effect != effect));
+        }
+        rest
+    }
+
     /// What the step numbered `step` touched.
     pub(crate) fn touches_of(&self, step: usize) -> &[Touch] {
         let end = self.steps.get(step + 1);

@@ -84,6 +84,7 @@ fn effect(effect: Effect) -> &'static str {
         Effect::Read => "read",
         Effect::Enter => "enter",
         Effect::Leave => "leave",
+        Effect::Queue => "queue",
         Effect::Update => "update",
         Effect::Release => "release",
         Effect::Acquire => "acquire",

@@ -26,7 +26,13 @@ fn takes_as_many_executions_as_there_are_graphs() {
     assert_eq!(count(&vec![vec![Act::Add(0); 5]; 2]), 252);
     let apart = (0..3).map(|own| vec![Act::Add(own); 2]);
     assert_eq!(count(&apart.collect()), 1);
-    assert_eq!(count(&vec![vec![Act::Read(0), Act::EndRead(0)]; 3]), 1);
+    let read = [Act::Read(0), Act::EndRead(0)];
+    assert_eq!(count(&vec![read.to_vec(); 3]), 1);
+    let write = [Act::Lock(0), Act::Unlock(0)];
+    assert_eq!(
+        count(&vec![[read, write].concat(), [write, read].concat()]),
+        5
+    );
 }
 
 #[test]

@@ -49,12 +49,28 @@ impl Icb {
                     && self.happens_before.matters(trace, race);
             if matters {
                 let task = trace.steps[race.second as usize].task;
-                self.open_before(trace, first, task);
+                if !self.begins_in_silence(trace, turn, first) {
+                    self.open_before(trace, first, task);
+                }
                 if turn != first {
                     self.open_before(trace, turn, task);
                 }
             }
         }
+    }
+
+    /// Whether a turn touches nothing before the step `first`. Then whatever a switch before that
+    /// step leads to, one before the turn does, for less; if the same tasks could run there.
+    fn begins_in_silence(&self, trace: &Trace, turn: u32, first: u32) -> bool {
+        let is_silent = |step: u32| trace.touches_of(step as usize).is_empty();
+        let options = |step: u32| {
+            let decision = trace.steps[step as usize].decision;
+            self.points.get(decision as usize).map(|point| point.count)
+        };
+        turn != first
+            && !trace.has_timers
+            && (turn..first).all(is_silent)
+            && options(turn) == options(first)
     }
 
     /// Whether it may be of use to need a choice at the decision before a step.

@@ -266,6 +266,32 @@ fn a_task_that_waits_sooner_gives_way_to_who_would_be_blocked() {
     assert!(!misses(&program, &all, 2));
 }
 
+/// Of three tasks that lock one mutex twice, as often as that takes no more than two preemptions.
+#[test]
+fn a_first_step_that_touches_nothing_makes_no_difference() {
+    let section = [Act::Lock(0), Act::Add(0), Act::Unlock(0)];
+    let begin_at_once = vec![section.repeat(2); 3];
+    let begin_idle = vec![[&[Act::Idle], &section.repeat(2)[..]].concat(); 3];
+    for program in [begin_at_once, begin_idle] {
+        let explored = model::explore(&program, &mut Icb::new(2, u64::MAX));
+        assert_eq!((explored.executions, explored.graphs.len()), (36, 36));
+    }
+}
+
+/// A writer that waits for readers to leave keeps others from entering, and lets other writers
+/// pass.
+#[test]
+fn readers_and_writers_come_in_every_order() {
+    let write = [Act::Lock(0), Act::Unlock(0)];
+    let read = [Act::Read(0), Act::EndRead(0)];
+    let writes_first = [write, read, write, read].concat();
+    let reads_first = [read, read, write, read].concat();
+    let program = vec![writes_first, reads_first.clone(), reads_first];
+    let all = model::explore_all(&program, 2, 4_000).expect("it is small");
+    assert_eq!(all.graphs.len(), 198);
+    assert!(!misses(&program, &all, 2));
+}
+
 /// Runs what is listed at the places, the last one first, as a helper does.
 fn help(
     helper: &mut Icb,

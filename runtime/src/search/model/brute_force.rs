@@ -80,16 +80,12 @@ pub(in crate::search) struct Explored {
     pub(in crate::search) executions: u64,
     pub(in crate::search) ends: BTreeSet<Final>,
     pub(in crate::search) graphs: BTreeSet<Graph>,
-    /// Those of them in which a task had to queue for a lock.
-    pub(in crate::search) queued: BTreeSet<Graph>,
 }
 
 impl Explored {
-    /// Whether it shows the same ends and graphs as `other`, but for when tasks queue for
-    /// locks: a search may leave out that one comes sooner to no avail.
+    /// Whether it shows the same ends and graphs as `other`.
     pub(in crate::search) fn is_as(&self, other: &Self) -> bool {
-        let unqueued = |it: &Self| &it.graphs - &it.queued;
-        self.ends == other.ends && unqueued(self) == unqueued(other)
+        self.ends == other.ends && self.graphs == other.graphs
     }
 }
 
@@ -111,12 +107,7 @@ fn look(program: &Program, search: &mut dyn Strategy, most: u64) -> Option<Explo
         run(&mut machine, search);
         explored.executions += 1;
         explored.ends.insert(machine.end());
-        happens_before.read(&machine.trace);
-        let graph = graph(&happens_before, &machine.trace);
-        if machine.has_queued {
-            explored.queued.insert(graph.clone());
-        }
-        explored.graphs.insert(graph);
+        explored.graphs.insert(graph(&mut happens_before, &machine));
         if explored.executions > most {
             return None;
         }

@@ -55,8 +55,6 @@ pub(super) struct Machine<'a> {
     options: Vec<TaskId>,
     prefix: u64,
     pub(super) preemptions: u32,
-    /// A task had to queue for a lock.
-    pub(super) has_queued: bool,
 }
 
 fn object(kind: u32, number: u32) -> ObjectId {
@@ -108,7 +106,6 @@ impl<'a> Machine<'a> {
             options: Vec::new(),
             prefix: 0,
             preemptions: 0,
-            has_queued: false,
         }
     }
 
@@ -196,6 +193,7 @@ impl<'a> Machine<'a> {
                 };
                 (Op::AtomicLoad, object(VALUE, which))
             }
+            (None, Some(Act::Idle)) => (Op::Start, object(THREAD, task as u32)),
             (None, Some(Act::Choose(_) | Act::SkipUnlessSeen(_) | Act::Yield)) => {
                 (Op::Draw, ObjectId(99))
             }
@@ -362,6 +360,7 @@ impl<'a> Machine<'a> {
             return;
         };
         match act {
+            Act::Idle => {}
             Act::Load(v) => {
                 self.see(self.values[v as usize]);
                 self.touch(object(VALUE, v), Effect::Read);
@@ -386,9 +385,8 @@ impl<'a> Machine<'a> {
             }
             Act::Lock(m) if self.readers[m as usize] > 0 => {
                 self.tasks[own].queued = true;
-                self.has_queued = true;
                 self.queued[m as usize] += 1;
-                self.touch(object(LOCK, m), Effect::Write);
+                self.touch(object(LOCK, m), Effect::Queue);
                 return;
             }
             Act::Lock(m) => {

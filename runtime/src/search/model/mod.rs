@@ -12,11 +12,13 @@ pub(super) use shrink::shrink;
 use self::machine::{Machine, past};
 use super::races::HappensBefore;
 use super::{Ended, Strategy};
-use crate::execution::Trace;
+use crate::execution::Effect;
 
 /// What a task of a program does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Act {
+    /// Nothing that others see, as a task's first step.
+    Idle,
     Load(u32),
     Store(u32, u64),
     Add(u32),
@@ -66,7 +68,8 @@ impl Final {
 
 /// Names a happens-before graph: for each step a byte for its task, and one for each task
 /// with how many of its steps happened before. The order is not that of the execution.
-/// Steps that touch nothing are left out.
+/// Steps that touch nothing are left out. That a task comes to wait for readers to leave
+/// shows in what comes of it.
 pub(super) type Graph = Vec<u64>;
 
 /// What one execution shows.
@@ -80,11 +83,9 @@ pub(super) struct Outcome {
 pub(super) fn execute(program: &Program, search: &mut dyn Strategy) -> Outcome {
     let mut machine = Machine::new(program);
     run(&mut machine, search);
-    let mut happens_before = HappensBefore::new(false);
-    happens_before.read(&machine.trace);
     Outcome {
         end: machine.end(),
-        graph: graph(&happens_before, &machine.trace),
+        graph: graph(&mut HappensBefore::new(false), &machine),
         preemptions: machine.preemptions,
     }
 }
@@ -123,8 +124,10 @@ fn end(machine: &Machine<'_>, search: &mut dyn Strategy, diverged: bool) {
     });
 }
 
-/// The graph of an execution that has been read.
-fn graph(happens_before: &HappensBefore, trace: &Trace) -> Graph {
+/// The graph of the execution that `machine` has run.
+fn graph(happens_before: &mut HappensBefore, machine: &Machine<'_>) -> Graph {
+    let trace = &machine.trace.without(Effect::Queue);
+    happens_before.read(trace);
     let speaks = |at: &usize| !trace.touches_of(*at).is_empty();
     let visible: Vec<usize> = (0..trace.steps.len()).filter(speaks).collect();
     let task = |at: usize| trace.steps[at].task.0;

@@ -109,5 +109,20 @@ pub(in crate::search) fn random_program(seed: u64) -> Program {
         }
         program.push(acts.into());
     }
+    add_idle_steps(&mut program, &mut rng);
     program
+}
+
+/// Adds steps that touch nothing, as mostly a thread's first one is.
+fn add_idle_steps(program: &mut Program, rng: &mut Rng) {
+    let begin_idle = rng.below(2) == 0;
+    for acts in program {
+        if begin_idle {
+            acts.insert(0, Act::Idle);
+        }
+        if rng.below(8) == 0 {
+            let place = rng.below(1 + acts.len() as u64);
+            acts.insert(place as usize, Act::Idle);
+        }
+    }
 }

@@ -344,22 +344,19 @@ impl HappensBefore {
     fn judge_queues(&mut self, at: u32, before: Clock, touch: Touch) {
         let Place { previous, .. } = self.places[at as usize];
         let mut next = self.accesses.newest_of(touch.object);
-        let mut is_newest = true;
-        while let Some(&access) = self.accesses.exclusive_from(next) {
-            if access.effect == Effect::Write
-                && !is_newest
-                && !self.clocks.knows(before, access.task, access.step)
-            {
+        while let Some(&access) = self.accesses.get(next) {
+            let queues = access.effect == Effect::Queue;
+            if queues && !self.clocks.knows(before, access.task, access.step) {
                 self.races.push(Race {
                     first: access.step,
                     second: at,
                     waits: false,
                 });
             }
-            if previous != NOTHING && access.step <= previous {
+            let is_last = queues || is_exclusive(access.effect);
+            if is_last && previous != NOTHING && access.step <= previous {
                 break;
             }
-            is_newest = false;
             next = access.next;
         }
     }
