@@ -12,13 +12,14 @@
 //! Not every decision needs its other choices: only one before a step that races
 //! with a later one, and the one at the start of that step's turn, where
 //! switching may cost less (bounded partial-order reduction by Coons, Musuvathi and
-//! others, OOPSLA'13; no sleep sets, which bounds make unsound). A timeout is a step of
-//! the task that waited, and costs as a preemption does where others could go on: what
-//! takes the place of a preemption costs no more than it. Where fairness came in, every
-//! decision is taken to need all its choices.
+//! others, OOPSLA'13); and not after turns that only [repeat](repeats) what another
+//! schedule does. A timeout is a step of the task that waited, and costs as a preemption
+//! does where others could go on: what takes the place of a preemption costs no more than
+//! it. Where fairness came in, every decision is taken to need all its choices.
 
 mod division;
 mod needs;
+mod repeats;
 mod rounds;
 
 use self::division::Division;

@@ -1,8 +1,11 @@
 //! Which other choices an execution shows to be needed.
 
+use core::ops::Range;
+
 use super::{Deviation, Icb, Need, OUTCOMES, Point};
-use crate::execution::{TaskId, Trace, TraceStep};
+use crate::execution::{Trace, TraceStep};
 use crate::search::Ended;
+use crate::search::races::Race;
 
 impl Icb {
     /// Finds what the execution that just ended shows to be needed.
@@ -29,32 +32,56 @@ impl Icb {
             }
             return;
         }
-        if has_outcomes {
-            for place in fresh..self.points.len() {
-                if self.points[place].options == OUTCOMES {
-                    self.open_all(place);
-                }
-            }
-        }
         let trace = execution.past.trace;
         let shared = self.shared_steps();
         self.happens_before.read_on(trace, shared, fresh_step);
+        let outcomes = if has_outcomes {
+            fresh..self.points.len()
+        } else {
+            0..0
+        };
+        self.open_outcomes(outcomes.clone(), u32::MAX);
         for at in 0..self.happens_before.races.len() {
-            let race = self.happens_before.races[at];
-            // Where the task could not be preempted for free, it may be so at the
-            // start of its turn (Coons, Musuvathi and McKinley, OOPSLA'13).
-            let (first, turn) = (race.first, self.happens_before.turn_of(race.first));
-            let matters = !race.waits
-                || (self.may_need(trace, first) || self.may_need(trace, turn))
-                    && self.happens_before.matters(trace, race);
-            if matters {
-                let task = trace.steps[race.second as usize].task;
-                if !self.begins_in_silence(trace, turn, first) {
-                    self.open_before(trace, first, task);
-                }
-                if turn != first {
-                    self.open_before(trace, turn, task);
-                }
+            self.open_for_race(trace, self.happens_before.races[at]);
+        }
+        if self.needed_within(0) > 0
+            && let Some(repeat) = self.find_repeat(trace, fresh_step as u32)
+        {
+            self.leave_out(trace, &repeat, outcomes);
+        }
+    }
+
+    /// How many of the needs from this one on are within the largest bound.
+    pub(super) fn needed_within(&self, from: usize) -> usize {
+        let needs = self.findings.needs[from..].iter();
+        needs.filter(|need| need.cost <= self.largest_bound).count()
+    }
+
+    /// Queues what turns a race round, if that matters.
+    pub(super) fn open_for_race(&mut self, trace: &Trace, race: Race) {
+        // Where the task could not be preempted for free, it may be so at the
+        // start of its turn (Coons, Musuvathi and McKinley, OOPSLA'13).
+        let (first, turn) = (race.first, self.happens_before.turn_of(race.first));
+        let matters = !race.waits
+            || (self.may_need(trace, first) || self.may_need(trace, turn))
+                && self.happens_before.matters(trace, race);
+        if matters {
+            if !self.begins_in_silence(trace, turn, first) {
+                self.open_before(trace, first, race.second);
+            }
+            if turn != first {
+                self.open_before(trace, turn, race.second);
+            }
+        }
+    }
+
+    /// Queues all outcomes of operations that are decided at some places, in the steps before
+    /// `end`.
+    pub(super) fn open_outcomes(&mut self, places: Range<usize>, end: u32) {
+        for place in places {
+            let Point { options, step, .. } = self.points[place];
+            if options == OUTCOMES && step < end {
+                self.open_all(place);
             }
         }
     }
@@ -81,10 +108,10 @@ impl Icb {
     }
 
     /// Queues the choice of `task` at the decision before a step, if there was one.
-    fn open_before(&mut self, trace: &Trace, step: u32, task: TaskId) {
+    pub(super) fn open_before(&mut self, trace: &Trace, step: u32, second: u32) {
         let place = trace.steps[step as usize].decision;
         if place != TraceStep::NONE {
-            self.open_for(place as usize, task, trace.has_timers);
+            self.open_for(trace, place as usize, second);
         }
     }
 
@@ -109,7 +136,8 @@ impl Icb {
     /// Queues the choice of `task` at a decision, or all where it could not run. Also where
     /// it costs a preemption and time could pass: that a timeout takes another task's place
     /// costs no more, and all can go on for nothing when its task is done.
-    fn open_for(&mut self, place: usize, task: TaskId, has_timers: bool) {
+    fn open_for(&mut self, trace: &Trace, place: usize, second: u32) {
+        let task = trace.steps[second as usize].task;
         let Point {
             options,
             count,
@@ -118,8 +146,9 @@ impl Icb {
         } = self.points[place];
         let options = &self.options[options as usize..][..count as usize];
         match options.iter().position(|&option| option == task) {
-            Some(choice) if !has_timers || (choice as u32) < free => {
+            Some(choice) if !trace.has_timers || (choice as u32) < free => {
                 self.need(place, choice as u32);
+                self.open_initials(trace, place, second);
             }
             _ => self.open_all(place),
         }
@@ -133,7 +162,7 @@ impl Icb {
 
     /// Notes a choice at a decision.
     #[inline]
-    fn need(&mut self, place: usize, choice: u32) {
+    pub(super) fn need(&mut self, place: usize, choice: u32) {
         if choice == 0 {
             return;
         }

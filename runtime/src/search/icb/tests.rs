@@ -292,6 +292,102 @@ fn readers_and_writers_come_in_every_order() {
     assert!(!misses(&program, &all, 2));
 }
 
+/// Tasks that only read commute: of those that come before a write and those that come after it
+/// each order leads to the same.
+#[test]
+fn what_commutes_is_not_tried_in_each_order() {
+    let readers = |count: usize| {
+        let mut program = vec![vec![Act::Add(0), Act::Load(1)]];
+        program.resize(1 + count, vec![Act::Load(0)]);
+        model::explore(&program, &mut Icb::new(1, u64::MAX))
+    };
+    for count in 3..7 {
+        let explored = readers(count);
+        assert_eq!(explored.graphs.len(), 1_usize << count);
+        assert!(
+            explored.executions < 4_u64 << count,
+            "{}",
+            explored.executions
+        );
+    }
+}
+
+/// The second task's turn commutes with the third one's, but not what it does with the other
+/// outcome.
+#[test]
+fn a_turn_that_repeats_may_go_on_in_another_way() {
+    let program = vec![
+        vec![],
+        vec![Act::Choose(2), Act::SkipUnlessSeen(1), Act::Store(0, 3)],
+        vec![Act::Load(0)],
+    ];
+    let all = all(&program, 0).expect("it is small");
+    assert!(!misses(&program, &all, 0));
+}
+
+/// Where a task sleeps, what it was needed for may need another one that comes before it.
+#[test]
+fn in_the_place_of_who_sleeps_comes_who_leads_to_it() {
+    let program = vec![
+        vec![Act::Load(1), Act::Load(0)],
+        vec![Act::Load(1)],
+        vec![Act::Store(0, 3)],
+        vec![Act::Store(1, 3)],
+    ];
+    let all = all(&program, 1).expect("it is small");
+    assert!(!misses(&program, &all, 1));
+}
+
+/// The same, where that one comes before a later step of the turn that sleeps.
+#[test]
+fn who_leads_to_the_rest_of_a_turn_counts() {
+    let program = vec![
+        vec![Act::Lock(1), Act::Add(1)],
+        vec![Act::TryLock(0), Act::Add(0)],
+        vec![Act::Load(1), Act::Load(0)],
+        vec![Act::Lock(0), Act::Lock(1), Act::Unlock(1)],
+    ];
+    let all = all(&program, 1).expect("it is small");
+    assert!(!misses(&program, &all, 1));
+}
+
+/// Where the first task sleeps, its turn could be broken by the third one, which goes on only
+/// after what the turn would be moved across.
+#[test]
+fn a_turn_that_repeats_may_be_broken_by_who_goes_on_after_what_it_is_moved_across() {
+    let waits = vec![
+        vec![Act::Recv(0), Act::Lock(0)],
+        vec![Act::Recv(0)],
+        vec![Act::Send(0), Act::Recv(1), Act::Lock(0)],
+        vec![Act::Send(1)],
+    ];
+    let all_of_it = all(&waits, 0).expect("it is small");
+    assert!(!misses(&waits, &all_of_it, 0));
+    let sends_after_that = vec![
+        vec![Act::Recv(1), Act::Add(1)],
+        vec![Act::Send(1), Act::Recv(1)],
+        vec![Act::Add(1), Act::Send(0)],
+        vec![Act::Recv(0)],
+    ];
+    let all_of_it = all(&sends_after_that, 1).expect("it is small");
+    assert!(!misses(&sends_after_that, &all_of_it, 1));
+}
+
+/// The last task is blocked for ever where the third one has taken the lock before it; where it
+/// is not, it goes on with what breaks the turn of the first one, which sleeps.
+#[test]
+fn who_is_blocked_could_break_a_turn_that_repeats() {
+    let program = vec![
+        vec![Act::Store(0, 1)],
+        vec![Act::Store(1, 2)],
+        vec![Act::Read(2), Act::EndRead(2), Act::Lock(2)],
+        vec![Act::Exchange(1, 0, 4), Act::Read(2), Act::Load(0)],
+    ];
+    let all = all(&program, 1).expect("it is small");
+    assert_eq!(all.ends.len(), 6);
+    assert!(!misses(&program, &all, 1));
+}
+
 /// Runs what is listed at the places, the last one first, as a helper does.
 fn help(
     helper: &mut Icb,

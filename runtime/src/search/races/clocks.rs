@@ -48,6 +48,16 @@ impl Clocks {
         self.lanes.as_flattened()[clock.0 as usize + task as usize] > step
     }
 
+    /// How many steps one has to look at for all of which `clock` tells, but those of `task`.
+    pub(super) fn latest_but(&self, clock: Clock, task: u32) -> u32 {
+        let all = &self.lanes.as_flattened()[clock.0 as usize..][..self.width * LANE];
+        let others = all
+            .iter()
+            .enumerate()
+            .filter(|(of, _)| *of != task as usize);
+        others.map(|(_, steps)| *steps).max().unwrap_or(0)
+    }
+
     /// A clock that tells of all that `task` does, for which there is
     /// [room](Self::make_room).
     #[inline]

@@ -107,6 +107,19 @@ impl HappensBefore {
         self.places[step as usize].turn
     }
 
+    /// The step before this one of its task; [`TraceStep::NONE`] if it is the first.
+    #[inline]
+    pub(super) fn previous(&self, step: u32) -> u32 {
+        self.places[step as usize].previous
+    }
+
+    /// So many steps of the trace one has to look at for all steps of other tasks that
+    /// happened before this one.
+    pub(super) fn known_of_others(&self, step: u32) -> u32 {
+        let Place { task, clock, .. } = self.places[step as usize];
+        self.clocks.latest_but(clock, task)
+    }
+
     /// Reads `trace`: afterwards [`Self::races`] are its races.
     pub(super) fn read(&mut self, trace: &Trace) {
         self.read_on(trace, 0, 0);

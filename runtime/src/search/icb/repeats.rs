@@ -1,0 +1,258 @@
+//! Which schedules only repeat others, with turns that commute in another order.
+//!
+//! Sleep sets (Godefroid 1996) as far as bounds allow, which count preemptions: a choice
+//! that has been taken at a decision sleeps in what follows the choices after it there, as
+//! long as all that runs is independent of the whole turn that it begins. Moved to where it
+//! sleeps from, such a turn costs no more: its task is switched to at a decision where
+//! another one is switched to anyway, and leaves where it leaves now. (Coons, Musuvathi and
+//! others, OOPSLA'13, show that sleep sets of single steps are unsound under a bound.)
+//! What sleeps is looked for once the schedule has run: then its turns are known.
+
+use core::ops::Range;
+
+use super::{Icb, OUTCOMES, Point};
+use crate::execution::{TaskId, Trace, TraceStep};
+use crate::search::races::Race;
+
+/// A turn that could have come sooner, at no higher cost and with the same effect.
+pub(super) struct Repeat {
+    /// Its steps.
+    pub(super) turn: Range<u32>,
+    sooner: Bed,
+}
+
+/// Where a task sleeps from.
+struct Bed {
+    /// The decision, and the task's choice there, which comes before the one taken.
+    place: u32,
+    choice: u32,
+    /// The step that the decision was made before.
+    from: u32,
+}
+
+/// So many steps are looked at to see who leads to another one.
+const PATIENCE: u32 = 128;
+
+impl Icb {
+    /// The first turn from the step `fresh` on that could have come sooner.
+    pub(super) fn find_repeat(&self, trace: &Trace, fresh: u32) -> Option<Repeat> {
+        // With timers the cost of a switch depends on who else could run.
+        if self.current.is_empty() || trace.has_timers {
+            return None;
+        }
+        let count = trace.steps.len() as u32;
+        let mut first = if fresh < count {
+            self.happens_before.turn_of(fresh)
+        } else {
+            count
+        };
+        while first < count && trace.steps[first as usize].decision != TraceStep::NEVER {
+            let goes_on = |&step: &u32| self.happens_before.turn_of(step) == first;
+            let end = first + 1 + (first + 1..count).take_while(goes_on).count() as u32;
+            let repeat = self.could_come_sooner(trace, first..end);
+            if repeat.is_some() {
+                return repeat;
+            }
+            first = end;
+        }
+        None
+    }
+
+    fn could_come_sooner(&self, trace: &Trace, turn: Range<u32>) -> Option<Repeat> {
+        let task = trace.steps[turn.start as usize].task;
+        let last = self.happens_before.previous(turn.start);
+        let sooner = self
+            .where_it_sleeps(task, last, turn.start)
+            .take_while(|it| it.from >= self.happens_before.known_of_others(turn.end - 1))
+            .find(|it| self.costs_no_more(trace, it.from, &turn));
+        sooner.map(|sooner| Repeat { turn, sooner })
+    }
+
+    /// Where a task has slept from since before the step `until`, the latest first, unless it
+    /// has run: the step `last` was its last one.
+    fn where_it_sleeps(&self, task: TaskId, last: u32, until: u32) -> impl Iterator<Item = Bed> {
+        let begins = last.wrapping_add(1);
+        let decisions = self.current.iter().rev();
+        let deviations = decisions.map(|it| (it, self.points[it.index as usize]));
+        deviations
+            .skip_while(move |(_, point)| point.step >= until)
+            .take_while(move |(_, point)| point.step >= begins)
+            .filter(|(_, point)| point.options != OUTCOMES)
+            .filter_map(move |(deviation, point)| {
+                let options = &self.options[point.options as usize..];
+                let taken = &options[..deviation.choice as usize];
+                let choice = taken.iter().position(|&option| option == task)? as u32;
+                let (place, from) = (deviation.index, point.step);
+                Some(Bed {
+                    place,
+                    choice,
+                    from,
+                })
+            })
+    }
+
+    /// Whether all switches cost what they cost now, or less, if `turn`, which depends on none of
+    /// the steps from `from` on, comes before them.
+    fn costs_no_more(&self, trace: &Trace, from: u32, turn: &Range<u32>) -> bool {
+        let steps = &trace.steps;
+        if steps[from as usize..turn.end as usize]
+            .iter()
+            .any(|step| step.yields)
+        {
+            return false;
+        }
+        // Where a task was switched away from for free, it could not go on. It cannot either if
+        // the turn has come sooner, or not yet, unless the turn conflicts with its next step.
+        (turn.end..steps.len() as u32).all(|next| {
+            let previous = self.happens_before.previous(next);
+            let mut others = match previous {
+                TraceStep::NONE => 0..0,
+                previous if turn.contains(&previous) => from..turn.start,
+                previous if (from..turn.start).contains(&previous) => turn.clone(),
+                _ => 0..0,
+            };
+            others.is_empty()
+                || !steps[next as usize].comes_last
+                    && !others.any(|other| conflict(trace, other, next))
+        })
+    }
+
+    /// Leaves out what was found to be needed and what the execution in which the turn comes
+    /// sooner shows, too, if that is more than what is needed instead.
+    pub(super) fn leave_out(&mut self, trace: &Trace, repeat: &Repeat, outcomes: Range<usize>) {
+        let (count, shows_beyond) = (self.findings.needs.len(), self.shows_beyond);
+        self.shows_beyond = self.beyond;
+        self.open_outcomes(outcomes, repeat.turn.end);
+        for at in 0..self.happens_before.races.len() {
+            let race = self.happens_before.races[at];
+            if !self.is_shown_sooner(trace, repeat, race) {
+                self.open_for_race(trace, race);
+            }
+        }
+        self.turn_aside(trace, repeat);
+        let rest = self.needed_within(count);
+        let all = self.needed_within(0) - rest;
+        if rest < all {
+            self.findings.needs.drain(..count);
+        } else {
+            self.findings.needs.truncate(count);
+            self.shows_beyond = shows_beyond;
+        }
+    }
+
+    /// Whether the execution in which the turn comes sooner shows a race of this one, too: one
+    /// with what comes after the turn, or where nothing else can come in its place, because of
+    /// it. The rest would be there without the turn.
+    fn is_shown_sooner(&self, trace: &Trace, repeat: &Repeat, race: Race) -> bool {
+        let start = repeat.turn.start;
+        race.second >= start
+            && (self.instead(trace, repeat).is_some()
+                || self.happens_before.precedes(start, race.second))
+    }
+
+    /// Goes on with what this execution repeats, and with other tasks in the place of the
+    /// one that sleeps: the next one, and those that could come before a part of the turn.
+    fn turn_aside(&mut self, trace: &Trace, repeat: &Repeat) {
+        let Repeat { turn, sooner } = repeat;
+        self.need(sooner.place as usize, sooner.choice);
+        if let Some((place, choice)) = self.instead(trace, repeat) {
+            self.need(place, choice);
+        }
+        for at in 0..self.happens_before.races.len() {
+            let Race { first, second, .. } = self.happens_before.races[at];
+            if turn.contains(&first) {
+                self.open_before(trace, turn.start, second);
+            }
+        }
+    }
+
+    /// The choice after the one that begins the turn, if it is free.
+    fn instead(&self, trace: &Trace, repeat: &Repeat) -> Option<(usize, u32)> {
+        let TraceStep { task, decision, .. } = trace.steps[repeat.turn.start as usize];
+        let point = self.points.get(decision as usize)?;
+        let options = &self.options[point.options as usize..][..point.free as usize];
+        let next = options.iter().position(|&option| option == task)? + 1;
+        (next < options.len()).then_some((decision as usize, next as u32))
+    }
+
+    /// A choice of the task of the step `second` is needed at a decision: if it may sleep there,
+    /// it may be that only who comes before it leads to what it was needed for. So they are
+    /// needed, too: those whose next step depends on nothing that others do before.
+    pub(super) fn open_initials(&mut self, trace: &Trace, place: usize, second: u32) {
+        let TraceStep { task, .. } = trace.steps[second as usize];
+        let start = self.points[place].step;
+        if trace.has_timers || !self.may_sleep(task, second, start) {
+            return;
+        }
+        let happens_before = &self.happens_before;
+        let own = trace.steps[start as usize].task;
+        let between = start + 1..second;
+        let is_led_to = |step| {
+            trace.steps[step as usize].task != own
+                && happens_before.precedes(start, step)
+                && happens_before.precedes(step, second)
+        };
+        if between.len() > PATIENCE as usize || between.clone().any(is_led_to) {
+            self.open_like(place, task);
+            return;
+        }
+        for step in between {
+            let previous = self.happens_before.previous(step);
+            let is_next = previous == TraceStep::NONE || previous < start;
+            let TraceStep { task, .. } = trace.steps[step as usize];
+            if is_next && task != own && self.happens_before.known_of_others(step) <= start {
+                self.open_task(place, task);
+            }
+        }
+    }
+
+    /// Whether the task of the step `second` may sleep before the step `start`.
+    fn may_sleep(&self, task: TaskId, second: u32, start: u32) -> bool {
+        let mut last = self.happens_before.previous(second);
+        for _ in 0..PATIENCE {
+            if last == TraceStep::NONE || last < start {
+                break;
+            }
+            last = self.happens_before.previous(last);
+        }
+        if last != TraceStep::NONE && last >= start {
+            last = TraceStep::NONE;
+        }
+        self.where_it_sleeps(task, last, start).next().is_some()
+    }
+
+    /// Queues the choice of a task at a decision, if it could run.
+    fn open_task(&mut self, place: usize, task: TaskId) {
+        let Point { options, count, .. } = self.points[place];
+        let options = &self.options[options as usize..][..count as usize];
+        if let Some(choice) = options.iter().position(|&option| option == task) {
+            self.need(place, choice as u32);
+        }
+    }
+
+    /// Queues all choices at a decision that cost what that of `task` costs, or less.
+    fn open_like(&mut self, place: usize, task: TaskId) {
+        let Point {
+            options,
+            count,
+            free,
+            ..
+        } = self.points[place];
+        let is_free = self.options[options as usize..][..free as usize].contains(&task);
+        for choice in 1..if is_free { free } else { count } {
+            self.need(place, choice);
+        }
+    }
+}
+
+/// Whether two steps touch something in ways that do not commute.
+fn conflict(trace: &Trace, one: u32, other: u32) -> bool {
+    let (one, other) = (
+        trace.touches_of(one as usize),
+        trace.touches_of(other as usize),
+    );
+    one.iter().any(|touch| {
+        let mut others = other.iter();
+        others.any(|other| touch.object == other.object && !touch.effect.commutes(other.effect))
+    })
+}
