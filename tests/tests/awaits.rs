@@ -5,7 +5,7 @@ use end_to_end::Workspace;
 const LIBRARY: &str = r#"
 #![cfg(test)]
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::{AcqRel, Acquire, SeqCst}};
 use std::{hint, thread};
 
 /// Waits for a flag that is set after the data.
@@ -55,6 +55,44 @@ fn takes_a_spin_lock() {
         }
     });
     assert_eq!(count.load(SeqCst), 2);
+}
+
+/// Two threads take a lock by what leaves it as it is while it is taken.
+fn takes(is_taken: impl Fn(&AtomicBool) -> bool + Sync, pause: fn()) {
+    let (locked, count) = (AtomicBool::new(false), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while is_taken(&locked) {
+                    pause();
+                }
+                count.store(count.load(SeqCst) + 1, SeqCst);
+                locked.store(false, SeqCst);
+            });
+        }
+    });
+    assert_eq!(count.load(SeqCst), 2);
+}
+
+#[test]
+fn takes_a_lock_by_swaps() {
+    takes(|locked| locked.swap(true, Acquire), hint::spin_loop);
+}
+
+#[test]
+fn takes_a_lock_by_swaps_with_nothing() {
+    takes(|locked| locked.swap(true, Acquire), || {});
+}
+
+/// They release, too.
+#[test]
+fn takes_a_lock_by_updates() {
+    takes(|locked| locked.fetch_or(true, AcqRel), thread::yield_now);
+}
+
+#[test]
+fn takes_a_lock_by_updates_with_nothing() {
+    takes(|locked| locked.fetch_or(true, AcqRel), || {});
 }
 
 #[test]
@@ -170,7 +208,7 @@ fn loops_that_wait_have_finitely_many_schedules() {
             .arg("reads_behind")
             .run();
         run.assert_code(0);
-        assert_eq!(run.verdicts().len(), 6);
+        assert_eq!(run.verdicts().len(), 10);
         for verdict in run.verdicts() {
             assert_eq!(verdict["complete"], true, "{profile}: {verdict}");
         }

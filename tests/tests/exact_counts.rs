@@ -5,7 +5,7 @@ use serde_json::Value;
 
 const LIBRARY: &str = r"
 #![cfg(test)]
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicUsize, Ordering::{self, AcqRel, Acquire, SeqCst}};
 use std::sync::{Arc, Mutex, RwLock};
 use std::thread;
 
@@ -94,6 +94,27 @@ fn independent_reads_of_independent_writes() {
     });
 }
 
+/// Three threads, in ways that leave the value as it is.
+fn keep(order: Ordering) {
+    let value = AtomicUsize::new(1);
+    thread::scope(|scope| {
+        scope.spawn(|| assert_eq!(value.swap(1, order), 1));
+        scope.spawn(|| assert_eq!(value.fetch_max(1, order), 1));
+        scope.spawn(|| assert_eq!(value.compare_exchange(1, 1, order, Acquire), Ok(1)));
+    });
+}
+
+#[test]
+fn three_threads_keep_a_value() {
+    keep(Acquire);
+}
+
+/// Who comes later learns what others did before: each order is another graph.
+#[test]
+fn three_threads_keep_a_value_and_release() {
+    keep(AcqRel);
+}
+
 #[test]
 fn last_owner_drops() {
     struct Reports(Arc<AtomicUsize>);
@@ -115,7 +136,7 @@ fn last_owner_drops() {
 ";
 
 /// Executions of each test, as theory has them: the orders of what does not commute.
-const EXPECTED: [(&str, u64); 10] = [
+const EXPECTED: [(&str, u64); 12] = [
     ("two_threads_lock_three_times", 20),
     ("three_threads_lock_once", 6),
     ("three_threads_lock_twice", 90),
@@ -125,6 +146,8 @@ const EXPECTED: [(&str, u64); 10] = [
     ("store_buffering", 3),
     ("message_passing", 3),
     ("independent_reads_of_independent_writes", 15),
+    ("three_threads_keep_a_value", 1),
+    ("three_threads_keep_a_value_and_release", 6),
     ("last_owner_drops", 2),
 ];
 

@@ -205,14 +205,15 @@ impl EventLog {
                 object.version = object.version.wrapping_add(1);
                 return object.watchers != 0;
             }
-            Effect::Acquire | Effect::Write => {
+            Effect::Acquire | Effect::Rewrite | Effect::Write => {
                 let since = object.reads.rotate_left(43);
                 past = past.wrapping_add(since.wrapping_add(object.updates.rotate_left(31)));
                 hash = mix(own, past);
                 object.last_write = hash;
                 object.reads = 0;
                 object.updates = 0;
-                object.version = object.version.wrapping_add(1);
+                let is_new = effect != Effect::Rewrite;
+                object.version = object.version.wrapping_add(u32::from(is_new));
             }
         }
         *last = hash;

@@ -128,6 +128,17 @@ pub fn access(op: Op, object: usize, site: Site) {
     }
 }
 
+/// As [`access`], with an `effect` that is known once the task's turn has come.
+pub fn access_with(op: Op, object: usize, site: Option<Site>, effect: impl FnOnce() -> Effect) {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        let object = (*execution).object(object);
+        perform((*execution).arrive(op, object, site));
+        perform((*execution).record(op, object, effect(), site));
+    }
+}
+
 /// A scheduling point alone: [`effect`] must follow once the operation's
 /// result is known, with no other scheduling point between.
 pub fn before(op: Op, object: usize, site: Site) {
@@ -267,13 +278,7 @@ pub fn access_in_drop(op: Op, object: usize) {
 
 /// As [`access_in_drop`], with an `effect` that is known once the drop's turn has come.
 pub fn drop_with(op: Op, object: usize, effect: impl FnOnce() -> Effect) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        let object = (*execution).object(object);
-        perform((*execution).arrive(op, object, None));
-        perform((*execution).record(op, object, effect(), None));
-    }
+    access_with(op, object, None, effect);
 }
 
 /// Whether a task [`own`]s `object`, the calling one included.

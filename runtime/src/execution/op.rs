@@ -21,6 +21,9 @@ pub enum Effect {
     Release,
     /// Takes what others may not have; blocks while it cannot.
     Acquire,
+    /// Writes what the object holds already: all that others can tell by it is what its task
+    /// did before.
+    Rewrite,
     /// May change the object in any way.
     Write,
 }
@@ -59,6 +62,7 @@ impl Effect {
         Self::Update,
         Self::Release,
         Self::Acquire,
+        Self::Rewrite,
         Self::Write,
     ];
 
@@ -70,7 +74,7 @@ impl Effect {
 
     const fn dependence_on(self, earlier: Self) -> Dependence {
         use Dependence::{Enables, None, Races};
-        use Effect::{Acquire, Enter, Leave, Queue, Read, Release, Update, Write};
+        use Effect::{Acquire, Enter, Leave, Queue, Read, Release, Rewrite, Update, Write};
         match (earlier, self) {
             (Read, Read | Enter)
             | (Enter, Read | Enter | Leave)
@@ -78,7 +82,9 @@ impl Effect {
             | (Queue, Leave | Queue)
             | (Update | Release, Leave | Update | Release) => None,
             (Release, Queue | Acquire | Enter) | (Leave, Acquire) => Enables,
-            (Read | Enter | Leave | Queue | Update | Release | Acquire | Write, _) => Races,
+            (Read | Enter | Leave | Queue | Update | Release | Acquire | Rewrite | Write, _) => {
+                Races
+            }
         }
     }
 
@@ -91,7 +97,7 @@ impl Effect {
     /// Whether the object is as it was, for a task that polls it: what is taken
     /// and given back is.
     pub(crate) const fn is_quiet(self) -> bool {
-        matches!(self, Self::Read | Self::Enter | Self::Leave)
+        matches!(self, Self::Read | Self::Enter | Self::Leave | Self::Rewrite)
     }
 }
 

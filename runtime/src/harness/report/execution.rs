@@ -88,7 +88,7 @@ fn effect(effect: Effect) -> &'static str {
         Effect::Update => "update",
         Effect::Release => "release",
         Effect::Acquire => "acquire",
-        Effect::Write => "write",
+        Effect::Rewrite | Effect::Write => "write",
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) struct Access {
 /// Whether nothing before such an access matters to most that come later.
 #[inline]
 pub(super) fn is_exclusive(effect: Effect) -> bool {
-    matches!(effect, Effect::Write | Effect::Acquire)
+    matches!(effect, Effect::Rewrite | Effect::Write | Effect::Acquire)
 }
 
 /// An access became that of a newer step.

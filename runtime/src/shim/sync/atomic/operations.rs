@@ -67,7 +67,9 @@ macro_rules! atomic {
             pub fn swap(&self, $val: $value, order: Ordering) -> $value {
                 if execution::active() {
                     let site = Location::caller();
-                    execution::access(Op::AtomicSwap, self.object(), site);
+                    execution::access_with(Op::AtomicSwap, self.object(), Some(site), || {
+                        change(order, self.0.load(Ordering::Relaxed).is($val))
+                    });
                     self.tell(Op::AtomicSwap, How::Exchange, order, site);
                     let value = self.0.swap($val, order);
                     saw(|| (Some(value), Some($val)));
@@ -217,7 +219,11 @@ macro_rules! atomic {
                 execution::before(op, self.object(), site);
                 let result = self.0.compare_exchange(current, new, success, failure);
                 self.tell_of_exchange(op, result, success, failure, site);
-                execution::effect(op, self.object(), effect(result.is_ok()), site);
+                let effect = match result {
+                    Ok(_) => change(success, new.is(current)),
+                    Err(_) => Effect::Read,
+                };
+                execution::effect(op, self.object(), effect, site);
                 saw(|| exchanged(result, new));
                 if let Err(value) = result {
                     value.was_read();
@@ -248,7 +254,11 @@ macro_rules! atomic {
                     self.0.compare_exchange(current, new, success, failure)
                 };
                 self.tell_of_exchange(op, result, success, failure, site);
-                execution::effect(op, self.object(), effect(result.is_ok()), site);
+                let effect = match result {
+                    Ok(_) => change(success, new.is(current)),
+                    Err(_) => Effect::Read,
+                };
+                execution::effect(op, self.object(), effect, site);
                 saw(|| exchanged(result, new));
                 if let Err(value) = result {
                     value.was_read();
@@ -284,7 +294,12 @@ macro_rules! read_modify_write {
                 pub fn $method(&self, val: $operand, order: Ordering) -> $value {
                     if execution::active() {
                         let site = Location::caller();
-                        execution::access(Op::$op, self.object(), site);
+                        execution::access_with(Op::$op, self.object(), Some(site), || {
+                            let found = self.0.load(Ordering::Relaxed);
+                            let copy = std::sync::atomic::$Atomic::new(found);
+                            copy.$method(val, Ordering::Relaxed);
+                            change(order, found.is(copy.into_inner()))
+                        });
                         self.tell(Op::$op, How::Exchange, order, site);
                         let value = self.0.$method(val, order);
                         saw(|| (Some(value), Some(self.0.load(Ordering::Relaxed))));
@@ -297,6 +312,8 @@ macro_rules! read_modify_write {
     };
 }
 
+use std::sync::atomic::Ordering;
+
 use crate::execution::{self, Effect};
 use crate::platform::observers::observes_pointers;
 
@@ -305,6 +322,12 @@ pub(super) trait Value: Copy {
     /// The calling task has read it, and may compare it with what it finds later.
     #[inline]
     fn was_read(self) {}
+
+    /// Whether it is the same as another one, and not by the allocator's chance.
+    #[inline]
+    fn is(self, _: Self) -> bool {
+        false
+    }
 
     /// It is compared with what an atomic holds. Stands where the caller's code is made.
     #[inline]
@@ -327,17 +350,28 @@ impl<T> Value for *mut T {
 }
 
 macro_rules! plain_values {
-    ($($value:ty)*) => { $(impl Value for $value {})* };
+    ($($value:ty)*) => {
+        $(
+            impl Value for $value {
+                #[inline]
+                fn is(self, other: Self) -> bool {
+                    self == other
+                }
+            }
+        )*
+    };
 }
 
 plain_values!(bool i8 i16 i32 i64 isize u8 u16 u32 u64 usize);
 
-/// What an exchange did to the value.
-pub(super) fn effect(succeeded: bool) -> Effect {
-    if succeeded {
-        Effect::Write
-    } else {
-        Effect::Read
+/// What an operation does that reads and writes a value, and leaves it as it is if `is_kept`:
+/// no more than a read then, unless others may learn by it what its task did before.
+#[inline]
+pub(super) fn change(order: Ordering, is_kept: bool) -> Effect {
+    match order {
+        _ if !is_kept => Effect::Write,
+        Ordering::Relaxed | Ordering::Acquire => Effect::Read,
+        _ => Effect::Rewrite,
     }
 }
 
