@@ -266,6 +266,23 @@ fn a_task_that_waits_sooner_gives_way_to_who_would_be_blocked() {
     assert!(!misses(&program, &all, 2));
 }
 
+/// That the first task looks at what both exchange sooner, and waits, does not conflict with the
+/// second one's exchange, which fails: but that one would succeed if the first task still waited.
+#[test]
+fn a_task_that_waits_sooner_may_come_before_what_would_succeed() {
+    let program = vec![
+        vec![Act::Exchange(1, 0, 1), Act::Lock(1), Act::Add(1)],
+        vec![
+            Act::TryLock(1),
+            Act::Add(1),
+            Act::Unlock(1),
+            Act::Exchange(1, 1, 2),
+        ],
+    ];
+    let all = all(&program, 2).expect("it is small");
+    assert!(!misses(&program, &all, 2));
+}
+
 /// Of three tasks that lock one mutex twice, as often as that takes no more than two preemptions.
 #[test]
 fn a_first_step_that_touches_nothing_makes_no_difference() {

@@ -7,12 +7,14 @@ use crate::platform::memory::{EngineVec, engine_vec};
 /// An access to an object.
 #[derive(Clone, Copy)]
 pub(super) struct Access {
-    /// The newest step of this task and effect since the last exclusive access.
+    /// The newest step of this task and these effects since the last exclusive access.
     pub(super) step: u32,
     /// The oldest one.
     pub(super) oldest: u32,
     pub(super) task: u32,
     pub(super) effect: Effect,
+    /// Which effect it could have had, had others done something else before.
+    pub(super) could: Effect,
     /// The access before it.
     pub(super) next: u32,
     object: u32,
@@ -32,12 +34,20 @@ struct Renewal {
 }
 
 /// The accesses to all objects: of each one a list, newest first. Of those between two
-/// exclusive ones it has the first of each task and effect, which is renewed by the others.
+/// exclusive ones it has the first of each task and effects, which is renewed by the others.
 pub(super) struct Accesses {
     all: EngineVec<Access>,
     renewals: EngineVec<Renewal>,
     /// Each object's newest one.
     newest: EngineVec<u32>,
+}
+
+impl Access {
+    /// Whether a task's step that touches something so is one more such access.
+    #[inline]
+    pub(super) fn is_like(&self, task: u32, touch: Touch) -> bool {
+        (self.task, self.effect, self.could) == (task, touch.effect, touch.could)
+    }
 }
 
 impl Accesses {
@@ -88,6 +98,7 @@ impl Accesses {
             oldest: step,
             task,
             effect: touch.effect,
+            could: touch.could,
             next,
             object,
         });

@@ -100,13 +100,14 @@ impl HappensBefore {
     }
 
     /// Whether `touch`, by the task of the race's second step, conflicts with what others
-    /// did since the first one and not after its awaited end; yes if this takes too long.
+    /// did since the first one, or could have done there, and not after its awaited end; yes if
+    /// this takes too long.
     fn conflicts(&self, trace: &Trace, race: Race, touch: Touch, patience: &mut u32) -> bool {
         let task = trace.steps[race.second as usize].task.0;
         let counts = |access: &Access| {
             access.step > race.first
                 && access.task != task
-                && !access.effect.commutes(touch.effect)
+                && !access.could.commutes(touch.effect)
                 && !self
                     .awaited_end(trace, race)
                     .is_some_and(|end| self.precedes(end, access.oldest))
@@ -136,6 +137,6 @@ fn is_awaited_at_end(trace: &Trace, race: Race, touch: Touch) -> bool {
         let mut touches = trace.touches_of(at).iter();
         step.task != task
             && touches
-                .any(|other| other.object == touch.object && !other.effect.commutes(touch.effect))
+                .any(|other| other.object == touch.object && !other.could.commutes(touch.effect))
     })
 }

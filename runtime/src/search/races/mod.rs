@@ -232,7 +232,7 @@ impl HappensBefore {
                 }
                 break;
             }
-            if access.effect == touch.effect && access.task == step.task.0 {
+            if access.is_like(step.task.0, touch) {
                 mine = next;
             }
             next = access.next;
@@ -250,7 +250,7 @@ impl HappensBefore {
         while let Some(&access) = self.accesses.get(next) {
             if !self.clocks.knows(before, access.task, access.step) {
                 self.meet(trace, at, before, touch.effect, access);
-            } else if access.effect == touch.effect && access.task == task {
+            } else if access.is_like(task, touch) {
                 mine = next;
             }
             if is_exclusive(access.effect) {
