@@ -14,6 +14,8 @@ const SHORT: u64 = 50_000;
 const LONG: u64 = 450_000;
 /// A search is named so often on one command line at most: the system takes no longer one.
 const MOST_SEARCHES: u64 = 30_000;
+/// Preemptions of the searches with a bound.
+const BOUND: u32 = 2;
 
 /// How cargo chess searches.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -27,8 +29,8 @@ pub(crate) enum Search {
 pub(crate) struct Explored<'a> {
     workspace: &'a Workspace,
     profile: Profile,
-    /// How many schedules with up to two preemptions each workload has.
-    spaces: RefCell<HashMap<String, u64>>,
+    /// How many schedules within a bound each workload has, and whether these are all.
+    spaces: RefCell<HashMap<(String, u32), (u64, bool)>>,
 }
 
 impl<'a> Explored<'a> {
@@ -39,18 +41,19 @@ impl<'a> Explored<'a> {
             profile,
             spaces: RefCell::default(),
         };
-        explored.explore("one_task", "icb", 1);
+        explored.explore("one_task", BOUND, "icb", 1);
         explored
     }
 
     /// The executions of a longer exploration beyond those of a shorter one.
     pub(crate) fn sample(&self, workload: &str, search: Search) -> Sample {
         let [short, long] = [SHORT, LONG].map(|executions| match search {
-            Search::Random => self.explore(workload, "random", executions),
+            Search::Random => self.explore(workload, BOUND, "random", executions),
             Search::Bounded => {
-                let times = executions.div_ceil(self.space(workload)).min(MOST_SEARCHES);
+                let (bound, schedules) = self.repeatable(workload);
+                let times = executions.div_ceil(schedules).min(MOST_SEARCHES);
                 let times = usize::try_from(times).expect("a small number");
-                self.explore(workload, &vec!["icb"; times].join(","), u64::MAX)
+                self.explore(workload, bound, &vec!["icb"; times].join(","), u64::MAX)
             }
         });
         long.beyond(&short)
@@ -58,25 +61,41 @@ impl<'a> Explored<'a> {
 
     /// How many schedules with up to two preemptions `workload` has.
     pub(crate) fn space(&self, workload: &str) -> u64 {
+        self.space_within(workload, BOUND).0
+    }
+
+    /// The largest bound within which there is not all of `workload`, and the schedules there:
+    /// once all is seen, no search is begun again.
+    fn repeatable(&self, workload: &str) -> (u32, u64) {
+        let mut bounds = (0..=BOUND).rev();
+        let found = bounds.find_map(|bound| {
+            let (schedules, is_all) = self.space_within(workload, bound);
+            (!is_all).then_some((bound, schedules))
+        });
+        found.expect("a workload has schedules with preemptions")
+    }
+
+    fn space_within(&self, workload: &str, bound: u32) -> (u64, bool) {
         let mut spaces = self.spaces.borrow_mut();
-        *spaces.entry(workload.to_owned()).or_insert_with(|| {
-            let verdict = self.verdict(workload, "icb", u64::MAX);
-            assert_eq!(verdict["bound_completed"], 2, "{verdict}");
-            count(&verdict, "schedules")
+        let key = (workload.to_owned(), bound);
+        *spaces.entry(key).or_insert_with(|| {
+            let verdict = self.verdict(workload, bound, "icb", u64::MAX);
+            assert_eq!(verdict["bound_completed"], bound, "{verdict}");
+            (count(&verdict, "schedules"), verdict["complete"] == true)
         })
     }
 
     /// The executions, and the milliseconds, that a search without a bound takes to
     /// see all of `workload`; `None` if it is not done after `most` executions.
     pub(crate) fn exhaust(&self, workload: &str, most: u64) -> Option<(u64, u64)> {
-        let verdict = self.verdict(workload, "dpor", most);
+        let verdict = self.verdict(workload, BOUND, "dpor", most);
         let is_complete = verdict["complete"] == true;
         is_complete.then(|| (count(&verdict, "schedules"), count(&verdict, "duration_ms")))
     }
 
-    fn explore(&self, workload: &str, strategy: &str, schedules: u64) -> Sample {
+    fn explore(&self, workload: &str, bound: u32, strategy: &str, schedules: u64) -> Sample {
         let before = time_of_children();
-        let verdict = self.verdict(workload, strategy, schedules);
+        let verdict = self.verdict(workload, bound, strategy, schedules);
         #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
         Sample {
             executions: count(&verdict, "executions") as f64,
@@ -85,8 +104,8 @@ impl<'a> Explored<'a> {
         }
     }
 
-    fn verdict(&self, workload: &str, strategy: &str, schedules: u64) -> Value {
-        let schedules = schedules.to_string();
+    fn verdict(&self, workload: &str, bound: u32, strategy: &str, schedules: u64) -> Value {
+        let (bound, schedules) = (bound.to_string(), schedules.to_string());
         let profile = self.profile.name();
         let fixed = [
             "chess",
@@ -105,7 +124,7 @@ impl<'a> Explored<'a> {
             .arg("--exact")
             .arg(workload)
             .arg("--preemptions")
-            .arg("2")
+            .arg(bound)
             .arg("--strategy")
             .arg(strategy)
             .arg("--schedules")
