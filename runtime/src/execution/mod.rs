@@ -139,6 +139,12 @@ pub fn access_with(op: Op, object: usize, site: Option<Site>, effect: impl FnOnc
     }
 }
 
+/// Whether the running task has done a fence.
+pub fn has_fenced() -> bool {
+    // SAFETY: see `running`.
+    running().is_some_and(|execution| unsafe { (*execution).running().fenced })
+}
+
 /// A scheduling point alone: [`effect`] must follow once the operation's
 /// result is known, with no other scheduling point between.
 pub fn before(op: Op, object: usize, site: Site) {

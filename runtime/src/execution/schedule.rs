@@ -193,7 +193,8 @@ impl Execution {
             }
             // They change nothing: lock-free code has fences between the loads of a
             // loop that waits, and yields end its turns.
-            _ if matches!(op, Op::Fence | Op::YieldNow | Op::SpinLoop) => {}
+            _ if op == Op::Fence => task.fenced = true,
+            _ if matches!(op, Op::YieldNow | Op::SpinLoop) => {}
             _ => task.spin.progress(),
         }
         self.log_event(op, id, effect, site)

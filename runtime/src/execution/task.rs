@@ -94,6 +94,8 @@ pub(crate) struct Task {
     pub(crate) timed: Option<ObjectId>,
     /// It awaits a change of what it read in its turn, or did and has not run since.
     pub(crate) watches: bool,
+    /// It has done a fence: all that it writes from then on may release what it did before.
+    pub(crate) fenced: bool,
     /// Switched out by a preemption, and not run since.
     pub(crate) preempted: bool,
     /// A writer in a read-write lock's queue.
@@ -160,6 +162,7 @@ impl Task {
             retries: false,
             timed: None,
             watches: false,
+            fenced: false,
             preempted: false,
             queued: false,
             spin: SpinDetector::new(),
@@ -200,6 +203,7 @@ impl Task {
         self.retries = false;
         self.timed = None;
         self.watches = false;
+        self.fenced = false;
         self.preempted = false;
         self.queued = false;
         self.spin.progress();

@@ -324,10 +324,7 @@ pub(super) trait Value: Copy {
     fn was_read(self) {}
 
     /// Whether it is the same as another one, and not by the allocator's chance.
-    #[inline]
-    fn is(self, _: Self) -> bool {
-        false
-    }
+    fn is(self, other: Self) -> bool;
 
     /// It is compared with what an atomic holds. Stands where the caller's code is made.
     #[inline]
@@ -340,6 +337,11 @@ impl<T> Value for *mut T {
         if execution::active() {
             execution::read_pointer(self.addr());
         }
+    }
+
+    #[inline]
+    fn is(self, other: Self) -> bool {
+        self.is_null() && other.is_null()
     }
 
     #[inline(always)]
@@ -370,7 +372,7 @@ plain_values!(bool i8 i16 i32 i64 isize u8 u16 u32 u64 usize);
 pub(super) fn change(order: Ordering, is_kept: bool) -> Effect {
     match order {
         _ if !is_kept => Effect::Write,
-        Ordering::Relaxed | Ordering::Acquire => Effect::Read,
+        Ordering::Relaxed | Ordering::Acquire if !execution::has_fenced() => Effect::Read,
         _ => Effect::Rewrite,
     }
 }
