@@ -6,8 +6,8 @@ use clap::Args;
 
 use super::named::Named;
 use crate::config::{
-    Backend, Isolate, Layer, Memory, MemoryAccesses, Races, Strategy, Timers, parse_duration,
-    parse_number, parse_positive,
+    Backend, Isolate, Layer, Memory, MemoryAccesses, Races, Spurious, Strategy, Timers,
+    parse_duration, parse_number, parse_positive,
 };
 
 /// How each test is explored.
@@ -54,6 +54,9 @@ pub struct ExploreArgs {
     /// When timeouts and sleeps end: any (early ones cost a preemption) or last [default: any]
     #[arg(long, value_name = "WHEN", value_parser = Named::<Timers>::of(Timers::NAMES), hide_possible_values = true)]
     pub timers: Option<Timers>,
+    /// Spurious wake-ups and failures: any (each costs a preemption) or never [default: any]
+    #[arg(long, value_name = "WHEN", value_parser = Named::<Spurious>::of(Spurious::NAMES), hide_possible_values = true)]
+    pub spurious: Option<Spurious>,
     /// Give up on a test whose task reaches no scheduling point for so long [default: 60s]
     #[arg(long, value_name = "SECS", value_parser = parse_duration)]
     pub watchdog: Option<Duration>,
@@ -93,6 +96,7 @@ impl ExploreArgs {
             isolate: self.isolate,
             backend: self.backend,
             timers: self.timers,
+            spurious: self.spurious,
             watchdog: self.watchdog,
             keep_going: self.keep_going.then_some(true),
             save_regressions: self.save_regressions.then_some(true),

@@ -7,7 +7,7 @@ use toml_edit::Value;
 
 use super::layer::Layer;
 use super::values::{
-    Backend, Isolate, Memory, MemoryAccesses, Races, Strategy, Timers, parse_duration,
+    Backend, Isolate, Memory, MemoryAccesses, Races, Spurious, Strategy, Timers, parse_duration,
     parse_number, parse_positive,
 };
 use crate::suggest;
@@ -44,6 +44,7 @@ pub(crate) const KEYS: &[(&str, Kind)] = &[
     ("isolate", Kind::Name(Isolate::NAMES)),
     ("backend", Kind::Name(Backend::NAMES)),
     ("timers", Kind::Name(Timers::NAMES)),
+    ("spurious", Kind::Name(Spurious::NAMES)),
     ("watchdog", Kind::Duration),
     ("keep-going", Kind::Boolean),
     ("save-regressions", Kind::Boolean),
@@ -77,6 +78,7 @@ impl Layer {
             "isolate" => self.isolate = Some(text.parse()?),
             "backend" => self.backend = Some(text.parse()?),
             "timers" => self.timers = Some(text.parse()?),
+            "spurious" => self.spurious = Some(text.parse()?),
             "watchdog" => self.watchdog = Some(parse_duration(text)?),
             "keep-going" => self.keep_going = Some(parse_flag(text)?),
             "save-regressions" => self.save_regressions = Some(parse_flag(text)?),
@@ -110,6 +112,7 @@ impl Layer {
             "isolate" => of(self.isolate.as_ref()),
             "backend" => of(self.backend.as_ref()),
             "timers" => of(self.timers.as_ref()),
+            "spurious" => of(self.spurious.as_ref()),
             "watchdog" => duration(self.watchdog),
             "keep-going" => of(self.keep_going.as_ref()),
             "save-regressions" => of(self.save_regressions.as_ref()),

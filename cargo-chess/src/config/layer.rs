@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::values::{Backend, Isolate, Memory, MemoryAccesses, Races, Strategy, Timers};
+use super::values::{Backend, Isolate, Memory, MemoryAccesses, Races, Spurious, Strategy, Timers};
 
 /// The resolved exploration options of one test.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -35,6 +35,8 @@ pub struct Exploration {
     pub backend: Backend,
     /// When timeouts fire.
     pub timers: Timers,
+    /// What happens for no reason.
+    pub spurious: Spurious,
     /// How long a task may go without reaching a scheduling point.
     pub watchdog: Duration,
     /// Whether to go on after a test's first failure.
@@ -65,6 +67,7 @@ pub struct Layer {
     pub isolate: Option<Isolate>,
     pub backend: Option<Backend>,
     pub timers: Option<Timers>,
+    pub spurious: Option<Spurious>,
     pub watchdog: Option<Duration>,
     pub keep_going: Option<bool>,
     pub save_regressions: Option<bool>,
@@ -90,6 +93,7 @@ impl Layer {
             isolate: over.isolate.or(self.isolate),
             backend: over.backend.or(self.backend),
             timers: over.timers.or(self.timers),
+            spurious: over.spurious.or(self.spurious),
             watchdog: over.watchdog.or(self.watchdog),
             keep_going: over.keep_going.or(self.keep_going),
             save_regressions: over.save_regressions.or(self.save_regressions),
@@ -119,6 +123,7 @@ impl Layer {
             isolate: self.isolate.unwrap_or(base.isolate),
             backend: self.backend.unwrap_or(base.backend),
             timers: self.timers.unwrap_or(base.timers),
+            spurious: self.spurious.unwrap_or(base.spurious),
             watchdog: self.watchdog.unwrap_or(base.watchdog),
             keep_going: self.keep_going.unwrap_or(base.keep_going),
             save_regressions: self.save_regressions.unwrap_or(base.save_regressions),
@@ -146,6 +151,7 @@ impl Default for Exploration {
             isolate: Isolate::Image,
             backend: Backend::Fibers,
             timers: Timers::Any,
+            spurious: Spurious::Any,
             watchdog: Duration::from_mins(1),
             keep_going: false,
             save_regressions: false,

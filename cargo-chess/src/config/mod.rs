@@ -18,8 +18,8 @@ pub(crate) use file::tables;
 pub(crate) use keys::{KEYS, Kind};
 pub use layer::{Exploration, Layer};
 pub use values::{
-    Backend, Isolate, Memory, MemoryAccesses, Policy, Races, Strategy, Timers, parse_duration,
-    parse_number, parse_positive,
+    Backend, Isolate, Memory, MemoryAccesses, Policy, Races, Spurious, Strategy, Timers,
+    parse_duration, parse_number, parse_positive,
 };
 
 use crate::error::{Error, Result};

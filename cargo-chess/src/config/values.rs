@@ -97,6 +97,16 @@ named! {
 }
 
 named! {
+    /// What happens for no reason, as `std` allows: wake-ups, and weak exchanges that fail.
+    Spurious, "way of what is spurious", {
+        /// All of it is tried; each time costs as a preemption does.
+        Any = "any",
+        /// Nothing.
+        Never = "never",
+    }
+}
+
+named! {
     /// What is done about accesses to plain memory in unsafe code.
     MemoryAccesses, "treatment of memory accesses", {
         /// Nothing.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Kind, Location, Outcome, TestId};
-use crate::config::Exploration;
+use crate::config::{Exploration, Spurious, Timers};
 use crate::shard::Shard;
 
 /// The verdict on a test and how it was reached.
@@ -195,6 +195,9 @@ pub struct TestOptions {
     pub strategy: Vec<String>,
     /// When timeouts fire.
     pub timers: String,
+    /// Whether what may happen for no reason was tried.
+    #[serde(default = "any")]
+    pub spurious: String,
     /// Whether the search went on after the first failure.
     pub keep_going: bool,
 }
@@ -209,9 +212,24 @@ impl TestOptions {
             max_steps: exploration.max_steps,
             strategy: strategies.map(ToString::to_string).collect(),
             timers: exploration.timers.to_string(),
+            spurious: exploration.spurious.to_string(),
             keep_going: exploration.keep_going,
         }
     }
+
+    /// What they take away from any coverage.
+    pub fn limits(&self) -> impl Iterator<Item = &'static str> {
+        let timers = (self.timers == Timers::Last.to_string())
+            .then_some(", with timeouts that end only when nothing else can run");
+        let spurious = (self.spurious == Spurious::Never.to_string())
+            .then_some(", where nothing wakes up or fails for no reason");
+        timers.into_iter().chain(spurious)
+    }
+}
+
+/// What those were who did not say so yet.
+fn any() -> String {
+    Spurious::Any.to_string()
 }
 
 /// A failure of a test besides the one that its verdict describes.

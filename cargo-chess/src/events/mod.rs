@@ -236,9 +236,6 @@ pub fn coverage(
     format!("{explored}, calls into {packages} as single steps")
 }
 
-/// What `--timers last` takes away from any coverage.
-pub const TIMERS_LAST: &str = ", with timeouts that end only when nothing else can run";
-
 /// The coverage of a test that was not explored.
 pub const NOT_EXPLORED: &str = "not explored";
 

@@ -9,7 +9,7 @@ use std::io::ErrorKind;
 use camino::Utf8Path;
 
 use crate::cli::{MergeArgs, MessageFormat, RunOptions};
-use crate::config::{Layer, Timers};
+use crate::config::Layer;
 use crate::error::{Error, Result, exit};
 use crate::events::{Event, NOT_DETERMINISTIC, TestFinished};
 use crate::report::{self, Detail, Reporter};
@@ -79,7 +79,8 @@ fn detail(test: &TestFinished) -> Detail {
         preemptions: Some(options.preemptions),
         schedules: Some(options.schedules),
         max_steps: Some(options.max_steps),
-        timers: options.timers.parse::<Timers>().ok(),
+        timers: options.timers.parse().ok(),
+        spurious: options.spurious.parse().ok(),
         keep_going: Some(options.keep_going),
         ..Layer::default()
     });

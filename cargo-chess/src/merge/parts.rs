@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use super::file::Told;
 use crate::events::{
-    Event, Kind, NOT_DETERMINISTIC, OtherFailure, Outcome, TIMERS_LAST, TestFinished, TestPart,
-    coverage,
+    Event, Kind, NOT_DETERMINISTIC, OtherFailure, Outcome, TestFinished, TestPart, coverage,
 };
 
 /// Joins what the shards told of one test. It has no verdict if one of them has none,
@@ -69,9 +68,9 @@ fn joined(all: &[TestFinished]) -> Option<TestFinished> {
         &test.atomic,
     );
     if test.outcome == Outcome::Passed
-        && test.options.as_ref().is_some_and(|it| it.timers == "last")
+        && let Some(options) = &test.options
     {
-        test.coverage += TIMERS_LAST;
+        test.coverage.extend(options.limits());
     }
     Some(test)
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::build::{Build, TestBinary};
 use crate::cli::{OutputArgs, RebuildArgs, ReplayArgs, RunOptions};
-use crate::config::{Exploration, Layer, MemoryAccesses, Races, Timers};
+use crate::config::{Exploration, Layer, MemoryAccesses, Races, Spurious, Timers};
 use crate::digest;
 use crate::error::{Error, Result};
 use crate::events::Kind;
@@ -265,6 +265,10 @@ pub(crate) fn layer(schedule: &Schedule) -> Result<Layer> {
         timers: match &schedule.timers {
             Some(timers) => Some(option("timers", timers)?),
             None => Some(Timers::Any),
+        },
+        spurious: match &schedule.spurious {
+            Some(spurious) => Some(option("spurious", spurious)?),
+            None => Some(Spurious::Any),
         },
         memory_accesses: match &schedule.memory_accesses {
             Some(accesses) => Some(option("memory-accesses", accesses)?),

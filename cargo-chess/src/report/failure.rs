@@ -11,6 +11,7 @@ use super::names::Names;
 use super::panics;
 use super::paths::source_path;
 use super::snippet::snippet;
+use super::spurious;
 use super::text::{BAD, BOLD, NOTE, grouped, indented, plural, status, styled, thousands, wrap};
 use super::waiting;
 use crate::events::{
@@ -112,8 +113,12 @@ pub(super) fn heading(
         (Some(message), Some(Kind::Panic)) => indented(message, "    "),
         (Some(message), _) => wrap(&grouped(message), "    ", width),
     };
-    let early = early::sentence(finished, &names);
-    let early = early.map_or_else(String::new, |sentence| wrap(&sentence, "    ", width));
+    let avoidable = [early::sentence, spurious::sentence].map(|of| of(finished, &names));
+    let avoidable: String = avoidable
+        .iter()
+        .flatten()
+        .map(|sentence| wrap(sentence, "    ", width))
+        .collect();
     // Of a deadlock our own sentences say all, and with the tasks' names.
     let is_told = test.kind == Some(Kind::Deadlock) && !waiting.is_empty();
     let source = test
@@ -121,9 +126,9 @@ pub(super) fn heading(
         .as_ref()
         .map_or_else(String::new, |location| snippet(root, location));
     let paragraphs = if is_told {
-        [waiting, source, panics, early, String::new()]
+        [waiting, source, panics, avoidable, String::new()]
     } else {
-        [message, source, panics, waiting, early]
+        [message, source, panics, waiting, avoidable]
     };
     for paragraph in paragraphs.iter().filter(|paragraph| !paragraph.is_empty()) {
         report += paragraph;

@@ -27,6 +27,7 @@ mod sarif;
 mod short;
 mod shorten;
 mod snippet;
+mod spurious;
 mod summary;
 mod text;
 mod trace;

@@ -1,12 +1,11 @@
 //! What a run guarantees, in words that never say more than was explored.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Detail;
 use super::text::{plural, thousands};
-use crate::config::Timers;
-use crate::events::{Outcome, TIMERS_LAST, TestFinished};
+use crate::events::{Outcome, TestFinished, TestOptions};
 use crate::plan::STD;
 use crate::supervise::protocol::Finished;
 
@@ -29,8 +28,8 @@ pub(super) struct Guarantee {
     groups: BTreeMap<(Reach, Vec<String>), u64>,
     /// Tests that stopped before their bound was finished, in words.
     cut_short: Vec<String>,
-    /// Timeouts of some test ended only when nothing else could run.
-    timers_last: bool,
+    /// What options took away from what was explored of some test.
+    limits: BTreeSet<&'static str>,
 }
 
 impl Guarantee {
@@ -39,7 +38,8 @@ impl Guarantee {
         if test.outcome != Outcome::Passed {
             return false;
         }
-        self.timers_last |= detail.exploration.timers == Timers::Last;
+        let options = TestOptions::of(&detail.exploration);
+        self.limits.extend(options.limits());
         let reach = if detail.finished.is_unstable() {
             Reach::NotDeterministic
         } else if test.own_reach() != (test.complete, test.bound_completed) {
@@ -96,11 +96,11 @@ impl Guarantee {
                     format!(", taking {steps} (policy = \"preempt\" in Chess.toml explores them)")
                 }
             };
-            let timers = match reach {
-                Reach::Complete | Reach::Bound(_) if self.timers_last => TIMERS_LAST,
-                _ => "",
-            };
-            format!("{}: {what}{timers}{steps}", plural(*count, "test"))
+            let mut limits = String::new();
+            if matches!(reach, Reach::Complete | Reach::Bound(_)) {
+                limits.extend(self.limits.iter().copied());
+            }
+            format!("{}: {what}{limits}{steps}", plural(*count, "test"))
         };
         self.groups.iter().map(sentence).collect()
     }

@@ -51,6 +51,8 @@ pub struct Schedule {
     pub backend: String,
     /// When timeouts fire, where that is not the default.
     pub timers: Option<String>,
+    /// What happens for no reason, where that is not the default.
+    pub spurious: Option<String>,
     /// What is done about accesses to plain memory, where that is not the default.
     pub memory_accesses: Option<String>,
     /// What a data race means, where that is not the default.
@@ -261,6 +263,7 @@ pub(crate) mod tests {
             isolate: "image".into(),
             backend: "fibers".into(),
             timers: None,
+            spurious: None,
             memory_accesses: None,
             races: None,
             only_run: None,

@@ -25,6 +25,7 @@ const KEYS: &[&str] = &[
     "isolate",
     "backend",
     "timers",
+    "spurious",
     "memory-accesses",
     "races",
     "only-run",
@@ -87,6 +88,9 @@ fn with_lines(schedule: &Schedule, preempted_at: &[PreemptedAt]) -> String {
     line("backend", &schedule.backend);
     if let Some(timers) = &schedule.timers {
         line("timers", timers);
+    }
+    if let Some(spurious) = &schedule.spurious {
+        line("spurious", spurious);
     }
     if let Some(accesses) = &schedule.memory_accesses {
         line("memory-accesses", accesses);
@@ -174,6 +178,7 @@ pub(super) fn parse(text: &str) -> Result<Schedule, ScheduleError> {
         isolate: header.text("isolate")?.to_owned(),
         backend: header.text("backend")?.to_owned(),
         timers: header.optional("timers").map(str::to_owned),
+        spurious: header.optional("spurious").map(str::to_owned),
         memory_accesses: header.optional("memory-accesses").map(str::to_owned),
         races: header.optional("races").map(str::to_owned),
         only_run: header.optional("only-run").map(str::to_owned),

@@ -51,6 +51,7 @@ pub(super) fn request(exploration: &Exploration, mode: Mode<'_>, policies: &[Str
     line("isolate", &exploration.isolate);
     line("backend", &exploration.backend);
     line("timers", &exploration.timers);
+    line("spurious", &exploration.spurious);
     line("watchdog-ms", &exploration.watchdog.as_millis());
     line("keep-going", &exploration.keep_going);
     line("leaks", &exploration.leaks);
@@ -114,6 +115,7 @@ mod tests {
         isolate=image
         backend=fibers
         timers=any
+        spurious=any
         watchdog-ms=60000
         keep-going=false
         leaks=false

@@ -21,11 +21,10 @@ use super::uncontrolled;
 use super::verdict::{Job, States, Verdict};
 use crate::build::Build;
 use crate::cli::{NoTests, RunOptions};
-use crate::config::{Config, Exploration, Timers};
+use crate::config::{Config, Exploration};
 use crate::error::{Error, Result, exit};
 use crate::events::{
-    Event, NOT_EXPLORED, Outcome, Progress, RegressionRun, RunStarted, TIMERS_LAST, TestId,
-    TestOptions, millis,
+    Event, NOT_EXPLORED, Outcome, Progress, RegressionRun, RunStarted, TestId, TestOptions, millis,
 };
 use crate::interrupt::Interrupt;
 use crate::plan::Plan;
@@ -403,15 +402,16 @@ impl Session<'_> {
         event.schedule = path;
         let kept = kept.into_iter().map(RegressionRun::saved);
         event.regressions.extend(kept);
-        event.options = Some(TestOptions::of(exploration));
+        let options = TestOptions::of(exploration);
         for (other, path) in event.other_failures.iter_mut().zip(other_paths) {
             other.schedule = Some(path);
         }
         if test.not_explored.is_some() {
             NOT_EXPLORED.clone_into(&mut event.coverage);
-        } else if exploration.timers == Timers::Last && finished.outcome == Outcome::Passed {
-            event.coverage += TIMERS_LAST;
+        } else if finished.outcome == Outcome::Passed {
+            event.coverage.extend(options.limits());
         }
+        event.options = Some(options);
         self.tally.add(&event);
         Pointers::default().apply(&mut finished);
         let detail = Detail {

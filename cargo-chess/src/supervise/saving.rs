@@ -3,7 +3,7 @@
 use super::list::ListedTest;
 use super::protocol::{Finished, Other};
 use super::run::Run;
-use crate::config::{Exploration, MemoryAccesses, Races, Timers};
+use crate::config::{Exploration, MemoryAccesses, Races, Spurious, Timers};
 use crate::digest;
 use crate::error::Result;
 use crate::events::Outcome;
@@ -87,6 +87,8 @@ impl<'a> Saving<'a> {
             isolate: exploration.isolate.to_string(),
             backend: exploration.backend.to_string(),
             timers: (exploration.timers != Timers::Any).then(|| exploration.timers.to_string()),
+            spurious: (exploration.spurious != Spurious::Any)
+                .then(|| exploration.spurious.to_string()),
             memory_accesses: (exploration.memory_accesses != MemoryAccesses::Watch)
                 .then(|| exploration.memory_accesses.to_string()),
             races: (races != Races::Deny).then(|| races.to_string()),

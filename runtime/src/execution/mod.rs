@@ -63,7 +63,7 @@ pub use reuse::read_pointer;
 pub(crate) use reuse::reused;
 pub(crate) use schedule::Step;
 pub(crate) use source::open_process;
-pub(crate) use state::{Ending, Execution, Timers};
+pub(crate) use state::{Ending, Execution, Spurious, Timers};
 pub(crate) use task::{Entry, State, Task, Wait};
 pub(crate) use thread::{
     Aside, aside, end_task, explorer, forget_task, perform, running, spawn_pthread, task_main,
@@ -204,7 +204,7 @@ pub fn fails_spuriously() -> bool {
     };
     // SAFETY: see `running`.
     unsafe {
-        let fails = !mark::is_inside() && (*execution).choose_outcome(2, true) == 1;
+        let fails = !mark::is_inside() && (*execution).chooses_spurious();
         if fails {
             (*execution).running().note = Note::FAILED_SPURIOUSLY;
         }

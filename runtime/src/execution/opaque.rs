@@ -134,7 +134,7 @@ pub(crate) fn sleep_lightly(op: Op, object: usize, deadline: Option<u64>, outerm
     };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
-        if outermost && (*execution).choose_outcome(2, true) == 1 {
+        if outermost && (*execution).chooses_spurious() {
             (*execution).running().note = Note::WOKE_SPURIOUSLY;
             // It slept, so that going on with another task costs nothing more.
             perform((*execution).decide(true));

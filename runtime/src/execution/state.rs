@@ -50,6 +50,15 @@ pub(crate) enum Timers {
     Last,
 }
 
+/// What happens for no reason: that a task wakes up, or that its weak exchange fails.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Spurious {
+    /// Whatever may; each time costs as a preemption does.
+    Any,
+    /// Nothing.
+    Never,
+}
+
 /// The state of the running execution.
 #[expect(
     clippy::struct_excessive_bools,
@@ -88,6 +97,8 @@ pub(crate) struct Execution {
     pub(crate) longest: u64,
     /// When timeouts fire.
     pub(crate) timers: Timers,
+    /// What happens for no reason.
+    pub(crate) spurious: Spurious,
     /// Turns that changed nothing are not repeated: see [`super::turn`].
     pub(crate) awaits: bool,
     /// Nothing is explored or replayed, the test is only run once: what ends it then.
@@ -141,6 +152,7 @@ impl Execution {
             horizon: 20_000,
             longest: 0,
             timers: Timers::Any,
+            spurious: Spurious::Any,
             awaits: true,
             only_runs: None,
             past_limit: false,

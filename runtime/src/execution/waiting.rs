@@ -3,17 +3,22 @@
 use super::event::Note;
 use super::object::ObjectId;
 use super::schedule::Step;
-use super::state::Execution;
+use super::state::{Execution, Spurious};
 use super::task::{State, Wait};
 use super::trace::TraceStep;
 use super::{Effect, Mode, Op, Site, TaskId, Wake, mark, perform, running};
 use crate::monitor::race;
 
 impl Execution {
+    /// Whether something happens for no reason that may.
+    pub(super) fn chooses_spurious(&mut self) -> bool {
+        self.spurious == Spurious::Any && self.choose_outcome(2, true) == 1
+    }
+
     /// Whether this wait ends at once and for no reason: a choice of the search
     /// that costs as a preemption does. Not within `atomic` code.
     fn wakes_spuriously(&mut self) -> bool {
-        let wakes = !mark::is_inside() && self.choose_outcome(2, true) == 1;
+        let wakes = !mark::is_inside() && self.chooses_spurious();
         if wakes {
             self.running().note = Note::WOKE_SPURIOUSLY;
         }

@@ -1,6 +1,6 @@
 //! The supervisor's request: `key=value` lines in one environment variable.
 
-use crate::execution::{Policy, Timers};
+use crate::execution::{Policy, Spurious, Timers};
 use crate::monitor::race::{Accesses, Level};
 use crate::platform::handover::Backend;
 use crate::search::Part;
@@ -79,6 +79,7 @@ pub struct Request {
     /// Whether the search goes on after a failure.
     pub(crate) keep_going: bool,
     pub(crate) timers: Timers,
+    pub(crate) spurious: Spurious,
     /// Whether memory that nothing refers to is a failure.
     pub(crate) leaks: bool,
     /// Whether a thread that nobody joins may panic.
@@ -133,6 +134,7 @@ impl Request {
             watchdog_ms: 60_000,
             keep_going: false,
             timers: Timers::Any,
+            spurious: Spurious::Any,
             leaks: false,
             allow_unjoined_panics: false,
             save_ms: 0,
@@ -177,6 +179,7 @@ impl Request {
                     request.allow_unjoined_panics = value.parse().map_err(|_| wrong())?;
                 }
                 "timers" => request.timers = timers(value).ok_or_else(wrong)?,
+                "spurious" => request.spurious = spurious(value).ok_or_else(wrong)?,
                 "save-ms" => request.save_ms = number()?,
                 "part" => request.part = part(value).ok_or_else(wrong)?,
                 "resume" => request.resume = number()? != 0,
@@ -274,6 +277,14 @@ fn timers(name: &str) -> Option<Timers> {
     Some(match name {
         "any" => Timers::Any,
         "last" => Timers::Last,
+        _ => return None,
+    })
+}
+
+fn spurious(name: &str) -> Option<Spurious> {
+    Some(match name {
+        "any" => Spurious::Any,
+        "never" => Spurious::Never,
         _ => return None,
     })
 }

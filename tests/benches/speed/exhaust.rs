@@ -9,6 +9,8 @@ use crate::explored::{Explored, Search};
 use crate::sample::{Profile, Sample, Spread};
 
 const WORKLOADS: [&str; 5] = ["mutex", "fetch_add", "buffer", "store_buffer", "rwlock"];
+/// The one of them in which tasks may wake up for no reason.
+const WAITS: &str = "buffer";
 /// loom is given so long.
 const MOST_MILLISECONDS: &str = "10000";
 /// How many times as fast as loom is hoped for: within two preemptions, and without a
@@ -27,21 +29,14 @@ pub(crate) fn print(workspace: &Workspace, rounds: usize) {
         "{:<14}{:>24}{:>24}{:>10}",
         "up to 2", "cargo chess", "loom", "ratio"
     );
+    let without_spurious = chess.without_spurious();
     for workload in WORKLOADS {
-        let ours = median((0..rounds).map(|_| {
-            let rate = chess.sample(workload, Search::Bounded).rate();
-            #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
-            let space = chess.space(workload) as f64;
-            space / rate * 1e3
-        }));
         let theirs = again_and_again(&baselines, workload, rounds);
-        row(
-            workload,
-            ours,
-            chess.space(workload),
-            theirs,
-            Some(RATIO_BOUNDED),
-        );
+        print_bounded(&chess, workload, workload, theirs.clone(), rounds);
+        if workload == WAITS {
+            let name = format!("{workload}, never");
+            print_bounded(&without_spurious, workload, &name, theirs, rounds);
+        }
     }
     println!(
         "\n{:<14}{:>24}{:>24}{:>10}",
@@ -64,8 +59,26 @@ pub(crate) fn print(workspace: &Workspace, rounds: usize) {
         "\nUp to 2: each by what it does again and again, on a processor.\n\
          cargo chess without a bound is timed by the wall, with the start of its process;\n\
          loom is given ten seconds (+: not done by then). It models weak memory besides;\n\
-         cargo chess tries spurious wake-ups besides (in `buffer`)."
+         cargo chess tries spurious wake-ups besides, but for `--spurious never`."
     );
+}
+
+/// The row of a search within two preemptions.
+fn print_bounded(
+    chess: &Explored<'_>,
+    workload: &str,
+    name: &str,
+    theirs: Result<Sample, String>,
+    rounds: usize,
+) {
+    let space = chess.space(workload);
+    let ours = median((0..rounds).map(|_| {
+        let rate = chess.sample(workload, Search::Bounded).rate();
+        #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+        let schedules = space as f64;
+        schedules / rate * 1e3
+    }));
+    row(name, ours, space, theirs, Some(RATIO_BOUNDED));
 }
 
 /// What loom takes within two preemptions, if it does so again and again, as cargo chess

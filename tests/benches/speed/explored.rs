@@ -29,6 +29,8 @@ pub(crate) enum Search {
 pub(crate) struct Explored<'a> {
     workspace: &'a Workspace,
     profile: Profile,
+    /// Whether what may happen for no reason is tried.
+    spurious: &'static str,
     /// How many schedules within a bound each workload has, and whether these are all.
     spaces: RefCell<HashMap<(String, u32), (u64, bool)>>,
 }
@@ -39,10 +41,20 @@ impl<'a> Explored<'a> {
         let explored = Self {
             workspace,
             profile,
+            spurious: "any",
             spaces: RefCell::default(),
         };
         explored.explore("one_task", BOUND, "icb", 1);
         explored
+    }
+
+    /// As loom explores: nothing happens for no reason.
+    pub(crate) fn without_spurious(&self) -> Self {
+        Self {
+            spurious: "never",
+            spaces: RefCell::default(),
+            ..*self
+        }
     }
 
     /// The executions of a longer exploration beyond those of a shorter one.
@@ -125,6 +137,8 @@ impl<'a> Explored<'a> {
             .arg(workload)
             .arg("--preemptions")
             .arg(bound)
+            .arg("--spurious")
+            .arg(self.spurious)
             .arg("--strategy")
             .arg(strategy)
             .arg("--schedules")

@@ -32,6 +32,7 @@ pub(super) fn run(test: &Test, request: &Request) {
     let mut engine = Root;
     engine.execution.max_steps = request.max_steps;
     engine.execution.timers = request.timers;
+    engine.execution.spurious = request.spurious;
     engine.execution.only_runs = match request {
         Request {
             schedules: 1,

@@ -1,0 +1,143 @@
+//! What happens for no reason, as `std` allows, is tried and told; `--spurious never` leaves it out.
+
+use end_to_end::Workspace;
+
+const TESTS: &str = r"
+#![cfg(test)]
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::{Condvar, Mutex};
+use std::thread;
+
+#[test]
+fn waits_once() {
+    let (ready, changed) = (Mutex::new(false), Condvar::new());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            *ready.lock().unwrap() = true;
+            changed.notify_one();
+        });
+        let mut ready = ready.lock().unwrap();
+        if !*ready {
+            ready = changed.wait(ready).unwrap();
+        }
+        assert!(*ready);
+    });
+}
+
+#[test]
+fn parks_once() {
+    let ready = AtomicBool::new(false);
+    let main = thread::current();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            ready.store(true, SeqCst);
+            main.unpark();
+        });
+        thread::park();
+        assert!(ready.load(SeqCst));
+    });
+}
+
+#[test]
+fn exchanges_once() {
+    let ready = AtomicBool::new(false);
+    assert!(ready.compare_exchange_weak(false, true, SeqCst, SeqCst).is_ok());
+}
+
+/// Fails with nothing spurious, too.
+#[test]
+fn looks_and_waits() {
+    let (ready, lock, changed) = (AtomicBool::new(false), Mutex::new(()), Condvar::new());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            ready.store(true, SeqCst);
+            changed.notify_one();
+        });
+        while !ready.load(SeqCst) {
+            drop(changed.wait(lock.lock().unwrap()).unwrap());
+        }
+    });
+}
+";
+
+const NEVER: [&str; 3] = ["test", "--spurious=never", "--exact"];
+
+#[track_caller]
+fn assert_told(test: &str, sentence: &str) {
+    let workspace = Workspace::with_library(TESTS);
+    let tried = workspace.chess(&["test", "--exact", test]).run();
+    tried.assert_code(100);
+    let message = tried.message();
+    let told: Vec<_> = message.split_whitespace().collect();
+    assert!(told.join(" ").contains(sentence), "{message}");
+    let never = workspace
+        .chess(&NEVER)
+        .arg(test)
+        .arg("--message-format=json")
+        .run();
+    never.assert_code(0);
+    let verdict = never.verdict();
+    let coverage = verdict["coverage"].as_str().unwrap_or_default();
+    assert!(
+        coverage.ends_with(", where nothing wakes up or fails for no reason"),
+        "{coverage}"
+    );
+}
+
+#[test]
+fn a_wait_that_ends_for_no_reason_is_told() {
+    assert_told(
+        "waits_once",
+        "the wait of main at src/lib.rs:17 ends for no reason, which its documentation allows. \
+         `--spurious never` leaves such schedules out.",
+    );
+}
+
+#[test]
+fn a_park_that_ends_for_no_reason_is_told() {
+    assert_told(
+        "parks_once",
+        "the wait of main at src/lib.rs:32 ends for no reason",
+    );
+}
+
+#[test]
+fn an_exchange_that_fails_for_no_reason_is_told() {
+    assert_told(
+        "exchanges_once",
+        "the weak exchange of main at src/lib.rs:40 fails for no reason",
+    );
+}
+
+#[test]
+fn a_schedule_says_that_nothing_spurious_was_tried() {
+    let workspace = Workspace::with_library(TESTS);
+    let found = workspace
+        .chess(&NEVER)
+        .arg("looks_and_waits")
+        .arg("--message-format=json")
+        .run();
+    found.assert_code(100);
+    let verdict = found.verdict();
+    assert_eq!(verdict["kind"], "deadlock", "{verdict}");
+    let schedule = verdict["schedule"].as_str().expect("it is saved");
+    let saved = std::fs::read_to_string(workspace.root().join(schedule)).expect("it is there");
+    assert!(saved.contains("\nspurious = never\n"), "{saved}");
+    workspace
+        .chess(&["replay", schedule])
+        .run()
+        .assert_code(100);
+}
+
+#[test]
+fn what_was_left_out_is_left_out_of_the_guarantee() {
+    let workspace = Workspace::with_library(TESTS);
+    let run = workspace.chess(&NEVER).arg("waits_once").run();
+    run.assert_code(0);
+    assert!(
+        run.message()
+            .contains(", where nothing wakes up or fails for no reason"),
+        "{}",
+        run.message()
+    );
+}
