@@ -128,14 +128,25 @@ pub fn access(op: Op, object: usize, site: Site) {
     }
 }
 
-/// As [`access`], with an `effect` that is known once the task's turn has come.
-pub fn access_with(op: Op, object: usize, site: Option<Site>, effect: impl FnOnce() -> Effect) {
-    let Some(execution) = running() else { return };
+/// As [`access`], with an effect that is known once the operation is done: what `act` does, and
+/// gives back beside its effect.
+#[inline]
+pub fn access_with<R>(
+    op: Op,
+    object: usize,
+    site: Option<Site>,
+    act: impl FnOnce() -> (R, Effect),
+) -> R {
+    let Some(execution) = running() else {
+        return act().0;
+    };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
         let object = (*execution).object(object);
         perform((*execution).arrive(op, object, site));
-        perform((*execution).record(op, object, effect(), site));
+        let (result, effect) = act();
+        perform((*execution).record(op, object, effect, site));
+        result
     }
 }
 
@@ -284,7 +295,7 @@ pub fn access_in_drop(op: Op, object: usize) {
 
 /// As [`access_in_drop`], with an `effect` that is known once the drop's turn has come.
 pub fn drop_with(op: Op, object: usize, effect: impl FnOnce() -> Effect) {
-    access_with(op, object, None, effect);
+    access_with(op, object, None, || ((), effect()));
 }
 
 /// Whether a task [`own`]s `object`, the calling one included.

@@ -67,11 +67,13 @@ macro_rules! atomic {
             pub fn swap(&self, $val: $value, order: Ordering) -> $value {
                 if execution::active() {
                     let site = Location::caller();
-                    execution::access_with(Op::AtomicSwap, self.object(), Some(site), || {
-                        change(order, self.0.load(Ordering::Relaxed).is($val))
-                    });
-                    self.tell(Op::AtomicSwap, How::Exchange, order, site);
-                    let value = self.0.swap($val, order);
+                    let swap = || {
+                        self.tell(Op::AtomicSwap, How::Exchange, order, site);
+                        let value = self.0.swap($val, order);
+                        (value, change(order, value.is($val)))
+                    };
+                    let value =
+                        execution::access_with(Op::AtomicSwap, self.object(), Some(site), swap);
                     saw(|| (Some(value), Some($val)));
                     return value;
                 }
@@ -294,14 +296,14 @@ macro_rules! read_modify_write {
                 pub fn $method(&self, val: $operand, order: Ordering) -> $value {
                     if execution::active() {
                         let site = Location::caller();
-                        execution::access_with(Op::$op, self.object(), Some(site), || {
-                            let found = self.0.load(Ordering::Relaxed);
-                            let copy = std::sync::atomic::$Atomic::new(found);
-                            copy.$method(val, Ordering::Relaxed);
-                            change(order, found.is(copy.into_inner()))
-                        });
-                        self.tell(Op::$op, How::Exchange, order, site);
-                        let value = self.0.$method(val, order);
+                        let update = || {
+                            self.tell(Op::$op, How::Exchange, order, site);
+                            let value = self.0.$method(val, order);
+                            let is_kept = value.is(self.0.load(Ordering::Relaxed));
+                            (value, change(order, is_kept))
+                        };
+                        let value =
+                            execution::access_with(Op::$op, self.object(), Some(site), update);
                         saw(|| (Some(value), Some(self.0.load(Ordering::Relaxed))));
                         return value;
                     }
