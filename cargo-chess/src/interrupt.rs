@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use nix::sys::signal::{SigSet, SigmaskHow};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
@@ -23,6 +24,10 @@ impl Interrupt {
         let register = |signal, flag: &Arc<AtomicBool>| {
             flag::register(signal, flag.clone()).expect("these are signals that can be caught");
         };
+        // A signal has its handler before it is known there what to do: one that came between
+        // would be lost, and neither end the process nor set a flag. So all wait until then.
+        let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK);
+        let before = before.expect("these arguments are valid");
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             register(signal, &interrupt.requested);
         }
@@ -31,6 +36,7 @@ impl Interrupt {
         }
         // Who starts this program may ignore the end of children, and nobody could wait for one then.
         register(SIGCHLD, &Arc::default());
+        before.thread_set_mask().expect("it was the mask");
         interrupt
     }
 
