@@ -4,8 +4,8 @@ use std::fmt;
 use std::panic::Location;
 use std::sync::atomic::Ordering;
 
-use super::operations::{Value, atomic, change, exchanged, read_modify_write};
-use crate::execution::{self, Effect, Op, Site, saw};
+use super::operations::{Value, atomic, change, exchange_effect, exchanged, read_modify_write};
+use crate::execution::{self, Op, Site, saw};
 use crate::monitor::race::{self, How};
 use crate::shim::memory;
 

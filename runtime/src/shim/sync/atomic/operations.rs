@@ -221,10 +221,7 @@ macro_rules! atomic {
                 execution::before(op, self.object(), site);
                 let result = self.0.compare_exchange(current, new, success, failure);
                 self.tell_of_exchange(op, result, success, failure, site);
-                let effect = match result {
-                    Ok(_) => change(success, new.is(current)),
-                    Err(_) => Effect::Read,
-                };
+                let effect = exchange_effect(result, current, new, success);
                 execution::effect(op, self.object(), effect, site);
                 saw(|| exchanged(result, new));
                 if let Err(value) = result {
@@ -256,10 +253,7 @@ macro_rules! atomic {
                     self.0.compare_exchange(current, new, success, failure)
                 };
                 self.tell_of_exchange(op, result, success, failure, site);
-                let effect = match result {
-                    Ok(_) => change(success, new.is(current)),
-                    Err(_) => Effect::Read,
-                };
+                let effect = exchange_effect(result, current, new, success);
                 execution::effect(op, self.object(), effect, site);
                 saw(|| exchanged(result, new));
                 if let Err(value) = result {
@@ -367,6 +361,19 @@ macro_rules! plain_values {
 }
 
 plain_values!(bool i8 i16 i32 i64 isize u8 u16 u32 u64 usize);
+
+/// What an exchange does that wants to write `new`, where there was `current`.
+pub(super) fn exchange_effect<T: Value>(
+    result: Result<T, T>,
+    current: T,
+    new: T,
+    success: Ordering,
+) -> Effect {
+    match result {
+        Ok(_) => change(success, new.is(current)),
+        Err(_) => Effect::Read,
+    }
+}
 
 /// What an operation does that reads and writes a value, and leaves it as it is if `is_kept`:
 /// no more than a read then, unless others may learn by it what its task did before.
