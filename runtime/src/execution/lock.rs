@@ -6,8 +6,9 @@
 //! writer that finds a read-write lock read-locked takes a step to enter its
 //! queue, after which new readers wait behind it.
 
+use super::arrival::Arrival;
 use super::object::ObjectId;
-use super::schedule::{Arrival, Step};
+use super::schedule::Step;
 use super::state::Execution;
 use super::task::{State, Wait};
 use super::{Effect, Mode, Op, Site, TaskId, perform};

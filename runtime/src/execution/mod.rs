@@ -4,6 +4,7 @@
 //! whether the calling thread is a task. Shims ask it once and, where it is
 //! false, do what the real thing does.
 
+mod arrival;
 mod descriptors;
 mod draw;
 mod event;

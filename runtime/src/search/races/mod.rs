@@ -7,10 +7,12 @@
 
 mod accesses;
 mod clocks;
+mod judge;
 mod matters;
 
 use self::accesses::{Access, Accesses, is_exclusive};
 use self::clocks::{Clock, Clocks};
+use self::judge::takes;
 use crate::execution::{Dependence, Effect, Touch, Trace, TraceStep};
 use crate::platform::memory::{EngineVec, engine_vec};
 
@@ -290,126 +292,6 @@ impl HappensBefore {
         self.learn(at, before, other.step);
     }
 
-    /// Whether the step `at` races with the earlier one `other`, of which it depends
-    /// and of which its task did not know.
-    #[inline]
-    fn judge(
-        &mut self,
-        trace: &Trace,
-        at: u32,
-        effect: Effect,
-        other: Access,
-        relation: Dependence,
-    ) {
-        let step = &trace.steps[at as usize];
-        let is_woken = step.waker != TraceStep::NONE && !step.timed;
-        if is_woken && !step.retries && self.precedes(other.step, step.waker) {
-            return;
-        }
-        let enables = relation == Dependence::Enables;
-        if enables || is_woken && step.waker == other.step {
-            if self.waits_too {
-                self.judge_wait(at, other.step);
-            } else if enables {
-                self.met.push(Met {
-                    step: other.step,
-                    role: Role::Enabling,
-                });
-            }
-            return;
-        }
-        let hides = if takes(effect) {
-            other.effect != Effect::Read
-        } else {
-            !self.waits_too || !takes_something(trace, at)
-        };
-        self.met.push(Met {
-            step: other.step,
-            role: if hides { Role::Hiding } else { Role::Candidate },
-        });
-    }
-
-    /// Whether the step `at` could have come to wait for the earlier one `other`: its task
-    /// has done steps since then.
-    #[inline]
-    fn judge_wait(&mut self, at: u32, other: u32) {
-        let Place { previous, .. } = self.places[at as usize];
-        if previous != NOTHING && previous > other {
-            self.waits_for(other, at);
-        }
-    }
-
-    /// The step `second` races with `first`, which only lets it go on.
-    #[inline(never)]
-    fn waits_for(&mut self, first: u32, second: u32) {
-        self.races.push(Race {
-            first,
-            second,
-            waits: true,
-        });
-    }
-
-    /// A step that reads a lock races also with those in which others came to wait for readers
-    /// to leave, and with the last one before its task came itself: from such a step on none
-    /// enters, so that the race with what came after it cannot be turned round. (What took the
-    /// lock by trying is as such a step to it, which costs a few schedules.)
-    #[inline(never)]
-    fn judge_queues(&mut self, at: u32, before: Clock, touch: Touch) {
-        let Place { previous, .. } = self.places[at as usize];
-        let mut next = self.accesses.newest_of(touch.object);
-        while let Some(&access) = self.accesses.get(next) {
-            let queues = access.effect == Effect::Queue;
-            if queues && !self.clocks.knows(before, access.task, access.step) {
-                self.races.push(Race {
-                    first: access.step,
-                    second: at,
-                    waits: false,
-                });
-            }
-            let is_last = queues || is_exclusive(access.effect);
-            if is_last && previous != NOTHING && access.step <= previous {
-                break;
-            }
-            next = access.next;
-        }
-    }
-
-    /// A step that takes a lock races also with the one that held it when the task came
-    /// for it, and had to wait, even if others took it since then. (As Flanagan and
-    /// Godefroid, POPL'05, whose tasks race with their next step in each state. Without a
-    /// bound this is not needed: the race would show once the lock is free in time.) It was
-    /// taken by the exclusive access `newest` last.
-    #[inline(never)]
-    fn judge_arrival(
-        &mut self,
-        trace: &Trace,
-        at: u32,
-        before: Clock,
-        effect: Effect,
-        newest: u32,
-    ) {
-        let Place { previous, .. } = self.places[at as usize];
-        let came = match trace.steps[at as usize].waker {
-            TraceStep::NONE => previous,
-            waker => previous.max(waker),
-        };
-        let mut held = self.accesses.get(newest);
-        if held.is_none_or(|newest| newest.step <= came) {
-            return;
-        }
-        while let Some(access) = held
-            && access.step > came
-        {
-            held = self.accesses.exclusive_from(access.next);
-        }
-        if let Some(access) = held
-            && effect.depends(access.effect) != Dependence::None
-            && !self.clocks.knows(before, access.task, access.step)
-        {
-            self.waits_for(access.step, at);
-        }
-    }
-
     /// The step `earlier` of another task happened before the step `at`, and with it all
     /// that happened before. The task of `at` knew what `before` tells, and not of it.
     #[inline]
@@ -446,17 +328,4 @@ impl HappensBefore {
         self.clocks.make_room(task as usize + 1, clocks);
         core::mem::replace(&mut self.newest[task as usize], at)
     }
-}
-
-/// Whether an operation takes a lock.
-#[inline]
-fn takes(effect: Effect) -> bool {
-    matches!(effect, Effect::Acquire | Effect::Enter)
-}
-
-/// Whether a step takes a lock.
-#[inline(never)]
-fn takes_something(trace: &Trace, at: u32) -> bool {
-    let mut touches = trace.touches_of(at as usize).iter();
-    touches.any(|touch| takes(touch.effect))
 }

@@ -1,28 +1,23 @@
 //! The process around the explorer: it stays as it was at the program's start, forks
 //! the explorer, watches it, and speaks for one that died.
 
+mod endings;
+
 use core::ffi::{c_int, c_void};
-use core::mem;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::fs::File;
 use std::io::Write;
 use std::panic::catch_unwind;
 use std::time::{Duration, Instant};
 
-use super::counters::Counters;
-use super::failures::Found;
-use super::report::{self, Verdict};
 use super::request::{Request, VARIABLE};
 use super::saved::Passing;
 use super::silence::Activity;
-use super::{Exploration, Test, debugger, explore, process, silence, tell};
-use crate::engine::{self, Engine, engine};
-use crate::monitor::Failure;
-use crate::monitor::race::{Learnt, Level, Points};
+use super::{Test, debugger, explore, process, report, tell};
+use crate::engine::{self, engine};
 use crate::platform::handover::Backend;
-use crate::platform::memory::engine_vec;
 use crate::platform::{context, interpose, refusal, sys};
-use crate::search::{Decision, format_schedule};
+use crate::search::parse_schedule;
 
 /// How often the explorer is looked at.
 const LOOK: Duration = Duration::from_millis(100);
@@ -68,7 +63,7 @@ fn serve_request(
     tell::to(out);
     // After the engine was made: schedules are kept in its memory.
     if let Some(decisions) = &request.replay
-        && let Err(token) = crate::search::parse_schedule(decisions)
+        && let Err(token) = parse_schedule(decisions)
     {
         return Err(format!(
             "the schedule has a decision that is not understood: expected one such as `1`, `1*12` or \
@@ -87,16 +82,7 @@ fn serve_request(
     let status = watch(test, &request, out);
     // SAFETY: the explorer is gone; this process alone uses the engine.
     let engine = unsafe { &mut *engine() };
-    let has_failure = engine.exploration.failure.is_some();
-    Ok(match status {
-        Status::Ended(_) if engine.exploration.finished => report_end(engine, &request),
-        _ if has_failure => report_collected(engine, &request, test, &status, out),
-        Status::Silent(activity) => report_silence(engine, &request, activity),
-        Status::Ended(_) if !engine.exploration.broke_off.is_empty() => {
-            report_break(engine, &request)
-        }
-        Status::Ended(status) => report_crash(engine, &request, test, status, out),
-    })
+    Ok(endings::report(engine, &request, test, &status, out))
 }
 
 /// What became of the explorer.
@@ -263,214 +249,6 @@ fn break_off(why: &str) -> ! {
     let exploration = unsafe { &mut (*engine()).exploration };
     exploration.broke_off.extend_from_slice(why.as_bytes());
     sys::exit_now(1)
-}
-
-fn report_end(engine: &mut Engine, request: &Request) -> String {
-    let counters = Counters::read(&engine.exploration);
-    let failure = engine.exploration.failure.clone();
-    let failure = failure.map(|failure| report::in_words(engine, failure));
-    let message = failure
-        .as_ref()
-        .map(|f| String::from_utf8_lossy(&f.message).into_owned());
-    let nothing_known = failure.is_none() && nothing_is_known(&engine.exploration);
-    let gave_up = nothing_known && engine.exploration.too_long > 0;
-    let message = message.or_else(|| gave_up.then(|| report::given_up(&engine.execution)));
-    let verdict = Verdict {
-        outcome: match &failure {
-            Some(_) => "failed",
-            None if nothing_known => "timeout",
-            None => "passed",
-        },
-        kind: failure.as_ref().map(|f| f.kind),
-        message,
-        failure: failure.as_ref(),
-    };
-    report::finished(engine, request, &counters, &verdict)
-}
-
-/// The budget ended before the first execution did, or all were given up.
-fn nothing_is_known(exploration: &Exploration) -> bool {
-    exploration.schedules == exploration.too_long
-}
-
-/// A task never came back: no verdict, but the place is known.
-fn report_silence(engine: &mut Engine, request: &Request, activity: Activity) -> String {
-    let counters = Counters::read(&engine.exploration);
-    let verdict = Verdict {
-        outcome: "timeout",
-        kind: None,
-        message: Some(silence::describe(engine, request, activity)),
-        failure: None,
-    };
-    report::finished(engine, request, &counters, &verdict)
-}
-
-/// The explorer could not go on: no verdict.
-fn report_break(engine: &mut Engine, request: &Request) -> String {
-    let counters = Counters::read(&engine.exploration);
-    let why = String::from_utf8_lossy(&engine.exploration.broke_off).into_owned();
-    let verdict = Verdict {
-        outcome: "timeout",
-        kind: None,
-        message: Some(why),
-        failure: None,
-    };
-    report::finished(engine, request, &counters, &verdict)
-}
-
-/// The explorer died: says how, and whether the same schedule kills it again.
-fn report_crash(
-    engine: &mut Engine,
-    request: &Request,
-    test: &Test,
-    status: c_int,
-    out: &mut File,
-) -> String {
-    let mut counters = Counters::read(&engine.exploration).with_crash(&engine.execution);
-    let found = if request.replay.is_some() {
-        let failure = engine.death(status);
-        last_execution(engine, failure)
-    } else {
-        counters.add_executions(1);
-        confirm_crash(engine, request, test, status, out)
-    };
-    let exploration = &mut engine.exploration;
-    exploration.preemptions = found.preemptions;
-    exploration.decisions = found.decisions;
-    exploration.learnt = found.learnt;
-    let verdict = failed(&found.failure, &found.failure.message);
-    report::finished(engine, request, &counters, &verdict)
-}
-
-/// The explorer came to no end after it had found failures, while it looked for
-/// more or made them smaller: the first one stays what is reported. Its execution
-/// has to be made once more.
-fn report_collected(
-    engine: &mut Engine,
-    request: &Request,
-    test: &Test,
-    status: &Status,
-    out: &mut File,
-) -> String {
-    let mut counters = Counters::read(&engine.exploration);
-    let end = match *status {
-        Status::Silent(activity) => {
-            let silence = silence::describe(engine, request, activity);
-            counters.warn(&format!("the search ended early: {silence}"));
-            None
-        }
-        Status::Ended(_) if !engine.exploration.broke_off.is_empty() => {
-            let why = String::from_utf8_lossy(&engine.exploration.broke_off);
-            counters.warn(&format!("the search ended early: {why}"));
-            None
-        }
-        Status::Ended(status) => {
-            counters = counters.with_crash(&engine.execution);
-            counters.add_executions(1);
-            counters.warn("the search ended early: a crash takes the explorer with it");
-            Some(status)
-        }
-    };
-    let exploration = &mut engine.exploration;
-    let mut first = exploration.failure.take().expect("a failure was found");
-    let (preemptions, learnt) = (exploration.preemptions, exploration.learnt);
-    let decisions = mem::replace(&mut exploration.decisions, engine_vec());
-    let mut others = mem::replace(&mut exploration.others, engine_vec());
-    if let Some(status) = end {
-        others.push(confirm_crash(engine, request, test, status, out));
-    }
-    counters.add_executions(1);
-    run_again(engine, request, test, (&decisions, learnt), out);
-    match engine.exploration.failure.take() {
-        Some(again) if again.is_like(&first) => first = again,
-        _ => first = first.not_repeated(),
-    }
-    let first = report::in_words(engine, first);
-    let exploration = &mut engine.exploration;
-    exploration.preemptions = preemptions;
-    exploration.decisions = decisions;
-    exploration.learnt = learnt;
-    exploration.others = others;
-    let verdict = failed(&first, &first.message);
-    report::finished(engine, request, &counters, &verdict)
-}
-
-fn failed<'a>(failure: &'a Failure, message: &[u8]) -> Verdict<'a> {
-    Verdict {
-        outcome: "failed",
-        kind: Some(failure.kind),
-        message: Some(String::from_utf8_lossy(message).into_owned()),
-        failure: Some(failure),
-    }
-}
-
-/// The crash that ended the explorer, and whether its schedule leads to it again.
-fn confirm_crash(
-    engine: &mut Engine,
-    request: &Request,
-    test: &Test,
-    status: c_int,
-    out: &mut File,
-) -> Found {
-    let failure = engine.death(status);
-    let mut found = last_execution(engine, failure);
-    let schedule = (&found.decisions[..], found.learnt);
-    let again = match run_again(engine, request, test, schedule, out) {
-        Status::Ended(status) if !engine.exploration.finished => Some(engine.death(status)),
-        Status::Ended(_) | Status::Silent(_) => None,
-    };
-    if !again.is_some_and(|again| again.is_like(&found.failure)) {
-        found.failure = found.failure.not_repeated();
-    }
-    found
-}
-
-/// The execution that the engine holds, which ended in `failure`.
-fn last_execution(engine: &Engine, failure: Failure) -> Found {
-    Found {
-        failure,
-        preemptions: engine.execution.preemptions,
-        decisions: engine.execution.whole_decisions(),
-        learnt: engine.monitors.races.learnt(),
-    }
-}
-
-/// Runs a schedule in an explorer of its own, with what was known of races then.
-fn run_again(
-    engine: &mut Engine,
-    request: &Request,
-    test: &Test,
-    (decisions, learnt): (&[Decision], Learnt),
-    out: &mut File,
-) -> Status {
-    let lines = mem::replace(&mut engine.monitors.races.points, Points::new());
-    let points = lines.first(learnt.points).iter().map(|line| {
-        let file = String::from_utf8_lossy(&line.file).into_owned();
-        (file, line.number)
-    });
-    let again = Request {
-        replay: Some(format_schedule(decisions)),
-        preempt_at: Vec::new(),
-        points: points.collect(),
-        races: match learnt.forgiven {
-            0 => request.races,
-            _ => Level::Allow,
-        },
-        ..request.clone()
-    };
-    *engine = new_engine(engine);
-    let status = watch(test, &again, out);
-    engine.monitors.races.points = lines;
-    status
-}
-
-fn new_engine(before: &mut Engine) -> Engine {
-    let mut engine = engine::empty(before.pool.backend());
-    mem::swap(
-        &mut engine.exploration.mailbox,
-        &mut before.exploration.mailbox,
-    );
-    engine
 }
 
 #[cfg(test)]

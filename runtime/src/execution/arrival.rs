@@ -1,0 +1,220 @@
+//! Operations arrive at scheduling points, and what they did is recorded.
+
+use super::event::{Event, Note};
+use super::object::ObjectId;
+use super::policy::Policy;
+use super::schedule::Step;
+use super::spin::Access;
+use super::state::Execution;
+use super::{Effect, Op, Site, mark};
+use crate::harness::trace;
+
+/// What the place of an operation is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// A scheduling point.
+    Point,
+    /// A scheduling point at which the task has been spinning.
+    Spin,
+    /// Within a call into `atomic` code.
+    Inside,
+}
+
+impl Execution {
+    /// The object at `address`, new or known; none at address 0.
+    #[inline]
+    pub(crate) fn object(&mut self, address: usize) -> ObjectId {
+        if address == 0 {
+            return ObjectId::NONE;
+        }
+        let history = self.tasks.running().last_event;
+        self.objects.at(address, history)
+    }
+
+    /// The current task arrives at a scheduling point before `op`.
+    #[inline]
+    pub(crate) fn arrive(&mut self, op: Op, object: ObjectId, site: Option<Site>) -> Step {
+        match self.announce(op, object, site) {
+            Arrival::Point => self.decide(false),
+            Arrival::Spin => self.spin_step(),
+            Arrival::Inside => self.inside_step(),
+        }
+    }
+
+    /// Notes what the current task does next, and what this makes of the place.
+    #[inline]
+    pub(crate) fn announce(&mut self, op: Op, object: ObjectId, site: Option<Site>) -> Arrival {
+        let policy = site.and_then(|site| self.policies.of(site));
+        let task = self.tasks.running_mut();
+        task.op = op;
+        task.object = object;
+        let inside = match policy {
+            Some(Policy::Preempt) => {
+                mark::leave();
+                false
+            }
+            Some(Policy::Atomic) => mark::enter(),
+            None => mark::is_inside(),
+        };
+        if let Some(site) = site {
+            task.site = Some(site);
+            if task.spin.is_watching() && object != ObjectId::NONE {
+                let version = self.objects.get(object).version;
+                if task.spin.spins(Access::new(op, site, object), version) {
+                    self.tell_point();
+                    return Arrival::Spin;
+                }
+            }
+        }
+        self.tell_point();
+        if inside {
+            Arrival::Inside
+        } else {
+            Arrival::Point
+        }
+    }
+
+    /// Whether the code at `site` is of policy `preempt`.
+    pub(crate) fn is_preempted_at(&mut self, site: Site) -> bool {
+        self.policies.of(site) == Some(Policy::Preempt)
+    }
+
+    /// The current task performs `op` within its step: no scheduling point, since `op`
+    /// commutes with all that others could do.
+    pub(super) fn pass(&mut self, op: Op, site: Site) -> Step {
+        // The one scheduling point of a call into `atomic` code is that of its first
+        // operation that has one.
+        if self.policies.of(site) == Some(Policy::Preempt) {
+            mark::leave();
+        }
+        let task = self.running();
+        task.op = op;
+        task.object = ObjectId::NONE;
+        task.site = Some(site);
+        self.tell_point();
+        self.count_step()
+    }
+
+    /// A step inside a call into `atomic` code: no scheduling point.
+    #[inline]
+    pub(crate) fn inside_step(&mut self) -> Step {
+        self.log.trace.go_on();
+        self.count_step()
+    }
+
+    /// Counts a step at which nothing is chosen.
+    #[inline]
+    fn count_step(&mut self) -> Step {
+        self.pulse += 1;
+        self.steps += 1;
+        if self.steps >= self.horizon && self.passes_limit() {
+            Step::End
+        } else {
+            Step::Continue
+        }
+    }
+
+    /// The current task yields: switching away is free. `state` is its own, 0 if it is
+    /// not known.
+    pub(crate) fn yield_step(&mut self, state: u64) -> Step {
+        self.last_wait = self.steps;
+        self.give_way(state)
+    }
+
+    /// The current task reads the same again and again, and yields without saying so. As
+    /// long as its own state is seen to change it may be at work on something long; if
+    /// it is alone, it works or waits for ever.
+    #[cold]
+    pub(super) fn spin_step(&mut self) -> Step {
+        let looks = self.looks_at_state();
+        let state = self.state_here();
+        let is_unknown = !self.awaits || looks && state == 0;
+        if is_unknown || self.enabled.is_only(self.current) {
+            self.last_wait = self.steps;
+        }
+        self.give_way(state)
+    }
+
+    fn give_way(&mut self, state: u64) -> Step {
+        if self.repeats_its_turn(state) {
+            self.last_wait = self.steps;
+            return self.await_change();
+        }
+        if self.body_done {
+            self.running().idle_turns += 1;
+        }
+        // One that is about to block is not held back before: what goes on then would
+        // be the scheduler's doing, not the program's.
+        if !self.running().spin.is_new() {
+            self.fairness
+                .yielded(self.current, self.steps, &self.enabled, &self.late);
+        }
+        self.decide(true)
+    }
+
+    /// Records the current task's operation; whether the execution goes on, for callers
+    /// that can leave it.
+    #[inline]
+    pub(crate) fn record(
+        &mut self,
+        op: Op,
+        id: ObjectId,
+        effect: Effect,
+        site: Option<Site>,
+    ) -> Step {
+        if self.tasks.running().watches {
+            self.look_again();
+        }
+        let task = self.tasks.running_mut();
+        match site {
+            Some(site) if id != ObjectId::NONE && effect.is_quiet() => {
+                let version = self.objects.get(id).version;
+                task.spin.read(Access::new(op, site, id), version);
+            }
+            // They change nothing: lock-free code has fences between the loads of a
+            // loop that waits, and yields end its turns.
+            _ if op == Op::Fence => task.fenced = true,
+            _ if matches!(op, Op::YieldNow | Op::SpinLoop) => {}
+            _ => task.spin.progress(),
+        }
+        self.log_event(op, id, effect, site)
+    }
+
+    /// As [`Self::record`], and says nothing about whether the task spins.
+    #[inline]
+    pub(super) fn log_event(
+        &mut self,
+        op: Op,
+        id: ObjectId,
+        effect: Effect,
+        site: Option<Site>,
+    ) -> Step {
+        let task = self.tasks.running_mut();
+        let preempted = core::mem::replace(&mut task.preempted, false);
+        let note = core::mem::replace(&mut task.note, Note::NONE);
+        let event = Event {
+            site,
+            task: self.current,
+            object: id,
+            op,
+            effect,
+            preempted,
+            note,
+        };
+        let is_watched = self
+            .log
+            .record(event, &mut self.objects, &mut task.last_event);
+        if self.log.is_told {
+            self.tell_event(event);
+        }
+        if is_watched {
+            self.wake_watchers(id);
+        }
+        self.tell_access(op, id, effect, site)
+    }
+
+    #[cold]
+    fn tell_event(&self, event: Event) {
+        trace::event(self, &event);
+    }
+}
