@@ -7,6 +7,7 @@
 mod arrival;
 mod descriptors;
 mod draw;
+mod effect;
 mod event;
 mod fairness;
 pub(crate) mod futex;
@@ -47,13 +48,14 @@ pub(crate) use descriptors::{
     descriptors_changed, wake_all_awaiting,
 };
 pub use draw::draw;
+pub(crate) use effect::Dependence;
+pub use effect::Effect;
 pub(crate) use event::{Event, Note, mix};
 pub(crate) use limit::Limit;
 pub use lock::{acquire, downgrade, release, try_acquire};
 pub use mark::{mark, marked_line};
 pub(crate) use object::ObjectId;
-pub(crate) use op::Dependence;
-pub use op::{Effect, Op};
+pub use op::Op;
 pub(crate) use outside::{
     add_child, children, forget_child, is_outside, note as note_outside,
     note_at as note_outside_at, note_connection, note_wait_for_child, yield_to_outside,
