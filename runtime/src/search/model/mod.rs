@@ -24,6 +24,8 @@ pub(super) enum Act {
     Add(u32),
     /// Sets it to the second number if it is the first.
     Exchange(u32, u64, u64),
+    /// Sets it whatever it is; whether others learn by it what the task did before.
+    Swap(u32, u64, bool),
     Lock(u32),
     TryLock(u32),
     Unlock(u32),

@@ -31,9 +31,10 @@ pub(in crate::search) fn random_program(seed: u64) -> Program {
             let which = below(2);
             match kinds[below(kinds.len() as u64) as usize] {
                 0 => acts.push_back(Act::Load(which)),
-                1 => acts.push_back(match below(3) {
+                1 => acts.push_back(match below(4) {
                     0 => Act::Store(which, 1 + u64::from(own)),
                     1 => Act::Add(which),
+                    2 => Act::Swap(which, u64::from(below(3)), below(2) == 0),
                     _ => Act::Exchange(which, u64::from(below(2)), 1 + u64::from(own)),
                 }),
                 2 => {

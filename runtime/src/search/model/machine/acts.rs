@@ -96,6 +96,16 @@ impl Machine<'_> {
                 let effect = [Effect::Read, Effect::Write][usize::from(succeeds)];
                 self.touch_as(object(VALUE, v), effect, Effect::Write);
             }
+            Act::Swap(v, value, releases) => {
+                let before = std::mem::replace(&mut self.values[v as usize], value);
+                self.see(before);
+                let effect = match (before == value, releases) {
+                    (false, _) => Effect::Write,
+                    (true, false) => Effect::Read,
+                    (true, true) => Effect::Rewrite,
+                };
+                self.touch_as(object(VALUE, v), effect, Effect::Write);
+            }
             Act::Lock(m) if self.readers[m as usize] > 0 => {
                 self.tasks[own].queued = true;
                 self.queued[m as usize] += 1;

@@ -175,6 +175,7 @@ impl<'a> Machine<'a> {
             (None, Some(Act::Store(v, _))) => (Op::AtomicStore, object(VALUE, v)),
             (None, Some(Act::Add(v))) => (Op::AtomicFetchAdd, object(VALUE, v)),
             (None, Some(Act::Exchange(v, ..))) => (Op::AtomicCompareExchange, object(VALUE, v)),
+            (None, Some(Act::Swap(v, ..))) => (Op::AtomicSwap, object(VALUE, v)),
             (None, Some(Act::Lock(m))) => (Op::MutexLock, object(LOCK, m)),
             (None, Some(Act::TryLock(m))) => (Op::MutexTryLock, object(LOCK, m)),
             (None, Some(Act::Unlock(m))) => (Op::MutexUnlock, object(LOCK, m)),
