@@ -16,6 +16,7 @@ mod request;
 mod resume;
 mod run;
 mod saving;
+mod session;
 mod status;
 mod tally;
 mod uncontrolled;

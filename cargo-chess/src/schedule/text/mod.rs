@@ -1,40 +1,14 @@
 //! The text of a `*.chess` file: `key = value` lines, an empty line, the decisions.
 
+mod escape;
+mod header;
+
 use std::fmt::Write as _;
-use std::str::FromStr;
 
+use self::escape::{escape, unescape};
+use self::header::Header;
 use super::{FORMAT, PreemptedAt, Schedule, ScheduleError};
-use crate::events::{Kind, Location, TestId};
-use crate::suggest;
-
-/// The keys in the order in which they are written. Some may be absent, and there may be
-/// several `point`s.
-const KEYS: &[&str] = &[
-    "format",
-    "package",
-    "binary",
-    "test",
-    "kind",
-    "message",
-    "location",
-    "preemptions",
-    "strategy",
-    "seed",
-    "memory",
-    "max-steps",
-    "isolate",
-    "backend",
-    "timers",
-    "spurious",
-    "memory-accesses",
-    "races",
-    "only-run",
-    "point",
-    "cargo",
-    "sources",
-    "preempted-at",
-    "decisions",
-];
+use crate::events::{Location, TestId};
 
 /// The longest line of decisions.
 const WIDTH: usize = 80;
@@ -190,157 +164,6 @@ pub(super) fn parse(text: &str) -> Result<Schedule, ScheduleError> {
     })
 }
 
-/// The `key = value` lines, each with its number.
-struct Header<'a>(Vec<(&'a str, &'a str, usize)>);
-
-impl<'a> Header<'a> {
-    fn parse(lines: &mut impl Iterator<Item = (usize, &'a str)>) -> Result<Self, ScheduleError> {
-        let mut entries: Vec<(&str, &str, usize)> = Vec::new();
-        for (number, line) in lines.take_while(|(_, line)| !line.is_empty()) {
-            let entry = line
-                .split_once('=')
-                .map(|(key, value)| (key.trim(), value.trim()));
-            if entries.is_empty() {
-                match entry {
-                    Some(("format", version)) if version == FORMAT.to_string() => {}
-                    Some(("format", version)) => {
-                        return Err(ScheduleError::Version {
-                            expected: FORMAT,
-                            found: version.to_owned(),
-                        });
-                    }
-                    _ => return Err(foreign(line)),
-                }
-            }
-            let Some((key, value)) = entry else {
-                return Err(ScheduleError::Line {
-                    line: number,
-                    problem: format!("expected `key = value`, found `{}`", shorten(line)),
-                });
-            };
-            if !KEYS.contains(&key) {
-                let nearest = suggest::nearest(key, KEYS.iter().copied())
-                    .map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"));
-                return Err(ScheduleError::Line {
-                    line: number,
-                    problem: format!("there is no key `{}`{nearest}", shorten(key)),
-                });
-            }
-            let mut earlier = entries.iter();
-            if let Some((_, _, first)) = earlier.find(|(name, ..)| *name == key && key != "point") {
-                return Err(ScheduleError::Line {
-                    line: number,
-                    problem: format!("the key `{key}` is there twice: first on line {first}"),
-                });
-            }
-            entries.push((key, value, number));
-        }
-        if entries.is_empty() {
-            return Err(foreign(""));
-        }
-        Ok(Self(entries))
-    }
-
-    fn optional(&self, key: &str) -> Option<&'a str> {
-        let found = self.0.iter().find(|(name, ..)| *name == key);
-        found.map(|(_, value, _)| *value)
-    }
-
-    fn all(&self, key: &str) -> impl Iterator<Item = &'a str> {
-        let found = self.0.iter().filter(move |(name, ..)| *name == key);
-        found.map(|(_, value, _)| *value)
-    }
-
-    fn text(&self, key: &str) -> Result<&'a str, ScheduleError> {
-        self.optional(key).ok_or_else(|| ScheduleError::Truncated {
-            missing: format!("the line `{key} = ...` is missing"),
-        })
-    }
-
-    fn line_of(&self, key: &str) -> usize {
-        let found = self.0.iter().find(|(name, ..)| *name == key);
-        found.map_or(0, |(_, _, line)| *line)
-    }
-
-    fn number<T: FromStr>(&self, key: &str) -> Result<T, ScheduleError> {
-        let value = self.text(key)?;
-        value.parse().map_err(|_| ScheduleError::Line {
-            line: self.line_of(key),
-            problem: format!(
-                "expected a whole number for `{key}`, found `{}`",
-                shorten(value)
-            ),
-        })
-    }
-
-    fn kind(&self) -> Result<Kind, ScheduleError> {
-        let name = self.text("kind")?;
-        let found = Kind::ALL.iter().find(|kind| kind.name() == name);
-        found.copied().ok_or_else(|| {
-            let names: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
-            ScheduleError::Line {
-                line: self.line_of("kind"),
-                problem: format!(
-                    "expected one of {} for `kind`, found `{}`",
-                    names.join(", "),
-                    shorten(name)
-                ),
-            }
-        })
-    }
-
-    fn preempted_at(&self) -> Result<Vec<PreemptedAt>, ScheduleError> {
-        let value = unescape(self.optional("preempted-at").unwrap_or_default());
-        let places = value.lines().map(|place| {
-            let (place, text) = place.split_once(": ").unwrap_or((place, ""));
-            let (file, line) = place.rsplit_once(':')?;
-            Some(PreemptedAt {
-                file: file.to_owned(),
-                line: line.parse().ok()?,
-                text: text.to_owned(),
-            })
-        });
-        let places: Option<Vec<_>> = places.collect();
-        places.ok_or_else(|| ScheduleError::Line {
-            line: self.line_of("preempted-at"),
-            problem: format!(
-                "expected `FILE:LINE: TEXT` for `preempted-at`, found `{}`",
-                shorten(&value)
-            ),
-        })
-    }
-
-    fn location(&self) -> Result<Option<Location>, ScheduleError> {
-        let Some(value) = self.optional("location") else {
-            return Ok(None);
-        };
-        let mut parts = value.rsplitn(3, ':');
-        let (column, line, file) = (parts.next(), parts.next(), parts.next());
-        let number = |part: Option<&str>| part.and_then(|part| part.parse().ok());
-        match (file, number(line), number(column)) {
-            (Some(file), Some(line), Some(column)) => Ok(Some(Location {
-                file: unescape(file),
-                line,
-                column,
-            })),
-            _ => Err(ScheduleError::Line {
-                line: self.line_of("location"),
-                problem: format!(
-                    "expected `FILE:LINE:COLUMN` for `location`, found `{}`",
-                    shorten(value)
-                ),
-            }),
-        }
-    }
-}
-
-fn foreign(line: &str) -> ScheduleError {
-    ScheduleError::Foreign {
-        expected: FORMAT,
-        found: shorten(line),
-    }
-}
-
 /// The decisions in one line, one space between.
 fn decisions<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<String, ScheduleError> {
     let mut tokens = Vec::new();
@@ -372,60 +195,6 @@ fn decision(token: &str) -> Option<u64> {
     let (what, times) = token.split_once('*').unwrap_or((token, "1"));
     what.parse::<u32>().ok()?;
     times.parse().ok().filter(|times| *times > 0)
-}
-
-fn escape(text: &str) -> String {
-    let mut result = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\\' => result.push_str("\\\\"),
-            '\n' => result.push_str("\\n"),
-            '\r' => result.push_str("\\r"),
-            // A value is trimmed when it is read: outer spaces need a form of their own.
-            ' ' if result.is_empty() => result.push_str("\\s"),
-            c if c.is_control() => write!(result, "{}", c.escape_unicode()).expect("memory"),
-            c => result.push(c),
-        }
-    }
-    if result.ends_with(' ') {
-        result.pop();
-        result.push_str("\\s");
-    }
-    result
-}
-
-fn unescape(text: &str) -> String {
-    let mut result = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('\\') {
-        result.push_str(&rest[..at]);
-        let escaped = &rest[at + 1..];
-        let mut chars = escaped.chars();
-        match chars.next() {
-            Some('n') => result.push('\n'),
-            Some('r') => result.push('\r'),
-            Some('s') => result.push(' '),
-            Some('u') => {
-                if let Some((c, after)) = unicode(escaped) {
-                    result.push(c);
-                    rest = after;
-                    continue;
-                }
-                result.push_str("\\u");
-            }
-            Some(c) => result.push(c),
-            None => result.push('\\'),
-        }
-        rest = chars.as_str();
-    }
-    result + rest
-}
-
-/// Reads `u{1b}` at the start of `text`.
-fn unicode(text: &str) -> Option<(char, &str)> {
-    let (digits, after) = text.strip_prefix("u{")?.split_once('}')?;
-    let c = char::from_u32(u32::from_str_radix(digits, 16).ok()?)?;
-    Some((c, after))
 }
 
 /// A quotation that fits an error message, whatever the file holds.

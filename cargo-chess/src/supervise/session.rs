@@ -1,0 +1,358 @@
+//! The tests of a run are explored, and what becomes of each is told and kept.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use super::columns::MarkedSources;
+use super::control;
+use super::cores::Cores;
+use super::gating::{self, Budget};
+use super::list::ListedTest;
+use super::milestones::Milestones;
+use super::part;
+use super::pool::{self, Listener, Moment, News};
+use super::protocol::Finished;
+use super::regress;
+use super::request::Mode;
+use super::resume::Verdicts;
+use super::run::{Run, shell};
+use super::saving::Saving;
+use super::tally::Tally;
+use super::uncontrolled;
+use super::verdict::{Job, States, Verdict};
+use crate::cli::NoTests;
+use crate::config::Exploration;
+use crate::error::{Error, Result, exit};
+use crate::events::{
+    Event, NOT_EXPLORED, Outcome, Progress, RegressionRun, RunStarted, TestId, TestOptions, millis,
+};
+use crate::regressions::{self, Regressions};
+use crate::report::{Detail, Live, Pointers, Record, Reporter};
+use crate::shard::{Part, Shard};
+/// A run under way.
+pub(super) struct Session<'a> {
+    pub(super) run: Run<'a>,
+    /// With `--shard`: what this run is a part of.
+    pub(super) part: Option<Part>,
+    /// The tests selected, over all shards.
+    pub(super) all: &'a [ListedTest],
+    pub(super) tests: &'a [ListedTest],
+    /// Of each test, the part that is to be explored, if not all.
+    pub(super) parts: &'a [Option<Shard>],
+    pub(super) explorations: &'a [Exploration],
+    pub(super) regressions: &'a Regressions,
+    pub(super) reporter: &'a mut dyn Reporter,
+    pub(super) record: Record,
+    pub(super) live: Live,
+    pub(super) saving: Saving<'a>,
+    pub(super) tally: Tally,
+    /// Of the test that is being told of.
+    pub(super) milestones: Milestones,
+    /// Whether the consumer of standard output is gone.
+    pub(super) hung_up: bool,
+    pub(super) start: Instant,
+}
+
+impl Session<'_> {
+    pub(super) fn start(&mut self) -> Result<()> {
+        let base = self.run.config.for_test("");
+        let started = Event::RunStarted(RunStarted {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            tests: self.tests.len(),
+            binaries: part::binaries(self.tests),
+            seed: base.seed,
+            strategy: base.strategy.iter().map(ToString::to_string).collect(),
+            preemptions: base.preemptions,
+            schedules: base.schedules,
+            max_steps: base.max_steps,
+            shard: self.part.clone(),
+        });
+        self.tell(&started, None)
+    }
+
+    /// Tests marked `#[ignore]` are told of first, since they take no time.
+    pub(super) fn skip(&mut self, ignored: &[TestId]) -> Result<()> {
+        for test in ignored {
+            self.tally.add_ignored();
+            let verdict = Finished {
+                message: Some("marked `#[ignore]`; --run-ignored all explores it too".to_owned()),
+                seed: self.run.config.for_test(&test.test).seed,
+                ..Finished::new(Outcome::Skipped)
+            };
+            let event = verdict.to_event(test, Duration::ZERO, Vec::new());
+            self.tell(&Event::TestStarted(test.clone()), None)?;
+            self.tell(&Event::TestFinished(Box::new(event)), None)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn explore(&mut self) -> Result<()> {
+        let Run {
+            plan,
+            build,
+            options,
+            interrupt,
+            ..
+        } = self.run;
+        let (tests, parts, explorations) = (self.tests, self.parts, self.explorations);
+        let regressions = self.regressions;
+        let policies = plan.policy_lines(&build.generated);
+        let marked = MarkedSources::new(plan, build);
+        let mut verdicts = Verdicts::new(
+            plan,
+            &build.binaries,
+            tests,
+            explorations,
+            parts,
+            &policies,
+            &options.binary_args,
+        );
+        let gating = self.run.gating;
+        if gating.is_some_and(|gating| gating.use_results) {
+            verdicts = verdicts.with_results(plan);
+        }
+        self.resume_or_begin(&mut verdicts);
+        let cores = Cores::new(options.jobs, tests.len());
+        let budget = gating.and_then(|gating| gating.budget);
+        let budget = Budget::new(budget, tests.len(), options.jobs);
+        let changed = gating.map_or(&[][..], |gating| &gating.changed);
+        let work = |index: usize, stop: &dyn Fn() -> bool, on_advance: &mut dyn FnMut(_)| {
+            let test: &ListedTest = &tests[index];
+            let exploration = budget.begin(&explorations[index]);
+            let job = Job {
+                test,
+                binary: &build.binaries[test.binary],
+                exploration: &exploration,
+                part: parts[index],
+                mode: Mode::Explore,
+                policies: &policies,
+                preempt_at: &[],
+                marked: &marked,
+                no_capture: options.no_capture,
+                binary_args: &options.binary_args,
+                cores: Some((&cores, index)),
+                states: None,
+                live: None,
+            };
+            let Some(rerun) = regress::rerun(job, regressions, plan, stop)? else {
+                return Ok(None);
+            };
+            if rerun.is_verdict(job.exploration) {
+                return Ok(rerun.verdict(None));
+            }
+            if let Some(verdict) = verdicts.earlier(index) {
+                return Ok(rerun.verdict(Some(verdict.clone())));
+            }
+            if let Some(verdict) = verdicts.result(index) {
+                return Ok(rerun.verdict(Some(verdict)));
+            }
+            if !changed.is_empty() {
+                let Some(near) = gating::changed_first(job, changed, stop)? else {
+                    return Ok(None);
+                };
+                if near.finished.outcome == Outcome::Failed {
+                    return Ok(rerun.verdict(Some(near)));
+                }
+            }
+            let search = verdicts.search(index);
+            let states = search.as_ref().map(|search| search as &dyn States);
+            let Some(verdict) = Job { states, ..job }.run(stop, on_advance)? else {
+                return Ok(None);
+            };
+            if let Some(search) = &search {
+                search.end(&verdict);
+            }
+            Ok(rerun.verdict(Some(verdict)))
+        };
+        let ended = pool::run(tests.len(), &cores, interrupt, &work, self);
+        if let Some(warning) = verdicts.warning() {
+            self.reporter.warn(&warning);
+        }
+        ended
+    }
+
+    /// Goes on with the run before, if that is asked for.
+    fn resume_or_begin(&mut self, verdicts: &mut Verdicts<'_>) {
+        if !self.run.options.resume {
+            verdicts.begin();
+            return;
+        }
+        let (taken, warnings) = verdicts.resume();
+        let text = format!("with {taken} of the run before");
+        shell(self.run.options).status("Resuming", text);
+        for warning in warnings {
+            self.reporter.warn(&warning);
+        }
+    }
+
+    /// Tells the end, whatever it was.
+    pub(super) fn finish(&mut self) -> Result<()> {
+        self.tally.end(self.tests.len());
+        let counts = &mut self.tally.counts;
+        counts.interrupted = self.run.interrupt.requested();
+        counts.duration_ms = millis(self.start.elapsed());
+        let finished = Event::RunFinished(counts.clone());
+        match self.tell(&finished, None) {
+            Err(Error::Interrupted) if self.hung_up => Ok(()),
+            result => result,
+        }
+    }
+
+    /// The exit code, or the error that stands for it.
+    pub(super) fn verdict(&self) -> Result<u8> {
+        let code = self.exit_code();
+        let options = self.run.options;
+        if code != exit::OK || self.all.is_empty() {
+            return Ok(code);
+        }
+        // Of one shard it says nothing that its tests are not under control.
+        let is_outside = |test: &ListedTest| test.not_explored.is_some();
+        if self.all.iter().all(is_outside) && options.no_tests == NoTests::Fail {
+            return Err(uncontrolled::error(self.all));
+        }
+        if options.require_complete {
+            self.tally.require_complete()?;
+        }
+        Ok(code)
+    }
+
+    pub(super) fn exit_code(&self) -> u8 {
+        if self.run.interrupt.requested() {
+            exit::INTERRUPTED
+        } else {
+            self.tally.exit_code()
+        }
+    }
+
+    fn progress(
+        &mut self,
+        index: usize,
+        schedules: u64,
+        bound_starts: &[u64],
+        explored: &[Option<u64>],
+    ) -> Result<()> {
+        let milestones = self.milestones.passed(schedules, bound_starts, explored);
+        for milestone in milestones {
+            let id = self.tests[index].id.clone();
+            let progress = Event::Progress(Progress {
+                package: id.package,
+                binary: id.binary,
+                test: id.test,
+                schedules: milestone.schedules,
+                bound: milestone.bound,
+                estimate: milestone.explored,
+            });
+            self.tell(&progress, None)?;
+        }
+        Ok(())
+    }
+
+    fn finished(&mut self, index: usize, verdict: Verdict) -> Result<()> {
+        let test = &self.tests[index];
+        let exploration = &self.explorations[index];
+        let (told, saving) = (&verdict.finished, &mut self.saving);
+        let (path, schedule) = saving.save_first(test, exploration, told)?.unzip();
+        let others = told.others.iter();
+        let others = others.map(|other| saving.save(test, exploration, told, other));
+        let (other_paths, other_schedules): (Vec<_>, Vec<_>) =
+            others.collect::<Result<Vec<_>>>()?.into_iter().unzip();
+        let mut kept = Vec::new();
+        if exploration.save_regressions {
+            let first = schedule.iter().map(|schedule| (schedule, &*told.events));
+            // Of the others no execution is told.
+            let others = other_schedules.iter().map(|schedule| (schedule, &[][..]));
+            let found = first.chain(others);
+            for (schedule, events) in found.filter(|(it, _)| !self.regressions.have(it)) {
+                kept.extend(regressions::keep(self.run.plan, schedule, events)?);
+            }
+        }
+        let Verdict {
+            mut finished,
+            stderr,
+            duration,
+        } = verdict;
+        let generated = &self.run.build.generated;
+        let atomic = self.run.plan.packages_of(&finished.atomic, generated);
+        let mut event = finished.to_event(&test.id, duration, atomic);
+        control::name_opaque(&mut event.outside, self.run.plan, self.run.build);
+        event.schedule = path;
+        let kept = kept.into_iter().map(RegressionRun::saved);
+        event.regressions.extend(kept);
+        let options = TestOptions::of(exploration);
+        for (other, path) in event.other_failures.iter_mut().zip(other_paths) {
+            other.schedule = Some(path);
+        }
+        if test.not_explored.is_some() {
+            NOT_EXPLORED.clone_into(&mut event.coverage);
+        } else if finished.outcome == Outcome::Passed {
+            event.coverage.extend(options.limits());
+        }
+        event.options = Some(options);
+        self.tally.add(&event);
+        Pointers::default().apply(&mut finished);
+        let detail = Detail {
+            exploration: exploration.clone(),
+            finished,
+            stderr,
+            schedule,
+        };
+        self.tell(&Event::TestFinished(Box::new(event)), Some(&detail))
+    }
+
+    fn tell(&mut self, event: &Event, detail: Option<&Detail>) -> Result<()> {
+        self.record.event(event)?;
+        match self.reporter.event(event, detail) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.hung_up = true;
+                Err(Error::Interrupted)
+            }
+            Err(error) => Err(Error::io("write to", "standard output")(error)),
+        }
+    }
+}
+
+impl Listener for Session<'_> {
+    fn news(&mut self, news: News) -> Result<()> {
+        match news {
+            News::Started(index) => {
+                self.milestones = Milestones::default();
+                self.tell(&Event::TestStarted(self.tests[index].id.clone()), None)
+            }
+            News::Advanced(index, advance) => self.progress(
+                index,
+                advance.schedules,
+                &advance.bound_starts,
+                &advance.explored,
+            ),
+            News::Finished(index, verdict) => {
+                let finished = &verdict.finished;
+                self.progress(
+                    index,
+                    finished.schedules,
+                    &finished.bound_starts,
+                    &finished.explored,
+                )?;
+                self.finished(index, *verdict)
+            }
+        }
+    }
+
+    fn moment(&mut self, moment: Moment) {
+        match moment {
+            Moment::Begun(index) => self.live.begin(index, &self.tests[index].id),
+            Moment::Advanced(index, advance) => {
+                let explored = advance.explored.last().copied().flatten();
+                self.live
+                    .advance(index, advance.schedules, advance.bound, explored);
+            }
+            Moment::Ended(index) => self.live.end(index),
+        }
+        self.reporter.live(&self.live);
+    }
+
+    fn is_fatal(&self, verdict: &Verdict) -> bool {
+        self.run.options.fail_fast
+            && matches!(verdict.finished.outcome, Outcome::Failed | Outcome::Timeout)
+    }
+}
