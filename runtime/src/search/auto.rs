@@ -24,7 +24,7 @@ const TRUSTED: u64 = 8;
 const DOUBT: f64 = 8.0;
 
 /// How much sampling is each strategy's, before it shows how much it finds.
-const WEIGHTS: [f64; 4] = [1.0, 4.0, 2.0, 1.0];
+const WEIGHTS: [f64; 4] = [1.0, 6.0, 2.0, 1.0];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {

@@ -7,7 +7,7 @@
 //! little to do before such an operation nearly always win. It has no parameters and
 //! needs no profile.
 //!
-//! So in every second execution, drawn by lot. In the others a task that is about to
+//! So in one execution of four, drawn by lot. In the others a task that is about to
 //! write to what it has read waits longer (that is not in the paper): what others write
 //! meanwhile it does not know of. A write that finds what was read there again, though
 //! much has happened in between, else loses too many draws ever to be sampled.
@@ -167,7 +167,7 @@ impl Rule for Priorities {
 
     fn begin(&mut self, rng: &mut Rng) {
         self.events.clear();
-        self.waits = rng.below(2) == 0;
+        self.waits = rng.below(4) != 0;
         self.points = 0;
         self.executed = None;
     }
