@@ -97,6 +97,20 @@ fn misses(program: &Program) -> bool {
     all.is_some_and(|all| !model::explore(program, &mut Dpor::new()).is_as(&all))
 }
 
+/// The first task comes to wait for the second one to leave, which then enters no more. But it
+/// could have done so before, all in one go.
+#[test]
+fn one_may_enter_again_before_another_comes_to_wait() {
+    let program = vec![
+        vec![Act::Read(2), Act::Send(0), Act::EndRead(2), Act::Lock(2)],
+        vec![Act::Read(2), Act::Recv(0), Act::EndRead(2), Act::Read(2)],
+    ];
+    let mut search = Dpor::new();
+    let explored = model::explore(&program, &mut search);
+    assert_eq!((explored.executions, explored.graphs.len()), (5, 5));
+    assert!(!misses(&program));
+}
+
 #[test]
 fn every_graph_and_every_end_is_reached() {
     let (mut executions, mut graphs) = (0, 0);

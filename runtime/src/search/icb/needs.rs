@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use super::{Deviation, Icb, Need, OUTCOMES, Point};
-use crate::execution::{Trace, TraceStep};
+use crate::execution::Trace;
 use crate::search::Ended;
 use crate::search::races::Race;
 
@@ -100,17 +100,19 @@ impl Icb {
             && options(turn) == options(first)
     }
 
-    /// Whether it may be of use to need a choice at the decision before a step.
+    /// Whether it may be of use to need a choice at the decision before a step: of those beyond
+    /// the largest bound it is enough to know that there are some.
     fn may_need(&self, trace: &Trace, step: u32) -> bool {
         let place = trace.steps[step as usize].decision;
         let point = self.points.get(place as usize);
         point.is_some_and(|point| !self.shows_beyond || point.others(self.largest_bound) > 0)
     }
 
-    /// Queues the choice of `task` at the decision before a step, if there was one.
+    /// Queues the choice of the task of the step `second` at the decision before a step, if
+    /// there was one that matters.
     pub(super) fn open_before(&mut self, trace: &Trace, step: u32, second: u32) {
-        let place = trace.steps[step as usize].decision;
-        if place != TraceStep::NONE {
+        if self.may_need(trace, step) {
+            let place = trace.steps[step as usize].decision;
             self.open_for(trace, place as usize, second);
         }
     }
@@ -170,7 +172,6 @@ impl Icb {
             cost, free, prefix, ..
         } = self.points[place];
         let cost = cost + u32::from(choice >= free);
-        // Of those beyond the largest bound it is enough to know that there are some.
         let is_beyond = cost > self.largest_bound;
         if is_beyond && core::mem::replace(&mut self.shows_beyond, true) {
             return;

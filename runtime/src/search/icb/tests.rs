@@ -405,6 +405,25 @@ fn who_is_blocked_could_break_a_turn_that_repeats() {
     assert!(!misses(&program, &all, 1));
 }
 
+/// The second task keeps readers out while it waits for the first one to leave: so the last one
+/// is switched away from for nothing, after it has seen what the first one then writes to.
+#[test]
+fn who_waits_for_readers_to_leave_keeps_others_out() {
+    let program = vec![
+        vec![Act::Read(3), Act::EndRead(3), Act::Store(1, 1)],
+        vec![Act::Read(3), Act::EndRead(3), Act::Lock(3), Act::Unlock(3)],
+        vec![
+            Act::Exchange(1, 1, 0),
+            Act::Read(3),
+            Act::Load(1),
+            Act::EndRead(3),
+        ],
+    ];
+    let all = all(&program, 1).expect("it is small");
+    assert_eq!(all.ends.len(), 3);
+    assert!(!misses(&program, &all, 1));
+}
+
 /// Runs what is listed at the places, the last one first, as a helper does.
 fn help(
     helper: &mut Icb,

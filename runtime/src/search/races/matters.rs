@@ -2,7 +2,7 @@
 
 use super::accesses::{Access, is_exclusive};
 use super::{HappensBefore, Met, NOTHING, Race, Role};
-use crate::execution::{Touch, Trace, TraceStep};
+use crate::execution::{Effect, Touch, Trace, TraceStep};
 
 /// So many accesses are looked at to see whether a race matters.
 const PATIENCE: u32 = 64;
@@ -60,8 +60,8 @@ impl HappensBefore {
     }
 
     /// Whether it may matter that a race is turned round. That a task comes to wait
-    /// sooner does only if what it did in between conflicts with what others did since
-    /// then, and not after they had waited for its end.
+    /// sooner does only if what it did in between, or that it waits, conflicts with what others
+    /// did since then, and not after they had waited for its end.
     pub(in crate::search) fn matters(&self, trace: &Trace, race: Race) -> bool {
         if !race.waits {
             return true;
@@ -73,6 +73,12 @@ impl HappensBefore {
             return true;
         }
         let mut patience = PATIENCE;
+        // None enters while it waits for those to leave who have.
+        let waits = trace.touches_of(race.second as usize).iter();
+        let mut queues = waits.filter(|touch| awaits_leaving(trace, race, **touch));
+        if queues.any(|touch| self.conflicts(trace, race, queue_at(*touch), &mut patience)) {
+            return true;
+        }
         let mut step = self.places[race.second as usize].previous;
         while step != NOTHING && step > race.first {
             for touch in trace.touches_of(step as usize) {
@@ -124,6 +130,23 @@ impl HappensBefore {
         }
         // What is blocked at the end is not among them.
         is_awaited_at_end(trace, race, touch)
+    }
+}
+
+/// Whether it is those that hold a lock together that the race's second step, which takes it by
+/// `touch`, waits for: its first one is where one leaves.
+fn awaits_leaving(trace: &Trace, race: Race, touch: Touch) -> bool {
+    let mut left = trace.touches_of(race.first as usize).iter();
+    touch.effect == Effect::Acquire
+        && left.any(|left| left.object == touch.object && left.effect == Effect::Leave)
+}
+
+/// That a task comes to wait for what it takes by `touch`.
+fn queue_at(touch: Touch) -> Touch {
+    Touch {
+        effect: Effect::Queue,
+        could: Effect::Queue,
+        ..touch
     }
 }
 

@@ -272,7 +272,7 @@ impl HappensBefore {
             }
             next = access.next;
         }
-        if touch.effect == Effect::Enter && at >= self.fresh && self.waits_too {
+        if touch.effect == Effect::Enter && at >= self.fresh {
             self.judge_queues(at, before, touch);
         }
         mine
