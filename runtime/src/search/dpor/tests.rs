@@ -111,6 +111,21 @@ fn one_may_enter_again_before_another_comes_to_wait() {
     assert!(!misses(&program));
 }
 
+/// The second task has read what the first one leaves as it is, and waits for ever: its next read
+/// cannot come sooner, and must not stand in for what the third one could do there.
+#[test]
+fn who_awaits_a_change_reads_no_sooner() {
+    let program = vec![
+        vec![Act::Swap(1, 0, true), Act::Swap(0, 1, true)],
+        vec![Act::Await(1, 0)],
+        vec![Act::Store(0, 3), Act::Await(0, 1)],
+    ];
+    let mut search = Dpor::new();
+    let explored = model::explore(&program, &mut search);
+    assert_eq!((explored.executions, explored.graphs.len()), (10, 10));
+    assert!(!misses(&program));
+}
+
 #[test]
 fn every_graph_and_every_end_is_reached() {
     let (mut executions, mut graphs) = (0, 0);

@@ -57,8 +57,12 @@ impl Dpor {
             let (labels, happens_before) = (&self.labels, &self.happens_before);
             let precedes = |earlier, later| happens_before.precedes(earlier, later);
             let sequence = &mut self.sequence;
+            // What cannot begin here would never be tried, and stand in for what can.
+            let first = sequence.first();
+            let is_possible = first.is_none_or(|it| node.options.contains(&labels.task(it)));
             let mut asleep = node.asleep.iter();
-            if !asleep.any(|&label| sequence.can_begin_with(labels, label, precedes)) {
+            if is_possible && !asleep.any(|&label| sequence.can_begin_with(labels, label, precedes))
+            {
                 self.planned += insert(&mut node.branches, labels, sequence, precedes);
             }
         }

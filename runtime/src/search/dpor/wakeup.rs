@@ -45,6 +45,11 @@ impl Sequence {
         self.steps.push(step);
     }
 
+    /// What it begins with.
+    pub(super) fn first(&self) -> Option<Label> {
+        self.labels.first().copied()
+    }
+
     /// The place of the first step of `task`.
     fn first_of(&self, labels: &Labels, task: TaskId) -> Option<usize> {
         let mut all = self.labels.iter();
