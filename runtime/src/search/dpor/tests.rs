@@ -114,7 +114,7 @@ fn one_may_enter_again_before_another_comes_to_wait() {
 /// The second task has read what the first one leaves as it is, and waits for ever: its next read
 /// cannot come sooner, and must not stand in for what the third one could do there.
 #[test]
-fn who_awaits_a_change_reads_no_sooner() {
+fn what_cannot_begin_stands_in_for_nothing() {
     let program = vec![
         vec![Act::Swap(1, 0, true), Act::Swap(0, 1, true)],
         vec![Act::Await(1, 0)],

@@ -18,10 +18,6 @@ impl HappensBefore {
         relation: Dependence,
     ) {
         let step = &trace.steps[at as usize];
-        // Who is blocked in a read at the end waits for a change, and has read before.
-        if step.decision == TraceStep::NEVER && effect == Effect::Read && other.effect.is_quiet() {
-            return;
-        }
         let is_woken = step.waker != TraceStep::NONE && !step.timed;
         if is_woken && !step.retries && self.precedes(other.step, step.waker) {
             return;
