@@ -234,11 +234,11 @@ mod tests {
     }
 
     #[test]
-    fn a_write_to_what_was_read_waits_in_every_second_execution() {
+    fn a_write_to_what_was_read_waits_in_most_executions() {
         // Where the load does not race it comes last once in seven times; where it does,
         // the exchange has to lose most of its draws.
         let own = stale(vec![Act::Load(0), Act::Exchange(0, 6, 100)]);
         let other = stale(vec![Act::Load(1), Act::Exchange(0, 6, 100)]);
-        assert!(own > 0.22 && other < 0.19, "{own} {other}");
+        assert!(own > 0.35 && other < 0.19, "{own} {other}");
     }
 }
