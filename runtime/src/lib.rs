@@ -8,6 +8,7 @@
 
 #![feature(
     allocator_api,
+    clone_from_ref,
     clone_to_uninit,
     coerce_unsized,
     const_eval_select,

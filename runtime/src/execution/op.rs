@@ -196,8 +196,10 @@ operations! {
     WeakUpgrade = "Weak::upgrade", Write;
     /// `Arc::try_unwrap`, `Arc::into_inner` and their kin.
     ArcTryUnwrap = "Arc::try_unwrap", Write;
-    /// `Arc::get_mut` and `Arc::make_mut`.
+    /// `Arc::get_mut`.
     ArcGetMut = "Arc::get_mut", Write;
+    /// `Arc::make_mut`.
+    ArcMakeMut = "Arc::make_mut", Write;
     /// `Arc::weak_count` and `Weak::weak_count`.
     ArcWeakCount = "Arc::weak_count", Read;
     /// `Arc::strong_count` and `Weak::strong_count`.

@@ -1,13 +1,15 @@
 //! What accesses to memory do: which earlier ones they race with, and what is kept of them.
 
+use core::sync::atomic::Ordering;
+
 use super::clock::{Epoch, Owner};
 use super::lines::mark_of;
 use super::order::{Atomic, How};
 use super::record::Record;
 use super::shadow::{Cell, Extent, GRANULE, Word};
 use super::tasks::is_known;
-use super::{Earlier, GivenUp, Point, Races, What, acquires, releases};
-use crate::execution::{Site, TaskId};
+use super::{Earlier, GivenUp, Point, Races, What};
+use crate::execution::{Op, Site, TaskId};
 use crate::platform::memory::engine_vec;
 
 /// So many granules have a longer history at most.
@@ -58,26 +60,28 @@ impl Races {
         let own = self.tasks.get_mut(task);
         let by = (own.entry, epoch);
         let released = self.records[record].atomic(extent.mask(), by, (op, is_write), site);
-        if how != How::Store {
-            if acquires(order) {
-                own.clock.join(released);
-            } else {
-                own.readable.join(released);
-            }
+        if own.synchronize(released, how, order) {
+            self.end_epoch(task, op, site);
         }
-        if is_write {
-            let passed_on = if releases(order) {
-                &own.clock
-            } else {
-                &own.released
-            };
-            match how {
-                How::Store => released.assign(passed_on),
-                _ => released.join(passed_on),
-            }
-            if releases(order) {
-                self.end_epoch(task, op, site);
-            }
+    }
+
+    /// An atomic operation of `task` on a counter that only such operations touch: it may order,
+    /// and never races.
+    pub(crate) fn count(
+        &mut self,
+        task: TaskId,
+        counter: usize,
+        (how, order): (How, Ordering),
+        op: Op,
+    ) {
+        let counter = self.objects.at(counter);
+        let own = self.tasks.get_mut(task);
+        let ends_epoch = own.synchronize(&mut counter.all, how, order);
+        if let Some(other) = counter.until {
+            self.joined(task, other);
+        }
+        if ends_epoch {
+            self.end_epoch(task, op, None);
         }
     }
 

@@ -144,6 +144,11 @@ fn watched(address: usize, length: usize, access: Atomic) {
     with(|races, task| races.atomic(task, address, length, access));
 }
 
+/// The running task performs an atomic operation on a counter that only such operations touch.
+pub(crate) fn count(counter: usize, access: (How, Ordering), op: Op) {
+    with(|races, task| races.count(task, counter, access, op));
+}
+
 /// A fence of the running task.
 pub(crate) fn fence(order: Ordering, site: Site) {
     with(|races, task| races.fence(task, order, Some(site)));

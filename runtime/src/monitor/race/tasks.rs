@@ -5,9 +5,12 @@
 //! if all that this one did happened before the new one. Then nobody can know of the new
 //! task and not of the old one, and a larger epoch stands for both.
 
+use core::sync::atomic::Ordering;
+
 use super::clock::{Clock, Epoch, Epochs, Owner, Release};
+use super::order::How;
 use super::window::NO_WINDOW;
-use super::{GivenUp, Races};
+use super::{GivenUp, Races, acquires, releases};
 use crate::execution::{Op, Site, TaskId};
 use crate::platform::memory::{EngineVec, engine_vec};
 
@@ -33,6 +36,32 @@ pub(super) struct TaskOrder {
     pub(super) released: Clock,
     /// What its next fence that acquires learns, from loads that did not.
     pub(super) readable: Clock,
+}
+
+impl TaskOrder {
+    /// An atomic operation of the task on a location, to which that was `released` that whoever
+    /// reads it there may learn. Whether what it did so far is now released.
+    pub(super) fn synchronize(&mut self, released: &mut Clock, how: How, order: Ordering) -> bool {
+        if how != How::Store {
+            if acquires(order) {
+                self.clock.join(released);
+            } else {
+                self.readable.join(released);
+            }
+        }
+        let ends_epoch = how != How::Load && releases(order);
+        let passed_on = if ends_epoch {
+            &self.clock
+        } else {
+            &self.released
+        };
+        match how {
+            How::Load => {}
+            How::Store => released.assign(passed_on),
+            How::Exchange => released.join(passed_on),
+        }
+        ends_epoch
+    }
 }
 
 /// The tasks of one execution.

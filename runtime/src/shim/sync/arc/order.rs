@@ -1,14 +1,17 @@
 //! What the counters of an `Arc` order: they are atomics that the real one hides.
 //!
-//! Giving up an owner releases, and whoever finds itself the last one, or makes a new
-//! owner of a `Weak`, acquires. Tasks run one at a time, so a count is what it is until
-//! the next scheduling point. Clones order nothing.
+//! Each operation on them is told with the ordering that the real one has. Mostly that is
+//! all who gives up an owner releases, and who finds itself the last one acquires; but who
+//! only looks at a counter, or makes a new owner, may have a fence after or before it that
+//! orders, as around any atomic. Tasks run one at a time, so a count is what it is until the
+//! next scheduling point.
 
 use std::mem::align_of_val_raw;
+use std::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use std::sync::{Arc, Weak};
 
 use crate::execution::Op;
-use crate::monitor::race;
+use crate::monitor::race::{self, How};
 
 /// The counters: of owners, and of `Weak`s, of which the owners have one together.
 struct Counters {
@@ -32,9 +35,9 @@ impl Counters {
 
     /// A `Weak` is given up; the last one gives up the memory.
     fn leave(&self, is_last: bool) {
-        race::release(self.weak, Op::WeakDrop, None);
+        race::count(self.weak, (How::Exchange, Release), Op::WeakDrop);
         if is_last {
-            race::acquire(self.weak);
+            race::count(self.weak, (How::Load, Acquire), Op::WeakDrop);
         }
     }
 }
@@ -44,9 +47,9 @@ impl Counters {
 pub(super) fn dropped<T: ?Sized>(arc: &Arc<T>) {
     if race::is_watched() {
         let counters = Counters::of(Arc::as_ptr(arc));
-        race::release(counters.strong, Op::ArcDrop, None);
+        race::count(counters.strong, (How::Exchange, Release), Op::ArcDrop);
         if Arc::strong_count(arc) == 1 {
-            race::acquire(counters.strong);
+            race::count(counters.strong, (How::Load, Acquire), Op::ArcDrop);
             // The value's destructor comes first.
             race::release_on(counters.weak);
             counters.leave(Arc::weak_count(arc) == 0);
@@ -58,7 +61,7 @@ pub(super) fn dropped<T: ?Sized>(arc: &Arc<T>) {
 #[inline]
 pub(super) fn dropped_weak<T: ?Sized>(reference: &Weak<T>) {
     let data = reference.as_ptr();
-    if race::is_watched() && data.addr() != usize::MAX {
+    if race::is_watched() && has_counters(data) {
         let counters = Counters::of(data);
         // The real one does not say how many are left where no owner is.
         // SAFETY: a `Weak` keeps the counters.
@@ -67,10 +70,53 @@ pub(super) fn dropped_weak<T: ?Sized>(reference: &Weak<T>) {
     }
 }
 
-/// The task has found that it has the only owner, or has made a new one of a `Weak`.
+/// `Arc::get_mut`: where there is no `Weak` it keeps others from making one while it looks
+/// at the owners.
 #[inline]
-pub(super) fn owned<T: ?Sized>(data: *const T) {
+pub(super) fn is_asked_to_be_only<T: ?Sized>(arc: &Arc<T>) {
     if race::is_watched() {
-        race::acquire(Counters::of(data).strong);
+        let counters = Counters::of(Arc::as_ptr(arc));
+        if Arc::weak_count(arc) == 0 {
+            race::count(counters.weak, (How::Exchange, Acquire), Op::ArcGetMut);
+            race::count(counters.strong, (How::Load, Acquire), Op::ArcGetMut);
+            race::count(counters.weak, (How::Store, Release), Op::ArcGetMut);
+        } else {
+            race::count(counters.weak, (How::Load, Relaxed), Op::ArcGetMut);
+        }
     }
+}
+
+/// `Arc::make_mut` of the only owner, that leaves the memory to the `Weak`s that there are.
+#[inline]
+pub(super) fn made_mut<T: ?Sized>(arc: &Arc<T>) {
+    if race::is_watched() {
+        let counters = Counters::of(Arc::as_ptr(arc));
+        race::count(counters.strong, (How::Exchange, Acquire), Op::ArcMakeMut);
+        if Arc::weak_count(arc) == 0 {
+            race::count(counters.strong, (How::Store, Release), Op::ArcMakeMut);
+        } else {
+            counters.leave(false);
+        }
+    }
+}
+
+/// Any other operation on the number of owners of the value at `data`.
+#[inline]
+pub(super) fn owners<T: ?Sized>(data: *const T, how: How, order: Ordering) {
+    if race::is_watched() && has_counters(data) {
+        race::count(Counters::of(data).strong, (how, order), Op::ArcCount);
+    }
+}
+
+/// Any other operation on the number of `Weak`s.
+#[inline]
+pub(super) fn weaks<T: ?Sized>(data: *const T, how: How, order: Ordering) {
+    if race::is_watched() && has_counters(data) {
+        race::count(Counters::of(data).weak, (how, order), Op::ArcWeakCount);
+    }
+}
+
+/// What `Weak::new` makes has none, and this address.
+fn has_counters<T: ?Sized>(data: *const T) -> bool {
+    data.addr() != usize::MAX
 }

@@ -5,9 +5,11 @@ use std::clone::CloneToUninit;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::panic::Location;
 use std::pin::Pin;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use super::{Weak, counters, order};
 use crate::execution::{self, Effect, Op};
+use crate::monitor::race::How;
 use crate::platform::observers::observes_counters;
 
 /// See [`std::sync::Arc`].
@@ -58,6 +60,8 @@ impl<T> Arc<T> {
         }
         if Arc::is_only(&this) {
             order::dropped(&this.0);
+        } else {
+            order::owners(Arc::as_ptr(&this), How::Load, Relaxed);
         }
         std::sync::Arc::try_unwrap(this.into_real()).map_err(Arc)
     }
@@ -137,6 +141,7 @@ impl<T: ?Sized> Arc<T> {
         if execution::counters_matter() {
             execution::access(Op::ArcClone, counters(ptr), Location::caller());
         }
+        order::owners(ptr, How::Exchange, Relaxed);
         // SAFETY: the caller promises what the real function asks for.
         unsafe { std::sync::Arc::increment_strong_count(ptr) }
     }
@@ -156,6 +161,7 @@ impl<T: ?Sized> Arc<T> {
         if execution::counters_matter() {
             execution::access(Op::ArcDowngrade, this.object(), Location::caller());
         }
+        order::weaks(Arc::as_ptr(this), How::Exchange, Acquire);
         Weak(std::sync::Arc::downgrade(&this.0))
     }
 
@@ -167,6 +173,7 @@ impl<T: ?Sized> Arc<T> {
         if execution::active() {
             execution::access(Op::ArcWeakCount, this.object(), Location::caller());
         }
+        order::weaks(Arc::as_ptr(this), How::Load, Relaxed);
         std::sync::Arc::weak_count(&this.0)
     }
 
@@ -178,6 +185,7 @@ impl<T: ?Sized> Arc<T> {
         if execution::active() {
             execution::access(Op::ArcCount, this.object(), Location::caller());
         }
+        order::owners(Arc::as_ptr(this), How::Load, Relaxed);
         std::sync::Arc::strong_count(&this.0)
     }
 
@@ -194,9 +202,7 @@ impl<T: ?Sized> Arc<T> {
         if execution::active() {
             execution::access(Op::ArcGetMut, this.object(), Location::caller());
         }
-        if Arc::is_only(this) {
-            order::owned(Arc::as_ptr(this));
-        }
+        order::is_asked_to_be_only(&this.0);
         std::sync::Arc::get_mut(&mut this.0)
     }
 
@@ -232,12 +238,14 @@ impl<T: ?Sized + CloneToUninit> Arc<T> {
     pub fn make_mut(this: &mut Self) -> &mut T {
         observes_counters();
         if execution::active() {
-            execution::access(Op::ArcGetMut, this.object(), Location::caller());
+            execution::access(Op::ArcMakeMut, this.object(), Location::caller());
         }
         if Arc::is_only(this) {
-            order::owned(Arc::as_ptr(this));
+            order::made_mut(&this.0);
         } else {
-            order::dropped(&this.0);
+            order::owners(Arc::as_ptr(this), How::Load, Relaxed);
+            // As the real one does, but with our drop of what was cloned: others go on between.
+            *this = Arc(std::sync::Arc::clone_from_ref(&**this));
         }
         std::sync::Arc::make_mut(&mut this.0)
     }
@@ -260,6 +268,7 @@ impl<T: ?Sized> Clone for Arc<T> {
         if execution::counters_matter() {
             execution::access(Op::ArcClone, self.object(), Location::caller());
         }
+        order::owners(Arc::as_ptr(self), How::Exchange, Relaxed);
         Arc(self.0.clone())
     }
 }

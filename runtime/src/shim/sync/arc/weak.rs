@@ -3,9 +3,11 @@
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::panic::Location;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use super::{Arc, counters, order};
 use crate::execution::{self, Op};
+use crate::monitor::race::How;
 use crate::platform::observers::observes_counters;
 
 /// See [`std::sync::Weak`].
@@ -49,9 +51,12 @@ impl<T: ?Sized> Weak<T> {
             execution::access(Op::WeakUpgrade, object, Location::caller());
         }
         let upgraded = self.0.upgrade().map(Arc);
-        if let Some(owner) = &upgraded {
-            order::owned(Arc::as_ptr(owner));
-        }
+        let (how, order) = if upgraded.is_some() {
+            (How::Exchange, Acquire)
+        } else {
+            (How::Load, Relaxed)
+        };
+        order::owners(self.as_ptr(), how, order);
         upgraded
     }
 
@@ -62,6 +67,7 @@ impl<T: ?Sized> Weak<T> {
         if let Some(object) = self.seen() {
             execution::access(Op::ArcCount, object, Location::caller());
         }
+        order::owners(self.as_ptr(), How::Load, Relaxed);
         self.0.strong_count()
     }
 
@@ -72,6 +78,8 @@ impl<T: ?Sized> Weak<T> {
         if let Some(object) = self.seen() {
             execution::access(Op::ArcWeakCount, object, Location::caller());
         }
+        order::weaks(self.as_ptr(), How::Load, Relaxed);
+        order::owners(self.as_ptr(), How::Load, Relaxed);
         self.0.weak_count()
     }
 
@@ -102,6 +110,7 @@ impl<T: ?Sized> Clone for Weak<T> {
         if let Some(object) = self.seen() {
             execution::access(Op::WeakClone, object, Location::caller());
         }
+        order::weaks(self.as_ptr(), How::Exchange, Relaxed);
         Weak(self.0.clone())
     }
 }
