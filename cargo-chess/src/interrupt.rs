@@ -1,5 +1,6 @@
 //! Ctrl-C: a flag that everything which waits looks at.
 
+use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,7 +16,9 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// Takes over Ctrl-C and termination signals: from now on they only set flags.
+    /// Takes over Ctrl-C and termination signals: from now on they only set flags. Those that
+    /// whoever starts this program has it ignore stay ignored: `nohup` does so with SIGHUP, a
+    /// shell with SIGINT in what a script runs in the background.
     ///
     /// Call it once a process. The signal's handler itself sets the flag: a child
     /// that the same Ctrl-C ends must not be seen to fail before that.
@@ -28,10 +31,12 @@ impl Interrupt {
         // would be lost, and neither end the process nor set a flag. So all wait until then.
         let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK);
         let before = before.expect("these arguments are valid");
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        let ignored = ignored_signals();
+        let wanted = |signal: &i32| ignored >> (signal - 1) & 1 == 0;
+        for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(wanted) {
             register(signal, &interrupt.requested);
         }
-        for signal in [SIGTERM, SIGHUP] {
+        for signal in [SIGTERM, SIGHUP].into_iter().filter(wanted) {
             register(signal, &interrupt.terminated);
         }
         // Who starts this program may ignore the end of children, and nobody could wait for one then.
@@ -59,4 +64,13 @@ impl Interrupt {
     pub(crate) fn forget(&self) {
         self.requested.store(self.terminated(), Ordering::Relaxed);
     }
+}
+
+/// The signals that this process ignores: bit 0 is signal 1. None where the system does not say.
+fn ignored_signals() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mut lines = status.lines();
+    let mask = lines.find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or(0)
 }

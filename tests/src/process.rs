@@ -5,15 +5,29 @@ use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Once};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use signal_hook::consts::SIGINT;
+use signal_hook::flag;
 
 use crate::Run;
 
 /// How often a waiting test looks again.
 const TICK: Duration = Duration::from_millis(5);
+
+/// Tests that run in the background may have to ignore Ctrl-C, and what they start then does, too;
+/// but not where they have a handler of their own. It does what happens where there is none.
+fn listen_to_interrupts() {
+    static LISTENS: Once = Once::new();
+    LISTENS.call_once(|| {
+        let is_default = Arc::new(AtomicBool::new(true));
+        flag::register_conditional_default(SIGINT, is_default).expect("it can be caught");
+    });
+}
 
 /// A command that runs in a process group of its own.
 pub struct Process {
@@ -25,6 +39,7 @@ pub struct Process {
 
 impl Process {
     pub(crate) fn start(mut command: Command) -> Self {
+        listen_to_interrupts();
         let description = format!("{command:?}");
         let mut child = command
             .process_group(0)
@@ -49,6 +64,11 @@ impl Process {
     pub fn interrupt(&self) {
         // It may have ended by itself.
         let _gone = kill_process_group(self.pid(), Signal::INT);
+    }
+
+    /// What the end of a terminal does: SIGHUP to the whole process group.
+    pub fn hang_up(&self) {
+        let _gone = kill_process_group(self.pid(), Signal::HUP);
     }
 
     /// SIGTERM to the tool alone.

@@ -73,6 +73,26 @@ fn an_interrupted_run_changes_nothing_and_says_so() {
     }
 }
 
+/// As `nohup` has it.
+#[test]
+fn a_run_that_is_to_ignore_the_end_of_its_terminal_goes_on() {
+    let workspace = Workspace::shared("catalog");
+    let script =
+        r#"trap '' HUP; exec "$CHESS" test --strategy random --time 3s philosophers::fixed"#;
+    let mut process = workspace.shell(script).start();
+    let id = process.id();
+    let exploring = || {
+        descendants(id)
+            .iter()
+            .any(|(_, line)| is_test_process(line))
+    };
+    assert!(process.wait_until(exploring), "a test process starts");
+    process.hang_up();
+    let run = process.finish(Duration::from_mins(1));
+    run.assert_code(0);
+    assert!(run.stderr.contains("1 passed, 0 failed"), "{run:?}");
+}
+
 #[test]
 fn results_so_far_survive_an_interrupt() {
     let workspace = Workspace::shared("catalog");
