@@ -19,8 +19,8 @@ use crate::Run;
 /// How often a waiting test looks again.
 const TICK: Duration = Duration::from_millis(5);
 
-/// Tests that run in the background may have to ignore Ctrl-C, and what they start then does, too;
-/// but not where they have a handler of their own. It does what happens where there is none.
+/// A script's background jobs are started to ignore Ctrl-C, and what these tests start would
+/// inherit that. What is caught here is not ignored there; here it still ends the process.
 fn listen_to_interrupts() {
     static LISTENS: Once = Once::new();
     LISTENS.call_once(|| {

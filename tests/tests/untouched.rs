@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use end_to_end::{Workspace, descendants, is_test_process};
+use end_to_end::{Process, Workspace, descendants, is_test_process};
 
 #[test]
 fn no_command_changes_the_tree() {
@@ -73,6 +73,16 @@ fn an_interrupted_run_changes_nothing_and_says_so() {
     }
 }
 
+/// Until one of the processes below the tool runs a test.
+fn wait_until_it_explores(process: &mut Process) {
+    let id = process.id();
+    let explores = || {
+        let below = descendants(id);
+        below.iter().any(|(_, line)| is_test_process(line))
+    };
+    assert!(process.wait_until(explores), "a test process starts");
+}
+
 /// As `nohup` has it.
 #[test]
 fn a_run_that_is_to_ignore_the_end_of_its_terminal_goes_on() {
@@ -80,13 +90,7 @@ fn a_run_that_is_to_ignore_the_end_of_its_terminal_goes_on() {
     let script =
         r#"trap '' HUP; exec "$CHESS" test --strategy random --time 3s philosophers::fixed"#;
     let mut process = workspace.shell(script).start();
-    let id = process.id();
-    let exploring = || {
-        descendants(id)
-            .iter()
-            .any(|(_, line)| is_test_process(line))
-    };
-    assert!(process.wait_until(exploring), "a test process starts");
+    wait_until_it_explores(&mut process);
     process.hang_up();
     let run = process.finish(Duration::from_mins(1));
     run.assert_code(0);
@@ -101,13 +105,7 @@ fn results_so_far_survive_an_interrupt() {
         .arg("sixteen")
         .arg("philosophers")
         .start();
-    let id = process.id();
-    let exploring = || {
-        descendants(id)
-            .iter()
-            .any(|(_, line)| is_test_process(line))
-    };
-    assert!(process.wait_until(exploring), "a test process starts");
+    wait_until_it_explores(&mut process);
     thread::sleep(Duration::from_millis(300));
     process.interrupt();
     let run = process.finish(Duration::from_secs(20));
