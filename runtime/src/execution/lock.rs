@@ -19,7 +19,7 @@ const OWN_BITS: usize = u64::BITS as usize;
 
 impl Execution {
     /// Whether a lock can be taken now.
-    fn is_free(&self, object: ObjectId, mode: Mode) -> bool {
+    pub(super) fn is_free(&self, object: ObjectId, mode: Mode) -> bool {
         let lock = self.objects.get(object);
         match mode {
             Mode::Exclusive => lock.owner.is_none() && lock.shared == 0,
@@ -82,14 +82,28 @@ impl Execution {
 
     /// The current task arrives before taking a lock.
     fn arrive_to_acquire(&mut self, op: Op, object: ObjectId, mode: Mode, site: Site) -> Step {
+        self.contend(object, mode);
+        let arrival = self.announce(op, object, Some(site));
+        self.arrived_to_acquire(object, mode, arrival)
+    }
+
+    /// The next operation of the current task is to take a lock.
+    pub(super) fn contend(&mut self, object: ObjectId, mode: Mode) {
         let lock = self.objects.get_mut(object);
         lock.contenders += 1;
         lock.contending |= 1 << (self.current.0 % u64::BITS);
-        let wait = Wait::Lock(object, mode);
-        self.running().awaits = Some(wait);
-        let arrival = self.announce(op, object, Some(site));
+        self.running().awaits = Some(Wait::Lock(object, mode));
+    }
+
+    /// What follows the announcement of an operation that takes a lock.
+    pub(super) fn arrived_to_acquire(
+        &mut self,
+        object: ObjectId,
+        mode: Mode,
+        arrival: Arrival,
+    ) -> Step {
         if !self.is_passable(object, mode, false) {
-            self.block(wait, None);
+            self.block(Wait::Lock(object, mode), None);
             return self.decide(false);
         }
         match arrival {
@@ -100,7 +114,7 @@ impl Execution {
     }
 
     /// The current task enters the queue of a lock that it cannot take.
-    fn enter_queue(&mut self, object: ObjectId, mode: Mode) -> Step {
+    pub(super) fn enter_queue(&mut self, object: ObjectId, mode: Mode) -> Step {
         if mode == Mode::Exclusive && !core::mem::replace(&mut self.running().queued, true) {
             self.objects.get_mut(object).queued_writers += 1;
             self.touch(object, Effect::Queue);
@@ -112,6 +126,12 @@ impl Execution {
 
     /// The current task holds the lock from now on.
     fn take(&mut self, op: Op, object: ObjectId, mode: Mode, site: Site) -> Step {
+        self.hold(object, mode, Some(site));
+        self.record(op, object, op.effect(), Some(site))
+    }
+
+    /// As [`Self::take`], with no event.
+    pub(super) fn hold(&mut self, object: ObjectId, mode: Mode, site: Option<Site>) {
         let current = self.current;
         let contended = self.running().awaits.take().is_some();
         let queued = core::mem::replace(&mut self.running().queued, false);
@@ -121,7 +141,7 @@ impl Execution {
             lock.contending &= !(1 << (current.0 % u64::BITS));
         }
         lock.queued_writers -= u32::from(queued);
-        lock.held_at = Some(site);
+        lock.held_at = site;
         match mode {
             Mode::Exclusive => lock.owner = Some(current),
             Mode::Shared => lock.shared += 1,
@@ -131,7 +151,6 @@ impl Execution {
             let address = self.objects.get(object).address;
             race::acquire_for(address, mode == Mode::Exclusive);
         }
-        self.record(op, object, op.effect(), Some(site))
     }
 
     /// The lock is held no more.
@@ -149,7 +168,7 @@ impl Execution {
         self.review(object);
     }
 
-    fn held_at(&self, object: ObjectId) -> Option<Site> {
+    pub(super) fn held_at(&self, object: ObjectId) -> Option<Site> {
         self.objects.get(object).held_at
     }
 }

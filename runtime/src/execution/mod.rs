@@ -26,6 +26,7 @@ mod source;
 mod spin;
 pub(crate) mod stack;
 mod state;
+pub(crate) mod stream_lock;
 mod task;
 mod task_set;
 mod tasks;

@@ -107,6 +107,10 @@ operations! {
     MutexRelock = "Mutex::lock after wait", Acquire;
     /// The drop of a `MutexGuard`.
     MutexUnlock = "Mutex unlock", Release;
+    /// `lock` of a standard stream, and each use of it.
+    StreamLock = "stream lock", Acquire;
+    /// The end of such a use.
+    StreamUnlock = "stream unlock", Release;
     /// `RwLock::read`.
     RwLockRead = "RwLock::read", Enter;
     /// `RwLock::try_read`.
@@ -322,6 +326,7 @@ impl Op {
             n if n == Op::Fence as u8 => "fence ",
             n if n <= Op::PlainWrite as u8 => "D",
             n if n <= Op::MutexUnlock as u8 => "M",
+            n if n <= Op::StreamUnlock as u8 => "stream ",
             n if n <= Op::RwLockUpgrade as u8 => "RW",
             n if n <= Op::ClearPoison as u8 => "M",
             n if n <= Op::NotifyAll as u8 => "C",

@@ -25,7 +25,7 @@ impl Execution {
     /// Notes what the current task does next; whether it does so within a call
     /// into code that is one step.
     #[inline]
-    fn announce_opaque(&mut self, op: Op, object: ObjectId) -> bool {
+    pub(super) fn announce_opaque(&mut self, op: Op, object: ObjectId) -> bool {
         let task = self.running();
         task.op = op;
         task.object = object;

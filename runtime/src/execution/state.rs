@@ -8,6 +8,7 @@ use super::object::ObjectTable;
 use super::policy::Policies;
 use super::reuse::Reuse;
 use super::schedule::Step;
+use super::stream_lock::StreamUse;
 use super::task::{Entry, State, Task, Wait};
 use super::task_set::TaskSet;
 use super::tasks::Tasks;
@@ -80,6 +81,7 @@ pub(crate) struct Execution {
     pub(crate) policies: Policies,
     pub(crate) observers: Observers,
     pub(super) reuse: Reuse,
+    pub(crate) streams: StreamUse,
     pub(crate) strategy: Option<Box<dyn Strategy, EngineMemory>>,
     pub(crate) decisions: EngineVec<Decision>,
     /// Where a confined search has no choice and another has one: the decisions before, and
@@ -142,6 +144,7 @@ impl Execution {
             policies: Policies::new(),
             observers: Observers::ALL,
             reuse: Reuse::new(),
+            streams: StreamUse::new(),
             strategy: None,
             decisions: engine_vec(),
             passed_over: engine_vec(),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::execution::{Execution, ObjectId, State, descriptor_of_object, task_of_object};
+use crate::platform::streams;
 
 /// Names of objects: a letter for their kind, and a number in order of first use.
 pub(super) struct ObjectNames(BTreeMap<u32, String>);
@@ -28,6 +29,9 @@ impl ObjectNames {
         {
             names.entry(object.0).or_insert_with(|| {
                 let address = execution.objects.get(object).address;
+                if let Some(stream) = streams::name_of(address) {
+                    return stream.to_owned();
+                }
                 if let Some(task) = task_of_object(address) {
                     return format!("task {}", task.0);
                 }

@@ -10,7 +10,7 @@ use crate::monitor::{Death, Failure, Monitor};
 use crate::platform::donor::DEFAULT_STACK;
 use crate::platform::handover::{self, Flow};
 use crate::platform::memory::{EngineMemory, engine_vec};
-use crate::platform::{context, heap};
+use crate::platform::{context, heap, streams};
 use crate::search::{Replay, Strategy};
 
 /// The engine, as the exploring thread sees it: borrowed anew at each use, since
@@ -84,6 +84,8 @@ impl Engine {
             ..
         } = self;
         execution.reset();
+        execution.streams.begin(monitors.races.points.has_streams());
+        execution.log.trace.is_irregular = !streams::are_known();
         monitors.begin();
         process.begin();
         let observers = &execution.observers;

@@ -15,4 +15,5 @@ pub(crate) mod number;
 pub(crate) mod observers;
 pub(crate) mod refusal;
 pub(crate) mod socket;
+pub(crate) mod streams;
 pub(crate) mod sys;

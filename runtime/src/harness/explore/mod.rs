@@ -18,7 +18,7 @@ use crate::platform::donor::{self, DEFAULT_STACK};
 use crate::platform::handover::Backend;
 use crate::platform::memory::{EngineVec, engine_vec};
 use crate::platform::observers::Observers;
-use crate::platform::{heap, image, interpose, sys};
+use crate::platform::{heap, image, interpose, streams, sys};
 use crate::search::{Ended, Part, Past, Progress};
 
 /// Donors to begin with; a test with more tasks makes the pool grow.
@@ -94,6 +94,10 @@ fn watch_memory(races: &mut Races, request: &Request) {
     for (file, line) in &request.points {
         races.points.push(Line::new(file, *line));
     }
+    if request.part != Part::WHOLE {
+        // The parts must agree on the points: there it is not learnt.
+        races.points.add_streams();
+    }
 }
 
 pub(super) struct Explorer<'a> {
@@ -121,6 +125,7 @@ impl Explorer<'_> {
         image::install_fault_handler();
         donor::give_alternate_stack();
         engine.process.settle();
+        streams::take_over();
         // Before any donor: those of a parent would not live in its children.
         self.choose_isolation(engine);
         if !self.has_donors_per_child(engine) {
@@ -217,6 +222,7 @@ impl Explorer<'_> {
         let Engine {
             monitors,
             exploration,
+            execution,
             ..
         } = &mut *engine;
         let races = &mut monitors.races;
@@ -227,7 +233,12 @@ impl Explorer<'_> {
             exploration.warned.extend(words);
         }
         let is_first = exploration.schedules == exploration.begun + 1;
-        (self.part == Part::WHOLE || is_first) && races.learn()
+        let may_learn = self.part == Part::WHOLE || is_first;
+        let keeps_stream = may_learn && execution.has_kept_stream();
+        if keeps_stream {
+            races.points.add_streams();
+        }
+        may_learn && races.learn() || keeps_stream
     }
 
     /// Runs one schedule, again if it does not repeat its prefix.

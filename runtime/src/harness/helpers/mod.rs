@@ -242,7 +242,8 @@ impl Explorer<'_> {
             && !execution.past_limit
             && before == known(engine)
             && engine.monitors.races.given_up.is_none()
-            && !engine.monitors.races.has_news();
+            && !engine.monitors.races.has_news()
+            && !execution.has_kept_stream();
         let mut is_told = false;
         if is_usual && !strategy(engine).diverged() {
             end_schedule(engine, true, false);

@@ -34,9 +34,14 @@ impl Line {
     }
 }
 
+/// The name that the locks of the standard streams have in place of a line's file.
+const STREAMS: &str = "<standard streams>";
+
 /// The lines whose accesses are scheduling points.
 pub(crate) struct Points {
     lines: EngineVec<Line>,
+    /// The place in `lines` that stands for the locks of the standard streams.
+    streams: Option<usize>,
     /// How many of `lines` count now.
     count: usize,
     /// All lines do.
@@ -63,6 +68,7 @@ impl Points {
     pub(crate) const fn new() -> Self {
         Self {
             lines: engine_vec(),
+            streams: None,
             count: 0,
             all: false,
             shows_all: false,
@@ -126,7 +132,22 @@ impl Points {
         is_new
     }
 
+    /// Whether taking the lock of a standard stream is a scheduling point.
+    pub(crate) fn has_streams(&self) -> bool {
+        self.streams.is_some_and(|place| place < self.count)
+    }
+
+    /// Makes taking the lock of a standard stream a scheduling point.
+    pub(crate) fn add_streams(&mut self) {
+        if !self.has_streams() {
+            self.push(Line::new(STREAMS, 0));
+        }
+    }
+
     pub(crate) fn push(&mut self, line: Line) {
+        if line.file == STREAMS.as_bytes() {
+            self.streams.get_or_insert(self.lines.len());
+        }
         self.lines.push(line);
         self.set_count(self.lines.len());
     }

@@ -10,7 +10,8 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use super::super::sys::{self, timespec};
 use crate::engine::engine;
 use crate::execution::futex as waiters;
-use crate::execution::{self, Effect, Op, opaque};
+use crate::execution::{self, Effect, Op, opaque, stream_lock};
+use crate::platform::streams;
 
 const WAIT: usize = 0;
 const WAKE: usize = 1;
@@ -41,6 +42,9 @@ pub(super) unsafe fn call(
     let operation = operation & !(PRIVATE | CLOCK_REALTIME);
     // SAFETY: the caller passes live futex words, and null or a time where one belongs.
     unsafe {
+        if is_stream(word) {
+            return Ok(call_of_stream(word, operation));
+        }
         match operation {
             WAIT => wait(word, value as u32, relative(time)?, ANY),
             WAIT_BITSET => wait(word, value as u32, absolute(time)?, bits as u32),
@@ -55,6 +59,43 @@ pub(super) unsafe fn call(
             _ => Err(sys::ENOSYS),
         }
     }
+}
+
+/// A futex system call of a thread that is no task, where it must not reach the kernel.
+pub(super) fn call_of_thread(word: usize, operation: usize) -> Option<usize> {
+    let is_wait = matches!(operation & !(PRIVATE | CLOCK_REALTIME), WAIT | WAIT_BITSET);
+    if is_wait {
+        streams::note_wait(word);
+    }
+    if !is_stream(word) {
+        return None;
+    }
+    // SAFETY: the word of a stream's lock.
+    unsafe {
+        if is_wait {
+            streams::open(word);
+        } else {
+            streams::close(word);
+        }
+    }
+    Some(0)
+}
+
+/// Whether the lock of a standard stream has this futex word.
+fn is_stream(word: usize) -> bool {
+    streams::name_of(word).is_some()
+}
+
+/// A task takes the lock of a standard stream, or gives it back: how many tasks it woke.
+unsafe fn call_of_stream(word: usize, operation: usize) -> usize {
+    // SAFETY: the caller gives the word of such a lock.
+    unsafe {
+        match operation {
+            WAIT | WAIT_BITSET => stream_lock::lock(word),
+            _ => stream_lock::unlock(word),
+        }
+    }
+    0
 }
 
 /// `FUTEX_WAIT` takes a duration.

@@ -46,6 +46,11 @@ unsafe extern "C" fn syscall(
             }
         }
     }
+    if number == number::FUTEX
+        && let Some(result) = futex::call_of_thread(a, b)
+    {
+        return result.cast_signed() as c_long;
+    }
     // SAFETY: the caller's promise.
     sys::libc_result(unsafe { sys::syscall(number, [a, b, c, d, e, f]) }) as c_long
 }

@@ -1,0 +1,137 @@
+//! The locks that std has around its standard streams: which task holds one, and whether that matters.
+//!
+//! Nearly always a task takes such a lock, prints, and gives it back within one step. Then
+//! no other task can find it held, and all its uses commute: it is no scheduling point.
+//! Where a task keeps one across a scheduling point, every use of a stream becomes a
+//! scheduling point, and the search begins anew ([`Execution::has_kept_stream`]). That
+//! is sound: as long as no task has kept one, the schedules explored are all that exist.
+
+use super::arrival::Arrival;
+use super::object::ObjectId;
+use super::schedule::Step;
+use super::state::Execution;
+use super::{Mode, Op, Site, marked_line, perform, running};
+use crate::platform::streams;
+
+/// The use of the streams' locks in one execution.
+pub(crate) struct StreamUse {
+    /// Taking such a lock is a scheduling point.
+    are_points: bool,
+    /// How many tasks hold one now.
+    held: u32,
+    /// The engine's pulse when the first of them took it.
+    since: u64,
+    /// A task kept one across a scheduling point.
+    was_kept: bool,
+}
+
+impl StreamUse {
+    pub(super) const fn new() -> Self {
+        Self {
+            are_points: false,
+            held: 0,
+            since: 0,
+            was_kept: false,
+        }
+    }
+
+    /// An execution begins in which taking a stream's lock is a scheduling point or not.
+    pub(crate) fn begin(&mut self, are_points: bool) {
+        *self = Self {
+            are_points,
+            ..Self::new()
+        };
+    }
+}
+
+impl Execution {
+    /// Whether a task kept a stream's lock across a scheduling point though taking one is
+    /// none.
+    pub(crate) fn has_kept_stream(&self) -> bool {
+        let StreamUse {
+            are_points,
+            held,
+            was_kept,
+            ..
+        } = self.streams;
+        !are_points && (was_kept || held > 0)
+    }
+
+    /// The current task arrives before taking the lock of a stream that is a scheduling
+    /// point, or that another task holds.
+    fn arrive_to_lock_stream(&mut self, object: ObjectId, site: Option<Site>) -> Step {
+        self.contend(object, Mode::Exclusive);
+        let is_inside = self.announce_opaque(Op::StreamLock, object);
+        if site.is_some() {
+            self.running().site = site;
+        }
+        let arrival = if is_inside || !self.streams.are_points {
+            Arrival::Inside
+        } else {
+            Arrival::Point
+        };
+        self.arrived_to_acquire(object, Mode::Exclusive, arrival)
+    }
+}
+
+/// The current task takes the lock of a stream, whose futex word lies at `word`.
+///
+/// # Safety
+/// `word` is the futex word of such a lock.
+pub(crate) unsafe fn lock(word: usize) {
+    let Some(execution) = running() else { return };
+    let (op, mode, site) = (Op::StreamLock, Mode::Exclusive, marked_line());
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        let object = (*execution).object(word);
+        let is_point = (*execution).streams.are_points;
+        let is_free = (*execution).is_free(object, mode);
+        if is_point || !is_free {
+            (*execution).streams.was_kept |= !is_free;
+            perform((*execution).arrive_to_lock_stream(object, site));
+            while !(*execution).is_free(object, mode) {
+                perform((*execution).enter_queue(object, mode));
+            }
+        }
+        (*execution).hold(object, mode, site);
+        let now = (*execution).pulse;
+        let streams = &mut (*execution).streams;
+        if streams.held == 0 {
+            streams.since = now;
+        }
+        streams.held += 1;
+        if is_point {
+            perform((*execution).record(op, object, op.effect(), site));
+        }
+        streams::open(word);
+    }
+}
+
+/// The current task has given back the lock of a stream, whose futex word lies at `word`.
+///
+/// No scheduling point before it: it commutes with all that other tasks can do first.
+///
+/// # Safety
+/// As [`lock`].
+pub(crate) unsafe fn unlock(word: usize) {
+    let Some(execution) = running() else { return };
+    let op = Op::StreamUnlock;
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        streams::close(word);
+        let object = (*execution).object(word);
+        let now = (*execution).pulse;
+        let streams = &mut (*execution).streams;
+        streams.was_kept |= streams.since != now;
+        streams.held -= 1;
+        let task = (*execution).running();
+        task.op = op;
+        task.object = object;
+        if (*execution).streams.are_points {
+            let site = (*execution).held_at(object);
+            perform((*execution).inside_step());
+            perform((*execution).record(op, object, op.effect(), site));
+        }
+        (*execution).drop_lock(object, Mode::Exclusive);
+    }
+}

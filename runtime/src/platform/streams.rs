@@ -1,0 +1,126 @@
+//! The locks that std has around standard output, standard error and standard input.
+//!
+//! Any code takes them: the test, its dependencies, opaque packages, and std's own
+//! `print!`. So they are not replaced by a stand-in. They are made to call the kernel
+//! each time: std's mutex is a futex word, which calls the kernel only where it holds
+//! [`CONTENDED`]. While a lock is free for the engine, its word holds that value. Who
+//! locks it then waits at the word, and who unlocks it wakes a waiter there. Both calls
+//! are intercepted, and [`crate::execution::stream_lock`] decides who holds the lock.
+
+use core::cell::Cell;
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::io::{stderr, stdin, stdout};
+use std::thread;
+
+/// In a futex word of std: nobody holds the mutex.
+const FREE: u32 = 0;
+/// In a futex word of std: a thread holds the mutex, and another one waits for it.
+const CONTENDED: u32 = 2;
+
+/// In place of the address of a word that is not known.
+const NOWHERE: usize = 0;
+
+const NAMES: [&str; 3] = ["stdout", "stderr", "stdin"];
+
+/// The address of the futex word on which the calling thread is about to wait goes here.
+#[thread_local]
+static FOUND: Cell<Option<&AtomicUsize>> = Cell::new(None);
+
+/// Where the futex words of the three locks lie, once these are under control.
+static WORDS: [AtomicUsize; 3] = [const { AtomicUsize::new(NOWHERE) }; 3];
+
+/// Brings the locks under control. No task runs, and the calling thread holds none of them.
+pub(crate) fn take_over() {
+    let words = [
+        word_of(|| stdout().lock()),
+        word_of(|| stderr().lock()),
+        word_of(|| stdin().lock()),
+    ];
+    for (place, word) in WORDS.iter().zip(words) {
+        if word != NOWHERE {
+            place.store(word, Ordering::SeqCst);
+            // SAFETY: the word of a lock of std, which lives as long as the process.
+            unsafe { close(word) };
+        }
+    }
+}
+
+/// Whether each of the locks is under control.
+pub(crate) fn are_known() -> bool {
+    !WORDS
+        .iter()
+        .any(|word| word.load(Ordering::Relaxed) == NOWHERE)
+}
+
+/// The name of the stream whose lock has its futex word at `address`, and is under control.
+#[inline]
+pub(crate) fn name_of(address: usize) -> Option<&'static str> {
+    let is = |word: &AtomicUsize| word.load(Ordering::Relaxed) == address;
+    let place = WORDS.iter().position(is).filter(|_| address != NOWHERE)?;
+    Some(NAMES[place])
+}
+
+/// Lets one thread take the lock whose futex word lies at `word`.
+///
+/// # Safety
+/// The word of such a lock.
+pub(crate) unsafe fn open(word: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { (*(word as *const AtomicU32)).store(FREE, Ordering::SeqCst) };
+}
+
+/// Makes the next thread that takes the lock wait at its futex word.
+///
+/// # Safety
+/// The word of such a lock.
+pub(crate) unsafe fn close(word: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { (*(word as *const AtomicU32)).store(CONTENDED, Ordering::SeqCst) };
+}
+
+/// The calling thread waits at a futex word. For the thread of [`word_of`].
+pub(crate) fn note_wait(word: usize) {
+    if let Some(found) = FOUND.get() {
+        found.store(word, Ordering::SeqCst);
+    }
+}
+
+/// The futex word of the lock that `lock` takes: a second thread waits at it while the
+/// first one holds the lock. [`NOWHERE`] if it waits at none.
+fn word_of<G>(lock: impl Fn() -> G + Sync) -> usize {
+    let found = AtomicUsize::new(NOWHERE);
+    thread::scope(|scope| {
+        let guard = lock();
+        let second = scope.spawn(|| {
+            // SAFETY: reset below, before `found` is gone.
+            let found = unsafe { &*(&raw const found) };
+            FOUND.set(Some(found));
+            drop(lock());
+            FOUND.set(None);
+        });
+        while found.load(Ordering::SeqCst) == NOWHERE && !second.is_finished() {
+            thread::yield_now();
+        }
+        drop(guard);
+    });
+    found.into_inner()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_stds_locks_are_found() {
+        let word = word_of(|| stdout().lock());
+        assert_ne!(word, NOWHERE);
+        assert_eq!(word_of(|| stdout().lock()), word);
+        assert_ne!(word_of(|| stderr().lock()), word);
+        let guard = stdout().lock();
+        // SAFETY: a word of std's lock, which is never unmapped.
+        let held = unsafe { (*(word as *const AtomicU32)).load(Ordering::SeqCst) };
+        drop(guard);
+        assert_ne!(held, FREE);
+        assert_eq!(name_of(word), None, "it is not under control");
+    }
+}
