@@ -280,18 +280,30 @@ pub(crate) fn has_ended(task: TaskId) -> bool {
 }
 
 /// A function of a package that is compiled as it is was entered.
+///
+/// What the task got there may be a guard of a lock that is not seen. Where the task
+/// drops it, in code of its own, there is no call. So each later step of the task counts
+/// as one that touches what opaque code keeps.
 pub(crate) fn enter() {
     let Some(execution) = running() else { return };
+    let is_inside = mark::is_inside();
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
-        if mark::is_inside() {
+        if is_inside && (*execution).running().has_called_opaque {
             return;
         }
         super::note_outside("called into packages that are compiled as they are");
         // What they read and write is not seen.
         (*execution).awaits = false;
         let object = (*execution).object(UNSEEN);
-        perform((*execution).arrive_opaque(Op::OpaqueCall, object).0);
-        (*execution).record(Op::OpaqueCall, object, Effect::Write, None);
+        if is_inside {
+            perform((*execution).touch(object, Effect::Write));
+        } else {
+            perform((*execution).arrive_opaque(Op::OpaqueCall, object).0);
+            (*execution).record(Op::OpaqueCall, object, Effect::Write, None);
+        }
+        (*execution).running().has_called_opaque = true;
+        let current = (*execution).current;
+        (*execution).log.trace.touches_unseen(current, object);
     }
 }

@@ -96,6 +96,8 @@ pub(crate) struct Task {
     pub(crate) watches: bool,
     /// It has done a fence: all that it writes from then on may release what it did before.
     pub(crate) fenced: bool,
+    /// It has called into a package that is compiled as it is.
+    pub(super) has_called_opaque: bool,
     /// Switched out by a preemption, and not run since.
     pub(crate) preempted: bool,
     /// A writer in a read-write lock's queue.
@@ -163,6 +165,7 @@ impl Task {
             timed: None,
             watches: false,
             fenced: false,
+            has_called_opaque: false,
             preempted: false,
             queued: false,
             spin: SpinDetector::new(),
@@ -204,6 +207,7 @@ impl Task {
         self.timed = None;
         self.watches = false;
         self.fenced = false;
+        self.has_called_opaque = false;
         self.preempted = false;
         self.queued = false;
         self.spin.progress();

@@ -54,6 +54,26 @@ pub(crate) struct Touch {
     pub(crate) could: Effect,
 }
 
+/// The tasks whose every step may touch an object without an event.
+#[derive(Clone, Copy)]
+struct Unseen {
+    /// A bit for each of 64 groups of tasks. One task of a group counts for all of it: a
+    /// dependence too many costs schedules, and hides none.
+    tasks: u64,
+    object: ObjectId,
+}
+
+impl Unseen {
+    const NONE: Self = Self {
+        tasks: 0,
+        object: ObjectId::NONE,
+    };
+
+    fn bit(task: TaskId) -> u64 {
+        1 << (task.0 % u64::BITS)
+    }
+}
+
 /// The steps of one execution, up to the step limit.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(crate) struct Trace {
@@ -66,6 +86,7 @@ pub(crate) struct Trace {
     pub(crate) is_irregular: bool,
     /// Time could pass where tasks could go on.
     pub(crate) has_timers: bool,
+    unseen: Unseen,
     pub(crate) steps: EngineVec<TraceStep>,
     pub(crate) touches: EngineVec<Touch>,
 }
@@ -77,6 +98,7 @@ impl Trace {
             keeps: false,
             is_irregular: false,
             has_timers: false,
+            unseen: Unseen::NONE,
             steps: engine_vec(),
             touches: engine_vec(),
         }
@@ -87,6 +109,7 @@ impl Trace {
         self.keeps = self.is_wanted;
         self.is_irregular = false;
         self.has_timers = false;
+        self.unseen = Unseen::NONE;
         self.steps.clear();
         self.touches.clear();
     }
@@ -120,7 +143,16 @@ impl Trace {
                 timed: false,
                 comes_last: false,
             });
+            if self.unseen.tasks & Unseen::bit(task) != 0 {
+                self.access(self.unseen.object, Effect::Write, Effect::Write);
+            }
         }
+    }
+
+    /// From its next step on, each step of `task` may change `object`, with no event.
+    pub(super) fn touches_unseen(&mut self, task: TaskId, object: ObjectId) {
+        self.unseen.tasks |= Unseen::bit(task);
+        self.unseen.object = object;
     }
 
     /// The running step goes on with one more operation.
