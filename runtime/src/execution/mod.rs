@@ -18,6 +18,7 @@ mod object;
 mod op;
 pub(crate) mod opaque;
 mod outside;
+mod panic_hook;
 mod parking;
 mod policy;
 mod reuse;
@@ -61,6 +62,8 @@ pub(crate) use outside::{
     add_child, children, forget_child, is_outside, note as note_outside,
     note_at as note_outside_at, note_connection, note_wait_for_child, yield_to_outside,
 };
+pub use panic_hook::change_hook;
+pub(crate) use panic_hook::{is_panic_hook, pass_hook, run_hook};
 pub use parking::{park_at, unpark_at};
 pub(crate) use policy::{Policy, covers};
 pub use reuse::read_pointer;

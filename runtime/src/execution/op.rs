@@ -111,6 +111,10 @@ operations! {
     StreamLock = "stream lock", Acquire;
     /// The end of such a use.
     StreamUnlock = "stream unlock", Release;
+    /// `panic::set_hook`.
+    SetHook = "panic::set_hook", Acquire;
+    /// `panic::take_hook`.
+    TakeHook = "panic::take_hook", Acquire;
     /// `RwLock::read`.
     RwLockRead = "RwLock::read", Enter;
     /// `RwLock::try_read`.
@@ -327,6 +331,7 @@ impl Op {
             n if n <= Op::PlainWrite as u8 => "D",
             n if n <= Op::MutexUnlock as u8 => "M",
             n if n <= Op::StreamUnlock as u8 => "stream ",
+            n if n <= Op::TakeHook as u8 => "hook ",
             n if n <= Op::RwLockUpgrade as u8 => "RW",
             n if n <= Op::ClearPoison as u8 => "M",
             n if n <= Op::NotifyAll as u8 => "C",

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::execution::{Execution, ObjectId, State, descriptor_of_object, task_of_object};
+use crate::execution::{
+    Execution, ObjectId, State, descriptor_of_object, is_panic_hook, task_of_object,
+};
 use crate::platform::streams;
 
 /// Names of objects: a letter for their kind, and a number in order of first use.
@@ -31,6 +33,9 @@ impl ObjectNames {
                 let address = execution.objects.get(object).address;
                 if let Some(stream) = streams::name_of(address) {
                     return stream.to_owned();
+                }
+                if is_panic_hook(address) {
+                    return "the panic hook".to_owned();
                 }
                 if let Some(task) = task_of_object(address) {
                     return format!("task {}", task.0);

@@ -36,7 +36,7 @@ pub(crate) use failure::{Failure, Kind, Place};
 pub(crate) use heap::{Allocation, Block, Free};
 pub use outcome::Expectation;
 pub(crate) use outcome::{BodyOutcome, End};
-pub(crate) use panic::{Panic, install_hook, payload_text};
+pub(crate) use panic::{Panic, install_hook, payload_text, run_hook};
 
 use crate::engine::engine;
 use crate::execution::{Effect, Ending, Execution, ObjectId, Op, Site};

@@ -1,5 +1,6 @@
 //! Panics: what a task said before it unwound.
 
+use core::cell::Cell;
 use std::any::Any;
 use std::io::Write;
 use std::panic::PanicHookInfo;
@@ -26,16 +27,33 @@ impl Panic {
     }
 }
 
+/// A hook of the program runs for a panic of the task whose thread this is.
+#[thread_local]
+static IN_HOOK: Cell<bool> = Cell::new(false);
+
 /// Makes panics of tasks silent notes; those of other threads print as ever.
 pub(crate) fn install_hook() {
     let default = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        if execution::active() {
-            remember(info);
-        } else {
+        if !execution::active() {
             default(info);
+        } else if !IN_HOOK.get() {
+            remember(info);
+            execution::pass_hook();
         }
     }));
+}
+
+/// Runs `hook`, which the program has set. A task's panic is noted once, also where the
+/// hook runs the one that it replaces.
+pub(crate) fn run_hook(info: &PanicHookInfo<'_>, hook: &dyn Fn(&PanicHookInfo<'_>)) {
+    if !execution::active() || IN_HOOK.get() {
+        return hook(info);
+    }
+    remember(info);
+    IN_HOOK.set(true);
+    execution::run_hook(|| hook(info));
+    IN_HOOK.set(false);
 }
 
 /// What a panic says.

@@ -8,9 +8,13 @@
 //! are intercepted, and [`crate::execution::stream_lock`] decides who holds the lock.
 
 use core::cell::Cell;
+use core::ffi::c_int;
+use core::ptr;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::io::{stderr, stdin, stdout};
 use std::thread;
+
+use super::sys::{self, number};
 
 /// In a futex word of std: nobody holds the mutex.
 const FREE: u32 = 0;
@@ -24,7 +28,7 @@ const NAMES: [&str; 3] = ["stdout", "stderr", "stdin"];
 
 /// The address of the futex word on which the calling thread is about to wait goes here.
 #[thread_local]
-static FOUND: Cell<Option<&AtomicUsize>> = Cell::new(None);
+static FOUND: Cell<*const AtomicUsize> = Cell::new(ptr::null());
 
 /// Where the futex words of the three locks lie, once these are under control.
 static WORDS: [AtomicUsize; 3] = [const { AtomicUsize::new(NOWHERE) }; 3];
@@ -80,30 +84,45 @@ pub(crate) unsafe fn close(word: usize) {
 
 /// The calling thread waits at a futex word. For the thread of [`word_of`].
 pub(crate) fn note_wait(word: usize) {
-    if let Some(found) = FOUND.get() {
+    // SAFETY: null, or what `word_of` keeps until this thread has ended.
+    if let Some(found) = unsafe { FOUND.get().as_ref() } {
         found.store(word, Ordering::SeqCst);
     }
 }
 
 /// The futex word of the lock that `lock` takes: a second thread waits at it while the
-/// first one holds the lock. [`NOWHERE`] if it waits at none.
+/// first one holds the lock. [`NOWHERE`] if it waits at none. When this returns, the
+/// second thread is gone for the kernel, too: it must not be taken for one of the program's.
 fn word_of<G>(lock: impl Fn() -> G + Sync) -> usize {
     let found = AtomicUsize::new(NOWHERE);
-    thread::scope(|scope| {
+    let id = thread::scope(|scope| {
         let guard = lock();
         let second = scope.spawn(|| {
-            // SAFETY: reset below, before `found` is gone.
-            let found = unsafe { &*(&raw const found) };
-            FOUND.set(Some(found));
+            FOUND.set(&raw const found);
             drop(lock());
-            FOUND.set(None);
+            FOUND.set(ptr::null());
+            sys::kernel_thread_id()
         });
         while found.load(Ordering::SeqCst) == NOWHERE && !second.is_finished() {
             thread::yield_now();
         }
         drop(guard);
+        second.join()
     });
+    while id.as_ref().is_ok_and(|&id| exists(id)) {
+        thread::yield_now();
+    }
     found.into_inner()
+}
+
+/// Whether the kernel still has the thread of this process with this number.
+fn exists(thread: c_int) -> bool {
+    // SAFETY: the calls read numbers only; signal 0 is none.
+    unsafe {
+        let process = sys::syscall(number::GETPID, [0; 6]);
+        let arguments = [process as usize, thread as usize, 0, 0, 0, 0];
+        sys::syscall(number::TGKILL, arguments) == 0
+    }
 }
 
 #[cfg(test)]

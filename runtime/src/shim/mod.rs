@@ -26,6 +26,7 @@ pub mod cell;
 pub mod hint;
 mod memory;
 pub mod overlay;
+pub mod panic;
 pub mod parking;
 pub mod ptr;
 pub mod sync;

@@ -93,6 +93,12 @@ const MODULES: &[Module] = &[
         only: &[],
     },
     Module {
+        real: "std/panic",
+        shim: "shim/panic",
+        kept: &[],
+        only: &["set_hook", "take_hook"],
+    },
+    Module {
         real: "std/ptr",
         shim: "shim/ptr",
         kept: &[],

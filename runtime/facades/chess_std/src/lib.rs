@@ -23,6 +23,13 @@ pub mod arch {
     }
 }
 
+/// See [`std::panic`].
+pub mod panic {
+    pub use ::std::panic::*;
+
+    pub use chess_runtime::shim::panic::{set_hook, take_hook};
+}
+
 /// See [`std::prelude`].
 pub mod prelude {
     /// Each is the real one, and what is inserted into sources.

@@ -1,0 +1,83 @@
+//! The lock that std has around the panic hook: a task that panics holds it, shared, while the hook runs.
+//!
+//! The hook may lock and wait as all code may. So the lock takes part in deadlocks, and
+//! which hook a panic runs depends on who changed it before.
+
+use core::panic::Location;
+
+use super::state::Execution;
+use super::{Effect, Mode, Op, Step, perform, running};
+
+/// The object that stands for the hook: no object of the program lies there.
+const HOOK: usize = 40;
+
+/// Whether the object at `address` is the panic hook.
+pub(crate) fn is_panic_hook(address: usize) -> bool {
+    address == HOOK
+}
+
+impl Execution {
+    /// The panic of the current task takes the lock of the hook, or gives it back.
+    ///
+    /// No scheduling point: std has taken the real lock by then, or is about to give it
+    /// back.
+    fn panics(&mut self, effect: Effect) -> Step {
+        let object = self.object(HOOK);
+        match effect {
+            Effect::Enter => {
+                let site = self.running().site;
+                self.hold(object, Mode::Shared, site);
+            }
+            Effect::Leave => self.drop_lock(object, Mode::Shared),
+            _ => {}
+        }
+        self.touch(object, effect)
+    }
+}
+
+/// A scheduling point that the task passes only when no task runs the hook; then `change`
+/// changes it.
+#[track_caller]
+pub fn change_hook<R>(op: Op, change: impl FnOnce() -> R) -> R {
+    /// Gives the lock back, also where `change` panics.
+    struct Held;
+
+    impl Drop for Held {
+        fn drop(&mut self) {
+            let Some(execution) = running() else { return };
+            // SAFETY: see `running`; no reference lives across `perform`.
+            unsafe {
+                let object = (*execution).object(HOOK);
+                (*execution).drop_lock(object, Mode::Exclusive);
+                perform((*execution).touch(object, Effect::Release));
+            }
+        }
+    }
+
+    let site = Location::caller();
+    let held = running().map(|_| {
+        super::acquire(op, HOOK, Mode::Exclusive, site);
+        Held
+    });
+    let result = change();
+    drop(held);
+    result
+}
+
+/// Runs a hook of the program, for a panic of the current task.
+pub(crate) fn run_hook(hook: impl FnOnce()) {
+    note_panic(Effect::Enter);
+    hook();
+    note_panic(Effect::Leave);
+}
+
+/// The current task panics, and runs no hook of the program.
+pub(crate) fn pass_hook() {
+    note_panic(Effect::Read);
+}
+
+fn note_panic(effect: Effect) {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe { perform((*execution).panics(effect)) };
+}
