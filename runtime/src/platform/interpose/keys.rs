@@ -58,7 +58,7 @@ fn task_values() -> Option<*mut EngineVec<*mut c_void>> {
 
 /// libc's `pthread_key_create`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_key_create(
+pub(super) unsafe extern "C" fn pthread_key_create(
     key: *mut pthread_key_t,
     destructor: Option<Destructor>,
 ) -> c_int {
@@ -85,7 +85,7 @@ unsafe extern "C" fn pthread_key_create(
 
 /// libc's `pthread_key_delete`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_key_delete(key: pthread_key_t) -> c_int {
+pub(super) unsafe extern "C" fn pthread_key_delete(key: pthread_key_t) -> c_int {
     if !heap::is_arena() {
         // SAFETY: the caller's arguments are those of the real function.
         return unsafe { real::pthread_key_delete(key) };
@@ -113,7 +113,7 @@ unsafe extern "C" fn pthread_key_delete(key: pthread_key_t) -> c_int {
 
 /// libc's `pthread_getspecific`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_getspecific(key: pthread_key_t) -> *mut c_void {
+pub(super) unsafe extern "C" fn pthread_getspecific(key: pthread_key_t) -> *mut c_void {
     // SAFETY: one thread at a time in an exploring process; values lie within bounds.
     unsafe {
         if !heap::is_arena() {
@@ -135,7 +135,10 @@ unsafe extern "C" fn pthread_getspecific(key: pthread_key_t) -> *mut c_void {
 
 /// libc's `pthread_setspecific`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_setspecific(key: pthread_key_t, value: *const c_void) -> c_int {
+pub(super) unsafe extern "C" fn pthread_setspecific(
+    key: pthread_key_t,
+    value: *const c_void,
+) -> c_int {
     // SAFETY: as `pthread_getspecific`.
     unsafe {
         if !heap::is_arena() {

@@ -6,6 +6,7 @@
 //! and deterministic too: what blocks there parks the task, never the machine.
 
 mod buffers;
+mod c11_threads;
 mod call;
 mod child;
 mod connection;

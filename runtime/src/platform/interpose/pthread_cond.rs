@@ -35,7 +35,7 @@ unsafe fn wait(
 
 /// libc's `pthread_cond_wait`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_cond_wait(
+pub(super) unsafe extern "C" fn pthread_cond_wait(
     condition: *mut c_void,
     mutex: *mut pthread_mutex_t,
 ) -> c_int {
@@ -50,7 +50,7 @@ unsafe extern "C" fn pthread_cond_wait(
 
 /// libc's `pthread_cond_timedwait`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_cond_timedwait(
+pub(super) unsafe extern "C" fn pthread_cond_timedwait(
     condition: *mut c_void,
     mutex: *mut pthread_mutex_t,
     time: *const timespec,
@@ -89,7 +89,7 @@ unsafe extern "C" fn pthread_cond_clockwait(
 
 /// libc's `pthread_cond_signal`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_cond_signal(condition: *mut c_void) -> c_int {
+pub(super) unsafe extern "C" fn pthread_cond_signal(condition: *mut c_void) -> c_int {
     // SAFETY: the caller's argument is that of the real function.
     unsafe {
         if !active() {
@@ -102,7 +102,7 @@ unsafe extern "C" fn pthread_cond_signal(condition: *mut c_void) -> c_int {
 
 /// libc's `pthread_cond_broadcast`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_cond_broadcast(condition: *mut c_void) -> c_int {
+pub(super) unsafe extern "C" fn pthread_cond_broadcast(condition: *mut c_void) -> c_int {
     // SAFETY: the caller's argument is that of the real function.
     unsafe {
         if !active() {

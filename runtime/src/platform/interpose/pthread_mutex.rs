@@ -46,7 +46,7 @@ pub(super) unsafe fn unlock(mutex: *mut pthread_mutex_t) -> Result<bool, c_int> 
 
 /// libc's `pthread_mutex_lock`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
+pub(super) unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the caller's argument is that of the real function.
     unsafe {
         if !active() {
@@ -58,7 +58,7 @@ unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
 
 /// libc's `pthread_mutex_trylock`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_mutex_trylock(mutex: *mut pthread_mutex_t) -> c_int {
+pub(super) unsafe extern "C" fn pthread_mutex_trylock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the caller's argument is that of the real function.
     let attempt = || unsafe { real::pthread_mutex_trylock(mutex) };
     if !active() {
@@ -69,7 +69,7 @@ unsafe extern "C" fn pthread_mutex_trylock(mutex: *mut pthread_mutex_t) -> c_int
 
 /// libc's `pthread_mutex_timedlock`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_mutex_timedlock(
+pub(super) unsafe extern "C" fn pthread_mutex_timedlock(
     mutex: *mut pthread_mutex_t,
     time: *const timespec,
 ) -> c_int {
@@ -104,7 +104,7 @@ unsafe extern "C" fn pthread_mutex_clocklock(
 
 /// libc's `pthread_mutex_unlock`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t) -> c_int {
+pub(super) unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the caller's argument is that of the real function.
     unsafe {
         if !active() {

@@ -17,7 +17,10 @@ const DONE: c_int = 2;
 /// One that was done before the execution began is passed without a word: the
 /// unwinder asks at every panic.
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn pthread_once(control: *mut c_int, routine: OnceRoutine) -> c_int {
+pub(super) unsafe extern "C-unwind" fn pthread_once(
+    control: *mut c_int,
+    routine: OnceRoutine,
+) -> c_int {
     let object = control.addr();
     // SAFETY: the caller's arguments are those of the real function.
     unsafe {

@@ -38,7 +38,7 @@ unsafe extern "C-unwind" {
 
 /// libc's `pthread_exit`.
 #[unsafe(no_mangle)]
-unsafe extern "C-unwind" fn pthread_exit(result: *mut c_void) -> ! {
+pub(super) unsafe extern "C-unwind" fn pthread_exit(result: *mut c_void) -> ! {
     if !active() {
         // SAFETY: the caller's argument is that of the real function.
         unsafe { real::pthread_exit(result) };

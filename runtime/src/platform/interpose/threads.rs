@@ -24,7 +24,7 @@ fn task_of(thread: pthread_t) -> Option<TaskId> {
 
 /// libc's `pthread_create`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_create(
+pub(super) unsafe extern "C" fn pthread_create(
     thread: *mut pthread_t,
     attributes: *const pthread_attr_t,
     start: ThreadStart,
@@ -92,7 +92,7 @@ unsafe fn joined(task: TaskId, result: *mut *mut c_void) {
 
 /// libc's `pthread_join`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_join(thread: pthread_t, result: *mut *mut c_void) -> c_int {
+pub(super) unsafe extern "C" fn pthread_join(thread: pthread_t, result: *mut *mut c_void) -> c_int {
     // SAFETY: the caller's arguments are those of the real function.
     unsafe {
         if !active() {
@@ -162,7 +162,7 @@ unsafe extern "C" fn pthread_clockjoin_np(
 
 /// libc's `pthread_detach`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_detach(thread: pthread_t) -> c_int {
+pub(super) unsafe extern "C" fn pthread_detach(thread: pthread_t) -> c_int {
     // SAFETY: the caller's arguments are those of the real function.
     unsafe {
         let Some(execution) = execution::running() else {

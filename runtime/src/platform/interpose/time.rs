@@ -105,7 +105,10 @@ unsafe extern "C" fn clock_nanosleep(
 
 /// libc's `nanosleep`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn nanosleep(request: *const timespec, remaining: *mut timespec) -> c_int {
+pub(super) unsafe extern "C" fn nanosleep(
+    request: *const timespec,
+    remaining: *mut timespec,
+) -> c_int {
     // SAFETY: the caller gives a readable timespec.
     unsafe {
         if !active() {
@@ -136,7 +139,7 @@ unsafe extern "C" fn sleep(seconds: c_uint) -> c_uint {
 
 /// libc's `sched_yield`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn sched_yield() -> c_int {
+pub(super) unsafe extern "C" fn sched_yield() -> c_int {
     if active() {
         execution::yield_now(Op::YieldNow, None);
         return 0;
