@@ -76,7 +76,9 @@ pub(crate) use thread::{
     Aside, aside, end_task, explorer, forget_task, perform, running, spawn_pthread, task_main,
     task_of_object, thread_object, token_object,
 };
-pub use thread::{active, current, is_finished, join, panic_handled, panicked, pthread_of, spawn};
+pub use thread::{
+    active, current, finish, is_finished, join, panic_handled, panicked, pthread_of, spawn,
+};
 pub(crate) use trace::{Touch, Trace, TraceStep};
 pub(crate) use values::{Value, saw};
 pub(crate) use waiting::sleep_until;

@@ -40,6 +40,8 @@ operations! {
     Spawn = "spawn", Release;
     /// `JoinHandle::join`.
     Join = "join", Acquire;
+    /// The end of a task's main function, its result stored: what `is_finished` sees.
+    Finish = "finish", Write;
     /// `JoinHandle::is_finished`.
     IsFinished = "is_finished", Read;
     /// `thread::scope` waiting for its threads.

@@ -118,6 +118,8 @@ pub(crate) struct Task {
     /// A pthread that is gone for the program; its donor serves again.
     pub(crate) released: bool,
     pub(crate) result: *mut c_void,
+    /// Its main function has returned, and somebody may ask for that.
+    pub(crate) has_finished: bool,
     /// The scope that waits for its end, once it has left that.
     pub(crate) scope: ObjectId,
     pub(crate) name: EngineVec<u8>,
@@ -177,6 +179,7 @@ impl Task {
             detached: false,
             released: false,
             result: core::ptr::null_mut(),
+            has_finished: false,
             scope: ObjectId::NONE,
             name: engine_vec(),
             destructors: engine_vec(),
@@ -218,6 +221,7 @@ impl Task {
         self.detached = false;
         self.released = false;
         self.result = core::ptr::null_mut();
+        self.has_finished = false;
         self.scope = ObjectId::NONE;
         self.name.clear();
         self.destructors.clear();

@@ -2,6 +2,7 @@
 
 use core::cell::Cell;
 use core::ffi::c_void;
+use core::sync::atomic::Ordering;
 
 use super::object::ObjectId;
 use super::schedule::Step;
@@ -10,7 +11,7 @@ use super::task::{Entry, State, Task, Wait};
 use super::{Op, Site, TaskId, Wake, mark, opaque};
 use crate::engine::engine;
 use crate::harness::debugger;
-use crate::monitor::race::{self, Paused};
+use crate::monitor::race::{self, How, Paused};
 use crate::platform::donor::DEFAULT_STACK;
 use crate::platform::handover::{self, Backend, Flow};
 use crate::platform::interpose;
@@ -274,6 +275,11 @@ pub(crate) fn token_object(task: TaskId) -> usize {
     thread_object(task) + 8
 }
 
+/// The address that stands for the end of a task's main function.
+fn finish_object(task: TaskId) -> usize {
+    thread_object(task) + 4
+}
+
 /// The task that an address of the side table stands for.
 pub(crate) fn task_of_object(address: usize) -> Option<TaskId> {
     const END: usize = 1 << 36;
@@ -363,20 +369,39 @@ pub fn join(task: TaskId, site: Site) {
     }
 }
 
-/// Whether `task` has ended (a scheduling point before it).
+/// The main function of the calling task has returned, and its result is stored: what
+/// [`is_finished`] sees (a scheduling point before it, if the program asks). Thread-local
+/// destructors run after that.
+pub fn finish() {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        if !(*execution).observers.of_finishes {
+            return;
+        }
+        // Whatever ran last: this is a step of its own.
+        mark::leave();
+        let object = finish_object(current());
+        let id = (*execution).object(object);
+        perform((*execution).arrive(Op::Finish, id, None));
+        // As std drops the task's share of the result.
+        race::count(object, (How::Exchange, Ordering::Release), Op::Finish);
+        (*execution).running().has_finished = true;
+        perform((*execution).record(Op::Finish, id, Op::Finish.effect(), None));
+    }
+}
+
+/// Whether the main function of `task` has returned (a scheduling point before it).
 pub fn is_finished(task: TaskId, site: Site) -> bool {
     let Some(execution) = running() else {
         return true;
     };
-    super::access(Op::IsFinished, thread_object(task), site);
+    let object = finish_object(task);
+    super::access(Op::IsFinished, object, site);
+    // As std counts the shares of the result: that alone orders nothing.
+    race::count(object, (How::Load, Ordering::Relaxed), Op::IsFinished);
     // SAFETY: see `running`.
-    unsafe {
-        let has_ended = (*execution).task(task).state == State::Finished;
-        if has_ended {
-            (*execution).follows(task);
-        }
-        has_ended
-    }
+    unsafe { (*execution).task(task).has_finished }
 }
 
 /// The pthread on whose stack `task` runs; the program may join it.

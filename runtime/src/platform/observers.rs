@@ -16,8 +16,10 @@ use core::arch::global_asm;
 pub(crate) struct Observers {
     /// The counters of an `Arc`: `strong_count`, `get_mut`, `Weak::upgrade` and so on.
     pub(crate) of_counters: bool,
-    /// Whether a thread has ended: `is_finished`, and whatever knows its pthread.
+    /// Whether a thread has ended: whatever knows its pthread.
     pub(crate) of_ends: bool,
+    /// Whether a thread's main function has returned: `is_finished`.
+    pub(crate) of_finishes: bool,
     /// Plain memory: accesses to it are told.
     pub(crate) of_accesses: bool,
     /// Whether a pointer is the same as before: `compare_exchange` of `AtomicPtr`.
@@ -54,6 +56,13 @@ pub(crate) fn observes_ends() {
     leave_byte!("chess_ends");
 }
 
+/// Stands in every function that looks whether a thread's main function has returned.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "it makes no instructions")]
+pub(crate) fn observes_finishes() {
+    leave_byte!("chess_finishes");
+}
+
 /// Stands in every function that tells of an access to plain memory.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "it makes no instructions")]
@@ -80,6 +89,11 @@ global_asm!(
     ".hidden __chess_ends",
     "__chess_ends: .byte 0",
     ".popsection",
+    ".pushsection chess_finishes,\"aR\",@progbits",
+    ".globl __chess_finishes",
+    ".hidden __chess_finishes",
+    "__chess_finishes: .byte 0",
+    ".popsection",
     ".pushsection chess_accesses,\"aR\",@progbits",
     ".globl __chess_accesses",
     ".hidden __chess_accesses",
@@ -96,6 +110,7 @@ unsafe extern "C" {
     // Named so that the bytes above are linked.
     static __chess_counters: u8;
     static __chess_ends: u8;
+    static __chess_finishes: u8;
     static __chess_accesses: u8;
     static __chess_pointers: u8;
     // The linker's names for the bounds of a section.
@@ -103,6 +118,8 @@ unsafe extern "C" {
     static __stop_chess_counters: u8;
     static __start_chess_ends: u8;
     static __stop_chess_ends: u8;
+    static __start_chess_finishes: u8;
+    static __stop_chess_finishes: u8;
     static __start_chess_accesses: u8;
     static __stop_chess_accesses: u8;
     static __start_chess_pointers: u8;
@@ -114,6 +131,7 @@ impl Observers {
     pub(crate) const ALL: Self = Self {
         of_counters: true,
         of_ends: true,
+        of_finishes: true,
         of_accesses: true,
         of_pointers: true,
     };
@@ -134,6 +152,11 @@ impl Observers {
                 &raw const __start_chess_ends,
                 &raw const __chess_ends,
                 &raw const __stop_chess_ends,
+            ),
+            of_finishes: is_more(
+                &raw const __start_chess_finishes,
+                &raw const __chess_finishes,
+                &raw const __stop_chess_finishes,
             ),
             of_accesses: is_more(
                 &raw const __start_chess_accesses,

@@ -7,7 +7,7 @@ use std::thread::Result;
 use super::Thread;
 use super::packet::Spawned;
 use crate::execution;
-use crate::platform::observers::observes_ends;
+use crate::platform::observers::{observes_ends, observes_finishes};
 
 /// See [`std::thread::JoinHandle`].
 // In this order, since handles are moved in pieces around the first word of a `Thread`, and
@@ -60,7 +60,7 @@ impl<T> JoinHandle<T> {
 
     #[track_caller]
     pub fn is_finished(&self) -> bool {
-        observes_ends();
+        observes_finishes();
         match &self.kind {
             Kind::Real(real) => real.is_finished(),
             Kind::Task(spawned) => spawned.is_finished(Location::caller()),

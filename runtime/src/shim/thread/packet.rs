@@ -108,6 +108,7 @@ unsafe fn run<F: FnOnce() -> T, T>(data: *mut ()) {
     });
     // SAFETY: nobody reads the outcome before this task has ended.
     unsafe { *packet.outcome.get() = Some(outcome) };
+    execution::finish();
     // From here a scope may end: nothing that it lent is used below.
     drop(packet);
 }

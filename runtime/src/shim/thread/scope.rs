@@ -13,7 +13,7 @@ use super::packet::{self, Spawned};
 use super::{Builder, Thread, current};
 use crate::execution::{self, Op, Site, TaskId};
 use crate::monitor::race;
-use crate::platform::observers::observes_ends;
+use crate::platform::observers::observes_finishes;
 
 /// See [`std::thread::Scope`].
 pub struct Scope<'scope, 'env: 'scope> {
@@ -208,7 +208,7 @@ impl<T> ScopedJoinHandle<'_, T> {
 
     #[track_caller]
     pub fn is_finished(&self) -> bool {
-        observes_ends();
+        observes_finishes();
         match &self.kind {
             HandleKind::Real(real) => real.is_finished(),
             HandleKind::Task(spawned) => spawned.is_finished(Location::caller()),
