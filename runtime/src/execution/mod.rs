@@ -88,7 +88,7 @@ pub use waiting::{
 };
 #[allow(unused_imports, reason = "no shim of plain memory tells yet")]
 pub(crate) use watch::data_access;
-pub(crate) use watch::{allocated, frees, frees_objects};
+pub(crate) use watch::{allocated, frees, frees_objects, reallocated};
 
 /// The source line of an event: the caller of the shim.
 pub type Site = &'static Location<'static>;

@@ -7,7 +7,7 @@ use super::schedule::Step;
 use super::state::{Ending, Execution};
 use super::{Effect, Op, Site, perform, running};
 use crate::monitor::race::Point;
-use crate::monitor::{Allocation, DataAccess, Free, Monitor, SyncAccess, monitors};
+use crate::monitor::{Allocation, Block, DataAccess, Free, Monitor, SyncAccess, monitors};
 
 impl Execution {
     /// The current task arrives before an operation.
@@ -103,13 +103,11 @@ pub(crate) fn data_access(
             },
         };
         if let Some(mark) = mark {
-            let heap = &(*monitors).heap;
             let is_noted = (*monitors).races.notes(
                 (*execution).current,
                 (address, length),
                 (is_write, is_borrow),
                 mark,
-                || heap.is_usable(address),
             );
             if is_noted {
                 return;
@@ -163,6 +161,23 @@ pub(crate) fn allocated(allocation: Allocation) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; monitors do not call the engine.
     unsafe { (*monitors()).allocated(&*execution, allocation) };
+}
+
+/// The task gave a block back, and was given the same one again.
+#[inline]
+pub(crate) fn reallocated(old: Block, new: Block) {
+    let Some(execution) = running() else { return };
+    // SAFETY: as in `data_access`.
+    unsafe {
+        if (*monitors()).frees(&*execution, Free::Live(old)).is_break() {
+            perform((*execution).stop());
+        }
+        let allocation = Allocation {
+            block: new,
+            is_reused: true,
+        };
+        (*monitors()).allocated(&*execution, allocation);
+    }
 }
 
 /// The task frees a block in which synchronization objects lie.

@@ -64,8 +64,6 @@ struct Error {
 /// Judges accesses and frees.
 pub(crate) struct Heap {
     error: Option<Error>,
-    /// The first byte of a block that is live, and the first one behind it.
-    live: (usize, usize),
     /// The execution is run once more, to find the places of an error that it led to.
     looks: bool,
     will_look: bool,
@@ -91,7 +89,6 @@ impl Heap {
     pub(super) const fn new() -> Self {
         Self {
             error: None,
-            live: (0, 0),
             looks: false,
             will_look: false,
             first: 0,
@@ -108,14 +105,6 @@ impl Heap {
         }
         self.error = Some(error);
         ControlFlow::Break(())
-    }
-
-    /// Whether an access to the memory at `address` is no error. At once or not at all: it may
-    /// say no where it is none.
-    #[inline]
-    pub(crate) fn is_usable(&self, address: usize) -> bool {
-        let (start, end) = self.live;
-        start <= address && address < end || !heap::contains(address)
     }
 
     fn is_wanted(&self, block: Block) -> bool {
@@ -155,11 +144,7 @@ impl Heap {
                 let block = Some(block);
                 self.fails(execution, Error { wrong, site, block })
             }
-            Some((block, true)) => {
-                self.live = (block.start, block.start + block.size);
-                ControlFlow::Continue(())
-            }
-            None => ControlFlow::Continue(()),
+            _ => ControlFlow::Continue(()),
         }
     }
 }
@@ -175,7 +160,6 @@ impl Monitor for Heap {
     #[inline]
     fn begin(&mut self) {
         self.error = None;
-        self.live = (0, 0);
         self.first = heap::allocations();
         self.looks = self.will_look;
         self.will_look = false;
@@ -217,7 +201,6 @@ impl Monitor for Heap {
     fn frees(&mut self, execution: &Execution, free: Free) -> ControlFlow<()> {
         let block = match free {
             Free::Live(block) => {
-                self.live = (0, 0);
                 if self.looks && self.is_wanted(block) {
                     self.look(execution, Role::Free);
                 }

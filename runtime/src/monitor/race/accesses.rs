@@ -101,7 +101,9 @@ impl Races {
         };
         for (at, extent) in granules(address, length) {
             let own = Word::new(epoch, extent, mark, is_borrow);
-            match self.notes_word(task, at, own, what.is_write(), || true) {
+            match self.notes_word(task, at, own, what.is_write(), |races| {
+                races.settles(task, at)
+            }) {
                 Some(true) => {}
                 Some(false) => self.access_shared(task, at, own, what, site),
                 None => self.give_up(GivenUp::Memory),
@@ -120,17 +122,25 @@ impl Races {
         (address, length): (usize, usize),
         (is_write, is_borrow): (bool, bool),
         site: Site,
-        is_live: impl FnOnce() -> bool,
     ) -> bool {
         let (glance, first) = (&self.glance, self.epochs.first());
+        let is_settled = || self.allocations.is_settled(address);
         // SAFETY: no page is in its table whose cells are gone, and nobody else uses them.
-        unsafe { glance.notes_first(address, length, (is_write, is_borrow), site, first, is_live) }
+        unsafe {
+            glance.notes_first(
+                address,
+                length,
+                (is_write, is_borrow),
+                site,
+                first,
+                is_settled,
+            )
+        }
     }
 
     /// Notes a plain access of `task` to bytes anywhere, if that is all there is to do: none
     /// of them is free, and there is nothing to judge. What words have of its line is the
-    /// `mark`; whether the memory is used rightly is asked of `is_live`, where it was not
-    /// accessed before in this execution.
+    /// `mark`.
     #[inline]
     pub(crate) fn notes(
         &mut self,
@@ -138,7 +148,6 @@ impl Races {
         (address, length): (usize, usize),
         (is_write, is_borrow): (bool, bool),
         mark: u64,
-        is_live: impl Fn() -> bool + Copy,
     ) -> bool {
         if !self.is_on {
             return false;
@@ -148,7 +157,8 @@ impl Races {
         };
         let mut notes = |(at, extent)| {
             let own = Word::new(epoch, extent, mark, is_borrow);
-            self.notes_word(task, at, own, is_write, is_live) == Some(true)
+            let is_settled = |races: &mut Self| races.allocations.is_settled(at);
+            self.notes_word(task, at, own, is_write, is_settled) == Some(true)
         };
         if length <= GRANULE - address % GRANULE {
             notes((address, Extent::new(address, length)))
@@ -157,7 +167,9 @@ impl Races {
         }
     }
 
-    /// As [`Self::notes`], in one granule. `None` where there is no room for its cell.
+    /// As [`Self::notes`], in one granule. `None` where there is no room for its cell. Where it
+    /// was not accessed before in this execution, whether it is live and its allocation is known
+    /// of is asked of `is_settled`.
     #[inline]
     fn notes_word(
         &mut self,
@@ -165,7 +177,7 @@ impl Races {
         address: usize,
         own: Word,
         is_write: bool,
-        is_live: impl FnOnce() -> bool,
+        is_settled: impl FnOnce(&mut Self) -> bool,
     ) -> Option<bool> {
         let first = self.epochs.first();
         let cell = match self.glance.cell(address) {
@@ -175,7 +187,7 @@ impl Races {
         // SAFETY: no page is in a table whose cells are gone, and nothing below uses the cell.
         let cell = unsafe { &mut *cell };
         let is_over = if cell.is_new(first) {
-            !cell.is_doubtful() || is_live()
+            !cell.is_doubtful() || is_settled(self)
         } else if cell.last.is_record() {
             return Some(!is_write && cell.write.is_like(own));
         } else {
@@ -262,13 +274,14 @@ impl Races {
             return Some(record as usize);
         }
         let (write, read) = cell.write_and_read(first);
+        let allocation = self.allocations.word_at(address);
         let record = self.used;
         if record == MOST_RECORDS {
             return None;
         }
         match self.records.get_mut(record) {
-            Some(old) => old.renew(write, read),
-            None => self.records.push(Record::new(write, read)),
+            Some(old) => old.renew(allocation, write, read),
+            None => self.records.push(Record::new(allocation, write, read)),
         }
         self.used += 1;
         let number = self.epochs.add(Owner::Record(record as u32));

@@ -6,7 +6,9 @@ use core::ops::ControlFlow;
 use super::{Level, Races, What};
 use crate::engine::engine;
 use crate::execution::{Effect, Execution, ObjectId, Op, TaskId, marked_line};
-use crate::monitor::{DataAccess, End, Failure, Free, Kind, Monitor, Place, SyncAccess};
+use crate::monitor::{
+    Allocation, DataAccess, End, Failure, Free, Kind, Monitor, Place, SyncAccess,
+};
 
 /// How an operation orders its task and others, by its object.
 enum Orders {
@@ -122,6 +124,13 @@ impl Monitor for Races {
     #[inline]
     fn watches_heap(&self) -> bool {
         self.is_on
+    }
+
+    #[inline]
+    fn allocated(&mut self, execution: &Execution, allocation: Allocation) {
+        if self.is_on {
+            self.allocate(execution.current, allocation.block, marked_line());
+        }
     }
 
     #[inline]

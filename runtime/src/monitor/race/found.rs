@@ -103,6 +103,7 @@ impl fmt::Display for What {
             Self::Write => f.write_str("write"),
             Self::Borrow => f.write_str("shared borrow"),
             Self::BorrowMut => f.write_str("unique borrow"),
+            Self::Allocation => f.write_str("allocation of its block"),
             Self::Free => f.write_str("free"),
             Self::Atomic(op, _) => write!(f, "atomic {}", op.name()),
         }

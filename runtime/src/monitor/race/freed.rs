@@ -57,6 +57,7 @@ impl Judge<'_> {
 impl Races {
     /// Memory is given back: nothing that was done to it concerns what comes after.
     pub(crate) fn free(&mut self, task: TaskId, address: usize, length: usize, site: Option<Site>) {
+        self.allocations.unsettle();
         let first = self.epochs.first();
         let end = address.saturating_add(length);
         let own = self.tasks.get(task);

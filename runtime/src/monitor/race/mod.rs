@@ -12,6 +12,7 @@
 //! everything.
 
 mod accesses;
+mod allocated;
 mod clock;
 mod events;
 mod found;
@@ -40,6 +41,7 @@ pub(crate) use order::{
 
 use crate::execution::{Op, Site, TaskId};
 use crate::platform::memory::{EngineVec, engine_vec};
+use allocated::Allocations;
 pub(crate) use clock::MOST_EPOCHS;
 use clock::{Clock, Epoch, Epochs};
 pub(crate) use found::Found;
@@ -50,7 +52,7 @@ use objects::Objects;
 pub(crate) use points::{Line, Point, Points};
 use record::Record;
 pub(crate) use shadow::MOST_MEMORY;
-use shadow::{Shadow, Word};
+use shadow::{Extent, Shadow, Word};
 pub(crate) use tasks::MOST_TASKS;
 use tasks::Tasks;
 
@@ -76,6 +78,8 @@ pub(crate) enum What {
     Borrow,
     /// It makes a unique reference: whoever has it may write.
     BorrowMut,
+    /// It takes the memory's block from the allocator: it writes all of it.
+    Allocation,
     /// It gives the memory back to the allocator.
     Free,
     /// It is atomic; whether it writes.
@@ -85,7 +89,7 @@ pub(crate) enum What {
 impl What {
     fn is_write(self) -> bool {
         match self {
-            Self::Write | Self::BorrowMut | Self::Free => true,
+            Self::Write | Self::BorrowMut | Self::Allocation | Self::Free => true,
             Self::Read | Self::Borrow => false,
             Self::Atomic(_, is_write) => is_write,
         }
@@ -106,6 +110,7 @@ impl Earlier {
             epoch: word.epoch(),
             site: word.site(),
             what: match (is_write, word.is_borrow()) {
+                _ if word.extent() == Extent::OF_BLOCK => What::Allocation,
                 (true, false) => What::Write,
                 (true, true) => What::BorrowMut,
                 (false, false) => What::Read,
@@ -154,6 +159,7 @@ pub(crate) struct Races {
     tasks: Tasks,
     objects: Objects,
     shadow: Shadow,
+    allocations: Allocations,
     /// What was given back in this execution: from where to where.
     freed: EngineVec<(usize, usize)>,
     glance: Glance,
@@ -185,6 +191,7 @@ impl Races {
             tasks: Tasks::new(),
             objects: Objects::new(),
             shadow: Shadow::new(),
+            allocations: Allocations::new(),
             freed: engine_vec(),
             glance: Glance::new(),
             records: engine_vec(),
@@ -278,7 +285,8 @@ impl Races {
         self.given_up = None;
         let forgets = self.epochs.begin();
         self.begin_memory(is_put_back);
-        self.shadow.begin(forgets);
+        let fresh = self.allocations.begin();
+        self.shadow.begin(forgets, fresh);
         self.glance.hide();
         self.glance.forget_pages();
         if self.points.have_changed() {
@@ -299,7 +307,7 @@ impl Races {
         self.is_on = false;
         self.given_up = Some(why);
         // Nothing is passed over for being known.
-        self.shadow.begin(true);
+        self.shadow.begin(true, usize::MAX);
         self.glance.hide();
         self.glance.forget_pages();
     }

@@ -66,12 +66,9 @@ pub(crate) fn told(
     }
     // SAFETY: as in `is_noted`.
     let is_noted = unsafe {
-        let heap = &(*monitors).heap;
         (*monitors)
             .races
-            .notes_first((address, length), (is_write, is_borrow), site, || {
-                heap.is_usable(address)
-            })
+            .notes_first((address, length), (is_write, is_borrow), site)
     };
     if !is_noted {
         execution::data_access(address, length, is_write, is_borrow, site);

@@ -56,21 +56,21 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// A granule with at most one write and one read.
-    pub(super) fn new(write: Word, read: Word) -> Self {
+    /// A granule with at most an allocation, one write after it and one read after that.
+    pub(super) fn new(allocation: Word, write: Word, read: Word) -> Self {
         let mut record = Self {
             segments: engine_vec(),
             atomics: engine_vec(),
         };
-        record.renew(write, read);
+        record.renew(allocation, write, read);
         record
     }
 
     /// Makes the record serve another granule.
-    pub(super) fn renew(&mut self, write: Word, read: Word) {
+    pub(super) fn renew(&mut self, allocation: Word, write: Word, read: Word) {
         self.segments.clear();
         self.atomics.clear();
-        for (word, is_write) in [(write, true), (read, false)] {
+        for (word, is_write) in [(allocation, true), (write, true), (read, false)] {
             if word != Word::NONE {
                 self.note(word, is_write);
             }
@@ -110,7 +110,9 @@ impl Record {
     pub(super) fn write(&mut self, word: Word) {
         let mask = word.extent().mask();
         for atomic in self.atomics.iter_mut().filter(|a| a.mask & mask != 0) {
-            atomic.uses.clear();
+            if atomic.mask & !mask == 0 {
+                atomic.uses.clear();
+            }
             if !word.is_borrow() {
                 atomic.release.clear();
             }

@@ -35,6 +35,8 @@ pub(crate) struct Extent(u8);
 impl Extent {
     /// None at all: eight bytes from the last one on.
     const OF_RECORD: Self = Self(7);
+    /// All of them, as bytes of a block that is allocated: eight from the second one on.
+    pub(super) const OF_BLOCK: Self = Self(1);
 
     /// `size` bytes from `address` on, which lie in one granule.
     #[inline]
@@ -44,6 +46,9 @@ impl Extent {
 
     /// A bit for each byte.
     pub(super) fn mask(self) -> u8 {
+        if self == Self::OF_BLOCK {
+            return u8::MAX;
+        }
         let (start, length) = (self.0 & 7, 8 - (self.0 >> 3));
         (((1u16 << length) - 1) << start) as u8
     }
@@ -259,6 +264,9 @@ pub(super) struct Shadow {
     /// A hash table with a power of two of places.
     pages: EngineVec<Page>,
     count: usize,
+    /// From this address on there is memory that was allocated in this execution: what earlier
+    /// ones did there, and that it was used rightly then, says nothing.
+    fresh: usize,
 }
 
 impl Shadow {
@@ -266,11 +274,14 @@ impl Shadow {
         Self {
             pages: engine_vec(),
             count: 0,
+            fresh: usize::MAX,
         }
     }
 
-    /// A new execution begins; `forgets` what all earlier ones left.
-    pub(super) fn begin(&mut self, forgets: bool) {
+    /// A new execution begins; `forgets` what all earlier ones left. What it allocates lies
+    /// behind `fresh`, or is given back first.
+    pub(super) fn begin(&mut self, forgets: bool, fresh: usize) {
+        self.fresh = fresh;
         if self.pages.is_empty() {
             self.resize(FIRST_SIZE);
         } else if forgets || self.count == MOST_PAGES {
@@ -297,10 +308,12 @@ impl Shadow {
             at = self.add(number, at)?;
         }
         let page = &mut self.pages[at];
-        if page.touched == 0 {
-            page.clear();
+        if page.touched != first {
+            if page.touched == 0 || address - address % PAGE >= self.fresh {
+                page.clear();
+            }
+            page.touched = first;
         }
-        page.touched = first;
         // SAFETY: a page has as many cells as granules.
         Some(unsafe { &mut *page.cells.add(address % PAGE / GRANULE) })
     }

@@ -239,6 +239,7 @@ impl Races {
             self.joined(next, task);
             self.end_epoch(task, Op::OpaqueCall, None);
         }
+        self.allocations.unsettle();
         self.show_now(next);
     }
 

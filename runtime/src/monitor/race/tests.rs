@@ -1,13 +1,18 @@
 //! The monitor's ways to note an access, each where it may be taken and where it may not, and
 //! all of them against brute force on random programs.
 
+use core::cell::Cell;
 use core::panic::Location;
+use core::sync::atomic::Ordering;
 use std::collections::HashSet;
 
+use super::allocated::Arena;
 use super::clock::LAST;
 use super::shadow::PAGE;
-use super::{Level, Races, What};
+use super::{Atomic, How, Level, Races, What};
 use crate::execution::{Op, Site, TaskId};
+use crate::monitor::Block;
+use crate::platform::heap::FIRST;
 use crate::search::Rng;
 
 /// The way by which an access was noted.
@@ -33,21 +38,58 @@ struct Machine {
     is_rewritten: bool,
     /// Memory is used that is free.
     is_free: bool,
+    /// The memory is of [`BLOCKS`], and not of one block that was there before.
+    has_blocks: bool,
 }
+
+/// So many bytes each block has.
+const BLOCK: usize = 16;
+
+thread_local! {
+    /// The numbers of the blocks from [`PLACE`] on, where they are live.
+    static BLOCKS: Cell<[Option<u32>; 2]> = const { Cell::new([None; 2]) };
+}
+
+/// What the program's heap would say of [`BLOCKS`].
+const HEAP: Arena = Arena {
+    block: |address| {
+        let place = address.checked_sub(PLACE)? / BLOCK;
+        let number = (*BLOCKS.get().get(place)?)?;
+        Some(Block {
+            start: PLACE + place * BLOCK,
+            size: BLOCK,
+            number,
+        })
+    },
+    end: || PLACE,
+};
 
 impl Machine {
     /// One with so many tasks, of which none knows of any other.
     fn new(tasks: u32) -> Self {
         let mut races = Races::new();
         races.turn_on(false);
+        races.allocations.set_heap(Arena {
+            block: |_| None,
+            end: || usize::MAX,
+        });
         let mut machine = Self {
             races,
             task: TaskId(0),
             is_blind: false,
             is_rewritten: false,
             is_free: false,
+            has_blocks: false,
         };
         machine.begin(tasks);
+        machine
+    }
+
+    /// One whose memory is of blocks that are allocated while it runs.
+    fn with_blocks() -> Self {
+        let mut machine = Self::new(1);
+        machine.races.allocations.set_heap(HEAP);
+        machine.has_blocks = true;
         machine
     }
 
@@ -70,6 +112,9 @@ impl Machine {
         let is_write = matches!(what, What::Write | What::BorrowMut);
         let is_borrow = matches!(what, What::Borrow | What::BorrowMut);
         let races = &mut self.races;
+        if !self.has_blocks && !self.is_free {
+            races.allocations.settle_all();
+        }
         if self.is_blind {
             races.glance.forget_pages();
             races.glance.forget_lines();
@@ -83,15 +128,14 @@ impl Machine {
         if self.is_rewritten {
             races.explore(site);
         }
-        let is_usable = !self.is_free;
-        if races.notes_first(bytes, kind, site, || is_usable) {
+        if races.notes_first(bytes, kind, site) {
             return Way::First;
         }
         let mark = match races.mark_of(site) {
             Some(mark) => mark,
             None => races.add_line(site),
         };
-        if races.notes(self.task, bytes, kind, mark, || is_usable) {
+        if races.notes(self.task, bytes, kind, mark) {
             return Way::Note;
         }
         if !self.is_free {
@@ -128,7 +172,8 @@ impl Machine {
     }
 }
 
-const PLACE: usize = 0x10_0000;
+/// In the heap, as far as its address tells.
+const PLACE: usize = FIRST + 0x10_0000;
 const LOCK: usize = 0x10;
 
 #[track_caller]
@@ -456,8 +501,26 @@ fn numbers_of_epochs_may_be_large() {
 struct Known {
     task: usize,
     is_write: bool,
+    is_atomic: bool,
     /// How many steps of each task happened before it, its own among them.
     clock: Vec<usize>,
+}
+
+/// What is known of all accesses to a byte, by brute force.
+#[derive(Default)]
+struct Byte(Vec<Known>);
+
+impl Byte {
+    /// Notes an access; whether it races with an earlier one.
+    fn access(&mut self, access: Known) -> bool {
+        let is_racy = self.0.iter().any(|known| {
+            (known.is_write || access.is_write)
+                && !(known.is_atomic && access.is_atomic)
+                && known.clock[known.task] > access.clock[known.task]
+        });
+        self.0.push(access);
+        is_racy
+    }
 }
 
 /// Runs a random program; whether it has a race.
@@ -468,12 +531,16 @@ fn run_random(machine: &mut Machine, seed: u64) -> bool {
     let steps = 4 + rng.below(40);
     let mixes_sizes = rng.below(3) == 0;
     let order = 1 + rng.below(3);
-    let frees = rng.below(4) == 0;
+    let frees = machine.has_blocks || rng.below(4) == 0;
+    let atomics = rng.below(3) * 2;
     let mut clocks = vec![vec![0; TASKS]; TASKS];
     let mut locks = vec![vec![0; TASKS]; LOCKS as usize];
-    let mut bytes: Vec<Vec<Known>> = (0..64).map(|_| Vec::new()).collect();
+    let mut bytes: Vec<Byte> = (0..64).map(|_| Byte::default()).collect();
     let mut is_racy = false;
     machine.begin(TASKS as u32);
+    // Each block is allocated by a task of the execution, or was before it.
+    let mut allocations = 0;
+    BLOCKS.set([rng.below(2) == 0; 2].map(|is_old| is_old.then_some(0)));
     let mut task = 0;
     for _ in 0..steps {
         if rng.below(3) == 0 {
@@ -497,35 +564,76 @@ fn run_random(machine: &mut Machine, seed: u64) -> bool {
             }
             continue;
         }
+        let access = |is_write, is_atomic| Known {
+            task,
+            is_write,
+            is_atomic,
+            clock: clocks[task].clone(),
+        };
+        let block = rng.below(2) as usize;
+        let place = block * BLOCK;
+        let mut blocks = BLOCKS.get();
+        if machine.has_blocks && blocks[block].is_none() {
+            allocations += 1;
+            blocks[block] = Some(allocations);
+            BLOCKS.set(blocks);
+            let allocated = (HEAP.block)(PLACE + place).unwrap();
+            let site = Some(sites()[1]);
+            machine.races.allocate(TaskId(task as u32), allocated, site);
+            for byte in &mut bytes[place..place + BLOCK] {
+                assert!(!byte.access(access(true, false)), "it is new");
+            }
+            continue;
+        }
         if frees && rng.below(8) == 0 {
-            let start = rng.below(2) as usize * 16;
             let site = Some(sites()[0]);
             machine
                 .races
-                .free(TaskId(task as u32), PLACE + start, 16, site);
-            for accesses in &mut bytes[start..start + 16] {
-                is_racy |= accesses
-                    .iter()
-                    .any(|known| known.clock[known.task] > clocks[task][known.task]);
-                accesses.clear();
+                .free(TaskId(task as u32), PLACE + place, BLOCK, site);
+            for granule in bytes[place..place + BLOCK].chunks_mut(8) {
+                // That nobody has accessed what others allocated is not known of.
+                let is_accessed = !machine.has_blocks
+                    || blocks[block] == Some(0)
+                    || granule.iter().any(|byte| byte.0.len() > 1);
+                for byte in granule {
+                    is_racy |= byte.access(access(true, false)) && is_accessed;
+                    byte.0.clear();
+                }
             }
+            blocks[block] = None;
+            BLOCKS.set(blocks);
             continue;
         }
         let length = if mixes_sizes { 1 << rng.below(5) } else { 8 };
         let start = (rng.below(32) as usize & !(length - 1)) % 32;
+        if machine.has_blocks && blocks[start / BLOCK].is_none() {
+            // It is free.
+            continue;
+        }
         let is_write = rng.below(2) == 0;
-        let what = [What::Read, What::Write, What::Borrow, What::BorrowMut]
-            [usize::from(is_write) + 2 * rng.below(2) as usize];
-        machine.access(PLACE + start, length, what, sites()[rng.below(4) as usize]);
-        for accesses in &mut bytes[start..start + length] {
-            is_racy |= accesses.iter().any(|known| {
-                (known.is_write || is_write) && known.clock[known.task] > clocks[task][known.task]
-            });
-            accesses.push(Known {
-                task,
-                is_write,
-                clock: clocks[task].clone(),
-            });
+        let is_atomic = length <= 8 && rng.below(8) < atomics;
+        let site = sites()[rng.below(4) as usize];
+        if is_atomic {
+            let (op, how) = if is_write {
+                (Op::AtomicFetchAdd, How::Exchange)
+            } else {
+                (Op::AtomicLoad, How::Load)
+            };
+            let atomic = Atomic {
+                op,
+                how,
+                order: Ordering::Relaxed,
+                site: Some(site),
+            };
+            let id = TaskId(task as u32);
+            machine.races.atomic(id, PLACE + start, length, atomic);
+        } else {
+            let what = [What::Read, What::Write, What::Borrow, What::BorrowMut]
+                [usize::from(is_write) + 2 * rng.below(2) as usize];
+            machine.access(PLACE + start, length, what, site);
+        }
+        for byte in &mut bytes[start..start + length] {
+            is_racy |= byte.access(access(is_write, is_atomic));
         }
     }
     is_racy
@@ -533,18 +641,25 @@ fn run_random(machine: &mut Machine, seed: u64) -> bool {
 
 #[test]
 fn a_race_is_found_if_and_only_if_there_is_one_and_the_same_without_tables() {
-    let [mut seeing, mut blind, mut rewritten] = [(); 3].map(|()| Machine::new(1));
-    blind.is_blind = true;
-    rewritten.is_rewritten = true;
-    let mut outcomes = HashSet::new();
-    for seed in 0..20_000 {
-        let is_racy = run_random(&mut seeing, seed);
-        assert_eq!(is_racy, seeing.is_racy(), "seed {seed}");
-        for other in [&mut blind, &mut rewritten] {
-            run_random(other, seed);
-            assert_eq!(seeing.words(), other.words(), "seed {seed}");
+    for new in [|| Machine::new(1), Machine::with_blocks] {
+        let [mut seeing, mut blind, mut rewritten] = [(); 3].map(|()| new());
+        blind.is_blind = true;
+        rewritten.is_rewritten = true;
+        let mut outcomes = HashSet::new();
+        for seed in 0..20_000 {
+            let is_racy = run_random(&mut seeing, seed);
+            assert_eq!(
+                is_racy,
+                seeing.is_racy(),
+                "seed {seed}: {:?}",
+                seeing.words()
+            );
+            for other in [&mut blind, &mut rewritten] {
+                run_random(other, seed);
+                assert_eq!(seeing.words(), other.words(), "seed {seed}");
+            }
+            outcomes.insert(is_racy);
         }
-        outcomes.insert(is_racy);
+        assert_eq!(outcomes.len(), 2, "there are both kinds");
     }
-    assert_eq!(outcomes.len(), 2, "there are both kinds");
 }

@@ -372,6 +372,31 @@ impl Lists {
     }
 }
 
+/// A live block stays where it is and becomes another allocation.
+pub(super) unsafe fn renumber(block: usize) {
+    // SAFETY: the caller passes a live block of the arena; the lock is held, or no other
+    // thread runs.
+    unsafe {
+        let Some((start, class, _)) = inspect(block) else {
+            return;
+        };
+        let _locked = Locked::new();
+        let lists = &mut (*control()).lists;
+        let state = (start - 8) as *mut usize;
+        let old = Block {
+            start,
+            size: class_size(class),
+            number: (*state >> NUMBER_SHIFT) as u32,
+        };
+        lists.number = lists.number.wrapping_add(1);
+        let number = lists.number;
+        *state = LIVE | (number as usize) << NUMBER_SHIFT;
+        if !lists.is_usual {
+            execution::reallocated(old, Block { number, ..old });
+        }
+    }
+}
+
 #[inline]
 pub(super) fn allocate_aligned(align: usize, size: usize) -> *mut c_void {
     if align <= 16 {

@@ -21,7 +21,7 @@ pub(crate) use arena::{
     FIRST, QUARANTINE_BLOCK, allocations, begin, block_around, blocks_from, contains, end, freeze,
     grown, put_object, reset,
 };
-use arena::{allocate, allocate_aligned, map, release, usable};
+use arena::{allocate, allocate_aligned, map, release, renumber, usable};
 use block::inspect;
 
 /// Who serves this process.
@@ -203,6 +203,7 @@ unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
             refuse(Free::Unknown(block as usize));
         }
         if size <= old && size >= old / 2 {
+            renumber(block as usize);
             return block;
         }
         let new = take(size);
