@@ -70,6 +70,35 @@ const NUMBERS: u64 = (1 << (KIND_AT - 4)) - 1;
 /// Stands for all that the kernel keeps behind descriptors.
 const KERNEL: usize = FIRST;
 
+/// What a name stands for, of things outside the program's memory that are named by what
+/// they are, in all executions alike.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Named {
+    /// An entry of a directory: a path.
+    Entry = 5,
+    /// All entries of a directory.
+    Directory,
+    /// The bytes of a file.
+    Contents,
+    /// What `stat` says of a file besides.
+    Attributes,
+    /// An open file: its position.
+    Opened,
+    /// The lock of a file.
+    FileLock,
+    /// The current directory, or a place that is not known.
+    Place,
+    /// Environment variables.
+    Environment,
+}
+
+/// The address that stands in the side table for something that has a `name` of its own.
+pub(crate) fn named(kind: Named, name: u64) -> usize {
+    // The lowest bits tell objects apart that a step uses first.
+    let low = (1 << KIND_AT) - 1;
+    FIRST | (kind as usize) << KIND_AT | (name as usize & low)
+}
+
 /// The address that stands in the side table for what is behind a descriptor:
 /// the same for both ends of a pipe and for duplicates of a socket.
 pub(crate) fn descriptor_object(descriptor: i32, identity: Identity) -> usize {
@@ -93,6 +122,12 @@ pub(crate) fn descriptor_of_object(address: usize) -> Option<(&'static str, Opti
         1 => ("pipe ", None),
         2 => ("socket ", None),
         3 => ("device ", None),
+        5 | 7 | 8 => ("file ", None),
+        6 => ("directory ", None),
+        9 => ("open file ", None),
+        10 => ("file lock ", None),
+        11 => ("place ", None),
+        12 => ("environment ", None),
         _ => ("descriptor ", Some(number)),
     })
 }

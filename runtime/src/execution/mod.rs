@@ -5,11 +5,13 @@
 //! false, do what the real thing does.
 
 mod arrival;
+mod conflicts;
 mod descriptors;
 mod draw;
 mod effect;
 mod event;
 mod fairness;
+pub(crate) mod files;
 pub(crate) mod futex;
 mod limit;
 mod lock;
@@ -46,13 +48,14 @@ use crate::harness::debugger;
 use crate::monitor::race;
 
 pub(crate) use descriptors::{
-    after_call, await_descriptors, before_call, descriptor_object, descriptor_of_object,
-    descriptors_changed, wake_all_awaiting,
+    Named, after_call, await_descriptors, before_call, descriptor_object, descriptor_of_object,
+    descriptors_changed, named, wake_all_awaiting,
 };
 pub use draw::draw;
 pub(crate) use effect::Dependence;
 pub use effect::Effect;
 pub(crate) use event::{Event, Note, mix};
+pub use files::end_scope;
 pub(crate) use limit::Limit;
 pub use lock::{acquire, downgrade, release, try_acquire};
 pub use mark::{mark, marked_line};
@@ -211,6 +214,8 @@ pub fn leave_scope(scope: usize) {
     unsafe {
         let object = (*execution).object(scope);
         (*execution).running().scope = object;
+        let task = (*execution).current;
+        (*execution).files.leave_scope(task, scope);
     }
     touch(scope, Effect::Release);
 }

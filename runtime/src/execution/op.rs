@@ -259,6 +259,49 @@ operations! {
     /// `sigaction` and `signal`.
     SignalAction = "sigaction", Write;
 
+    /// `open` and its kin.
+    FileOpen = "open", Write;
+    /// Input from a file.
+    FileRead = "read", Write;
+    /// Output to a file.
+    FileWrite = "write", Write;
+    /// `truncate` and its kin.
+    FileResize = "truncate", Write;
+    /// `lseek`.
+    FileSeek = "lseek", Write;
+    /// `stat`, `access`, `readlink` and their kin.
+    FileInspect = "stat", Write;
+    /// `chmod`, `chown`, `utimes` and their kin.
+    FileAttributes = "chmod", Write;
+    /// `unlink`.
+    FileRemove = "unlink", Write;
+    /// `rename`.
+    FileRename = "rename", Write;
+    /// `link` and `symlink`.
+    FileLink = "link", Write;
+    /// `mkdir`.
+    DirectoryMake = "mkdir", Write;
+    /// `rmdir`.
+    DirectoryRemove = "rmdir", Write;
+    /// `opendir` and `readdir`.
+    DirectoryRead = "readdir", Write;
+    /// `chdir`, which `std::env::set_current_dir` calls.
+    DirectoryChange = "chdir", Write;
+    /// `getcwd`, which `std::env::current_dir` calls.
+    DirectoryAsk = "getcwd", Write;
+    /// The close of a file.
+    FileClose = "close", Write;
+    /// `flock` and its kin, which `File::lock` calls.
+    FileLock = "flock", Write;
+    /// `flock` that does not wait, which `File::try_lock` calls.
+    FileTryLock = "flock without waiting", Write;
+    /// The end of a file lock.
+    FileUnlock = "flock unlock", Write;
+    /// `std::env::var` and its kin, and `getenv`.
+    EnvironmentRead = "getenv", Write;
+    /// `std::env::set_var` and its kin, and `setenv`.
+    EnvironmentWrite = "setenv", Write;
+
     /// `pthread_mutex_lock`.
     PthreadMutexLock = "pthread_mutex_lock", Acquire;
     /// `pthread_mutex_timedlock` and `pthread_mutex_clocklock`.
@@ -343,6 +386,7 @@ impl Op {
             n if n <= Op::ArcCount as u8 => "Arc",
             n if n == Op::Parked as u8 || n == Op::Unparks as u8 => "P",
             n if n <= Op::Asm as u8 => "F",
+            n if n >= Op::FileOpen as u8 && n <= Op::EnvironmentWrite as u8 => "file ",
             n if n <= Op::PthreadSpinUnlock as u8 => "M",
             n if n <= Op::PthreadRwLockUnlock as u8 => "RW",
             n if n <= Op::PthreadCondBroadcast as u8 => "C",
@@ -351,6 +395,12 @@ impl Op {
             n if n <= Op::SemPost as u8 => "S",
             _ => "opaque code ",
         }
+    }
+
+    /// Whether it uses files, directories or environment variables.
+    pub(crate) const fn uses_files(self) -> bool {
+        let n = self as u8;
+        Op::FileOpen as u8 <= n && n <= Op::EnvironmentWrite as u8
     }
 
     /// Whether only code that is not redirected does this: it has no line.

@@ -3,6 +3,7 @@
 use super::descriptors::Descriptors;
 use super::event::{EventLog, Note, mix};
 use super::fairness::Fairness;
+use super::files::FileUse;
 use super::limit::Limit;
 use super::object::ObjectTable;
 use super::policy::Policies;
@@ -82,6 +83,7 @@ pub(crate) struct Execution {
     pub(crate) observers: Observers,
     pub(super) reuse: Reuse,
     pub(crate) streams: StreamUse,
+    pub(crate) files: FileUse,
     pub(crate) strategy: Option<Box<dyn Strategy, EngineMemory>>,
     pub(crate) decisions: EngineVec<Decision>,
     /// Where a confined search has no choice and another has one: the decisions before, and
@@ -145,6 +147,7 @@ impl Execution {
             observers: Observers::ALL,
             reuse: Reuse::new(),
             streams: StreamUse::new(),
+            files: FileUse::new(),
             strategy: None,
             decisions: engine_vec(),
             passed_over: engine_vec(),
@@ -270,6 +273,9 @@ impl Execution {
             }),
         }
         race::added(parent, id, site);
+        if let Some(parent) = parent {
+            self.files.spawned(parent, id);
+        }
         if self.live == 0 {
             let none = TraceStep::NONE;
             self.log.trace.begin(id, none, none, false);

@@ -238,6 +238,7 @@ impl Execution {
     /// The current task has seen that `task` has ended.
     pub(super) fn follows(&mut self, task: TaskId) {
         race::joined(self.current, task);
+        self.files.joined(self.current, task);
     }
 
     /// The object that stands for `task`.

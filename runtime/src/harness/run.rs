@@ -85,6 +85,7 @@ impl Engine {
         } = self;
         execution.reset();
         execution.streams.begin(monitors.races.points.has_streams());
+        execution.files.begin(monitors.races.points.has_files());
         execution.log.trace.is_irregular = !streams::are_known();
         monitors.begin();
         process.begin();

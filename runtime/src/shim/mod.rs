@@ -23,6 +23,7 @@ pub mod access;
 pub mod arch;
 pub mod asm;
 pub mod cell;
+pub mod env;
 pub mod hint;
 mod memory;
 pub mod overlay;

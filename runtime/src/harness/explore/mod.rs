@@ -97,6 +97,7 @@ fn watch_memory(races: &mut Races, request: &Request) {
     if request.part != Part::WHOLE {
         // The parts must agree on the points: there it is not learnt.
         races.points.add_streams();
+        races.points.add_files();
     }
 }
 
@@ -238,7 +239,11 @@ impl Explorer<'_> {
         if keeps_stream {
             races.points.add_streams();
         }
-        may_learn && races.learn() || keeps_stream
+        let has_conflict = may_learn && execution.has_file_conflict();
+        if has_conflict {
+            races.points.add_files();
+        }
+        may_learn && races.learn() || keeps_stream || has_conflict
     }
 
     /// Runs one schedule, again if it does not repeat its prefix.

@@ -243,7 +243,8 @@ impl Explorer<'_> {
             && before == known(engine)
             && engine.monitors.races.given_up.is_none()
             && !engine.monitors.races.has_news()
-            && !execution.has_kept_stream();
+            && !execution.has_kept_stream()
+            && !execution.has_file_conflict();
         let mut is_told = false;
         if is_usual && !strategy(engine).diverged() {
             end_schedule(engine, true, false);

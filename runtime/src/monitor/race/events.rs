@@ -41,6 +41,8 @@ fn orders(op: Op, effect: Effect) -> Orders {
         | Op::ScopeEnd => Orders::Acquires,
         Op::Asm | Op::OpaqueCall => Orders::All,
         Op::Draw => Orders::Nothing,
+        // Told by what they use.
+        _ if op.uses_files() => Orders::Nothing,
         // C code, the kernel.
         _ if op as u8 >= Op::FutexWait as u8 => match op {
             Op::Parked | Op::Unparks => Orders::Nothing,

@@ -36,12 +36,16 @@ impl Line {
 
 /// The name that the locks of the standard streams have in place of a line's file.
 const STREAMS: &str = "<standard streams>";
+/// The name that files and environment variables have there.
+const FILES: &str = "<files and environment>";
 
 /// The lines whose accesses are scheduling points.
 pub(crate) struct Points {
     lines: EngineVec<Line>,
     /// The place in `lines` that stands for the locks of the standard streams.
     streams: Option<usize>,
+    /// The same for files and environment variables.
+    files: Option<usize>,
     /// How many of `lines` count now.
     count: usize,
     /// All lines do.
@@ -69,6 +73,7 @@ impl Points {
         Self {
             lines: engine_vec(),
             streams: None,
+            files: None,
             count: 0,
             all: false,
             shows_all: false,
@@ -144,9 +149,24 @@ impl Points {
         }
     }
 
+    /// Whether calls that use files or environment variables are scheduling points.
+    pub(crate) fn has_files(&self) -> bool {
+        self.files.is_some_and(|place| place < self.count)
+    }
+
+    /// Makes calls that use files or environment variables scheduling points.
+    pub(crate) fn add_files(&mut self) {
+        if !self.has_files() {
+            self.push(Line::new(FILES, 0));
+        }
+    }
+
     pub(crate) fn push(&mut self, line: Line) {
         if line.file == STREAMS.as_bytes() {
             self.streams.get_or_insert(self.lines.len());
+        }
+        if line.file == FILES.as_bytes() {
+            self.files.get_or_insert(self.lines.len());
         }
         self.lines.push(line);
         self.set_count(self.lines.len());

@@ -6,7 +6,7 @@ use super::super::descriptor::{self, Kind, POLLIN, POLLOUT};
 use super::super::socket;
 use super::super::sys::{self, number};
 use super::call::{Call, admit};
-use super::{loopback, timer};
+use super::{files, loopback, timer};
 use crate::execution::{self, Op, active};
 
 /// libc's `accept4`.
@@ -139,7 +139,7 @@ pub(super) unsafe extern "C" fn close(descriptor: c_int) -> c_int {
     let identity = descriptor::look(descriptor);
     if !matches!(identity.kind, Kind::Pipe | Kind::Socket) {
         timer::forget(descriptor);
-        return sys::libc_result(close()) as c_int;
+        return files::close(descriptor, identity, close) as c_int;
     }
     let call = Call::begin(Op::Close, descriptor, identity, POLLIN);
     let peer = loopback::last_peer(descriptor);

@@ -11,7 +11,9 @@ mod call;
 mod child;
 mod connection;
 mod disposition;
+mod environment;
 mod epoll;
+mod files;
 mod futex;
 mod keys;
 mod locks;
@@ -40,5 +42,6 @@ mod time;
 mod timer;
 
 pub(crate) use disposition::fault_handler;
+pub(crate) use environment::{Use as EnvironmentUse, told as told_environment};
 pub(crate) use keys::run_thread_destructors;
 pub(crate) use process::{Process, tidy_descriptors};

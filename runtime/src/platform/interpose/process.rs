@@ -4,6 +4,7 @@ use core::ffi::c_int;
 
 use super::super::sys::{self, number};
 use super::disposition::Signals;
+use super::files::Known;
 use super::loopback::Links;
 use super::real;
 use super::timer::Timers;
@@ -30,6 +31,8 @@ pub(crate) struct Process {
     pub(super) timers: Timers,
     /// Signals of the running execution.
     pub(super) signals: Signals,
+    /// Files of the running execution.
+    pub(super) files: Known,
 }
 
 impl Process {
@@ -41,6 +44,7 @@ impl Process {
             links: Links::new(),
             timers: Timers::new(),
             signals: Signals::new(),
+            files: Known::new(),
         }
     }
 
@@ -51,6 +55,7 @@ impl Process {
         self.links.clear();
         self.timers.clear();
         self.signals.put_back();
+        self.files.begin();
     }
 
     /// The first descriptor that was not open before the program's own code ran.

@@ -145,6 +145,17 @@ real! {
     sem_timedwait(semaphore: *mut c_void, time: *const timespec) -> c_int;
     sem_clockwait(semaphore: *mut c_void, clock: c_int, time: *const timespec) -> c_int;
     sem_post(semaphore: *mut c_void) -> c_int;
+    getenv(name: *const c_char) -> *mut c_char;
+    setenv(name: *const c_char, value: *const c_char, replaces: c_int) -> c_int;
+    unsetenv(name: *const c_char) -> c_int;
+    putenv(text: *mut c_char) -> c_int;
+    clearenv() -> c_int;
+    realpath(path: *const c_char, out: *mut c_char) -> *mut c_char;
+    opendir(path: *const c_char) -> *mut c_void;
+    dirfd(directory: *mut c_void) -> c_int;
+    readdir(directory: *mut c_void) -> *mut c_void;
+    readdir64(directory: *mut c_void) -> *mut c_void;
+    getcwd(out: *mut c_char, length: usize) -> *mut c_char;
     clock_gettime(clock: c_int, out: *mut sys::timespec) -> c_int;
     gettimeofday(out: *mut sys::timeval, zone: *mut c_void) -> c_int;
     fork() -> c_int;

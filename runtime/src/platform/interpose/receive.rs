@@ -6,7 +6,7 @@ use super::super::descriptor::{self, Kind, POLLIN};
 use super::super::sys::{self, number};
 use super::buffers::{Buffer, MSG_DONTWAIT, Message, admit_buffers};
 use super::call::{Call, admit};
-use super::random;
+use super::{files, random};
 use crate::execution::{Op, active};
 
 const MSG_WAITALL: c_int = 0x100;
@@ -22,7 +22,7 @@ unsafe fn read_call(descriptor: c_int, number: usize, arguments: [usize; 6]) -> 
         return unsafe { fill_at_random(number, arguments) };
     }
     if matches!(identity.kind, Kind::File | Kind::Closed) {
-        return sys::libc_result(call());
+        return files::read(descriptor, call);
     }
     let mut reading = Call::begin(Op::DescriptorRead, descriptor, identity, POLLIN);
     let result = reading.carry_out_when_ready(call);
@@ -79,41 +79,6 @@ pub(super) unsafe extern "C" fn readv(
         admit_buffers(buffers.cast(), usize::try_from(count).unwrap_or(0));
         read_call(descriptor, number::READV, arguments)
     }
-}
-
-/// libc's `pread64`. What has positions never blocks.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pread64(
-    descriptor: c_int,
-    out: *mut c_void,
-    length: usize,
-    offset: i64,
-) -> isize {
-    if active() {
-        admit(out as usize, length);
-    }
-    let arguments = [
-        descriptor as usize,
-        out as usize,
-        length,
-        offset as usize,
-        0,
-        0,
-    ];
-    // SAFETY: the caller's arguments are those of the system call.
-    unsafe { sys::libc_result(sys::syscall(number::PREAD64, arguments)) }
-}
-
-/// libc's `pread`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pread(
-    descriptor: c_int,
-    out: *mut c_void,
-    length: usize,
-    offset: i64,
-) -> isize {
-    // SAFETY: the caller's arguments are those of the system call.
-    unsafe { pread64(descriptor, out, length, offset) }
 }
 
 /// libc's `recvfrom`.

@@ -6,6 +6,7 @@ use super::super::descriptor::{self, Kind, POLLOUT};
 use super::super::sys::{self, number};
 use super::buffers::{Buffer, MSG_DONTWAIT, Message};
 use super::call::Call;
+use super::files;
 use crate::execution::{Op, active};
 
 /// So much can be written to a pipe that is ready.
@@ -28,7 +29,9 @@ unsafe fn write_call(descriptor: c_int, buffers: &[Buffer]) -> isize {
             let (at, count) = (left.as_ptr() as usize, left.len());
             let arguments = [descriptor as usize, at, count, 0, 0, 0];
             // SAFETY: the caller's buffers are readable.
-            sys::libc_result(unsafe { sys::syscall(number::WRITEV, arguments) })
+            files::write(descriptor, || unsafe {
+                sys::syscall(number::WRITEV, arguments)
+            })
         }
         Kind::Socket => {
             let mut message = Message::of(left);

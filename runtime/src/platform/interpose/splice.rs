@@ -2,9 +2,10 @@
 
 use core::ffi::c_int;
 
-use super::super::descriptor::{self, Kind, POLLIN, POLLOUT, PollEntry};
+use super::super::descriptor::{self, Identity, Kind, POLLIN, POLLOUT, PollEntry};
 use super::super::sys::{self, number};
 use super::call::{Call, wait_for};
+use super::files;
 use crate::execution::{self, Op, active};
 
 /// So many bytes can be written at once to what is ready. Callers go on with the
@@ -16,6 +17,26 @@ const SPLICE_F_NONBLOCK: usize = 2;
 /// block where both are ready.
 fn move_bytes(from: c_int, to: c_int, mut step: impl FnMut() -> isize) -> isize {
     let (source, target) = (descriptor::look(from), descriptor::look(to));
+    let mut step = || step_between(from, source, to, target, &mut step);
+    match (source.kind, target.kind) {
+        (Kind::File, Kind::File) => files::transfer(from, to, step),
+        (Kind::File, _) => files::read(from, step),
+        (_, Kind::File) => files::write(to, step),
+        _ => sys::libc_result(step()),
+    }
+}
+
+/// See [`move_bytes`]; a negative error number on failure.
+fn step_between(
+    from: c_int,
+    source: Identity,
+    to: c_int,
+    target: Identity,
+    step: &mut impl FnMut() -> isize,
+) -> isize {
+    if (source.kind, target.kind) == (Kind::File, Kind::File) {
+        return step();
+    }
     let object = execution::descriptor_object(from, source);
     // Its event is that of the end which others can see change.
     let call = if target.kind == Kind::File {
@@ -39,7 +60,8 @@ fn move_bytes(from: c_int, to: c_int, mut step: impl FnMut() -> isize) -> isize 
         let mut entries = [PollEntry::new(end, wanted)];
         wait_for(Op::DescriptorRead, object, &mut entries, None, outside);
     };
-    call.end(result)
+    call.end(result);
+    result
 }
 
 /// libc's `splice`.
@@ -87,10 +109,12 @@ pub(super) unsafe extern "C" fn sendfile64(
         // SAFETY: the caller's arguments are those of the system call.
         unsafe { sys::syscall(number::SENDFILE, arguments) }
     };
-    if !active() || descriptor::look(to).kind == Kind::File {
+    if !active() {
         return sys::libc_result(send(length));
     }
-    move_bytes(from, to, || send(length.min(MOST)))
+    let is_whole = descriptor::look(to).kind == Kind::File;
+    let length = if is_whole { length } else { length.min(MOST) };
+    move_bytes(from, to, || send(length))
 }
 
 /// libc's `sendfile`.

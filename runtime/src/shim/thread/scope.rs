@@ -181,6 +181,7 @@ impl ScopeData {
         }
         let op = Op::ScopeEnd;
         execution::effect(op, self.object(), op.effect(), site);
+        execution::end_scope(self.object());
     }
 
     fn panicked(&self) -> std::sync::MutexGuard<'_, Vec<TaskId>> {

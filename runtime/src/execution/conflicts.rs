@@ -1,0 +1,243 @@
+//! Which uses of files and of the environment conflict: two tasks use one object, their
+//! effects do not commute, and neither use comes before the other in all schedules.
+//!
+//! Only spawning and joining count as order here. Locks and channels order uses, too:
+//! a program that relies on these has a conflict by this rule, which costs schedules
+//! and misses nothing.
+
+use super::object::ObjectId;
+use super::{Effect, TaskId};
+use crate::platform::memory::{EngineVec, engine_vec};
+
+/// The newest use of an object by a task with some effect.
+#[derive(Clone, Copy)]
+struct Use {
+    task: TaskId,
+    effect: Effect,
+    /// The number of the use: uses are counted from 1.
+    number: u32,
+    /// The place in `uses` of another use of the object.
+    next: u32,
+}
+
+/// In place of a place in `uses`.
+const NO_USE: u32 = u32::MAX;
+
+/// For each task, the newest use that comes before all that follows.
+type Known = EngineVec<u32>;
+
+/// The uses of objects in one execution.
+pub(super) struct Conflicts {
+    /// How many uses there were.
+    count: u32,
+    /// By task.
+    known: EngineVec<Known>,
+    /// By address: what the tasks of a scope knew when they left it.
+    scopes: EngineVec<(usize, Known)>,
+    uses: EngineVec<Use>,
+    /// By object: the place of one of its uses.
+    first: EngineVec<u32>,
+    /// Two uses conflicted.
+    pub(super) found: bool,
+}
+
+impl Conflicts {
+    pub(super) const fn new() -> Self {
+        Self {
+            count: 0,
+            known: engine_vec(),
+            scopes: engine_vec(),
+            uses: engine_vec(),
+            first: engine_vec(),
+            found: false,
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        if self.count > 0 {
+            self.count = 0;
+            self.known.clear();
+            self.scopes.clear();
+            self.uses.clear();
+            self.first.clear();
+        }
+        self.found = false;
+    }
+
+    /// `child` follows what `parent` did so far.
+    #[inline]
+    pub(super) fn spawned(&mut self, parent: TaskId, child: TaskId) {
+        if self.count > 0 {
+            self.follow(child, parent);
+        }
+    }
+
+    /// `task` follows all that `ended` did.
+    #[inline]
+    pub(super) fn joined(&mut self, task: TaskId, ended: TaskId) {
+        if self.count > 0 {
+            self.follow(task, ended);
+        }
+    }
+
+    /// `task` leaves the scope at address `scope`.
+    pub(super) fn leave_scope(&mut self, task: TaskId, scope: usize) {
+        if self.count == 0 {
+            return;
+        }
+        let known = self.known_by(task);
+        match self.scopes.iter_mut().find(|(at, _)| *at == scope) {
+            Some((_, all)) => merge(all, &known),
+            None => self.scopes.push((scope, known)),
+        }
+    }
+
+    /// `task` follows all that the tasks of the scope at address `scope` did in it.
+    pub(super) fn end_scope(&mut self, task: TaskId, scope: usize) {
+        if let Some(place) = self.scopes.iter().position(|(at, _)| *at == scope) {
+            let (_, known) = self.scopes.swap_remove(place);
+            merge(self.row(task), &known);
+        }
+    }
+
+    /// `task` uses `object`.
+    pub(super) fn add(&mut self, task: TaskId, object: ObjectId, effect: Effect) {
+        self.count += 1;
+        let number = self.count;
+        let object = object.0 as usize;
+        if self.first.len() <= object {
+            self.first.resize(object + 1, NO_USE);
+        }
+        let first = self.first[object];
+        let (mut place, mut own) = (first, NO_USE);
+        while place != NO_USE {
+            let Use {
+                task: other,
+                effect: earlier,
+                number: at,
+                next,
+            } = self.uses[place as usize];
+            if other != task {
+                let known = self.known.get(task.0 as usize);
+                let known = known.and_then(|known| known.get(other.0 as usize));
+                let is_before = known.is_some_and(|&known| at <= known);
+                self.found |= !is_before && !effect.commutes(earlier);
+            } else if earlier == effect {
+                own = place;
+            }
+            place = next;
+        }
+        if own == NO_USE {
+            self.first[object] = self.uses.len() as u32;
+            self.uses.push(Use {
+                task,
+                effect,
+                number,
+                next: first,
+            });
+        } else {
+            self.uses[own as usize].number = number;
+        }
+    }
+
+    fn follow(&mut self, task: TaskId, other: TaskId) {
+        let known = self.known_by(other);
+        merge(self.row(task), &known);
+    }
+
+    fn row(&mut self, task: TaskId) -> &mut Known {
+        while self.known.len() <= task.0 as usize {
+            self.known.push(engine_vec());
+        }
+        &mut self.known[task.0 as usize]
+    }
+
+    /// What `task` knows, all that it did so far included.
+    fn known_by(&mut self, task: TaskId) -> Known {
+        let now = self.count;
+        let mut known = self.row(task).clone();
+        let own = task.0 as usize;
+        if known.len() <= own {
+            known.resize(own + 1, 0);
+        }
+        known[own] = now;
+        known
+    }
+}
+
+fn merge(into: &mut Known, from: &Known) {
+    if into.len() < from.len() {
+        into.resize(from.len(), 0);
+    }
+    for (known, &other) in into.iter_mut().zip(from) {
+        *known = (*known).max(other);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAIN: TaskId = TaskId(0);
+    const FIRST: TaskId = TaskId(1);
+    const SECOND: TaskId = TaskId(2);
+    const FILE: ObjectId = ObjectId(5);
+    const OTHER: ObjectId = ObjectId(2);
+
+    fn after_spawning_two() -> Conflicts {
+        let mut conflicts = Conflicts::new();
+        conflicts.add(MAIN, FILE, Effect::Write);
+        conflicts.spawned(MAIN, FIRST);
+        conflicts.spawned(MAIN, SECOND);
+        conflicts
+    }
+
+    #[test]
+    fn what_a_task_did_before_it_spawned_another_is_no_conflict() {
+        let mut conflicts = after_spawning_two();
+        conflicts.add(FIRST, FILE, Effect::Read);
+        conflicts.add(SECOND, FILE, Effect::Read);
+        assert!(!conflicts.found, "reads commute");
+        conflicts.add(MAIN, OTHER, Effect::Write);
+        assert!(!conflicts.found);
+        conflicts.add(FIRST, OTHER, Effect::Read);
+        assert!(conflicts.found, "it was spawned before that write");
+    }
+
+    #[test]
+    fn the_end_of_a_task_that_is_joined_orders_it() {
+        let mut conflicts = after_spawning_two();
+        conflicts.add(FIRST, FILE, Effect::Read);
+        conflicts.joined(MAIN, FIRST);
+        conflicts.add(MAIN, FILE, Effect::Write);
+        assert!(!conflicts.found);
+        conflicts.add(SECOND, FILE, Effect::Read);
+        assert!(conflicts.found);
+    }
+
+    #[test]
+    fn the_end_of_a_scope_orders_its_tasks() {
+        const SCOPE: usize = 64;
+        let mut conflicts = after_spawning_two();
+        conflicts.add(FIRST, FILE, Effect::Update);
+        conflicts.leave_scope(FIRST, SCOPE);
+        conflicts.add(SECOND, FILE, Effect::Update);
+        conflicts.leave_scope(SECOND, SCOPE);
+        assert!(!conflicts.found, "updates commute");
+        conflicts.end_scope(MAIN, SCOPE);
+        conflicts.add(MAIN, FILE, Effect::Read);
+        assert!(!conflicts.found);
+        conflicts.add(FIRST, FILE, Effect::Update);
+        assert!(conflicts.found, "it was outside its scope");
+    }
+
+    #[test]
+    fn an_earlier_use_is_found_behind_later_ones() {
+        let mut conflicts = after_spawning_two();
+        conflicts.add(FIRST, FILE, Effect::Write);
+        conflicts.add(FIRST, FILE, Effect::Read);
+        assert!(!conflicts.found);
+        conflicts.add(SECOND, FILE, Effect::Read);
+        assert!(conflicts.found);
+    }
+}

@@ -1,0 +1,164 @@
+//! Environment variables: `getenv`, `setenv` and their kin.
+//!
+//! std has a lock around its use of the environment, which is its own affair: what the
+//! user's code asks of `std::env` is told by [`crate::shim::env`], around std's call. Within
+//! it, nothing is told here. Code that is not redirected and C code is told here, and a
+//! lock that std's part of it holds is given back within the same step.
+
+use core::cell::Cell;
+use core::ffi::{CStr, c_char, c_int};
+
+use super::real;
+use crate::execution::{Effect, Named, Op, active, files, mix, named};
+
+/// The calling thread is in a call that is told as a whole.
+#[thread_local]
+static IS_TOLD: Cell<bool> = Cell::new(false);
+
+/// What std asks of the environment for its own purposes.
+const OF_STD: [&[u8]; 3] = [b"RUST_BACKTRACE", b"RUST_LIB_BACKTRACE", b"RUST_MIN_STACK"];
+
+/// What a call uses of the environment.
+#[derive(Clone, Copy)]
+pub(crate) enum Use<'a> {
+    /// It reads a variable.
+    Read(&'a [u8]),
+    /// It reads all of them.
+    ReadAll,
+    /// It sets or removes a variable.
+    Write(&'a [u8]),
+    /// It may change all of them.
+    WriteAll,
+}
+
+/// In place of a variable's name: all variables.
+const ALL: u64 = 16;
+
+fn variable(name: &[u8]) -> usize {
+    let hash = |hash, &byte: &u8| mix(hash, u64::from(byte) | 1 << 9);
+    named(Named::Environment, name.iter().fold(ALL, hash))
+}
+
+impl Use<'_> {
+    fn op(self) -> Op {
+        match self {
+            Self::Read(_) | Self::ReadAll => Op::EnvironmentRead,
+            Self::Write(_) | Self::WriteAll => Op::EnvironmentWrite,
+        }
+    }
+
+    fn touches(self) -> [(usize, Effect); 2] {
+        let all = named(Named::Environment, ALL);
+        // That all are written is a write of what each use touches.
+        match self {
+            Self::Read(name) => [(variable(name), Effect::Read), (everything(), Effect::Read)],
+            Self::ReadAll => [(all, Effect::Read), (everything(), Effect::Read)],
+            Self::Write(name) => [(variable(name), Effect::Write), (all, Effect::Update)],
+            Self::WriteAll => [(all, Effect::Write), (everything(), Effect::Write)],
+        }
+    }
+}
+
+/// What each use of the environment touches.
+fn everything() -> usize {
+    named(Named::Environment, ALL << 1)
+}
+
+/// A task's use of the environment, by `act`.
+pub(crate) fn told<R>(how: Use<'_>, act: impl FnOnce() -> R) -> R {
+    if IS_TOLD.get() || !active() {
+        return act();
+    }
+    let touches = how.touches();
+    files::arrive(how.op(), touches[0].0);
+    let told = Told::begin();
+    let result = act();
+    drop(told);
+    files::used(how.op(), &touches);
+    result
+}
+
+/// As long as it lives, the calling thread is in a call that is told as a whole.
+struct Told;
+
+impl Told {
+    fn begin() -> Self {
+        IS_TOLD.set(true);
+        Self
+    }
+}
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        IS_TOLD.set(false);
+    }
+}
+
+unsafe fn bytes<'a>(name: *const c_char) -> &'a [u8] {
+    if name.is_null() {
+        return b"";
+    }
+    // SAFETY: the caller's name ends in a zero.
+    unsafe { CStr::from_ptr(name) }.to_bytes()
+}
+
+/// libc's `getenv`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn getenv(name: *const c_char) -> *mut c_char {
+    // SAFETY: the caller's name ends in a zero.
+    unsafe {
+        let get = || real::getenv(name);
+        if !active() || OF_STD.contains(&bytes(name)) {
+            return get();
+        }
+        told(Use::Read(bytes(name)), get)
+    }
+}
+
+/// libc's `setenv`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn setenv(name: *const c_char, value: *const c_char, replaces: c_int) -> c_int {
+    // SAFETY: the caller's arguments are those of the real function.
+    unsafe {
+        let set = || real::setenv(name, value, replaces);
+        if !active() {
+            return set();
+        }
+        told(Use::Write(bytes(name)), set)
+    }
+}
+
+/// libc's `unsetenv`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn unsetenv(name: *const c_char) -> c_int {
+    // SAFETY: the caller's name ends in a zero.
+    unsafe {
+        let unset = || real::unsetenv(name);
+        if !active() {
+            return unset();
+        }
+        told(Use::Write(bytes(name)), unset)
+    }
+}
+
+/// libc's `putenv`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn putenv(text: *mut c_char) -> c_int {
+    // SAFETY: the caller's text ends in a zero.
+    let put = || unsafe { real::putenv(text) };
+    if !active() {
+        return put();
+    }
+    told(Use::WriteAll, put)
+}
+
+/// libc's `clearenv`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn clearenv() -> c_int {
+    // SAFETY: it takes nothing.
+    let clear = || unsafe { real::clearenv() };
+    if !active() {
+        return clear();
+    }
+    told(Use::WriteAll, clear)
+}

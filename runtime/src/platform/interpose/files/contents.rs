@@ -1,0 +1,354 @@
+//! The bytes of files: `read`, `write`, `truncate` and their kin.
+
+use core::ffi::{c_char, c_int, c_void};
+
+use super::super::buffers::{Buffer, admit_buffers};
+use super::super::call::admit;
+use super::known::{Inode, attributes, contents, file_of, position};
+use super::{AT_FDCWD, Call, path};
+use crate::execution::{Effect, Op, active};
+use crate::platform::sys::{self, number};
+
+/// A task's call `act` on a file that is open as `descriptor`, from which it reads, or to
+/// which it writes; `moves`: from its position on.
+fn call(op: Op, descriptor: c_int, moves: bool, act: impl FnOnce() -> isize) -> isize {
+    let (mut call, file) = Call::begin(op, |touches| {
+        let file = file_of(descriptor, touches)?;
+        touches.is_about(contents(file), Effect::Read);
+        if moves && let Some(position) = position(descriptor) {
+            touches.add(position, Effect::Write);
+        }
+        Some(file)
+    });
+    let result = act();
+    if let Some(file) = file
+        && result >= 0
+        && matches!(op, Op::FileWrite | Op::FileResize)
+    {
+        writes(&mut call, file);
+    }
+    call.end(result)
+}
+
+/// The call has written to `file`.
+fn writes(call: &mut Call, file: Inode) {
+    call.writes(contents(file));
+}
+
+/// A task reads from a file, from its position on, by `act`.
+pub(in super::super) fn read(descriptor: c_int, act: impl FnOnce() -> isize) -> isize {
+    call(Op::FileRead, descriptor, true, act)
+}
+
+/// A task writes to a file, from its position on, by `act`.
+pub(in super::super) fn write(descriptor: c_int, act: impl FnOnce() -> isize) -> isize {
+    call(Op::FileWrite, descriptor, true, act)
+}
+
+/// A task moves bytes from one file to another by `act`.
+pub(in super::super) fn transfer(from: c_int, to: c_int, act: impl FnOnce() -> isize) -> isize {
+    let (mut call, file) = Call::begin(Op::FileWrite, |touches| {
+        if let Some(source) = file_of(from, touches) {
+            touches.add(contents(source), Effect::Read);
+        }
+        let file = file_of(to, touches)?;
+        touches.is_about(contents(file), Effect::Read);
+        for position in [from, to].into_iter().filter_map(position) {
+            touches.add(position, Effect::Write);
+        }
+        Some(file)
+    });
+    let result = act();
+    if let Some(file) = file
+        && result >= 0
+    {
+        writes(&mut call, file);
+    }
+    call.end(result)
+}
+
+/// libc's `pread64`. What has positions never blocks.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn pread64(
+    descriptor: c_int,
+    out: *mut c_void,
+    length: usize,
+    offset: i64,
+) -> isize {
+    let (out, at) = (out as usize, offset as usize);
+    // SAFETY: the caller's arguments are those of the system call.
+    let read = || unsafe {
+        sys::syscall(
+            number::PREAD64,
+            [descriptor as usize, out, length, at, 0, 0],
+        )
+    };
+    if !active() {
+        return sys::libc_result(read());
+    }
+    admit(out, length);
+    call(Op::FileRead, descriptor, false, read)
+}
+
+/// libc's `pread`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pread(
+    descriptor: c_int,
+    out: *mut c_void,
+    length: usize,
+    offset: i64,
+) -> isize {
+    // SAFETY: the caller's arguments are those of the system call.
+    unsafe { pread64(descriptor, out, length, offset) }
+}
+
+/// libc's `pwrite64`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn pwrite64(
+    descriptor: c_int,
+    bytes: *const c_void,
+    length: usize,
+    offset: i64,
+) -> isize {
+    let (bytes, at) = (bytes as usize, offset as usize);
+    // SAFETY: the caller's arguments are those of the system call.
+    let write = || unsafe {
+        sys::syscall(
+            number::PWRITE64,
+            [descriptor as usize, bytes, length, at, 0, 0],
+        )
+    };
+    if !active() {
+        return sys::libc_result(write());
+    }
+    call(Op::FileWrite, descriptor, false, write)
+}
+
+/// libc's `pwrite`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pwrite(
+    descriptor: c_int,
+    bytes: *const c_void,
+    length: usize,
+    offset: i64,
+) -> isize {
+    // SAFETY: the caller's arguments are those of the system call.
+    unsafe { pwrite64(descriptor, bytes, length, offset) }
+}
+
+/// libc's `preadv64`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn preadv64(
+    descriptor: c_int,
+    buffers: *const Buffer,
+    count: c_int,
+    offset: i64,
+) -> isize {
+    let (list, at) = (buffers as usize, offset as usize);
+    // SAFETY: the caller's arguments are those of the system call.
+    let read = || unsafe {
+        let arguments = [descriptor as usize, list, count as usize, at, 0, 0];
+        sys::syscall(number::PREADV, arguments)
+    };
+    if !active() {
+        return sys::libc_result(read());
+    }
+    // SAFETY: the caller passes a list that is as long as said.
+    unsafe { admit_buffers(buffers, usize::try_from(count).unwrap_or(0)) };
+    call(Op::FileRead, descriptor, false, read)
+}
+
+/// libc's `preadv`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn preadv(
+    descriptor: c_int,
+    buffers: *const Buffer,
+    count: c_int,
+    offset: i64,
+) -> isize {
+    // SAFETY: the caller's arguments are those of the system call.
+    unsafe { preadv64(descriptor, buffers, count, offset) }
+}
+
+/// libc's `pwritev64`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn pwritev64(
+    descriptor: c_int,
+    buffers: *const Buffer,
+    count: c_int,
+    offset: i64,
+) -> isize {
+    let (list, at) = (buffers as usize, offset as usize);
+    // SAFETY: the caller's arguments are those of the system call.
+    let write = || unsafe {
+        let arguments = [descriptor as usize, list, count as usize, at, 0, 0];
+        sys::syscall(number::PWRITEV, arguments)
+    };
+    if !active() {
+        return sys::libc_result(write());
+    }
+    call(Op::FileWrite, descriptor, false, write)
+}
+
+/// libc's `pwritev`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pwritev(
+    descriptor: c_int,
+    buffers: *const Buffer,
+    count: c_int,
+    offset: i64,
+) -> isize {
+    // SAFETY: the caller's arguments are those of the system call.
+    unsafe { pwritev64(descriptor, buffers, count, offset) }
+}
+
+/// libc's `lseek64`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn lseek64(
+    descriptor: c_int,
+    offset: i64,
+    whence: c_int,
+) -> i64 {
+    // SAFETY: no memory is passed.
+    let seek = || unsafe {
+        let arguments = [
+            descriptor as usize,
+            offset as usize,
+            whence as usize,
+            0,
+            0,
+            0,
+        ];
+        sys::syscall(number::LSEEK, arguments)
+    };
+    if !active() {
+        return sys::libc_result(seek()) as i64;
+    }
+    call(Op::FileSeek, descriptor, true, seek) as i64
+}
+
+/// libc's `lseek`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn lseek(descriptor: c_int, offset: i64, whence: c_int) -> i64 {
+    // SAFETY: no memory is passed.
+    unsafe { lseek64(descriptor, offset, whence) }
+}
+
+/// libc's `ftruncate64`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn ftruncate64(descriptor: c_int, length: i64) -> c_int {
+    // SAFETY: no memory is passed.
+    let truncate = || unsafe {
+        let arguments = [descriptor as usize, length as usize, 0, 0, 0, 0];
+        sys::syscall(number::FTRUNCATE, arguments)
+    };
+    if !active() {
+        return sys::libc_result(truncate()) as c_int;
+    }
+    call(Op::FileResize, descriptor, false, truncate) as c_int
+}
+
+/// libc's `ftruncate`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ftruncate(descriptor: c_int, length: i64) -> c_int {
+    // SAFETY: no memory is passed.
+    unsafe { ftruncate64(descriptor, length) }
+}
+
+/// libc's `fallocate64`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn fallocate64(
+    descriptor: c_int,
+    mode: c_int,
+    offset: i64,
+    length: i64,
+) -> c_int {
+    // SAFETY: no memory is passed.
+    let allocate = || unsafe {
+        let (offset, length) = (offset as usize, length as usize);
+        let arguments = [descriptor as usize, mode as usize, offset, length, 0, 0];
+        sys::syscall(number::FALLOCATE, arguments)
+    };
+    if !active() {
+        return sys::libc_result(allocate()) as c_int;
+    }
+    call(Op::FileResize, descriptor, false, allocate) as c_int
+}
+
+/// libc's `fallocate`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fallocate(descriptor: c_int, mode: c_int, offset: i64, length: i64) -> c_int {
+    // SAFETY: no memory is passed.
+    unsafe { fallocate64(descriptor, mode, offset, length) }
+}
+
+/// libc's `truncate64`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn truncate64(path: *const c_char, length: i64) -> c_int {
+    // SAFETY: the caller's path ends in a zero.
+    let truncate = || unsafe {
+        sys::syscall(
+            number::TRUNCATE,
+            [path as usize, length as usize, 0, 0, 0, 0],
+        )
+    };
+    if !active() {
+        return sys::libc_result(truncate()) as c_int;
+    }
+    let (mut call, place) = Call::begin(Op::FileResize, |touches| {
+        // SAFETY: as above.
+        let place = unsafe { path::find(AT_FDCWD, path, true, touches) }?;
+        if let Some(inode) = place.inode {
+            touches.add(attributes(inode), Effect::Read);
+        }
+        Some(place)
+    });
+    let result = truncate();
+    if let Some(inode) = place.and_then(|place| place.inode)
+        && result >= 0
+    {
+        writes(&mut call, inode);
+    }
+    call.end(result) as c_int
+}
+
+/// libc's `truncate`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn truncate(path: *const c_char, length: i64) -> c_int {
+    // SAFETY: the caller's path ends in a zero.
+    unsafe { truncate64(path, length) }
+}
+
+/// libc's `copy_file_range`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn copy_file_range(
+    from: c_int,
+    from_offset: *mut i64,
+    to: c_int,
+    to_offset: *mut i64,
+    length: usize,
+    flags: u32,
+) -> isize {
+    // SAFETY: the caller's arguments are those of the system call.
+    let copy = || unsafe {
+        let (from_at, to_at) = (from_offset as usize, to_offset as usize);
+        let arguments = [
+            from as usize,
+            from_at,
+            to as usize,
+            to_at,
+            length,
+            flags as usize,
+        ];
+        sys::syscall(number::COPY_FILE_RANGE, arguments)
+    };
+    if !active() {
+        return sys::libc_result(copy());
+    }
+    for offset in [from_offset, to_offset] {
+        if !offset.is_null() {
+            admit(offset as usize, size_of::<i64>());
+        }
+    }
+    transfer(from, to, copy)
+}

@@ -1,0 +1,159 @@
+//! What lists directories, and the current directory.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+
+use super::super::call::admit;
+use super::super::real;
+use super::known::known;
+use super::path::{self, CURRENT_DIRECTORY};
+use super::touches::Touches;
+use super::{AT_FDCWD, Call};
+use crate::execution::{Effect, Named, Op, active, named};
+use crate::platform::memory::engine_vec;
+use crate::platform::sys::{self, number};
+
+/// libc's `opendir`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn opendir(path: *const c_char) -> *mut c_void {
+    if !active() {
+        // SAFETY: the caller's path ends in a zero.
+        return unsafe { real::opendir(path) };
+    }
+    let (call, _) = Call::begin(Op::DirectoryRead, |touches| {
+        // SAFETY: as above.
+        let place = unsafe { path::find(AT_FDCWD, path, true, touches) }?;
+        touches.add(place.entries(), Effect::Read);
+        Some(())
+    });
+    // SAFETY: as above.
+    let directory = unsafe { real::opendir(path) };
+    call.end(0);
+    directory
+}
+
+/// Finds the entries of the directory that is open as `descriptor`.
+fn entries_of(descriptor: c_int, touches: &mut Touches) -> Option<()> {
+    // SAFETY: a path that ends in a zero.
+    let place = unsafe { path::find(descriptor, c".".as_ptr(), true, touches) }?;
+    touches.is_about(place.entries(), Effect::Read);
+    Some(())
+}
+
+/// Reads an entry of an open directory. The kernel is asked for many of them at once; when,
+/// is libc's affair: so each may come from the kernel.
+unsafe fn next_entry(directory: *mut c_void, next: impl FnOnce() -> *mut c_void) -> *mut c_void {
+    // SAFETY: the caller gives an open directory.
+    let descriptor = unsafe { real::dirfd(directory) };
+    let (call, _) = Call::begin(Op::DirectoryRead, |touches| entries_of(descriptor, touches));
+    let entry = next();
+    call.end(0);
+    entry
+}
+
+/// libc's `readdir64`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn readdir64(directory: *mut c_void) -> *mut c_void {
+    // SAFETY: the caller gives an open directory.
+    let next = || unsafe { real::readdir64(directory) };
+    if !active() {
+        return next();
+    }
+    // SAFETY: as above.
+    unsafe { next_entry(directory, next) }
+}
+
+/// libc's `readdir`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn readdir(directory: *mut c_void) -> *mut c_void {
+    // SAFETY: the caller gives an open directory.
+    let next = || unsafe { real::readdir(directory) };
+    if !active() {
+        return next();
+    }
+    // SAFETY: as above.
+    unsafe { next_entry(directory, next) }
+}
+
+/// libc's `getcwd`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn getcwd(out: *mut c_char, length: usize) -> *mut c_char {
+    if !active() {
+        // SAFETY: the caller's arguments are those of the real function.
+        return unsafe { real::getcwd(out, length) };
+    }
+    if !out.is_null() {
+        admit(out as usize, length);
+    }
+    let (call, _) = Call::begin(Op::DirectoryAsk, |touches| {
+        touches.is_about(current_directory(), Effect::Read);
+        Some(())
+    });
+    // SAFETY: as above.
+    let found = unsafe { real::getcwd(out, length) };
+    call.end(0);
+    found
+}
+
+fn current_directory() -> usize {
+    named(Named::Place, CURRENT_DIRECTORY)
+}
+
+/// Notes the directory in which all executions begin, before one leaves it.
+fn leave_home() {
+    const PATH_MAX: usize = 4096;
+    let known = known();
+    known.has_moved = true;
+    if !known.home.is_empty() {
+        return;
+    }
+    let mut path = engine_vec();
+    path.resize(PATH_MAX, 0);
+    let out = path.as_mut_ptr() as usize;
+    // SAFETY: there is room for so much.
+    unsafe { sys::syscall(number::GETCWD, [out, PATH_MAX, 0, 0, 0, 0]) };
+    let length = CStr::from_bytes_until_nul(&path).map_or(0, |path| path.count_bytes());
+    path.truncate(length + 1);
+    known.home = path;
+}
+
+/// A task makes that the current directory to which `find` leads, by `act`.
+fn move_to(find: impl FnMut(&mut Touches) -> Option<()>, act: impl FnOnce() -> isize) -> c_int {
+    let mut find = find;
+    let (mut call, _) = Call::begin(Op::DirectoryChange, |touches| {
+        let _ = find(touches);
+        touches.is_about(current_directory(), Effect::Read);
+        Some(())
+    });
+    leave_home();
+    let result = act();
+    if result >= 0 {
+        call.writes(current_directory());
+    }
+    call.end(result) as c_int
+}
+
+/// libc's `chdir`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn chdir(path: *const c_char) -> c_int {
+    // SAFETY: the caller's path ends in a zero.
+    let act = || unsafe { sys::syscall(number::CHDIR, [path as usize, 0, 0, 0, 0, 0]) };
+    if !active() {
+        return sys::libc_result(act()) as c_int;
+    }
+    // SAFETY: as above.
+    move_to(
+        |touches| unsafe { path::find(AT_FDCWD, path, true, touches) }.map(|_| ()),
+        act,
+    )
+}
+
+/// libc's `fchdir`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn fchdir(descriptor: c_int) -> c_int {
+    // SAFETY: no memory is passed.
+    let act = || unsafe { sys::syscall(number::FCHDIR, [descriptor as usize, 0, 0, 0, 0, 0]) };
+    if !active() {
+        return sys::libc_result(act()) as c_int;
+    }
+    move_to(|touches| entries_of(descriptor, touches), act)
+}

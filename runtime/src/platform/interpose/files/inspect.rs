@@ -1,0 +1,219 @@
+//! What looks at files without opening them: `stat`, `access`, `readlink` and their kin.
+
+use core::ffi::{c_char, c_int, c_uint, c_void};
+
+use super::super::call::admit;
+use super::super::real;
+use super::known::{attributes, contents, file_of};
+use super::{AT_FDCWD, Call, path};
+use crate::execution::{Effect, Op, active};
+use crate::platform::sys::{self, number};
+
+const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
+const AT_EMPTY_PATH: c_int = 0x1000;
+/// As large as C's `struct stat`, and `struct statx`.
+const STAT_SIZE: usize = 144;
+const STATX_SIZE: usize = 256;
+
+/// A task looks at that to which a path leads by `act`; with an empty path and that flag
+/// at what is open.
+unsafe fn look(
+    directory: c_int,
+    path: *const c_char,
+    flags: c_int,
+    act: impl FnOnce() -> isize,
+) -> isize {
+    // SAFETY: the caller's path ends in a zero, if it is one.
+    let is_empty = path.is_null() || unsafe { *path } == 0;
+    if is_empty && flags & AT_EMPTY_PATH != 0 && directory != AT_FDCWD {
+        let (call, _) = Call::begin(Op::FileInspect, |touches| {
+            let file = file_of(directory, touches)?;
+            touches.add(attributes(file), Effect::Read);
+            touches.is_about(contents(file), Effect::Read);
+            Some(())
+        });
+        return call.end(act());
+    }
+    let follows = flags & AT_SYMLINK_NOFOLLOW == 0;
+    let (call, _) = Call::begin(Op::FileInspect, |touches| {
+        // SAFETY: as above.
+        let place = unsafe { path::find(directory, path, follows, touches) }?;
+        // Of a directory only its entries are known to change.
+        if let Some(inode) = place.inode.filter(|inode| !inode.is_directory()) {
+            touches.add(contents(inode), Effect::Read);
+        }
+        Some(())
+    });
+    call.end(act())
+}
+
+/// The system call `newfstatat`, of a task or not.
+unsafe fn stat_call(
+    directory: c_int,
+    path: *const c_char,
+    out: *mut c_void,
+    flags: c_int,
+) -> c_int {
+    let (at, out_at) = (path as usize, out as usize);
+    let arguments = [directory as usize, at, out_at, flags as usize, 0, 0];
+    // SAFETY: the caller's arguments are those of the system call.
+    let act = || unsafe { sys::syscall(number::NEWFSTATAT, arguments) };
+    if !active() {
+        return sys::libc_result(act()) as c_int;
+    }
+    admit(out_at, STAT_SIZE);
+    // SAFETY: the caller's path ends in a zero.
+    unsafe { look(directory, path, flags, act) as c_int }
+}
+
+macro_rules! stats {
+    ($($(#[$doc:meta])* $name:ident, $flags:expr;)*) => {
+        $(
+            $(#[$doc])*
+            #[unsafe(no_mangle)]
+            pub(in super::super) unsafe extern "C" fn $name(
+                path: *const c_char,
+                out: *mut c_void,
+            ) -> c_int {
+                // SAFETY: the caller's arguments are those of the system call.
+                unsafe { stat_call(AT_FDCWD, path, out, $flags) }
+            }
+        )*
+    };
+}
+
+stats! {
+    /// libc's `stat`.
+    stat, 0;
+    /// libc's `stat64`.
+    stat64, 0;
+    /// libc's `lstat`.
+    lstat, AT_SYMLINK_NOFOLLOW;
+    /// libc's `lstat64`.
+    lstat64, AT_SYMLINK_NOFOLLOW;
+}
+
+/// libc's `fstat64`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn fstat64(descriptor: c_int, out: *mut c_void) -> c_int {
+    // SAFETY: the caller's arguments are those of the system call.
+    unsafe { stat_call(descriptor, c"".as_ptr(), out, AT_EMPTY_PATH) }
+}
+
+/// libc's `fstat`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fstat(descriptor: c_int, out: *mut c_void) -> c_int {
+    // SAFETY: the caller's arguments are those of the system call.
+    unsafe { fstat64(descriptor, out) }
+}
+
+/// libc's `fstatat64`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn fstatat64(
+    directory: c_int,
+    path: *const c_char,
+    out: *mut c_void,
+    flags: c_int,
+) -> c_int {
+    // SAFETY: the caller's arguments are those of the system call.
+    unsafe { stat_call(directory, path, out, flags) }
+}
+
+/// libc's `fstatat`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fstatat(
+    directory: c_int,
+    path: *const c_char,
+    out: *mut c_void,
+    flags: c_int,
+) -> c_int {
+    // SAFETY: the caller's arguments are those of the system call.
+    unsafe { stat_call(directory, path, out, flags) }
+}
+
+/// libc's `statx`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn statx(
+    directory: c_int,
+    path: *const c_char,
+    flags: c_int,
+    mask: c_uint,
+    out: *mut c_void,
+) -> c_int {
+    let (at, flags_word, mask) = (path as usize, flags as usize, mask as usize);
+    let arguments = [directory as usize, at, flags_word, mask, out as usize, 0];
+    // SAFETY: the caller's arguments are those of the system call.
+    let act = || unsafe { sys::syscall(number::STATX, arguments) };
+    if !active() {
+        return sys::libc_result(act()) as c_int;
+    }
+    admit(out as usize, STATX_SIZE);
+    // SAFETY: the caller's path ends in a zero.
+    unsafe { look(directory, path, flags, act) as c_int }
+}
+
+/// libc's `access`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn access(path: *const c_char, mode: c_int) -> c_int {
+    let arguments = [path as usize, mode as usize, 0, 0, 0, 0];
+    // SAFETY: the caller's arguments are those of the system call.
+    let act = || unsafe { sys::syscall(number::ACCESS, arguments) };
+    if !active() {
+        return sys::libc_result(act()) as c_int;
+    }
+    // SAFETY: the caller's path ends in a zero.
+    unsafe { look(AT_FDCWD, path, 0, act) as c_int }
+}
+
+/// libc's `readlinkat`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn readlinkat(
+    directory: c_int,
+    path: *const c_char,
+    out: *mut c_char,
+    length: usize,
+) -> isize {
+    let (at, out_at) = (path as usize, out as usize);
+    let arguments = [directory as usize, at, out_at, length, 0, 0];
+    // SAFETY: the caller's arguments are those of the system call.
+    let act = || unsafe { sys::syscall(number::READLINKAT, arguments) };
+    if !active() {
+        return sys::libc_result(act());
+    }
+    admit(out_at, length);
+    // SAFETY: the caller's path ends in a zero.
+    unsafe { look(directory, path, AT_SYMLINK_NOFOLLOW, act) }
+}
+
+/// libc's `readlink`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn readlink(
+    path: *const c_char,
+    out: *mut c_char,
+    length: usize,
+) -> isize {
+    // SAFETY: the caller's arguments are those of the system call.
+    unsafe { readlinkat(AT_FDCWD, path, out, length) }
+}
+
+/// libc's `realpath`. It follows the path as we do.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn realpath(path: *const c_char, out: *mut c_char) -> *mut c_char {
+    const PATH_MAX: usize = 4096;
+    if !active() {
+        // SAFETY: the caller's arguments are those of the real function.
+        return unsafe { real::realpath(path, out) };
+    }
+    if !out.is_null() {
+        admit(out as usize, PATH_MAX);
+    }
+    let mut found = core::ptr::null_mut();
+    // SAFETY: the caller's arguments are those of the real function.
+    unsafe {
+        look(AT_FDCWD, path, 0, || {
+            found = real::realpath(path, out);
+            0
+        });
+    }
+    found
+}

@@ -1,0 +1,226 @@
+//! File locks: `flock`, which `File::lock` and its kin call, and the locks of open files of `fcntl`.
+//!
+//! The kernel keeps the locks; what it is asked never waits. A task that cannot have a lock
+//! waits in the engine until another one gives a lock of the file back: by name, by the
+//! close of the last descriptor, or because it asks for the lock in another mode. A lock
+//! that no task holds is held by another process: that is really waited for.
+
+use core::ffi::{c_int, c_short};
+
+use super::Call;
+use super::known::{Held, Inode, file_of, known};
+use super::touches::Touches;
+use crate::execution::{self, Effect, Named, Op, active, current, files, marked_line, named};
+use crate::platform::descriptor::{self, Identity, Kind};
+use crate::platform::sys::{self, number};
+
+const LOCK_NB: c_int = 4;
+const LOCK_UN: c_int = 8;
+
+/// What stands for the lock of a file.
+fn lock_of(inode: Inode) -> usize {
+    named(Named::FileLock, known().name(inode))
+}
+
+/// The file whose lock a call on `descriptor` takes or gives back.
+fn find(descriptor: c_int, touches: &mut Touches) -> Option<Inode> {
+    let inode = file_of(descriptor, touches)?;
+    if known().opened(descriptor).is_none() && inode != Inode::NONE {
+        known().open(descriptor, inode);
+    }
+    touches.is_about(lock_of(inode), Effect::Read);
+    Some(inode)
+}
+
+/// Notes that the open file holds its file's lock from now on, or not; whether it held it
+/// before.
+fn hold(descriptor: c_int, inode: Inode, holds: bool) -> bool {
+    let held = holds.then(|| Held {
+        task: current(),
+        site: marked_line(),
+    });
+    let opened = known().opened(descriptor);
+    let before = opened.and_then(|opened| core::mem::replace(&mut opened.lock, held));
+    let holder = known().holder(inode);
+    files::hold_lock(lock_of(inode), holder.map(|held| (held.task, held.site)));
+    before.is_some()
+}
+
+/// A task asks for a file's lock by `attempt`, which does not wait. Where it is to wait,
+/// it waits for other processes by `wait`.
+fn take(
+    descriptor: c_int,
+    waits: bool,
+    attempt: impl Fn() -> isize,
+    wait: impl Fn() -> isize,
+) -> isize {
+    let taken = -(sys::EAGAIN as isize);
+    let op = if waits { Op::FileLock } else { Op::FileTryLock };
+    let (mut call, file) = Call::begin(op, |touches| find(descriptor, touches));
+    let Some(inode) = file else {
+        return call.end(if waits { wait() } else { attempt() });
+    };
+    let lock = lock_of(inode);
+    let result = loop {
+        let result = attempt();
+        if result == taken && hold(descriptor, inode, false) {
+            // What was held is given up before more is asked for.
+            call.writes(lock);
+            files::wake_for_lock(lock);
+        }
+        if result != taken || !waits {
+            break result;
+        }
+        if known().holder(inode).is_some() {
+            files::wait_for_lock(op, lock);
+        } else {
+            execution::note_outside("waited for a file lock that another process holds");
+            if files::is_alone() {
+                break wait();
+            }
+            execution::yield_to_outside();
+        }
+    };
+    if result >= 0 {
+        call.writes(lock);
+        if hold(descriptor, inode, true) {
+            // It may be held in a weaker mode now.
+            files::wake_for_lock(lock);
+        }
+    }
+    call.end(result)
+}
+
+/// A task gives a file's lock back by `act`, as a whole or in part.
+fn give_back(descriptor: c_int, is_whole: bool, act: impl FnOnce() -> isize) -> isize {
+    let (mut call, file) = Call::begin(Op::FileUnlock, |touches| find(descriptor, touches));
+    let result = act();
+    if let Some(inode) = file
+        && result >= 0
+    {
+        if is_whole {
+            released(&mut call, descriptor, inode);
+        } else {
+            call.writes(lock_of(inode));
+            files::wake_for_lock(lock_of(inode));
+        }
+    }
+    call.end(result)
+}
+
+/// The open file holds its file's lock no more.
+fn released(call: &mut Call, descriptor: c_int, inode: Inode) {
+    if hold(descriptor, inode, false) {
+        let lock = lock_of(inode);
+        call.writes(lock);
+        files::wake_for_lock(lock);
+    }
+}
+
+/// libc's `flock`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn flock(descriptor: c_int, operation: c_int) -> c_int {
+    let call = |operation: c_int| {
+        let arguments = [descriptor as usize, operation as usize, 0, 0, 0, 0];
+        // SAFETY: no memory is passed.
+        unsafe { sys::syscall(number::FLOCK, arguments) }
+    };
+    if !active() {
+        return sys::libc_result(call(operation)) as c_int;
+    }
+    let (asked, waits) = (operation & !LOCK_NB, operation & LOCK_NB == 0);
+    let result = if asked == LOCK_UN {
+        give_back(descriptor, true, || call(operation))
+    } else {
+        take(descriptor, waits, || call(asked | LOCK_NB), || call(asked))
+    };
+    result as c_int
+}
+
+/// The beginning of C's `struct flock`.
+#[repr(C)]
+pub(super) struct RangeLock {
+    kind: c_short,
+    whence: c_short,
+    start: i64,
+    length: i64,
+}
+
+/// A task asks for the lock of a range of a file, or gives it back. An open file that gives
+/// back a part counts as one that holds the lock, though those that wait try again.
+pub(super) unsafe fn of_range(
+    descriptor: c_int,
+    lock: *const RangeLock,
+    waits: bool,
+    attempt: impl Fn() -> isize,
+    wait: impl Fn() -> isize,
+) -> c_int {
+    const F_UNLCK: c_short = 2;
+    if lock.is_null() {
+        return sys::libc_result(attempt()) as c_int;
+    }
+    // SAFETY: the caller passes a lock.
+    let RangeLock {
+        kind,
+        whence,
+        start,
+        length,
+    } = unsafe { lock.read() };
+    let is_whole = (whence, start, length) == (0, 0, 0);
+    let result = if kind == F_UNLCK {
+        give_back(descriptor, is_whole, attempt)
+    } else {
+        take(descriptor, waits, attempt, wait)
+    };
+    result as c_int
+}
+
+/// A task closes what may be a file by `act`, where `identity` is not known to be
+/// something else.
+pub(in super::super) fn close(
+    descriptor: c_int,
+    identity: Identity,
+    act: impl FnOnce() -> isize,
+) -> isize {
+    if identity.kind != Kind::File {
+        known().forget(descriptor);
+        return sys::libc_result(act());
+    }
+    let Some(opened) = known().opened(descriptor).map(|opened| *opened) else {
+        return sys::libc_result(act());
+    };
+    let is_released = opened.lock.is_some() && known().is_last(descriptor);
+    let find = |touches: &mut Touches| {
+        let inode = find(descriptor, touches)?;
+        let position = named(Named::Opened, opened.name);
+        touches.is_about(position, Effect::Write);
+        Some(inode)
+    };
+    // What one task alone uses it may close at once.
+    let (mut call, file) = if is_released || opened.is_shared {
+        Call::begin(Op::FileClose, find)
+    } else {
+        Call::begin_at_once(Op::FileClose, find)
+    };
+    let result = act();
+    if let Some(inode) = file
+        && known().is_last(descriptor)
+    {
+        released(&mut call, descriptor, inode);
+    }
+    known().forget(descriptor);
+    call.end(result)
+}
+
+/// A task puts something else in the place of `descriptor` by `act`: what it had is closed.
+pub(super) fn replace(descriptor: c_int, act: impl FnOnce() -> isize) -> isize {
+    if known().opened(descriptor).is_none() {
+        return act();
+    }
+    let mut result = 0;
+    close(descriptor, descriptor::look(descriptor), || {
+        result = act();
+        result
+    });
+    result
+}

@@ -1,0 +1,270 @@
+//! What gives files names and takes them away: `unlink`, `rename`, `link`, `mkdir` and their kin.
+
+use core::ffi::{c_char, c_int, c_uint};
+
+use super::known::{Inode, attributes, known};
+use super::path::{self, Place};
+use super::{AT_FDCWD, Call};
+use crate::execution::{Effect, Op, active};
+use crate::platform::sys::{self, number};
+
+const AT_REMOVEDIR: c_int = 0x200;
+const AT_SYMLINK_FOLLOW: c_int = 0x400;
+const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
+
+impl Call {
+    /// An entry of a directory came or went.
+    fn changes(&mut self, place: Place) {
+        self.writes(place.entry());
+        self.touches.add(place.directory(), Effect::Update);
+        if let Some(inode) = place.inode {
+            self.writes(attributes(inode));
+        }
+    }
+}
+
+/// A task changes the entry to which a path leads by `act`. What comes to be there is known
+/// by the path.
+unsafe fn change(op: Op, directory: c_int, path: *const c_char, act: impl Fn() -> isize) -> c_int {
+    if !active() {
+        return sys::libc_result(act()) as c_int;
+    }
+    let (mut call, place) = Call::begin(op, |touches| {
+        // SAFETY: the caller's path ends in a zero.
+        let place = unsafe { path::find(directory, path, false, touches) }?;
+        if op == Op::DirectoryRemove {
+            // Only an empty one goes.
+            touches.add(place.entries(), Effect::Read);
+        }
+        Some(place)
+    });
+    let result = act();
+    if let Some(place) = place
+        && result >= 0
+    {
+        call.changes(place);
+        if place.inode.is_none() {
+            // SAFETY: as above.
+            let new = unsafe { Inode::at(directory, path.cast(), AT_SYMLINK_NOFOLLOW) };
+            if let Ok(inode) = new {
+                known().made(inode, place.name());
+            }
+        } else if op == Op::DirectoryRemove {
+            call.writes(place.entries());
+        }
+    }
+    call.end(result) as c_int
+}
+
+/// libc's `unlinkat`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn unlinkat(
+    directory: c_int,
+    path: *const c_char,
+    flags: c_int,
+) -> c_int {
+    let op = if flags & AT_REMOVEDIR == 0 {
+        Op::FileRemove
+    } else {
+        Op::DirectoryRemove
+    };
+    let arguments = [directory as usize, path as usize, flags as usize, 0, 0, 0];
+    // SAFETY: the caller's arguments are those of the system call.
+    unsafe {
+        change(op, directory, path, || {
+            sys::syscall(number::UNLINKAT, arguments)
+        })
+    }
+}
+
+/// libc's `unlink`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn unlink(path: *const c_char) -> c_int {
+    // SAFETY: the caller's path ends in a zero.
+    unsafe { unlinkat(AT_FDCWD, path, 0) }
+}
+
+/// libc's `rmdir`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn rmdir(path: *const c_char) -> c_int {
+    // SAFETY: the caller's path ends in a zero.
+    unsafe { unlinkat(AT_FDCWD, path, AT_REMOVEDIR) }
+}
+
+/// libc's `remove`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn remove(path: *const c_char) -> c_int {
+    // SAFETY: the caller's path ends in a zero.
+    unsafe {
+        let found = Inode::at(AT_FDCWD, path.cast(), AT_SYMLINK_NOFOLLOW);
+        let is_directory = found.is_ok_and(Inode::is_directory);
+        unlinkat(AT_FDCWD, path, if is_directory { AT_REMOVEDIR } else { 0 })
+    }
+}
+
+/// libc's `mkdirat`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn mkdirat(
+    directory: c_int,
+    path: *const c_char,
+    mode: c_uint,
+) -> c_int {
+    let arguments = [directory as usize, path as usize, mode as usize, 0, 0, 0];
+    // SAFETY: the caller's arguments are those of the system call.
+    unsafe {
+        change(Op::DirectoryMake, directory, path, || {
+            sys::syscall(number::MKDIRAT, arguments)
+        })
+    }
+}
+
+/// libc's `mkdir`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn mkdir(path: *const c_char, mode: c_uint) -> c_int {
+    // SAFETY: the caller's path ends in a zero.
+    unsafe { mkdirat(AT_FDCWD, path, mode) }
+}
+
+/// libc's `symlinkat`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn symlinkat(
+    target: *const c_char,
+    directory: c_int,
+    path: *const c_char,
+) -> c_int {
+    let arguments = [target as usize, directory as usize, path as usize, 0, 0, 0];
+    // SAFETY: the caller's arguments are those of the system call.
+    unsafe {
+        change(Op::FileLink, directory, path, || {
+            sys::syscall(number::SYMLINKAT, arguments)
+        })
+    }
+}
+
+/// libc's `symlink`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn symlink(
+    target: *const c_char,
+    path: *const c_char,
+) -> c_int {
+    // SAFETY: the caller's paths end in zeros.
+    unsafe { symlinkat(target, AT_FDCWD, path) }
+}
+
+/// libc's `linkat`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn linkat(
+    from: c_int,
+    old: *const c_char,
+    to: c_int,
+    new: *const c_char,
+    flags: c_int,
+) -> c_int {
+    let (old_at, new_at) = (old as usize, new as usize);
+    let arguments = [
+        from as usize,
+        old_at,
+        to as usize,
+        new_at,
+        flags as usize,
+        0,
+    ];
+    // SAFETY: the caller's arguments are those of the system call.
+    let act = || unsafe { sys::syscall(number::LINKAT, arguments) };
+    if !active() {
+        return sys::libc_result(act()) as c_int;
+    }
+    let (mut call, places) = Call::begin(Op::FileLink, |touches| {
+        // SAFETY: the caller's paths end in zeros.
+        unsafe {
+            let follows = flags & AT_SYMLINK_FOLLOW != 0;
+            let old = path::find(from, old, follows, touches);
+            if old.is_none() {
+                // What is open, by its number.
+                touches.use_everything();
+            }
+            Some((old, path::find(to, new, false, touches)?))
+        }
+    });
+    let result = act();
+    if let Some((old, new)) = places
+        && result >= 0
+    {
+        call.changes(new);
+        if let Some(inode) = old.and_then(|old| old.inode) {
+            call.writes(attributes(inode));
+        }
+    }
+    call.end(result) as c_int
+}
+
+/// libc's `link`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn link(old: *const c_char, new: *const c_char) -> c_int {
+    // SAFETY: the caller's paths end in zeros.
+    unsafe { linkat(AT_FDCWD, old, AT_FDCWD, new, 0) }
+}
+
+/// libc's `renameat2`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn renameat2(
+    from: c_int,
+    old: *const c_char,
+    to: c_int,
+    new: *const c_char,
+    flags: c_uint,
+) -> c_int {
+    let (old_at, new_at) = (old as usize, new as usize);
+    let arguments = [
+        from as usize,
+        old_at,
+        to as usize,
+        new_at,
+        flags as usize,
+        0,
+    ];
+    // SAFETY: the caller's arguments are those of the system call.
+    let act = || unsafe { sys::syscall(number::RENAMEAT2, arguments) };
+    if !active() {
+        return sys::libc_result(act()) as c_int;
+    }
+    let (mut call, places) = Call::begin(Op::FileRename, |touches| {
+        // SAFETY: the caller's paths end in zeros.
+        unsafe {
+            let old = path::find(from, old, false, touches)?;
+            Some((old, path::find(to, new, false, touches)?))
+        }
+    });
+    let result = act();
+    if let Some((old, new)) = places
+        && result >= 0
+    {
+        for place in [old, new] {
+            call.changes(place);
+            if place.inode.is_some_and(Inode::is_directory) {
+                // All that lies in it has another path now.
+                call.touches.use_everything();
+            }
+        }
+    }
+    call.end(result) as c_int
+}
+
+/// libc's `renameat`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn renameat(
+    from: c_int,
+    old: *const c_char,
+    to: c_int,
+    new: *const c_char,
+) -> c_int {
+    // SAFETY: the caller's paths end in zeros.
+    unsafe { renameat2(from, old, to, new, 0) }
+}
+
+/// libc's `rename`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn rename(old: *const c_char, new: *const c_char) -> c_int {
+    // SAFETY: the caller's paths end in zeros.
+    unsafe { renameat2(AT_FDCWD, old, AT_FDCWD, new, 0) }
+}

@@ -1,0 +1,207 @@
+//! `open`, `dup` and their kin.
+
+use core::ffi::{c_char, c_int, c_uint};
+
+use super::super::call::admit;
+use super::known::{Inode, contents, known};
+use super::{AT_FDCWD, Call, lock, path};
+use crate::execution::{Effect, Op, active};
+use crate::platform::sys::{self, number};
+
+const O_CREAT: c_int = 0o100;
+const O_EXCL: c_int = 0o200;
+const O_TRUNC: c_int = 0o1000;
+const O_NOFOLLOW: c_int = 0o400_000;
+const O_TMPFILE: c_int = 0o20_000_000;
+
+/// libc's `openat64`. The mode is there only where a file may be made.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn openat64(
+    directory: c_int,
+    path: *const c_char,
+    flags: c_int,
+    mode: c_uint,
+) -> c_int {
+    let (at, mode) = (path as usize, mode as usize);
+    // SAFETY: the caller's arguments are those of the system call.
+    let open = || unsafe {
+        let arguments = [directory as usize, at, flags as usize, mode, 0, 0];
+        sys::syscall(number::OPENAT, arguments)
+    };
+    if !active() {
+        return sys::libc_result(open()) as c_int;
+    }
+    let makes = flags & O_CREAT != 0;
+    let follows = flags & O_NOFOLLOW == 0 && !(makes && flags & O_EXCL != 0);
+    let (mut call, place) = Call::begin(Op::FileOpen, |touches| {
+        // SAFETY: the caller's path ends in a zero.
+        unsafe { path::find(directory, path, follows, touches) }
+    });
+    let result = open();
+    if let (Some(place), Ok(descriptor)) = (place, c_int::try_from(result))
+        && descriptor >= 0
+        && let Some(inode) = Inode::of(descriptor)
+    {
+        if flags & O_TMPFILE == O_TMPFILE {
+            let known = known();
+            let name = known.next_name();
+            known.made(inode, name);
+        } else if place.inode.is_none() {
+            // There was nothing before.
+            known().made(inode, place.name());
+            call.writes(place.entry());
+            call.touches.add(place.directory(), Effect::Update);
+        } else if flags & O_TRUNC != 0 {
+            call.writes(contents(inode));
+        }
+        known().open(descriptor, inode);
+    }
+    call.end(result) as c_int
+}
+
+/// libc's `openat`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn openat(
+    directory: c_int,
+    path: *const c_char,
+    flags: c_int,
+    mode: c_uint,
+) -> c_int {
+    // SAFETY: the caller's arguments are those of the system call.
+    unsafe { openat64(directory, path, flags, mode) }
+}
+
+/// libc's `open64`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn open64(
+    path: *const c_char,
+    flags: c_int,
+    mode: c_uint,
+) -> c_int {
+    // SAFETY: the caller's arguments are those of the system call.
+    unsafe { openat64(AT_FDCWD, path, flags, mode) }
+}
+
+/// libc's `open`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn open(path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
+    // SAFETY: the caller's arguments are those of the system call.
+    unsafe { openat64(AT_FDCWD, path, flags, mode) }
+}
+
+/// libc's `creat`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn creat(path: *const c_char, mode: c_uint) -> c_int {
+    const O_WRONLY: c_int = 1;
+    // SAFETY: the caller's arguments are those of the system call.
+    unsafe { openat64(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode) }
+}
+
+/// libc's `creat64`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn creat64(path: *const c_char, mode: c_uint) -> c_int {
+    // SAFETY: the caller's arguments are those of the system call.
+    unsafe { creat(path, mode) }
+}
+
+/// A descriptor was duplicated, or that failed.
+fn duplicated(descriptor: c_int, result: isize) -> c_int {
+    if result >= 0 && active() {
+        known().duplicate(descriptor, result as c_int);
+    }
+    sys::libc_result(result) as c_int
+}
+
+/// libc's `dup`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn dup(descriptor: c_int) -> c_int {
+    // SAFETY: no memory is passed.
+    let result = unsafe { sys::syscall(number::DUP, [descriptor as usize, 0, 0, 0, 0, 0]) };
+    duplicated(descriptor, result)
+}
+
+/// libc's `dup2`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn dup2(descriptor: c_int, copy: c_int) -> c_int {
+    let arguments = [descriptor as usize, copy as usize, 0, 0, 0, 0];
+    // SAFETY: no memory is passed.
+    let duplicate = || unsafe { sys::syscall(number::DUP2, arguments) };
+    if !active() || descriptor == copy {
+        return sys::libc_result(duplicate()) as c_int;
+    }
+    duplicated(descriptor, lock::replace(copy, duplicate))
+}
+
+/// libc's `dup3`.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn dup3(
+    descriptor: c_int,
+    copy: c_int,
+    flags: c_int,
+) -> c_int {
+    let arguments = [descriptor as usize, copy as usize, flags as usize, 0, 0, 0];
+    // SAFETY: no memory is passed.
+    let duplicate = || unsafe { sys::syscall(number::DUP3, arguments) };
+    if !active() || descriptor == copy {
+        return sys::libc_result(duplicate()) as c_int;
+    }
+    duplicated(descriptor, lock::replace(copy, duplicate))
+}
+
+/// libc's `fcntl`. Its third argument is a number or an address, or is not there.
+#[unsafe(no_mangle)]
+pub(in super::super) unsafe extern "C" fn fcntl(
+    descriptor: c_int,
+    command: c_int,
+    argument: usize,
+) -> c_int {
+    const F_DUPFD: c_int = 0;
+    const F_DUPFD_CLOEXEC: c_int = 1030;
+    const F_OFD_GETLK: c_int = 36;
+    const F_OFD_SETLK: c_int = 37;
+    const F_OFD_SETLKW: c_int = 38;
+    const F_GETLK: c_int = 5;
+    const F_GETOWN_EX: c_int = 16;
+    const F_GET_FILE_RW_HINT: c_int = 1037;
+    /// As large as any structure that the kernel gives back here.
+    const LARGEST: usize = 32;
+    let call = |command: c_int| {
+        let arguments = [descriptor as usize, command as usize, argument, 0, 0, 0];
+        // SAFETY: the caller's arguments are those of the system call.
+        unsafe { sys::syscall(number::FCNTL, arguments) }
+    };
+    if !active() {
+        return sys::libc_result(call(command)) as c_int;
+    }
+    match command {
+        F_DUPFD | F_DUPFD_CLOEXEC => duplicated(descriptor, call(command)),
+        // SAFETY: the caller passes the lock that this command takes.
+        F_OFD_SETLK | F_OFD_SETLKW => unsafe {
+            let waits = command == F_OFD_SETLKW;
+            lock::of_range(
+                descriptor,
+                argument as *const _,
+                waits,
+                || call(F_OFD_SETLK),
+                || call(F_OFD_SETLKW),
+            )
+        },
+        _ => {
+            if matches!(
+                command,
+                F_GETLK | F_OFD_GETLK | F_GETOWN_EX | 1035..=F_GET_FILE_RW_HINT
+            ) {
+                admit(argument, LARGEST);
+            }
+            // Record locks are the process': its threads never wait for each other there.
+            sys::libc_result(call(command)) as c_int
+        }
+    }
+}
+
+/// libc's `fcntl64`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fcntl64(descriptor: c_int, command: c_int, argument: usize) -> c_int {
+    // SAFETY: the caller's arguments are those of the system call.
+    unsafe { fcntl(descriptor, command, argument) }
+}

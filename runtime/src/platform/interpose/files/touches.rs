@@ -1,0 +1,100 @@
+//! The objects that one call uses, and how.
+
+use crate::execution::{Effect, Named, named};
+
+/// So many objects of a call are told one by one.
+const MOST: usize = 64;
+
+/// The name of what stands for everything: each call reads it.
+const EVERYTHING: u64 = 0;
+
+/// What a call uses, first what it is about.
+pub(super) struct Touches {
+    all: [(usize, Effect); MOST],
+    count: usize,
+    /// The place of what the call is about.
+    main: usize,
+}
+
+impl Touches {
+    pub(super) fn new() -> Self {
+        let everything = named(Named::Place, EVERYTHING);
+        Self {
+            all: [(everything, Effect::Read); MOST],
+            count: 1,
+            main: 0,
+        }
+    }
+
+    /// The call uses `object` in this way, too.
+    pub(super) fn add(&mut self, object: usize, effect: Effect) {
+        let known = self.all[..self.count].iter_mut();
+        if let Some(known) = known.into_iter().find(|known| known.0 == object) {
+            if known.1 != effect {
+                known.1 = Effect::Write;
+            }
+        } else if self.count == MOST {
+            self.use_everything();
+        } else {
+            self.all[self.count] = (object, effect);
+            self.count += 1;
+        }
+    }
+
+    /// The call is about `object`, which it uses in this way.
+    pub(super) fn is_about(&mut self, object: usize, effect: Effect) {
+        self.add(object, effect);
+        let place = self.all[..self.count].iter().position(|it| it.0 == object);
+        self.main = place.unwrap_or(0);
+    }
+
+    pub(super) fn reads(&mut self, kind: Named, name: u64) {
+        self.add(named(kind, name), Effect::Read);
+    }
+
+    /// What the call uses cannot be told: it conflicts with all others.
+    pub(super) fn use_everything(&mut self) {
+        self.all[0].1 = Effect::Write;
+    }
+
+    /// What the call is about.
+    pub(super) fn main(&self) -> usize {
+        self.all[self.main].0
+    }
+
+    /// All of it, first what the call is about.
+    pub(super) fn all(&mut self) -> &[(usize, Effect)] {
+        self.all.swap(0, self.main);
+        self.main = 0;
+        &self.all[..self.count]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_that_is_used_twice_counts_once() {
+        let (file, other) = (named(Named::Entry, 16), named(Named::Entry, 32));
+        let mut touches = Touches::new();
+        touches.add(other, Effect::Update);
+        touches.is_about(file, Effect::Read);
+        touches.add(file, Effect::Write);
+        touches.add(other, Effect::Update);
+        assert_eq!(touches.main(), file);
+        let all = touches.all();
+        assert_eq!(all[0], (file, Effect::Write));
+        assert_eq!(all.len(), 3);
+        assert!(all.contains(&(other, Effect::Update)));
+    }
+
+    #[test]
+    fn a_call_that_uses_too_much_to_tell_uses_everything() {
+        let mut touches = Touches::new();
+        for name in 0..MOST as u64 {
+            touches.reads(Named::Entry, name << 8 | 16);
+        }
+        assert_eq!(touches.all()[0].1, Effect::Write);
+    }
+}
