@@ -168,6 +168,14 @@ impl Execution {
     }
 }
 
+/// Whether calls that use files may be scheduling points now.
+pub(crate) fn are_points() -> bool {
+    running().is_some_and(|execution| {
+        // SAFETY: see `running`.
+        unsafe { (*execution).files.are_points && !(*execution).is_only_task() }
+    })
+}
+
 /// Before a call that uses what is named `object`, and perhaps more: a scheduling point,
 /// where such calls are.
 pub(crate) fn arrive(op: Op, object: usize) {

@@ -118,6 +118,8 @@ pub(crate) struct Known {
     /// The current directory of an exploration's first execution, if one has changed it.
     pub(super) home: EngineVec<u8>,
     pub(super) has_moved: bool,
+    /// The devices of which the kernel makes up the files.
+    made_up: Option<[u64; 2]>,
 }
 
 impl Known {
@@ -131,6 +133,7 @@ impl Known {
             rest: engine_vec(),
             home: engine_vec(),
             has_moved: false,
+            made_up: None,
         }
     }
 
@@ -284,9 +287,12 @@ pub(super) fn position(descriptor: c_int) -> Option<usize> {
 
 /// Whether a device has files that the kernel makes up.
 fn is_made_up(device: u64) -> bool {
-    [c"/proc", c"/sys"].into_iter().any(|path| {
-        // SAFETY: a path that ends in a zero.
-        let found = unsafe { Inode::at(super::AT_FDCWD, path.as_ptr().cast(), 0) };
-        found.is_ok_and(|inode| inode.device == device)
-    })
+    let made_up = *known().made_up.get_or_insert_with(|| {
+        [c"/proc", c"/sys"].map(|path| {
+            // SAFETY: a path that ends in a zero.
+            let found = unsafe { Inode::at(super::AT_FDCWD, path.as_ptr().cast(), 0) };
+            found.map_or(0, |inode| inode.device)
+        })
+    });
+    made_up.contains(&device)
 }

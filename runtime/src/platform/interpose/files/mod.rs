@@ -54,6 +54,13 @@ impl Call {
     /// `None` there: the call uses nothing that counts.
     fn begin<T>(op: Op, mut find: impl FnMut(&mut Touches) -> Option<T>) -> (Self, Option<T>) {
         let mut touches = Touches::new();
+        if !files::are_points() {
+            let (call, found) = Self::of(op, touches, find);
+            if found.is_some() {
+                files::arrive(op, call.touches.main());
+            }
+            return (call, found);
+        }
         if find(&mut touches).is_some() {
             files::arrive(op, touches.main());
             // Others may have changed it meanwhile.
