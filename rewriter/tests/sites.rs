@@ -117,7 +117,21 @@ fn methods_are_told_of_before_they_are_called() {
     );
     assert_eq!(
         body("p.copy_from(q, n)"),
-        "({__chess::copy_from_through(&raw const p,q,n);},p.copy_from(q, n)).1"
+        "({__chess::copy_from_through(&raw const p,&q,n);},p.copy_from(q, n)).1"
+    );
+    assert_eq!(
+        body("self.ptr.copy_from(a[i], 1)"),
+        "({__chess::copy_from_through(&raw const self.ptr,&raw const a[i],1);},self.ptr.copy_from(a[i], 1)).1"
+    );
+    assert_eq!(
+        body("p.copy_from_nonoverlapping(q.add(1), n)"),
+        "({__chess::copy_from_through(&raw const p,&(q.add(1)),n);},p.copy_from_nonoverlapping(q.add(1), n)).1"
+    );
+    assert_eq!(
+        body("p.swap(&mut l); p.copy_to(&mut l.x, 1); p.copy_from(&l, 1);"),
+        "({__chess::swap_through(&raw const p,&(&raw mut l));},p.swap(&mut l)).1; \
+         ({__chess::copy_to_through(&raw const p,&(&raw mut l.x),1);},p.copy_to(&mut l.x, 1)).1; \
+         ({__chess::copy_from_through(&raw const p,&(&l),1);},p.copy_from(&l, 1)).1;"
     );
     assert_eq!(
         body("(*p).slot.write(x)"),

@@ -190,20 +190,52 @@ impl Finder<'_> {
     }
 
     fn arguments_of(&self, method: &ExprMethodCall, arguments: Arguments) -> Result<String, Left> {
-        let told: Vec<&Expr> = match arguments {
-            Arguments::Ignored => vec![],
-            Arguments::Last => method.args.last().into_iter().collect(),
-            Arguments::Told => method.args.iter().collect(),
+        let (pointer, count) = match arguments {
+            Arguments::Ignored => (None, None),
+            Arguments::Count => (None, method.args.last()),
+            Arguments::Pointer => (method.args.first(), None),
+            Arguments::PointerAndCount => (method.args.first(), method.args.last()),
         };
         let mut text = String::new();
-        for argument in told {
-            if !is_repeatable(argument) {
-                return Err(Left::Computed);
-            }
+        if let Some(pointer) = pointer {
             text += ",";
-            text += &self.text_of(argument)?;
+            text += &self.address_of_argument(pointer)?;
+        }
+        if let Some(count) = count {
+            text += ",";
+            text += &self.repeated(count)?;
         }
         Ok(text)
+    }
+
+    /// The address of an argument that is a pointer, or becomes one: its value may not be `Copy`.
+    /// What a unique reference is made of is not borrowed, for it would be borrowed twice.
+    fn address_of_argument(&self, argument: &Expr) -> Result<String, Left> {
+        let argument = unwrapped(argument);
+        if let Expr::Reference(reference) = argument
+            && reference.mutability.is_some()
+            && is_place(&reference.expr)
+        {
+            let target = self.repeated(&reference.expr)?;
+            return Ok(format!("&(&raw mut {target})"));
+        }
+        let text = self.repeated(argument)?;
+        Ok(match argument {
+            // A name may be that of a constant, which has no address.
+            Expr::Path(_) if Place::of(argument, self.declarations).is_none() => {
+                format!("&{text}")
+            }
+            _ if is_place(argument) => format!("&raw const {text}"),
+            _ => format!("&({text})"),
+        })
+    }
+
+    /// The text of an expression that may be evaluated twice.
+    fn repeated(&self, expression: &Expr) -> Result<String, Left> {
+        if !is_repeatable(expression) {
+            return Err(Left::Computed);
+        }
+        self.text_of(expression)
     }
 
     fn around(
@@ -224,6 +256,17 @@ impl Finder<'_> {
 
     fn text_of(&self, expression: &Expr) -> Result<String, Left> {
         text_of(self.source, expression).ok_or(Left::Computed)
+    }
+}
+
+/// An expression without the parentheses around it.
+fn unwrapped(mut expression: &Expr) -> &Expr {
+    loop {
+        expression = match expression {
+            Expr::Paren(e) => &e.expr,
+            Expr::Group(e) => &e.expr,
+            _ => return expression,
+        };
     }
 }
 

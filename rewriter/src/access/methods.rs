@@ -9,10 +9,12 @@ use super::Kind;
 pub(super) enum Arguments {
     /// Nothing: they are values.
     Ignored,
-    /// All are passed to it: pointers and counts.
-    Told,
-    /// The last one is: a count.
-    Last,
+    /// The last one is a count.
+    Count,
+    /// The only one is a pointer, or a reference that becomes one.
+    Pointer,
+    /// A pointer and a count.
+    PointerAndCount,
 }
 
 /// A method by which code touches memory, if its receiver is a pointer, or memory
@@ -48,8 +50,9 @@ pub(super) fn of(call: &ExprMethodCall) -> Option<Method> {
         _ => return None,
     };
     let arguments = match hook {
-        "write_bytes_through" => Arguments::Last,
-        "swap_through" | "copy_from_through" | "copy_to_through" => Arguments::Told,
+        "write_bytes_through" => Arguments::Count,
+        "swap_through" => Arguments::Pointer,
+        "copy_from_through" | "copy_to_through" => Arguments::PointerAndCount,
         _ => Arguments::Ignored,
     };
     Some(Method {

@@ -77,16 +77,16 @@ pub fn write_bytes_through<R>(_: *const R, count: usize) {
 }
 
 #[track_caller]
-pub fn swap_through<R, P: Copy>(_: *const R, _: P) {
+pub fn swap_through<R, A>(_: *const R, _: *const A) {
     tell("swap_through", None);
 }
 
 #[track_caller]
-pub fn copy_from_through<R, P: Copy>(_: *const R, _: P, count: usize) {
+pub fn copy_from_through<R, A>(_: *const R, _: *const A, count: usize) {
     tell("copy_from_through", Some(count));
 }
 
 #[track_caller]
-pub fn copy_to_through<R, P: Copy>(_: *const R, _: P, count: usize) {
+pub fn copy_to_through<R, A>(_: *const R, _: *const A, count: usize) {
     tell("copy_to_through", Some(count));
 }

@@ -149,6 +149,7 @@ unsafe fn methods(p: *mut Pair, q: *mut Pair) {
     p.copy_to_nonoverlapping(q.add(1), 1);
     q.write_bytes(0, 1);
     println!("{:?} {:?}", *q, *q.add(1));
+    arguments(p, q);
     let not_null = NonNull::new(p).unwrap();
     println!("{:?} {:?}", not_null.as_ref(), p.as_ref().map(|it| it.right));
     let mut slot = MaybeUninit::<Box<Pair>>::uninit();
@@ -165,6 +166,32 @@ unsafe fn methods(p: *mut Pair, q: *mut Pair) {
     drop(Box::from_raw(pointer.cast::<ManuallyDrop<String>>()));
     println!("{}", *kept);
     drop(ManuallyDrop::into_inner(kept));
+}
+
+unsafe fn arguments(p: *mut Pair, q: *mut Pair) {
+    struct Pointers {
+        first: *mut Pair,
+        all: [*const Pair; 2],
+    }
+    const SAMPLE: Pair = Pair { left: 21, right: 22 };
+    let pointers = Pointers {
+        first: p,
+        all: [q, p],
+    };
+    let mut local = Pair { left: 31, right: 32 };
+    pointers.first.copy_from(pointers.all[0], 1);
+    p.swap(&mut local);
+    p.copy_to(&mut local, 1);
+    p.copy_from(&SAMPLE, 1);
+    let unique = &mut local;
+    p.swap(unique);
+    NonNull::new(p).unwrap().swap(NonNull::new_unchecked(q));
+    println!("{:?} {:?} {local:?}", *p, *q);
+    let mut one = [1, 2, 3];
+    one.swap(0, 2);
+    let cell = std::cell::Cell::new(4);
+    cell.swap(&std::cell::Cell::new(5));
+    println!("{one:?} {}", cell.get());
 }
 
 unsafe fn statics() {

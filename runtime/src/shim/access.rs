@@ -3,15 +3,19 @@
 //! The rewriter puts a call of one of these functions before the access, or around
 //! the address of the place; what accesses the memory stays in the user's code. A
 //! place is given by a pointer, and may be unaligned, but not dangling. The methods
-//! of pointers are known by their names only, so `_through` functions are given
-//! the receiver and find from its type whether it is a pointer at all.
+//! of pointers are known by their names only, so `_through` functions are given the
+//! address of the receiver, and of an argument that may be a pointer. The receiver's type
+//! tells whether it is a pointer at all; the size of what it points to holds for the argument too.
 
+use std::cell::{Ref, RefMut};
 use std::marker::Freeze;
-use std::mem::MaybeUninit;
+use std::mem::{ManuallyDrop, MaybeUninit};
 use std::panic::Location;
 use std::ptr::NonNull;
+use std::rc::Rc;
 
 use super::memory;
+use super::sync::{Arc, MutexGuard, RwLockReadGuard, RwLockWriteGuard};
 use crate::execution::Site;
 use crate::platform::observers::observes_accesses;
 
@@ -131,29 +135,45 @@ pub fn update_through<R>(receiver: *const R) {
     }
 }
 
-/// `receiver.swap(other)` is called.
+/// `receiver.swap(*other)` is called.
 #[inline]
 #[track_caller]
-pub fn swap_through<R, P: Copy>(receiver: *const R, other: P) {
-    update_through(receiver);
-    update_through(&raw const other);
-}
-
-/// `receiver.copy_from(source, count)`, or its like, is called.
-#[inline]
-#[track_caller]
-pub fn copy_from_through<R, P: Copy>(receiver: *const R, source: P, count: usize) {
-    copy_to_through(&raw const source, receiver, count);
-}
-
-/// `receiver.copy_to(destination, count)`, or its like, is called.
-#[inline]
-#[track_caller]
-pub fn copy_to_through<R, P: Copy>(receiver: *const R, destination: P, count: usize) {
+pub fn swap_through<R, A>(receiver: *const R, other: *const A) {
+    observes_accesses();
     if let Some(target) = R::target(receiver) {
-        memory::read(target.address, target.size.wrapping_mul(count));
+        memory::update(target.address, target.size);
+        if let Some(other) = A::address(other) {
+            memory::update(other, target.size);
+        }
     }
-    write_bytes_through(&raw const destination, count);
+}
+
+/// `receiver.copy_from(*source, count)`, or its like, is called.
+#[inline]
+#[track_caller]
+pub fn copy_from_through<R, A>(receiver: *const R, source: *const A, count: usize) {
+    observes_accesses();
+    if let Some(target) = R::target(receiver) {
+        let size = target.size.wrapping_mul(count);
+        if let Some(source) = A::address(source) {
+            memory::read(source, size);
+        }
+        memory::write(target.address, size);
+    }
+}
+
+/// `receiver.copy_to(*destination, count)`, or its like, is called.
+#[inline]
+#[track_caller]
+pub fn copy_to_through<R, A>(receiver: *const R, destination: *const A, count: usize) {
+    observes_accesses();
+    if let Some(target) = R::target(receiver) {
+        let size = target.size.wrapping_mul(count);
+        memory::read(target.address, size);
+        if let Some(destination) = A::address(destination) {
+            memory::write(destination, size);
+        }
+    }
 }
 
 /// `receiver.as_ref()`, or one of its like, is called.
@@ -163,6 +183,7 @@ pub fn borrow_through<R>(receiver: *const R) {
     observes_accesses();
     if let Some(target) = R::target(receiver)
         && target.is_frozen
+        && !target.is_owned
     {
         memory::borrow(target.address, target.size);
     }
@@ -175,6 +196,7 @@ pub fn borrow_mut_through<R>(receiver: *const R) {
     observes_accesses();
     if let Some(target) = R::target(receiver)
         && target.is_unique
+        && !target.is_owned
     {
         memory::borrow_mut(target.address, target.size);
     }
@@ -221,6 +243,8 @@ struct Target {
     is_frozen: bool,
     is_unique: bool,
     needs_drop: bool,
+    /// The pointer to it lies in a `Box` or a guard, which may have an `as_ref` of its own.
+    is_owned: bool,
 }
 
 impl Target {
@@ -231,6 +255,7 @@ impl Target {
             is_frozen: T::IS_FROZEN,
             is_unique: T::IS_UNIQUE,
             needs_drop: std::mem::needs_drop::<T>(),
+            is_owned: false,
         };
         // `as_ref` of a null pointer is no access.
         (!place.is_null()).then_some(target)
@@ -289,6 +314,57 @@ impl<R: ?Sized> Receiver for &mut R {
         // SAFETY: as above; it is read, not moved.
         R::target(unsafe { &raw const **this })
     }
+}
+
+/// Owners and guards of a value, to which their methods are passed on. That they are asked
+/// for it once more has no effect; of other types that dereference, this is not known.
+macro_rules! owners {
+    ($($owner:ty)*) => {
+        $(impl<R: ?Sized> Receiver for $owner {
+            fn target(this: *const Self) -> Option<Target> {
+                // SAFETY: as above; it is only looked at.
+                let value: &R = unsafe { &*this };
+                R::target(value).map(|target| Target { is_owned: true, ..target })
+            }
+        })*
+    };
+}
+
+owners! {
+    Box<R> Rc<R> Arc<R> ManuallyDrop<R> Ref<'_, R> RefMut<'_, R> MutexGuard<'_, R>
+    RwLockReadGuard<'_, R> RwLockWriteGuard<'_, R>
+}
+
+/// What may be given for a pointer to a method of a pointer: a pointer, or a reference.
+trait Argument {
+    /// Where it points; `None` if it is no pointer.
+    fn address(this: *const Self) -> Option<*const u8>;
+}
+
+impl<A: ?Sized> Argument for A {
+    default fn address(_: *const Self) -> Option<*const u8> {
+        None
+    }
+}
+
+macro_rules! arguments {
+    ($($pointer:ty, $address:expr;)*) => {
+        $(impl<T> Argument for $pointer {
+            fn address(this: *const Self) -> Option<*const u8> {
+                let address: fn(*const Self) -> *const T = $address;
+                Some(address(this).cast())
+            }
+        })*
+    };
+}
+
+// SAFETY: `this` is an argument that is about to be given to a method, so it is there.
+arguments! {
+    *const T, |this| unsafe { *this };
+    *mut T, |this| unsafe { *this };
+    &T, |this| unsafe { *this };
+    &mut T, |this| unsafe { &raw const **this };
+    NonNull<T>, |this| unsafe { *this }.as_ptr();
 }
 
 /// What references to a type promise.

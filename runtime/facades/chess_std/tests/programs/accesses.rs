@@ -34,8 +34,8 @@ fn main() {
         let mut one = 8;
         let mut other = 9;
         let (one, other): (*mut u32, *mut u32) = (&mut one, &mut other);
-        ({__chess::swap_through(&raw const one,other);},one.swap(other)).1;
-        ({__chess::copy_from_through(&raw const one,other,1);},one.copy_from(other, 1)).1;
+        ({__chess::swap_through(&raw const one,&other);},one.swap(other)).1;
+        ({__chess::copy_from_through(&raw const one,&other,1);},one.copy_from(other, 1)).1;
         let is_empty = ({__chess::receive(&raw const (*slice));},(*slice).iter()).1.next().is_some();
         println!(
             "{} {:?} {} {} {}",
