@@ -25,12 +25,14 @@ mod asm;
 mod audit;
 mod body;
 mod calls;
+mod data;
 mod declarations;
 mod edition_2015;
 mod entries;
 mod extent;
 mod lines;
 mod marks;
+mod references;
 mod rewrite;
 mod source;
 
@@ -41,6 +43,7 @@ pub use declarations::Declarations;
 pub use entries::EntrySplice;
 pub use lines::module_lines;
 pub use marks::MARK;
+pub use references::{Reference, references};
 pub use rewrite::{Edit, Rewrite};
 pub use source::SyntaxError;
 
@@ -65,7 +68,10 @@ pub struct Request<'a> {
 /// Finds the edits that `request` asks for in the text of a source file.
 pub fn rewrite(text: &str, request: &Request) -> Result<Rewrite, SyntaxError> {
     let source = Source::new(text);
-    let file = source.parse()?;
+    let file = match source.parse() {
+        Err(_) if data::is_data(&source) => return Ok(Rewrite::default()),
+        file => file?,
+    };
     let lines = (!request.lines.is_empty()).then(|| Lines::new(text, request.lines));
     let mut rewrite = Rewrite::default();
     let mut openings = Vec::new();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use rewriter::{MARK, Request, SyntaxError, module_lines, rewrite};
+use rewriter::{MARK, Request, Rewrite, SyntaxError, module_lines, rewrite};
 
 fn try_marked(text: &str) -> Result<String, SyntaxError> {
     let request = Request {
@@ -380,4 +380,16 @@ fn only_the_lines_that_are_asked_for_are_marked() {
     let marked = rewrite(text, &request).unwrap().apply(text);
     let expected = text.replace("fn g() {", "fn g() {__chess_mark!();");
     assert_eq!(marked, expected);
+}
+
+#[test]
+fn a_table_that_is_included_as_a_value_has_nothing_to_mark() {
+    let request = Request {
+        marks: true,
+        ..Request::default()
+    };
+    for table in ["[1, -2, (3 as u8)]", "&[Some(A::B), None, C { d: [0; 4] }]"] {
+        assert_eq!(rewrite(table, &request), Ok(Rewrite::default()));
+    }
+    assert!(rewrite("{ f(); [1] }", &request).is_err());
 }

@@ -46,6 +46,7 @@ on_both_backends! {
     executors:;
     opaque:;
     io:;
+    elsewhere: "--workspace";
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn dep_info(artifact: &Artifact) -> Option<Utf8PathBuf> {
 }
 
 /// Each file stands on a line of its own, as a target that depends on nothing.
-fn listed(list: &str) -> impl Iterator<Item = String> {
+pub(crate) fn listed(list: &str) -> impl Iterator<Item = String> {
     let targets = list.lines().filter_map(|line| line.strip_suffix(':'));
     targets.map(|file| file.replace("\\ ", " "))
 }

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use cache::shared_dir as shared_cache_dir;
 pub use compiled::CompiledFiles;
+pub(crate) use compiled::listed;
 pub use toolchain::Toolchain;
 pub(crate) use treatments::treatment_of;
 pub use why_not::WhyNot;

@@ -2,28 +2,33 @@
 
 use std::fs;
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use super::reviewed::Reviewed;
 use crate::error::{Error, Result};
 use crate::plan::PlannedPackage;
 use crate::wrapper::{PackageInstructions, Refused, Rewriting, source_files};
 
-/// What is redirected and rewritten in each file of a package, and a sentence for
-/// each file that cannot be read.
+/// What is redirected and rewritten in each file of a package, in its directory and `outside`
+/// it, and a sentence for each file that cannot be read.
 pub(super) fn review(
     package: &PlannedPackage,
     treatment: &PackageInstructions,
+    outside: Vec<Utf8PathBuf>,
 ) -> Result<(Vec<Reviewed>, Vec<String>)> {
     let (mut reviewed, mut unreadable) = (Vec::new(), Vec::new());
     if !treatment.changes_sources() {
         return Ok((reviewed, unreadable));
     }
     // Marks are in every line, and of no interest here.
-    let rewriting = Rewriting::new(treatment, Refused::default())
+    let paths: Vec<Utf8PathBuf> = outside.iter().map(|it| package.root.join(it)).collect();
+    let paths = paths.iter().map(Utf8PathBuf::as_path);
+    let rewriting = Rewriting::new(treatment, Refused::default(), paths)
         .map_err(Error::io("read", &package.root))?
         .without_marks();
-    let files = source_files(&package.root).map_err(Error::io("read", &package.root))?;
+    let mut files = source_files(&package.root).map_err(Error::io("read", &package.root))?;
+    files.retain(|file| treatment.has_place_for(file));
+    files.extend(outside);
     for inside in files.iter().filter(|file| *file != "build.rs") {
         // What is not UTF-8 is for the compiler to complain about.
         let Ok(text) = fs::read_to_string(package.root.join(inside)) else {

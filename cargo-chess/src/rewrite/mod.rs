@@ -7,6 +7,7 @@
 
 mod diff;
 mod files;
+mod outside;
 mod reviewed;
 mod snapshots;
 
@@ -91,7 +92,12 @@ fn review(session: &Session, shell: Shell) -> Result<Vec<Reviewed>> {
     let mut reviewed = Vec::new();
     for package in &session.plan.packages {
         let treatment = build::treatment_of(package)?;
-        let (found, unreadable) = files::review(package, &treatment)?;
+        let metadata = session.plan.metadata.packages.iter();
+        let described = metadata.filter(|it| it.id.repr == package.id);
+        let outside = described
+            .flat_map(|it| outside::files(it, &treatment))
+            .collect();
+        let (found, unreadable) = files::review(package, &treatment, outside)?;
         reviewed.extend(found);
         for warning in unreadable {
             shell.warn(warning);

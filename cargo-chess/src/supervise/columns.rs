@@ -14,9 +14,20 @@ use crate::wrapper::{Fallback, PackageInstructions, Refused, Rewriting};
 #[derive(Default)]
 pub(crate) struct MarkedSources {
     workspace_root: Utf8PathBuf,
-    /// How the compiler's names of a package's files begin, how the package is
-    /// treated, and what of that is refused.
-    packages: Vec<(String, PackageInstructions, Refused)>,
+    packages: Vec<MarkedPackage>,
+}
+
+/// A package, or what its build script generated.
+#[derive(Clone, Default)]
+struct MarkedPackage {
+    /// How the compiler's names of its files begin.
+    prefix: String,
+    /// Whether its build script generated them.
+    is_generated: bool,
+    /// How the package is treated.
+    treatment: PackageInstructions,
+    /// What of that is refused.
+    refused: Refused,
 }
 
 impl MarkedSources {
@@ -34,11 +45,23 @@ impl MarkedSources {
                 PackageInstructions::default()
             };
             let refused = Refused::beside(&treatment.copy(&build.sources));
-            Some((package.source_prefix.clone(), treatment, refused))
+            let written = MarkedPackage {
+                prefix: package.source_prefix.clone(),
+                is_generated: false,
+                treatment,
+                refused,
+            };
+            let generated = build.generated.iter().filter(|it| it.package == package.id);
+            let generated = generated.map(|it| MarkedPackage {
+                prefix: format!("{}/", it.directory),
+                is_generated: true,
+                ..written.clone()
+            });
+            Some(generated.chain([written.clone()]).collect::<Vec<_>>())
         });
         Self {
             workspace_root: plan.workspace_root.clone(),
-            packages: packages.collect(),
+            packages: packages.flatten().collect(),
         }
     }
 
@@ -83,18 +106,19 @@ impl MarkedSources {
 
     /// A file's text and what was inserted into it, if anything was.
     fn rewrite(&self, file: &str) -> Option<(String, Rewrite)> {
-        // A file outside the package that has it as a module is no part of the copy.
-        let mut parts = Utf8Path::new(file).components();
-        if parts.any(|part| part.as_str() == "..") {
-            return None;
-        }
         let owners = self.packages.iter();
-        let owners = owners.filter(|(prefix, ..)| file.starts_with(prefix.as_str()));
+        let owners = owners.filter(|it| file.starts_with(it.prefix.as_str()));
         // The innermost: a package may lie in another one's directory.
-        let (prefix, treatment, refused) = owners.max_by_key(|(prefix, ..)| prefix.len())?;
-        let inside = Utf8Path::new(&file[prefix.len()..]);
-        let source = std::fs::read_to_string(self.workspace_root.join(file)).ok()?;
-        let rewriting = Rewriting::new(treatment, refused.clone()).ok()?;
+        let owner = owners.max_by_key(|it| it.prefix.len())?;
+        let inside = if owner.is_generated {
+            Utf8Path::new(file)
+        } else {
+            Utf8Path::new(&file[owner.prefix.len()..])
+        };
+        let path = self.workspace_root.join(file);
+        let source = std::fs::read_to_string(&path).ok()?;
+        let refused = owner.refused.clone();
+        let rewriting = Rewriting::new(&owner.treatment, refused, [&*path].into_iter()).ok()?;
         let rewrite = rewriting.of_file(inside, &source)?.ok()?;
         Some((source, rewrite))
     }
@@ -121,7 +145,10 @@ mod tests {
         };
         let sources = MarkedSources {
             workspace_root: root,
-            packages: vec![(String::new(), treatment, Refused::default())],
+            packages: vec![MarkedPackage {
+                treatment,
+                ..MarkedPackage::default()
+            }],
         };
         let request = Request {
             marks: true,

@@ -27,11 +27,17 @@ pub(super) enum Outcome {
     Ended(i32),
     /// Another one may follow.
     Failed(Attempt),
+    /// It was given up, for its sources have to be changed first.
+    GivenUp,
 }
 
 impl Attempt {
-    /// Runs `command` to its end.
-    pub(super) fn run(mut command: Command) -> io::Result<Outcome> {
+    /// Runs `command` to its end, unless `gives_up` says otherwise when the list of
+    /// sources is there.
+    pub(super) fn run(
+        mut command: Command,
+        gives_up: &mut dyn FnMut() -> io::Result<bool>,
+    ) -> io::Result<Outcome> {
         let mut child = command.stderr(Stdio::piped()).spawn()?;
         let mut messages = Vec::new();
         let mut passed_on = false;
@@ -40,6 +46,13 @@ impl Attempt {
             let start = messages.len();
             if reader.read_until(b'\n', &mut messages)? == 0 {
                 break;
+            }
+            if !passed_on && is_dep_info(&messages[start..]) && gives_up()? {
+                child.kill()?;
+                // What it has started itself, as a wrapper does, ends before the next one starts.
+                io::copy(&mut reader, &mut io::sink())?;
+                child.wait()?;
+                return Ok(Outcome::GivenUp);
             }
             passed_on |= is_product(&messages[start..]);
             if passed_on {
@@ -63,6 +76,12 @@ impl Attempt {
     /// The compiler's exit code.
     pub(super) fn code(&self) -> i32 {
         code(self.status)
+    }
+
+    /// Whether it did not find a file.
+    pub(super) fn misses_file(&self) -> bool {
+        let messages = String::from_utf8_lossy(&self.messages);
+        messages.contains("E0583") || messages.contains("couldn't read")
     }
 
     /// For each error the places that it names, those that it is about first: file,
@@ -120,7 +139,12 @@ fn places(message: &Value) -> Vec<(String, usize, usize)> {
 
 /// Whether rustc says that it made something that other units may use.
 fn is_product(message: &[u8]) -> bool {
-    message.starts_with(ARTIFACT) && !message.trim_ascii_end().ends_with(DEP_INFO)
+    message.starts_with(ARTIFACT) && !is_dep_info(message)
+}
+
+/// Whether rustc says that it made the list of sources.
+fn is_dep_info(message: &[u8]) -> bool {
+    message.starts_with(ARTIFACT) && message.trim_ascii_end().ends_with(DEP_INFO)
 }
 
 fn code(status: ExitStatus) -> i32 {
@@ -140,7 +164,7 @@ mod tests {
     fn shell(script: &str) -> Outcome {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        Attempt::run(command).expect("a shell")
+        Attempt::run(command, &mut || Ok(false)).expect("a shell")
     }
 
     #[test]
@@ -152,6 +176,15 @@ mod tests {
         };
         assert_eq!(attempt.code(), 3);
         assert_eq!(attempt.reason().as_deref(), Some("no field (src/a.rs:7)"));
+    }
+
+    #[test]
+    fn it_can_be_given_up_when_the_sources_are_known() {
+        let list = r#"{"$message_type":"artifact","artifact":"x.d","emit":"dep-info"}"#;
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("echo '{list}' >&2; sleep 1000")]);
+        let outcome = Attempt::run(command, &mut || Ok(true)).expect("a shell");
+        assert!(matches!(outcome, Outcome::GivenUp));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::fmt;
 use std::fs;
 use std::io;
 
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use rewriter::Left;
 
 use super::instructions::PackageInstructions;
@@ -34,9 +34,24 @@ impl Coverage {
         if !package.tells {
             return Ok(None);
         }
-        let rewriting = Rewriting::new(package, Refused::beside(&package.copy(sources)))?;
+        let names: Vec<&Utf8Path> = files
+            .filter(|file| file.extension() == Some("rs"))
+            .map(|file| file.strip_prefix(&package.root).unwrap_or(file))
+            .collect();
+        let is_outside = |name: &Utf8Path| {
+            let mut components = name.components();
+            name.is_absolute() || components.any(|it| it.as_str() == "..")
+        };
+        let outside: Vec<Utf8PathBuf> = names
+            .iter()
+            .filter(|name| is_outside(name))
+            .map(|name| package.root.join(name))
+            .collect();
+        let outside = outside.iter().map(Utf8PathBuf::as_path);
+        let refused = Refused::beside(&package.copy(sources));
+        let rewriting = Rewriting::new(package, refused, outside)?;
         let mut coverage = Self::default();
-        for inside in files.filter_map(|file| file.strip_prefix(&package.root).ok()) {
+        for inside in names {
             let text = fs::read_to_string(package.root.join(inside));
             let rewrite = text.ok().and_then(|text| rewriting.of_file(inside, &text));
             // What could not be read was compiled as it is, and nothing is known of it.

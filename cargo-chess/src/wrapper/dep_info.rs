@@ -15,11 +15,16 @@ pub(super) fn map_back(unit: &Unit, sources: &Sources<'_>) -> io::Result<String>
     let Ok(text) = fs::read_to_string(&file) else {
         return Ok(String::new());
     };
-    let (copy, original) = (
-        escape(sources.copy().as_str()),
-        escape(sources.original().as_str()),
-    );
-    let mapped = text.replace(&format!("{copy}/"), &format!("{original}/"));
+    let mut mapped = text.clone();
+    for (copy, original) in sources.originals() {
+        let original = original.as_str().trim_end_matches('/');
+        mapped = mapped.replace(
+            &format!("{}/", escape(copy.as_str())),
+            &format!("{}/", escape(original)),
+        );
+        // Variables are not written as in a makefile.
+        mapped = mapped.replace(&format!("{copy}/"), &format!("{original}/"));
+    }
     if mapped != text {
         fs::write(file, mapped)?;
     }

@@ -104,10 +104,25 @@ impl PackageInstructions {
                 || !self.entries.is_empty())
     }
 
-    /// What of `file`, relative to the package's root, is marked.
+    /// What of `file` is marked: relative to the package's root, as in `src/lib.rs` and
+    /// `src/../../common/ring.rs`, or absolute. Where no place has it, it is treated as the
+    /// package as a whole is, which the first place is about.
     pub fn marked(&self, file: &Utf8Path) -> Marked {
+        if let Some((_, true)) = self.marks.first()
+            && !self.has_place_for(file)
+        {
+            return Marked::Everywhere;
+        }
         let places = self.marks.iter().map(|(place, marked)| (place, *marked));
         Marked::of(places, file.as_str())
+    }
+
+    /// Whether it is said of a place that holds `file` what of it is marked, or replaced.
+    pub(crate) fn has_place_for(&self, file: &Utf8Path) -> bool {
+        let mut places = self.marks.iter().map(|(place, _)| place);
+        places.any(|place| place.covers(file.as_str()))
+            || self.replace.iter().any(|(replaced, _)| replaced == file)
+            || self.entries.iter().any(|entry| entry.file == file)
     }
 
     /// Where its copy is, below the directory of all.

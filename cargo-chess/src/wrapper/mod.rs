@@ -9,6 +9,8 @@ mod attempt;
 mod coverage;
 mod dep_info;
 mod instructions;
+mod mirror;
+mod outside;
 mod record;
 mod refused;
 mod rewriting;
@@ -21,7 +23,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Command, exit};
+use std::process::{Command, Stdio, exit};
 
 use camino::Utf8PathBuf;
 
@@ -118,19 +120,19 @@ impl Compiler<'_> {
         let mut failures = Vec::new();
         let mut done = None;
         for (fallback, command) in attempts {
-            let mut outcome = Attempt::run(command)?;
-            while let (Outcome::Failed(attempt), Fallback::Nothing, Some(prepared)) =
-                (&outcome, fallback, &mut prepared)
-                && prepared.back_off(attempt)?
-            {
-                outcome = Attempt::run(self.rewritten(unit, prepared, package))?;
-            }
+            let outcome = match (fallback, &mut prepared) {
+                (Fallback::Nothing, Some(prepared)) => {
+                    self.compile_copy(unit, prepared, package)?
+                }
+                _ => Attempt::run(command, &mut || Ok(false))?,
+            };
             match outcome {
                 Outcome::Failed(attempt) => failures.push((fallback, attempt)),
                 Outcome::Ended(code) => {
                     done = Some((fallback, code));
                     break;
                 }
+                Outcome::GivenUp => unreachable!("it is compiled until it ends"),
             }
         }
         let Some((fallback, code)) = done else {
@@ -160,6 +162,54 @@ impl Compiler<'_> {
             dep_info::depend_on_treatment(unit, &name, treatment.as_deref())?;
         }
         Ok(code)
+    }
+
+    /// Compiles a unit from the copy of its sources: again when the compiler lists files that
+    /// are to be changed, too, and with less told of when it refuses that.
+    fn compile_copy(
+        &self,
+        unit: &Unit,
+        prepared: &mut Sources<'_>,
+        package: Option<&PackageInstructions>,
+    ) -> io::Result<Outcome> {
+        let mut is_listed = false;
+        loop {
+            let command = self.rewritten(unit, prepared, package);
+            match Attempt::run(command, &mut || prepared.learn(unit, false))? {
+                Outcome::GivenUp => {}
+                Outcome::Failed(attempt) => {
+                    let is_known = is_listed || !attempt.misses_file();
+                    is_listed = true;
+                    if !is_known {
+                        self.list_sources(package)?;
+                    }
+                    let has_more = !is_known && prepared.learn(unit, true)?;
+                    if !has_more && !prepared.back_off(&attempt)? {
+                        return Ok(Outcome::Failed(attempt));
+                    }
+                }
+                ended @ Outcome::Ended(_) => return Ok(ended),
+            }
+        }
+    }
+
+    /// Has the compiler list what a unit is made from, if the copy is not enough to tell.
+    fn list_sources(&self, package: Option<&PackageInstructions>) -> io::Result<()> {
+        let is_emit = |arg: &OsString| arg.as_encoded_bytes().starts_with(b"--emit=");
+        let args = self.args.iter().filter(|arg| !is_emit(arg));
+        let cfg = package.map_or(&[][..], |package| &package.cfg[..]);
+        let mut command = self.command();
+        command
+            .args(args)
+            .arg("--emit=dep-info")
+            .args(cfg.iter().flat_map(|it| ["--cfg", it.as_str()]))
+            .args(swap_args(
+                self.instructions.facades.as_std_path().as_os_str(),
+                self.args,
+            ))
+            .env("RUSTC_BOOTSTRAP", "1")
+            .stderr(Stdio::null());
+        command.status().map(drop)
     }
 
     /// What is tried, the best first.
@@ -217,6 +267,9 @@ impl Compiler<'_> {
             .args(cfg.iter().flat_map(|it| ["--cfg", it.as_str()]))
             .args(swap_args(facades, &args))
             .env("RUSTC_BOOTSTRAP", "1");
+        if let Some(out_dir) = prepared.out_dir() {
+            command.env("OUT_DIR", out_dir);
+        }
         command
     }
 }

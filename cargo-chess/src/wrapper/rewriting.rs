@@ -21,14 +21,21 @@ pub(crate) struct Rewriting<'a> {
 }
 
 impl<'a> Rewriting<'a> {
-    /// Looks at what the package declares, if its accesses are told of.
-    pub(crate) fn new(package: &'a PackageInstructions, refused: Refused) -> io::Result<Self> {
+    /// Looks at what the package declares, if its accesses are told of, also in
+    /// files `outside` its directory.
+    pub(crate) fn new<'f>(
+        package: &'a PackageInstructions,
+        refused: Refused,
+        outside: impl Iterator<Item = &'f Utf8Path>,
+    ) -> io::Result<Self> {
         let mut declarations = Declarations::default();
         let mut digests = String::new();
         if package.tells {
-            for inside in source_files(&package.root)? {
+            let inside = source_files(&package.root)?.into_iter();
+            let outside = outside.map(Utf8Path::to_owned);
+            for file in inside.map(|it| package.root.join(it)).chain(outside) {
                 // What is not UTF-8, or no Rust, is for the compiler to complain about.
-                if let Ok(text) = fs::read_to_string(package.root.join(inside)) {
+                if let Ok(text) = fs::read_to_string(file) {
                     let _ = declarations.add(&text);
                     digests += &digest::short(text.as_bytes(), 16);
                 }

@@ -1,36 +1,50 @@
-//! The changed copy of a package's sources that the compiler is given.
+//! The changed copy of a unit's sources that the compiler is given.
 //!
-//! The copy has the shape of the original: files that change are written, all
-//! others are links to the originals, so that `mod`, `include!` and `#[path]`
-//! find what they name. Line numbers stay true, for every change keeps to its line, and
-//! the compiler is told to name the original paths.
+//! The copy has the shape of the original, from the root of the file system: files that
+//! change are written, all others are links to the originals, so that `mod`, `include!` and
+//! `#[path]` find what they name, also outside the package's directory. Line numbers stay true,
+//! for every change keeps to its line, and the compiler is told to name the original paths.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, ErrorKind};
-use std::os::unix::fs::symlink;
+use std::io;
 
 use super::attempt::Attempt;
 use super::instructions::{Instructions, PackageInstructions};
+use super::mirror::{self, link, write};
+use super::outside::{Outside, normalized};
 use super::refused::Refused;
 use super::rewriting::{Rewriting, is_apart};
 use super::swap;
 use super::unit::Unit;
+use crate::build::listed;
 use camino::{Utf8Path, Utf8PathBuf};
 
 /// A copy that is ready to be compiled.
 pub(super) struct Sources<'a> {
+    instructions: &'a Instructions,
     package: &'a PackageInstructions,
     rewriting: Rewriting<'a>,
     /// Whether what was copied before may have been rewritten otherwise.
     is_stale: bool,
-    /// The directory that was copied: the package's, or one around it.
-    original: Utf8PathBuf,
-    /// Its copy.
+    /// The package's directory, free of symbolic links, as `..` in a path would find it.
+    root: Utf8PathBuf,
+    /// The directory whose entries the copy has all: that of the repository or the workspace.
+    region: Utf8PathBuf,
+    /// Where the compiler runs.
+    here: Utf8PathBuf,
+    /// What the package's build script generated.
+    out_dir: Option<Utf8PathBuf>,
+    /// The files of the unit that are elsewhere than in the package's directory.
+    outside: Outside,
+    /// The directories that are copied only for what lies somewhere below them.
+    ways: BTreeSet<Utf8PathBuf>,
+    /// The copy of the file system's root.
     copy: Utf8PathBuf,
-    /// How the compiler is to name the directory: nothing where cargo's paths are relative.
-    shown: Utf8PathBuf,
+    /// Whether cargo's paths are relative.
+    relative: bool,
     /// What did not fit.
     problems: Vec<String>,
     /// Files that could not be marked, and why.
@@ -40,54 +54,79 @@ pub(super) struct Sources<'a> {
 impl<'a> Sources<'a> {
     /// Makes the copy, or brings it up to date.
     pub(super) fn prepare(
-        instructions: &Instructions,
+        instructions: &'a Instructions,
         package: &'a PackageInstructions,
         unit: &Unit,
     ) -> io::Result<Self> {
-        let relative = unit.source.is_relative();
-        let original = if relative {
-            let here = std::env::current_dir()?;
-            let here = Utf8PathBuf::from_path_buf(here);
-            let here = here.map_err(|_| io::Error::from(ErrorKind::InvalidData))?;
-            as_named(&package.root, here)
-        } else {
-            surroundings(&package.root)
-        };
-        let copy = package.copy(&instructions.sources);
-        let rewriting = Rewriting::new(package, Refused::beside(&copy))?;
-        let known_basis = Utf8PathBuf::from(format!("{copy}.basis"));
-        let basis = rewriting.basis();
-        let is_stale =
-            package.tells && fs::read_to_string(&known_basis).ok().as_ref() != Some(&basis);
+        let base = package.copy(&instructions.sources);
+        let here = utf8(env::current_dir()?)?;
+        let root = package.root.canonicalize_utf8()?;
         let mut sources = Self {
+            instructions,
             package,
-            rewriting,
-            is_stale,
-            shown: if relative {
-                Utf8PathBuf::new()
+            rewriting: Rewriting::new(package, Refused::beside(&base), std::iter::empty())?,
+            is_stale: false,
+            region: if unit.source.is_relative() {
+                here.clone()
             } else {
-                original.clone()
+                surroundings(&root)
             },
-            original,
-            copy,
+            out_dir: env::var("OUT_DIR")
+                .ok()
+                .map(|it| normalized(it.as_str().into())),
+            outside: Outside::beside(&base, unit),
+            ways: BTreeSet::new(),
+            copy: base,
+            relative: unit.source.is_relative(),
             problems: Vec::new(),
             unmarked: Vec::new(),
+            here,
+            root,
         };
-        let inner = package.root.strip_prefix(&sources.original).map_err(|_| {
-            io::Error::new(
-                ErrorKind::InvalidInput,
-                format!("{} is not below {}", package.root, sources.original),
-            )
-        })?;
-        sources.copy_around(inner)?;
-        let from = package.root.clone();
-        let to = sources.copy.join(inner);
-        sources.copy_directory(&from, &to, Utf8Path::new(""))?;
-        if sources.is_stale {
-            write(&known_basis, &basis)?;
-            sources.is_stale = false;
+        if let Some(source) = Utf8Path::from_path(&unit.source) {
+            let source = sources.in_file_system(source);
+            let file = normalized(&source);
+            if !file.starts_with(&sources.root) {
+                let name = sources.name_of(&source);
+                sources.outside.add(&file, &name);
+            }
         }
+        sources.copy_all()?;
         Ok(sources)
+    }
+
+    /// Looks at the compiler's list of what `unit` is made from; whether there is a file that is
+    /// to be changed and was not, or that `misses_files` and the copy has not. Then it has, and
+    /// the unit is to be compiled anew.
+    pub(super) fn learn(&mut self, unit: &Unit, misses_files: bool) -> io::Result<bool> {
+        let list = fs::read_to_string(unit.dep_info()).unwrap_or_default();
+        let is_original = |file: &Utf8Path| !file.starts_with(&self.copy);
+        let mut found = Vec::new();
+        for file in listed(&list).map(Utf8PathBuf::from) {
+            let path = match file.strip_prefix(&self.copy) {
+                Ok(inside) => Utf8Path::new("/").join(inside),
+                Err(_) => self.in_file_system(&file),
+            };
+            let normal = normalized(&path);
+            let is_missing = misses_files && !self.copy_of(&normal).exists();
+            // Where the original itself was compiled, its path is absolute: the copy would
+            // not be found by it, unless it is the build script's.
+            let is_found = misses_files || !is_original(&file) || self.is_generated(&normal);
+            let is_changed =
+                is_found && normal.extension() == Some("rs") && !self.is_copied(&normal);
+            if is_missing || is_changed {
+                found.push((self.name_of(&path), normal));
+            }
+        }
+        let mut has_new = false;
+        for (name, file) in found {
+            has_new |= self.outside.add(&file, &name);
+        }
+        if has_new {
+            self.outside.save()?;
+            self.copy_all()?;
+        }
+        Ok(has_new)
     }
 
     /// Leaves out what rustc refuses of the accesses that are told of, or all of
@@ -96,86 +135,67 @@ impl<'a> Sources<'a> {
         if !self.package.tells || self.rewriting.are_all_refused() {
             return Ok(false);
         }
-        let here = std::env::current_dir()?;
-        let mut changed = BTreeSet::new();
+        let mut changed = BTreeMap::new();
         for error in attempt.errors() {
             let mut places = error.iter();
             let found = places.find_map(|(file, line, column)| {
-                let path = Utf8PathBuf::from_path_buf(here.join(file)).ok()?;
-                let inside = path.strip_prefix(&self.package.root).ok()?;
+                let (path, inside) = self.shown(Utf8Path::new(file))?;
                 let text = fs::read_to_string(&path).ok()?;
-                let rewrite = self.rewriting.of_file(inside, &text)?.ok()?;
+                let rewrite = self.rewriting.of_file(&inside, &text)?.ok()?;
                 let site = rewrite.site_at(&text, *line, *column)?;
-                Some((inside.to_owned(), text, site.id))
+                Some((path, inside, text, site.id))
             });
-            if let Some((inside, text, id)) = found
+            if let Some((path, inside, text, id)) = found
                 && self.rewriting.refuse(&inside, &text, id)
             {
-                changed.insert(inside);
+                changed.insert(path, inside);
             }
         }
-        let inner = self.package.root.strip_prefix(&self.original);
-        let root = self.copy.join(inner.unwrap_or(Utf8Path::new("")));
         self.is_stale = true;
         if changed.is_empty() {
             self.rewriting.refuse_all();
             self.problems.clear();
             self.unmarked.clear();
-            let from = self.package.root.clone();
-            self.copy_directory(&from, &root, Utf8Path::new(""))?;
+            self.copy_way(Utf8Path::new("/"))?;
         }
-        for inside in changed {
-            let from = self.package.root.join(&inside);
-            self.copy_file(&from, &root.join(&inside), &inside)?;
+        for (path, inside) in changed {
+            self.copy_file(&path, &inside)?;
         }
         self.is_stale = false;
         self.rewriting.save_refused()?;
         Ok(true)
     }
 
-    /// The directory that was copied.
-    pub(super) fn original(&self) -> &Utf8Path {
-        &self.original
-    }
-
-    /// Its copy.
-    pub(super) fn copy(&self) -> &Utf8Path {
-        &self.copy
-    }
-
     /// What of the instructions did not fit, in words, where the unit was made
     /// from the files that `dep_info` lists.
     pub(super) fn problems(&self, dep_info: &str) -> Vec<String> {
-        let compiled = |(file, why): &(Utf8PathBuf, String)| {
-            let is_compiled = dep_info.contains(file.as_str());
-            is_compiled.then(|| {
-                format!(
-                    "a file is neither marked nor given an overlay, for it cannot be read: {why}"
-                )
+        let compiled: BTreeSet<Utf8PathBuf> = listed(dep_info)
+            .filter_map(|file| {
+                let file = Utf8Path::new(&file).strip_prefix(&self.copy).ok()?;
+                Some(normalized(&Utf8Path::new("/").join(file)))
             })
-        };
-        let unmarked = self.unmarked.iter().filter_map(compiled);
+            .collect();
+        let unmarked = self.unmarked.iter();
+        let unmarked = unmarked.filter(|(file, _)| compiled.contains(file));
+        let unmarked = unmarked.map(|(_, why)| {
+            format!("a file is neither marked nor given an overlay, for it cannot be read: {why}")
+        });
         self.problems.iter().cloned().chain(unmarked).collect()
     }
 
     /// rustc's arguments for the copy in place of the original.
     pub(super) fn args(&self, args: &[OsString], unit: &Unit) -> Vec<OsString> {
-        let source = match unit.source.strip_prefix(&self.original) {
-            Ok(inside) => self.copy.as_std_path().join(inside),
-            Err(_) if unit.source.is_relative() => self.copy.as_std_path().join(&unit.source),
-            // A root file elsewhere has no copy.
-            Err(_) => unit.source.clone(),
-        };
-        let replace = |arg: &OsString| {
-            if **arg == *unit.source {
-                source.clone().into()
-            } else {
-                arg.clone()
-            }
+        let source = Utf8Path::from_path(&unit.source);
+        let source = source.map(|it| self.copy_of(&self.in_file_system(it)));
+        let replace = |arg: &OsString| match &source {
+            Some(source) if **arg == *unit.source => source.as_str().into(),
+            _ => arg.clone(),
         };
         let mut args: Vec<OsString> = args.iter().map(replace).collect();
-        args.push("--remap-path-prefix".into());
-        args.push(format!("{}={}", self.copy, self.shown).into());
+        for (copy, original) in self.names() {
+            args.push("--remap-path-prefix".into());
+            args.push(format!("{copy}={original}").into());
+        }
         // Its warnings would show text that is not the user's. Packages of a
         // registry are capped by cargo, and the option may be given once only.
         if !swap::caps_lints(&args) {
@@ -184,73 +204,193 @@ impl<'a> Sources<'a> {
         args
     }
 
-    /// Links what lies beside the package in each directory around it, for paths
-    /// that lead out of the package.
-    fn copy_around(&self, inner: &Utf8Path) -> io::Result<()> {
-        let mut from = self.original.clone();
-        let mut to = self.copy.clone();
-        for part in inner.components() {
-            fs::create_dir_all(&to)?;
-            for entry in from.read_dir_utf8()? {
-                let Ok(entry) = entry else { continue };
-                let name = entry.file_name().to_owned();
-                if name != part.as_str() {
-                    link(&from.join(&name), &to.join(&name))?;
-                }
-            }
-            from.push(part);
-            to.push(part);
-        }
-        fs::create_dir_all(&to)
+    /// Where the compiler is to look for what the build script generated, if it was changed.
+    pub(super) fn out_dir(&self) -> Option<Utf8PathBuf> {
+        let out_dir = self.out_dir.as_deref();
+        let changed = out_dir.filter(|it| self.outside.has_any_below(it));
+        changed.map(|it| self.copy_of(it))
     }
 
-    /// Copies the package's directory `from`, which is `inside` the package.
-    fn copy_directory(
-        &mut self,
-        from: &Utf8Path,
-        to: &Utf8Path,
-        inside: &Utf8Path,
-    ) -> io::Result<()> {
-        fs::create_dir_all(to)?;
+    /// Directories of the copy, and how the compiler is to name them; the last one that fits decides.
+    fn names(&self) -> Vec<(Utf8PathBuf, Utf8PathBuf)> {
+        let mut names = vec![(self.copy.clone(), Utf8PathBuf::from("/"))];
+        names.push(if self.relative {
+            (self.copy_of(&self.here), Utf8PathBuf::new())
+        } else {
+            (self.copy_of(&self.root), self.package.root.clone())
+        });
+        // It is named by its absolute path.
+        let out_dir = self.out_dir.iter();
+        names.extend(out_dir.map(|it| (self.copy_of(it), it.clone())));
+        names
+    }
+
+    /// Directories of the copy and the user's, the first one that fits decides.
+    pub(super) fn originals(&self) -> Vec<(Utf8PathBuf, Utf8PathBuf)> {
+        let mut names = self.names();
+        if self.relative {
+            names[1].1 = as_named(&self.package.root, self.here.clone());
+        }
+        names.reverse();
+        names
+    }
+
+    /// A file as cargo or the compiler names it, by the path at which the copy has it.
+    fn in_file_system(&self, file: &Utf8Path) -> Utf8PathBuf {
+        match file.strip_prefix(&self.package.root) {
+            Ok(inside) => self.root.join(inside),
+            Err(_) => self.here.join(file),
+        }
+    }
+
+    /// A file as the compiler names it to people: where it is, and the name that decides how it
+    /// is treated.
+    fn shown(&self, file: &Utf8Path) -> Option<(Utf8PathBuf, Utf8PathBuf)> {
+        let path = normalized(&self.in_file_system(file));
+        let inside = match self.outside.name_of(&path) {
+            Some(name) => name,
+            None => path.strip_prefix(&self.root).ok()?,
+        };
+        let inside = inside.to_owned();
+        Some((path, inside))
+    }
+
+    /// The name that decides how a file is treated.
+    fn name_of(&self, path: &Utf8Path) -> Utf8PathBuf {
+        match path.strip_prefix(&self.root) {
+            Ok(inside) if !self.is_generated(path) => inside.to_owned(),
+            _ => path.to_owned(),
+        }
+    }
+
+    /// Whether the package's build script made it.
+    fn is_generated(&self, path: &Utf8Path) -> bool {
+        let out_dir = self.out_dir.as_ref();
+        out_dir.is_some_and(|it| path.starts_with(it))
+    }
+
+    /// Where the copy has a file or a directory.
+    fn copy_of(&self, path: &Utf8Path) -> Utf8PathBuf {
+        self.copy.join(path.strip_prefix("/").unwrap_or(path))
+    }
+
+    /// Whether the copy has a file of its own in its place, or it is known why not.
+    fn is_copied(&self, file: &Utf8Path) -> bool {
+        let is_copied = |directory: &Utf8Path| {
+            let copy = self.copy_of(directory);
+            let mut around = copy.ancestors().take_while(|it| *it != self.copy);
+            let is_way = directory != self.root && self.ways.contains(directory);
+            !is_way && !around.any(Utf8Path::is_symlink)
+        };
+        let is_inside = file.starts_with(&self.root);
+        self.outside.name_of(file).is_some() || (is_inside && file.parent().is_some_and(is_copied))
+    }
+
+    /// Makes the copy of the package with all that is known to lie outside it.
+    fn copy_all(&mut self) -> io::Result<()> {
+        let base = self.package.copy(&self.instructions.sources);
+        self.copy = self.outside.copy(&base);
+        self.rewriting =
+            Rewriting::new(self.package, Refused::beside(&base), self.outside.files())?;
+        let ends = self.outside.files().chain([&*self.root]);
+        let ways = ends.flat_map(|end| end.ancestors().skip(1));
+        self.ways = ways.map(Utf8Path::to_owned).collect();
+        self.problems.clear();
+        self.unmarked.clear();
+        let known_basis = Utf8PathBuf::from(format!("{}.basis", self.copy));
+        let basis = self.rewriting.basis();
+        self.is_stale =
+            self.package.tells && fs::read_to_string(&known_basis).ok().as_ref() != Some(&basis);
+        self.copy_way(Utf8Path::new("/"))?;
+        if self.is_stale {
+            write(&known_basis, &basis)?;
+            self.is_stale = false;
+        }
+        Ok(())
+    }
+
+    /// Copies a directory around the package, or around a file outside it: links what is
+    /// beside them, for paths that lead there.
+    fn copy_way(&mut self, from: &Utf8Path) -> io::Result<()> {
+        let to = self.copy_of(from);
+        mirror::directory(&to)?;
+        let mut names = BTreeSet::new();
+        if self.has_all_of(from) {
+            for entry in from.read_dir_utf8()? {
+                // A name that is not UTF-8 is none that a path in a source file can have.
+                let Ok(entry) = entry else { continue };
+                names.insert(entry.file_name().to_owned());
+            }
+        } else {
+            let ends = self.outside.files().chain([&*self.root]);
+            let below = ends.filter_map(|end| end.strip_prefix(from).ok());
+            let first = below.filter_map(|it| it.components().next());
+            names.extend(first.map(|it| it.as_str().to_owned()));
+        }
+        for name in &names {
+            let from = from.join(name);
+            if from == self.root {
+                self.copy_directory(&from, Utf8Path::new(""))?;
+            } else if self.ways.contains(&from) {
+                if from.is_dir() {
+                    self.copy_way(&from)?;
+                }
+            } else if let Some(inside) = self.outside.name_of(&from).map(Utf8Path::to_owned)
+                && from.extension() == Some("rs")
+            {
+                if from.is_file() {
+                    self.copy_file(&from, &inside)?;
+                }
+            } else {
+                link(&from, &to.join(name))?;
+            }
+        }
+        mirror::remove_others(&to, |name| names.contains(name))
+    }
+
+    /// Whether the copy has all that is in a directory around the package or a file outside it.
+    /// Around a file that is not even in the repository, these are the directories that are
+    /// not around the package; around what is generated, only the build script's own.
+    fn has_all_of(&self, directory: &Utf8Path) -> bool {
+        let is_around = self.root.starts_with(directory);
+        match &self.out_dir {
+            Some(out_dir) if directory.starts_with(out_dir) => true,
+            Some(out_dir) if out_dir.starts_with(directory) && !is_around => false,
+            _ => directory.starts_with(&self.region) || !is_around,
+        }
+    }
+
+    /// Copies a directory of the package, which is `inside` it.
+    fn copy_directory(&mut self, from: &Utf8Path, inside: &Utf8Path) -> io::Result<()> {
+        let to = self.copy_of(from);
+        mirror::directory(&to)?;
         let mut names = BTreeSet::new();
         for entry in from.read_dir_utf8()? {
             // A name that is not UTF-8 is none that a path in a source file can have.
             let Ok(entry) = entry else { continue };
             let name = entry.file_name().to_owned();
-            let (from, to, inside) = (from.join(&name), to.join(&name), inside.join(&name));
+            let (from, inside) = (from.join(&name), inside.join(&name));
             let kind = entry.file_type()?;
             let holds_copy = self.copy.starts_with(&from);
             if kind.is_dir() && !holds_copy && !is_apart(&from) {
-                if to.is_symlink() {
-                    fs::remove_file(&to)?;
-                }
-                self.copy_directory(&from, &to, &inside)?;
+                self.copy_directory(&from, &inside)?;
+            } else if kind.is_dir() && self.ways.contains(&from) {
+                self.copy_way(&from)?;
             } else if kind.is_file() && from.extension() == Some("rs") {
-                self.copy_file(&from, &to, &inside)?;
+                self.copy_file(&from, &inside)?;
             } else {
-                link(&from, &to)?;
+                link(&from, &to.join(&name))?;
             }
             names.insert(name);
         }
-        for entry in to.read_dir_utf8()? {
-            let entry = entry?;
-            let is_new = entry.file_name().ends_with(NEW);
-            if !is_new && !names.contains(entry.file_name()) {
-                let removed = if entry.file_type()?.is_dir() {
-                    fs::remove_dir_all(entry.path())
-                } else {
-                    fs::remove_file(entry.path())
-                };
-                ignore(removed, ErrorKind::NotFound)?;
-            }
-        }
-        Ok(())
+        mirror::remove_others(&to, |name| names.contains(name))
     }
 
-    fn copy_file(&mut self, from: &Utf8Path, to: &Utf8Path, inside: &Utf8Path) -> io::Result<()> {
+    fn copy_file(&mut self, from: &Utf8Path, inside: &Utf8Path) -> io::Result<()> {
+        let to = self.copy_of(from);
         let replacement = self.package.replace.iter().find(|(file, _)| file == inside);
         if let Some((_, text)) = replacement {
-            return write(to, text);
+            return write(&to, text);
         }
         let modified = from.metadata()?.modified()?;
         let is_known = to
@@ -266,16 +406,16 @@ impl<'a> Sources<'a> {
         }
         // What is not UTF-8 is for the compiler to complain about.
         let Ok(text) = fs::read_to_string(from) else {
-            return link(from, to);
+            return link(from, &to);
         };
         let rewrite = match self.rewriting.of_file(inside, &text) {
-            None => return link(from, to),
+            None => return link(from, &to),
             Some(Ok(rewrite)) => rewrite,
             // Many packages have such files, and no one compiles them.
             Some(Err(error)) => {
                 self.unmarked
-                    .push((to.to_owned(), format!("{inside}:{error}")));
-                return link(from, to);
+                    .push((from.to_owned(), format!("{inside}:{error}")));
+                return link(from, &to);
             }
         };
         for function in &rewrite.missing_entries {
@@ -283,7 +423,7 @@ impl<'a> Sources<'a> {
                 "its overlay does not fit: {inside} has no `{function}`"
             ));
         }
-        write(to, &rewrite.apply(&text))?;
+        write(&to, &rewrite.apply(&text))?;
         fs::File::options()
             .write(true)
             .open(to)?
@@ -291,8 +431,9 @@ impl<'a> Sources<'a> {
     }
 }
 
-/// Ends the names of files that are being written.
-const NEW: &str = ".chess-new";
+fn utf8(path: std::path::PathBuf) -> io::Result<Utf8PathBuf> {
+    Utf8PathBuf::from_path_buf(path).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))
+}
 
 /// The directory around a package that its sources may have files of: that of its
 /// repository, or else the next one. Packages of a registry have no files elsewhere.
@@ -313,34 +454,4 @@ fn as_named(root: &Utf8Path, here: Utf8PathBuf) -> Utf8PathBuf {
     }
     let named = root.ancestors().find(is_here).map(Utf8Path::to_owned);
     named.unwrap_or(here)
-}
-
-/// Several compilers may need one copy at a time: a file appears whole or not at all.
-fn write(to: &Utf8Path, text: &str) -> io::Result<()> {
-    if !to.is_symlink() && fs::read_to_string(to).is_ok_and(|old| old == text) {
-        return Ok(());
-    }
-    let new = format!("{to}.{}{NEW}", std::process::id());
-    fs::write(&new, text)?;
-    fs::rename(&new, to)
-}
-
-fn link(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
-    if fs::read_link(to).is_ok_and(|target| target == from) {
-        return Ok(());
-    }
-    let new = format!("{to}.{}{NEW}", std::process::id());
-    symlink(from, &new)?;
-    if to.is_dir() && !to.is_symlink() {
-        ignore(fs::remove_dir_all(to), ErrorKind::NotFound)?;
-    }
-    fs::rename(&new, to)
-}
-
-/// Another compiler may have been first.
-fn ignore(result: io::Result<()>, kind: ErrorKind) -> io::Result<()> {
-    match result {
-        Err(error) if error.kind() != kind => Err(error),
-        _ => Ok(()),
-    }
 }

@@ -1,0 +1,53 @@
+//! The files of a package that lie elsewhere than is usual, as far as its sources name them: what
+//! macros or build scripts name is known only when it is compiled.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use cargo_metadata::Package;
+
+use crate::wrapper::PackageInstructions;
+
+/// The files of `package` that do not lie in its directory, or there at no place that
+/// its treatment names, by their paths from it: `../common/ring.rs`.
+pub(super) fn files(package: &Package, treatment: &PackageInstructions) -> Vec<Utf8PathBuf> {
+    let Some(root) = package.manifest_path.parent() else {
+        return Vec::new();
+    };
+    let Ok(real_root) = root.canonicalize_utf8() else {
+        return Vec::new();
+    };
+    let targets = package.targets.iter();
+    let targets = targets.filter(|target| !target.is_custom_build());
+    let mut open: Vec<(Utf8PathBuf, bool)> =
+        targets.map(|it| (it.src_path.clone(), true)).collect();
+    let mut seen = BTreeSet::new();
+    let mut outside = BTreeSet::new();
+    while let Some((file, is_root)) = open.pop() {
+        // A file that is not there belongs to another configuration, or is generated.
+        let Ok(path) = file.canonicalize_utf8() else {
+            continue;
+        };
+        if !seen.insert(path.clone()) {
+            continue;
+        }
+        let named = file.strip_prefix(root).unwrap_or(&file);
+        match path.strip_prefix(&real_root) {
+            Ok(inside) if treatment.has_place_for(inside) => {}
+            Ok(inside) => drop(outside.insert(inside.to_owned())),
+            Err(_) => drop(outside.insert(named.to_owned())),
+        }
+        let text = fs::read_to_string(&file).unwrap_or_default();
+        let name = file.file_name().unwrap_or_default();
+        let directory = file.parent().unwrap_or(Utf8Path::new(""));
+        // What is no Rust is for the compiler to complain about.
+        let references = rewriter::references(&text, name, is_root).unwrap_or_default();
+        let named = references.into_iter().filter_map(|it| {
+            let path = Utf8PathBuf::from_path_buf(it.path).ok()?;
+            Some((directory.join(path), it.is_root))
+        });
+        open.extend(named);
+    }
+    outside.into_iter().collect()
+}

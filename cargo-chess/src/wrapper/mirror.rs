@@ -1,0 +1,70 @@
+//! Directories of links and files that have the shape of others: what a copy of sources is made of.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::symlink;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+/// Ends the names of files that are being written.
+const NEW: &str = ".chess-new";
+
+/// Makes `to` a directory of its own, if it is none.
+pub(super) fn directory(to: &Utf8Path) -> io::Result<()> {
+    if to.is_symlink() {
+        ignore(fs::remove_file(to), ErrorKind::NotFound)?;
+    }
+    fs::create_dir_all(to)
+}
+
+/// Removes what is in the directory `to` under other names than `is_kept` has.
+pub(super) fn remove_others(to: &Utf8Path, is_kept: impl Fn(&str) -> bool) -> io::Result<()> {
+    for entry in to.read_dir_utf8()? {
+        let entry = entry?;
+        let is_new = entry.file_name().ends_with(NEW);
+        if !is_new && !is_kept(entry.file_name()) {
+            let removed = if entry.file_type()?.is_dir() {
+                fs::remove_dir_all(entry.path())
+            } else {
+                fs::remove_file(entry.path())
+            };
+            ignore(removed, ErrorKind::NotFound)?;
+        }
+    }
+    Ok(())
+}
+
+/// Several compilers may need one copy at a time: a file appears whole or not at all.
+pub(super) fn write(to: &Utf8Path, text: &str) -> io::Result<()> {
+    if !to.is_symlink() && fs::read_to_string(to).is_ok_and(|old| old == text) {
+        return Ok(());
+    }
+    let new = new_beside(to);
+    fs::write(&new, text)?;
+    fs::rename(&new, to)
+}
+
+/// Makes `to` a symbolic link to `from`.
+pub(super) fn link(from: &Utf8Path, to: &Utf8Path) -> io::Result<()> {
+    if fs::read_link(to).is_ok_and(|target| target == from) {
+        return Ok(());
+    }
+    let new = new_beside(to);
+    symlink(from, &new)?;
+    if to.is_dir() && !to.is_symlink() {
+        ignore(fs::remove_dir_all(to), ErrorKind::NotFound)?;
+    }
+    fs::rename(&new, to)
+}
+
+fn new_beside(to: &Utf8Path) -> Utf8PathBuf {
+    Utf8PathBuf::from(format!("{to}.{}{NEW}", std::process::id()))
+}
+
+/// Another compiler may have been first.
+fn ignore(result: io::Result<()>, kind: ErrorKind) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() != kind => Err(error),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,118 @@
+//! The source files of a unit that do not lie in its package's directory: root files of targets,
+//! modules and included files elsewhere, and what its build script generated.
+//!
+//! Which ones there are, only the compiler knows: it follows `#[path]`, `include!` and macros.
+//! So they are read from its list of sources, which it writes before it compiles anything,
+//! and kept in a file for the next time.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+
+use camino::{Utf8Component, Utf8Path, Utf8PathBuf};
+
+use super::unit::Unit;
+use crate::digest;
+
+/// The files, by their absolute paths without `.` and `..`.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(super) struct Outside {
+    /// Where they are kept.
+    known: Utf8PathBuf,
+    /// For each file the name that decides how it is treated: relative to the package's directory
+    /// as the compiler knows it, as in `src/../../common/ring.rs`, or absolute.
+    files: BTreeMap<Utf8PathBuf, Utf8PathBuf>,
+}
+
+impl Outside {
+    /// Those that are known of `unit`, whose package has its copy at `copy`.
+    pub(super) fn beside(copy: &Utf8Path, unit: &Unit) -> Self {
+        let known = Utf8PathBuf::from(format!("{copy}.{}{}.outside", unit.crate_name, unit.extra));
+        let text = fs::read(&known).unwrap_or_default();
+        Self {
+            files: serde_json::from_slice(&text).unwrap_or_default(),
+            known,
+        }
+    }
+
+    /// Adds a file; whether it is new.
+    pub(super) fn add(&mut self, file: &Utf8Path, name: &Utf8Path) -> bool {
+        let is_new = !self.files.contains_key(file);
+        if is_new {
+            self.files.insert(file.to_owned(), name.to_owned());
+        }
+        is_new
+    }
+
+    /// Keeps them for the next time.
+    pub(super) fn save(&self) -> io::Result<()> {
+        let text = serde_json::to_vec(&self.files).expect("plain data");
+        fs::write(&self.known, text)
+    }
+
+    /// The name of a file, if it is one of them.
+    pub(super) fn name_of(&self, file: &Utf8Path) -> Option<&Utf8Path> {
+        self.files.get(file).map(Utf8PathBuf::as_path)
+    }
+
+    /// The files.
+    pub(super) fn files(&self) -> impl Iterator<Item = &Utf8Path> {
+        self.files.keys().map(Utf8PathBuf::as_path)
+    }
+
+    /// Whether any of them lies below `directory`.
+    pub(super) fn has_any_below(&self, directory: &Utf8Path) -> bool {
+        self.files().any(|file| file.starts_with(directory))
+    }
+
+    /// The directory for the copy of a unit with these files, where the package's own is
+    /// `copy`: units with other files have another one, for what is a link in one of them is a
+    /// directory in the other.
+    pub(super) fn copy(&self, copy: &Utf8Path) -> Utf8PathBuf {
+        if self.files.is_empty() {
+            return copy.to_owned();
+        }
+        let text = serde_json::to_vec(&self.files).expect("plain data");
+        Utf8PathBuf::from(format!("{copy}-{}", digest::short(&text, 8)))
+    }
+}
+
+/// A path without `.` and `..`, as if no directory in it were a symbolic link.
+pub(super) fn normalized(path: &Utf8Path) -> Utf8PathBuf {
+    let mut normal = Utf8PathBuf::new();
+    for component in path.components() {
+        match component {
+            Utf8Component::CurDir => {}
+            Utf8Component::ParentDir => drop(normal.pop()),
+            other => normal.push(other),
+        }
+    }
+    normal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_loses_what_leads_back() {
+        let normal = normalized(Utf8Path::new("/ws/member/src/../../common/./ring.rs"));
+        assert_eq!(normal, "/ws/common/ring.rs");
+        assert_eq!(normalized(Utf8Path::new("/../x.rs")), "/x.rs");
+    }
+
+    #[test]
+    fn units_with_the_same_files_share_a_copy() {
+        let mut one = Outside::default();
+        let copy = Utf8Path::new("/t/bank-1");
+        assert_eq!(one.copy(copy), copy);
+        assert!(one.add(Utf8Path::new("/x.rs"), Utf8Path::new("../x.rs")));
+        assert!(!one.add(Utf8Path::new("/x.rs"), Utf8Path::new("../x.rs")));
+        let other = Outside {
+            known: "/t/elsewhere".into(),
+            ..one.clone()
+        };
+        assert_eq!(one.copy(copy), other.copy(copy));
+        assert_ne!(one.copy(copy), copy);
+    }
+}

@@ -1,0 +1,110 @@
+//! The files that a file names: its modules, and what it includes.
+
+use std::path::{Path, PathBuf};
+
+use syn::visit::{self, Visit};
+use syn::{Attribute, Expr, ExprLit, ItemMod, Lit, LitStr, Macro, Meta};
+
+use crate::source::{Source, SyntaxError};
+
+/// A file that another one names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reference {
+    /// Where it is, if it is there, relative to the directory of the file that names it.
+    pub path: PathBuf,
+    /// Whether its own modules lie beside it, as those of a crate's root file and of `mod.rs`
+    /// do; those of others lie in a directory of its name.
+    pub is_root: bool,
+}
+
+/// The files that the text of the file `name` refers to, by `mod` and `include!`, whatever `cfg`
+/// says of them. Paths that are computed are not among them.
+pub fn references(text: &str, name: &str, is_root: bool) -> Result<Vec<Reference>, SyntaxError> {
+    let file = Source::new(text).parse()?;
+    let stem = name.strip_suffix(".rs").unwrap_or(name);
+    let mut finder = Finder {
+        directory: if is_root { "" } else { stem }.into(),
+        is_inline: false,
+        is_root,
+        found: Vec::new(),
+    };
+    finder.visit_file(&file);
+    Ok(finder.found)
+}
+
+struct Finder {
+    /// Where the modules lie that are declared here.
+    directory: PathBuf,
+    /// Whether that is within a module that has no file.
+    is_inline: bool,
+    is_root: bool,
+    found: Vec<Reference>,
+}
+
+impl<'ast> Visit<'ast> for Finder {
+    fn visit_item_mod(&mut self, node: &'ast ItemMod) {
+        let path = path_of(&node.attrs);
+        // Paths that are given are relative to the file, but for those in inline modules.
+        let beside = if self.is_inline {
+            &*self.directory
+        } else {
+            Path::new("")
+        };
+        let name = node.ident.to_string();
+        let name = name.trim_start_matches("r#");
+        if node.content.is_some() {
+            let inner = match &path {
+                Some(path) => beside.join(path),
+                None => self.directory.join(name),
+            };
+            let directory = std::mem::replace(&mut self.directory, inner);
+            let is_inline = std::mem::replace(&mut self.is_inline, true);
+            visit::visit_item_mod(self, node);
+            (self.directory, self.is_inline) = (directory, is_inline);
+            return;
+        }
+        if let Some(path) = path {
+            self.found.push(Reference {
+                path: beside.join(path),
+                is_root: true,
+            });
+            return;
+        }
+        for (file, is_root) in [
+            (format!("{name}.rs"), false),
+            (format!("{name}/mod.rs"), true),
+        ] {
+            self.found.push(Reference {
+                path: self.directory.join(file),
+                is_root,
+            });
+        }
+    }
+
+    fn visit_macro(&mut self, node: &'ast Macro) {
+        if node.path.is_ident("include")
+            && let Ok(path) = node.parse_body::<LitStr>()
+        {
+            self.found.push(Reference {
+                path: path.value().into(),
+                is_root: self.is_root,
+            });
+        }
+    }
+}
+
+/// What `#[path = ".."]` says.
+fn path_of(attributes: &[Attribute]) -> Option<PathBuf> {
+    attributes.iter().find_map(|attribute| {
+        let Meta::NameValue(meta) = &attribute.meta else {
+            return None;
+        };
+        match &meta.value {
+            Expr::Lit(ExprLit {
+                lit: Lit::Str(path),
+                ..
+            }) if meta.path.is_ident("path") => Some(path.value().into()),
+            _ => None,
+        }
+    })
+}
