@@ -193,8 +193,6 @@ impl<'a> Locks<'a> {
         let is_try = event.op.contains("try");
         let succeeds = match event.effect {
             _ if !is_try => true,
-            // Such an attempt changes nothing, whether it succeeds or not.
-            Some(Effect::Read) if shared => self.is_given_back(index),
             Some(Effect::Read) => false,
             _ => true,
         };
@@ -204,14 +202,6 @@ impl<'a> Locks<'a> {
             Change::Takes
         };
         succeeds.then_some(change)
-    }
-
-    /// Whether the next thing that the task does to the lock is to give it back.
-    fn is_given_back(&self, index: usize) -> bool {
-        let event = &self.finished.events[index];
-        let mut later = self.finished.events[index + 1..].iter();
-        let next = later.find(|it| it.task == event.task && it.object == event.object);
-        next.is_some_and(|next| next.op.ends_with("unlock"))
     }
 
     fn apply(&mut self, task: u32, object: &'a str, change: Change, index: usize) {

@@ -9,9 +9,14 @@
 pub enum Effect {
     /// Leaves the object as it was.
     Read,
+    /// Finds that a lock is taken, and does without it.
+    Fail,
+    /// Takes a lock that others may hold, too, without waiting: in vain, and then
+    /// [`Effect::Fail`], where one holds or awaits it alone.
+    TryEnter,
     /// Takes a lock that others may hold, too; blocks while it cannot.
     Enter,
-    /// Gives back what [`Effect::Enter`] took.
+    /// Gives back what [`Effect::Enter`] or [`Effect::TryEnter`] took.
     Leave,
     /// Comes to wait until all have left, before [`Effect::Acquire`]: none enters any more.
     Queue,
@@ -56,6 +61,8 @@ impl Effect {
     /// All of them.
     pub(crate) const ALL: [Self; Self::Write as usize + 1] = [
         Self::Read,
+        Self::Fail,
+        Self::TryEnter,
         Self::Enter,
         Self::Leave,
         Self::Queue,
@@ -74,17 +81,22 @@ impl Effect {
 
     const fn dependence_on(self, earlier: Self) -> Dependence {
         use Dependence::{Enables, None, Races};
-        use Effect::{Acquire, Enter, Leave, Queue, Read, Release, Rewrite, Update, Write};
+        use Effect::{
+            Acquire, Enter, Fail, Leave, Queue, Read, Release, Rewrite, TryEnter, Update, Write,
+        };
         match (earlier, self) {
-            (Read, Read | Enter)
-            | (Enter, Read | Enter | Leave)
-            | (Leave, Enter | Leave | Queue | Update | Release)
+            (Read, Read | Fail | TryEnter | Enter)
+            | (Fail, Read | Fail)
+            | (TryEnter | Enter, Read | TryEnter | Enter | Leave)
+            | (Leave, TryEnter | Enter | Leave | Queue | Update | Release)
             | (Queue, Leave | Queue)
             | (Update | Release, Leave | Update | Release) => None,
             (Release, Queue | Acquire | Enter) | (Leave, Acquire) => Enables,
-            (Read | Enter | Leave | Queue | Update | Release | Acquire | Rewrite | Write, _) => {
-                Races
-            }
+            (
+                Read | Fail | TryEnter | Enter | Leave | Queue | Update | Release | Acquire
+                | Rewrite | Write,
+                _,
+            ) => Races,
         }
     }
 
@@ -97,6 +109,12 @@ impl Effect {
     /// Whether the object is as it was, for a task that polls it: what is taken
     /// and given back is.
     pub(crate) const fn is_quiet(self) -> bool {
-        matches!(self, Self::Read | Self::Enter | Self::Leave | Self::Rewrite)
+        matches!(
+            self,
+            Self::Read | Self::Fail | Self::TryEnter | Self::Enter | Self::Leave | Self::Rewrite
+        )
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -189,7 +189,7 @@ impl EventLog {
             .wrapping_add(object.last_write.rotate_left(21));
         let hash;
         match effect {
-            Effect::Read | Effect::Enter | Effect::Leave => {
+            Effect::Read | Effect::Fail | Effect::TryEnter | Effect::Enter | Effect::Leave => {
                 past = past.wrapping_add(object.updates.rotate_left(31));
                 hash = mix(own, past);
                 object.reads = object.reads.wrapping_add(hash);

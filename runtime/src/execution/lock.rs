@@ -199,11 +199,12 @@ pub fn try_acquire(op: Op, object: usize, mode: Mode, site: Site) -> bool {
     unsafe {
         let object = (*execution).object(object);
         perform((*execution).arrive(op, object, Some(site)));
+        (*execution).log.trace.tries_to_read |= mode == Mode::Shared;
         let free = (*execution).is_free(object, mode);
         if free {
             perform((*execution).take(op, object, mode, site));
         } else {
-            perform((*execution).record(op, object, Effect::Read, Some(site)));
+            perform((*execution).record(op, object, Effect::Fail, Some(site)));
         }
         free
     }

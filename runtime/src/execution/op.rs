@@ -120,7 +120,7 @@ operations! {
     /// `RwLock::read`.
     RwLockRead = "RwLock::read", Enter;
     /// `RwLock::try_read`.
-    RwLockTryRead = "RwLock::try_read", Read;
+    RwLockTryRead = "RwLock::try_read", TryEnter;
     /// `RwLock::write`.
     RwLockWrite = "RwLock::write", Acquire;
     /// `RwLock::try_write`.
@@ -130,7 +130,7 @@ operations! {
     /// The drop of a `RwLockWriteGuard`.
     RwLockWriteUnlock = "RwLock write unlock", Release;
     /// `RwLockWriteGuard::downgrade`.
-    RwLockDowngrade = "RwLock downgrade", Write;
+    RwLockDowngrade = "RwLock downgrade", Release;
     /// `RwLock::upgradable_read` of `parking_lot`.
     RwLockUpgradableRead = "RwLock::upgradable_read", Write;
     /// `RwLockUpgradableReadGuard::upgrade` of `parking_lot`.
@@ -321,7 +321,7 @@ operations! {
     /// `pthread_rwlock_rdlock` and its timed kin.
     PthreadRwLockRead = "pthread_rwlock_rdlock", Enter;
     /// `pthread_rwlock_tryrdlock`.
-    PthreadRwLockTryRead = "pthread_rwlock_tryrdlock", Read;
+    PthreadRwLockTryRead = "pthread_rwlock_tryrdlock", TryEnter;
     /// `pthread_rwlock_wrlock` and its timed kin.
     PthreadRwLockWrite = "pthread_rwlock_wrlock", Acquire;
     /// `pthread_rwlock_trywrlock`.

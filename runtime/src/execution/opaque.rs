@@ -65,6 +65,7 @@ pub(crate) fn arrive_to_try(op: Op, object: usize) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
+        (*execution).log.trace.tries_to_read |= op.effect() == Effect::TryEnter;
         let object = (*execution).object(object);
         let version = (*execution).objects.get(object).version;
         let attempt = Access::new(op, nowhere(), object);
@@ -86,7 +87,7 @@ pub(crate) fn failed_to_take(op: Op, object: usize) {
         let version = (*execution).objects.get(object).version;
         let attempt = Access::new(op, nowhere(), object);
         (*execution).running().spin.read(attempt, version);
-        (*execution).log_event(op, object, Effect::Read, None);
+        (*execution).log_event(op, object, Effect::Fail, None);
     }
 }
 

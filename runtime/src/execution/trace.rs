@@ -87,6 +87,8 @@ pub(crate) struct Trace {
     /// Time could pass where tasks could go on.
     pub(crate) has_timers: bool,
     unseen: Unseen,
+    /// A task tried to read a lock: that others wait for readers to leave may have shown.
+    pub(crate) tries_to_read: bool,
     pub(crate) steps: EngineVec<TraceStep>,
     pub(crate) touches: EngineVec<Touch>,
 }
@@ -99,6 +101,7 @@ impl Trace {
             is_irregular: false,
             has_timers: false,
             unseen: Unseen::NONE,
+            tries_to_read: false,
             steps: engine_vec(),
             touches: engine_vec(),
         }
@@ -110,6 +113,7 @@ impl Trace {
         self.is_irregular = false;
         self.has_timers = false;
         self.unseen = Unseen::NONE;
+        self.tries_to_read = false;
         self.steps.clear();
         self.touches.clear();
     }
@@ -222,6 +226,7 @@ impl Trace {
     #[cfg(test)]
     pub(crate) fn without(&self, effect: Effect) -> Self {
         let mut rest = Self::new();
+        rest.tries_to_read = self.tries_to_read;
         for (at, step) in self.steps.iter().enumerate() {
             let accesses = rest.touches.len() as u32;
             rest.steps.push(TraceStep { accesses, ..*step });

@@ -81,8 +81,8 @@ fn value(value: Value) -> String {
 
 fn effect(effect: Effect) -> &'static str {
     match effect {
-        Effect::Read => "read",
-        Effect::Enter => "enter",
+        Effect::Read | Effect::Fail => "read",
+        Effect::TryEnter | Effect::Enter => "enter",
         Effect::Leave => "leave",
         Effect::Queue => "queue",
         Effect::Update => "update",

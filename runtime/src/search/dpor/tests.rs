@@ -84,10 +84,24 @@ fn a_conflict_that_depends_on_what_was_seen_is_turned_round() {
 }
 
 /// Whether a program's graphs show all that its tasks do: neither outcomes of
-/// operations, nor that a task waits.
+/// operations, nor that a task waits, or that an attempt to read fails for that, nor which
+/// owner was the last one.
 fn shows_all(program: &Program) -> bool {
-    use Act::{Choose, NotifyOne, Park, Recv};
-    let hidden = |act: &Act| matches!(act, Recv(_) | Park | Choose(_) | NotifyOne(_));
+    let hidden = |act: &Act| {
+        matches!(
+            act,
+            Act::Recv(_)
+                | Act::Park
+                | Act::Choose(_)
+                | Act::NotifyOne(_)
+                | Act::TryRead(_)
+                | Act::Drop(_)
+                | Act::Init(_)
+                | Act::InitSet(_)
+                | Act::InitWait(_)
+                | Act::Barrier(_)
+        ) || matches!(act, Act::Send(channel) if *channel >= model::BOUNDED)
+    };
     !program.iter().flatten().any(hidden)
 }
 

@@ -30,15 +30,42 @@ pub(super) enum Act {
     TryLock(u32),
     Unlock(u32),
     Read(u32),
+    TryRead(u32),
+    /// Makes the lock, if the task has it alone, one that it reads.
+    Downgrade(u32),
     EndRead(u32),
     /// Waits on the condition variable, with the mutex.
     Wait(u32, u32),
     NotifyOne(u32),
     NotifyAll(u32),
+    /// Waits while the channel is full; from [`BOUNDED`] on they hold one message.
     Send(u32),
+    TrySend(u32),
     Recv(u32),
+    TryRecv(u32),
     Unpark(u32),
     Park,
+    /// Initialises what is not initialised yet, up to `InitEnd`; waits while another does.
+    Init(u32),
+    InitEnd(u32),
+    /// Initialises at once, unless another has done so; waits while another does.
+    InitSet(u32),
+    InitGet(u32),
+    /// Waits until it is initialised.
+    InitWait(u32),
+    /// Waits until two tasks have come.
+    Barrier(u32),
+    /// One more owner, if the task is one; at first each task is.
+    Clone(u32),
+    /// One owner less, if the task is one.
+    Drop(u32),
+    CountOwners(u32),
+    /// One more owner, if there is any.
+    Upgrade(u32),
+    /// Takes what is owned, if the task is its only owner.
+    Unwrap(u32),
+    /// Whether the task has ended.
+    IsFinished(u32),
     /// An outcome of so many, all for free.
     Choose(u32),
     Yield,
@@ -52,6 +79,8 @@ pub(super) type Program = Vec<Vec<Act>>;
 
 /// How many objects there are of each kind.
 const OBJECTS: usize = 4;
+/// The first of the channels that hold one message; the others hold any number.
+pub(super) const BOUNDED: u32 = 2;
 
 /// How an execution ended.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -71,7 +100,8 @@ impl Final {
 /// Names a happens-before graph: for each step a byte for its task, and one for each task
 /// with how many of its steps happened before. The order is not that of the execution.
 /// Steps that touch nothing are left out. That a task comes to wait for readers to leave
-/// shows in what comes of it.
+/// shows in what comes of it; where attempts to read fail for that, so does what failed: it makes
+/// no difference whether they do so before it has the lock or after that.
 pub(super) type Graph = Vec<u64>;
 
 /// What one execution shows.
@@ -128,7 +158,11 @@ fn end(machine: &Machine<'_>, search: &mut dyn Strategy, diverged: bool) {
 
 /// The graph of the execution that `machine` has run.
 fn graph(happens_before: &mut HappensBefore, machine: &Machine<'_>) -> Graph {
-    let trace = &machine.trace.without(Effect::Queue);
+    let mut trace = machine.trace.without(Effect::Queue);
+    if trace.tries_to_read {
+        trace = trace.without(Effect::Fail);
+    }
+    let trace = &trace;
     happens_before.read(trace);
     let speaks = |at: &usize| !trace.touches_of(*at).is_empty();
     let visible: Vec<usize> = (0..trace.steps.len()).filter(speaks).collect();

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::super::Rng;
-use super::{Act, Program};
+use super::{Act, BOUNDED, Program};
 
 /// Seeds of the random programs that searches are compared with brute force on: as
 /// many as the environment's `CHESS_PROGRAMS` says.
@@ -15,13 +15,16 @@ pub(in crate::search) fn seeds() -> std::ops::Range<u64> {
     })
 }
 
+/// How many kinds of objects there are.
+const KINDS: u64 = 14;
+
 /// A program of two to four tasks that is small enough for brute force.
 pub(in crate::search) fn random_program(seed: u64) -> Program {
     let mut rng = Rng::new(seed);
     let mut below = |n: u64| rng.below(n) as u32;
     let tasks = 2 + below(3);
     // Programs about few kinds of objects have more races.
-    let kinds: Vec<u32> = (0..=below(3)).map(|_| below(9)).collect();
+    let kinds: Vec<u32> = (0..=below(3)).map(|_| below(KINDS)).collect();
     let longest = [0, 0, 6, 4, 3][tasks as usize];
     let mut program = Program::new();
     for own in 0..tasks {
@@ -63,11 +66,15 @@ pub(in crate::search) fn random_program(seed: u64) -> Program {
                     });
                     acts.push_back(Act::Unlock(which));
                 }
-                4 => acts.push_back(if below(2) == 0 {
-                    Act::Send(which)
-                } else {
-                    Act::Recv(which)
-                }),
+                4 => {
+                    let channel = which + BOUNDED * below(2);
+                    acts.push_back(match below(6) {
+                        0 | 1 => Act::Send(channel),
+                        2 => Act::TrySend(channel),
+                        3 => Act::TryRecv(channel),
+                        _ => Act::Recv(channel),
+                    });
+                }
                 5 => acts.push_back(if below(2) == 0 {
                     Act::Unpark(below(tasks.into()))
                 } else {
@@ -98,6 +105,22 @@ pub(in crate::search) fn random_program(seed: u64) -> Program {
                     1 => Act::Await(which, which),
                     _ => Act::Await(which, 1 - which),
                 }),
+                9 => add_section(&mut acts, which + 2, &mut below),
+                10 => acts.extend(match below(6) {
+                    0..=2 => vec![Act::Init(which), Act::InitEnd(which)],
+                    3 => vec![Act::InitSet(which)],
+                    4 => vec![Act::InitGet(which)],
+                    _ => vec![Act::InitWait(which)],
+                }),
+                11 => acts.push_back(Act::Barrier(which)),
+                12 => acts.push_back(match below(6) {
+                    0 => Act::Clone(which),
+                    1 | 2 => Act::Drop(which),
+                    3 => Act::CountOwners(which),
+                    4 => Act::Upgrade(which),
+                    _ => Act::Unwrap(which),
+                }),
+                13 => acts.push_back(Act::IsFinished(below(tasks.into()))),
                 _ => {
                     acts.push_back(match below(2) {
                         0 => Act::Choose(2),
@@ -112,6 +135,32 @@ pub(in crate::search) fn random_program(seed: u64) -> Program {
     }
     add_idle_steps(&mut program, &mut rng);
     program
+}
+
+/// Adds a section in which a lock is read or written to, by waiting for it or by trying.
+fn add_section(acts: &mut VecDeque<Act>, lock: u32, below: &mut impl FnMut(u64) -> u32) {
+    let take = match below(5) {
+        0 => Act::Read(lock),
+        1 => Act::TryRead(lock),
+        2 => Act::Lock(lock),
+        _ => Act::TryLock(lock),
+    };
+    acts.push_back(take);
+    let mut reads = matches!(take, Act::Read(_) | Act::TryRead(_));
+    match below(4) {
+        0 => acts.push_back(Act::Load(lock - 2)),
+        1 if !reads => acts.push_back(Act::Add(lock - 2)),
+        2 if !reads => {
+            acts.push_back(Act::Downgrade(lock));
+            reads = true;
+        }
+        _ => {}
+    }
+    acts.push_back(if reads {
+        Act::EndRead(lock)
+    } else {
+        Act::Unlock(lock)
+    });
 }
 
 /// Adds steps that touch nothing, as mostly a thread's first one is.

@@ -23,12 +23,12 @@ pub(in crate::search) fn shrink(program: &Program, fails: impl Fn(&Program) -> b
     smallest
 }
 
-/// Whether tasks give back only what they took.
+/// Whether tasks give back what they took, once each.
 fn makes_sense(program: &Program) -> bool {
     program.iter().all(|acts| {
         let mut held = Vec::new();
         acts.iter().all(|&act| match act {
-            Act::Lock(lock) | Act::TryLock(lock) | Act::Read(lock) => {
+            Act::Lock(lock) | Act::TryLock(lock) | Act::Read(lock) | Act::TryRead(lock) => {
                 let is_new = !held.contains(&lock);
                 held.push(lock);
                 is_new
@@ -37,7 +37,7 @@ fn makes_sense(program: &Program) -> bool {
                 let place = held.iter().position(|&other| other == lock);
                 place.is_some_and(|place| held.remove(place) == lock)
             }
-            Act::Wait(_, lock) => held.contains(&lock),
+            Act::Wait(_, lock) | Act::Downgrade(lock) => held.contains(&lock),
             _ => true,
         })
     })

@@ -35,7 +35,7 @@ impl HappensBefore {
             return;
         }
         let hides = if takes(effect) {
-            other.effect != Effect::Read
+            !matches!(other.effect, Effect::Read | Effect::Fail)
         } else {
             !self.waits_too || !takes_something(trace, at)
         };
@@ -84,6 +84,29 @@ impl HappensBefore {
             }
             let is_last = queues || is_exclusive(access.effect);
             if is_last && previous != NOTHING && access.step <= previous {
+                break;
+            }
+            next = access.next;
+        }
+    }
+
+    /// A step that takes a lock alone, or comes to wait for it, races also with those in which
+    /// readers left, where tasks try to read: once its task waits for readers to leave, such
+    /// attempts fail.
+    #[inline(never)]
+    pub(super) fn judge_leaves(&mut self, at: u32, before: Clock, touch: Touch) {
+        let mut next = self.accesses.newest_of(touch.object);
+        while let Some(&access) = self.accesses.get(next) {
+            if access.effect == Effect::Leave
+                && !self.clocks.knows(before, access.task, access.step)
+            {
+                self.races.push(Race {
+                    first: access.step,
+                    second: at,
+                    waits: false,
+                });
+            }
+            if is_exclusive(access.effect) {
                 break;
             }
             next = access.next;

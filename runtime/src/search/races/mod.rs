@@ -275,6 +275,10 @@ impl HappensBefore {
         if touch.effect == Effect::Enter && at >= self.fresh {
             self.judge_queues(at, before, touch);
         }
+        let comes = matches!(touch.effect, Effect::Acquire | Effect::Queue);
+        if comes && trace.tries_to_read && at >= self.fresh {
+            self.judge_leaves(at, before, touch);
+        }
         mine
     }
 

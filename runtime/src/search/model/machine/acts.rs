@@ -1,8 +1,11 @@
 //! What each act of a program does.
 
-use super::super::{Act, OBJECTS};
-use super::{CHANNEL, CONDVAR, LOCK, Machine, OWN, State, THREAD, VALUE, mix, object};
-use crate::execution::{Effect, ObjectId, TraceStep};
+use super::super::{Act, BOUNDED, OBJECTS};
+use super::{
+    ARC, BARRIER, CHANNEL, CONDVAR, END, Initialised, LOCK, Machine, ONCE, OWN, State, THREAD,
+    VALUE, mix, object,
+};
+use crate::execution::{Effect, ObjectId, Op, TraceStep};
 use crate::search::Strategy;
 
 impl Machine<'_> {
@@ -70,6 +73,9 @@ impl Machine<'_> {
         }
         let Some(act) = self.next(own) else {
             self.tasks[own].state = State::Done;
+            if self.looks_at_ends {
+                self.touch(object(END, own as u32), Op::Exit.effect());
+            }
             return;
         };
         match act {
@@ -106,39 +112,16 @@ impl Machine<'_> {
                 };
                 self.touch_as(object(VALUE, v), effect, Effect::Write);
             }
-            Act::Lock(m) if self.readers[m as usize] > 0 => {
-                self.tasks[own].queued = true;
-                self.queued[m as usize] += 1;
-                self.touch(object(LOCK, m), Effect::Queue);
-                return;
-            }
-            Act::Lock(m) => {
-                self.owners[m as usize] = Some(own);
-                self.queued[m as usize] -= u32::from(std::mem::take(&mut self.tasks[own].queued));
-                self.touch(object(LOCK, m), Effect::Acquire);
-            }
-            Act::TryLock(m) => {
-                let free = self.owners[m as usize].is_none() && self.readers[m as usize] == 0;
-                self.see(u64::from(free));
-                if free {
-                    self.owners[m as usize] = Some(own);
+            Act::Lock(_)
+            | Act::TryLock(_)
+            | Act::Unlock(_)
+            | Act::Read(_)
+            | Act::TryRead(_)
+            | Act::Downgrade(_)
+            | Act::EndRead(_) => {
+                if !self.step_of_lock(act) {
+                    return;
                 }
-                let effect = [Effect::Read, Effect::Write][usize::from(free)];
-                self.touch_as(object(LOCK, m), effect, Effect::Write);
-            }
-            Act::Unlock(m) => {
-                if self.owners[m as usize] == Some(own) {
-                    self.owners[m as usize] = None;
-                    self.touch(object(LOCK, m), Effect::Release);
-                }
-            }
-            Act::Read(m) => {
-                self.readers[m as usize] += 1;
-                self.touch(object(LOCK, m), Effect::Enter);
-            }
-            Act::EndRead(m) => {
-                self.readers[m as usize] -= 1;
-                self.touch(object(LOCK, m), Effect::Leave);
             }
             Act::Wait(c, m) => {
                 self.touch(object(CONDVAR, c), Effect::Write);
@@ -162,21 +145,10 @@ impl Machine<'_> {
                 }
                 self.touch(object(CONDVAR, c), Effect::Write);
             }
-            Act::Send(c) => {
-                self.queues[c as usize] += 1;
-                self.touch(object(CHANNEL, c), Effect::Write);
-                for task in self.waiters(object(CHANNEL, c)) {
-                    self.wake(task);
-                }
-            }
-            Act::Recv(c) => {
-                if self.queues[c as usize] == 0 {
-                    self.touch_as(object(CHANNEL, c), Effect::Read, Effect::Write);
-                    self.sleep(object(CHANNEL, c), true);
+            Act::Send(_) | Act::TrySend(_) | Act::Recv(_) | Act::TryRecv(_) => {
+                if !self.step_of_channel(act) {
                     return;
                 }
-                self.queues[c as usize] -= 1;
-                self.touch(object(CHANNEL, c), Effect::Write);
             }
             Act::Unpark(t) => {
                 self.touch(object(THREAD, t), Effect::Release);
@@ -232,6 +204,26 @@ impl Machine<'_> {
                     return;
                 }
             }
+            Act::Init(_)
+            | Act::InitEnd(_)
+            | Act::InitSet(_)
+            | Act::InitGet(_)
+            | Act::InitWait(_)
+            | Act::Barrier(_) => {
+                if !self.step_of_meeting(act) {
+                    return;
+                }
+            }
+            Act::Clone(_)
+            | Act::Drop(_)
+            | Act::CountOwners(_)
+            | Act::Upgrade(_)
+            | Act::Unwrap(_) => self.step_of_owner(act),
+            Act::IsFinished(t) => {
+                let ended = self.tasks.get(t as usize).map(|task| task.state);
+                self.see(u64::from(ended == Some(State::Done)));
+                self.touch(object(END, t), Op::IsFinished.effect());
+            }
             Act::Choose(outcomes) => {
                 let outcome = self.outcome(outcomes, search);
                 self.see(outcome.into());
@@ -245,5 +237,217 @@ impl Machine<'_> {
             }
         }
         self.tasks[own].at += 1;
+    }
+    /// Tries to take a lock.
+    fn try_take(&mut self, op: Op, m: u32, is_free: bool) {
+        self.see(u64::from(is_free));
+        let effect = if is_free { op.effect() } else { Effect::Fail };
+        let strongest = op.strongest_effect().unwrap_or(effect);
+        self.touch_as(object(LOCK, m), effect, strongest);
+    }
+
+    /// Performs an act on a lock; whether it is done.
+    fn step_of_lock(&mut self, act: Act) -> bool {
+        let own = self.current;
+        match act {
+            Act::Lock(m) if self.readers[m as usize] > 0 => {
+                self.tasks[own].queued = true;
+                self.queued[m as usize] += 1;
+                self.touch(object(LOCK, m), Effect::Queue);
+                return false;
+            }
+            Act::Lock(m) => {
+                self.owners[m as usize] = Some(own);
+                self.queued[m as usize] -= u32::from(std::mem::take(&mut self.tasks[own].queued));
+                self.touch(object(LOCK, m), Effect::Acquire);
+            }
+            Act::TryLock(m) => {
+                let is_free = self.owners[m as usize].is_none() && self.readers[m as usize] == 0;
+                if is_free {
+                    self.owners[m as usize] = Some(own);
+                }
+                self.try_take(Op::RwLockTryWrite, m, is_free);
+            }
+            Act::Unlock(m) if self.owners[m as usize] == Some(own) => {
+                self.owners[m as usize] = None;
+                self.touch(object(LOCK, m), Effect::Release);
+            }
+            Act::Read(m) => {
+                self.readers[m as usize] += 1;
+                self.tasks[own].reads[m as usize] += 1;
+                self.touch(object(LOCK, m), Effect::Enter);
+            }
+            Act::TryRead(m) => {
+                self.trace.tries_to_read = true;
+                let is_free = self.owners[m as usize].is_none() && self.queued[m as usize] == 0;
+                self.readers[m as usize] += u32::from(is_free);
+                self.tasks[own].reads[m as usize] += u32::from(is_free);
+                self.try_take(Op::RwLockTryRead, m, is_free);
+            }
+            Act::Downgrade(m) if self.owners[m as usize] == Some(own) => {
+                self.owners[m as usize] = None;
+                self.readers[m as usize] += 1;
+                self.tasks[own].reads[m as usize] += 1;
+                self.touch(object(LOCK, m), Op::RwLockDowngrade.effect());
+            }
+            Act::EndRead(m) if self.tasks[own].reads[m as usize] > 0 => {
+                self.readers[m as usize] -= 1;
+                self.tasks[own].reads[m as usize] -= 1;
+                self.touch(object(LOCK, m), Effect::Leave);
+            }
+            _ => {}
+        }
+        true
+    }
+
+    /// Performs an act on a channel; whether it is done.
+    fn step_of_channel(&mut self, act: Act) -> bool {
+        let (Act::Send(c) | Act::TrySend(c) | Act::Recv(c) | Act::TryRecv(c)) = act else {
+            unreachable!("{act:?} is on no channel");
+        };
+        let place = object(CHANNEL, c);
+        let queue = &mut self.queues[c as usize];
+        let sends = matches!(act, Act::Send(_) | Act::TrySend(_));
+        let tries = matches!(act, Act::TrySend(_) | Act::TryRecv(_));
+        let is_possible = if sends {
+            c < BOUNDED || *queue == 0
+        } else {
+            *queue > 0
+        };
+        match (is_possible, sends) {
+            (true, true) => *queue += 1,
+            (true, false) => *queue -= 1,
+            (false, _) => self.touch_as(place, Effect::Read, Effect::Write),
+        }
+        if tries {
+            self.see(u64::from(is_possible));
+        }
+        if is_possible {
+            self.touch(place, Effect::Write);
+            for task in self.waiters(place) {
+                self.wake(task);
+            }
+        } else if !tries {
+            self.sleep(place, true);
+        }
+        is_possible || tries
+    }
+
+    /// Performs an act on what is initialised once, or on a barrier; whether it is done.
+    fn step_of_meeting(&mut self, act: Act) -> bool {
+        let own = self.current;
+        match act {
+            Act::Init(o) | Act::InitSet(o) => {
+                let place = object(ONCE, o);
+                let initialised = self.initialised[o as usize];
+                if matches!(initialised, Initialised::By(_)) {
+                    self.touch_as(place, Effect::Read, Effect::Write);
+                    self.sleep(place, true);
+                    return false;
+                }
+                let is_done = initialised == Initialised::Yes;
+                self.see(u64::from(is_done));
+                let effect = [Effect::Write, Effect::Read][usize::from(is_done)];
+                self.touch_as(place, effect, Effect::Write);
+                if !is_done && act == Act::Init(o) {
+                    self.initialised[o as usize] = Initialised::By(own);
+                } else if !is_done {
+                    self.initialise(o);
+                }
+            }
+            Act::InitEnd(o) if self.initialised[o as usize] == Initialised::By(own) => {
+                self.touch(object(ONCE, o), Effect::Write);
+                self.initialise(o);
+            }
+            Act::InitGet(o) => {
+                self.see(u64::from(self.initialised[o as usize] == Initialised::Yes));
+                self.touch(object(ONCE, o), Effect::Read);
+            }
+            Act::InitWait(o) => {
+                let place = object(ONCE, o);
+                if self.initialised[o as usize] != Initialised::Yes {
+                    self.touch_as(place, Effect::Read, Effect::Write);
+                    self.sleep(place, true);
+                    return false;
+                }
+                self.touch(place, Effect::Read);
+            }
+            Act::Barrier(b) => {
+                self.touch(object(BARRIER, b), Effect::Write);
+                if std::mem::take(&mut self.tasks[own].has_come) {
+                    return true;
+                }
+                let arrived = &mut self.arrived[b as usize];
+                *arrived = 1 - *arrived;
+                let is_last = *arrived == 0;
+                self.see(u64::from(is_last));
+                if !is_last {
+                    self.tasks[own].has_come = true;
+                    self.sleep(object(BARRIER, b), true);
+                    return false;
+                }
+                self.wake_all(object(BARRIER, b));
+            }
+            _ => {}
+        }
+        true
+    }
+
+    fn initialise(&mut self, o: u32) {
+        self.initialised[o as usize] = Initialised::Yes;
+        self.wake_all(object(ONCE, o));
+    }
+
+    fn wake_all(&mut self, place: ObjectId) {
+        for task in self.waiters(place) {
+            self.wake(task);
+        }
+    }
+
+    /// Performs an act on what has owners.
+    fn step_of_owner(&mut self, act: Act) {
+        let (Act::Clone(a) | Act::Drop(a) | Act::CountOwners(a) | Act::Upgrade(a) | Act::Unwrap(a)) =
+            act
+        else {
+            unreachable!("{act:?} is on no owner");
+        };
+        let place = object(ARC, a);
+        let own = &mut self.tasks[self.current].owns[a as usize];
+        let all = &mut self.owners_of[a as usize];
+        let is_owner = *own > 0;
+        match act {
+            Act::Clone(_) if is_owner => {
+                (*own, *all) = (*own + 1, *all + 1);
+                self.touch(place, Effect::Update);
+            }
+            Act::Drop(_) if is_owner => {
+                (*own, *all) = (*own - 1, *all - 1);
+                let is_last = *all == 0;
+                let effect = [Effect::Update, Effect::Write][usize::from(is_last)];
+                self.see(u64::from(is_last));
+                self.touch_as(place, effect, Effect::Write);
+            }
+            Act::CountOwners(_) => {
+                let count = *all;
+                self.see(count.into());
+                self.touch(place, Effect::Read);
+            }
+            Act::Upgrade(_) => {
+                let is_there = *all > 0;
+                *own += u32::from(is_there);
+                *all += u32::from(is_there);
+                self.see(u64::from(is_there));
+                self.touch(place, Effect::Write);
+            }
+            Act::Unwrap(_) if is_owner => {
+                let is_only = *all == 1;
+                if is_only {
+                    (*own, *all) = (0, 0);
+                }
+                self.see(u64::from(is_only));
+                self.touch(place, Effect::Write);
+            }
+            _ => {}
+        }
     }
 }

@@ -36,6 +36,20 @@ struct Task {
     unparks: u32,
     /// It waits for the lock that it takes next, ahead of readers that come later.
     queued: bool,
+    /// How often it reads each lock.
+    reads: [u32; OBJECTS],
+    /// How many owners it is of what is owned.
+    owns: [u32; OBJECTS],
+    /// It has come to the barrier at which it waits.
+    has_come: bool,
+}
+
+/// How far something is initialised.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Initialised {
+    No,
+    By(usize),
+    Yes,
 }
 
 /// One execution of a program.
@@ -52,6 +66,13 @@ pub(super) struct Machine<'a> {
     /// Tasks that wait for readers to leave: no more of them enter.
     queued: [u32; OBJECTS],
     queues: [u32; OBJECTS],
+    initialised: [Initialised; OBJECTS],
+    /// Tasks that wait at each barrier.
+    arrived: [u32; OBJECTS],
+    /// How many owners there are.
+    owners_of: [u32; OBJECTS],
+    /// A task looks whether others have ended.
+    looks_at_ends: bool,
     pub(super) trace: Trace,
     pub(super) decisions: Vec<Decision>,
     options: Vec<TaskId>,
@@ -70,12 +91,22 @@ const CHANNEL: u32 = 3;
 const THREAD: u32 = 4;
 /// What only its task touches.
 const OWN: u32 = 5;
+const ONCE: u32 = 6;
+const BARRIER: u32 = 7;
+const ARC: u32 = 8;
+/// A task's end.
+const END: u32 = 9;
 
 pub(super) fn past(trace: &Trace) -> Past<'_> {
     Past {
         trace,
         name: &|object| object.0 as usize + 1,
     }
+}
+
+fn looks_at_ends(program: &Program) -> bool {
+    let mut acts = program.iter().flatten();
+    acts.any(|act| matches!(act, Act::IsFinished(_)))
 }
 
 fn mix(a: u64, b: u64) -> u64 {
@@ -103,6 +134,10 @@ impl<'a> Machine<'a> {
             readers: [0; OBJECTS],
             queued: [0; OBJECTS],
             queues: [0; OBJECTS],
+            initialised: [Initialised::No; OBJECTS],
+            arrived: [0; OBJECTS],
+            owners_of: [program.len() as u32; OBJECTS],
+            looks_at_ends: looks_at_ends(program),
             trace: Trace::new(),
             decisions: Vec::new(),
             options: Vec::new(),
@@ -125,6 +160,9 @@ impl<'a> Machine<'a> {
             seen: 0,
             unparks: 0,
             queued: false,
+            reads: [0; OBJECTS],
+            owns: [1; OBJECTS],
+            has_come: false,
         };
         let Self {
             mut tasks,
@@ -171,40 +209,58 @@ impl<'a> Machine<'a> {
     fn pending(&self, task: usize) -> Pending {
         let (op, id) = match (self.tasks[task].relocks, self.next(task)) {
             (Some(m), _) => (Op::MutexRelock, object(LOCK, m)),
-            (None, Some(Act::Load(v))) => (Op::AtomicLoad, object(VALUE, v)),
-            (None, Some(Act::Store(v, _))) => (Op::AtomicStore, object(VALUE, v)),
-            (None, Some(Act::Add(v))) => (Op::AtomicFetchAdd, object(VALUE, v)),
-            (None, Some(Act::Exchange(v, ..))) => (Op::AtomicCompareExchange, object(VALUE, v)),
-            (None, Some(Act::Swap(v, ..))) => (Op::AtomicSwap, object(VALUE, v)),
-            (None, Some(Act::Lock(m))) => (Op::MutexLock, object(LOCK, m)),
-            (None, Some(Act::TryLock(m))) => (Op::MutexTryLock, object(LOCK, m)),
-            (None, Some(Act::Unlock(m))) => (Op::MutexUnlock, object(LOCK, m)),
-            (None, Some(Act::Read(m))) => (Op::RwLockRead, object(LOCK, m)),
-            (None, Some(Act::EndRead(m))) => (Op::RwLockReadUnlock, object(LOCK, m)),
-            (None, Some(Act::Wait(c, _))) => (Op::CondvarWait, object(CONDVAR, c)),
-            (None, Some(Act::NotifyOne(c))) => (Op::NotifyOne, object(CONDVAR, c)),
-            (None, Some(Act::NotifyAll(c))) => (Op::NotifyAll, object(CONDVAR, c)),
-            (None, Some(Act::Send(c))) => (Op::ChannelSend, object(CHANNEL, c)),
-            (None, Some(Act::Recv(c))) => (Op::ChannelRecv, object(CHANNEL, c)),
-            (None, Some(Act::Unpark(t))) => (Op::Unpark, object(THREAD, t)),
-            (None, Some(Act::Park)) => (Op::Park, object(THREAD, task as u32)),
-            (None, Some(Act::Await(v, w))) => {
-                let which = if self.tasks[task].looks_on.is_some() {
-                    w
-                } else {
-                    v
-                };
-                (Op::AtomicLoad, object(VALUE, which))
-            }
-            (None, Some(Act::Idle)) => (Op::Start, object(THREAD, task as u32)),
-            (None, Some(Act::Choose(_) | Act::SkipUnlessSeen(_) | Act::Yield)) => {
-                (Op::Draw, ObjectId(99))
-            }
+            (None, Some(act)) => self.operation(task, act),
+            (None, None) if self.looks_at_ends => (Op::Exit, object(END, task as u32)),
             (None, None) => (Op::Exit, ObjectId(100 + task as u32)),
         };
         Pending {
             op,
             object: id.0 as usize + 1,
+        }
+    }
+
+    /// The operation by which `task` does `act`, and on which object.
+    fn operation(&self, task: usize, act: Act) -> (Op, ObjectId) {
+        match act {
+            Act::Load(v) => (Op::AtomicLoad, object(VALUE, v)),
+            Act::Store(v, _) => (Op::AtomicStore, object(VALUE, v)),
+            Act::Add(v) => (Op::AtomicFetchAdd, object(VALUE, v)),
+            Act::Exchange(v, ..) => (Op::AtomicCompareExchange, object(VALUE, v)),
+            Act::Swap(v, ..) => (Op::AtomicSwap, object(VALUE, v)),
+            Act::Lock(m) => (Op::MutexLock, object(LOCK, m)),
+            Act::TryLock(m) => (Op::MutexTryLock, object(LOCK, m)),
+            Act::Unlock(m) => (Op::MutexUnlock, object(LOCK, m)),
+            Act::Read(m) => (Op::RwLockRead, object(LOCK, m)),
+            Act::TryRead(m) => (Op::RwLockTryRead, object(LOCK, m)),
+            Act::Downgrade(m) => (Op::RwLockDowngrade, object(LOCK, m)),
+            Act::EndRead(m) => (Op::RwLockReadUnlock, object(LOCK, m)),
+            Act::Wait(c, _) => (Op::CondvarWait, object(CONDVAR, c)),
+            Act::NotifyOne(c) => (Op::NotifyOne, object(CONDVAR, c)),
+            Act::NotifyAll(c) => (Op::NotifyAll, object(CONDVAR, c)),
+            Act::Send(c) => (Op::ChannelSend, object(CHANNEL, c)),
+            Act::TrySend(c) => (Op::ChannelTrySend, object(CHANNEL, c)),
+            Act::Recv(c) => (Op::ChannelRecv, object(CHANNEL, c)),
+            Act::TryRecv(c) => (Op::ChannelTryRecv, object(CHANNEL, c)),
+            Act::Unpark(t) => (Op::Unpark, object(THREAD, t)),
+            Act::Park => (Op::Park, object(THREAD, task as u32)),
+            Act::Await(v, w) => {
+                let looks_on = self.tasks[task].looks_on.is_some();
+                (Op::AtomicLoad, object(VALUE, if looks_on { w } else { v }))
+            }
+            Act::Init(o) => (Op::OnceLockGetOrInit, object(ONCE, o)),
+            Act::InitEnd(o) => (Op::OnceComplete, object(ONCE, o)),
+            Act::InitSet(o) => (Op::OnceLockSet, object(ONCE, o)),
+            Act::InitGet(o) => (Op::OnceLockGet, object(ONCE, o)),
+            Act::InitWait(o) => (Op::OnceLockWait, object(ONCE, o)),
+            Act::Barrier(b) => (Op::BarrierWait, object(BARRIER, b)),
+            Act::Clone(a) => (Op::ArcClone, object(ARC, a)),
+            Act::Drop(a) => (Op::ArcDrop, object(ARC, a)),
+            Act::CountOwners(a) => (Op::ArcCount, object(ARC, a)),
+            Act::Upgrade(a) => (Op::WeakUpgrade, object(ARC, a)),
+            Act::Unwrap(a) => (Op::ArcTryUnwrap, object(ARC, a)),
+            Act::IsFinished(t) => (Op::IsFinished, object(END, t)),
+            Act::Idle => (Op::Start, object(THREAD, task as u32)),
+            Act::Choose(_) | Act::SkipUnlessSeen(_) | Act::Yield => (Op::Draw, ObjectId(99)),
         }
     }
 
@@ -305,7 +361,13 @@ impl<'a> Machine<'a> {
                 }
                 (None, Some(Act::Lock(m))) => Some((object(LOCK, m), Effect::Acquire)),
                 (None, Some(Act::Read(m))) => Some((object(LOCK, m), Effect::Enter)),
-                (None, Some(Act::Recv(c))) => Some((object(CHANNEL, c), Effect::Write)),
+                (None, Some(Act::Recv(c) | Act::Send(c))) => {
+                    Some((object(CHANNEL, c), Effect::Write))
+                }
+                (None, Some(Act::Init(o) | Act::InitSet(o) | Act::InitWait(o))) => {
+                    Some((object(ONCE, o), Effect::Write))
+                }
+                (None, Some(Act::Barrier(b))) => Some((object(BARRIER, b), Effect::Write)),
                 _ => None,
             };
             if let Some((object, effect)) = waits {
