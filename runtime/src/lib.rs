@@ -19,6 +19,7 @@
     fn_traits,
     freeze,
     layout_for_ptr,
+    lazy_get,
     legacy_receiver_trait,
     pin_coerce_unsized_trait,
     rustc_attrs,
@@ -33,6 +34,10 @@
     incomplete_features,
     internal_features,
     reason = "an `Arc` of our own and marks in `const fn` need them; whether a type has cells does, too"
+)]
+#![allow(
+    stable_features,
+    reason = "what is stable with the newest compiler is not with the two before it"
 )]
 #![allow(
     clippy::cast_possible_truncation,

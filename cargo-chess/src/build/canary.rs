@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use camino::Utf8Path;
 
 use super::toolchain::Toolchain;
+use super::versions;
 use crate::error::{Error, Result};
 use crate::wrapper;
 
@@ -34,8 +35,14 @@ fn canary() {
 }
 ";
 
-/// Compiles the canary in `place` against the facades in `libraries`, exactly as the wrapper would.
-pub(super) fn check(toolchain: &Toolchain, place: &Utf8Path, libraries: &Utf8Path) -> Result<()> {
+/// Compiles the canary in `place` against the facades in `libraries`, exactly as the wrapper would;
+/// what the compiler says is kept in `chess_dir` where it does not compile.
+pub(super) fn check(
+    toolchain: &Toolchain,
+    place: &Utf8Path,
+    libraries: &Utf8Path,
+    chess_dir: &Utf8Path,
+) -> Result<()> {
     let source = place.join("canary.rs");
     fs::write(&source, CANARY).map_err(Error::io("write", &source))?;
     let args: Vec<OsString> = [
@@ -65,12 +72,12 @@ pub(super) fn check(toolchain: &Toolchain, place: &Utf8Path, libraries: &Utf8Pat
     if output.status.success() {
         return Ok(());
     }
-    Err(Error::Unsupported(format!(
-        "{} does not let cargo chess stand in for the standard library; use a toolchain that it \
-         supports (1.95 is one). The compiler said:\n{}",
-        toolchain.version(),
-        String::from_utf8_lossy(&output.stderr).trim_end()
-    )))
+    Err(versions::refused(
+        toolchain,
+        "the facades do not stand where the standard library was",
+        &String::from_utf8_lossy(&output.stderr),
+        chess_dir,
+    ))
 }
 
 #[cfg(test)]
@@ -83,16 +90,16 @@ mod tests {
         let place = Utf8Path::from_path(directory.path()).expect("a path in UTF-8");
         let mut toolchain = Toolchain::find().expect("there is a compiler");
         // There are no facades here.
-        let error = check(&toolchain, place, &place.join("lib")).expect_err("nothing to stand in");
-        let text = error.to_string();
+        let check = |toolchain: &Toolchain| check(toolchain, place, &place.join("lib"), place);
+        let text = check(&toolchain)
+            .expect_err("nothing to stand in")
+            .to_string();
         assert!(
-            text.starts_with(toolchain.version())
-                && text.contains("use a toolchain that it supports")
-                && text.contains("The compiler said:\nerror"),
+            text.contains("the facades do not stand where the standard library was:\nerror"),
             "{text}"
         );
         toolchain.rustc = "/nowhere/rustc".into();
-        let error = check(&toolchain, place, place).expect_err("no compiler");
+        let error = check(&toolchain).expect_err("no compiler");
         assert!(error.to_string().starts_with("could not compile "));
     }
 }

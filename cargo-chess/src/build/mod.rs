@@ -12,6 +12,7 @@ mod support;
 mod toolchain;
 mod treatments;
 mod unused;
+mod versions;
 mod why_not;
 
 use camino::{Utf8Path, Utf8PathBuf};

@@ -12,6 +12,7 @@ use super::cache;
 use super::canary;
 use super::toolchain::Toolchain;
 use super::unused;
+use super::versions;
 use crate::error::{Error, OF_RUSTC, Result, not_run};
 use crate::shell::Shell;
 
@@ -19,9 +20,6 @@ mod sources {
     //! The runtime's files and their digest, as `build.rs` found them.
     include!(concat!(env!("OUT_DIR"), "/runtime_sources.rs"));
 }
-
-/// The oldest Rust that this program is made for.
-const OLDEST: &str = env!("CARGO_PKG_RUST_VERSION");
 
 /// The crate that all facades are made from.
 const BASE: Crate = Crate {
@@ -97,7 +95,7 @@ pub(super) fn ensure(toolchain: &Toolchain, chess_dir: &Utf8Path, shell: Shell) 
                     if lock.is_some() {
                         remove_left_over(cache, &key);
                     }
-                    build(toolchain, cache, &key, shell)?;
+                    build(toolchain, cache, &key, chess_dir, shell)?;
                     unused::remove(cache, SystemTime::now());
                 }
                 drop(lock);
@@ -163,7 +161,13 @@ fn lock(cache: &Utf8Path, key: &str, shell: Shell) -> Result<Option<File>> {
     Ok(Some(file))
 }
 
-fn build(toolchain: &Toolchain, cache: &Utf8Path, key: &str, shell: Shell) -> Result<()> {
+fn build(
+    toolchain: &Toolchain,
+    cache: &Utf8Path,
+    key: &str,
+    chess_dir: &Utf8Path,
+    shell: Shell,
+) -> Result<()> {
     let workshop = tempfile::Builder::new()
         .prefix(&workshop_prefix(key))
         .tempdir_in(cache)
@@ -187,6 +191,7 @@ fn build(toolchain: &Toolchain, cache: &Utf8Path, key: &str, shell: Shell) -> Re
         sources: &sources,
         libraries: &libraries,
         key,
+        chess_dir,
     };
     compiler.finish(&BASE, compiler.start(&BASE)?)?;
     let running: Result<Vec<_>> = FACADES
@@ -196,7 +201,7 @@ fn build(toolchain: &Toolchain, cache: &Utf8Path, key: &str, shell: Shell) -> Re
     for (facade, child) in running? {
         compiler.finish(facade, child)?;
     }
-    canary::check(toolchain, place, &libraries)?;
+    canary::check(toolchain, place, &libraries, chess_dir)?;
 
     write_complete(&libraries)?;
     let dir = cache.join(key);
@@ -259,6 +264,8 @@ struct Compiler<'a> {
     sources: &'a Utf8Path,
     libraries: &'a Utf8Path,
     key: &'a str,
+    /// Where what the compiler says is kept.
+    chess_dir: &'a Utf8Path,
 }
 
 impl Compiler<'_> {
@@ -310,21 +317,19 @@ impl Compiler<'_> {
             let full = std::io::ErrorKind::StorageFull.into();
             return Err(Error::io("build the runtime in", self.libraries)(full));
         }
-        let sentence = format!(
-            "the runtime's crate {} does not compile with {} ({}):\n{}",
+        let problem = format!(
+            "the runtime's crate {} does not compile with {} ({})",
             it.name,
             self.toolchain.version(),
             output.status,
-            said.trim_end()
         );
-        Err(if self.toolchain.is_older_than(OLDEST) {
-            Error::Unsupported(format!(
-                "{sentence}\ncargo chess is for Rust {OLDEST} and newer: `rustup update`, or name a newer \
-                 toolchain for this directory (`rustup override`, rust-toolchain.toml)."
-            ))
-        } else {
-            Error::Internal(sentence)
-        })
+        let chess_dir = self.chess_dir;
+        Err(versions::refused(
+            self.toolchain,
+            &problem,
+            &said,
+            chess_dir,
+        ))
     }
 }
 
@@ -363,8 +368,8 @@ mod tests {
     }
 
     #[test]
-    fn a_runtime_that_does_not_compile_is_a_defect_unless_the_compiler_is_too_old() {
-        let mut toolchain = Toolchain::find().expect("there is a compiler");
+    fn a_runtime_that_does_not_compile_is_a_defect_with_the_tested_compiler() {
+        let toolchain = Toolchain::find().expect("there is a compiler");
         let place = Utf8Path::new("/nowhere");
         let error = |toolchain: &Toolchain, script: &str| {
             let mut command = Command::new("sh");
@@ -374,6 +379,7 @@ mod tests {
                 sources: place,
                 libraries: place,
                 key: "",
+                chess_dir: place,
             };
             let ended = compiler.finish(&BASE, command.spawn().expect("there is a shell"));
             ended.expect_err("it fails")
@@ -393,12 +399,6 @@ mod tests {
                 && full.contains("The disk is full"),
             "{full}"
         );
-        toolchain.verbose_version = "rustc 1.80.1\nrelease: 1.80.1\n".to_owned();
-        insta::assert_snapshot!(error(&toolchain, said), @r"
-        the runtime's crate chess_runtime does not compile with rustc 1.80.1 (exit status: 1):
-        error: no
-        cargo chess is for Rust 1.95 and newer: `rustup update`, or name a newer toolchain for this directory (`rustup override`, rust-toolchain.toml).
-        ");
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Refuses, before anything is built, what could be built but not explored.
 
 use super::toolchain::{SUPPORTED_TARGET, Toolchain};
+use super::versions;
 use crate::cli::CargoArgs;
 use crate::error::{Error, Result};
 
-/// Fails if the tests would be built for a target, or linked in a way, that cannot be explored.
+/// Fails if the tests would be built by a compiler, for a target, or linked in a way, that cannot
+/// be explored.
 pub(super) fn check(toolchain: &Toolchain, args: &CargoArgs) -> Result<()> {
     if args.targets.doc {
         return Err(Error::Unsupported(
@@ -21,6 +23,7 @@ pub(super) fn check(toolchain: &Toolchain, args: &CargoArgs) -> Result<()> {
              Explore on such a machine, in a container or in CI; `cargo test` runs the tests here."
         )));
     }
+    versions::check(toolchain)?;
     let targets = toolchain
         .config
         .build_target_for_cli(&args.target)

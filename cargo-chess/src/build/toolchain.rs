@@ -78,18 +78,6 @@ impl Toolchain {
         self.verbose_version.lines().next().unwrap_or_default()
     }
 
-    /// Whether it is known to be older than `version`, as in `1.95`.
-    pub(super) fn is_older_than(&self, version: &str) -> bool {
-        let numbers = |text: &str| {
-            let mut parts = text.split('.').map(|part| part.parse::<u32>().ok());
-            Some((parts.next()??, parts.next()??))
-        };
-        let release = self.verbose_version.lines();
-        let release = release.filter_map(|line| line.strip_prefix("release: "));
-        let own = { release }.find_map(numbers);
-        own.is_some_and(|own| Some(own) < numbers(version))
-    }
-
     /// The triple of this machine.
     pub fn host(&self) -> &str {
         self.verbose_version

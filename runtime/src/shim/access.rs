@@ -236,6 +236,10 @@ fn size_of_place<T: ?Sized>(place: *const T) -> usize {
 }
 
 /// The memory that a receiver's methods access.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a property of its own, known when the program is compiled"
+)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Target {
     address: *const u8,
@@ -348,23 +352,24 @@ impl<A: ?Sized> Argument for A {
 }
 
 macro_rules! arguments {
-    ($($pointer:ty, $address:expr;)*) => {
+    ($($pointer:ty, $argument:ident => $address:expr;)*) => {
         $(impl<T> Argument for $pointer {
             fn address(this: *const Self) -> Option<*const u8> {
-                let address: fn(*const Self) -> *const T = $address;
-                Some(address(this).cast())
+                // SAFETY: it is about to be given to a method, so it is there.
+                let $argument = unsafe { &*this };
+                let address: *const T = $address;
+                Some(address.cast())
             }
         })*
     };
 }
 
-// SAFETY: `this` is an argument that is about to be given to a method, so it is there.
 arguments! {
-    *const T, |this| unsafe { *this };
-    *mut T, |this| unsafe { *this };
-    &T, |this| unsafe { *this };
-    &mut T, |this| unsafe { &raw const **this };
-    NonNull<T>, |this| unsafe { *this }.as_ptr();
+    *const T, argument => *argument;
+    *mut T, argument => *argument;
+    &T, argument => *argument;
+    &mut T, argument => &raw const **argument;
+    NonNull<T>, argument => argument.as_ptr();
 }
 
 /// What references to a type promise.

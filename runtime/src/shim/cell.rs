@@ -3,7 +3,6 @@
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ops::{CoerceUnsized, DispatchFromDyn};
-use std::pin::PinCoerceUnsized;
 
 pub use std::cell::*;
 
@@ -70,5 +69,3 @@ impl<T: ?Sized> fmt::Debug for UnsafeCell<T> {
 
 impl<T: CoerceUnsized<U>, U> CoerceUnsized<UnsafeCell<U>> for UnsafeCell<T> {}
 impl<T: DispatchFromDyn<U>, U> DispatchFromDyn<UnsafeCell<U>> for UnsafeCell<T> {}
-// SAFETY: as the real cell's, which this one is but for its name.
-unsafe impl<T: ?Sized> PinCoerceUnsized for UnsafeCell<T> {}

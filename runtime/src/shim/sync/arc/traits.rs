@@ -21,8 +21,6 @@ impl<T: ?Sized + Unsize<U>, U: ?Sized> DispatchFromDyn<Weak<U>> for Weak<T> {}
 impl<T: ?Sized> LegacyReceiver for Arc<T> {}
 // SAFETY: as the real one, whose `Deref` is ours.
 unsafe impl<T: ?Sized> PinCoerceUnsized for Arc<T> {}
-// SAFETY: a `Weak` does not dereference.
-unsafe impl<T: ?Sized> PinCoerceUnsized for Weak<T> {}
 // SAFETY: as the real one, whose `Deref` is ours.
 unsafe impl<T: ?Sized> DerefPure for Arc<T> {}
 
