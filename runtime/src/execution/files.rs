@@ -274,14 +274,6 @@ pub(crate) fn hold_lock(object: usize, holder: Option<(TaskId, Option<Site>)>) {
     }
 }
 
-/// Whether no other task can go on.
-pub(crate) fn is_alone() -> bool {
-    running().is_none_or(|execution| {
-        // SAFETY: see `running`.
-        unsafe { (*execution).enabled.is_only((*execution).current) }
-    })
-}
-
 /// The running task follows all that the tasks of `scope` did.
 pub fn end_scope(scope: usize) {
     let Some(execution) = running() else { return };

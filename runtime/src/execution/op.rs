@@ -262,7 +262,7 @@ operations! {
     /// `open` and its kin.
     FileOpen = "open", Write;
     /// Input from a file.
-    FileRead = "read", Write;
+    FileRead = "read", Read;
     /// Output to a file.
     FileWrite = "write", Write;
     /// `truncate` and its kin.
@@ -270,7 +270,7 @@ operations! {
     /// `lseek`.
     FileSeek = "lseek", Write;
     /// `stat`, `access`, `readlink` and their kin.
-    FileInspect = "stat", Write;
+    FileInspect = "stat", Read;
     /// `chmod`, `chown`, `utimes` and their kin.
     FileAttributes = "chmod", Write;
     /// `unlink`.
@@ -284,11 +284,11 @@ operations! {
     /// `rmdir`.
     DirectoryRemove = "rmdir", Write;
     /// `opendir` and `readdir`.
-    DirectoryRead = "readdir", Write;
+    DirectoryRead = "readdir", Read;
     /// `chdir`, which `std::env::set_current_dir` calls.
     DirectoryChange = "chdir", Write;
     /// `getcwd`, which `std::env::current_dir` calls.
-    DirectoryAsk = "getcwd", Write;
+    DirectoryAsk = "getcwd", Read;
     /// The close of a file.
     FileClose = "close", Write;
     /// `flock` and its kin, which `File::lock` calls.
@@ -298,7 +298,7 @@ operations! {
     /// The end of a file lock.
     FileUnlock = "flock unlock", Write;
     /// `std::env::var` and its kin, and `getenv`.
-    EnvironmentRead = "getenv", Write;
+    EnvironmentRead = "getenv", Read;
     /// `std::env::set_var` and its kin, and `setenv`.
     EnvironmentWrite = "setenv", Write;
 

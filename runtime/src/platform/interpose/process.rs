@@ -96,7 +96,10 @@ impl Process {
 #[inline]
 pub(crate) fn tidy_descriptors(process: &mut Process) {
     process.executions += 1;
-    if process.leaks || process.executions <= CAREFUL || process.executions.is_multiple_of(SELDOM) {
+    let is_seldom = process.executions.is_multiple_of(SELDOM);
+    // What is left open may hold a lock, for which the next execution would wait.
+    let leaks = process.leaks || process.files.leaves_open();
+    if leaks || process.executions <= CAREFUL || is_seldom {
         close_leftovers(process);
     }
 }

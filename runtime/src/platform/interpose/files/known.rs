@@ -151,6 +151,11 @@ impl Known {
         }
     }
 
+    /// Whether files are still open.
+    pub(in super::super) fn leaves_open(&self) -> bool {
+        !self.descriptors.is_empty()
+    }
+
     /// The name of a file: that of its path where this execution has made it.
     pub(super) fn name(&self, inode: Inode) -> u64 {
         let made = self.made.iter().rev().find(|(made, _)| made.is(inode));

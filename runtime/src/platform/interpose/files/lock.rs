@@ -7,11 +7,12 @@
 
 use core::ffi::{c_int, c_short};
 
+use super::super::call::wait_for;
 use super::Call;
 use super::known::{Held, Inode, file_of, known};
 use super::touches::Touches;
 use crate::execution::{self, Effect, Named, Op, active, current, files, marked_line, named};
-use crate::platform::descriptor::{self, Identity, Kind};
+use crate::platform::descriptor::{self, Identity, Kind, POLLIN, PollEntry};
 use crate::platform::sys::{self, number};
 
 const LOCK_NB: c_int = 4;
@@ -74,11 +75,7 @@ fn take(
         if known().holder(inode).is_some() {
             files::wait_for_lock(op, lock);
         } else {
-            execution::note_outside("waited for a file lock that another process holds");
-            if files::is_alone() {
-                break wait();
-            }
-            execution::yield_to_outside();
+            wait_for_process(op, lock, &wait);
         }
     };
     if result >= 0 {
@@ -89,6 +86,27 @@ fn take(
         }
     }
     call.end(result)
+}
+
+/// Waits until another process gives a lock back. A child asks for it by `wait`: it shares
+/// the open file, so that the lock is this process' then.
+fn wait_for_process(op: Op, lock: usize, wait: impl Fn() -> isize) {
+    execution::note_outside("waited for a file lock that another process holds");
+    let child = sys::fork_silently();
+    if child == 0 {
+        wait();
+        sys::exit_now(0);
+    }
+    if child < 0 {
+        // There may be room for one later.
+        execution::yield_to_outside();
+        return;
+    }
+    let handle = execution::open_process(child as c_int);
+    let mut entries = [PollEntry::new(handle, POLLIN)];
+    wait_for(op, lock, &mut entries, None, true);
+    descriptor::close(handle);
+    sys::reap_silent(child);
 }
 
 /// A task gives a file's lock back by `act`, as a whole or in part.
