@@ -75,7 +75,7 @@ fn take(
         if known().holder(inode).is_some() {
             files::wait_for_lock(op, lock);
         } else {
-            wait_for_process(op, lock, &wait);
+            wait_for_process(op, descriptor, lock, &wait);
         }
     };
     if result >= 0 {
@@ -89,11 +89,17 @@ fn take(
 }
 
 /// Waits until another process gives a lock back. A child asks for it by `wait`: it shares
-/// the open file, so that the lock is this process' then.
-fn wait_for_process(op: Op, lock: usize, wait: impl Fn() -> isize) {
+/// what is open as `descriptor`, and that alone, so that the lock is this process' then.
+fn wait_for_process(op: Op, descriptor: c_int, lock: usize, wait: impl Fn() -> isize) {
     execution::note_outside("waited for a file lock that another process holds");
     let child = sys::fork_silently();
     if child == 0 {
+        let own = descriptor.unsigned_abs() as usize;
+        // Else it would keep what this process closes meanwhile.
+        for (first, last) in [(0, own - 1), (own + 1, u32::MAX as usize)] {
+            // SAFETY: these are copies of the parent's.
+            unsafe { sys::syscall(number::CLOSE_RANGE, [first, last, 0, 0, 0, 0]) };
+        }
         wait();
         sys::exit_now(0);
     }
