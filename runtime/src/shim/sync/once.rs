@@ -5,6 +5,7 @@ use std::panic::Location;
 
 use super::initialise::{self, Initialising, arrive, wait_until};
 use crate::execution::{self, Op};
+use crate::monitor::race;
 
 /// See [`std::sync::Once`].
 #[repr(transparent)]
@@ -84,6 +85,7 @@ impl Once {
             // Only the real one knows which; if it blocks, it does so in a
             // futex, which is the engine's.
             self.0.wait();
+            race::acquire(object);
         }
     }
 
