@@ -21,10 +21,14 @@
     layout_for_ptr,
     lazy_get,
     legacy_receiver_trait,
+    mutex_data_ptr,
     pin_coerce_unsized_trait,
     rustc_attrs,
+    rwlock_data_ptr,
     specialization,
     thread_local,
+    thread_raw,
+    thread_spawn_hook,
     unboxed_closures,
     unsize
 )]

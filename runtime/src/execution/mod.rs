@@ -325,10 +325,13 @@ pub fn is_owned(object: usize) -> bool {
 }
 
 /// The name of `task`: what [`spawn`] was given, or the test's for task 0.
-pub fn task_name(task: TaskId) -> Option<Box<str>> {
+///
+/// # Safety
+/// The name must not be used when the execution is over.
+pub unsafe fn task_name<'a>(task: TaskId) -> Option<&'a str> {
     let execution = running()?;
-    // SAFETY: see `running`.
-    let name = unsafe { &(*execution).task_mut(task).name };
-    let name = str::from_utf8(name).ok().filter(|name| !name.is_empty())?;
-    Some(name.into())
+    // SAFETY: see `running`. A task's name is written before anyone has the task's
+    // number, and lies apart from the task, which may move.
+    let name = unsafe { &*(&raw const *(*execution).task_mut(task).name) };
+    str::from_utf8(name).ok().filter(|name| !name.is_empty())
 }

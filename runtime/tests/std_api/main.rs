@@ -2,6 +2,7 @@
 //! method and trait implementation of std's concurrency modules, as the
 //! toolchain's own documentation lists them, is there with the same signature.
 
+mod layouts;
 mod page;
 mod rustdoc;
 mod signature;
@@ -158,6 +159,11 @@ fn the_shims_lack_nothing_of_std() {
         compared > 1000,
         "only {compared} members found: has rustdoc changed its pages?"
     );
+}
+
+#[test]
+fn the_shims_look_as_what_they_stand_for() {
+    layouts::compare(&Docs::new());
 }
 
 /// Compares all members of one item, and returns how many there are.

@@ -1,5 +1,6 @@
 //! Where the documentation is: the toolchain's, and ours, which is made for the test.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -49,6 +50,35 @@ impl Docs {
             directory.display()
         );
         items
+    }
+
+    /// The types of ours that stand where std has one of that name: `sync::Mutex`.
+    pub(crate) fn stand_ins(&self) -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        self.add_stand_ins("", &mut found);
+        found
+    }
+
+    fn add_stand_ins(&self, module: &str, found: &mut BTreeSet<String>) {
+        let directory = self.shim.join("shim").join(module);
+        for entry in fs::read_dir(&directory).expect("a directory of pages") {
+            let name = entry.expect("a readable directory").file_name();
+            let name = name.to_str().expect("a name in UTF-8");
+            let Some(page) = name.strip_suffix(".html") else {
+                if directory.join(name).is_dir() {
+                    self.add_stand_ins(&format!("{module}{name}/"), found);
+                }
+                continue;
+            };
+            let is_of_std = self.real.join("std").join(module).join(name).exists();
+            if let Some((kind, item)) = page.split_once('.')
+                && is_of_std
+                && ["struct", "enum", "union"].contains(&kind)
+                && Page::read(&directory.join(name)).is_some_and(|page| !page.is_of_std())
+            {
+                found.insert(format!("{}{item}", module.replace('/', "::")));
+            }
+        }
     }
 
     pub(crate) fn real_page(&self, module: &str, item: &Item) -> Page {

@@ -1,16 +1,17 @@
-//! `Barrier`.
+//! `Barrier`: of the same parts as the real one, whose state cannot be reached.
 
 use std::fmt;
-use std::panic::Location;
-use std::sync::PoisonError;
+use std::panic::{Location, RefUnwindSafe};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::execution::{self, Effect, Op};
 
 /// See [`std::sync::Barrier`].
 pub struct Barrier {
-    real: std::sync::Barrier,
-    /// The tasks' own view. They run one at a time, so this lock is always free.
-    state: std::sync::Mutex<State>,
+    /// Tasks run one at a time, so this is always free for them.
+    lock: Mutex<State>,
+    /// Where threads wait that are no tasks.
+    condvar: Condvar,
     threads: usize,
 }
 
@@ -22,15 +23,18 @@ struct State {
 /// See [`std::sync::BarrierWaitResult`].
 pub struct BarrierWaitResult(bool);
 
+impl RefUnwindSafe for Barrier {}
+
 impl Barrier {
     #[inline]
+    #[must_use]
     pub const fn new(n: usize) -> Barrier {
         Barrier {
-            real: std::sync::Barrier::new(n),
-            state: std::sync::Mutex::new(State {
+            lock: Mutex::new(State {
                 arrived: 0,
                 generation: 0,
             }),
+            condvar: Condvar::new(),
             threads: n,
         }
     }
@@ -38,7 +42,7 @@ impl Barrier {
     #[track_caller]
     pub fn wait(&self) -> BarrierWaitResult {
         if !execution::active() {
-            return BarrierWaitResult(self.real.wait().is_leader());
+            return self.wait_as_a_thread();
         }
         let (op, object, site) = (
             Op::BarrierWait,
@@ -47,26 +51,47 @@ impl Barrier {
         );
         execution::before(op, object, site);
         execution::effect(op, object, Effect::Write, site);
-        let generation = {
-            let mut state = self.state();
-            state.arrived += 1;
-            if state.arrived >= self.threads {
-                state.arrived = 0;
-                state.generation = state.generation.wrapping_add(1);
-                drop(state);
-                execution::wake_all(object);
-                return BarrierWaitResult(true);
-            }
-            state.generation
-        };
+        let (is_leader, generation) = self.state().arrive(self.threads);
+        if is_leader {
+            execution::wake_all(object);
+            return BarrierWaitResult(true);
+        }
         while self.state().generation == generation {
             execution::wait(op, object, None, site);
         }
         BarrierWaitResult(false)
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn wait_as_a_thread(&self) -> BarrierWaitResult {
+        let mut state = self.state();
+        let (is_leader, generation) = state.arrive(self.threads);
+        if is_leader {
+            self.condvar.notify_all();
+            return BarrierWaitResult(true);
+        }
+        while state.generation == generation {
+            let waited = self.condvar.wait(state);
+            state = waited.unwrap_or_else(PoisonError::into_inner);
+        }
+        BarrierWaitResult(false)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.lock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Whether the caller is the last of its generation, and which that is.
+    fn arrive(&mut self, threads: usize) -> (bool, usize) {
+        let generation = self.generation;
+        self.arrived += 1;
+        let is_leader = self.arrived >= threads;
+        if is_leader {
+            self.arrived = 0;
+            self.generation = generation.wrapping_add(1);
+        }
+        (is_leader, generation)
     }
 }
 

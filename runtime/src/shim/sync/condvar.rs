@@ -37,8 +37,7 @@ impl Condvar {
             self.block(Op::CondvarWait, guard, None, Location::caller())
                 .0
         } else {
-            let (mutex, real) = guard.into_parts();
-            lock::map(self.0.wait(real), |real| mutex.guard(real))
+            lock::map(self.0.wait(guard.into_real()), MutexGuard::of_real)
         }
     }
 
@@ -83,10 +82,7 @@ impl Condvar {
         if execution::active() {
             self.block_until(guard, deadline(dur), Location::caller())
         } else {
-            let (mutex, real) = guard.into_parts();
-            lock::map(self.0.wait_timeout(real, dur), |(real, result)| {
-                (mutex.guard(real), WaitTimeoutResult(result.timed_out()))
-            })
+            lock::map(self.0.wait_timeout(guard.into_real(), dur), of_real)
         }
     }
 
@@ -102,11 +98,8 @@ impl Condvar {
         F: FnMut(&mut T) -> bool,
     {
         if !execution::active() {
-            let (mutex, real) = guard.into_parts();
-            let result = self.0.wait_timeout_while(real, dur, condition);
-            return lock::map(result, |(real, result)| {
-                (mutex.guard(real), WaitTimeoutResult(result.timed_out()))
-            });
+            let real = guard.into_real();
+            return lock::map(self.0.wait_timeout_while(real, dur, condition), of_real);
         }
         let (deadline, site) = (deadline(dur), Location::caller());
         let mut timed_out = false;
@@ -169,12 +162,21 @@ impl Condvar {
         deadline: Option<u64>,
         site: Site,
     ) -> (LockResult<MutexGuard<'a, T>>, Wake) {
-        let (mutex, real) = guard.into_parts();
+        let (mutex, real) = (guard.mutex(), guard.into_real());
         let unlock = || mutex.unlock_to_wait(real);
         let wake =
             execution::condvar_wait(op, self.object(), mutex.object(), deadline, site, unlock);
         (mutex.take(Op::MutexRelock, site), wake)
     }
+}
+
+fn of_real<T>(
+    (guard, result): (std::sync::MutexGuard<'_, T>, std::sync::WaitTimeoutResult),
+) -> (MutexGuard<'_, T>, WaitTimeoutResult) {
+    (
+        MutexGuard::of_real(guard),
+        WaitTimeoutResult(result.timed_out()),
+    )
 }
 
 impl fmt::Debug for Condvar {

@@ -1,4 +1,7 @@
 //! `Mutex` and its guard.
+//!
+//! The guard is the real one and no more, so that it has its size: which mutex it
+//! is of follows from where the value lies.
 
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -16,14 +19,20 @@ pub struct Mutex<T: ?Sized>(std::sync::Mutex<T>);
 /// See [`std::sync::MutexGuard`].
 #[must_use = "if unused the Mutex will immediately unlock"]
 #[clippy::has_significant_drop]
-pub struct MutexGuard<'a, T: ?Sized + 'a> {
-    mutex: &'a Mutex<T>,
-    real: ManuallyDrop<std::sync::MutexGuard<'a, T>>,
-}
+#[repr(transparent)]
+pub struct MutexGuard<'a, T: ?Sized + 'a>(ManuallyDrop<std::sync::MutexGuard<'a, T>>);
 
-// SAFETY: as the real guard, it gives shared access to a `T`; the reference to
-// the mutex adds nothing that another thread could reach.
-unsafe impl<T: ?Sized + Sync> Sync for MutexGuard<'_, T> {}
+/// What a mutex has before its value.
+const HEADER: usize = {
+    let mutex = std::sync::Mutex::new(0_u8);
+    // SAFETY: both point into `mutex`.
+    unsafe {
+        mutex
+            .data_ptr()
+            .cast_const()
+            .byte_offset_from_unsigned(&raw const mutex)
+    }
+};
 
 impl<T> Mutex<T> {
     #[inline]
@@ -99,11 +108,10 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     #[inline]
-    pub(super) fn guard<'a>(&'a self, real: std::sync::MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-        MutexGuard {
-            mutex: self,
-            real: ManuallyDrop::new(real),
-        }
+    fn guard<'a>(&'a self, real: std::sync::MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        // `MutexGuard::mutex` comes back to it.
+        (&raw const self.0).expose_provenance();
+        MutexGuard::of_real(real)
     }
 
     /// Drops the real guard and leaves the poison as it was: `Condvar::wait`
@@ -118,22 +126,40 @@ impl<T: ?Sized> Mutex<T> {
 }
 
 impl<'a, T: ?Sized> MutexGuard<'a, T> {
-    /// The mutex, still locked, and the real guard.
     #[inline]
-    pub(super) fn into_parts(self) -> (&'a Mutex<T>, std::sync::MutexGuard<'a, T>) {
+    pub(super) fn of_real(real: std::sync::MutexGuard<'a, T>) -> Self {
+        MutexGuard(ManuallyDrop::new(real))
+    }
+
+    #[inline]
+    pub(super) fn into_real(self) -> std::sync::MutexGuard<'a, T> {
         let mut this = ManuallyDrop::new(self);
         // SAFETY: `this` is neither used again nor dropped.
-        let real = unsafe { ManuallyDrop::take(&mut this.real) };
-        (this.mutex, real)
+        unsafe { ManuallyDrop::take(&mut this.0) }
+    }
+
+    #[inline]
+    pub(super) fn object(&self) -> usize {
+        lock::around::<T>(&self.0, HEADER)
+    }
+}
+
+impl<'a, T> MutexGuard<'a, T> {
+    /// The mutex, still locked.
+    #[inline]
+    pub(super) fn mutex(&self) -> &'a Mutex<T> {
+        // SAFETY: there lies the mutex that the real guard borrows for `'a`. `guard` has
+        // exposed a pointer to it.
+        unsafe { &*std::ptr::with_exposed_provenance(self.object()) }
     }
 }
 
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        let object = self.mutex.object();
+        let object = self.object();
         // SAFETY: this is the drop of the guard's owner.
-        unsafe { lock::give_back(Op::MutexUnlock, object, Mode::Exclusive, &mut self.real) }
+        unsafe { lock::give_back(Op::MutexUnlock, object, Mode::Exclusive, &mut self.0) }
     }
 }
 
@@ -142,14 +168,14 @@ impl<T: ?Sized> Deref for MutexGuard<'_, T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        &self.real
+        &self.0
     }
 }
 
 impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        &mut self.real
+        &mut self.0
     }
 }
 

@@ -1,4 +1,4 @@
-//! `RwLock` and its guards.
+//! `RwLock` and its guards, which are the real ones and no more: as [`super::mutex`].
 
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -14,22 +14,31 @@ use crate::execution::{self, Mode, Op};
 pub struct RwLock<T: ?Sized>(std::sync::RwLock<T>);
 
 /// See [`std::sync::RwLockReadGuard`].
-///
-/// It keeps the lock's address, not a reference, which would make it invariant.
 #[must_use = "if unused the RwLock will immediately unlock"]
 #[clippy::has_significant_drop]
-pub struct RwLockReadGuard<'rwlock, T: ?Sized + 'rwlock> {
-    object: usize,
-    real: ManuallyDrop<std::sync::RwLockReadGuard<'rwlock, T>>,
-}
+#[repr(transparent)]
+pub struct RwLockReadGuard<'rwlock, T: ?Sized + 'rwlock>(
+    ManuallyDrop<std::sync::RwLockReadGuard<'rwlock, T>>,
+);
 
 /// See [`std::sync::RwLockWriteGuard`].
 #[must_use = "if unused the RwLock will immediately unlock"]
 #[clippy::has_significant_drop]
-pub struct RwLockWriteGuard<'rwlock, T: ?Sized + 'rwlock> {
-    object: usize,
-    real: ManuallyDrop<std::sync::RwLockWriteGuard<'rwlock, T>>,
-}
+#[repr(transparent)]
+pub struct RwLockWriteGuard<'rwlock, T: ?Sized + 'rwlock>(
+    ManuallyDrop<std::sync::RwLockWriteGuard<'rwlock, T>>,
+);
+
+/// What a lock has before its value.
+const HEADER: usize = {
+    let lock = std::sync::RwLock::new(0_u8);
+    // SAFETY: both point into `lock`.
+    unsafe {
+        lock.data_ptr()
+            .cast_const()
+            .byte_offset_from_unsigned(&raw const lock)
+    }
+};
 
 impl<T> RwLock<T> {
     #[inline]
@@ -55,10 +64,7 @@ impl<T: ?Sized> RwLock<T> {
         } else {
             self.0.read()
         };
-        lock::map(result, |real| RwLockReadGuard {
-            object,
-            real: ManuallyDrop::new(real),
-        })
+        lock::map(result, RwLockReadGuard::of_real)
     }
 
     #[inline]
@@ -77,10 +83,7 @@ impl<T: ?Sized> RwLock<T> {
         } else {
             self.0.try_read()
         };
-        lock::map_try(result, |real| RwLockReadGuard {
-            object,
-            real: ManuallyDrop::new(real),
-        })
+        lock::map_try(result, RwLockReadGuard::of_real)
     }
 
     #[inline]
@@ -99,10 +102,7 @@ impl<T: ?Sized> RwLock<T> {
         } else {
             self.0.write()
         };
-        lock::map(result, |real| RwLockWriteGuard {
-            object,
-            real: ManuallyDrop::new(real),
-        })
+        lock::map(result, RwLockWriteGuard::of_real)
     }
 
     #[inline]
@@ -117,10 +117,7 @@ impl<T: ?Sized> RwLock<T> {
         } else {
             self.0.try_write()
         };
-        lock::map_try(result, |real| RwLockWriteGuard {
-            object,
-            real: ManuallyDrop::new(real),
-        })
+        lock::map_try(result, RwLockWriteGuard::of_real)
     }
 
     #[inline]
@@ -162,9 +159,9 @@ impl<'rwlock, T: ?Sized> RwLockWriteGuard<'rwlock, T> {
     #[inline]
     pub fn downgrade(s: Self) -> RwLockReadGuard<'rwlock, T> {
         let mut this = ManuallyDrop::new(s);
-        let object = this.object;
+        let object = this.object();
         // SAFETY: `this` is neither used again nor dropped.
-        let write = unsafe { ManuallyDrop::take(&mut this.real) };
+        let write = unsafe { ManuallyDrop::take(&mut this.0) };
         let mut read = None;
         let change = || read = Some(std::sync::RwLockWriteGuard::downgrade(write));
         if execution::active() {
@@ -172,38 +169,44 @@ impl<'rwlock, T: ?Sized> RwLockWriteGuard<'rwlock, T> {
         } else {
             change();
         }
-        let read = read.expect("the engine ran the change");
-        RwLockReadGuard {
-            object,
-            real: ManuallyDrop::new(read),
+        RwLockReadGuard::of_real(read.expect("the engine ran the change"))
+    }
+}
+
+macro_rules! guard {
+    ($Guard:ident, $unlock:expr, $mode:expr) => {
+        impl<'rwlock, T: ?Sized> $Guard<'rwlock, T> {
+            #[inline]
+            fn of_real(real: std::sync::$Guard<'rwlock, T>) -> Self {
+                $Guard(ManuallyDrop::new(real))
+            }
+
+            #[inline]
+            pub(super) fn object(&self) -> usize {
+                lock::around::<T>(&self.0, HEADER)
+            }
         }
-    }
+
+        impl<T: ?Sized> Drop for $Guard<'_, T> {
+            #[inline]
+            fn drop(&mut self) {
+                let object = self.object();
+                // SAFETY: this is the drop of the guard's owner.
+                unsafe { lock::give_back($unlock, object, $mode, &mut self.0) }
+            }
+        }
+    };
 }
 
-impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
-    #[inline]
-    fn drop(&mut self) {
-        let op = Op::RwLockReadUnlock;
-        // SAFETY: this is the drop of the guard's owner.
-        unsafe { lock::give_back(op, self.object, Mode::Shared, &mut self.real) }
-    }
-}
-
-impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
-    #[inline]
-    fn drop(&mut self) {
-        let op = Op::RwLockWriteUnlock;
-        // SAFETY: this is the drop of the guard's owner.
-        unsafe { lock::give_back(op, self.object, Mode::Exclusive, &mut self.real) }
-    }
-}
+guard!(RwLockReadGuard, Op::RwLockReadUnlock, Mode::Shared);
+guard!(RwLockWriteGuard, Op::RwLockWriteUnlock, Mode::Exclusive);
 
 impl<T: ?Sized> Deref for RwLockReadGuard<'_, T> {
     type Target = T;
 
     #[inline]
     fn deref(&self) -> &T {
-        &self.real
+        &self.0
     }
 }
 
@@ -212,14 +215,14 @@ impl<T: ?Sized> Deref for RwLockWriteGuard<'_, T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        &self.real
+        &self.0
     }
 }
 
 impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        &mut self.real
+        &mut self.0
     }
 }
 

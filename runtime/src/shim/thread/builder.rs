@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::panic::Location;
 
-use super::packet;
+use super::packet::{self, Joining};
 use super::{JoinHandle, Scope, ScopedJoinHandle};
 use crate::execution;
 
@@ -13,6 +13,7 @@ use crate::execution;
 pub struct Builder {
     name: Option<String>,
     stack_size: Option<usize>,
+    no_hooks: bool,
 }
 
 impl Builder {
@@ -21,6 +22,7 @@ impl Builder {
         Builder {
             name: None,
             stack_size: None,
+            no_hooks: false,
         }
     }
 
@@ -31,6 +33,12 @@ impl Builder {
 
     pub fn stack_size(mut self, size: usize) -> Builder {
         self.stack_size = Some(size);
+        self
+    }
+
+    /// See [`std::thread::Builder::no_hooks`]. Tasks have no hooks.
+    pub fn no_hooks(mut self) -> Builder {
+        self.no_hooks = true;
         self
     }
 
@@ -56,10 +64,11 @@ impl Builder {
             let (name, site) = (self.name.as_deref(), Location::caller());
             // SAFETY: the caller promises that the thread does not outlive its borrows.
             let spawned = unsafe { packet::spawn(name, self.stack_size, None, f, site) };
-            spawned.map(JoinHandle::of_task)
+            spawned.map(JoinHandle)
         } else {
             // SAFETY: the caller promises what the real method asks for.
-            unsafe { self.into_real().spawn_unchecked(f) }.map(JoinHandle::of_real)
+            let real = unsafe { self.into_real().spawn_unchecked(f) }?;
+            Ok(JoinHandle(Joining::of_real(real)))
         }
     }
 
@@ -89,6 +98,9 @@ impl Builder {
         if let Some(size) = self.stack_size {
             real = real.stack_size(size);
         }
+        if self.no_hooks {
+            real = real.no_hooks();
+        }
         real
     }
 }
@@ -98,7 +110,7 @@ impl fmt::Debug for Builder {
         f.debug_struct("Builder")
             .field("name", &self.name)
             .field("stack_size", &self.stack_size)
-            .field("no_hooks", &false)
+            .field("no_hooks", &self.no_hooks)
             .finish()
     }
 }

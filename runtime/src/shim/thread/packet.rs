@@ -1,23 +1,42 @@
-//! A spawned task: how its closure runs, and how its result comes back.
+//! What is behind the handles of threads: how a task's closure runs, and how its
+//! result comes back.
 
 use std::any::Any;
 use std::cell::UnsafeCell;
 use std::ffi::CString;
 use std::io;
+use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::abort;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::Result;
 
+use super::Thread;
 use super::scope::ScopeData;
 use crate::execution::{self, Site, TaskId};
 use crate::platform::sys::EAGAIN;
 
-/// The spawner's side of a task.
-pub(super) struct Spawned<T> {
-    pub(super) task: TaskId,
-    packet: Rc<Packet<T>>,
+/// A handle of a thread, `R` if that is none of ours. It is as large as std's.
+pub(super) struct Joining<R, T> {
+    thread: Thread,
+    shared: Rc<Shared<R, T>>,
+    /// Where std keeps the pthread: a task's is asked for.
+    _pthread: MaybeUninit<usize>,
+}
+
+/// What a handle points to.
+enum Shared<R, T> {
+    /// The task has it, too.
+    Task(Packet<T>),
+    Real(R),
+}
+
+/// A handle of std's.
+pub(super) trait RealHandle<T> {
+    fn thread(&self) -> &std::thread::Thread;
+    fn join(self) -> Result<T>;
+    fn is_finished(&self) -> bool;
 }
 
 /// Where a task leaves its result.
@@ -33,17 +52,18 @@ struct Panic {
 
 /// What a task starts with. The closure leaves it before it runs, so that what
 /// it captured is gone when the task ends.
-struct Start<F, T> {
+struct Start<F, R, T> {
     closure: F,
-    packet: Rc<Packet<T>>,
+    shared: Rc<Shared<R, T>>,
 }
 
-// SAFETY: one task runs at a time, so a counter need not be atomic. The task writes the
-// outcome before it ends, everybody else reads it after that; and `T` may be sent from the
-// one to the others.
-unsafe impl<T: Send> Send for Spawned<T> {}
+// SAFETY: one task runs at a time, so a counter need not be atomic, and what is behind a real
+// handle has one owner. The task writes the outcome before it ends, everybody else reads it
+// after that; and `T` may be sent from the one to the others. A real handle is itself `Send`
+// where `T` is.
+unsafe impl<R, T: Send> Send for Joining<R, T> {}
 // SAFETY: as above.
-unsafe impl<T: Send> Sync for Spawned<T> {}
+unsafe impl<R, T: Send> Sync for Joining<R, T> {}
 
 /// Larger stacks are refused as the system refuses them: it has no such address space.
 const LARGEST_STACK: usize = 1 << 40;
@@ -56,13 +76,13 @@ const LARGEST_STACK: usize = 1 << 40;
 /// # Safety
 /// The task must not outlive what `F` and `T` borrow.
 #[inline]
-pub(super) unsafe fn spawn<F, T>(
+pub(super) unsafe fn spawn<F, R, T>(
     name: Option<&str>,
     stack: Option<usize>,
     scope: Option<Arc<ScopeData>>,
     closure: F,
     site: Site,
-) -> io::Result<Spawned<T>>
+) -> io::Result<Joining<R, T>>
 where
     F: FnOnce() -> T + Send,
     T: Send,
@@ -76,29 +96,33 @@ where
     if let Some(scope) = &scope {
         scope.begin_task();
     }
-    let packet = Rc::new(Packet {
+    let shared = Rc::new(Shared::Task(Packet {
         scope,
         outcome: UnsafeCell::new(None),
-    });
+    }));
     let start = Start {
         closure,
-        packet: packet.clone(),
+        shared: shared.clone(),
     };
     let data = Box::into_raw(Box::new(start)).cast();
     // SAFETY: `run` takes back the box it is given, once, and does not unwind;
     // the closure may be sent, and the caller promises that it lives long enough.
-    let task = unsafe { execution::spawn(run::<F, T>, data, stack.unwrap_or(0), name, site) };
-    Ok(Spawned { task, packet })
+    let task = unsafe { execution::spawn(run::<F, R, T>, data, stack.unwrap_or(0), name, site) };
+    Ok(Joining {
+        thread: Thread::of_task(task),
+        shared,
+        _pthread: MaybeUninit::uninit(),
+    })
 }
 
 /// A task's life.
 ///
 /// # Safety
-/// `data` must be a `Box<Start<F, T>>` that nobody else has.
-unsafe fn run<F: FnOnce() -> T, T>(data: *mut ()) {
+/// `data` must be a `Box<Start<F, R, T>>` that nobody else has.
+unsafe fn run<F: FnOnce() -> T, R, T>(data: *mut ()) {
     // SAFETY: the caller's promise.
-    let start = *unsafe { Box::from_raw(data.cast::<Start<F, T>>()) };
-    let Start { closure, packet } = start;
+    let start = *unsafe { Box::from_raw(data.cast::<Start<F, R, T>>()) };
+    let Start { closure, shared } = start;
     let outcome = catch_unwind(AssertUnwindSafe(closure)).map_err(|payload| {
         execution::panicked();
         Panic {
@@ -106,19 +130,38 @@ unsafe fn run<F: FnOnce() -> T, T>(data: *mut ()) {
             payload,
         }
     });
-    // SAFETY: nobody reads the outcome before this task has ended.
-    unsafe { *packet.outcome.get() = Some(outcome) };
+    if let Shared::Task(packet) = &*shared {
+        // SAFETY: nobody reads the outcome before this task has ended.
+        unsafe { *packet.outcome.get() = Some(outcome) };
+    }
     execution::finish();
     // From here a scope may end: nothing that it lent is used below.
-    drop(packet);
+    drop(shared);
 }
 
-impl<T> Spawned<T> {
-    /// Waits for the task, and takes its result.
-    pub(super) fn join(self, site: Site) -> Result<T> {
-        execution::join(self.task, site);
-        let mut packet = self.packet;
-        let packet = Rc::get_mut(&mut packet).expect("threads should not terminate unexpectedly");
+impl<R: RealHandle<T>, T> Joining<R, T> {
+    pub(super) fn of_real(real: R) -> Self {
+        Joining {
+            thread: Thread::of_real(real.thread().clone()),
+            shared: Rc::new(Shared::Real(real)),
+            _pthread: MaybeUninit::uninit(),
+        }
+    }
+
+    pub(super) fn thread(&self) -> &Thread {
+        &self.thread
+    }
+
+    /// Waits for the thread, and takes its result.
+    pub(super) fn join(mut self, site: Site) -> Result<T> {
+        let Some(task) = self.thread.task() else {
+            return self.into_real().expect("it is no task").join();
+        };
+        execution::join(task, site);
+        let packet = match Rc::get_mut(&mut self.shared) {
+            Some(Shared::Task(packet)) => packet,
+            _ => panic!("threads should not terminate unexpectedly"),
+        };
         let outcome = packet
             .outcome
             .get_mut()
@@ -131,7 +174,25 @@ impl<T> Spawned<T> {
     }
 
     pub(super) fn is_finished(&self, site: Site) -> bool {
-        execution::is_finished(self.task, site)
+        match self.real() {
+            Ok(real) => real.is_finished(),
+            Err(task) => execution::is_finished(task, site),
+        }
+    }
+
+    /// The real handle, or the task.
+    pub(super) fn real(&self) -> std::result::Result<&R, TaskId> {
+        match &*self.shared {
+            Shared::Real(real) => Ok(real),
+            Shared::Task(_) => Err(self.thread.task().expect("it is a task's")),
+        }
+    }
+
+    pub(super) fn into_real(self) -> Option<R> {
+        match Rc::into_inner(self.shared) {
+            Some(Shared::Real(real)) => Some(real),
+            _ => None,
+        }
     }
 }
 

@@ -9,15 +9,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::Result;
 
-use super::packet::{self, Spawned};
+use super::packet::{self, Joining, RealHandle};
 use super::{Builder, Thread, current};
 use crate::execution::{self, Op, Site, TaskId};
 use crate::monitor::race;
 use crate::platform::observers::observes_finishes;
 
 /// See [`std::thread::Scope`].
+///
+/// A pointer, as the real one; what it points to outlives the scope's threads.
 pub struct Scope<'scope, 'env: 'scope> {
-    kind: ScopeKind<'scope, 'env>,
+    kind: &'scope ScopeKind<'scope, 'env>,
     /// Invariant in both lifetimes, as the real one.
     lifetimes: PhantomData<(&'scope mut &'scope (), &'env mut &'env ())>,
 }
@@ -28,15 +30,7 @@ enum ScopeKind<'scope, 'env> {
 }
 
 /// See [`std::thread::ScopedJoinHandle`].
-pub struct ScopedJoinHandle<'scope, T> {
-    thread: Thread,
-    kind: HandleKind<'scope, T>,
-}
-
-enum HandleKind<'scope, T> {
-    Real(std::thread::ScopedJoinHandle<'scope, T>),
-    Task(Spawned<T>),
-}
+pub struct ScopedJoinHandle<'scope, T>(Joining<std::thread::ScopedJoinHandle<'scope, T>, T>);
 
 /// What a scope knows of its tasks.
 pub(super) struct ScopeData {
@@ -63,20 +57,22 @@ fn real_scope<'env, F, T>(f: F) -> T
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
 {
-    // Out here, because the threads use it until the real scope has ended.
-    let mut place = MaybeUninit::<Scope<'static, 'static>>::uninit();
-    let place = place.as_mut_ptr();
+    // Out here, because the threads use them until the real scope has ended.
+    let mut kind = MaybeUninit::<ScopeKind<'static, 'static>>::uninit();
+    let mut scope = MaybeUninit::<Scope<'static, 'static>>::uninit();
+    let (kind, scope) = (kind.as_mut_ptr(), scope.as_mut_ptr());
     std::thread::scope(|real| {
-        let place = place.cast::<Scope<'_, 'env>>();
-        let scope = Scope {
-            kind: ScopeKind::Real(real),
-            lifetimes: PhantomData,
-        };
-        // SAFETY: `place` is memory for a `Scope`, whose layout has no lifetimes,
-        // and outlives the real scope. What is written needs no drop.
+        let kind = kind.cast::<ScopeKind<'_, 'env>>();
+        let scope = scope.cast::<Scope<'_, 'env>>();
+        // SAFETY: `kind` and `scope` are memory for them, whose layout has no lifetimes,
+        // and outlive the real scope. What is written needs no drop.
         f(unsafe {
-            place.write(scope);
-            &*place
+            kind.write(ScopeKind::Real(real));
+            scope.write(Scope {
+                kind: &*kind,
+                lifetimes: PhantomData,
+            });
+            &*scope
         })
     })
 }
@@ -93,7 +89,7 @@ where
     });
     let kind = ScopeKind::Tasks(data.clone());
     let scope = Scope {
-        kind,
+        kind: &kind,
         lifetimes: PhantomData,
     };
     let result = catch_unwind(AssertUnwindSafe(|| f(&scope)));
@@ -132,25 +128,17 @@ impl<'scope> Scope<'scope, '_> {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
-        match &self.kind {
+        match self.kind {
             ScopeKind::Real(scope) => {
                 let real = builder.into_real().spawn_scoped(scope, f)?;
-                let thread = Thread::of_real(real.thread().clone());
-                Ok(ScopedJoinHandle {
-                    thread,
-                    kind: HandleKind::Real(real),
-                })
+                Ok(ScopedJoinHandle(Joining::of_real(real)))
             }
             ScopeKind::Tasks(data) => {
                 let (name, stack) = builder.parts();
                 // SAFETY: `wait_for_all` does not return before the task has
                 // dropped all that borrows from the scope.
-                let spawned = unsafe { packet::spawn(name, stack, Some(data.clone()), f, site)? };
-                let thread = Thread::of_task(spawned.task);
-                Ok(ScopedJoinHandle {
-                    thread,
-                    kind: HandleKind::Task(spawned),
-                })
+                let spawned = unsafe { packet::spawn(name, stack, Some(data.clone()), f, site) };
+                spawned.map(ScopedJoinHandle)
             }
         }
     }
@@ -196,30 +184,38 @@ impl ScopeData {
 impl<T> ScopedJoinHandle<'_, T> {
     #[must_use]
     pub fn thread(&self) -> &Thread {
-        &self.thread
+        self.0.thread()
     }
 
     #[track_caller]
     pub fn join(self) -> Result<T> {
-        match self.kind {
-            HandleKind::Real(real) => real.join(),
-            HandleKind::Task(spawned) => spawned.join(Location::caller()),
-        }
+        self.0.join(Location::caller())
     }
 
     #[track_caller]
     pub fn is_finished(&self) -> bool {
         observes_finishes();
-        match &self.kind {
-            HandleKind::Real(real) => real.is_finished(),
-            HandleKind::Task(spawned) => spawned.is_finished(Location::caller()),
-        }
+        self.0.is_finished(Location::caller())
+    }
+}
+
+impl<T> RealHandle<T> for std::thread::ScopedJoinHandle<'_, T> {
+    fn thread(&self) -> &std::thread::Thread {
+        self.thread()
+    }
+
+    fn join(self) -> Result<T> {
+        self.join()
+    }
+
+    fn is_finished(&self) -> bool {
+        self.is_finished()
     }
 }
 
 impl fmt::Debug for Scope<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.kind {
+        match self.kind {
             ScopeKind::Real(real) => real.fmt(f),
             ScopeKind::Tasks(data) => f
                 .debug_struct("Scope")
