@@ -45,6 +45,7 @@ on_both_backends! {
     parking_lot:;
     executors:;
     opaque:;
+    sizes:;
     io:;
     elsewhere: "--workspace";
 }
