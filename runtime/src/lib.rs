@@ -12,6 +12,7 @@
     clone_to_uninit,
     coerce_unsized,
     const_eval_select,
+    const_type_name,
     core_intrinsics,
     deref_pure_trait,
     dispatch_from_dyn,

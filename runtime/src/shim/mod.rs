@@ -20,6 +20,7 @@
 )]
 
 pub mod access;
+pub mod any;
 pub mod arch;
 pub mod asm;
 pub mod cell;

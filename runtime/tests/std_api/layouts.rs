@@ -1,9 +1,9 @@
-//! That the shims look as what they stand for: size, alignment, room for the variants of
-//! an enum around them, whether they are dropped, and auto traits.
+//! That the shims look as what they stand for: name, size, alignment, room for the variants
+//! of an enum around them, whether they are dropped, and auto traits.
 //!
 //! Every type of ours at a path of std must be here: [`Docs::stand_ins`] lists them.
 
-use std::any::{Any, type_name};
+use std::any::Any;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::marker::{PhantomData, PhantomPinned};
@@ -11,6 +11,8 @@ use std::mem::needs_drop;
 use std::num::NonZero;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::rc::Rc;
+
+use chess_runtime::shim::any;
 
 use crate::rustdoc::Docs;
 
@@ -24,8 +26,8 @@ const DIFFERENCES: &[(&str, &str, &str)] = &[(
 /// A type's properties by name.
 type Look = BTreeMap<&'static str, usize>;
 
-/// Pairs of types: the path, which may say with which parameters, ours and std's.
-type Compared = Vec<(&'static str, String, Look, Look)>;
+/// Pairs of types, ours and std's: the path, what `type_name` says, and the other properties.
+type Compared = Vec<(&'static str, [&'static str; 2], Look, Look)>;
 
 /// What a type has that any type has: by function, for it needs to know nothing of it.
 fn layout<T>() -> Look {
@@ -78,7 +80,10 @@ macro_rules! compare {
     (@one $to:ident ($($module:ident)::+) $Type:ident $($parameters:tt)*) => {
         $to.push((
             concat!($(stringify!($module), "::",)+ stringify!($Type)),
-            type_name::<std::$($module::)+$Type $($parameters)*>().to_owned(),
+            [
+                any::type_name::<chess_runtime::shim::$($module::)+$Type $($parameters)*>(),
+                std::any::type_name::<std::$($module::)+$Type $($parameters)*>(),
+            ],
             look!(chess_runtime::shim::$($module::)+$Type $($parameters)*),
             look!(std::$($module::)+$Type $($parameters)*),
         ));
@@ -162,7 +167,10 @@ pub(crate) fn compare(docs: &Docs) {
         .map(|(name, property, _)| (*name, *property))
         .collect();
     let mut seen = BTreeSet::new();
-    for (name, real_name, ours, real) in &compared {
+    for (name, [our_name, real_name], ours, real) in &compared {
+        if our_name != real_name {
+            faults.push(format!("{real_name}: type_name is {our_name}"));
+        }
         for (property, wanted) in real {
             if ours[property] == *wanted {
                 continue;

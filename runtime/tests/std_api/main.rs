@@ -82,6 +82,12 @@ const MODULES: &[Module] = &[
         only: &["UnsafeCell"],
     },
     Module {
+        real: "std/any",
+        shim: "shim/any",
+        kept: &[],
+        only: &["type_name", "type_name_of_val"],
+    },
+    Module {
         real: "alloc/sync",
         shim: "shim/sync",
         kept: &[],

@@ -3,7 +3,7 @@
 
 pub use ::core::*;
 
-pub use chess_runtime::shim::{cell, hint, ptr};
+pub use chess_runtime::shim::{any, cell, hint, ptr};
 
 #[doc(hidden)]
 pub use chess_runtime::{__chess_mark, shim::overlay as __chess};

@@ -4,7 +4,7 @@
 
 pub use ::std::*;
 
-pub use chess_runtime::shim::{cell, env, hint, ptr, sync, task, thread};
+pub use chess_runtime::shim::{any, cell, env, hint, ptr, sync, task, thread};
 
 #[doc(hidden)]
 pub use chess_runtime::{__chess_mark, shim::overlay as __chess};

@@ -1,16 +1,20 @@
 //! Sizes, alignments, niches and destructors of what must look as std's does.
 
+use std::any::type_name;
 use std::cell::UnsafeCell;
 use std::mem::{align_of, needs_drop, size_of};
 use std::sync::atomic::*;
-use std::sync::{Arc, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, Weak};
-use std::thread::ThreadId;
+use std::sync::mpsc::{IntoIter, Iter, Receiver, Sender, SyncSender, TryIter};
+use std::sync::{Arc, Barrier, BarrierWaitResult, Condvar, LazyLock, Mutex, MutexGuard, Once};
+use std::sync::{OnceLock, OnceState, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{WaitTimeoutResult, Weak};
+use std::thread::{Builder, JoinHandle, ScopedJoinHandle, Thread, ThreadId};
 
 macro_rules! show {
     ($($T:ty,)*) => {
         $(println!(
             "{}: {} {} {} {}",
-            stringify!($T),
+            type_name::<$T>(),
             size_of::<$T>(),
             align_of::<$T>(),
             size_of::<Option<$T>>(),
@@ -41,8 +45,16 @@ fn main() {
         LazyLock<u8>, LazyLock<String>, LazyLock<u8, ()>,
         AtomicBool, AtomicPtr<u8>, AtomicU64,
         UnsafeCell<u8>, UnsafeCell<bool>, UnsafeCell<Box<u8>>, UnsafeCell<String>,
+        MutexGuard<()>, MutexGuard<u8>, MutexGuard<u64>, MutexGuard<[u8]>, MutexGuard<dyn Send>,
+        RwLockReadGuard<u8>, RwLockReadGuard<str>, RwLockWriteGuard<u8>, RwLockWriteGuard<str>,
+        Barrier, BarrierWaitResult, WaitTimeoutResult, OnceState,
+        Sender<u8>, SyncSender<u8>, Receiver<u8>, Iter<u8>, TryIter<u8>, IntoIter<u8>,
+        Thread, JoinHandle<()>, JoinHandle<String>, ScopedJoinHandle<u8>, Builder,
+        Option<Vec<Thread>>, Result<Arc<Mutex<u8>>, Box<dyn Fn(&AtomicBool) -> Weak<u8>>>,
         Arc<u8>, Arc<[u8]>, Arc<dyn Send>, Weak<u8>, Weak<str>, ThreadId, Header, Wraps,
     }
+    println!("{}", std::any::type_name_of_val(&Some(Mutex::new(1_u8))));
+    println!("{}", core::any::type_name::<Once>());
     let boxed: Box<UnsafeCell<[u8]>> = Box::new(UnsafeCell::new([1, 2]));
     println!("{} {boxed:?}", unsafe { &*boxed.get() }.len());
     println!("{}", coerce(UnsafeCell::new(&[1, 2])).into_inner().len());
