@@ -5,7 +5,8 @@ use super::object::ObjectId;
 use super::policy::Policy;
 use super::schedule::Step;
 use super::spin::Access;
-use super::state::Execution;
+use super::state::{Ending, Execution};
+use super::turn::UNCLEAN;
 use super::{Effect, Op, Site, mark};
 use crate::harness::trace;
 
@@ -136,6 +137,9 @@ impl Execution {
     }
 
     fn give_way(&mut self, state: u64) -> Step {
+        if state == UNCLEAN {
+            return self.end(Ending::Unclean);
+        }
         if self.repeats_its_turn(state) {
             self.last_wait = self.steps;
             return self.await_change();

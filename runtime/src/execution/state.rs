@@ -40,6 +40,9 @@ pub(crate) enum Ending {
     Spin(TaskId),
     /// A task needs a donor with so large a stack, and none is left.
     NoDonor(usize),
+    /// A task's state is looked at that may contain what earlier executions left: to be
+    /// run again in clean memory.
+    Unclean,
 }
 
 /// When the deadline of a task may pass.

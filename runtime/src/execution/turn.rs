@@ -17,6 +17,9 @@ use super::{Effect, TaskId, Wake, mix};
 use crate::engine::engine;
 use crate::platform::context;
 
+/// The state of a task that may contain what earlier executions left in memory.
+pub(super) const UNCLEAN: u64 = u64::MAX;
+
 impl Execution {
     /// Whether the current task, which yields in this `state`, would only do the
     /// same again.
@@ -110,6 +113,10 @@ impl Execution {
 
     /// The state of the current task, whose registers and stack lie at and above
     /// `stack_pointer`, if it is looked at; 0 if not, or if it is too large.
+    ///
+    /// It contains memory that the program has not initialized: frames have gaps, and so
+    /// have blocks of the heap. What executions before this one left there must not decide
+    /// whether two turns are the same: [`UNCLEAN`] if it could.
     pub(super) fn state_above(&self, stack_pointer: usize) -> u64 {
         if !self.looks_at_state() {
             return 0;
@@ -117,10 +124,14 @@ impl Execution {
         let task = self.tasks.running();
         // SAFETY: both lie beside the execution in the engine's root, and the calling
         // task is the only one that runs.
-        let (pool, image) = unsafe { (&(*engine()).pool, &(*engine()).image) };
-        let locals = pool.fingerprint(task.donor, stack_pointer);
+        let (pool, image) = unsafe { (&mut (*engine()).pool, &(*engine()).image) };
+        let Ok(locals) = pool.fingerprint(task.donor, stack_pointer) else {
+            return UNCLEAN;
+        };
         let state = locals.zip(image.fingerprint());
-        state.map_or(0, |(locals, memory)| mix(locals, memory).max(1))
+        state.map_or(0, |(locals, memory)| {
+            mix(locals, memory).clamp(1, UNCLEAN - 1)
+        })
     }
 
     /// [`Self::state_above`] the caller's frame, whose gaps may make it another one each

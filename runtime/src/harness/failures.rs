@@ -115,7 +115,11 @@ fn end_of(execution: &Execution) -> u64 {
             let own = late.iter().filter(|e| e.task == task);
             parts.extend(own.map(|e| operation(e.op, e.site)));
         }
-        Ending::Finished | Ending::TooLong | Ending::Stopped | Ending::NoDonor(_) => {}
+        Ending::Finished
+        | Ending::TooLong
+        | Ending::Stopped
+        | Ending::NoDonor(_)
+        | Ending::Unclean => {}
     }
     parts.sort_unstable();
     if execution.ending != Ending::Deadlock {

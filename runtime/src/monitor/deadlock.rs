@@ -17,7 +17,9 @@ impl Monitor for Deadlock {
     fn end(&mut self, end: &End<'_>) -> Option<Failure> {
         let is_stuck = match end.execution.ending {
             Ending::Deadlock => true,
-            Ending::Finished | Ending::NoDonor(_) => *end.body == BodyOutcome::Unfinished,
+            Ending::Finished | Ending::NoDonor(_) | Ending::Unclean => {
+                *end.body == BodyOutcome::Unfinished
+            }
             _ => false,
         };
         // The words name tasks and lines: they are found when it is reported.

@@ -23,6 +23,8 @@ use super::sys;
 pub(crate) const DEFAULT_STACK: usize = 2 << 20;
 /// Left at a stack's top for the donor's own frames.
 const OWN_FRAMES: usize = 16 << 10;
+/// So many bytes of a stack are looked at to name a task's state.
+const MOST_NAMED: usize = 256 << 10;
 
 /// One pooled pthread.
 pub(crate) struct Donor {
@@ -57,7 +59,14 @@ pub(crate) struct Pool {
     free: EngineVec<usize>,
     tls: ThreadLocalBlock,
     backend: Backend,
+    /// So many bytes at the top of a stack are cleared before a task runs there.
+    clean: usize,
 }
+
+/// A task's state was to be named, and part of it may be what an earlier execution left
+/// in memory that the task did not initialize.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Unclean;
 
 /// The executable's thread-local block, as a new thread finds it.
 struct ThreadLocalBlock {
@@ -76,7 +85,19 @@ impl Pool {
                 pristine: engine_vec(),
             },
             backend,
+            clean: 0,
         }
+    }
+
+    /// Whether states are named: memory that tasks use anew is cleared then.
+    #[inline]
+    pub(crate) fn cleans(&self) -> bool {
+        self.clean != 0
+    }
+
+    /// Clears all memory that can be part of a state, from the next task on.
+    pub(crate) fn clean_all(&mut self) {
+        self.clean = MOST_NAMED;
     }
 
     pub(crate) fn backend(&self) -> Backend {
@@ -118,7 +139,7 @@ impl Pool {
     }
 
     /// Prepares a donor to run a new task from its first frame, with the thread-locals of a
-    /// new thread: the flow of that task.
+    /// new thread and, where states are named, a clean stack: the flow of that task.
     #[inline]
     pub(crate) fn prepare(&mut self, index: usize) -> Flow {
         let donor: *mut Donor = &raw mut *self.donors[index];
@@ -130,6 +151,11 @@ impl Pool {
             let block = thread_pointer.wrapping_add_signed(self.tls.offset);
             core::ptr::copy_nonoverlapping(pristine.as_ptr(), block as *mut u8, pristine.len());
             RobustList::clear((*donor).robust_list);
+            if self.clean != 0 {
+                let bottom = ((*donor).stack_top - self.clean).max((*donor).stack_low);
+                let length = (*donor).stack_top - bottom;
+                core::ptr::write_bytes(bottom as *mut u8, 0, length);
+            }
             let context = &raw mut (*donor).context;
             (*donor).bound = context;
             (*context).thread_pointer = thread_pointer;
@@ -139,13 +165,21 @@ impl Pool {
     }
 
     /// Names what is on the stack of a donor's task from `stack_pointer` on, and in its
-    /// thread-locals; `None` if that is much, or if the task runs on another stack.
-    pub(crate) fn fingerprint(&self, index: usize, stack_pointer: usize) -> Option<u64> {
-        const MOST: usize = 256 << 10;
+    /// thread-locals; `None` if that is much, or if the task runs on another stack. If that
+    /// part of the stack was not cleared before the task began, it is from now on.
+    pub(crate) fn fingerprint(
+        &mut self,
+        index: usize,
+        stack_pointer: usize,
+    ) -> Result<Option<u64>, Unclean> {
         let donor = &self.donors[index];
-        let length = donor.stack_top.checked_sub(stack_pointer)?;
-        if length > MOST || stack_pointer < donor.stack_low {
-            return None;
+        let length = donor.stack_top.wrapping_sub(stack_pointer);
+        if length > MOST_NAMED || stack_pointer < donor.stack_low {
+            return Ok(None);
+        }
+        if length > self.clean {
+            self.clean = length.next_multiple_of(sys::PAGE);
+            return Err(Unclean);
         }
         let block = donor.thread_pointer.wrapping_add_signed(self.tls.offset);
         // SAFETY: the stack of the calling task, and its thread-local block.
@@ -155,7 +189,7 @@ impl Pool {
                 core::slice::from_raw_parts(block as *const u8, self.tls.pristine.len()),
             )
         };
-        Some(fingerprint::of(fingerprint::of(0, stack), locals))
+        Ok(Some(fingerprint::of(fingerprint::of(0, stack), locals)))
     }
 
     /// The memory of a donor's task that it has not left: its stack, and its thread-locals.

@@ -18,6 +18,9 @@ use super::{fingerprint, heap, sys};
 use crate::engine::engine;
 use crate::execution;
 
+/// So many bytes outside the stacks are looked at to name a state.
+const MOST: usize = 1 << 20;
+
 /// A range of pages that belongs to the image.
 struct Region {
     low: usize,
@@ -88,9 +91,10 @@ impl Image {
         self.taken
     }
 
-    /// Puts the image back.
+    /// Puts the image back. If it `cleans`, memory behind the image is also as it was, as
+    /// far as [`Self::fingerprint`] looks at it.
     #[inline]
-    pub(crate) fn restore(&self) {
+    pub(crate) fn restore(&self, cleans: bool) {
         if !self.taken {
             return;
         }
@@ -106,6 +110,9 @@ impl Image {
             }
         }
         heap::reset();
+        if cleans {
+            heap::clean(MOST);
+        }
     }
 
     /// The memory outside the stacks in which an execution may have put pointers, in parts:
@@ -124,11 +131,8 @@ impl Image {
 
     /// Names what the program's statics and heap hold; `None` if that is much.
     pub(crate) fn fingerprint(&self) -> Option<u64> {
-        const MOST: usize = 1 << 20;
         let (low, high) = heap::grown();
-        if self.dirty.len() * sys::PAGE + (high - low) > MOST {
-            return None;
-        }
+        let mut left = MOST.checked_sub(high - low)?;
         // SAFETY: pages stay mapped, and only the calling task runs.
         let bytes =
             |page: usize| unsafe { core::slice::from_raw_parts(page as *const u8, sys::PAGE) };
@@ -137,6 +141,7 @@ impl Image {
             let page = bytes(dirty.page);
             // Which pages an earlier execution wrote to, and in which order, must not show.
             if page != bytes(dirty.copy) {
+                left = left.checked_sub(sys::PAGE)?;
                 all = all.wrapping_add(fingerprint::of(dirty.page as u64, page));
             }
         }

@@ -233,7 +233,10 @@ pub(crate) fn task_ends(execution: &Execution, step: Step) {
 /// The execution ends, maybe before its time.
 #[cold]
 pub(crate) fn execution_ends(execution: &Execution) {
-    let is_failure = !matches!(execution.ending, Ending::Finished | Ending::NoDonor(_));
+    let is_failure = !matches!(
+        execution.ending,
+        Ending::Finished | Ending::NoDonor(_) | Ending::Unclean
+    );
     if is_on() && is_failure && !debugger().is_passed() {
         stop(execution, Why::Event, &|| words::end(execution));
     }

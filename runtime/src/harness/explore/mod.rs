@@ -45,6 +45,10 @@ pub(super) fn run(test: &Test, request: &Request) {
         }),
         _ => None,
     };
+    if request.replay.is_some() || engine.execution.only_runs.is_some() {
+        // It is not begun a second time, as others are to find memory clean: it is watched.
+        engine.pool.clean_all();
+    }
     engine.execution.observers = Observers::of_program();
     watch_memory(&mut engine.monitors.races, request);
     engine.execution.log.most = usize::try_from(request.max_steps * 2).unwrap_or(usize::MAX);
@@ -286,16 +290,22 @@ impl Explorer<'_> {
             let crash = match self.isolation {
                 Isolation::Fork => self.run_forked(engine),
                 Isolation::Image | Isolation::Tls => {
-                    engine.image.restore();
+                    engine.image.restore(engine.pool.cleans());
                     self.run_body(engine);
                     None
                 }
             };
-            if crash.is_none()
-                && let Ending::NoDonor(stack) = engine.execution.ending
-            {
-                self.grow_pool(engine, stack);
-                continue;
+            match engine.execution.ending {
+                _ if crash.is_some() => {}
+                Ending::NoDonor(stack) => {
+                    self.grow_pool(engine, stack);
+                    continue;
+                }
+                Ending::Unclean => {
+                    strategy(engine).retry();
+                    continue;
+                }
+                _ => {}
             }
             let Engine {
                 execution,
@@ -362,7 +372,7 @@ impl Explorer<'_> {
         if self.has_donors_per_child(engine) {
             return;
         }
-        engine.image.restore();
+        engine.image.restore(engine.pool.cleans());
         engine.image.discard();
         engine.pool.grow(self.ready_donors, stack);
         if self.isolation == Isolation::Image {

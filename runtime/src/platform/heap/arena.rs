@@ -54,6 +54,10 @@ pub(super) struct Control {
     pub(super) lists: Lists,
     /// [`Lists::next`] when the image was taken.
     baseline: usize,
+    /// Behind this address, no execution has written anything since the last [`clean`].
+    soiled: usize,
+    /// Behind this address, nothing was ever written.
+    highest: usize,
 }
 
 const CONTROL_PAGES: usize = 4096;
@@ -99,6 +103,7 @@ pub(crate) fn freeze() -> (usize, usize) {
     unsafe {
         let control = &mut *control();
         control.baseline = control.lists.next.next_multiple_of(sys::PAGE);
+        control.soiled = control.highest;
         (BASE + CONTROL_PAGES, control.baseline)
     }
 }
@@ -119,6 +124,8 @@ pub(crate) fn reset() {
     unsafe {
         let control = &mut *control();
         let lists = &mut control.lists;
+        control.soiled = control.soiled.max(lists.next);
+        control.highest = control.highest.max(lists.next);
         lists.next = control.baseline;
         lists.unknown = control.baseline;
         lists.number = 0;
@@ -129,6 +136,22 @@ pub(crate) fn reset() {
         lists.oldest = 0;
         lists.newest = 0;
         lists.quarantined = 0;
+    }
+}
+
+/// Clears the first `most` bytes behind the baseline, as far as executions wrote to them:
+/// what one of them leaves in memory that it does not initialize must not be seen by the
+/// next. After [`reset`].
+pub(crate) fn clean(most: usize) {
+    // SAFETY: as `reset`; the bytes belong to no block, and stay mapped.
+    unsafe {
+        let control = &mut *control();
+        let low = control.baseline;
+        let high = control.soiled.min(low + most);
+        if low < high {
+            core::ptr::write_bytes(low as *mut u8, 0, high - low);
+        }
+        control.soiled = low;
     }
 }
 

@@ -18,8 +18,8 @@ use super::sys;
 use crate::execution;
 use crate::monitor::Free;
 pub(crate) use arena::{
-    FIRST, QUARANTINE_BLOCK, allocations, begin, block_around, blocks_from, contains, end, freeze,
-    grown, put_object, reset,
+    FIRST, QUARANTINE_BLOCK, allocations, begin, block_around, blocks_from, clean, contains, end,
+    freeze, grown, put_object, reset,
 };
 use arena::{allocate, allocate_aligned, map, release, renumber, usable};
 use block::inspect;
