@@ -1,5 +1,7 @@
 //! The root of the engine's state: one structure at a fixed place in the engine's memory.
 
+use core::mem;
+
 use crate::execution::Execution;
 use crate::harness::Exploration;
 use crate::monitor::Monitors;
@@ -42,6 +44,21 @@ pub(crate) fn create(backend: Backend) -> Result<(), &'static str> {
     // SAFETY: the root was just mapped, is large enough, and nobody else knows of it.
     unsafe { engine().write(empty(backend)) };
     Ok(())
+}
+
+/// An engine that has done nothing, and keeps what every explorer of a test is to know.
+pub(crate) fn after(before: &mut Engine) -> Engine {
+    let mut engine = empty(before.pool.backend());
+    mem::swap(
+        &mut engine.exploration.mailbox,
+        &mut before.exploration.mailbox,
+    );
+    mem::swap(
+        &mut engine.exploration.first_endless,
+        &mut before.exploration.first_endless,
+    );
+    mem::swap(&mut engine.execution.endless, &mut before.execution.endless);
+    engine
 }
 
 /// An engine that has done nothing.

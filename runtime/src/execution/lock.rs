@@ -11,7 +11,7 @@ use super::object::ObjectId;
 use super::schedule::Step;
 use super::state::Execution;
 use super::task::{State, Wait};
-use super::{Effect, Mode, Op, Site, TaskId, perform};
+use super::{Effect, Mode, Op, Site, TaskId, endless, perform};
 use crate::monitor::race;
 
 /// So many tasks have a bit of their own among those that contend for a lock.
@@ -187,6 +187,7 @@ pub fn acquire(op: Op, object: usize, mode: Mode, site: Site) {
             perform((*execution).enter_queue(object, mode));
         }
         perform((*execution).take(op, object, mode, site));
+        endless::look(execution, true);
     }
 }
 
@@ -206,6 +207,7 @@ pub fn try_acquire(op: Op, object: usize, mode: Mode, site: Site) -> bool {
         } else {
             perform((*execution).record(op, object, Effect::Fail, Some(site)));
         }
+        endless::look(execution, true);
         free
     }
 }
@@ -242,6 +244,7 @@ fn released(op: Op, object: ObjectId, mode: Mode) {
         let site = (*execution).held_at(object);
         perform((*execution).record(op, object, op.effect(), site));
         (*execution).drop_lock(object, mode);
+        endless::look(execution, true);
     }
 }
 
@@ -265,5 +268,6 @@ fn downgraded(op: Op, object: ObjectId) {
         let site = (*execution).held_at(object);
         perform((*execution).record(op, object, op.effect(), site));
         (*execution).drop_lock(object, Mode::Exclusive);
+        endless::look(execution, true);
     }
 }

@@ -9,6 +9,7 @@ mod conflicts;
 mod descriptors;
 mod draw;
 mod effect;
+mod endless;
 mod event;
 mod fairness;
 pub(crate) mod files;
@@ -54,6 +55,7 @@ pub(crate) use descriptors::{
 pub use draw::draw;
 pub(crate) use effect::Dependence;
 pub use effect::Effect;
+pub(crate) use endless::Known;
 pub(crate) use event::{Event, Note, mix};
 pub use files::end_scope;
 pub(crate) use limit::Limit;
@@ -137,6 +139,7 @@ pub fn access(op: Op, object: usize, site: Site) {
         let object = (*execution).object(object);
         perform((*execution).arrive(op, object, Some(site)));
         perform((*execution).record(op, object, op.effect(), Some(site)));
+        endless::look(execution, op.effect() == Effect::Read);
     }
 }
 
@@ -149,6 +152,18 @@ pub fn access_with<R>(
     site: Option<Site>,
     act: impl FnOnce() -> (R, Effect),
 ) -> R {
+    access_and(op, object, site, act, true)
+}
+
+/// As [`access_with`]; whether `act` `is_all` that is to be done.
+#[inline]
+fn access_and<R>(
+    op: Op,
+    object: usize,
+    site: Option<Site>,
+    act: impl FnOnce() -> (R, Effect),
+    is_all: bool,
+) -> R {
     let Some(execution) = running() else {
         return act().0;
     };
@@ -158,6 +173,7 @@ pub fn access_with<R>(
         perform((*execution).arrive(op, object, site));
         let (result, effect) = act();
         perform((*execution).record(op, object, effect, site));
+        endless::look(execution, is_all);
         result
     }
 }
@@ -186,6 +202,7 @@ pub fn effect(op: Op, object: usize, effect: Effect, site: Site) {
     unsafe {
         let object = (*execution).object(object);
         perform((*execution).record(op, object, effect, Some(site)));
+        endless::look(execution, true);
     }
 }
 
@@ -309,7 +326,7 @@ pub fn access_in_drop(op: Op, object: usize) {
 
 /// As [`access_in_drop`], with an `effect` that is known once the drop's turn has come.
 pub fn drop_with(op: Op, object: usize, effect: impl FnOnce() -> Effect) {
-    access_with(op, object, None, || ((), effect()));
+    access_and(op, object, None, || ((), effect()), false);
 }
 
 /// Whether a task [`own`]s `object`, the calling one included.

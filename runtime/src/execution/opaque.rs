@@ -14,7 +14,9 @@ use super::schedule::Step;
 use super::spin::Access;
 use super::state::Execution;
 use super::task::Wait;
-use super::{Effect, Op, Site, State, TaskId, Wake, mark, perform, running, thread_object};
+use super::{
+    Effect, Op, Site, State, TaskId, Wake, endless, mark, perform, running, thread_object,
+};
 use core::panic::Location;
 
 /// Stands for all that opaque code touches and nobody sees: any two calls into
@@ -103,6 +105,7 @@ pub(crate) fn record(op: Op, object: usize, effect: Effect) {
     unsafe {
         let object = (*execution).object(object);
         (*execution).record(op, object, effect, None);
+        endless::look(execution, false);
     }
 }
 

@@ -77,7 +77,9 @@ impl Execution {
         if self.awaits_outside() {
             self.wait_outside(yielded);
         }
-        if self.enabled.is_empty() && (self.body_done || !self.stops_awaiting()) {
+        if self.enabled.is_empty()
+            && (self.body_done || !self.stops_awaiting() && !self.lets_compute())
+        {
             let ending = if self.body_done {
                 Ending::Finished
             } else {

@@ -1,6 +1,7 @@
 //! One execution: its tasks and objects, and what wakes and blocks.
 
 use super::descriptors::Descriptors;
+use super::endless::Endless;
 use super::event::{EventLog, Note, mix};
 use super::fairness::Fairness;
 use super::files::FileUse;
@@ -87,6 +88,7 @@ pub(crate) struct Execution {
     pub(super) reuse: Reuse,
     pub(crate) streams: StreamUse,
     pub(crate) files: FileUse,
+    pub(crate) endless: Endless,
     pub(crate) strategy: Option<Box<dyn Strategy, EngineMemory>>,
     pub(crate) decisions: EngineVec<Decision>,
     /// Where a confined search has no choice and another has one: the decisions before, and
@@ -151,6 +153,7 @@ impl Execution {
             reuse: Reuse::new(),
             streams: StreamUse::new(),
             files: FileUse::new(),
+            endless: Endless::new(),
             strategy: None,
             decisions: engine_vec(),
             passed_over: engine_vec(),
@@ -208,6 +211,7 @@ impl Execution {
         self.clock = START_OF_TIME;
         self.entropy = Rng::new(0);
         self.ending = Ending::Finished;
+        self.endless.begin();
         self.body_done = false;
         self.output.clear();
     }

@@ -27,6 +27,8 @@ pub(crate) enum Wait {
     Change,
     /// Time alone.
     Time,
+    /// The end of what it computes: see [`super::endless`].
+    Computation,
     /// A futex wake at this address, with a bit in common.
     Futex(usize, u32),
     /// One of so many descriptors to be ready; what is polled lies at the address.

@@ -8,7 +8,7 @@ use super::object::ObjectId;
 use super::schedule::Step;
 use super::state::{Ending, Execution};
 use super::task::{Entry, State, Task, Wait};
-use super::{Op, Site, TaskId, Wake, mark, opaque};
+use super::{Op, Site, TaskId, Wake, endless, mark, opaque};
 use crate::engine::engine;
 use crate::harness::debugger;
 use crate::monitor::race::{self, How, Paused};
@@ -149,6 +149,7 @@ pub(crate) unsafe extern "C" fn task_main() -> ! {
         race::enter();
         let own = (*execution).object_of_task(id);
         (*execution).record(Op::Start, own, Op::Start.effect(), None);
+        endless::look(execution, true);
         let result = match (*execution).running().entry {
             Entry::Rust(entry, data) => {
                 entry(data);
@@ -354,6 +355,7 @@ fn start(entry: Entry, stack: usize, own: Option<(Site, Option<&str>)>) -> TaskI
         let object = (*execution).object_of_task(task);
         let site = own.map(|(site, _)| site);
         (*execution).record(Op::Spawn, object, Op::Spawn.effect(), site);
+        endless::look(execution, true);
         task
     }
 }
@@ -367,6 +369,7 @@ pub fn join(task: TaskId, site: Site) {
         perform((*execution).arrive_to_join(task, object, site));
         (*execution).record(Op::Join, object, Op::Join.effect(), Some(site));
         (*execution).follows(task);
+        endless::look(execution, true);
     }
 }
 

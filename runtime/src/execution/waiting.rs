@@ -6,7 +6,7 @@ use super::schedule::Step;
 use super::state::{Execution, Spurious};
 use super::task::{State, Wait};
 use super::trace::TraceStep;
-use super::{Effect, Mode, Op, Site, TaskId, Wake, mark, perform, running};
+use super::{Effect, Mode, Op, Site, TaskId, Wake, endless, mark, perform, running};
 use crate::monitor::race;
 
 impl Execution {
@@ -115,6 +115,7 @@ pub fn notify(op: Op, object: usize, all: bool, site: Site) {
             (*execution).wake_a_waiter(object);
         }
         perform((*execution).record(op, object, op.effect(), Some(site)));
+        endless::look(execution, true);
     }
 }
 
@@ -189,6 +190,7 @@ pub fn park(op: Op, deadline: Option<u64>, site: Site) {
             race::acquire(super::token_object((*execution).current));
         }
         perform((*execution).record(op, object, op.effect(), Some(site)));
+        endless::look(execution, true);
     }
 }
 
@@ -210,6 +212,7 @@ pub fn unpark(task: TaskId, site: Site) {
             // It does not need the one that woke it.
             parked.waker = TraceStep::NONE;
         }
+        endless::look(execution, true);
     }
 }
 
@@ -226,6 +229,7 @@ pub(crate) fn sleep_until(deadline: u64, site: Option<Site>) {
         (*execution).announce(Op::Sleep, ObjectId::NONE, site);
         (*execution).record(Op::Sleep, ObjectId::NONE, Op::Sleep.effect(), site);
         perform((*execution).sleep_on(Wait::Time, Some(deadline)));
+        endless::look(execution, true);
     }
 }
 
@@ -267,5 +271,6 @@ extern "C" fn yield_above(op: Op, site: Option<Site>, stack_pointer: usize) {
         let state = (*execution).state_above(stack_pointer);
         perform((*execution).yield_step(state));
         (*execution).begin_turn();
+        endless::look(execution, true);
     }
 }

@@ -131,6 +131,16 @@ fn warnings(exploration: &Exploration) -> Vec<String> {
             exploration.too_long, exploration.schedules
         ));
     }
+    if exploration.endless > 0 {
+        all.push(format!(
+            "in {} of {} schedules a task computed on and reached no scheduling point ({}): the \
+             others went on without it, and it was cut off once the test's body had returned, as by \
+             the end of the process; what it would do later is not part of the verdict",
+            exploration.endless,
+            exploration.schedules,
+            String::from_utf8_lossy(&exploration.first_endless)
+        ));
+    }
     if exploration.many_tasks > 0 {
         all.push(format!(
             "{} of {} schedules had more than {MOST_TASKS} tasks of which nobody knew that \
@@ -196,6 +206,8 @@ mod tests {
         exploration.diverged = 1;
         exploration.long = 2;
         exploration.too_long = 3;
+        exploration.endless = 3;
+        exploration.first_endless = words("task 1 after start");
         exploration.many_tasks = 4;
         exploration.much_memory = 5;
         exploration.many_releases = 6;
@@ -210,6 +222,10 @@ mod tests {
                 "not explored",
             ),
             ("3 of 9 schedules were given up", "gets one"),
+            (
+                "in 3 of 9 schedules a task computed on and reached no scheduling point (task 1 after start)",
+                "not part of the verdict",
+            ),
             ("4 of 9 schedules had more than 1024 tasks", "start fewer"),
             (
                 "5 of 9 schedules accessed more plain memory than the 256 MiB",

@@ -83,6 +83,10 @@ pub(crate) struct Exploration {
     pub(crate) long: u64,
     /// Those of them that were given up: nothing says that they would not end.
     pub(crate) too_long: u64,
+    /// Schedules in which a task that computes without end was set aside or cut off.
+    pub(crate) endless: u64,
+    /// The first such task in words: what it last did, and where.
+    pub(crate) first_endless: EngineVec<u8>,
     /// Schedules in which races were looked for only until there were too many tasks.
     pub(crate) many_tasks: u64,
     /// Or until too much memory was accessed.
@@ -154,6 +158,8 @@ impl Exploration {
             cut_short: None,
             long: 0,
             too_long: 0,
+            endless: 0,
+            first_endless: engine_vec(),
             many_tasks: 0,
             much_memory: 0,
             many_releases: 0,

@@ -17,6 +17,31 @@ pub(super) fn reap(child: c_int) -> c_int {
     status
 }
 
+/// Ends the children of this process, which has one thread, and those that they leave
+/// behind.
+pub(super) fn end_children() {
+    let own = std::process::id();
+    let path = format!("/proc/{own}/task/{own}/children");
+    loop {
+        let children = std::fs::read_to_string(&path).unwrap_or_default();
+        let mut any = false;
+        for child in children.split_whitespace().filter_map(|id| id.parse().ok()) {
+            any = true;
+            // SAFETY: a child of this process, which is not yet reaped.
+            unsafe {
+                sys::syscall(
+                    sys::number::KILL,
+                    [child, sys::SIGKILL as usize, 0, 0, 0, 0],
+                )
+            };
+            reap(child as c_int);
+        }
+        if !any {
+            return;
+        }
+    }
+}
+
 /// A descriptor that becomes readable when the process ends.
 pub(super) fn open_process(child: c_int) -> isize {
     // SAFETY: a plain system call.

@@ -3,11 +3,12 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use super::report;
 use super::request::{Isolation, Request};
 use crate::engine::Engine;
-use crate::execution::{Execution, State, Wait};
+use crate::execution::{Execution, Known, State, Wait};
 use crate::platform::handover::Backend;
 
 /// What may be done about a task that is only slow.
@@ -27,17 +28,7 @@ pub(super) enum Activity {
 impl Activity {
     /// Of the running task; while the explorer lives.
     pub(super) fn of_running_task(engine: &Engine, request: &Request) -> Self {
-        let execution = &engine.execution;
-        let mut thread = engine.exploration.kernel_thread;
-        let forks = request.isolation == Isolation::Fork || engine.exploration.foreign_heap;
-        let current = execution.live_tasks().nth(execution.current.0 as usize);
-        match (engine.pool.backend(), current) {
-            (Backend::Threads, Some((_, task))) => {
-                thread = engine.pool.get(task.donor).kernel_thread;
-            }
-            _ if forks => thread = only_child_of(thread).unwrap_or(0),
-            _ => {}
-        }
+        let thread = thread_of_running_task(engine, request);
         let path = format!("/proc/{thread}/syscall");
         fs::read_to_string(path).map_or(Self::Unknown, |text| Self::parse(&text))
     }
@@ -64,6 +55,73 @@ impl Activity {
             }
         }
     }
+}
+
+/// The kernel thread on which the running task runs.
+fn thread_of_running_task(engine: &Engine, request: &Request) -> i32 {
+    let execution = &engine.execution;
+    let thread = engine.exploration.kernel_thread;
+    let forks = request.isolation == Isolation::Fork || engine.exploration.foreign_heap;
+    let current = execution.live_tasks().nth(execution.current.0 as usize);
+    match (engine.pool.backend(), current) {
+        (Backend::Threads, Some((_, task))) => engine.pool.get(task.donor).kernel_thread,
+        _ if forks => only_child_of(thread).unwrap_or(0),
+        _ => thread,
+    }
+}
+
+/// A task that has reached no scheduling point for a while.
+pub(super) struct Silence {
+    /// The pulse since when.
+    pulse: u64,
+    /// The kernel thread on which it runs, and the processor time of that thread then.
+    thread: i32,
+    start: Duration,
+}
+
+impl Silence {
+    /// A silence that begins now, at this `pulse`.
+    pub(super) fn new(engine: &Engine, request: &Request, pulse: u64) -> Self {
+        let thread = thread_of_running_task(engine, request);
+        Self {
+            pulse,
+            thread,
+            start: processor_time(thread).unwrap_or(Duration::MAX),
+        }
+    }
+
+    pub(super) fn is_at(&self, pulse: u64) -> bool {
+        self.pulse == pulse
+    }
+
+    /// What is learnt of the running task if it has computed for so long that the others
+    /// go on without it.
+    pub(super) fn is_endless(&self, engine: &Engine, request: &Request) -> Option<Known> {
+        let (known, time) = engine.execution.endless_if_silent()?;
+        let watchdog = Duration::from_millis(request.watchdog_ms);
+        let used = processor_time(self.thread)?.checked_sub(self.start)?;
+        let computes = || Activity::of_running_task(engine, request) == Activity::Computes;
+        (used >= time.min(watchdog) && computes()).then_some(known)
+    }
+}
+
+/// The processor time that a kernel thread has used.
+fn processor_time(thread: i32) -> Option<Duration> {
+    let text = fs::read_to_string(format!("/proc/{thread}/schedstat")).ok()?;
+    let nanos = text.split_whitespace().next()?.parse().ok()?;
+    Some(Duration::from_nanos(nanos))
+}
+
+/// The running task, which computes without end, in words.
+pub(super) fn name_endless(engine: &Engine) -> String {
+    let execution = &engine.execution;
+    let running = execution.live_tasks().nth(execution.current.0 as usize);
+    running.map_or_else(String::new, |(id, task)| {
+        let place = task
+            .site
+            .map_or_else(String::new, |site| format!(" at {}", report::line_of(site)));
+        format!("{} after {}{place}", report::called(id), task.op.name())
+    })
 }
 
 /// The process that a thread waits for, where it started one.

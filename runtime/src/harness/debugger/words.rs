@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use crate::execution::{Ending, Execution, Op, State, TaskId};
+use crate::execution::{Ending, Execution, Op, State, TaskId, Wait};
 use crate::harness::names::ObjectNames;
 use crate::harness::report::{line_of, line_of_place};
 use crate::monitor::Panic;
@@ -43,6 +43,7 @@ pub(super) fn switch(execution: &Execution, next: TaskId, costs: bool) -> String
     let before = operation(execution, current);
     let what = match task.state {
         State::Finished => "has ended".to_owned(),
+        State::Blocked(Wait::Computation) => format!("computes after {before}"),
         State::Blocked(_) => format!("waits in {before}"),
         State::Runnable if costs && task.preempted => format!("is preempted before {before}"),
         State::Runnable => format!("gives way before {before}"),
@@ -102,6 +103,7 @@ pub(super) fn tasks(execution: &Execution) -> String {
         let before = operation(execution, id);
         let does = match task.state {
             State::Finished => "has ended".to_owned(),
+            State::Blocked(Wait::Computation) => format!("computes after {before}"),
             State::Blocked(_) => format!("waits in {before}"),
             State::Runnable if task.preempted => format!("preempted before {before}"),
             State::Runnable => format!("before {before}"),

@@ -270,9 +270,12 @@ impl Explorer<'_> {
                 engine.exploration.many_tasks += is(GivenUp::Tasks);
                 engine.exploration.much_memory += is(GivenUp::Memory);
                 engine.exploration.many_releases += is(GivenUp::Releases);
-                if engine.execution.past_limit {
+                engine.exploration.endless += u64::from(engine.execution.endless.is_met);
+                if engine.execution.past_limit || engine.execution.endless.is_missed {
                     let bound = strategy(engine).progress().bound.unwrap_or(0);
                     engine.exploration.cut_short.get_or_insert(bound);
+                }
+                if engine.execution.past_limit {
                     engine.exploration.long += 1;
                     let too_long = engine.execution.ending == Ending::TooLong;
                     engine.exploration.too_long += u64::from(too_long);

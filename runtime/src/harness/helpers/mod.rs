@@ -240,6 +240,7 @@ impl Explorer<'_> {
         let execution = &engine.execution;
         let is_usual = failure.is_none()
             && !execution.past_limit
+            && !execution.endless.is_met
             && before == known(engine)
             && engine.monitors.races.given_up.is_none()
             && !engine.monitors.races.has_news()

@@ -229,17 +229,8 @@ fn run_again(
         },
         ..request.clone()
     };
-    *engine = new_engine(engine);
+    *engine = engine::after(engine);
     let status = watch(test, &again, out);
     engine.monitors.races.points = lines;
     status
-}
-
-fn new_engine(before: &mut Engine) -> Engine {
-    let mut engine = engine::empty(before.pool.backend());
-    mem::swap(
-        &mut engine.exploration.mailbox,
-        &mut before.exploration.mailbox,
-    );
-    engine
 }

@@ -12,15 +12,19 @@ use std::time::{Duration, Instant};
 
 use super::request::{Request, VARIABLE};
 use super::saved::Passing;
-use super::silence::Activity;
+use super::silence::{self, Activity, Silence};
 use super::{Test, debugger, explore, process, report, tell};
 use crate::engine::{self, engine};
+use crate::execution::Known;
 use crate::platform::handover::Backend;
 use crate::platform::{context, interpose, refusal, sys};
 use crate::search::parse_schedule;
 
 /// How often the explorer is looked at.
 const LOOK: Duration = Duration::from_millis(100);
+/// A task that only computes may take so many times the watchdog's time by the clock, until it
+/// has used so much of the processor's.
+const BUSY: u32 = 30;
 /// How often the supervisor hears of progress.
 const TELL: Duration = Duration::from_millis(500);
 
@@ -105,8 +109,38 @@ fn check_backend(backend: Backend, supported: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// Forks the explorer and waits for its end.
+/// Explores, anew whenever a task is seen to compute without end that the others can do
+/// without.
 fn watch(test: &Test, request: &Request, out: &mut File) -> Status {
+    let deadline =
+        (request.time_ms > 0).then(|| Instant::now() + Duration::from_millis(request.time_ms));
+    loop {
+        let known = match watch_explorer(test, request, deadline, out) {
+            Ok(status) => return status,
+            Err(known) => known,
+        };
+        // SAFETY: the explorer is gone; this process alone uses the engine.
+        let engine = unsafe { &mut *engine() };
+        if !engine.execution.endless.learn(known) {
+            return Status::Silent(Activity::Computes);
+        }
+        let first = silence::name_endless(engine);
+        *engine = engine::after(engine);
+        let words = &mut engine.exploration.first_endless;
+        if words.is_empty() {
+            words.extend_from_slice(first.as_bytes());
+        }
+    }
+}
+
+/// Forks an explorer and waits for its end. Where it was killed since a task computes
+/// without end: what is known of that.
+fn watch_explorer(
+    test: &Test,
+    request: &Request,
+    deadline: Option<Instant>,
+    out: &mut File,
+) -> Result<Status, Known> {
     let parent = std::process::id();
     // SAFETY: this process has one thread.
     let child = unsafe { interpose::real::fork() };
@@ -127,8 +161,18 @@ fn watch(test: &Test, request: &Request, out: &mut File) -> Status {
     let (mut last_pulse, mut last_change) = (pulse(), Instant::now());
     let mut last_told = Instant::now();
     let mut passing = Passing::new(request);
-    let deadline =
-        (request.time_ms > 0).then(|| Instant::now() + Duration::from_millis(request.time_ms));
+    let mut silence: Option<Silence> = None;
+    let end = || {
+        // SAFETY: our own child, not yet reaped.
+        unsafe {
+            sys::syscall(
+                sys::number::KILL,
+                [child as usize, sys::SIGKILL as usize, 0, 0, 0, 0],
+            );
+        }
+        process::reap(child);
+        end_orphans();
+    };
     loop {
         let left = deadline.map(|d| d.saturating_duration_since(Instant::now()));
         if left.is_some_and(|left| left.is_zero()) {
@@ -146,24 +190,33 @@ fn watch(test: &Test, request: &Request, out: &mut File) -> Status {
         if process::wait_for(handle, look) {
             let status = process::reap(child);
             end_orphans();
-            return Status::Ended(status);
+            return Ok(Status::Ended(status));
         }
         let now = pulse();
         if now != last_pulse {
             (last_pulse, last_change) = (now, Instant::now());
-        } else if last_change.elapsed() > limit {
+        } else {
             // SAFETY: the explorer is silent: it is not within the engine.
-            let activity = Activity::of_running_task(unsafe { &*engine() }, request);
-            // SAFETY: our own child, not yet reaped.
-            unsafe {
-                sys::syscall(
-                    sys::number::KILL,
-                    [child as usize, sys::SIGKILL as usize, 0, 0, 0, 0],
-                );
+            let engine = unsafe { &*engine() };
+            let since = silence.take().filter(|silence| silence.is_at(now));
+            let since = since.unwrap_or_else(|| Silence::new(engine, request, now));
+            let endless = since.is_endless(engine, request);
+            silence = Some(since);
+            if let Some(known) = endless
+                && pulse() == now
+            {
+                end();
+                process::end_children();
+                return Err(known);
             }
-            process::reap(child);
-            end_orphans();
-            return Status::Silent(activity);
+            // What computes is given the processor time, on whatever else the machine is busy.
+            let may_be_endless = engine.execution.endless_if_silent().is_some();
+            let limit = if may_be_endless { limit * BUSY } else { limit };
+            if last_change.elapsed() > limit {
+                let activity = Activity::of_running_task(engine, request);
+                end();
+                return Ok(Status::Silent(activity));
+            }
         }
         // SAFETY: the explorer leaves alone what is not atomic there.
         let mailbox = unsafe { &(*engine()).exploration.mailbox };

@@ -56,9 +56,14 @@ macro_rules! atomic {
             pub fn store(&self, $val: $value, order: Ordering) {
                 if execution::active() {
                     let site = Location::caller();
-                    execution::access(Op::AtomicStore, self.object(), site);
-                    self.tell(Op::AtomicStore, How::Store, order, site);
+                    let store = || {
+                        self.tell(Op::AtomicStore, How::Store, order, site);
+                        self.0.store($val, order);
+                        ((), Op::AtomicStore.effect())
+                    };
+                    execution::access_with(Op::AtomicStore, self.object(), Some(site), store);
                     saw(|| (None, Some($val)));
+                    return;
                 }
                 self.0.store($val, order);
             }
