@@ -258,6 +258,10 @@ operations! {
     Kill = "kill", Write;
     /// `sigaction` and `signal`.
     SignalAction = "sigaction", Write;
+    /// `setuid` and its kin.
+    SetIds = "change of user or group", Write;
+    /// `getuid` and its kin.
+    GetIds = "look at user or group", Read;
 
     /// `open` and its kin.
     FileOpen = "open", Write;

@@ -44,6 +44,9 @@ pub(crate) enum Ending {
     /// A task's state is looked at that may contain what earlier executions left: to be
     /// run again in clean memory.
     Unclean,
+    /// A task calls this function, which changes the process for good: each execution
+    /// needs one of its own.
+    NeedsProcess(&'static str),
 }
 
 /// When the deadline of a task may pass.

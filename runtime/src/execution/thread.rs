@@ -105,6 +105,9 @@ unsafe fn switch_to(next: TaskId) {
         let to = execution.task(next).flow;
         execution.run(next);
         handover::transfer(backend, &raw const (*engine).explorer_baton, from, to);
+        if backend == Backend::Threads {
+            interpose::credentials::follow();
+        }
     }
 }
 
@@ -128,6 +131,18 @@ unsafe fn leave_execution() {
     }
 }
 
+/// The calling task is about to call a function of this `name`, which changes its process
+/// for good. Ends the execution if that is not its own.
+pub(crate) fn needs_process(name: &'static str) {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        if !(*engine()).exploration.has_processes {
+            perform((*execution).end(Ending::NeedsProcess(name)));
+        }
+    }
+}
+
 /// The exploring thread's flow.
 pub(crate) fn explorer() -> Flow {
     Flow {
@@ -147,6 +162,9 @@ pub(crate) unsafe extern "C" fn task_main() -> ! {
         TASK.set(id.0 + 1);
         mark::leave();
         race::enter();
+        if (*engine).pool.backend() == Backend::Threads {
+            interpose::credentials::follow();
+        }
         let own = (*execution).object_of_task(id);
         (*execution).record(Op::Start, own, Op::Start.effect(), None);
         endless::look(execution, true);

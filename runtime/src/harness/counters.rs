@@ -173,6 +173,12 @@ fn warnings(exploration: &Exploration) -> Vec<String> {
                 .to_owned(),
         );
     }
+    if let Some(function) = exploration.changes_process {
+        all.push(format!(
+            "the program calls {function}, which changes its process for good: each execution ran \
+             in a process of its own (--isolate fork)"
+        ));
+    }
     all.extend(
         exploration
             .warned
@@ -212,6 +218,7 @@ mod tests {
         exploration.much_memory = 5;
         exploration.many_releases = 6;
         exploration.foreign_heap = true;
+        exploration.changes_process = Some("setuid");
         exploration.more_failures = true;
         exploration.warned.push(words("a race"));
         exploration.out_of_time.store(true, Ordering::Relaxed);
@@ -237,6 +244,10 @@ mod tests {
             ),
             (
                 "the program has a global allocator of its own",
+                "(--isolate fork)",
+            ),
+            (
+                "the program calls setuid, which changes its process for good",
                 "(--isolate fork)",
             ),
             ("data race: ", "a race"),

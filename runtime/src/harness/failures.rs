@@ -119,7 +119,8 @@ fn end_of(execution: &Execution) -> u64 {
         | Ending::TooLong
         | Ending::Stopped
         | Ending::NoDonor(_)
-        | Ending::Unclean => {}
+        | Ending::Unclean
+        | Ending::NeedsProcess(_) => {}
     }
     parts.sort_unstable();
     if execution.ending != Ending::Deadlock {

@@ -126,6 +126,10 @@ pub(crate) struct Exploration {
     pub(crate) out_of_time: AtomicBool,
     /// The program has a global allocator of its own.
     pub(crate) foreign_heap: bool,
+    /// Each execution has a process of its own.
+    pub(crate) has_processes: bool,
+    /// The function because of which it has, if it was not asked for.
+    pub(crate) changes_process: Option<&'static str>,
     /// What happened outside the scheduler's control, in words, each once.
     pub(crate) outside: EngineVec<&'static str>,
     /// The state of the search, for a run that goes on after a kill.
@@ -184,6 +188,8 @@ impl Exploration {
             fault: None,
             out_of_time: AtomicBool::new(false),
             foreign_heap: false,
+            has_processes: false,
+            changes_process: None,
             outside: engine_vec(),
             saved: Saved::new(),
             share: None,

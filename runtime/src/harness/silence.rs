@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::report;
-use super::request::{Isolation, Request};
+use super::request::Request;
 use crate::engine::Engine;
 use crate::execution::{Execution, Known, State, Wait};
 use crate::platform::handover::Backend;
@@ -27,8 +27,8 @@ pub(super) enum Activity {
 
 impl Activity {
     /// Of the running task; while the explorer lives.
-    pub(super) fn of_running_task(engine: &Engine, request: &Request) -> Self {
-        let thread = thread_of_running_task(engine, request);
+    pub(super) fn of_running_task(engine: &Engine) -> Self {
+        let thread = thread_of_running_task(engine);
         let path = format!("/proc/{thread}/syscall");
         fs::read_to_string(path).map_or(Self::Unknown, |text| Self::parse(&text))
     }
@@ -58,14 +58,13 @@ impl Activity {
 }
 
 /// The kernel thread on which the running task runs.
-fn thread_of_running_task(engine: &Engine, request: &Request) -> i32 {
+fn thread_of_running_task(engine: &Engine) -> i32 {
     let execution = &engine.execution;
     let thread = engine.exploration.kernel_thread;
-    let forks = request.isolation == Isolation::Fork || engine.exploration.foreign_heap;
     let current = execution.live_tasks().nth(execution.current.0 as usize);
     match (engine.pool.backend(), current) {
         (Backend::Threads, Some((_, task))) => engine.pool.get(task.donor).kernel_thread,
-        _ if forks => only_child_of(thread).unwrap_or(0),
+        _ if engine.exploration.has_processes => only_child_of(thread).unwrap_or(0),
         _ => thread,
     }
 }
@@ -81,8 +80,8 @@ pub(super) struct Silence {
 
 impl Silence {
     /// A silence that begins now, at this `pulse`.
-    pub(super) fn new(engine: &Engine, request: &Request, pulse: u64) -> Self {
-        let thread = thread_of_running_task(engine, request);
+    pub(super) fn new(engine: &Engine, pulse: u64) -> Self {
+        let thread = thread_of_running_task(engine);
         Self {
             pulse,
             thread,
@@ -100,7 +99,7 @@ impl Silence {
         let (known, time) = engine.execution.endless_if_silent()?;
         let watchdog = Duration::from_millis(request.watchdog_ms);
         let used = processor_time(self.thread)?.checked_sub(self.start)?;
-        let computes = || Activity::of_running_task(engine, request) == Activity::Computes;
+        let computes = || Activity::of_running_task(engine) == Activity::Computes;
         (used >= time.min(watchdog) && computes()).then_some(known)
     }
 }

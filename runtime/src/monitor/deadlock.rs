@@ -17,7 +17,7 @@ impl Monitor for Deadlock {
     fn end(&mut self, end: &End<'_>) -> Option<Failure> {
         let is_stuck = match end.execution.ending {
             Ending::Deadlock => true,
-            Ending::Finished | Ending::NoDonor(_) | Ending::Unclean => {
+            Ending::Finished | Ending::NoDonor(_) | Ending::Unclean | Ending::NeedsProcess(_) => {
                 *end.body == BodyOutcome::Unfinished
             }
             _ => false,

@@ -175,7 +175,7 @@ impl Monitor for Outcome {
     #[inline]
     fn end(&mut self, end: &End<'_>) -> Option<Failure> {
         match end.execution.ending {
-            Ending::Finished | Ending::NoDonor(_) | Ending::Unclean => {
+            Ending::Finished | Ending::NoDonor(_) | Ending::Unclean | Ending::NeedsProcess(_) => {
                 self.of_body(end).or_else(|| self.unseen(end))
             }
             _ => None,

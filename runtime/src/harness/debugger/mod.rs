@@ -235,7 +235,7 @@ pub(crate) fn task_ends(execution: &Execution, step: Step) {
 pub(crate) fn execution_ends(execution: &Execution) {
     let is_failure = !matches!(
         execution.ending,
-        Ending::Finished | Ending::NoDonor(_) | Ending::Unclean
+        Ending::Finished | Ending::NoDonor(_) | Ending::Unclean | Ending::NeedsProcess(_)
     );
     if is_on() && is_failure && !debugger().is_passed() {
         stop(execution, Why::Event, &|| words::end(execution));

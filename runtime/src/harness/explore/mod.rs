@@ -157,6 +157,7 @@ impl Explorer<'_> {
             engine.exploration.foreign_heap = true;
             self.isolation = Isolation::Fork;
         }
+        engine.exploration.has_processes = self.isolation == Isolation::Fork;
     }
 
     fn search(&mut self, engine: Root, request: &Request) {
@@ -308,6 +309,10 @@ impl Explorer<'_> {
                     strategy(engine).retry();
                     continue;
                 }
+                Ending::NeedsProcess(function) => {
+                    self.give_processes(engine, function);
+                    continue;
+                }
                 _ => {}
             }
             let Engine {
@@ -366,6 +371,25 @@ impl Explorer<'_> {
             engine.pool.forget();
         }
         crash
+    }
+
+    /// A task calls this `function`, which changes the process for good: each execution gets
+    /// one of its own from now on.
+    fn give_processes(&mut self, mut engine: Root, function: &'static str) {
+        if self.is_helper {
+            // The explorer runs the schedule.
+            sys::exit_now(1);
+        }
+        self.helpers.dismiss();
+        strategy(engine).retry();
+        engine.image.restore(engine.pool.cleans());
+        engine.image.discard();
+        self.isolation = Isolation::Fork;
+        engine.exploration.has_processes = true;
+        engine.exploration.changes_process = Some(function);
+        if self.has_donors_per_child(engine) {
+            engine.pool.forget();
+        }
     }
 
     /// A task found no donor: the pool must grow while no image is in force.

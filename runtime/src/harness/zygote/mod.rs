@@ -199,7 +199,7 @@ fn watch_explorer(
             // SAFETY: the explorer is silent: it is not within the engine.
             let engine = unsafe { &*engine() };
             let since = silence.take().filter(|silence| silence.is_at(now));
-            let since = since.unwrap_or_else(|| Silence::new(engine, request, now));
+            let since = since.unwrap_or_else(|| Silence::new(engine, now));
             let endless = since.is_endless(engine, request);
             silence = Some(since);
             if let Some(known) = endless
@@ -213,7 +213,7 @@ fn watch_explorer(
             let may_be_endless = engine.execution.endless_if_silent().is_some();
             let limit = if may_be_endless { limit * BUSY } else { limit };
             if last_change.elapsed() > limit {
-                let activity = Activity::of_running_task(engine, request);
+                let activity = Activity::of_running_task(engine);
                 end();
                 return Ok(Status::Silent(activity));
             }

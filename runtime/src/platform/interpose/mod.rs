@@ -10,6 +10,7 @@ mod c11_threads;
 mod call;
 mod child;
 mod connection;
+pub(crate) mod credentials;
 mod disposition;
 mod environment;
 mod epoll;

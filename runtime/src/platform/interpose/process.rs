@@ -3,6 +3,7 @@
 use core::ffi::c_int;
 
 use super::super::sys::{self, number};
+use super::credentials::Credentials;
 use super::disposition::Signals;
 use super::files::Known;
 use super::loopback::Links;
@@ -33,6 +34,8 @@ pub(crate) struct Process {
     pub(super) signals: Signals,
     /// Files of the running execution.
     pub(super) files: Known,
+    /// What the running execution has changed of the process' user and groups.
+    pub(super) credentials: Credentials,
 }
 
 impl Process {
@@ -45,6 +48,7 @@ impl Process {
             timers: Timers::new(),
             signals: Signals::new(),
             files: Known::new(),
+            credentials: Credentials::new(),
         }
     }
 
@@ -56,6 +60,7 @@ impl Process {
         self.timers.clear();
         self.signals.put_back();
         self.files.begin();
+        self.credentials.clear();
     }
 
     /// The first descriptor that was not open before the program's own code ran.

@@ -165,6 +165,16 @@ real! {
         old: *mut sys::sigaction_t
     ) -> c_int;
     pthread_sigmask(how: c_int, new: *const u64, old: *mut c_void) -> c_int;
+    setuid(id: u32) -> c_int;
+    seteuid(id: u32) -> c_int;
+    setreuid(own: u32, effective: u32) -> c_int;
+    setresuid(own: u32, effective: u32, saved: u32) -> c_int;
+    setgid(id: u32) -> c_int;
+    setegid(id: u32) -> c_int;
+    setregid(own: u32, effective: u32) -> c_int;
+    setresgid(own: u32, effective: u32, saved: u32) -> c_int;
+    setgroups(count: usize, groups: *const u32) -> c_int;
+    initgroups(user: *const c_char, group: u32) -> c_int;
     raise(signal: c_int) -> c_int;
     pthread_kill(thread: pthread_t, signal: c_int) -> c_int;
     posix_spawn(
