@@ -78,8 +78,9 @@ pub(crate) use source::open_process;
 pub(crate) use state::{Ending, Execution, Spurious, Timers};
 pub(crate) use task::{Entry, State, Task, Wait};
 pub(crate) use thread::{
-    Aside, aside, end_task, explorer, forget_task, needs_process, perform, running, spawn_pthread,
-    task_main, task_of_object, thread_object, token_object,
+    Aside, aside, end_task, explorer, forget_task, leave_alone, needs_process, others_can_go_on,
+    perform, running, spawn_pthread, strand, task_main, task_of_object, thread_object,
+    token_object,
 };
 pub use thread::{
     active, current, finish, is_finished, join, panic_handled, panicked, pthread_of, spawn,

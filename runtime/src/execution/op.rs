@@ -258,6 +258,14 @@ operations! {
     Kill = "kill", Write;
     /// `sigaction` and `signal`.
     SignalAction = "sigaction", Write;
+    /// `alarm` and `setitimer`.
+    AlarmSet = "alarm", Write;
+    /// `pause`.
+    Pause = "pause", Write;
+    /// `sigsuspend`.
+    SignalSuspend = "sigsuspend", Write;
+    /// `sigwait` and its kin.
+    SignalWait = "sigwait", Write;
     /// `setuid` and its kin.
     SetIds = "change of user or group", Write;
     /// `getuid` and its kin.

@@ -148,6 +148,22 @@ pub(crate) fn sleep_lightly(op: Op, object: usize, deadline: Option<u64>, outerm
     sleep(op, object, deadline)
 }
 
+/// One waiter (a choice of the search) or all waiters of `object` become enabled: part of
+/// the running step.
+pub(crate) fn wake(object: usize, all: bool) {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        let object = (*execution).object(object);
+        if all {
+            (*execution).wake_waiters(object);
+        } else {
+            (*execution).wake_a_waiter(object);
+        }
+        perform((*execution).touch(object, Effect::Write));
+    }
+}
+
 /// A scheduling point, then one waiter (a choice of the search) or all waiters
 /// of `object` become enabled.
 pub(crate) fn notify(op: Op, object: usize, all: bool) {

@@ -29,6 +29,8 @@ pub(crate) enum Wait {
     Time,
     /// The end of what it computes: see [`super::endless`].
     Computation,
+    /// Nothing: it stays here, and is of no interest any more.
+    Nothing,
     /// A futex wake at this address, with a bit in common.
     Futex(usize, u32),
     /// One of so many descriptors to be ready; what is polled lies at the address.

@@ -131,6 +131,43 @@ unsafe fn leave_execution() {
     }
 }
 
+/// Nobody will join `task`, which is called `name`.
+pub(crate) fn leave_alone(task: TaskId, name: &str) {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`.
+    unsafe {
+        let task = (*execution).task_mut(task);
+        task.detached = true;
+        task.name.extend_from_slice(name.as_bytes());
+    }
+}
+
+/// `task`, which sleeps or has not begun, never goes on.
+pub(crate) fn strand(task: TaskId) {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`.
+    unsafe {
+        if task != current() && (*execution).task(task).state != State::Finished {
+            (*execution).enabled.remove(task);
+            (*execution).late.remove(task);
+            let stranded = (*execution).task_mut(task);
+            stranded.state = State::Blocked(Wait::Nothing);
+            stranded.deadline = None;
+        }
+    }
+}
+
+/// Whether a task could go on besides the calling one, and not only by time.
+pub(crate) fn others_can_go_on() -> bool {
+    running().is_some_and(|execution| {
+        // SAFETY: see `running`.
+        unsafe {
+            let runs = |task| task != current() && !(*execution).late.contains(task);
+            (*execution).enabled.iter().any(runs)
+        }
+    })
+}
+
 /// The calling task is about to call a function of this `name`, which changes its process
 /// for good. Ends the execution if that is not its own.
 pub(crate) fn needs_process(name: &'static str) {

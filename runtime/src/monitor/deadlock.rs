@@ -51,7 +51,7 @@ pub(crate) fn blocked_tasks(execution: &Execution) -> Vec<Blocked> {
         let State::Blocked(wait) = task.state else {
             continue;
         };
-        if task.deadline.is_some() || wait == Wait::Computation {
+        if task.deadline.is_some() || matches!(wait, Wait::Computation | Wait::Nothing) {
             continue;
         }
         let (op, site, object) = (task.op, task.site, task.object);

@@ -21,7 +21,7 @@ pub(crate) struct Signals {
     fault: Disposition,
     /// Which signals a task has blocked. Of any task: those that run on one kernel
     /// thread have one mask.
-    blocked: u64,
+    pub(super) blocked: u64,
     /// The exploring thread's mask before a task changed it.
     mask: Option<u64>,
     /// The handlers that run.

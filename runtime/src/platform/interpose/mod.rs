@@ -5,6 +5,7 @@
 //! on to the kernel or to libc. So code that nobody redirected is controlled
 //! and deterministic too: what blocks there parks the task, never the machine.
 
+mod alarm;
 mod buffers;
 mod c11_threads;
 mod call;
@@ -41,6 +42,7 @@ mod thread_exit;
 mod threads;
 mod time;
 mod timer;
+mod wait_signal;
 
 pub(crate) use disposition::fault_handler;
 pub(crate) use environment::{Use as EnvironmentUse, told as told_environment};

@@ -3,6 +3,7 @@
 use core::ffi::c_int;
 
 use super::super::sys::{self, number};
+use super::alarm::Alarm;
 use super::credentials::Credentials;
 use super::disposition::Signals;
 use super::files::Known;
@@ -28,6 +29,8 @@ pub(crate) struct Process {
     leaks: bool,
     /// Sockets of the running execution.
     pub(super) links: Links,
+    /// The alarm of the running execution.
+    pub(super) alarm: Alarm,
     /// Timers of the running execution.
     pub(super) timers: Timers,
     /// Signals of the running execution.
@@ -45,6 +48,7 @@ impl Process {
             executions: 0,
             leaks: false,
             links: Links::new(),
+            alarm: Alarm::new(),
             timers: Timers::new(),
             signals: Signals::new(),
             files: Known::new(),
@@ -57,6 +61,7 @@ impl Process {
     #[inline]
     pub(crate) fn begin(&mut self) {
         self.links.clear();
+        self.alarm.clear();
         self.timers.clear();
         self.signals.put_back();
         self.files.begin();

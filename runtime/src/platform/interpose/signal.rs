@@ -8,7 +8,7 @@ use core::ffi::{c_int, c_void};
 
 use super::super::sys::{self, SA_NODEFER, SIGSEGV, number, pthread_t};
 use super::disposition::{Handling, SIG_DFL, SIG_IGN, signals};
-use super::real;
+use super::{real, wait_signal};
 use crate::execution::{self, Effect, Op, active};
 
 const SI_USER: i32 = 0;
@@ -20,7 +20,7 @@ const LAST: c_int = 64;
 const IGNORED: [c_int; 4] = [17, 18, 23, 28];
 
 /// C's `siginfo_t`: the signal, the code, who sent it, and a value.
-type Info = [u64; 16];
+pub(super) type Info = [u64; 16];
 
 /// C's `ucontext_t`, of which nothing is told.
 type Context = [u64; 128];
@@ -50,6 +50,12 @@ fn info(signal: c_int, code: i32, value: usize) -> Info {
     info
 }
 
+/// The alarm is due: the calling task handles its signal.
+pub(super) fn send_alarm(signal: c_int) {
+    const SI_KERNEL: i32 = 0x80;
+    send(signal, &info(signal, SI_KERNEL, 0));
+}
+
 /// A task sends its own process a signal.
 fn send(signal: c_int, info: &Info) -> isize {
     let really = || {
@@ -61,7 +67,9 @@ fn send(signal: c_int, info: &Info) -> isize {
     execution::before_call(Op::Kill, 0);
     let result = if signals().is_blocked(signal) {
         // Who blocks it has another way to hear of it, `signalfd` or `sigwait`.
-        really()
+        let result = really();
+        wait_signal::pending();
+        result
     } else {
         match signals().disposition(signal).map(|action| action.handler) {
             Some(SIG_IGN) => 0,
@@ -79,6 +87,7 @@ fn send(signal: c_int, info: &Info) -> isize {
             Some(_) => {
                 execution::after_call(Op::Kill, 0, Effect::Write);
                 handle(signal, info);
+                wait_signal::handled();
                 return 0;
             }
         }
@@ -89,7 +98,7 @@ fn send(signal: c_int, info: &Info) -> isize {
 
 /// Runs the handler of `signal`, again if the signal came again meanwhile: a
 /// handler is not interrupted by its own signal.
-fn handle(signal: c_int, info: &Info) {
+pub(super) fn handle(signal: c_int, info: &Info) {
     let task = execution::current();
     let is_same = move |known: &Handling| known.task == task && known.signal == signal;
     loop {
