@@ -175,6 +175,7 @@ mod tests {
             why: Why::WorkspaceDefault,
             source_prefix: String::new(),
             races: None,
+            spins: None,
             places: Vec::new(),
         }
     }

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::named::Named;
 use crate::config::{
-    Backend, Isolate, Layer, Memory, MemoryAccesses, Races, Spurious, Strategy, Timers,
+    Backend, Isolate, Layer, Memory, MemoryAccesses, Races, Spins, Spurious, Strategy, Timers,
     parse_duration, parse_number, parse_positive,
 };
 
@@ -45,6 +45,9 @@ pub struct ExploreArgs {
     /// Whether a data race is a failure: deny, warn or allow [default: deny]
     #[arg(long, value_name = "LEVEL", value_parser = Named::<Races>::of(Races::NAMES), hide_possible_values = true)]
     pub races: Option<Races>,
+    /// Whether a loop that waits without yielding is a failure: deny, warn or allow [default: warn]
+    #[arg(long, value_name = "LEVEL", value_parser = Named::<Spins>::of(Spins::NAMES), hide_possible_values = true)]
+    pub spins: Option<Spins>,
     /// How executions are kept apart: image, tls or fork [default: image]
     #[arg(long, value_name = "HOW", value_parser = Named::<Isolate>::of(Isolate::NAMES), hide_possible_values = true)]
     pub isolate: Option<Isolate>,
@@ -93,6 +96,7 @@ impl ExploreArgs {
             memory: self.memory,
             memory_accesses: self.memory_accesses,
             races: self.races,
+            spins: self.spins,
             isolate: self.isolate,
             backend: self.backend,
             timers: self.timers,

@@ -8,7 +8,7 @@ use toml_edit::{Document, Item, Key, TableLike, Value};
 use super::error::ConfigError;
 use super::keys;
 use super::layer::Layer;
-use super::values::{Policy, Races};
+use super::values::{Policy, Races, Spins};
 use crate::error::{Error, Result};
 use crate::suggest;
 
@@ -16,7 +16,7 @@ use crate::suggest;
 pub(crate) mod tables {
     pub(crate) const ROOT: &[&str] = &["explore", "policy", "crates", "test", "profile"];
     pub(crate) const POLICY: &[&str] = &["workspace", "dependencies"];
-    pub(crate) const CRATE: &[&str] = &["policy", "races", "scope"];
+    pub(crate) const CRATE: &[&str] = &["policy", "races", "spins", "scope"];
     pub(crate) const TEST: &[&str] = &["filter", "explore"];
     pub(crate) const PROFILE: &[&str] = &["explore"];
 }
@@ -43,6 +43,8 @@ pub struct CrateEntry {
     pub policy: Option<Policy>,
     /// What data races in it mean, if that is said.
     pub races: Option<Races>,
+    /// What loops in it mean that wait without yielding, if that is said.
+    pub spins: Option<Spins>,
     /// The paths or modules that the policy is limited to; empty: everywhere.
     pub scope: Vec<String>,
     name_span: Range<usize>,
@@ -286,6 +288,7 @@ fn crate_entry(name: &Key, table: &dyn TableLike) -> Parsed<CrateEntry> {
         name: name.get().to_owned(),
         policy: None,
         races: None,
+        spins: None,
         scope: Vec::new(),
         name_span: name.span().unwrap_or(0..0),
         scope_spans: Vec::new(),
@@ -296,6 +299,10 @@ fn crate_entry(name: &Key, table: &dyn TableLike) -> Parsed<CrateEntry> {
             "races" => {
                 let races = text(key, item)?.parse();
                 entry.races = Some(races.map_err(|message| at(item.span(), message))?);
+            }
+            "spins" => {
+                let spins = text(key, item)?.parse();
+                entry.spins = Some(spins.map_err(|message| at(item.span(), message))?);
             }
             "scope" => {
                 let expected = "a list of paths or modules, as in [\"src/ring.rs\"]";

@@ -7,8 +7,8 @@ use toml_edit::Value;
 
 use super::layer::Layer;
 use super::values::{
-    Backend, Isolate, Memory, MemoryAccesses, Races, Spurious, Strategy, Timers, parse_duration,
-    parse_number, parse_positive,
+    Backend, Isolate, Memory, MemoryAccesses, Races, Spins, Spurious, Strategy, Timers,
+    parse_duration, parse_number, parse_positive,
 };
 use crate::suggest;
 
@@ -41,6 +41,7 @@ pub(crate) const KEYS: &[(&str, Kind)] = &[
     ("memory", Kind::Name(Memory::NAMES)),
     ("memory-accesses", Kind::Name(MemoryAccesses::NAMES)),
     ("races", Kind::Name(Races::NAMES)),
+    ("spins", Kind::Name(Spins::NAMES)),
     ("isolate", Kind::Name(Isolate::NAMES)),
     ("backend", Kind::Name(Backend::NAMES)),
     ("timers", Kind::Name(Timers::NAMES)),
@@ -75,6 +76,7 @@ impl Layer {
             "memory" => self.memory = Some(text.parse()?),
             "memory-accesses" => self.memory_accesses = Some(text.parse()?),
             "races" => self.races = Some(text.parse()?),
+            "spins" => self.spins = Some(text.parse()?),
             "isolate" => self.isolate = Some(text.parse()?),
             "backend" => self.backend = Some(text.parse()?),
             "timers" => self.timers = Some(text.parse()?),
@@ -109,6 +111,7 @@ impl Layer {
             "memory" => of(self.memory.as_ref()),
             "memory-accesses" => of(self.memory_accesses.as_ref()),
             "races" => of(self.races.as_ref()),
+            "spins" => of(self.spins.as_ref()),
             "isolate" => of(self.isolate.as_ref()),
             "backend" => of(self.backend.as_ref()),
             "timers" => of(self.timers.as_ref()),

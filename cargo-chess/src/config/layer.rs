@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::values::{Backend, Isolate, Memory, MemoryAccesses, Races, Spurious, Strategy, Timers};
+use super::values::{
+    Backend, Isolate, Memory, MemoryAccesses, Races, Spins, Spurious, Strategy, Timers,
+};
 
 /// The resolved exploration options of one test.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,6 +31,8 @@ pub struct Exploration {
     pub memory_accesses: MemoryAccesses,
     /// What a data race means, but for packages that say something else.
     pub races: Races,
+    /// What a loop means that waits without yielding, but for packages that say something else.
+    pub spins: Spins,
     /// How executions are kept apart.
     pub isolate: Isolate,
     /// What tasks run on.
@@ -64,6 +68,7 @@ pub struct Layer {
     pub memory: Option<Memory>,
     pub memory_accesses: Option<MemoryAccesses>,
     pub races: Option<Races>,
+    pub spins: Option<Spins>,
     pub isolate: Option<Isolate>,
     pub backend: Option<Backend>,
     pub timers: Option<Timers>,
@@ -90,6 +95,7 @@ impl Layer {
             memory: over.memory.or(self.memory),
             memory_accesses: over.memory_accesses.or(self.memory_accesses),
             races: over.races.or(self.races),
+            spins: over.spins.or(self.spins),
             isolate: over.isolate.or(self.isolate),
             backend: over.backend.or(self.backend),
             timers: over.timers.or(self.timers),
@@ -120,6 +126,7 @@ impl Layer {
             memory: self.memory.unwrap_or(base.memory),
             memory_accesses: self.memory_accesses.unwrap_or(base.memory_accesses),
             races: self.races.unwrap_or(base.races),
+            spins: self.spins.unwrap_or(base.spins),
             isolate: self.isolate.unwrap_or(base.isolate),
             backend: self.backend.unwrap_or(base.backend),
             timers: self.timers.unwrap_or(base.timers),
@@ -148,6 +155,7 @@ impl Default for Exploration {
             memory: Memory::Sc,
             memory_accesses: MemoryAccesses::Watch,
             races: Races::Deny,
+            spins: Spins::Warn,
             isolate: Isolate::Image,
             backend: Backend::Fibers,
             timers: Timers::Any,

@@ -18,7 +18,7 @@ pub(crate) use file::tables;
 pub(crate) use keys::{KEYS, Kind};
 pub use layer::{Exploration, Layer};
 pub use values::{
-    Backend, Isolate, Memory, MemoryAccesses, Policy, Races, Spurious, Strategy, Timers,
+    Backend, Isolate, Memory, MemoryAccesses, Policy, Races, Spins, Spurious, Strategy, Timers,
     parse_duration, parse_number, parse_positive,
 };
 

@@ -131,6 +131,18 @@ named! {
 }
 
 named! {
+    /// What a loop means that waits without yielding.
+    Spins, "way to take loops that wait without yielding", {
+        /// Nothing is said of it.
+        Allow = "allow",
+        /// The test has a warning.
+        Warn = "warn",
+        /// The test fails.
+        Deny = "deny",
+    }
+}
+
+named! {
     /// How executions are kept apart from one another.
     Isolate, "isolation", {
         /// The whole memory image is put back before each execution.

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::build::{Generated, Toolchain};
 use crate::cli::{FeatureArgs, ManifestArgs};
-use crate::config::{Config, Policy, Races};
+use crate::config::{Config, Policy, Races, Spins};
 use crate::error::{Error, Result};
 use crate::report::source_path;
 
@@ -108,6 +108,8 @@ pub struct PlannedPackage {
     pub places: Vec<(Place, Policy)>,
     /// What data races in it mean, where that is not as in other packages.
     pub races: Option<Races>,
+    /// What loops in it mean that wait without yielding, where that is not as in other packages.
+    pub spins: Option<Spins>,
 }
 
 /// Why a package has its policy.
@@ -152,6 +154,15 @@ impl Plan {
         names.into_iter().collect()
     }
 
+    /// The package that `file`, as rustc names it, belongs to, if that is no member of the
+    /// workspace: `parking_lot 0.12.5`.
+    pub fn dependency_of(&self, file: &str, generated: &[Generated]) -> Option<String> {
+        let package = self.package_of(file, generated);
+        let members = self.packages.iter().filter(|it| it.is_member);
+        let mut members = members.map(|it| format!("{} {}", it.name, it.version));
+        (!members.any(|member| member == package)).then_some(package)
+    }
+
     fn package_of(&self, file: &str, generated: &[Generated]) -> String {
         let path = self.workspace_root.join(file);
         let generator = generated.iter().find(|it| path.starts_with(&it.directory));
@@ -183,8 +194,8 @@ impl Plan {
         self.packages.iter().find(|package| package.id == id)
     }
 
-    /// The `policy=` and `races-of=` lines of a request to a test binary: for each package,
-    /// and for what its build script generated, which is treated as the package is. Then
+    /// The `policy=`, `races-of=` and `spins-of=` lines of a request to a test binary: for
+    /// each package, and for what its build script generated, which is treated as the package is. Then
     /// the directory that paths are relative to.
     pub fn policy_lines(&self, generated: &[Generated]) -> Vec<String> {
         let places = self.packages.iter().flat_map(|package| &package.places);
@@ -194,16 +205,20 @@ impl Plan {
             let (_, policy) = self.package(&it.package)?.places.first()?;
             Some(format!("policy={}/={policy}", it.directory))
         });
-        let races = self.packages.iter().flat_map(|package| {
+        let levels = self.packages.iter().flat_map(|package| {
             let directories = generated.iter().filter(|it| it.package == package.id);
             let directories = directories.map(|it| format!("{}/", it.directory));
             let whole = package.places.iter().filter(|(it, _)| it.lines.is_none());
             let places = whole.map(|(it, _)| it.path.clone()).chain(directories);
-            let level = package.races;
-            places.filter_map(move |it| Some(format!("races-of={it}={}", level?)))
+            let (races, spins) = (package.races, package.spins);
+            places.flat_map(move |it| {
+                let races = races.map(|level| format!("races-of={it}={level}"));
+                let spins = spins.map(|level| format!("spins-of={it}={level}"));
+                races.into_iter().chain(spins)
+            })
         });
         let root = format!("root={}/", self.workspace_root);
-        let lines = written.chain(generated_lines).chain(races);
+        let lines = written.chain(generated_lines).chain(levels);
         lines.chain([root]).collect()
     }
 }

@@ -105,6 +105,7 @@ fn plan_one(metadata: &Metadata, config: &Config, package: &Package) -> Result<P
         source_prefix: prefix,
         places,
         races: entry.and_then(|entry| entry.races),
+        spins: entry.and_then(|entry| entry.spins),
     })
 }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::build::{Build, TestBinary};
 use crate::cli::{OutputArgs, RebuildArgs, ReplayArgs, RunOptions};
-use crate::config::{Exploration, Layer, MemoryAccesses, Races, Spurious, Timers};
+use crate::config::{Exploration, Layer, MemoryAccesses, Races, Spins, Spurious, Timers};
 use crate::digest;
 use crate::error::{Error, Result};
 use crate::events::Kind;
@@ -277,6 +277,10 @@ pub(crate) fn layer(schedule: &Schedule) -> Result<Layer> {
         races: match &schedule.races {
             Some(races) => Some(option("races", races)?),
             None => Some(Races::Deny),
+        },
+        spins: match &schedule.spins {
+            Some(spins) => Some(option("spins", spins)?),
+            None => Some(Spins::Warn),
         },
         ..Layer::default()
     })

@@ -57,6 +57,8 @@ pub struct Schedule {
     pub memory_accesses: Option<String>,
     /// What a data race means, where that is not the default.
     pub races: Option<String>,
+    /// What a loop means that waits without yielding, where that is not the default.
+    pub spins: Option<String>,
     /// Where a test that was only to be run once ran beyond `max-steps`: what would have
     /// ended it there, `steps` or `time`. Tasks take shorter turns there than in a search.
     pub only_run: Option<String>,
@@ -266,6 +268,7 @@ pub(crate) mod tests {
             spurious: None,
             memory_accesses: None,
             races: None,
+            spins: None,
             only_run: None,
             points: Vec::new(),
             cargo: String::new(),
@@ -317,10 +320,11 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_said_of_plain_memory_is_read_back() {
+    fn what_is_said_of_plain_memory_and_of_spins_is_read_back() {
         let mut schedule = sample();
         schedule.memory_accesses = Some("preempt".into());
         schedule.races = Some("warn".into());
+        schedule.spins = Some("deny".into());
         schedule.only_run = Some("time".into());
         schedule.points = vec!["src/lib.rs:12".into(), "src/odd, name.rs:7".into()];
         assert_eq!(Schedule::parse(&schedule.to_text()), Ok(schedule.clone()));

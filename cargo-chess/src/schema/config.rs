@@ -4,7 +4,7 @@ use clap::CommandFactory;
 use serde_json::{Map, Value, json};
 
 use crate::cli::Cli;
-use crate::config::{KEYS, Kind, Policy, Races, tables};
+use crate::config::{KEYS, Kind, Policy, Races, Spins, tables};
 
 /// As `parse_duration` takes it, zero left out.
 const DURATION: &str = "^0*[1-9][0-9]*(ms|s|m|min|h)?$";
@@ -58,6 +58,10 @@ fn krate() -> Value {
     let property = |name: &str| match name {
         "policy" => names("How the package is treated.", Policy::NAMES),
         "races" => names("What a data race in it means.", Races::NAMES),
+        "spins" => names(
+            "What a loop in it means that waits without yielding.",
+            Spins::NAMES,
+        ),
         "scope" => json!({
             "description": "The paths and modules that are preempted in; the rest is atomic.",
             "type": "array",

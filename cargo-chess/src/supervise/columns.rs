@@ -81,7 +81,8 @@ impl MarkedSources {
         let others = finished.others.iter_mut().map(|other| &mut other.location);
         let held = finished.blocked.iter_mut().map(|it| &mut it.held_at);
         let locations = others.chain(held).chain([&mut finished.location]);
-        for location in locations.flatten() {
+        let spins = finished.spins.iter_mut().map(|spin| &mut spin.location);
+        for location in locations.flatten().chain(spins) {
             place(&location.file, &mut location.line, &mut location.column);
         }
         for panic in &mut finished.panics {

@@ -87,7 +87,10 @@ fn policies(plan: &Plan) -> impl Iterator<Item = String> {
             format!("{name} {version} {inside} {policy}")
         });
         let races = package.races.iter();
-        policies.chain(races.map(move |level| format!("{name} {version} races {level}")))
+        let races = races.map(move |level| format!("{name} {version} races {level}"));
+        let spins = package.spins.iter();
+        let spins = spins.map(move |level| format!("{name} {version} spins {level}"));
+        policies.chain(races).chain(spins)
     })
 }
 

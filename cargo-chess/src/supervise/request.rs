@@ -48,6 +48,7 @@ pub(super) fn request(exploration: &Exploration, mode: Mode<'_>, policies: &[Str
     line("seed", &exploration.seed);
     line("memory-accesses", &exploration.memory_accesses);
     line("races", &exploration.races);
+    line("spins", &exploration.spins);
     line("isolate", &exploration.isolate);
     line("backend", &exploration.backend);
     line("timers", &exploration.timers);
@@ -112,6 +113,7 @@ mod tests {
         seed=0
         memory-accesses=watch
         races=deny
+        spins=warn
         isolate=image
         backend=fibers
         timers=any

@@ -3,7 +3,7 @@
 use super::list::ListedTest;
 use super::protocol::{Finished, Other};
 use super::run::Run;
-use crate::config::{Exploration, MemoryAccesses, Races, Spurious, Timers};
+use crate::config::{Exploration, MemoryAccesses, Races, Spins, Spurious, Timers};
 use crate::digest;
 use crate::error::Result;
 use crate::events::Outcome;
@@ -92,6 +92,7 @@ impl<'a> Saving<'a> {
             memory_accesses: (exploration.memory_accesses != MemoryAccesses::Watch)
                 .then(|| exploration.memory_accesses.to_string()),
             races: (races != Races::Deny).then(|| races.to_string()),
+            spins: (exploration.spins != Spins::Warn).then(|| exploration.spins.to_string()),
             only_run: only_run(exploration, finished),
             points: failure.points.clone(),
             cargo: self.run.cargo_flags.to_owned(),

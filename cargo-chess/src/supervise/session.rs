@@ -274,6 +274,12 @@ impl Session<'_> {
         let generated = &self.run.build.generated;
         let atomic = self.run.plan.packages_of(&finished.atomic, generated);
         let mut event = finished.to_event(&test.id, duration, atomic);
+        let spins = finished.spins.iter().map(|spin| {
+            let file = &spin.location.file;
+            let package = self.run.plan.dependency_of(file, generated);
+            spin.warning(package.as_deref())
+        });
+        event.warnings.extend(spins);
         control::name_opaque(&mut event.outside, self.run.plan, self.run.build);
         event.schedule = path;
         let kept = kept.into_iter().map(RegressionRun::saved);

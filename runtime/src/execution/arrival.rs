@@ -119,7 +119,7 @@ impl Execution {
     /// not known.
     pub(crate) fn yield_step(&mut self, state: u64) -> Step {
         self.last_wait = self.steps;
-        self.give_way(state)
+        self.give_way(state, false)
     }
 
     /// The current task reads the same again and again, and yields without saying so. As
@@ -127,23 +127,42 @@ impl Execution {
     /// it is alone, it works or waits for ever.
     #[cold]
     pub(super) fn spin_step(&mut self) -> Step {
+        let task = self.tasks.running_mut();
+        let read = task
+            .site
+            .map(|site| Access::new(task.op, site, task.object));
+        if !read.is_some_and(|read| task.spin.ends_before(read)) {
+            if self.enabled.is_only(self.current) {
+                self.last_wait = self.steps;
+            }
+            return self.go_round();
+        }
         let looks = self.looks_at_state();
         let state = self.state_here();
         let is_unknown = !self.awaits || looks && state == 0;
         if is_unknown || self.enabled.is_only(self.current) {
             self.last_wait = self.steps;
         }
-        self.give_way(state)
+        self.give_way(state, true)
     }
 
-    fn give_way(&mut self, state: u64) -> Step {
+    /// The current task yields in this `state`; `spins` says that the program does not tell.
+    fn give_way(&mut self, state: u64, spins: bool) -> Step {
         if state == UNCLEAN {
             return self.end(Ending::Unclean);
         }
         if self.repeats_its_turn(state) {
             self.last_wait = self.steps;
-            return self.await_change();
+            return match spins {
+                true if self.tell_spin().is_break() => self.stop(),
+                _ => self.await_change(),
+            };
         }
+        self.go_round()
+    }
+
+    /// The current task yields, and is not known to repeat itself.
+    fn go_round(&mut self) -> Step {
         if self.body_done {
             self.running().idle_turns += 1;
         }

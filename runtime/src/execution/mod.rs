@@ -75,6 +75,7 @@ pub use reuse::read_pointer;
 pub(crate) use reuse::reused;
 pub(crate) use schedule::Step;
 pub(crate) use source::open_process;
+pub(crate) use spin::Access;
 pub(crate) use state::{Ending, Execution, Spurious, Timers};
 pub(crate) use task::{Entry, State, Task, Wait};
 pub(crate) use thread::{

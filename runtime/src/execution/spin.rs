@@ -10,6 +10,8 @@
 //! exactly the state in which the turn before left it, and what it read has not
 //! changed, all further turns would be the same: see [`super::turn`].
 
+use core::panic::Location;
+
 use super::object::ObjectId;
 use super::{Op, Site};
 
@@ -25,22 +27,25 @@ const NEW_TURNS: u32 = 3;
 const WATCHED_TURNS: u32 = 32;
 
 /// An operation of the program: what, where, and on which object.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(crate) struct Access {
-    op: Op,
-    site: usize,
-    object: u32,
+    pub(crate) op: Op,
+    pub(crate) site: Site,
+    object: ObjectId,
 }
 
 impl Access {
     #[inline]
     pub(crate) fn new(op: Op, site: Site, object: ObjectId) -> Self {
-        let site = core::ptr::from_ref(site).addr();
-        Self {
-            op,
-            site,
-            object: object.0,
-        }
+        Self { op, site, object }
+    }
+}
+
+impl PartialEq for Access {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        // A place has one address: its words need not be compared.
+        core::ptr::eq(self.site, other.site) && self.op == other.op && self.object == other.object
     }
 }
 
@@ -55,8 +60,8 @@ struct Seen {
 const NOTHING: Seen = Seen {
     access: Access {
         op: Op::Start,
-        site: 0,
-        object: 0,
+        site: Location::caller(),
+        object: ObjectId::NONE,
     },
     version: 0,
     repeats: 0,
@@ -73,6 +78,9 @@ pub(crate) struct SpinDetector {
     last_turn: u64,
     /// Turns that did nothing but read.
     turns: u32,
+    /// Where the turns of a loop end that has no yield: at the first of its reads that was
+    /// seen to spin, by its place in `seen`. At the others its state is another one.
+    end: Option<u8>,
 }
 
 impl SpinDetector {
@@ -83,6 +91,7 @@ impl SpinDetector {
             saw_more: false,
             last_turn: 0,
             turns: 0,
+            end: None,
         }
     }
 
@@ -93,6 +102,7 @@ impl SpinDetector {
         self.saw_more = false;
         self.last_turn = 0;
         self.turns = 0;
+        self.end = None;
     }
 
     /// The task looked at what has no version: the time, or what opaque code sees.
@@ -113,6 +123,15 @@ impl SpinDetector {
             .iter()
             .find(|s| s.access == access);
         seen.is_some_and(|s| s.version == version && s.repeats >= TURNS)
+    }
+
+    /// Whether a turn of the loop ends before the task repeats `access`, which spins.
+    pub(crate) fn ends_before(&mut self, access: Access) -> bool {
+        let mut seen = self.seen[..self.count as usize].iter();
+        let place = seen.position(|s| s.access == access);
+        let place = place.map(|place| place as u8);
+        self.end = self.end.or(place);
+        self.end == place
     }
 
     /// The task performed an operation that changed nothing.
@@ -154,7 +173,15 @@ impl SpinDetector {
     pub(crate) fn in_turn(&self) -> impl Iterator<Item = (ObjectId, u32)> {
         let seen = self.seen[..self.count as usize].iter();
         let read = seen.filter(|seen| seen.repeats != 0);
-        read.map(|seen| (ObjectId(seen.access.object), seen.version))
+        read.map(|seen| (seen.access.object, seen.version))
+    }
+
+    /// The read that names a loop without a yield: of those that it repeats, the first one
+    /// in the source, wherever in its turn the loop was seen to spin.
+    pub(crate) fn repeated(&self) -> Option<Access> {
+        let seen = self.seen[..self.count as usize].iter();
+        let repeated = seen.filter(|seen| seen.repeats >= TURNS);
+        repeated.map(|seen| seen.access).min_by_key(|it| it.site)
     }
 
     /// The task yields in this `state`, 0 if it is not known; whether the turn before
@@ -177,13 +204,13 @@ impl SpinDetector {
             seen.repeats = 0;
         }
         self.saw_more = false;
+        self.end = None;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use core::panic::Location;
 
     #[test]
     fn repeated_reads_of_an_unchanged_object_are_a_spin() {
@@ -197,6 +224,23 @@ mod tests {
         assert!(!spin.spins(load, 8), "the object changed");
         spin.progress();
         assert!(!spin.spins(load, 7), "the task wrote something");
+    }
+
+    #[test]
+    fn turns_without_a_yield_end_at_one_of_their_reads() {
+        let mut spin = SpinDetector::new();
+        let site = Location::caller();
+        let a = Access::new(Op::AtomicLoad, site, ObjectId(1));
+        let b = Access::new(Op::AtomicLoad, site, ObjectId(2));
+        for _ in 0..TURNS {
+            spin.read(a, 0);
+            spin.read(b, 0);
+        }
+        for _ in 0..3 {
+            assert!(spin.ends_before(a) && !spin.ends_before(b));
+        }
+        spin.begin_turn();
+        assert!(spin.ends_before(b) && !spin.ends_before(a), "after a yield");
     }
 
     #[test]

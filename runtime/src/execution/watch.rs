@@ -40,6 +40,16 @@ impl Execution {
         })
     }
 
+    /// The current task waits in a loop that does not yield: whether the execution goes on.
+    #[cold]
+    pub(super) fn tell_spin(&self) -> ControlFlow<()> {
+        let Some(read) = self.tasks.running().spin.repeated() else {
+            return ControlFlow::Continue(());
+        };
+        // SAFETY: as in `tell_point`.
+        unsafe { (*monitors()).spins(self, read) }
+    }
+
     #[inline(never)]
     fn tell_monitors(&mut self, access: SyncAccess) -> Step {
         // SAFETY: as in `tell_point`.
@@ -52,7 +62,7 @@ impl Execution {
     /// A monitor has seen enough. Where the caller cannot leave the execution, its
     /// next step does.
     #[cold]
-    fn stop(&mut self) -> Step {
+    pub(super) fn stop(&mut self) -> Step {
         self.horizon = 0;
         self.end(Ending::Stopped)
     }

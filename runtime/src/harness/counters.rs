@@ -3,7 +3,9 @@
 use super::Exploration;
 use super::difference::CULPRITS;
 use super::failures::MOST;
+use crate::engine::Engine;
 use crate::execution::Execution;
+use crate::monitor::Spin;
 use crate::monitor::race::{MOST_EPOCHS, MOST_MEMORY, MOST_TASKS};
 
 /// The exploration's counters, kept apart from the engine, which a confirming
@@ -26,10 +28,13 @@ pub(super) struct Counters {
     pub(super) deterministic: bool,
     pub(super) strategy: &'static str,
     pub(super) warnings: Vec<String>,
+    /// Loops that wait without yielding, and only warn.
+    pub(super) spins: Vec<Spin>,
 }
 
 impl Counters {
-    pub(super) fn read(exploration: &Exploration) -> Self {
+    pub(super) fn read(engine: &Engine) -> Self {
+        let exploration = &engine.exploration;
         let complete = exploration.progress.complete
             && !exploration.unstable
             && exploration.cut_short.is_none();
@@ -50,6 +55,7 @@ impl Counters {
             deterministic: !exploration.unstable && exploration.diverged == 0,
             strategy: exploration.strategy,
             warnings: warnings(exploration),
+            spins: engine.monitors.spins.by_line(),
         }
     }
 

@@ -3,8 +3,8 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::execution::{Ending, Execution, Op, Site};
-use crate::monitor::race::{self, Learnt, Level};
-use crate::monitor::{self, Blocked, Failure, Kind};
+use crate::monitor::race::{self, Learnt};
+use crate::monitor::{self, Blocked, Failure, Kind, Level};
 use crate::platform::memory::{EngineVec, engine_vec};
 use crate::search::Decision;
 

@@ -1,7 +1,8 @@
 //! The supervisor's request: `key=value` lines in one environment variable.
 
 use crate::execution::{Policy, Spurious, Timers};
-use crate::monitor::race::{Accesses, Level};
+use crate::monitor::Level;
+use crate::monitor::race::Accesses;
 use crate::platform::handover::Backend;
 use crate::search::Part;
 
@@ -101,6 +102,10 @@ pub struct Request {
     pub(crate) races: Level,
     /// What they mean in the files below a prefix.
     pub(crate) races_of: Vec<(String, Level)>,
+    /// What loops mean that wait without yielding.
+    pub(crate) spins: Level,
+    /// What they mean in the files below a prefix.
+    pub(crate) spins_of: Vec<(String, Level)>,
     /// Lines whose accesses to plain memory are scheduling points.
     pub(crate) points: Vec<(String, u32)>,
     /// A replay waits for a debugger, and shows it an execution of so many tasks.
@@ -146,6 +151,8 @@ impl Request {
             memory_accesses: Accesses::Watched,
             races: Level::Deny,
             races_of: Vec::new(),
+            spins: Level::Warn,
+            spins_of: Vec::new(),
             points: Vec::new(),
             debugged: None,
             traced: false,
@@ -199,11 +206,9 @@ impl Request {
                     request.memory_accesses = Accesses::named(value).ok_or_else(wrong)?;
                 }
                 "races" => request.races = Level::named(value).ok_or_else(wrong)?,
-                "races-of" => {
-                    let (prefix, level) = value.rsplit_once('=').ok_or_else(wrong)?;
-                    let level = Level::named(level).ok_or_else(wrong)?;
-                    request.races_of.push((prefix.to_owned(), level));
-                }
+                "races-of" => request.races_of.push(level_of(value).ok_or_else(wrong)?),
+                "spins" => request.spins = Level::named(value).ok_or_else(wrong)?,
+                "spins-of" => request.spins_of.push(level_of(value).ok_or_else(wrong)?),
                 "point" => request.points.push(line_of(value).ok_or_else(wrong)?),
                 "debugger" => request.debugged = Some(number()? as usize),
                 "trace" => request.traced = number()? != 0,
@@ -240,6 +245,12 @@ fn not_understood(line: &str) -> String {
 fn line_of(value: &str) -> Option<(String, u32)> {
     let (file, line) = value.rsplit_once(':')?;
     Some((file.to_owned(), line.parse().ok()?))
+}
+
+/// The level of the files below a prefix, as in `src=warn`.
+fn level_of(value: &str) -> Option<(String, Level)> {
+    let (prefix, level) = value.rsplit_once('=')?;
+    Some((prefix.to_owned(), Level::named(level)?))
 }
 
 fn strategy(name: &str) -> Option<StrategyName> {

@@ -51,5 +51,6 @@ is_kept!(
     monitors.races.points as points,
     monitors.races.known as known,
     monitors.races.forgiven as forgiven,
+    monitors.spins.known as spins,
     execution.policies.atomic_files as atomic_files,
 );

@@ -3,6 +3,7 @@
 use super::Panic;
 use crate::execution::Site;
 use crate::platform::memory::{EngineVec, engine_vec};
+use crate::search::stored;
 
 /// The kinds of failure, as users and scripts know them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,6 +58,8 @@ pub(crate) struct Place {
     pub(crate) line: u32,
     pub(crate) column: u32,
 }
+
+stored::stored!(Place { file, line, column });
 
 impl Place {
     pub(crate) fn of(site: Site) -> Self {

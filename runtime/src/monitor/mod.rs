@@ -23,10 +23,12 @@ mod crash;
 mod deadlock;
 mod failure;
 mod heap;
+mod levels;
 mod livelock;
 mod outcome;
 mod panic;
 pub(crate) mod race;
+mod spin;
 
 use core::ops::ControlFlow;
 
@@ -34,12 +36,14 @@ pub(crate) use crash::Death;
 pub(crate) use deadlock::{Blocked, blocked_tasks, cycle};
 pub(crate) use failure::{Failure, Kind, Place};
 pub(crate) use heap::{Allocation, Block, Free};
+pub(crate) use levels::Level;
 pub use outcome::Expectation;
 pub(crate) use outcome::{BodyOutcome, End};
 pub(crate) use panic::{Panic, install_hook, payload_text, run_hook};
+pub(crate) use spin::Spin;
 
 use crate::engine::engine;
-use crate::execution::{Effect, Ending, Execution, ObjectId, Op, Site};
+use crate::execution::{Access, Effect, Ending, Execution, ObjectId, Op, Site};
 
 /// One access to a synchronization object.
 #[derive(Clone, Copy, Debug)]
@@ -134,6 +138,13 @@ pub(crate) trait Monitor {
     /// The current task panicked.
     fn panicked(&mut self, panic: &Panic) {
         let _ = panic;
+    }
+
+    /// The current task, which has not yielded, is in exactly the state of a turn before, and
+    /// has done nothing since but read what is still as it was: `read`, and maybe more.
+    fn spins(&mut self, execution: &Execution, read: Access) -> ControlFlow<()> {
+        let _ = (execution, read);
+        ControlFlow::Continue(())
     }
 
     /// The execution has gone on far beyond the step limit, and is given up: as what.
@@ -236,6 +247,11 @@ macro_rules! monitors {
                 $(self.$name.panicked(panic);)*
             }
 
+            fn spins(&mut self, execution: &Execution, read: Access) -> ControlFlow<()> {
+                $(self.$name.spins(execution, read)?;)*
+                ControlFlow::Continue(())
+            }
+
             fn given_up(&mut self, execution: &Execution) -> Option<Ending> {
                 None$(.or_else(|| self.$name.given_up(execution)))*
             }
@@ -274,6 +290,8 @@ monitors! {
     races: race::Races,
     /// No task can go on.
     deadlock: deadlock::Deadlock,
+    /// A loop that waits, and does not yield.
+    spins: spin::Spins,
     /// No end, though every task gets its turns; or a task that does not yield.
     livelock: livelock::Livelock,
     /// The process died.

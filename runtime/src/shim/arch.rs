@@ -1,9 +1,17 @@
-//! `std::arch`: the processor's clock is as virtual as the others.
+//! `std::arch`: the processor's clock is as virtual as the others, and its pause is a yield.
 
 use std::arch::x86_64 as real;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::execution;
+
+/// See [`std::arch::x86_64::_mm_pause`]: what [`std::hint::spin_loop`] is made of, and a yield
+/// as that is.
+#[inline]
+#[track_caller]
+pub fn _mm_pause() {
+    super::hint::spin_loop();
+}
 
 /// See [`std::arch::x86_64::_rdtsc`].
 #[inline]

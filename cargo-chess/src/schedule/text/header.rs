@@ -29,6 +29,7 @@ const KEYS: &[&str] = &[
     "spurious",
     "memory-accesses",
     "races",
+    "spins",
     "only-run",
     "point",
     "cargo",

@@ -72,6 +72,9 @@ fn with_lines(schedule: &Schedule, preempted_at: &[PreemptedAt]) -> String {
     if let Some(races) = &schedule.races {
         line("races", races);
     }
+    if let Some(spins) = &schedule.spins {
+        line("spins", spins);
+    }
     if let Some(limit) = &schedule.only_run {
         line("only-run", limit);
     }
@@ -155,6 +158,7 @@ pub(super) fn parse(text: &str) -> Result<Schedule, ScheduleError> {
         spurious: header.optional("spurious").map(str::to_owned),
         memory_accesses: header.optional("memory-accesses").map(str::to_owned),
         races: header.optional("races").map(str::to_owned),
+        spins: header.optional("spins").map(str::to_owned),
         only_run: header.optional("only-run").map(str::to_owned),
         points: header.all("point").map(unescape).collect(),
         cargo: header.optional("cargo").unwrap_or_default().to_owned(),

@@ -9,6 +9,7 @@ use crate::events::{
     Kind, Location, Minimised, NOT_DETERMINISTIC, OtherFailure, Outcome, RegressionRun,
     TestFinished, TestId, TestPart, coverage, millis,
 };
+use crate::report::source_path;
 
 /// A test binary's warning that the time of `--time` was over.
 const TIME_ENDED: &str = "the time budget ended the search";
@@ -86,6 +87,9 @@ pub struct Finished {
     /// What the reader should know besides.
     #[serde(default)]
     pub warnings: Vec<String>,
+    /// Loops that wait without yielding, and only warn.
+    #[serde(default)]
+    pub spins: Vec<Spin>,
     /// Source files of code under the policy `atomic` that synchronized.
     #[serde(default)]
     pub atomic: Vec<String>,
@@ -159,6 +163,7 @@ impl Finished {
             decisions: None,
             points: Vec::new(),
             warnings: Vec::new(),
+            spins: Vec::new(),
             atomic: Vec::new(),
             outside: Vec::new(),
             tasks: Vec::new(),
@@ -233,6 +238,39 @@ impl Finished {
             cached: self.cached,
             part: self.part.clone(),
         }
+    }
+}
+
+/// A loop that waits without yielding.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Spin {
+    /// The operation that it repeats.
+    pub operation: String,
+    /// Where that is.
+    pub location: Location,
+}
+
+impl Spin {
+    /// The warning; `package` is that of the line, if it is a dependency.
+    pub fn warning(&self, package: Option<&str>) -> String {
+        let Location { file, line, .. } = &self.location;
+        let place = format!("{}:{line}", source_path(file));
+        let (whose, remedy) = match package {
+            Some(package) => (
+                format!(" of {package}"),
+                "tell its authors, or set spins = \"allow\" for the package in Chess.toml",
+            ),
+            None => (
+                String::new(),
+                "call std::thread::yield_now or std::hint::spin_loop in the loop, or wait on a \
+                 condition variable or a channel",
+            ),
+        };
+        format!(
+            "{place}{whose}: a loop repeats `{}` without yielding until another thread changes what \
+             it reads, which keeps a core busy; {remedy}",
+            self.operation
+        )
     }
 }
 

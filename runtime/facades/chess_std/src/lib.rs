@@ -19,7 +19,7 @@ pub mod arch {
     pub mod x86_64 {
         pub use ::std::arch::x86_64::*;
 
-        pub use chess_runtime::shim::arch::{__rdtscp, _rdtsc};
+        pub use chess_runtime::shim::arch::{__rdtscp, _mm_pause, _rdtsc};
     }
 }
 

@@ -12,8 +12,8 @@ use super::run::{Root, run_tasks, strategy, warm_up};
 use super::{Test, body, debugger, foreign, trace};
 use crate::engine::Engine;
 use crate::execution::{Ending, Entry, Limit};
-use crate::monitor::race::{Accesses, Found, GivenUp, Level, Line, Races};
-use crate::monitor::{self, BodyOutcome, End, Failure, Monitor};
+use crate::monitor::race::{Accesses, Found, GivenUp, Line, Races};
+use crate::monitor::{self, BodyOutcome, End, Failure, Level, Monitor};
 use crate::platform::donor::{self, DEFAULT_STACK};
 use crate::platform::handover::Backend;
 use crate::platform::memory::{EngineVec, engine_vec};
@@ -55,6 +55,8 @@ pub(super) fn run(test: &Test, request: &Request) {
     for (prefix, policy) in &request.policies {
         engine.execution.policies.add(prefix, *policy);
     }
+    let spins = &mut engine.monitors.spins;
+    spins.set_levels(request.spins, &request.spins_of);
     engine.monitors.leaks.is_on = request.leaks;
     engine.monitors.outcome.allows_unseen = request.allow_unjoined_panics;
     for (file, line) in &request.preempt_at {
@@ -280,6 +282,9 @@ impl Explorer<'_> {
                     engine.exploration.long += 1;
                     let too_long = engine.execution.ending == Ending::TooLong;
                     engine.exploration.too_long += u64::from(too_long);
+                }
+                if failure.is_none() {
+                    engine.monitors.spins.learn();
                 }
                 return failure;
             }

@@ -213,7 +213,7 @@ impl Explorer<'_> {
 
     /// Runs a schedule, and writes down what it found if there was nothing unusual to it,
     /// and the explorer has not taken it meanwhile.
-    fn run_item(&mut self, engine: Root, place: Place, ours: State, used: &mut usize) {
+    fn run_item(&mut self, mut engine: Root, place: Place, ours: State, used: &mut usize) {
         let (item, board) = (self.helpers.item(place), self.helpers.board);
         let Some(search) = strategy(engine).as_icb() else {
             return;
@@ -237,6 +237,9 @@ impl Explorer<'_> {
         self.helpers.prefetch_before(place);
         let before = known(engine);
         let failure = self.run_once(engine);
+        if failure.is_none() {
+            engine.monitors.spins.learn();
+        }
         let execution = &engine.execution;
         let is_usual = failure.is_none()
             && !execution.past_limit
@@ -292,9 +295,10 @@ impl Explorer<'_> {
 }
 
 /// What an execution may have added to that no helper tells of.
-fn known(engine: Root) -> (usize, usize) {
+fn known(engine: Root) -> [usize; 3] {
     let files = &engine.execution.policies.atomic_files;
-    (files.len(), engine.exploration.outside.len())
+    let (outside, spins) = (&engine.exploration.outside, &engine.monitors.spins.known);
+    [files.len(), outside.len(), spins.len()]
 }
 
 /// Counts a schedule that a helper has run.

@@ -13,7 +13,7 @@ use super::request::Request;
 use crate::engine::Engine;
 use crate::execution::{Execution, Site, TaskId};
 use crate::monitor::race::Learnt;
-use crate::monitor::{self, Failure, Kind, Place};
+use crate::monitor::{self, Failure, Kind, Place, Spin};
 use crate::search::{Decision, Measure, Part, format_schedule};
 pub(super) use execution::shows_object;
 use execution::{blocked_task, decided, events, location, panics, place, tasks};
@@ -113,6 +113,7 @@ pub(super) fn finished(
         .array("points", points(engine, exploration.learnt))
         .array("atomic", atomic_files(&engine.execution))
         .array("outside", exploration.outside.iter().map(|o| quoted(o)))
+        .array("spins", counters.spins.iter().map(spin))
         .array("warnings", counters.warnings.iter().map(|w| quoted(w)))
         .array("tasks", tasks(&engine.execution, &names).filter(|_| shown))
         .array(
@@ -145,6 +146,14 @@ pub(super) fn finished(
             "diverged",
             divergence(exploration).as_deref().unwrap_or("null"),
         )
+        .finish()
+}
+
+/// A loop that waits without yielding, and only warns.
+fn spin(spin: &Spin) -> String {
+    Object::new()
+        .string("operation", spin.operation)
+        .raw("location", &location(&spin.place))
         .finish()
 }
 

@@ -12,8 +12,8 @@ use super::super::silence::{self, Activity};
 use super::super::{Exploration, Test};
 use super::{Status, watch};
 use crate::engine::{self, Engine};
-use crate::monitor::Failure;
-use crate::monitor::race::{Learnt, Level, Points};
+use crate::monitor::race::{Learnt, Points};
+use crate::monitor::{Failure, Level};
 use crate::platform::memory::engine_vec;
 use crate::search::{Decision, format_schedule};
 
@@ -37,7 +37,7 @@ pub(super) fn report(
 }
 
 fn report_end(engine: &mut Engine, request: &Request) -> String {
-    let counters = Counters::read(&engine.exploration);
+    let counters = Counters::read(engine);
     let failure = engine.exploration.failure.clone();
     let failure = failure.map(|failure| report::in_words(engine, failure));
     let message = failure
@@ -66,7 +66,7 @@ fn nothing_is_known(exploration: &Exploration) -> bool {
 
 /// A task never came back: no verdict, but the place is known.
 fn report_silence(engine: &mut Engine, request: &Request, activity: Activity) -> String {
-    let counters = Counters::read(&engine.exploration);
+    let counters = Counters::read(engine);
     let verdict = Verdict {
         outcome: "timeout",
         kind: None,
@@ -78,7 +78,7 @@ fn report_silence(engine: &mut Engine, request: &Request, activity: Activity) ->
 
 /// The explorer could not go on: no verdict.
 fn report_break(engine: &mut Engine, request: &Request) -> String {
-    let counters = Counters::read(&engine.exploration);
+    let counters = Counters::read(engine);
     let why = String::from_utf8_lossy(&engine.exploration.broke_off).into_owned();
     let verdict = Verdict {
         outcome: "timeout",
@@ -97,7 +97,7 @@ fn report_crash(
     status: c_int,
     out: &mut File,
 ) -> String {
-    let mut counters = Counters::read(&engine.exploration).with_crash(&engine.execution);
+    let mut counters = Counters::read(engine).with_crash(&engine.execution);
     let found = if request.replay.is_some() {
         let failure = engine.death(status);
         last_execution(engine, failure)
@@ -123,7 +123,7 @@ fn report_collected(
     status: &Status,
     out: &mut File,
 ) -> String {
-    let mut counters = Counters::read(&engine.exploration);
+    let mut counters = Counters::read(engine);
     let end = match *status {
         Status::Silent(activity) => {
             let silence = silence::describe(engine, request, activity);

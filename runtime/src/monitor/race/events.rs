@@ -3,11 +3,11 @@
 
 use core::ops::ControlFlow;
 
-use super::{Level, Races, What};
+use super::{Races, What};
 use crate::engine::engine;
 use crate::execution::{Effect, Execution, ObjectId, Op, TaskId, marked_line};
 use crate::monitor::{
-    Allocation, DataAccess, End, Failure, Free, Kind, Monitor, Place, SyncAccess,
+    Allocation, DataAccess, End, Failure, Free, Kind, Level, Monitor, Place, SyncAccess,
 };
 
 /// How an operation orders its task and others, by its object.

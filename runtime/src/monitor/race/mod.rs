@@ -18,7 +18,6 @@ mod events;
 mod found;
 mod freed;
 mod glance;
-mod levels;
 mod lines;
 mod objects;
 mod order;
@@ -39,6 +38,7 @@ pub(crate) use order::{
     switched, told,
 };
 
+use super::levels::{Level, Levels};
 use crate::execution::{Op, Site, TaskId};
 use crate::platform::memory::{EngineVec, engine_vec};
 use allocated::Allocations;
@@ -46,8 +46,6 @@ pub(crate) use clock::MOST_EPOCHS;
 use clock::{Clock, Epoch, Epochs};
 pub(crate) use found::Found;
 use glance::Glance;
-use levels::Levels;
-pub(crate) use levels::{Accesses, Level};
 use objects::Objects;
 pub(crate) use points::{Line, Point, Points};
 use record::Record;
@@ -65,6 +63,29 @@ static GLANCE: Cell<*const Glance> = Cell::new(&raw const glance::NONE);
 #[inline]
 pub(crate) fn is_watched() -> bool {
     GLANCE.get() != &raw const glance::NONE
+}
+
+/// What accesses to plain memory are to the search.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Accesses {
+    /// Nothing, not even looked at.
+    Ignored,
+    /// Looked at; scheduling points where they race.
+    Watched,
+    /// Scheduling points.
+    Preempted,
+}
+
+impl Accesses {
+    /// By its name in requests.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "ignore" => Self::Ignored,
+            "watch" => Self::Watched,
+            "preempt" => Self::Preempted,
+            _ => return None,
+        })
+    }
 }
 
 /// What an access does.
@@ -202,7 +223,7 @@ impl Races {
             found: engine_vec(),
             known: engine_vec(),
             forgiven: 0,
-            levels: Levels::new(),
+            levels: Levels::new(Level::Deny),
             points: Points::new(),
         }
     }
@@ -217,10 +238,14 @@ impl Races {
 
     /// What races mean, but for those in the files below some prefixes.
     pub(crate) fn set_levels(&mut self, of_others: Level, rules: &[(String, Level)]) {
-        self.levels.set_others(of_others);
-        for (prefix, level) in rules {
-            self.levels.add(prefix, *level);
-        }
+        self.levels.set(of_others, rules);
+    }
+
+    /// That of a race: where one of its packages is forgiven, so is the race.
+    fn level_of(&self, found: &Found) -> Level {
+        let level = |site: Option<Site>| site.map_or(Level::Deny, |site| self.levels.of(site));
+        let [first, second] = found.sites().map(level);
+        first.min(second)
     }
 
     /// The races of the last execution that have this level, in the order in which they
@@ -229,7 +254,7 @@ impl Races {
         let forgiven = &self.known[..self.forgiven];
         self.found
             .iter()
-            .filter(move |found| self.levels.of(found) == level)
+            .filter(move |found| self.level_of(found) == level)
             .filter(move |found| forgiven.is_empty() || !forgiven.contains(&found.pair()))
     }
 

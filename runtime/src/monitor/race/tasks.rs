@@ -258,7 +258,8 @@ impl Races {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::monitor::race::{Level, MOST_EPOCHS, What};
+    use crate::monitor::Level;
+    use crate::monitor::race::{MOST_EPOCHS, What};
 
     const MAIN: TaskId = TaskId(0);
 

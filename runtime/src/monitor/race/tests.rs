@@ -9,9 +9,9 @@ use std::collections::HashSet;
 use super::allocated::Arena;
 use super::clock::LAST;
 use super::shadow::PAGE;
-use super::{Atomic, How, Level, Races, What};
+use super::{Atomic, How, Races, What};
 use crate::execution::{Op, Site, TaskId};
-use crate::monitor::Block;
+use crate::monitor::{Block, Level};
 use crate::platform::heap::FIRST;
 use crate::search::Rng;
 

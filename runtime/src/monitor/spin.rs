@@ -1,0 +1,125 @@
+//! Loops that wait without yielding (the good-samaritan rule of CHESS): a warning or a failure.
+
+use core::ops::ControlFlow;
+
+use super::levels::{Level, Levels};
+use super::{End, Failure, Kind, Monitor, Place};
+use crate::execution::{Access, Execution};
+use crate::platform::memory::{EngineVec, engine_vec};
+use crate::search::stored;
+
+/// A read that a loop repeats without a yield.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Spin {
+    /// The name of the operation.
+    pub(crate) operation: &'static str,
+    pub(crate) place: Place,
+}
+
+/// Notes the loops in which tasks wait without yielding. Such a wait is seen where a turn
+/// repeats the one before and can do nothing else until another task writes, so that it
+/// depends on nothing but what the loop has read.
+pub(crate) struct Spins {
+    levels: Levels,
+    /// Those of this execution that warn.
+    noted: EngineVec<Access>,
+    /// The one that ends this execution.
+    denied: Option<Access>,
+    /// Those of earlier executions that warn.
+    pub(crate) known: EngineVec<Spin>,
+}
+
+impl Spins {
+    pub(super) const fn new() -> Self {
+        Self {
+            levels: Levels::new(Level::Warn),
+            noted: engine_vec(),
+            denied: None,
+            known: engine_vec(),
+        }
+    }
+
+    /// What such loops mean, but for those in the files below some prefixes.
+    pub(crate) fn set_levels(&mut self, of_others: Level, rules: &[(String, Level)]) {
+        self.levels.set(of_others, rules);
+    }
+
+    /// Those that warn, one a line of the source, in its order.
+    pub(crate) fn by_line(&self) -> Vec<Spin> {
+        let mut all = self.known.to_vec();
+        let place = |spin: &Spin| (spin.place.file.clone(), spin.place.line);
+        all.sort_by_cached_key(|spin| (place(spin), spin.place.column, spin.operation));
+        all.dedup_by_key(|spin| place(spin));
+        all
+    }
+
+    /// Keeps what the last execution has shown.
+    pub(crate) fn learn(&mut self) {
+        for read in self.noted.drain(..) {
+            let is_known = |spin: &Spin| spin.is_of(read);
+            if !self.known.iter().any(is_known) {
+                self.known.push(Spin {
+                    operation: read.op.name(),
+                    place: Place::of(read.site),
+                });
+            }
+        }
+    }
+}
+
+stored::stored!(Spin { operation, place });
+
+impl Spin {
+    fn is_of(&self, read: Access) -> bool {
+        let site = read.site;
+        self.place.line == site.line()
+            && self.place.column == site.column()
+            && self.operation == read.op.name()
+            && self.place.file == site.file().as_bytes()
+    }
+}
+
+impl Monitor for Spins {
+    #[inline]
+    fn begin(&mut self) {
+        self.noted.clear();
+        self.denied = None;
+    }
+
+    fn spins(&mut self, _: &Execution, read: Access) -> ControlFlow<()> {
+        match self.levels.of(read.site) {
+            Level::Allow => {}
+            Level::Warn if self.noted.contains(&read) => {}
+            Level::Warn => self.noted.push(read),
+            Level::Deny => {
+                self.denied = Some(read);
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    #[inline]
+    fn end(&mut self, _: &End<'_>) -> Option<Failure> {
+        let denied = self.denied?;
+        Some(Failure {
+            place: Some(Place::of(denied.site)),
+            ..Failure::new(Kind::Spin, "")
+        })
+    }
+
+    fn explain(&self, failure: &mut Failure) {
+        if failure.kind == Kind::Spin
+            && let Some(denied) = self.denied
+        {
+            let words = format!(
+                "a loop repeats `{}` without yielding until another thread changes what it reads; call \
+                 std::thread::yield_now or std::hint::spin_loop in the loop, or wait on a condition \
+                 variable or a channel",
+                denied.op.name()
+            );
+            failure.message.clear();
+            failure.message.extend_from_slice(words.as_bytes());
+        }
+    }
+}
