@@ -44,6 +44,14 @@ pub struct TestFinished {
     pub bound_completed: Option<u32>,
     /// Whether every schedule was explored without a bound, up to reduction.
     pub complete: bool,
+    /// Whether the test passed in one thread, and had one schedule: `complete` says nothing
+    /// then.
+    #[serde(default)]
+    pub nothing_to_explore: bool,
+    /// The library whose runtime ran the test's futures on the test's own thread, where one
+    /// did: `tokio`.
+    #[serde(default)]
+    pub one_thread_runtime: Option<String>,
     /// `complete` and `bound_completed` in words.
     pub coverage: String,
     /// The strategy that found the failure, or ran last.
@@ -255,6 +263,26 @@ impl TestFinished {
         self.part.as_ref().map_or((complete, bound), |part| {
             (complete || part.complete, bound.max(part.bound_completed))
         })
+    }
+
+    /// Says of a test that passed in one thread, and had one schedule, that nothing was
+    /// explored.
+    pub(crate) fn look_for_threads(&mut self) {
+        let is_whole = self.outcome == Outcome::Passed && self.complete;
+        self.nothing_to_explore = is_whole && self.threads == 1 && self.schedules == 1;
+        if self.nothing_to_explore {
+            self.coverage = self.of_one_thread();
+        }
+    }
+
+    /// What is said of a test of one thread, in which nothing was explored.
+    pub(crate) fn of_one_thread(&self) -> String {
+        // Others may have run that nobody controls.
+        let which = match self.outside.is_empty() {
+            true => "",
+            false => " under control",
+        };
+        format!("one thread{which}, nothing to explore")
     }
 
     /// The identity of the test.

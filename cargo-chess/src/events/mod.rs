@@ -98,6 +98,9 @@ pub struct Progress {
 pub struct RunFinished {
     /// Tests in which no failure was found.
     pub passed: usize,
+    /// Those of them that had one thread and one schedule, so that nothing was explored.
+    #[serde(default)]
+    pub nothing_to_explore: usize,
     /// Tests with a failure.
     pub failed: usize,
     /// Tests that were not explored.
@@ -270,6 +273,8 @@ mod tests {
             preemptions: Some(1),
             bound_completed: Some(0),
             complete: false,
+            nothing_to_explore: false,
+            one_thread_runtime: None,
             coverage: coverage(
                 Outcome::Failed,
                 false,

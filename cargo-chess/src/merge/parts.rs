@@ -67,6 +67,7 @@ fn joined(all: &[TestFinished]) -> Option<TestFinished> {
         test.bound_completed,
         &test.atomic,
     );
+    test.look_for_threads();
     if test.outcome == Outcome::Passed
         && let Some(options) = &test.options
     {

@@ -10,15 +10,19 @@ use crate::plan::STD;
 use crate::supervise::protocol::Finished;
 
 /// How far a test was explored.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Reach {
     Complete,
+    /// All that may happen to one thread: there is nothing to interleave.
+    OneThread,
     /// A part of it, which tells nothing of the others.
     Part,
     /// To this bound.
     Bound(Reverse<u32>),
     Sampled,
     NotDeterministic,
+    /// One thread, to which nothing may happen; why there is only one, where that is known.
+    Nothing(String),
 }
 
 /// What the tests in which no failure was found were explored to.
@@ -44,27 +48,35 @@ impl Guarantee {
             Reach::NotDeterministic
         } else if test.own_reach() != (test.complete, test.bound_completed) {
             Reach::Part
+        } else if test.nothing_to_explore {
+            Reach::Nothing(test.of_one_thread() + why_one_thread(test))
+        } else if test.complete && test.threads == 1 {
+            Reach::OneThread
         } else if test.complete {
             Reach::Complete
         } else {
             test.bound_completed
                 .map_or(Reach::Sampled, |bound| Reach::Bound(Reverse(bound)))
         };
-        let is_short = match reach {
-            Reach::Bound(Reverse(bound)) => bound < detail.exploration.preemptions,
+        let is_short = match &reach {
+            Reach::Bound(Reverse(bound)) => *bound < detail.exploration.preemptions,
             Reach::Sampled => is_search(test),
             Reach::Part => {
                 let (complete, bound) = test.own_reach();
                 !complete && bound < Some(detail.exploration.preemptions)
             }
-            Reach::Complete | Reach::NotDeterministic => false,
+            Reach::Complete | Reach::OneThread | Reach::NotDeterministic | Reach::Nothing(_) => {
+                false
+            }
         };
         if is_short {
             self.cut_short.push(cut_short(test, detail));
         }
         let atomic = match reach {
-            Reach::Complete | Reach::Bound(_) => test.atomic.clone(),
-            Reach::Part | Reach::Sampled | Reach::NotDeterministic => Vec::new(),
+            Reach::Complete | Reach::OneThread | Reach::Bound(_) => test.atomic.clone(),
+            Reach::Part | Reach::Sampled | Reach::NotDeterministic | Reach::Nothing(_) => {
+                Vec::new()
+            }
         };
         *self.groups.entry((reach, atomic)).or_default() += 1;
         is_short
@@ -79,6 +91,10 @@ impl Guarantee {
                      (sequentially consistent; plain memory accesses are not scheduling points)"
                         .to_owned()
                 }
+                Reach::OneThread => "one thread, and all that may happen to it was explored \
+                                     (timeouts, random draws and what fails or wakes up for no reason)"
+                    .to_owned(),
+                Reach::Nothing(words) => words.clone(),
                 Reach::Bound(Reverse(bound)) => format!(
                     "any remaining bug needs {} or more, weakly ordered memory or a data race",
                     plural(u64::from(*bound) + 1, "preemption")
@@ -97,7 +113,10 @@ impl Guarantee {
                 }
             };
             let mut limits = String::new();
-            if matches!(reach, Reach::Complete | Reach::Bound(_)) {
+            if !matches!(
+                reach,
+                Reach::Part | Reach::Sampled | Reach::NotDeterministic
+            ) {
                 limits.extend(self.limits.iter().copied());
             }
             format!("{}: {what}{limits}{steps}", plural(*count, "test"))
@@ -114,6 +133,17 @@ impl Guarantee {
 /// `calls into parking_lot 0.12.5 as single steps`
 pub(super) fn single_steps(atomic: &[String]) -> String {
     format!("calls into {} as single steps", atomic.join(", "))
+}
+
+/// Why a test had one thread, where that is known.
+fn why_one_thread(test: &TestFinished) -> &'static str {
+    match test.one_thread_runtime.as_deref() {
+        Some("tokio") => {
+            ": tokio's current-thread runtime, the default of #[tokio::test], runs all tasks on \
+             the test's thread (flavor = \"multi_thread\" starts others)"
+        }
+        _ => "",
+    }
 }
 
 /// Whether the strategy works bound by bound.
@@ -144,10 +174,18 @@ fn cut_short(test: &TestFinished, detail: &Detail) -> String {
 
 /// How far a test was explored, for its line.
 pub(super) fn reached(test: &TestFinished, detail: &Detail) -> String {
+    if test.nothing_to_explore {
+        return test.of_one_thread();
+    }
     let part = test.part.as_ref().map_or_else(String::new, |part| {
         format!(" in part {}/{} of the space", part.index, part.count)
     });
-    let schedules = plural(test.schedules, "schedule") + &part;
+    let one_thread = if test.threads == 1 {
+        " of one thread"
+    } else {
+        ""
+    };
+    let schedules = plural(test.schedules, "schedule") + one_thread + &part;
     let preemptions = |bound: u32| plural(bound.into(), "preemption");
     let how_far = match test.own_reach() {
         _ if detail.finished.is_unstable() => "not deterministic".to_owned(),
@@ -164,8 +202,12 @@ pub(super) fn reached(test: &TestFinished, detail: &Detail) -> String {
 
 /// The line of a run's counts: `11 passed, 1 failed`.
 pub(super) fn counts(run: &crate::events::RunFinished) -> String {
+    let nothing = match run.nothing_to_explore {
+        0 => String::new(),
+        count => format!(" ({} with nothing to explore)", thousands(count as u64)),
+    };
     let mut parts = vec![
-        format!("{} passed", thousands(run.passed as u64)),
+        format!("{} passed{nothing}", thousands(run.passed as u64)),
         format!("{} failed", thousands(run.failed as u64)),
     ];
     for (count, what) in [
@@ -201,10 +243,31 @@ mod tests {
     fn each_group_of_tests_is_told_what_it_was_explored_to() {
         let mut over_budget = samples::passed(Some(1), false);
         over_budget.schedules = 100_000;
+        let one_thread = Finished {
+            schedules: 1,
+            threads: 1,
+            ..samples::passed(None, true)
+        };
+        let drawing = Finished {
+            schedules: 2,
+            ..one_thread.clone()
+        };
+        let future = Finished {
+            one_thread_runtime: Some("tokio".to_owned()),
+            ..one_thread.clone()
+        };
+        let library = Finished {
+            outside: vec!["started a kernel thread without pthread_create".to_owned()],
+            ..one_thread.clone()
+        };
         let mut sampled = samples::passed(None, false);
         sampled.strategy = Some("random".into());
         insta::assert_snapshot!(told(&[
-            ("one_task", samples::passed(None, true)),
+            ("small", samples::passed(None, true)),
+            ("one_thread", one_thread.clone()),
+            ("drawing", drawing),
+            ("future", future),
+            ("library", library),
             ("a", samples::passed(Some(2), false)),
             ("b", samples::passed(Some(2), false)),
             ("large", over_budget),
@@ -239,6 +302,19 @@ mod tests {
         assert_eq!(
             counts(&run),
             "3 passed, 0 failed, 1 not explored, 1 ignored"
+        );
+    }
+
+    #[test]
+    fn tests_with_nothing_to_explore_are_counted_among_those_that_pass() {
+        let run = crate::events::RunFinished {
+            passed: 3,
+            nothing_to_explore: 2,
+            ..crate::events::RunFinished::default()
+        };
+        assert_eq!(
+            counts(&run),
+            "3 passed (2 with nothing to explore), 0 failed"
         );
     }
 

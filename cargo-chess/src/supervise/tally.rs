@@ -29,6 +29,7 @@ impl Tally {
             Outcome::Skipped => self.counts.skipped += 1,
             Outcome::Timeout => self.counts.timeout += 1,
         }
+        self.counts.nothing_to_explore += usize::from(test.nothing_to_explore);
         let wanted = test.options.as_ref().map(|options| options.preemptions);
         let (complete, bound) = test.own_reach();
         let bound_done = complete || bound >= wanted;

@@ -4,6 +4,7 @@ use super::event::{Event, Note, mix};
 use super::object::ObjectId;
 use super::state::Execution;
 use super::{Op, Site, running};
+use crate::engine::engine;
 use crate::harness::trace;
 
 /// So many draws of a task have their first outcome unless the search says
@@ -43,6 +44,14 @@ impl Execution {
 pub fn draw(outcomes: u32, site: Site) -> Option<u32> {
     // SAFETY: see `running`.
     running().map(|execution| unsafe { (*execution).draw(outcomes, site) })
+}
+
+/// Notes that a runtime of this library runs its tasks on the thread that waits for them.
+pub fn runs_on_one_thread(library: &'static str) {
+    if running().is_some() {
+        // SAFETY: one task runs at a time, and holds no reference to this.
+        unsafe { (*engine()).exploration.one_thread_runtime = library };
+    }
 }
 
 /// The outcome that costs nothing, at a task's `count`-th draw.

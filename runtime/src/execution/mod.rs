@@ -52,7 +52,7 @@ pub(crate) use descriptors::{
     Named, after_call, await_descriptors, before_call, descriptor_object, descriptor_of_object,
     descriptors_changed, named, wake_all_awaiting,
 };
-pub use draw::draw;
+pub use draw::{draw, runs_on_one_thread};
 pub(crate) use effect::Dependence;
 pub use effect::Effect;
 pub(crate) use endless::Known;

@@ -105,6 +105,8 @@ pub(crate) struct Exploration {
     pub(crate) steps: u64,
     pub(crate) max_steps: u64,
     pub(crate) threads: usize,
+    /// The library whose runtime ran tasks of its own on the thread that waits for them.
+    pub(crate) one_thread_runtime: &'static str,
     pub(crate) progress: Progress,
     /// How many schedules were explored before each preemption bound.
     pub(crate) bound_starts: EngineVec<u64>,
@@ -176,6 +178,7 @@ impl Exploration {
             steps: 0,
             max_steps: 0,
             threads: 0,
+            one_thread_runtime: "",
             progress: Progress::NONE,
             bound_starts: engine_vec(),
             strategy: "icb",

@@ -50,6 +50,13 @@ where
     N::try_from(drawn).ok()
 }
 
+/// A runtime of this library, which the caller makes, runs its tasks on the thread that
+/// waits for them.
+#[inline]
+pub fn runs_on_one_thread(library: &'static str) {
+    execution::runs_on_one_thread(library);
+}
+
 /// Puts `slice` into an order that the search chooses, its own unless that costs
 /// something; whether it did, as in [`draw`].
 #[inline]

@@ -53,6 +53,9 @@ pub struct Finished {
     /// The most tasks that one execution had.
     #[serde(default)]
     pub threads: u32,
+    /// The library whose runtime ran futures on the thread that waits for them.
+    #[serde(default)]
+    pub one_thread_runtime: Option<String>,
     /// Preemptions of the reported schedule.
     #[serde(default)]
     pub preemptions: Option<u32>,
@@ -152,6 +155,7 @@ impl Finished {
             steps: 0,
             max_steps_in_execution: 0,
             threads: 0,
+            one_thread_runtime: None,
             preemptions: None,
             bound_completed: None,
             bound_starts: Vec::new(),
@@ -201,7 +205,7 @@ impl Finished {
         let stable = !self.is_unstable();
         let complete = self.complete && stable;
         let bound_completed = self.bound_completed.filter(|_| stable);
-        TestFinished {
+        let mut event = TestFinished {
             package: test.package.clone(),
             binary: test.binary.clone(),
             test: test.test.clone(),
@@ -219,6 +223,8 @@ impl Finished {
             preemptions: self.preemptions,
             bound_completed,
             complete,
+            nothing_to_explore: false,
+            one_thread_runtime: self.one_thread_runtime.clone(),
             coverage: if stable {
                 coverage(self.outcome, complete, bound_completed, &atomic)
             } else {
@@ -237,7 +243,9 @@ impl Finished {
             regressions: self.regressions.clone(),
             cached: self.cached,
             part: self.part.clone(),
-        }
+        };
+        event.look_for_threads();
+        event
     }
 }
 

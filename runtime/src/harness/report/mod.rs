@@ -92,6 +92,7 @@ pub(super) fn finished(
         .number("steps", counters.steps)
         .number("max_steps_in_execution", counters.max_steps)
         .number("threads", counters.threads as u64)
+        .optional_string("one_thread_runtime", one_thread_runtime(exploration))
         .optional_number(
             "preemptions",
             failed.then_some(exploration.preemptions.into()),
@@ -147,6 +148,11 @@ pub(super) fn finished(
             divergence(exploration).as_deref().unwrap_or("null"),
         )
         .finish()
+}
+
+fn one_thread_runtime(exploration: &Exploration) -> Option<&'static str> {
+    let library = exploration.one_thread_runtime;
+    (!library.is_empty()).then_some(library)
 }
 
 /// A loop that waits without yielding, and only warns.
