@@ -139,6 +139,51 @@ fn reads_behind_a_sequence_lock() {
     });
 }
 
+/// Waits for one of two flags without a yield; whether the first one was seen to be set.
+fn waits_for_either(set: impl FnOnce([&AtomicBool; 2]) + Send) -> bool {
+    let flags = [const { AtomicBool::new(false) }; 2];
+    thread::scope(|scope| {
+        scope.spawn(|| set([&flags[0], &flags[1]]));
+        loop {
+            if flags[0].load(SeqCst) {
+                break true;
+            }
+            if flags[1].load(SeqCst) {
+                break false;
+            }
+        }
+    })
+}
+
+#[test]
+fn either_of_two_flags() {
+    waits_for_either(|[_, second]| second.store(true, SeqCst));
+    waits_for_either(|[first, second]| {
+        first.store(true, SeqCst);
+        second.store(true, SeqCst);
+    });
+}
+
+#[test]
+fn the_first_flag_is_set_for_a_moment() {
+    let saw_first = waits_for_either(|[first, second]| {
+        first.store(true, SeqCst);
+        first.store(false, SeqCst);
+        second.store(true, SeqCst);
+    });
+    assert!(!saw_first, "it saw the moment");
+}
+
+#[test]
+fn the_second_flag_is_set_for_a_moment() {
+    let saw_first = waits_for_either(|[first, second]| {
+        second.store(true, SeqCst);
+        second.store(false, SeqCst);
+        first.store(true, SeqCst);
+    });
+    assert!(saw_first, "it saw the moment");
+}
+
 /// Gives up after three turns. The other task must not be able to tell that it has.
 fn gives_up(mut turn: impl FnMut() -> u32) {
     let (flag, gave_up) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -206,9 +251,10 @@ fn loops_that_wait_have_finitely_many_schedules() {
             .arg("waits_with")
             .arg("takes_a_")
             .arg("reads_behind")
+            .arg("either_of")
             .run();
         run.assert_code(0);
-        assert_eq!(run.verdicts().len(), 10);
+        assert_eq!(run.verdicts().len(), 11);
         for verdict in run.verdicts() {
             assert_eq!(verdict["complete"], true, "{profile}: {verdict}");
         }
@@ -230,6 +276,26 @@ fn a_turn_that_changed_anything_is_repeated() {
         for verdict in run.verdicts() {
             let message = verdict["message"].as_str().unwrap_or_default();
             assert!(message.contains("it gave up"), "{profile}: {verdict}");
+        }
+    }
+}
+
+#[test]
+fn a_loop_with_two_reads_is_woken_by_a_write_to_either() {
+    let workspace = Workspace::with_library(LIBRARY);
+    for strategy in ["icb", "dpor", "delay", "pos"] {
+        let args = ["test", "--message-format=json", "--no-fail-fast"];
+        let run = workspace
+            .chess(&args)
+            .arg("--strategy")
+            .arg(strategy)
+            .arg("for_a_moment")
+            .run();
+        run.assert_code(100);
+        assert_eq!(run.verdicts().len(), 2);
+        for verdict in run.verdicts() {
+            let message = verdict["message"].as_str().unwrap_or_default();
+            assert!(message.contains("it saw the moment"), "{verdict}");
         }
     }
 }

@@ -284,6 +284,40 @@ fn a_spin_is_told_with_its_line_and_what_to_do() {
 }
 
 #[test]
+fn a_spin_in_a_dependency_is_told_with_the_package() {
+    let workspace = Workspace::with_library(
+        "#[test]
+        fn waits() {
+            let flag = std::sync::atomic::AtomicBool::new(false);
+            std::thread::scope(|scope| {
+                scope.spawn(|| flag.store(true, std::sync::atomic::Ordering::SeqCst));
+                flags::wait(&flag);
+            });
+        }",
+    );
+    workspace.write(
+        "Cargo.toml",
+        "[package]\nname = \"small\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
+         [dependencies]\nflags = { path = \"flags\" }\n[workspace]\nexclude = [\"flags\"]\n",
+    );
+    workspace.write(
+        "flags/Cargo.toml",
+        "[package]\nname = \"flags\"\nversion = \"1.2.3\"\nedition = \"2024\"\n",
+    );
+    workspace.write(
+        "flags/src/lib.rs",
+        "use std::sync::atomic::{AtomicBool, Ordering};\n\
+         pub fn wait(flag: &AtomicBool) {\n    while !flag.load(Ordering::SeqCst) {}\n}\n",
+    );
+    let run = workspace.chess(&JSON).run();
+    run.assert_code(0);
+    insta::assert_snapshot!(run.verdict()["warnings"].to_string());
+    workspace.write("Chess.toml", "[crates.flags]\nspins = \"allow\"\n");
+    let run = workspace.chess(&JSON).run();
+    assert_eq!(run.verdict()["warnings"], Value::Array(Vec::new()));
+}
+
+#[test]
 fn a_spin_that_is_denied_fails_and_its_schedule_replays() {
     let workspace = Workspace::with_library(LIBRARY);
     let args = [&JSON[..], &["--spins", "deny", "--no-fail-fast"]].concat();

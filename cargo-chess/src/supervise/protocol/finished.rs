@@ -320,6 +320,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_spin_is_told_with_its_line_and_if_that_is_a_dependencys_with_the_package() {
+        let spin = |file: &str| Spin {
+            operation: "load".into(),
+            location: Location {
+                file: file.into(),
+                line: 12,
+                column: 16,
+            },
+        };
+        insta::assert_snapshot!(spin("src/lib.rs").warning(None), @"");
+        let file = "/home/u/.cargo/registry/src/index-0123456789abcdef/flags-0.2.3/src/lib.rs";
+        insta::assert_snapshot!(spin(file).warning(Some("flags 0.2.3")), @"");
+    }
+
+    #[test]
     fn of_a_test_that_is_not_deterministic_nothing_is_known() {
         let test = TestId {
             package: "bank".into(),
