@@ -329,9 +329,9 @@ mod tests {
                 column: 16,
             },
         };
-        insta::assert_snapshot!(spin("src/lib.rs").warning(None), @"");
+        insta::assert_snapshot!(spin("src/lib.rs").warning(None), @"src/lib.rs:12: a loop repeats `load` without yielding until another thread changes what it reads, which keeps a core busy; call std::thread::yield_now or std::hint::spin_loop in the loop, or wait on a condition variable or a channel");
         let file = "/home/u/.cargo/registry/src/index-0123456789abcdef/flags-0.2.3/src/lib.rs";
-        insta::assert_snapshot!(spin(file).warning(Some("flags 0.2.3")), @"");
+        insta::assert_snapshot!(spin(file).warning(Some("flags 0.2.3")), @r#"flags-0.2.3/src/lib.rs:12 of flags 0.2.3: a loop repeats `load` without yielding until another thread changes what it reads, which keeps a core busy; tell its authors, or set spins = "allow" for the package in Chess.toml"#);
     }
 
     #[test]

@@ -1,0 +1,100 @@
+//! Tests of one thread: what is said of them, and that it is not what is said of others.
+
+use end_to_end::Workspace;
+use serde_json::json;
+
+const LIBRARY: &str = r"
+#![cfg(test)]
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::thread;
+
+#[test]
+fn adds() {
+    assert_eq!(AtomicUsize::new(1).fetch_add(1, SeqCst), 1);
+}
+
+/// It may fail for no reason.
+#[test]
+fn exchanges_weakly() {
+    let _ = AtomicUsize::new(1).compare_exchange_weak(1, 2, SeqCst, SeqCst);
+}
+
+/// Two threads, and still only one order.
+#[test]
+fn starts_another() {
+    thread::spawn(|| {}).join().unwrap();
+}
+";
+
+#[test]
+fn a_test_of_one_thread_is_counted_apart_unless_something_may_happen_to_it() {
+    let workspace = Workspace::with_library(LIBRARY);
+    let run = workspace.chess(&["test", "--message-format=json"]).run();
+    run.assert_code(0);
+    let told = |test: &str| {
+        let verdicts = run.verdicts();
+        let verdict = verdicts
+            .iter()
+            .find(|it| it["test"] == test)
+            .expect("it ran");
+        assert_eq!(verdict["complete"], true, "{verdict}");
+        assert_eq!(verdict["one_thread_runtime"], json!(null), "{verdict}");
+        let fields = ["threads", "nothing_to_explore", "coverage"];
+        fields.map(|field| verdict[field].clone())
+    };
+    let nothing = "one thread, nothing to explore";
+    assert_eq!(told("adds"), [json!(1), json!(true), json!(nothing)]);
+    let complete = json!("complete");
+    assert_eq!(
+        told("exchanges_weakly"),
+        [json!(1), json!(false), complete.clone()]
+    );
+    assert_eq!(told("starts_another"), [json!(2), json!(false), complete]);
+    let last = run.events().pop().expect("a run ends");
+    assert_eq!(
+        (&last["passed"], &last["nothing_to_explore"]),
+        (&json!(3), &json!(1))
+    );
+
+    let run = workspace.chess(&["test"]).run();
+    for part in [
+        "small adds (one thread, nothing to explore, ",
+        "small exchanges_weakly (2 schedules of one thread, complete, ",
+        "Finished 3 passed (1 with nothing to explore), 0 failed in ",
+        "Guarantee 1 test: every interleaving of the synchronization operations was explored",
+        "Guarantee 1 test: one thread, and all that may happen to it was explored",
+        "Guarantee 1 test: one thread, nothing to explore\n",
+    ] {
+        assert!(run.stderr.contains(part), "{part}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn a_test_on_tokios_current_thread_runtime_is_told_why_it_has_one() {
+    let workspace = Workspace::shared("executors");
+    let args = [
+        "test",
+        "--message-format=json",
+        "--test=tokio",
+        "lost_update::",
+    ];
+    let run = workspace.chess(&args).arg("--no-fail-fast").run();
+    let verdicts = run.verdicts();
+    let told = |test: &str| {
+        let verdict = verdicts
+            .iter()
+            .find(|it| it["test"] == test)
+            .expect("it ran");
+        ["nothing_to_explore", "one_thread_runtime"].map(|field| verdict[field].clone())
+    };
+    assert_eq!(
+        told("lost_update::on_one_thread"),
+        [json!(true), json!("tokio")]
+    );
+    assert_eq!(told("lost_update::fixed"), [json!(false), json!(null)]);
+    let run = workspace
+        .chess(&["test", "--test=tokio", "on_one_thread"])
+        .run();
+    let why = "one thread, nothing to explore: tokio's current-thread runtime, the default of #[tokio::test]";
+    assert!(run.stderr.contains(why), "{}", run.stderr);
+}
