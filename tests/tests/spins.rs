@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// Tests whose names begin with `spins_` have a loop that waits without yielding, in the
 /// line with the comment `here`.
-const LIBRARY: &str = r#"
+const LIBRARY: &str = r"
 #![cfg(test)]
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Mutex, mpsc};
@@ -210,7 +210,7 @@ fn spins_for_an_end() {
 fn waits_for_an_end() {
     thread::spawn(|| {}).join().unwrap();
 }
-"#;
+";
 
 /// Where the loop of each test is that spins.
 fn lines() -> Vec<(String, usize)> {

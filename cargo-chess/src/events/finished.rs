@@ -278,9 +278,10 @@ impl TestFinished {
     /// What is said of a test of one thread, in which nothing was explored.
     pub(crate) fn of_one_thread(&self) -> String {
         // Others may have run that nobody controls.
-        let which = match self.outside.is_empty() {
-            true => "",
-            false => " under control",
+        let which = if self.outside.is_empty() {
+            ""
+        } else {
+            " under control"
         };
         format!("one thread{which}, nothing to explore")
     }

@@ -153,10 +153,10 @@ impl Execution {
         }
         if self.repeats_its_turn(state) {
             self.last_wait = self.steps;
-            return match spins {
-                true if self.tell_spin().is_break() => self.stop(),
-                _ => self.await_change(),
-            };
+            if spins && self.tell_spin().is_break() {
+                return self.stop();
+            }
+            return self.await_change();
         }
         self.go_round()
     }
