@@ -111,7 +111,7 @@ fn leave_home() {
     let out = path.as_mut_ptr() as usize;
     // SAFETY: there is room for so much.
     unsafe { sys::syscall(number::GETCWD, [out, PATH_MAX, 0, 0, 0, 0]) };
-    let length = CStr::from_bytes_until_nul(&path).map_or(0, |path| path.count_bytes());
+    let length = CStr::from_bytes_until_nul(&path).map_or(0, CStr::count_bytes);
     path.truncate(length + 1);
     known.home = path;
 }

@@ -230,8 +230,8 @@ impl Known {
 
     /// A lock on the file that an open file holds.
     pub(super) fn holder(&self, inode: Inode) -> Option<Held> {
-        let same = self.opened.iter().filter(|opened| opened.inode.is(inode));
-        same.filter_map(|opened| opened.lock).next()
+        let mut same = self.opened.iter().filter(|opened| opened.inode.is(inode));
+        same.find_map(|opened| opened.lock)
     }
 }
 
