@@ -23,6 +23,7 @@ pub(crate) mod opaque;
 mod outside;
 mod panic_hook;
 mod parking;
+mod poison;
 mod policy;
 mod reuse;
 mod schedule;
@@ -70,6 +71,7 @@ pub(crate) use outside::{
 pub use panic_hook::change_hook;
 pub(crate) use panic_hook::{is_panic_hook, pass_hook, run_hook};
 pub use parking::{park_at, unpark_at};
+pub use poison::{clear_poison, look_at_poison, poison, see_poison};
 pub(crate) use policy::{Policy, covers};
 pub use reuse::read_pointer;
 pub(crate) use reuse::reused;

@@ -2,6 +2,7 @@
 
 use std::mem::ManuallyDrop;
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
+use std::thread;
 
 use crate::execution::{self, Mode, Op, Site};
 
@@ -41,8 +42,14 @@ pub(super) fn take<G>(
     execution::acquire(op, object, mode, site);
     loop {
         match attempt() {
-            Ok(guard) => return Ok(guard),
-            Err(TryLockError::Poisoned(poisoned)) => return Err(poisoned),
+            Ok(guard) => {
+                execution::see_poison(object, false);
+                return Ok(guard);
+            }
+            Err(TryLockError::Poisoned(poisoned)) => {
+                execution::see_poison(object, true);
+                return Err(poisoned);
+            }
             // A thread that is no task holds it, or a guard was leaked.
             Err(TryLockError::WouldBlock) => {
                 execution::wait(op, object, None, site);
@@ -64,9 +71,11 @@ pub(super) fn try_take<G>(
         return Err(TryLockError::WouldBlock);
     }
     let result = attempt();
-    if let Err(TryLockError::WouldBlock) = result {
+    match &result {
+        Ok(_) => execution::see_poison(object, false),
+        Err(TryLockError::Poisoned(_)) => execution::see_poison(object, true),
         // As in `take`.
-        execution::release(op, object, mode, || {});
+        Err(TryLockError::WouldBlock) => execution::release(op, object, mode, || {}),
     }
     result
 }
@@ -91,6 +100,9 @@ pub(super) unsafe fn give_back<G>(op: Op, object: usize, mode: Mode, guard: &mut
     let mut unlock = || unsafe { ManuallyDrop::drop(guard) };
     if execution::active() {
         execution::release(op, object, mode, unlock);
+        if mode == Mode::Exclusive && thread::panicking() {
+            execution::poison(object);
+        }
     } else {
         unlock();
     }

@@ -123,19 +123,17 @@ impl<T: ?Sized> RwLock<T> {
     #[inline]
     #[track_caller]
     pub fn is_poisoned(&self) -> bool {
-        if execution::active() {
-            execution::access(Op::IsPoisoned, self.object(), Location::caller());
-        }
-        self.0.is_poisoned()
+        execution::look_at_poison(self.object(), Location::caller(), || self.0.is_poisoned())
     }
 
     #[inline]
     #[track_caller]
     pub fn clear_poison(&self) {
-        if execution::active() {
-            execution::access(Op::ClearPoison, self.object(), Location::caller());
-        }
-        self.0.clear_poison();
+        execution::clear_poison(self.object(), Location::caller(), || {
+            let was_poisoned = self.0.is_poisoned();
+            self.0.clear_poison();
+            was_poisoned
+        });
     }
 
     pub fn into_inner(self) -> LockResult<T>
