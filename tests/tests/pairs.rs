@@ -1,0 +1,227 @@
+//! Every two operations on each type of object, and each two with a third one: the reduced searches
+//! reach the outcomes that all schedules reach.
+//!
+//! `fixtures/pairs` performs the operations; here a test is written for each combination of them.
+//! A combination fails with what its tasks saw, so that its failures are its outcomes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use end_to_end::{Run, Workspace};
+use serde_json::Value;
+
+/// A type of object, the operations of the first task, and those of the others.
+struct Table {
+    object: &'static str,
+    first: &'static str,
+    others: &'static str,
+}
+
+const fn table(object: &'static str, first: &'static str, others: &'static str) -> Table {
+    Table {
+        object,
+        first,
+        others,
+    }
+}
+
+/// All types of objects. (The operations on files and environment variables belong here, too.)
+const TABLES: [Table; 15] = [
+    table("Mutexes", "ltkcp", "ltkcp"),
+    table("RwLocks", "rRwWdDp", "rRwWdDp"),
+    table("Condvars", "oasSw", "oasSw"),
+    table("Unbounded", "rtd", "scD"),
+    table("Bounded", "rtd", "sTcD"),
+    table("Rendezvous", "rtd", "sTcD"),
+    table("Atomics", "lswaeum", "lswaeum"),
+    table("Onces", "cdw", "cdw"),
+    table("OnceLocks", "gsiw", "gsiw"),
+    table("LazyLocks", "f", "f"),
+    table("Counts", "cdnwugGtmM", "cdnwugGtmM"),
+    table("Parking", "pl", "us"),
+    table("Barriers", "b", "b"),
+    table("PthreadRwLock", "rRwW", "rRwW"),
+    table("Semaphore", "wtp", "wtp"),
+];
+
+/// How many of the combinations of three operations are left out for each that is tried: none
+/// if the environment's `CHESS_PAIRS` is `all`.
+fn stride() -> usize {
+    const USUAL: usize = 29;
+    match std::env::var("CHESS_PAIRS") {
+        Ok(text) if text == "all" => 1,
+        Ok(text) => text.parse().expect("CHESS_PAIRS is a number or `all`"),
+        Err(_) => USUAL,
+    }
+}
+
+impl Table {
+    /// The combinations: what each task performs. All of two operations, and some of three.
+    fn combinations(&self, stride: usize) -> Vec<Vec<String>> {
+        let pairs = self.first.chars().flat_map(|own| {
+            self.others
+                .chars()
+                .map(move |other| vec![own.into(), other.into()])
+        });
+        let mut threes: Vec<Vec<String>> = Vec::new();
+        for own in self.first.chars() {
+            for other in self.others.chars() {
+                let own = String::from(own);
+                let after = self.others.chars();
+                threes.extend(after.map(|third| vec![own.clone(), format!("{other}{third}")]));
+                let after = self.first.chars();
+                let other = String::from(other);
+                threes.extend(after.map(|third| vec![format!("{own}{third}"), other.clone()]));
+                // The others are alike.
+                let beside = self
+                    .others
+                    .chars()
+                    .filter(|third| *other <= *third.to_string());
+                threes.extend(beside.map(|third| vec![own.clone(), other.clone(), third.into()]));
+            }
+        }
+        pairs.chain(threes.into_iter().step_by(stride)).collect()
+    }
+
+    /// A test for each combination, in a module, and how many there are.
+    fn tests(&self, stride: usize) -> (String, usize) {
+        let object = self.object;
+        let combinations = self.combinations(stride);
+        let mut tests = format!("mod {} {{\n", object.to_lowercase());
+        for tasks in &combinations {
+            let name = tasks.join("_");
+            let call = format!("pairs::run::<pairs::{object}>(&{tasks:?});");
+            write!(tests, "#[test]\nfn run_{name}() {{\n    {call}\n}}\n\n").expect("a string");
+        }
+        tests.push_str("}\n");
+        (tests, combinations.len())
+    }
+}
+
+/// How a test fails: the kinds, and what the tasks saw.
+type Outcomes = BTreeSet<String>;
+
+/// What a failure says, without addresses.
+fn outcome(failure: &Value) -> String {
+    let text = format!("{}: {}", failure["kind"], failure["message"]);
+    let parts = text.split(|char: char| !char.is_ascii_digit());
+    let addresses = parts.filter(|part| part.len() > 8).map(str::to_owned);
+    addresses.fold(text.clone(), |text, address| text.replace(&address, "_"))
+}
+
+/// What a search reaches of each test, and whether it says that this is all.
+fn explored(workspace: &Workspace, strategy: &str) -> BTreeMap<String, (Outcomes, bool)> {
+    let strategy = format!("--strategy={strategy}");
+    let all = ["--keep-going", "--no-fail-fast", "--spurious=never"];
+    let enough = ["--preemptions=30", "--schedules=1000000", "--time=60s"];
+    let common = ["test", "--message-format=json", &strategy];
+    let run: Run = workspace
+        .chess(&[&common[..], &all, &enough].concat())
+        .run();
+    assert!(matches!(run.code, Some(0 | 100)), "{run:?}");
+    let outcome = |failure: &Value| format!("{}: {}", failure["kind"], failure["message"]);
+    let read = |verdict: Value| {
+        let mut outcomes = Outcomes::new();
+        if verdict["outcome"] == "failed" {
+            outcomes.insert(outcome(&verdict));
+        }
+        let others = verdict["other_failures"].as_array();
+        outcomes.extend(others.into_iter().flatten().map(outcome));
+        let name = format!("{} {}", verdict["binary"], verdict["test"]).replace('"', "");
+        (name, (outcomes, verdict["complete"] == true))
+    };
+    run.verdicts().into_iter().map(read).collect()
+}
+
+/// The reduced searches must reach what all schedules reach, and say so. Where there are too many,
+/// they must reach at least what was reached by some.
+fn compare(workspace: &Workspace, count: usize) {
+    let all = explored(workspace, "delay");
+    assert_eq!(all.len(), count);
+    let ended = all.values().filter(|(_, is_all)| *is_all).count();
+    assert!(ended * 10 > count * 9, "{ended} of {count}");
+    for strategy in ["dpor", "icb", "auto"] {
+        let reduced = explored(workspace, strategy);
+        let mut wrong = Vec::new();
+        for (name, (outcomes, is_all)) in &all {
+            let (reached, complete) = &reduced[name];
+            // One search tells so many failures apart.
+            assert!(outcomes.len() < 32, "{name}: {outcomes:?}");
+            let reaches_more = reached != outcomes && *is_all;
+            if !complete || reaches_more || !reached.is_superset(outcomes) {
+                wrong.push(format!(
+                    "{name}: complete {complete}, {is_all}: {reached:?}, {outcomes:?}"
+                ));
+            }
+        }
+        assert!(wrong.is_empty(), "{strategy}:\n{}", wrong.join("\n"));
+    }
+}
+
+#[test]
+fn reduced_searches_reach_each_outcome_of_each_combination() {
+    let workspace = Workspace::copy_of("pairs");
+    let tests = TABLES.each_ref().map(|table| table.tests(stride()));
+    let count = tests.iter().map(|(_, count)| count).sum();
+    let tests: String = tests.into_iter().map(|(tests, _)| tests).collect();
+    let tests = format!("#![allow(non_snake_case)]\n\n{tests}");
+    workspace.write("tests/combinations.rs", &tests);
+    compare(&workspace, count);
+}
+
+/// One task reads, and may try in vain to write meanwhile; another one tries to write so often.
+const ATTEMPTS: &str = r#"
+#![cfg(test)]
+use std::sync::RwLock;
+use std::thread;
+
+fn outcome(tries: usize, own_try: bool) -> String {
+    let lock = RwLock::new(());
+    let attempt = || if lock.try_write().is_ok() { '1' } else { '0' };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let _reading = lock.read().unwrap();
+            if own_try {
+                assert!(lock.try_write().is_err());
+            }
+        });
+        let other = scope.spawn(|| (0..tries).map(|_| attempt()).collect());
+        other.join().unwrap()
+    })
+}
+"#;
+
+#[test]
+fn attempts_to_write_beside_a_reader_have_two_four_and_seven_outcomes() {
+    let mut library = String::from(ATTEMPTS);
+    for (tries, own_try) in [
+        (1, true),
+        (2, true),
+        (3, true),
+        (1, false),
+        (2, false),
+        (3, false),
+    ] {
+        let call = format!("panic!(\"{{}}\", outcome({tries}, {own_try}));");
+        write!(
+            library,
+            "#[test]\nfn tries_{tries}_{own_try}() {{\n    {call}\n}}\n"
+        )
+        .expect("a string");
+    }
+    let workspace = Workspace::with_library(&library);
+    for strategy in ["delay", "dpor", "icb", "auto"] {
+        let explored = explored(&workspace, strategy);
+        for (tries, count) in [(1, 2), (2, 4), (3, 7)] {
+            for own_try in [true, false] {
+                let name = format!("small tries_{tries}_{own_try}");
+                let (outcomes, complete) = &explored[&name];
+                assert_eq!(
+                    (outcomes.len(), *complete),
+                    (count, true),
+                    "{strategy}: {name}"
+                );
+            }
+        }
+    }
+}
