@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use end_to_end::{Run, Workspace};
+use end_to_end::Workspace;
 use serde_json::Value;
 
 /// A type of object, the operations of the first task, and those of the others.
@@ -47,7 +47,7 @@ const TABLES: [Table; 15] = [
 /// How many of the combinations of three operations are left out for each that is tried: none
 /// if the environment's `CHESS_PAIRS` is `all`.
 fn stride() -> usize {
-    const USUAL: usize = 29;
+    const USUAL: usize = 37;
     match std::env::var("CHESS_PAIRS") {
         Ok(text) if text == "all" => 1,
         Ok(text) => text.parse().expect("CHESS_PAIRS is a number or `all`"),
@@ -111,15 +111,18 @@ fn outcome(failure: &Value) -> String {
 
 /// What a search reaches of each test, and whether it says that this is all.
 fn explored(workspace: &Workspace, strategy: &str) -> BTreeMap<String, (Outcomes, bool)> {
-    let strategy = format!("--strategy={strategy}");
+    let most = if stride() == 1 { 1_000_000 } else { 10_000 };
+    let (strategy, most) = (
+        format!("--strategy={strategy}"),
+        format!("--schedules={most}"),
+    );
     let all = ["--keep-going", "--no-fail-fast", "--spurious=never"];
-    let enough = ["--preemptions=30", "--schedules=1000000", "--time=60s"];
+    // Other tests are about races.
+    let enough = ["--races=allow", "--preemptions=30", "--time=600s", &most];
     let common = ["test", "--message-format=json", &strategy];
-    let run: Run = workspace
-        .chess(&[&common[..], &all, &enough].concat())
-        .run();
+    let run = workspace.chess(&[&common[..], &all, &enough].concat());
+    let run = run.run();
     assert!(matches!(run.code, Some(0 | 100)), "{run:?}");
-    let outcome = |failure: &Value| format!("{}: {}", failure["kind"], failure["message"]);
     let read = |verdict: Value| {
         let mut outcomes = Outcomes::new();
         if verdict["outcome"] == "failed" {
