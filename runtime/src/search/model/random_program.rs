@@ -66,15 +66,7 @@ pub(in crate::search) fn random_program(seed: u64) -> Program {
                     });
                     acts.push_back(Act::Unlock(which));
                 }
-                4 => {
-                    let channel = which + BOUNDED * below(2);
-                    acts.push_back(match below(6) {
-                        0 | 1 => Act::Send(channel),
-                        2 => Act::TrySend(channel),
-                        3 => Act::TryRecv(channel),
-                        _ => Act::Recv(channel),
-                    });
-                }
+                4 => acts.push_back(message(which + BOUNDED * below(2), &mut below)),
                 5 => acts.push_back(if below(2) == 0 {
                     Act::Unpark(below(tasks.into()))
                 } else {
@@ -106,20 +98,9 @@ pub(in crate::search) fn random_program(seed: u64) -> Program {
                     _ => Act::Await(which, 1 - which),
                 }),
                 9 => add_section(&mut acts, which + 2, &mut below),
-                10 => acts.extend(match below(6) {
-                    0..=2 => vec![Act::Init(which), Act::InitEnd(which)],
-                    3 => vec![Act::InitSet(which)],
-                    4 => vec![Act::InitGet(which)],
-                    _ => vec![Act::InitWait(which)],
-                }),
+                10 => acts.extend(initialisation(which, &mut below)),
                 11 => acts.push_back(Act::Barrier(which)),
-                12 => acts.push_back(match below(6) {
-                    0 => Act::Clone(which),
-                    1 | 2 => Act::Drop(which),
-                    3 => Act::CountOwners(which),
-                    4 => Act::Upgrade(which),
-                    _ => Act::Unwrap(which),
-                }),
+                12 => acts.push_back(owner(which, &mut below)),
                 13 => acts.push_back(Act::IsFinished(below(tasks.into()))),
                 _ => {
                     acts.push_back(match below(2) {
@@ -135,6 +116,37 @@ pub(in crate::search) fn random_program(seed: u64) -> Program {
     }
     add_idle_steps(&mut program, &mut rng);
     program
+}
+
+/// What a task does with a channel.
+fn message(channel: u32, below: &mut impl FnMut(u64) -> u32) -> Act {
+    match below(6) {
+        0 | 1 => Act::Send(channel),
+        2 => Act::TrySend(channel),
+        3 => Act::TryRecv(channel),
+        _ => Act::Recv(channel),
+    }
+}
+
+/// What a task does with something that is initialised once.
+fn initialisation(which: u32, below: &mut impl FnMut(u64) -> u32) -> Vec<Act> {
+    match below(6) {
+        0..=2 => vec![Act::Init(which), Act::InitEnd(which)],
+        3 => vec![Act::InitSet(which)],
+        4 => vec![Act::InitGet(which)],
+        _ => vec![Act::InitWait(which)],
+    }
+}
+
+/// What a task does with something that has owners.
+fn owner(which: u32, below: &mut impl FnMut(u64) -> u32) -> Act {
+    match below(6) {
+        0 => Act::Clone(which),
+        1 | 2 => Act::Drop(which),
+        3 => Act::CountOwners(which),
+        4 => Act::Upgrade(which),
+        _ => Act::Unwrap(which),
+    }
 }
 
 /// Adds a section in which a lock is read or written to, by waiting for it or by trying.
