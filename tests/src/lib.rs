@@ -5,6 +5,7 @@
 
 mod browser;
 mod document;
+pub mod enumerator;
 mod expected;
 mod process;
 mod run;

@@ -1,0 +1,273 @@
+//! Turns nested operations into a list of steps for each task.
+
+use super::objects::{Lock, Mode};
+use super::{Op, Program};
+
+/// One step of a task. Unless a comment says otherwise there is a scheduling point before
+/// it, and it is indivisible.
+#[derive(Clone, Debug)]
+pub(super) enum Step {
+    Acquire {
+        lock: Lock,
+        mode: Mode,
+    },
+    /// As `Acquire`, and looks at no number.
+    LockGate {
+        gate: usize,
+    },
+    /// Goes on at `otherwise` where the lock is not free.
+    Attempt {
+        lock: Lock,
+        mode: Mode,
+        otherwise: usize,
+    },
+    Release {
+        lock: Lock,
+    },
+    Downgrade {
+        lock: Lock,
+    },
+    /// Poisons the lock, and releases it.
+    Panic {
+        lock: Lock,
+    },
+    IsPoisoned {
+        lock: Lock,
+    },
+    ClearPoison {
+        lock: Lock,
+    },
+    Load(usize),
+    Store(usize),
+    FetchAdd(usize),
+    Swap(usize),
+    CompareExchange(usize),
+    /// Gives up a gate's lock, waits for a notification, and takes the lock again.
+    Wait {
+        gate: usize,
+    },
+    /// Goes on at `otherwise` if the number of a gate is not 0. The task holds the lock, so
+    /// this is no scheduling point.
+    SkipUnlessZero {
+        gate: usize,
+        otherwise: usize,
+    },
+    /// Sees the number of a gate and takes one from it, or does not. No scheduling point.
+    SeeGate {
+        gate: usize,
+        take: bool,
+    },
+    Notify {
+        gate: usize,
+        all: bool,
+    },
+    Send(usize),
+    TrySend(usize),
+    Recv(usize),
+    TryRecv(usize),
+    /// Nothing, and no scheduling point, where the task has none.
+    DropSender(usize),
+    DropReceiver(usize),
+    /// Waits while another task initializes the cell; sees its value, and goes on at
+    /// `otherwise`, where it has one.
+    BeginInit {
+        cell: usize,
+        otherwise: usize,
+    },
+    EndInit {
+        cell: usize,
+    },
+    Get(usize),
+    Set(usize),
+    BarrierWait,
+    Park,
+    Unpark(usize),
+    Join(usize),
+    /// As `Join`, but nothing where the task is joined already.
+    JoinRest(usize),
+    IsFinished(usize),
+    StrongCount,
+    Upgrade {
+        otherwise: usize,
+    },
+    DropUpgraded,
+    TryUnwrap,
+    DropArc,
+    /// Locks a stream for a moment.
+    Flush(Lock),
+    CreateNew(usize),
+    Remove(usize),
+    Exists(usize),
+    Rename(usize),
+    SetVar(usize),
+    Var(usize),
+    RemoveVar(usize),
+    Exit,
+}
+
+/// The steps of each task.
+pub(super) fn compile(program: &Program) -> Vec<Vec<Step>> {
+    let tasks = 0..program.tasks.len();
+    tasks.map(|task| steps_of(program, task)).collect()
+}
+
+fn steps_of(program: &Program, task: usize) -> Vec<Step> {
+    let mut steps = Vec::new();
+    push_all(&mut steps, &program.tasks[task]);
+    for channel in 0..3 {
+        steps.push(Step::DropSender(channel));
+        steps.push(Step::DropReceiver(channel));
+    }
+    steps.push(Step::DropArc);
+    if task == 0 {
+        steps.extend((1..program.tasks.len()).map(Step::JoinRest));
+    }
+    steps.push(Step::Exit);
+    steps
+}
+
+fn push_all(steps: &mut Vec<Step>, ops: &[Op]) {
+    for op in ops {
+        push(steps, op);
+    }
+}
+
+/// A step that may go on behind its body, the body, and the step that ends it.
+fn branch(
+    steps: &mut Vec<Step>,
+    first: impl Fn(usize) -> Step,
+    body: &[Op],
+    last: impl IntoIterator<Item = Step>,
+) {
+    let at = steps.len();
+    steps.push(first(0));
+    push_all(steps, body);
+    steps.extend(last);
+    steps[at] = first(steps.len());
+}
+
+#[expect(clippy::too_many_lines, reason = "one arm for each operation")]
+fn push(steps: &mut Vec<Step>, op: &Op) {
+    use Mode::{Exclusive, Shared};
+    let acquire = |steps: &mut Vec<Step>, lock, mode, body: &[Op]| {
+        branch(
+            steps,
+            |_| Step::Acquire { lock, mode },
+            body,
+            [Step::Release { lock }],
+        );
+    };
+    let attempt = |steps: &mut Vec<Step>, lock, mode, body: &[Op]| {
+        let first = |otherwise| Step::Attempt {
+            lock,
+            mode,
+            otherwise,
+        };
+        branch(steps, first, body, [Step::Release { lock }]);
+    };
+    match op {
+        Op::Load(at) => steps.push(Step::Load(*at)),
+        Op::Store(at) => steps.push(Step::Store(*at)),
+        Op::FetchAdd(at) => steps.push(Step::FetchAdd(*at)),
+        Op::Swap(at) => steps.push(Step::Swap(*at)),
+        Op::CompareExchange(at) => steps.push(Step::CompareExchange(*at)),
+        Op::Lock(at, body) => acquire(steps, Lock::mutex(*at), Exclusive, body),
+        Op::TryLock(at, body) => attempt(steps, Lock::mutex(*at), Exclusive, body),
+        Op::LockAndPanic(at, body) => {
+            let lock = Lock::mutex(*at);
+            steps.push(Step::Acquire {
+                lock,
+                mode: Exclusive,
+            });
+            push_all(steps, body);
+            steps.push(Step::Panic { lock });
+        }
+        Op::IsPoisoned(at) => steps.push(Step::IsPoisoned {
+            lock: Lock::mutex(*at),
+        }),
+        Op::ClearPoison(at) => steps.push(Step::ClearPoison {
+            lock: Lock::mutex(*at),
+        }),
+        Op::Read(at, body) => acquire(steps, Lock::rwlock(*at), Shared, body),
+        Op::Write(at, body) => acquire(steps, Lock::rwlock(*at), Exclusive, body),
+        Op::TryRead(at, body) => attempt(steps, Lock::rwlock(*at), Shared, body),
+        Op::TryWrite(at, body) => attempt(steps, Lock::rwlock(*at), Exclusive, body),
+        Op::Downgrade(at, body) => {
+            let lock = Lock::rwlock(*at);
+            steps.push(Step::Acquire {
+                lock,
+                mode: Exclusive,
+            });
+            steps.push(Step::Downgrade { lock });
+            push_all(steps, body);
+            steps.push(Step::Release { lock });
+        }
+        Op::Raise(at, body) => acquire(steps, Lock::gate(*at), Exclusive, body),
+        Op::WaitWhile(gate) | Op::Wait(gate) => {
+            let (gate, lock) = (*gate, Lock::gate(*gate));
+            steps.push(Step::LockGate { gate });
+            let take = matches!(op, Op::WaitWhile(_));
+            if take {
+                let otherwise = steps.len() + 2;
+                steps.push(Step::SkipUnlessZero { gate, otherwise });
+            }
+            steps.push(Step::Wait { gate });
+            steps.push(Step::SeeGate { gate, take });
+            steps.push(Step::Release { lock });
+        }
+        Op::NotifyOne(gate) => steps.push(Step::Notify {
+            gate: *gate,
+            all: false,
+        }),
+        Op::NotifyAll(gate) => steps.push(Step::Notify {
+            gate: *gate,
+            all: true,
+        }),
+        Op::Send(at) => steps.push(Step::Send(*at)),
+        Op::TrySend(at) => steps.push(Step::TrySend(*at)),
+        Op::Recv(at) => steps.push(Step::Recv(*at)),
+        Op::TryRecv(at) => steps.push(Step::TryRecv(*at)),
+        Op::DropSender(at) => steps.push(Step::DropSender(*at)),
+        Op::DropReceiver(at) => steps.push(Step::DropReceiver(*at)),
+        Op::GetOrInit(cell, body) => {
+            let cell = *cell;
+            let first = |otherwise| Step::BeginInit { cell, otherwise };
+            branch(steps, first, body, [Step::EndInit { cell }]);
+        }
+        Op::Get(at) => steps.push(Step::Get(*at)),
+        Op::Set(at) => steps.push(Step::Set(*at)),
+        Op::BarrierWait => steps.push(Step::BarrierWait),
+        Op::Park => steps.push(Step::Park),
+        Op::Unpark(at) => steps.push(Step::Unpark(*at)),
+        Op::Join(at) => steps.push(Step::Join(*at)),
+        Op::IsFinished(at) => steps.push(Step::IsFinished(*at)),
+        Op::StrongCount => steps.push(Step::StrongCount),
+        Op::Upgrade(body) => {
+            let first = |otherwise| Step::Upgrade { otherwise };
+            branch(steps, first, body, [Step::DropUpgraded]);
+        }
+        Op::TryUnwrap => steps.push(Step::TryUnwrap),
+        Op::DropArc => steps.push(Step::DropArc),
+        Op::Stdio(at, body) => acquire(steps, Lock::stream(*at), Exclusive, body),
+        Op::Flush(at) => steps.push(Step::Flush(Lock::stream(*at))),
+        Op::CreateNew(at) => steps.push(Step::CreateNew(*at)),
+        Op::Remove(at) => steps.push(Step::Remove(*at)),
+        Op::Exists(at) => steps.push(Step::Exists(*at)),
+        Op::Rename(at) => steps.push(Step::Rename(*at)),
+        Op::FileLock(at, body) => acquire(steps, Lock::file(*at), Exclusive, body),
+        Op::FileTryLock(at, body) => attempt(steps, Lock::file(*at), Exclusive, body),
+        Op::FileLockShared(at, body) => acquire(steps, Lock::file(*at), Shared, body),
+        Op::FileTryLockShared(at, body) => attempt(steps, Lock::file(*at), Shared, body),
+        Op::SetVar(at) => steps.push(Step::SetVar(*at)),
+        Op::Var(at) => steps.push(Step::Var(*at)),
+        Op::RemoveVar(at) => steps.push(Step::RemoveVar(*at)),
+        Op::Sealed(at, body) => acquire(steps, Lock::sealed(*at), Exclusive, body),
+        Op::SealedTry(at, body) => attempt(steps, Lock::sealed(*at), Exclusive, body),
+        Op::CLock(at, body) => acquire(steps, Lock::c_mutex(*at), Exclusive, body),
+        Op::CTryLock(at, body) => attempt(steps, Lock::c_mutex(*at), Exclusive, body),
+        Op::CRead(at, body) => acquire(steps, Lock::c_rwlock(*at), Shared, body),
+        Op::CWrite(at, body) => acquire(steps, Lock::c_rwlock(*at), Exclusive, body),
+        Op::CTryRead(at, body) => attempt(steps, Lock::c_rwlock(*at), Shared, body),
+        Op::CTryWrite(at, body) => attempt(steps, Lock::c_rwlock(*at), Exclusive, body),
+    }
+}

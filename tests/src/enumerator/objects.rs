@@ -1,0 +1,156 @@
+//! The objects that tasks share, and their states.
+
+/// A lock of any sort: they differ in who may take one twice, and whether there is a
+/// number under it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Lock(pub(super) usize);
+
+/// How a lock is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    Exclusive,
+    Shared,
+}
+
+/// How many locks there are.
+pub(super) const LOCKS: usize = 17;
+
+impl Lock {
+    pub(super) fn mutex(at: usize) -> Self {
+        Self(at)
+    }
+
+    pub(super) fn rwlock(at: usize) -> Self {
+        Self(2 + at)
+    }
+
+    pub(super) fn gate(at: usize) -> Self {
+        Self(4 + at)
+    }
+
+    pub(super) fn sealed(at: usize) -> Self {
+        Self(6 + at)
+    }
+
+    pub(super) fn stream(at: usize) -> Self {
+        Self(8 + at)
+    }
+
+    pub(super) fn file(at: usize) -> Self {
+        Self(11 + at)
+    }
+
+    pub(super) fn c_mutex(at: usize) -> Self {
+        Self(13 + at)
+    }
+
+    pub(super) fn c_rwlock(at: usize) -> Self {
+        Self(15 + at)
+    }
+
+    /// Whether a task that holds it may take it again: stdout and stderr, not stdin.
+    pub(super) fn is_reentrant(self) -> bool {
+        self == Self::stream(0) || self == Self::stream(1)
+    }
+
+    /// Whether it is a lock inside std. To take one is a scheduling point, to give it back
+    /// is none: the README says that what std does inside itself is one step.
+    pub(super) fn is_of_stream(self) -> bool {
+        (Self::stream(0).0..=Self::stream(2).0).contains(&self.0)
+    }
+
+    /// Whether there is a number under it, which each holder sees, and those who hold it
+    /// exclusively add to.
+    pub(super) fn has_number(self) -> bool {
+        self.0 < 8
+    }
+
+    /// Whether a task that waits to write keeps others from reading: of `RwLock`, std's
+    /// documentation says that it may.
+    pub(super) fn is_kept_by_waiting(self) -> bool {
+        self == Self::rwlock(0) || self == Self::rwlock(1)
+    }
+
+    /// Its place among all.
+    pub(super) fn index(self) -> usize {
+        self.0
+    }
+}
+
+/// The state of a lock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct LockState {
+    /// The task that holds it exclusively, counted from 1; 0 if there is none.
+    pub(super) owner: u8,
+    /// How many times the owner has taken it.
+    pub(super) depth: u8,
+    /// How many hold it shared.
+    pub(super) readers: u8,
+    /// The number under it.
+    pub(super) number: u8,
+    pub(super) is_poisoned: bool,
+}
+
+impl LockState {
+    /// Whether `task` could take `lock`, of which this is the state, now.
+    pub(super) fn is_free_for(self, lock: Lock, mode: Mode, task: usize) -> bool {
+        let own = usize::from(self.owner) == task + 1 && lock.is_reentrant();
+        match mode {
+            Mode::Exclusive => own || (self.owner == 0 && self.readers == 0),
+            Mode::Shared => self.owner == 0,
+        }
+    }
+
+    pub(super) fn take(&mut self, mode: Mode, task: usize) {
+        match mode {
+            Mode::Exclusive => {
+                self.owner = u8::try_from(task + 1).expect("few tasks");
+                self.depth += 1;
+            }
+            Mode::Shared => self.readers += 1,
+        }
+    }
+
+    pub(super) fn release(&mut self) {
+        if self.owner == 0 {
+            self.readers -= 1;
+        } else {
+            self.depth -= 1;
+            if self.depth == 0 {
+                self.owner = 0;
+            }
+        }
+    }
+
+    pub(super) fn downgrade(&mut self) {
+        self.release();
+        self.readers += 1;
+    }
+}
+
+/// The state of a channel.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Channel {
+    /// How many messages it keeps: none, some, or all (`None`).
+    pub(super) capacity: Option<usize>,
+    pub(super) messages: Vec<u8>,
+    /// Which tasks have a sender: a bit each.
+    pub(super) senders: u8,
+    /// The task that has the receiver; a number that is no task's for one that the
+    /// program keeps to its end; `None` once it is dropped.
+    pub(super) receiver: Option<u8>,
+    /// Without capacity: the tasks that wait for their message to be taken, in order.
+    pub(super) offers: Vec<u8>,
+    /// Without capacity: whether the receiver waits for a message.
+    pub(super) is_awaited: bool,
+}
+
+/// The state of a `OnceLock`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) enum Cell {
+    #[default]
+    Empty,
+    /// A task initializes it.
+    Begun,
+    Full(u8),
+}

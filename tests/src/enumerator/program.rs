@@ -1,0 +1,254 @@
+//! The language of the programs, and how they are written down.
+
+use std::fmt::Write as _;
+
+/// What a task does. Numbers name objects; a list is done while something is held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is named as in std")]
+pub enum Op {
+    Load(usize),
+    Store(usize),
+    FetchAdd(usize),
+    Swap(usize),
+    CompareExchange(usize),
+    Lock(usize, Vec<Op>),
+    TryLock(usize, Vec<Op>),
+    /// Panics in the end, while it holds the lock; the task goes on.
+    LockAndPanic(usize, Vec<Op>),
+    IsPoisoned(usize),
+    ClearPoison(usize),
+    Read(usize, Vec<Op>),
+    Write(usize, Vec<Op>),
+    TryRead(usize, Vec<Op>),
+    TryWrite(usize, Vec<Op>),
+    Downgrade(usize, Vec<Op>),
+    /// Adds to the number under the lock of a gate, which has a condition variable.
+    Raise(usize, Vec<Op>),
+    WaitWhile(usize),
+    Wait(usize),
+    NotifyOne(usize),
+    NotifyAll(usize),
+    Send(usize),
+    TrySend(usize),
+    Recv(usize),
+    TryRecv(usize),
+    DropSender(usize),
+    DropReceiver(usize),
+    GetOrInit(usize, Vec<Op>),
+    Get(usize),
+    Set(usize),
+    BarrierWait,
+    Park,
+    Unpark(usize),
+    Join(usize),
+    IsFinished(usize),
+    StrongCount,
+    Upgrade(Vec<Op>),
+    TryUnwrap,
+    DropArc,
+    Stdio(usize, Vec<Op>),
+    Flush(usize),
+    CreateNew(usize),
+    Remove(usize),
+    Exists(usize),
+    Rename(usize),
+    FileLock(usize, Vec<Op>),
+    FileTryLock(usize, Vec<Op>),
+    FileLockShared(usize, Vec<Op>),
+    FileTryLockShared(usize, Vec<Op>),
+    SetVar(usize),
+    Var(usize),
+    RemoveVar(usize),
+    Sealed(usize, Vec<Op>),
+    SealedTry(usize, Vec<Op>),
+    CLock(usize, Vec<Op>),
+    CTryLock(usize, Vec<Op>),
+    CRead(usize, Vec<Op>),
+    CWrite(usize, Vec<Op>),
+    CTryRead(usize, Vec<Op>),
+    CTryWrite(usize, Vec<Op>),
+}
+
+/// What kind of object an operation is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "each is named as in std")]
+pub enum Kind {
+    Atomic,
+    Mutex,
+    /// As `Mutex`, and tasks that panic while they hold one.
+    Poison,
+    RwLock,
+    /// As `RwLock`, and writers that go on as readers.
+    Downgrade,
+    Condvar,
+    Channel,
+    SyncChannel,
+    Rendezvous,
+    Once,
+    Barrier,
+    Park,
+    Thread,
+    Arc,
+    Stdio,
+    File,
+    FileLock,
+    Env,
+    /// The lock of a package that is compiled as it is.
+    Sealed,
+    Pthread,
+    PthreadRwLock,
+}
+
+impl Kind {
+    /// All there are.
+    pub const ALL: [Self; 21] = [
+        Self::Atomic,
+        Self::Mutex,
+        Self::Poison,
+        Self::RwLock,
+        Self::Downgrade,
+        Self::Condvar,
+        Self::Channel,
+        Self::SyncChannel,
+        Self::Rendezvous,
+        Self::Once,
+        Self::Barrier,
+        Self::Park,
+        Self::Thread,
+        Self::Arc,
+        Self::Stdio,
+        Self::File,
+        Self::FileLock,
+        Self::Env,
+        Self::Sealed,
+        Self::Pthread,
+        Self::PthreadRwLock,
+    ];
+}
+
+impl Op {
+    /// What is done while it holds something.
+    pub fn body(&self) -> &[Op] {
+        match self {
+            Self::Lock(_, ops)
+            | Self::TryLock(_, ops)
+            | Self::LockAndPanic(_, ops)
+            | Self::Read(_, ops)
+            | Self::Write(_, ops)
+            | Self::TryRead(_, ops)
+            | Self::TryWrite(_, ops)
+            | Self::Downgrade(_, ops)
+            | Self::Raise(_, ops)
+            | Self::GetOrInit(_, ops)
+            | Self::Upgrade(ops)
+            | Self::Stdio(_, ops)
+            | Self::FileLock(_, ops)
+            | Self::FileTryLock(_, ops)
+            | Self::FileLockShared(_, ops)
+            | Self::FileTryLockShared(_, ops)
+            | Self::Sealed(_, ops)
+            | Self::SealedTry(_, ops)
+            | Self::CLock(_, ops)
+            | Self::CTryLock(_, ops)
+            | Self::CRead(_, ops)
+            | Self::CWrite(_, ops)
+            | Self::CTryRead(_, ops)
+            | Self::CTryWrite(_, ops) => ops,
+            _ => &[],
+        }
+    }
+
+    /// As [`Self::body`], to be changed.
+    pub fn body_mut(&mut self) -> Option<&mut Vec<Op>> {
+        match self {
+            Self::Lock(_, ops)
+            | Self::TryLock(_, ops)
+            | Self::LockAndPanic(_, ops)
+            | Self::Read(_, ops)
+            | Self::Write(_, ops)
+            | Self::TryRead(_, ops)
+            | Self::TryWrite(_, ops)
+            | Self::Downgrade(_, ops)
+            | Self::Raise(_, ops)
+            | Self::GetOrInit(_, ops)
+            | Self::Upgrade(ops)
+            | Self::Stdio(_, ops)
+            | Self::FileLock(_, ops)
+            | Self::FileTryLock(_, ops)
+            | Self::FileLockShared(_, ops)
+            | Self::FileTryLockShared(_, ops)
+            | Self::Sealed(_, ops)
+            | Self::SealedTry(_, ops)
+            | Self::CLock(_, ops)
+            | Self::CTryLock(_, ops)
+            | Self::CRead(_, ops)
+            | Self::CWrite(_, ops)
+            | Self::CTryRead(_, ops)
+            | Self::CTryWrite(_, ops) => Some(ops),
+            _ => None,
+        }
+    }
+}
+
+/// What the test's own thread does, after it has spawned one for each other list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// The tasks, the test's own thread first.
+    pub tasks: Vec<Vec<Op>>,
+}
+
+impl Program {
+    /// Whether an operation of the task, or within one, is such a one.
+    pub fn task_has(&self, task: usize, is: &dyn Fn(&Op) -> bool) -> bool {
+        any(&self.tasks[task], is)
+    }
+
+    /// Whether any operation is such a one.
+    pub fn has(&self, is: &dyn Fn(&Op) -> bool) -> bool {
+        (0..self.tasks.len()).any(|task| self.task_has(task, is))
+    }
+
+    /// The program as an expression of the interpreter's language.
+    pub fn expression(&self) -> String {
+        // Only lists have brackets.
+        format!("{:?}", self.tasks).replace('[', "&[")
+    }
+
+    /// The program for a reader, an operation a line.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for (task, ops) in self.tasks.iter().enumerate() {
+            let name = match task {
+                0 => "main, once it has spawned the others".to_owned(),
+                _ => format!("task {task}"),
+            };
+            _ = writeln!(text, "{name} {{");
+            write_ops(&mut text, ops, 1);
+            text.push_str("}\n");
+        }
+        text
+    }
+}
+
+fn any(ops: &[Op], is: &dyn Fn(&Op) -> bool) -> bool {
+    ops.iter().any(|op| is(op) || any(op.body(), is))
+}
+
+fn write_ops(text: &mut String, ops: &[Op], depth: usize) {
+    for op in ops {
+        let mut bare = op.clone();
+        if let Some(body) = bare.body_mut() {
+            body.clear();
+        }
+        let name = format!("{bare:?}");
+        let name = name.replace(", []", "").replace("([])", "");
+        let indent = "    ".repeat(depth);
+        if op.body().is_empty() {
+            _ = writeln!(text, "{indent}{name};");
+        } else {
+            _ = writeln!(text, "{indent}{name} {{");
+            write_ops(text, op.body(), depth + 1);
+            _ = writeln!(text, "{indent}}}");
+        }
+    }
+}

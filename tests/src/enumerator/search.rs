@@ -1,0 +1,79 @@
+//! All interleavings of a program, those with fewest preemptions first.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::Program;
+use super::compile::compile;
+use super::machine::State;
+
+/// What a program can come to, and with how many preemptions at least.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcomes {
+    /// Of the ends of all tasks.
+    pub ends: BTreeMap<String, usize>,
+    /// Of a state in which no task can go on and not all have ended.
+    pub deadlock: Option<usize>,
+}
+
+impl Outcomes {
+    /// Those with at most so many preemptions.
+    #[must_use]
+    pub fn up_to(&self, bound: usize) -> Self {
+        let ends = self.ends.iter().filter(|(_, fewest)| **fewest <= bound);
+        Self {
+            ends: ends.map(|(end, fewest)| (end.clone(), *fewest)).collect(),
+            deadlock: self.deadlock.filter(|fewest| *fewest <= bound),
+        }
+    }
+
+    /// The most preemptions that an outcome takes.
+    pub fn deepest(&self) -> usize {
+        let ends = self.ends.values().copied();
+        ends.chain(self.deadlock).max().unwrap_or_default()
+    }
+}
+
+/// What `program` can come to; `None` if it has more than `limit` states.
+///
+/// A preemption is a switch away from a task that could make its next step. Switches
+/// from a task that waits or has ended are free.
+pub fn enumerate(program: &Program, limit: usize) -> Option<Outcomes> {
+    let steps = compile(program);
+    let mut outcomes = Outcomes::default();
+    let mut visited = HashSet::new();
+    let mut level = vec![State::first(program, &steps)];
+    let mut preemptions = 0;
+    while !level.is_empty() {
+        let mut beyond = Vec::new();
+        while let Some(state) = level.pop() {
+            if visited.contains(&state) {
+                continue;
+            }
+            let tasks = 0..program.tasks.len();
+            let enabled: Vec<usize> = tasks
+                .filter(|task| state.is_enabled(&steps, *task))
+                .collect();
+            if enabled.is_empty() {
+                if state.has_ended() {
+                    let end = state.outcome(program);
+                    outcomes.ends.entry(end).or_insert(preemptions);
+                } else {
+                    outcomes.deadlock.get_or_insert(preemptions);
+                }
+            }
+            let may_go_on = enabled.contains(&state.current);
+            for task in enabled {
+                let preempts = may_go_on && task != state.current;
+                let next = if preempts { &mut beyond } else { &mut level };
+                next.extend(state.after(&steps, task));
+            }
+            visited.insert(state);
+            if visited.len() > limit {
+                return None;
+            }
+        }
+        level = beyond;
+        preemptions += 1;
+    }
+    Some(outcomes)
+}

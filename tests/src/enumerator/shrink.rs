@@ -1,0 +1,58 @@
+//! Makes a program that shows a fault smaller.
+
+use super::{Op, Program};
+
+/// The smallest program that still `fails` and is had from `program` by leaving out one
+/// task or operation after the other.
+pub fn shrink(mut program: Program, fails: &mut dyn FnMut(&Program) -> bool) -> Program {
+    while let Some(smaller) = smaller(&program).into_iter().find(|less| fails(less)) {
+        program = smaller;
+    }
+    program
+}
+
+/// The program without one of its tasks, or one of its operations.
+fn smaller(program: &Program) -> Vec<Program> {
+    let mut all = Vec::new();
+    // Operations on tasks say their numbers.
+    let names_tasks = |op: &Op| matches!(op, Op::Unpark(_) | Op::Join(_) | Op::IsFinished(_));
+    if program.tasks.len() > 2 && !program.has(&names_tasks) {
+        for task in 1..program.tasks.len() {
+            let mut less = program.clone();
+            less.tasks.remove(task);
+            all.push(less);
+        }
+    }
+    for (task, ops) in program.tasks.iter().enumerate() {
+        for ops in without_one(ops) {
+            let mut less = program.clone();
+            less.tasks[task] = ops;
+            all.push(less);
+        }
+    }
+    all
+}
+
+/// The operations without one of them; what it did while it held something goes with it,
+/// or stays.
+fn without_one(ops: &[Op]) -> Vec<Vec<Op>> {
+    let mut all = Vec::new();
+    for (at, op) in ops.iter().enumerate() {
+        let mut less = ops.to_vec();
+        less.splice(at..=at, []);
+        all.push(less);
+        if !op.body().is_empty() {
+            let mut less = ops.to_vec();
+            less.splice(at..=at, op.body().to_vec());
+            all.push(less);
+        }
+        for body in without_one(op.body()) {
+            let mut less = ops.to_vec();
+            if let Some(own) = less[at].body_mut() {
+                *own = body;
+            }
+            all.push(less);
+        }
+    }
+    all
+}

@@ -1,0 +1,278 @@
+//! What the tool finds of random programs is what an enumerator of std's documentation finds.
+//!
+//! `end_to_end::enumerator` knows each operation by its documentation and goes through all
+//! interleavings; `fixtures/enumerated` runs the same programs on real threads.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+
+use end_to_end::Workspace;
+use end_to_end::enumerator::{Kind, Outcomes, Program, enumerate, random_program, shrink};
+use serde_json::Value;
+
+/// Kinds of objects on which the tool and the documentation do not agree yet.
+const NOT_YET: &[Kind] = &[
+    Kind::Poison,
+    Kind::RwLock,
+    Kind::Downgrade,
+    Kind::PthreadRwLock,
+    Kind::File,
+    Kind::FileLock,
+    Kind::Env,
+];
+
+/// More states than this take too long to be gone through.
+const STATES: usize = 20_000;
+
+/// A call of the tool explores this many programs.
+const BATCH: usize = 500;
+
+/// How many programs there are: as many as the environment's `CHESS_PROGRAMS` says.
+fn programs() -> usize {
+    const USUAL: usize = 2_000;
+    let asked = std::env::var("CHESS_PROGRAMS");
+    asked.map_or(USUAL, |text| {
+        text.parse().expect("CHESS_PROGRAMS is a number")
+    })
+}
+
+/// The kinds of objects: all on which both agree, or those that the environment's
+/// `CHESS_KINDS` names (`Mutex,Stdio`).
+fn kinds() -> Vec<Kind> {
+    let Ok(names) = std::env::var("CHESS_KINDS") else {
+        let all = Kind::ALL.into_iter();
+        return all.filter(|kind| !NOT_YET.contains(kind)).collect();
+    };
+    let kind_of = |name: &str| {
+        let mut all = Kind::ALL.into_iter();
+        all.find(|kind| format!("{kind:?}") == name)
+            .unwrap_or_else(|| panic!("CHESS_KINDS: no kind is called {name}"))
+    };
+    names.split(',').map(kind_of).collect()
+}
+
+/// A way to explore, and what it promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Search {
+    /// All with so many preemptions.
+    Bounded(usize),
+    /// All there is, by this strategy.
+    All(&'static str),
+}
+
+impl Search {
+    /// Those of each program, or those that the environment's `CHESS_SEARCHES` names
+    /// (`1,dpor,delay`; a number is a bound).
+    fn chosen() -> Vec<Self> {
+        let names = std::env::var("CHESS_SEARCHES");
+        let names = names.unwrap_or_else(|_| "0,1,2,icb,dpor,auto".to_owned());
+        let search = |name: &str| match (name.parse(), name) {
+            (Ok(bound), _) => Self::Bounded(bound),
+            (_, "icb") => Self::All("icb"),
+            (_, "dpor") => Self::All("dpor"),
+            (_, "auto") => Self::All("auto"),
+            (_, "delay") => Self::All("delay"),
+            _ => panic!("CHESS_SEARCHES: there is no search {name}"),
+        };
+        names.split(',').map(search).collect()
+    }
+
+    fn arguments(self) -> Vec<String> {
+        match self {
+            Self::Bounded(bound) => {
+                vec!["--strategy=icb".into(), format!("--preemptions={bound}")]
+            }
+            Self::All("icb") => vec!["--strategy=icb".into(), "--preemptions=99".into()],
+            Self::All(strategy) => vec![format!("--strategy={strategy}")],
+        }
+    }
+
+    fn expected(self, outcomes: &Outcomes) -> Outcomes {
+        match self {
+            Self::Bounded(bound) => outcomes.up_to(bound),
+            Self::All(_) => outcomes.clone(),
+        }
+    }
+}
+
+/// What the tool found of one program.
+#[derive(Debug, Default)]
+struct Found {
+    ends: BTreeSet<String>,
+    deadlocks: bool,
+    /// Whether the search ended by itself.
+    whole: bool,
+    /// Failures that none of the programs has.
+    others: Vec<String>,
+}
+
+impl Found {
+    /// What is wrong with it, if anything is.
+    fn differs(&self, expected: &Outcomes) -> Option<String> {
+        let mut text = String::new();
+        for other in &self.others {
+            _ = writeln!(text, "  failed: {other}");
+        }
+        let allowed: BTreeSet<_> = expected.ends.keys().cloned().collect();
+        for end in self.ends.difference(&allowed) {
+            _ = writeln!(text, "  not possible: {end}");
+        }
+        if self.deadlocks && expected.deadlock.is_none() {
+            text.push_str("  not possible: a deadlock\n");
+        }
+        if self.whole {
+            for end in allowed.difference(&self.ends) {
+                let fewest = expected.ends[end];
+                _ = writeln!(text, "  missing, with {fewest} preemptions: {end}");
+            }
+            if let (Some(fewest), false) = (expected.deadlock, self.deadlocks) {
+                _ = writeln!(text, "  missing, with {fewest} preemptions: a deadlock");
+            }
+        }
+        Some(text).filter(|text| !text.is_empty())
+    }
+}
+
+/// The fixture's copy, with programs in it.
+struct Bench {
+    workspace: Workspace,
+    /// Whether the searches may leave out what is redundant.
+    reduced: bool,
+}
+
+impl Bench {
+    const SCHEDULES: u64 = 20_000;
+
+    fn new(reduced: bool) -> Self {
+        Self {
+            workspace: Workspace::copy_of("enumerated"),
+            reduced,
+        }
+    }
+
+    fn write<'a>(&self, programs: impl IntoIterator<Item = &'a Program>) {
+        let mut tests = "use enumerated::{Op::*, run};\n".to_owned();
+        let begin = if self.reduced {
+            ""
+        } else {
+            "enumerated::without_reduction(); "
+        };
+        for (at, program) in programs.into_iter().enumerate() {
+            let program = program.expression();
+            _ = write!(
+                tests,
+                "\n#[test]\nfn p{at}() {{\n    {begin}run(\"p{at}\", {program});\n}}\n"
+            );
+        }
+        self.workspace.write("tests/programs.rs", &tests);
+    }
+
+    /// What the search finds of each of the programs that were written.
+    fn explore(&self, search: Search) -> BTreeMap<usize, Found> {
+        let outcomes = self.workspace.root().join("outcomes");
+        _ = fs::remove_dir_all(&outcomes);
+        fs::create_dir(&outcomes).expect("it can be made");
+        let common = ["test", "--keep-going", "--no-fail-fast", "--spurious=never"];
+        let schedules = format!("--schedules={}", Self::SCHEDULES);
+        let own = search.arguments();
+        let mut arguments = common.to_vec();
+        arguments.extend([&*schedules, "--message-format=json"]);
+        arguments.extend(own.iter().map(String::as_str));
+        let run = self.workspace.chess(&arguments).run();
+        assert!(matches!(run.code, Some(0 | 100)), "{run:?}");
+        let verdicts = run.verdicts();
+        let found = verdicts.iter().map(|verdict| {
+            let name = verdict["test"].as_str().expect("it has a name");
+            let mut found = Found::of(verdict);
+            if let Ok(text) = fs::read_to_string(outcomes.join(name)) {
+                found.ends = text.lines().map(str::to_owned).collect();
+            }
+            (name[1..].parse().expect("a number"), found)
+        });
+        found.collect()
+    }
+
+    /// The programs of which a search does not find what is known of them.
+    fn faults(&self, batch: &[(Program, Outcomes)]) -> Vec<(Program, Search)> {
+        self.write(batch.iter().map(|(program, _)| program));
+        let mut faults = Vec::new();
+        for search in Search::chosen() {
+            let found = self.explore(search);
+            assert_eq!(found.len(), batch.len());
+            let whole = found.values().filter(|found| found.whole).count();
+            assert!(whole * 20 >= found.len() * 19, "too few came to an end");
+            for (at, (program, known)) in batch.iter().enumerate() {
+                if found[&at].differs(&search.expected(known)).is_some() {
+                    faults.push((program.clone(), search));
+                }
+            }
+        }
+        faults
+    }
+
+    /// What is wrong with what the search finds of a program, if anything is.
+    fn fault(&self, program: &Program, search: Search) -> Option<String> {
+        let known = enumerate(program, STATES)?;
+        self.write([program]);
+        self.explore(search)[&0].differs(&search.expected(&known))
+    }
+
+    /// A few of the faults, by the smallest programs that show them.
+    fn report(&self, mut faults: Vec<(Program, Search)>) -> String {
+        let mut text = format!("{} faults, of which\n", faults.len());
+        faults.sort_by_key(|(program, _)| program.text().len());
+        for (program, search) in faults.into_iter().take(3) {
+            let mut fails = |less: &Program| self.fault(less, search).is_some();
+            let program = shrink(program, &mut fails);
+            let what = self.fault(&program, search);
+            let what = what.unwrap_or_else(|| "  gone at the second look\n".to_owned());
+            _ = write!(text, "{search:?}\n{}{what}\n", program.text());
+        }
+        text
+    }
+}
+
+impl Found {
+    fn of(verdict: &Value) -> Self {
+        let mut found = Self::default();
+        let others = verdict["other_failures"].as_array();
+        let failures = [verdict].into_iter().chain(others.into_iter().flatten());
+        for failure in failures.filter(|failure| failure["kind"].is_string()) {
+            if failure["kind"] == "deadlock" {
+                found.deadlocks = true;
+            } else {
+                found.others.push(format!("{failure}"));
+            }
+        }
+        if verdict["outcome"] != "passed" && verdict["kind"].is_null() {
+            found.others.push(format!("{verdict}"));
+        }
+        let schedules = verdict["schedules"].as_u64().unwrap_or_default();
+        found.whole = schedules < Bench::SCHEDULES;
+        found
+    }
+}
+
+#[test]
+fn the_tool_finds_what_the_documentation_allows() {
+    let kinds = kinds();
+    // The first of the random programs, to see others than CI does.
+    let first = std::env::var("CHESS_FIRST").map_or(0, |text| text.parse().expect("a number"));
+    // Where a fault stays with `CHESS_REDUCTION=off`, it is none of the reduction.
+    let reduced = std::env::var("CHESS_REDUCTION").as_deref() != Ok("off");
+    let bench = Bench::new(reduced);
+    let mut seeds = first..;
+    let mut left = programs();
+    while left > 0 {
+        let batch: Vec<_> = seeds
+            .by_ref()
+            .map(|seed| random_program(seed, &kinds))
+            .filter_map(|program| enumerate(&program, STATES).map(|known| (program, known)))
+            .take(left.min(BATCH))
+            .collect();
+        left -= batch.len();
+        let faults = bench.faults(&batch);
+        assert!(faults.is_empty(), "{}", bench.report(faults));
+    }
+}
