@@ -52,6 +52,10 @@ pub enum Op {
     Remove(usize),
     Exists(usize),
     Rename(usize),
+    /// Writes at the end of a file that all have opened.
+    Append(usize),
+    /// How long that file is.
+    Length(usize),
     FileLock(usize, Vec<Op>),
     FileTryLock(usize, Vec<Op>),
     FileLockShared(usize, Vec<Op>),
@@ -77,6 +81,8 @@ pub enum Kind {
     Mutex,
     /// As `Mutex`, and tasks that panic while they hold one.
     Poison,
+    /// As `Poison`, and `clear_poison`.
+    ClearPoison,
     RwLock,
     /// As `RwLock`, and writers that go on as readers.
     Downgrade,
@@ -91,6 +97,8 @@ pub enum Kind {
     Arc,
     Stdio,
     File,
+    /// Files that all have opened.
+    Log,
     FileLock,
     Env,
     /// The lock of a package that is compiled as it is.
@@ -101,10 +109,11 @@ pub enum Kind {
 
 impl Kind {
     /// All there are.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 23] = [
         Self::Atomic,
         Self::Mutex,
         Self::Poison,
+        Self::ClearPoison,
         Self::RwLock,
         Self::Downgrade,
         Self::Condvar,
@@ -118,6 +127,7 @@ impl Kind {
         Self::Arc,
         Self::Stdio,
         Self::File,
+        Self::Log,
         Self::FileLock,
         Self::Env,
         Self::Sealed,

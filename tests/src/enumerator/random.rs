@@ -119,7 +119,7 @@ impl Place<'_> {
         let at = self.random.below(2);
         let which = |this: &mut Self, n| this.random.below(n);
         let object = match kind {
-            Kind::Poison => (Kind::Mutex, at),
+            Kind::Poison | Kind::ClearPoison => (Kind::Mutex, at),
             Kind::Downgrade => (Kind::RwLock, at),
             _ => (kind, at),
         };
@@ -134,12 +134,12 @@ impl Place<'_> {
                 };
                 self.one(op)
             }
-            Kind::Poison if which(self, 2) == 0 => match which(self, 4) {
+            Kind::ClearPoison if which(self, 6) == 0 => self.one(Op::ClearPoison(at)),
+            Kind::Poison | Kind::ClearPoison if which(self, 2) == 0 => match which(self, 3) {
                 0 | 1 => self.holds(depth, object, Op::LockAndPanic),
-                2 => self.one(Op::IsPoisoned(at)),
-                _ => self.one(Op::ClearPoison(at)),
+                _ => self.one(Op::IsPoisoned(at)),
             },
-            Kind::Mutex | Kind::Poison => match which(self, 3) {
+            Kind::Mutex | Kind::Poison | Kind::ClearPoison => match which(self, 3) {
                 0 | 1 => self.holds(depth, object, Op::Lock),
                 _ => self.holds(depth, object, Op::TryLock),
             },
@@ -235,6 +235,10 @@ impl Place<'_> {
                 };
                 self.one(op)
             }
+            Kind::Log => match which(self, 2) {
+                0 => self.one(Op::Append(at)),
+                _ => self.one(Op::Length(at)),
+            },
             Kind::FileLock => match which(self, 4) {
                 0 => self.holds(depth, object, Op::FileLock),
                 1 => self.holds(depth, object, Op::FileTryLock),

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::Op::{
-    BarrierWait, CTryRead, CWrite, Downgrade, Exists, FetchAdd, Get, GetOrInit, IsFinished, Load,
-    Lock, NotifyOne, Park, Raise, Read, Recv, Send, Stdio, Store, StrongCount, TryLock, TryRead,
-    TryRecv, TrySend, TryUnwrap, TryWrite, Unpark, Wait, WaitWhile, Write,
+    Append, BarrierWait, CTryRead, CWrite, ClearPoison, CreateNew, Downgrade, Exists, FetchAdd,
+    Flush, Get, GetOrInit, IsFinished, IsPoisoned, Length, Load, Lock, LockAndPanic, NotifyOne,
+    Park, Raise, Read, Recv, Send, Stdio, Store, StrongCount, TryLock, TryRead, TryRecv, TrySend,
+    TryUnwrap, TryWrite, Unpark, Wait, WaitWhile, Write,
 };
 use super::{Kind, Op, Outcomes, Program, enumerate, random_program, shrink};
 
@@ -204,6 +205,42 @@ fn streams_may_be_locked_again_but_stdin() {
     assert_eq!(outcomes(&[&[], &own]).deadlock, None);
     let own = [Stdio(2, vec![Stdio(2, vec![])])];
     assert_eq!(outcomes(&[&[], &own]).deadlock, Some(0));
+}
+
+#[test]
+fn a_stream_is_given_back_with_the_last_operation_under_its_lock() {
+    // To give it back is no scheduling point, so the others have to run before it is
+    // taken, and then be preempted themselves.
+    let all = outcomes(&[&[Stdio(1, vec![])], &[StrongCount, Flush(1), StrongCount]]);
+    let expected = [("[], [1, 1", 0), ("[], [2, 1", 2), ("[], [2, 2", 1)];
+    assert_eq!(seen(&all), set(expected));
+    let all = outcomes(&[
+        &[Stdio(0, vec![Lock(0, vec![])])],
+        &[Lock(0, vec![Flush(0)])],
+    ]);
+    assert_eq!(all.deadlock, Some(1));
+}
+
+#[test]
+fn a_panic_poisons_until_that_is_cleared() {
+    let all = outcomes(&[&[], &[LockAndPanic(0, vec![])], &[Lock(0, vec![])]]);
+    assert_eq!(seen(&all), set([("[], [0], [101", 0), ("[], [1], [0", 0)]));
+    let all = outcomes(&[
+        &[],
+        &[LockAndPanic(0, vec![]), ClearPoison(0)],
+        &[IsPoisoned(0)],
+    ]);
+    assert_eq!(seen(&all), set([("[], [0], [0", 0), ("[], [0], [1", 1)]));
+}
+
+#[test]
+fn files_are_made_once_and_written_to_in_order() {
+    let all = outcomes(&[&[], &[CreateNew(0)], &[CreateNew(0)]]);
+    assert_eq!(seen(&all), set([("[], [0], [1", 0), ("[], [1], [0", 0)]));
+    let all = outcomes(&[&[], &[Append(0), Length(0)], &[Append(0)]]);
+    let ends: Vec<_> = all.ends.keys().map(|end| &end[..12]).collect();
+    // In the last two the same is seen and other contents are left.
+    assert_eq!(ends, ["[[], [1], []", "[[], [2], []", "[[], [2], []"]);
 }
 
 #[test]

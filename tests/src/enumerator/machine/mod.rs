@@ -58,7 +58,9 @@ pub(super) struct State {
     owners: u8,
     /// How many more there are, by `upgrade`.
     upgraded: u8,
+    /// Those that are there.
     files: u8,
+    logs: [Vec<u8>; 2],
     variables: [u8; 2],
 }
 
@@ -118,6 +120,7 @@ impl State {
             owners: if has_arc { bit(steps.len()) - 1 } else { 0 },
             upgraded: 0,
             files: 0,
+            logs: Default::default(),
             variables: [FAILED; 2],
         };
         state.settle(steps);
@@ -213,6 +216,7 @@ impl State {
         if program.has(&|op| matches!(op, Op::SetVar(_) | Op::Var(_) | Op::RemoveVar(_))) {
             finals.extend(self.variables);
         }
+        finals.extend(self.logs.concat());
         format!("{seen:?} {finals:?}")
     }
 
@@ -420,6 +424,11 @@ impl State {
                 if is_there {
                     self.files = bit(1 - at);
                 }
+            }
+            Step::Append(at) => self.logs[at].push(b'0' + name(task)),
+            Step::Length(at) => {
+                let length = self.logs[at].len();
+                self.see(task, u8::try_from(length).expect("short programs"));
             }
             Step::SetVar(at) => self.variables[at] = name(task),
             Step::Var(at) => self.see(task, self.variables[at]),
