@@ -351,8 +351,10 @@ pub fn is_owned(object: usize) -> bool {
 /// The name must not be used when the execution is over.
 pub unsafe fn task_name<'a>(task: TaskId) -> Option<&'a str> {
     let execution = running()?;
-    // SAFETY: see `running`. A task's name is written before anyone has the task's
-    // number, and lies apart from the task, which may move.
-    let name = unsafe { &*(&raw const *(*execution).task_mut(task).name) };
+    // SAFETY: see `running`.
+    let name: *const [u8] = unsafe { (*execution).task_mut(task).name.as_slice() };
+    // SAFETY: it is written before anyone has the task's number, and stays until the
+    // execution is over: it lies apart from the task, which may move.
+    let name = unsafe { &*name };
     str::from_utf8(name).ok().filter(|name| !name.is_empty())
 }

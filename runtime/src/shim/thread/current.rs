@@ -102,8 +102,11 @@ impl Thread {
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match self.kind() {
-            // SAFETY: the name is the thread's, which lives as long as this handle.
-            Kind::Real(real) => real.name().map(|name| unsafe { &*(&raw const *name) }),
+            Kind::Real(real) => {
+                let name: *const str = real.name()?;
+                // SAFETY: the name is the thread's, which lives as long as this handle.
+                Some(unsafe { &*name })
+            }
             // SAFETY: memory that has a handle is put back when its execution is over.
             Kind::Task(task) => unsafe { execution::task_name(task) },
         }

@@ -158,9 +158,8 @@ impl<R: RealHandle<T>, T> Joining<R, T> {
             return self.into_real().expect("it is no task").join();
         };
         execution::join(task, site);
-        let packet = match Rc::get_mut(&mut self.shared) {
-            Some(Shared::Task(packet)) => packet,
-            _ => panic!("threads should not terminate unexpectedly"),
+        let Some(Shared::Task(packet)) = Rc::get_mut(&mut self.shared) else {
+            panic!("threads should not terminate unexpectedly")
         };
         let outcome = packet
             .outcome
