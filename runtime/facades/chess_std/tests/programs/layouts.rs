@@ -14,7 +14,7 @@ macro_rules! show {
     ($($T:ty,)*) => {
         $(println!(
             "{}: {} {} {} {}",
-            type_name::<$T>(),
+            type_name::<$T>().trim_start_matches(concat!(module_path!(), "::")),
             size_of::<$T>(),
             align_of::<$T>(),
             size_of::<Option<$T>>(),
