@@ -128,3 +128,68 @@ fn a_test_process_killed_from_outside_is_told_from_a_crash_of_the_test() {
     run.assert_code(100);
     assert!(run.stderr.contains("SIGKILL"), "{run:?}");
 }
+
+/// Real privileges are given up, in each execution anew: only root has them.
+const DROPS: &str = r#"
+use std::{fs, io::ErrorKind, ptr, thread};
+
+const NOBODY: u32 = 65534;
+
+unsafe extern "C" {
+    safe fn setgid(id: u32) -> i32;
+    safe fn setuid(id: u32) -> i32;
+    safe fn geteuid() -> u32;
+    fn setgroups(count: usize, groups: *const u32) -> i32;
+}
+
+fn drop_all() {
+    // SAFETY: no group is passed.
+    assert_eq!(unsafe { setgroups(0, ptr::null()) }, 0);
+    assert_eq!((setgid(NOBODY), setuid(NOBODY)), (0, 0));
+}
+
+fn is_denied() -> bool {
+    fs::read("/etc/shadow").is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
+}
+
+#[test]
+fn too_late() {
+    let serving = thread::spawn(is_denied);
+    drop_all();
+    assert!(serving.join().unwrap(), "served with all privileges");
+}
+
+#[test]
+fn in_time() {
+    drop_all();
+    assert_eq!((geteuid(), setuid(0)), (NOBODY, -1));
+    let serving = thread::spawn(is_denied);
+    assert!(is_denied());
+    assert!(serving.join().unwrap(), "served with all privileges");
+}
+"#;
+
+#[test]
+fn privileges_are_given_up_in_each_execution() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    for backend in ["fibers", "threads"] {
+        let workspace = Workspace::with_library(DROPS);
+        let args = ["test", "--no-fail-fast", "--message-format", "json"];
+        let args = [&args[..], &["--backend", backend]].concat();
+        let run = workspace.chess(&args).run();
+        run.assert_code(100);
+        let verdict = |test: &str| {
+            let events = run.events();
+            let is = |event: &&serde_json::Value| {
+                event["type"] == "test-finished" && event["test"] == test
+            };
+            events.iter().find(is).cloned().expect("a verdict")
+        };
+        assert_eq!(verdict("too_late")["outcome"], "failed");
+        assert_eq!(verdict("too_late")["preemptions"], 1);
+        assert_eq!(verdict("in_time")["outcome"], "passed");
+        assert_eq!(verdict("in_time")["complete"], true);
+    }
+}

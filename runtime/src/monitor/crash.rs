@@ -75,6 +75,7 @@ fn signal_name(signal: c_int) -> String {
         8 => "SIGFPE".to_owned(),
         sys::SIGKILL => "SIGKILL".to_owned(),
         sys::SIGSEGV => "SIGSEGV (an invalid memory access)".to_owned(),
+        14 => "SIGALRM (an alarm that nothing handles)".to_owned(),
         15 => "SIGTERM".to_owned(),
         other => format!("signal {other}"),
     }
@@ -86,10 +87,11 @@ mod tests {
 
     #[test]
     fn signals_that_end_tests_have_their_names() {
-        let names = [4, 5, 6, 7, 8, 9, 11, 15].map(signal_name);
+        let names = [4, 5, 6, 7, 8, 9, 11, 14, 15].map(signal_name);
         let words = names.each_ref().map(|name| name.split(' ').next());
         let known = [
-            "SIGILL", "SIGTRAP", "SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL", "SIGSEGV", "SIGTERM",
+            "SIGILL", "SIGTRAP", "SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL", "SIGSEGV", "SIGALRM",
+            "SIGTERM",
         ];
         assert_eq!(words, known.map(Some));
         assert_eq!(signal_name(64), "signal 64");
