@@ -228,6 +228,17 @@ pub(crate) fn used(op: Op, touches: &[(usize, Effect)]) {
     unsafe { perform((*execution).use_files(op, touches)) };
 }
 
+/// The current task changes what its process may do with files: calls on them are
+/// scheduling points, and none is known to commute with this.
+pub(crate) fn permissions_change() {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`.
+    unsafe {
+        (*execution).log.trace.is_irregular = true;
+        (*execution).files.conflicts.found |= !(*execution).is_only_task();
+    }
+}
+
 /// Waits until a file lock that is named `object` may be free, which it was not now.
 pub(crate) fn wait_for_lock(op: Op, object: usize) {
     let Some(execution) = running() else { return };

@@ -13,7 +13,7 @@ use super::super::memory::{EngineVec, engine_vec};
 use super::super::sys::{self, number};
 use super::real;
 use crate::engine::engine;
-use crate::execution::{self, Effect, Op, active};
+use crate::execution::{self, Effect, Op, active, files};
 
 /// Leaves an id as it is.
 const SAME: usize = u32::MAX as usize;
@@ -75,6 +75,7 @@ pub(crate) fn follow() {
 fn change(name: &'static str, change: Change) -> c_int {
     execution::needs_process(name);
     execution::before_call(Op::SetIds, 0);
+    files::permissions_change();
     let result = change.make();
     if result == 0 {
         changes().push(change);
