@@ -15,8 +15,8 @@ fn compiler(workspace: &Workspace, release: &str, more: &str) -> PathBuf {
          esac\n"
     );
     workspace.write("rustc-of-another-version", &script);
-    let mode = "chmod +x rustc-of-another-version";
-    workspace.shell(mode).run().assert_code(0);
+    let script = "chmod +x rustc-of-another-version";
+    workspace.shell(script).run().assert_code(0);
     workspace.root().join("rustc-of-another-version")
 }
 

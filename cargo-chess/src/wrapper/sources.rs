@@ -43,6 +43,8 @@ pub(super) struct Sources<'a> {
     ways: BTreeSet<Utf8PathBuf>,
     /// The copy of the file system's root.
     copy: Utf8PathBuf,
+    /// The directory of all copies, free of symbolic links: none is copied itself.
+    copies: Utf8PathBuf,
     /// Whether cargo's paths are relative.
     relative: bool,
     /// What did not fit.
@@ -61,6 +63,7 @@ impl<'a> Sources<'a> {
         let base = package.copy(&instructions.sources);
         let here = utf8(env::current_dir()?)?;
         let root = package.root.canonicalize_utf8()?;
+        fs::create_dir_all(&instructions.sources)?;
         let mut sources = Self {
             instructions,
             package,
@@ -77,6 +80,7 @@ impl<'a> Sources<'a> {
             outside: Outside::beside(&base, unit),
             ways: BTreeSet::new(),
             copy: base,
+            copies: instructions.sources.canonicalize_utf8()?,
             relative: unit.source.is_relative(),
             problems: Vec::new(),
             unmarked: Vec::new(),
@@ -371,7 +375,7 @@ impl<'a> Sources<'a> {
             let name = entry.file_name().to_owned();
             let (from, inside) = (from.join(&name), inside.join(&name));
             let kind = entry.file_type()?;
-            let holds_copy = self.copy.starts_with(&from);
+            let holds_copy = self.copies.starts_with(&from);
             if kind.is_dir() && !holds_copy && !is_apart(&from) {
                 self.copy_directory(&from, &inside)?;
             } else if kind.is_dir() && self.ways.contains(&from) {
