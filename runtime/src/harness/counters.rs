@@ -98,6 +98,20 @@ fn bound_completed(exploration: &Exploration) -> Option<u32> {
         .map_or(finished, |bound| finished.min(bound.checked_sub(1)))
 }
 
+/// What was left out of tasks that compute without end.
+fn endless(exploration: &Exploration) -> Option<String> {
+    (exploration.endless > 0).then(|| {
+        format!(
+            "in {} of {} schedules a task computed on and reached no scheduling point ({}): the \
+             others went on without it, and it was cut off once the test's body had returned, as by \
+             the end of the process; what it would do later is not part of the verdict",
+            exploration.endless,
+            exploration.schedules,
+            String::from_utf8_lossy(&exploration.first_endless)
+        )
+    })
+}
+
 fn warnings(exploration: &Exploration) -> Vec<String> {
     let mut all = Vec::new();
     if exploration.unstable {
@@ -137,16 +151,7 @@ fn warnings(exploration: &Exploration) -> Vec<String> {
             exploration.too_long, exploration.schedules
         ));
     }
-    if exploration.endless > 0 {
-        all.push(format!(
-            "in {} of {} schedules a task computed on and reached no scheduling point ({}): the \
-             others went on without it, and it was cut off once the test's body had returned, as by \
-             the end of the process; what it would do later is not part of the verdict",
-            exploration.endless,
-            exploration.schedules,
-            String::from_utf8_lossy(&exploration.first_endless)
-        ));
-    }
+    all.extend(endless(exploration));
     if exploration.many_tasks > 0 {
         all.push(format!(
             "{} of {} schedules had more than {MOST_TASKS} tasks of which nobody knew that \

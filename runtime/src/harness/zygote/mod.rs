@@ -193,9 +193,7 @@ fn watch_explorer(
             return Ok(Status::Ended(status));
         }
         let now = pulse();
-        if now != last_pulse {
-            (last_pulse, last_change) = (now, Instant::now());
-        } else {
+        if now == last_pulse {
             // SAFETY: the explorer is silent: it is not within the engine.
             let engine = unsafe { &*engine() };
             let since = silence.take().filter(|silence| silence.is_at(now));
@@ -217,6 +215,8 @@ fn watch_explorer(
                 end();
                 return Ok(Status::Silent(activity));
             }
+        } else {
+            (last_pulse, last_change) = (now, Instant::now());
         }
         // SAFETY: the explorer leaves alone what is not atomic there.
         let mailbox = unsafe { &(*engine()).exploration.mailbox };
