@@ -15,13 +15,16 @@ use crate::source::Source;
 pub struct EntrySplice<'a> {
     /// `Type::function` for each of that name in the type's `impl` blocks, or of a
     /// trait; `function` for each that is in neither. Modules and generic
-    /// arguments are not part of a name.
+    /// arguments are not part of a name. Or [`Self::EVERY`].
     pub function: &'a str,
     /// The statement, in one line.
     pub statement: &'a str,
 }
 
 impl EntrySplice<'_> {
+    /// Stands for all functions that run only at run time.
+    pub const EVERY: &'static str = "*";
+
     pub(crate) fn edit(&self, at: usize) -> Edit {
         Edit {
             at,
@@ -63,7 +66,8 @@ impl Finder<'_, '_> {
                     Some((owner, name)) => (Some(owner), name),
                     None => (None, splice.function),
                 };
-                if signature.ident == name && self.owner.as_deref() == owner {
+                let is_it = signature.ident == name && self.owner.as_deref() == owner;
+                if is_it || splice.function == EntrySplice::EVERY {
                     places.push(extent::head_of(self.source, attributes, body));
                 }
             }

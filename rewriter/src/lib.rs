@@ -90,7 +90,7 @@ pub fn rewrite(text: &str, request: &Request) -> Result<Rewrite, SyntaxError> {
         rewrite.edits.append(&mut marks);
     }
     for (splice, places) in entries::find(&source, &file, request.entries) {
-        if places.is_empty() {
+        if places.is_empty() && splice.function != EntrySplice::EVERY {
             rewrite.missing_entries.push(splice.function.to_owned());
         }
         rewrite.entries += places.len();

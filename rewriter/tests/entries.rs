@@ -87,3 +87,22 @@ fn the_mark_stands_before_the_statement() {
         "{changed}"
     );
 }
+
+#[test]
+fn every_function_is_named_at_once_but_those_that_may_run_while_it_is_compiled() {
+    let (changed, entries, missing) = spliced(&[EntrySplice::EVERY], false);
+    assert_eq!(
+        changed,
+        "fn draw() -> u32 {ask(); 1 }\n\
+         impl<T> Random<T> { pub fn draw(&mut self) -> u32 { #![allow(unused)]ask(); self.next() } const fn new() -> u8 { 1 } }\n\
+         impl fmt::Debug for &Random<u8> { fn fmt(&self) -> u32 {ask(); fn draw() {ask();} 2 } }\n\
+         mod inner { trait Source { fn draw(&self) -> u32 {ask(); 3 } fn other(&self); } fn draw() {ask();} }"
+    );
+    assert_eq!((entries, missing.len()), (6, 0));
+    let request = Request {
+        entries: &[splice(EntrySplice::EVERY)],
+        ..Request::default()
+    };
+    let none = rewrite("struct Empty;", &request).unwrap();
+    assert!(none.missing_entries.is_empty());
+}

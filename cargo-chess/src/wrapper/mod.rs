@@ -108,6 +108,15 @@ impl Compiler<'_> {
             .as_ref()
             .and_then(|root| self.instructions.package(root));
         let name = env::var("CARGO_PKG_NAME").unwrap_or_default();
+        let version = env::var("CARGO_PKG_VERSION").unwrap_or_default();
+        let is_opaque = package.is_some_and(|package| package.opaque);
+        let announcing = PackageInstructions {
+            name: name.clone(),
+            version: version.clone(),
+            root: root.clone().unwrap_or_default(),
+            opaque: true,
+            ..PackageInstructions::default()
+        };
 
         let changed = package.filter(|package| package.changes_sources());
         let copied = changed.map(|package| Sources::prepare(self.instructions, package, unit));
@@ -120,6 +129,15 @@ impl Compiler<'_> {
         let mut failures = Vec::new();
         let mut done = None;
         for (fallback, command) in attempts {
+            let is_as_it_is = fallback == Fallback::Opaque || is_opaque && failures.is_empty();
+            if is_as_it_is && let Some((sources, command)) = self.announcing(unit, &announcing) {
+                // Where that does not compile, it is compiled from its own text.
+                if let Outcome::Ended(code) = Attempt::run(command, &mut || Ok(false))? {
+                    prepared = Some(sources);
+                    done = Some((fallback, code));
+                    break;
+                }
+            }
             let outcome = match (fallback, &mut prepared) {
                 (Fallback::Nothing, Some(prepared)) => {
                     self.compile_copy(unit, prepared, package)?
@@ -149,7 +167,6 @@ impl Compiler<'_> {
                 Some(error) if fallback == Fallback::Nothing => (Fallback::Unchanged, Some(error)),
                 _ => (fallback, reason),
             };
-            let version = env::var("CARGO_PKG_VERSION").unwrap_or_default();
             let mut record = Record::new(&format!("{name} {version}"), unit, fallback, reason);
             if let Some(prepared) = &prepared {
                 let compiled = dep_info::map_back(unit, prepared)?;
@@ -249,6 +266,26 @@ impl Compiler<'_> {
             attempts.push((Fallback::Opaque, opaque));
         }
         attempts
+    }
+
+    /// The compiler for a library that is compiled as it is, but for its functions' announcements:
+    /// from a copy of its sources, if there can be one.
+    fn announcing<'a>(
+        &'a self,
+        unit: &Unit,
+        package: &'a PackageInstructions,
+    ) -> Option<(Sources<'a>, Command)> {
+        if !unit.is_library || package.root.as_str().is_empty() {
+            return None;
+        }
+        let sources = Sources::prepare(self.instructions, package, unit).ok()?;
+        let facades = self.instructions.facades.as_std_path().as_os_str();
+        let mut command = self.command();
+        command
+            .args(sources.args(self.args, unit))
+            .args(swap::opaque_args(facades))
+            .env("RUSTC_BOOTSTRAP", "1");
+        Some((sources, command))
     }
 
     /// The compiler for a unit from the copy of its package's sources.

@@ -8,6 +8,7 @@ use rewriter::{Accesses, Declarations, EntrySplice, Request, Rewrite, SiteId, Sy
 
 use super::instructions::PackageInstructions;
 use super::refused::Refused;
+use super::swap;
 use crate::digest;
 
 /// How the files of a package are rewritten.
@@ -90,16 +91,20 @@ impl<'a> Rewriting<'a> {
         inside: &Utf8Path,
         text: &str,
     ) -> Option<Result<Rewrite, SyntaxError>> {
-        let entries: Vec<EntrySplice<'_>> = self
-            .package
-            .entries
-            .iter()
-            .filter(|entry| entry.file == inside)
+        let named = self.package.entries.iter();
+        let named = named.filter(|entry| entry.file == inside);
+        let mut entries: Vec<EntrySplice<'_>> = named
             .map(|entry| EntrySplice {
                 function: &entry.function,
                 statement: &entry.statement,
             })
             .collect();
+        if self.package.opaque {
+            entries.push(EntrySplice {
+                function: EntrySplice::EVERY,
+                statement: swap::ANNOUNCEMENT,
+            });
+        }
         let marked = self.package.marked(inside);
         let lines = marked.lines();
         if lines.is_none() && entries.is_empty() {

@@ -400,11 +400,8 @@ impl<'a> Sources<'a> {
         let is_known = to
             .symlink_metadata()
             .is_ok_and(|copy| copy.is_file() && copy.modified().is_ok_and(|it| it == modified));
-        let has_entries = self
-            .package
-            .entries
-            .iter()
-            .any(|entry| entry.file == inside);
+        let mut entries = self.package.entries.iter();
+        let has_entries = self.package.opaque || entries.any(|entry| entry.file == inside);
         if is_known && !has_entries && !self.is_stale {
             return Ok(());
         }

@@ -33,6 +33,10 @@ pub(crate) fn swap_args(facades: &OsStr, args: &[OsString]) -> Vec<OsString> {
     added
 }
 
+/// By this, at its start, a function of a package that is compiled as it is announces itself
+/// also where the code of another crate contains it: it is generic, or to be inlined.
+pub(super) const ANNOUNCEMENT: &str = r#"{unsafe extern "C"{safe fn mcount();}mcount()};"#;
+
 /// The arguments for a unit that is compiled as it is, beside redirected ones, for
 /// a rustc that runs with `RUSTC_BOOTSTRAP=1`. Its functions announce themselves
 /// (by a call of `mcount`), so that a call into them can be a scheduling point.

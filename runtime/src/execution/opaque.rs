@@ -17,6 +17,7 @@ use super::task::Wait;
 use super::{
     Effect, Op, Site, State, TaskId, Wake, endless, mark, perform, running, thread_object,
 };
+use crate::monitor::race;
 use core::panic::Location;
 
 /// Stands for all that opaque code touches and nobody sees: any two calls into
@@ -309,8 +310,12 @@ pub(crate) fn enter() {
     let is_inside = mark::is_inside();
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
-        if is_inside && (*execution).running().has_called_opaque {
-            return;
+        if is_inside {
+            // No step of its own; it orders all the same.
+            race::enter_unseen();
+            if (*execution).running().has_called_opaque {
+                return;
+            }
         }
         super::note_outside("called into packages that are compiled as they are");
         // What they read and write is not seen.

@@ -109,6 +109,9 @@ unsafe fn switch_to(next: TaskId) {
             interpose::credentials::follow();
         }
     }
+    if mark::is_inside() {
+        race::resume_unseen();
+    }
 }
 
 /// Goes back to the exploring thread; the current task is never resumed.

@@ -20,6 +20,9 @@ enum Orders {
     Releases,
     /// Both: all operations on the object are in one order.
     Both,
+    /// It goes on after all that others did who came there before, and lets others go on after
+    /// all that its task does from now on: see [`Races::enter_unseen`].
+    Unseen,
     /// It may order anything.
     All,
 }
@@ -39,7 +42,8 @@ fn orders(op: Op, effect: Effect) -> Orders {
         | Op::LazyLockGet
         | Op::LazyLockForce
         | Op::ScopeEnd => Orders::Acquires,
-        Op::Asm | Op::OpaqueCall => Orders::All,
+        Op::OpaqueCall => Orders::Unseen,
+        Op::Asm => Orders::All,
         Op::Draw => Orders::Nothing,
         // Told by what they use.
         _ if op.uses_files() => Orders::Nothing,
@@ -66,8 +70,10 @@ impl Races {
         if let Orders::Releases | Orders::Both = how {
             self.release(task, object, true, (op, site));
         }
-        if let Orders::All = how {
-            self.order_all(task);
+        match how {
+            Orders::Unseen => self.enter_unseen(task),
+            Orders::All => self.order_all(task),
+            _ => {}
         }
     }
 }

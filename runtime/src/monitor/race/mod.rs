@@ -33,9 +33,9 @@ use core::cell::Cell;
 use core::sync::atomic::Ordering;
 
 pub(crate) use order::{
-    Atomic, How, Message, Paused, acquire, acquire_for, added, atomic, count, enter, fence, forget,
-    go_on, is_noted, joined, leave, pause, receive, release, release_on, release_to, send,
-    switched, told,
+    Atomic, How, Message, Paused, acquire, acquire_for, added, atomic, count, enter, enter_unseen,
+    fence, forget, go_on, is_noted, joined, leave, pause, receive, release, release_on, release_to,
+    resume_unseen, send, switched, told,
 };
 
 use super::levels::{Level, Levels};

@@ -118,6 +118,18 @@ pub(crate) fn switched(task: TaskId, next: TaskId) {
     with_if_on(|races| races.switched(task, next));
 }
 
+/// The running task calls opaque code, within a call that is one step.
+#[inline]
+pub(crate) fn enter_unseen() {
+    with(Races::enter_unseen);
+}
+
+/// The running task goes on where it was, perhaps in opaque code.
+#[inline]
+pub(crate) fn resume_unseen() {
+    with(Races::resume_unseen);
+}
+
 /// `task` goes on after the end of `other`.
 pub(crate) fn joined(task: TaskId, other: TaskId) {
     with_if_on(|races| races.joined(task, other));

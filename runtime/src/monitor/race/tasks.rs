@@ -18,6 +18,9 @@ use crate::platform::memory::{EngineVec, engine_vec};
 /// know of.
 pub(crate) const MOST_TASKS: usize = 1024;
 
+/// Stands for all that opaque code keeps; no object lies there.
+const UNSEEN: usize = 24;
+
 /// So many of the tasks that ended last are looked at for an entry.
 const CANDIDATES: usize = 32;
 
@@ -36,6 +39,8 @@ pub(super) struct TaskOrder {
     pub(super) released: Clock,
     /// What its next fence that acquires learns, from loads that did not.
     pub(super) readable: Clock,
+    /// It has called opaque code: what it does may be what others wait for there.
+    is_unseen: bool,
 }
 
 impl TaskOrder {
@@ -160,6 +165,7 @@ impl Races {
                 clock: Clock::new(),
                 released: Clock::new(),
                 readable: Clock::new(),
+                is_unseen: false,
             });
         }
         let (before, rest) = all.split_at_mut(place);
@@ -174,6 +180,7 @@ impl Races {
         own.epoch = 0;
         own.last = 0;
         own.window = NO_WINDOW;
+        own.is_unseen = false;
         self.tasks.live = place + 1;
         true
     }
@@ -239,8 +246,26 @@ impl Races {
             self.joined(next, task);
             self.end_epoch(task, Op::OpaqueCall, None);
         }
+        if self.tasks.get(task).is_unseen && task != next {
+            self.release(task, UNSEEN, true, (Op::OpaqueCall, None));
+        }
         self.allocations.unsettle();
         self.show_now(next);
+    }
+
+    /// `task` is in opaque code: it may take what others give back there. Where they give it back
+    /// is not seen: a guard of opaque code may be dropped in code of the user's. So each that has
+    /// been there lets go of all that it does, whenever another task runs.
+    pub(crate) fn enter_unseen(&mut self, task: TaskId) {
+        self.acquire(task, UNSEEN, true);
+        self.tasks.get_mut(task).is_unseen = true;
+    }
+
+    /// `task` goes on, perhaps in opaque code: as [`Self::enter_unseen`], if it has been there.
+    pub(crate) fn resume_unseen(&mut self, task: TaskId) {
+        if self.tasks.get(task).is_unseen {
+            self.acquire(task, UNSEEN, true);
+        }
     }
 
     /// Something happens that may order tasks in ways that nobody sees.
@@ -363,6 +388,52 @@ mod tests {
         assert!(!races.is_on && races.given_up == Some(GivenUp::Releases));
         races.renew(true);
         assert!(races.is_on && races.given_up.is_none());
+    }
+
+    /// Two tasks that have called opaque code, of which the first one then writes.
+    fn after_opaque_calls() -> Races {
+        let mut races = races();
+        for task in [1, 2] {
+            races.spawned(MAIN, TaskId(task), None);
+        }
+        races.enter_unseen(TaskId(2));
+        races.enter_unseen(TaskId(1));
+        write(&mut races, TaskId(1));
+        races.switched(TaskId(1), TaskId(2));
+        races
+    }
+
+    #[test]
+    fn a_call_into_opaque_code_comes_after_what_others_did_who_had_called_it() {
+        let mut races = after_opaque_calls();
+        races.enter_unseen(TaskId(2));
+        write(&mut races, TaskId(2));
+        assert!(!is_racy(&races));
+        let mut races = after_opaque_calls();
+        races.resume_unseen(TaskId(2));
+        write(&mut races, TaskId(2));
+        assert!(!is_racy(&races), "it waited there");
+    }
+
+    #[test]
+    fn what_is_done_without_a_further_call_into_opaque_code_races() {
+        let mut races = after_opaque_calls();
+        write(&mut races, TaskId(2));
+        assert!(is_racy(&races));
+    }
+
+    #[test]
+    fn who_has_not_called_opaque_code_lets_nothing_go_there() {
+        let mut races = races();
+        for task in [1, 2] {
+            races.spawned(MAIN, TaskId(task), None);
+        }
+        write(&mut races, TaskId(1));
+        races.switched(TaskId(1), TaskId(2));
+        races.resume_unseen(TaskId(2));
+        races.enter_unseen(TaskId(2));
+        write(&mut races, TaskId(2));
+        assert!(is_racy(&races));
     }
 
     #[test]
