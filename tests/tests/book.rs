@@ -272,7 +272,7 @@ fn the_reference_has_the_keys_that_are_parsed() {
     let rows = text.lines().filter(|line| line.starts_with("| `")).count();
     assert_eq!(
         rows,
-        keys(explore).len() + 5,
+        keys(explore).len() + 6,
         "rows of keys that there are not"
     );
 }

@@ -278,12 +278,12 @@ impl TestFinished {
     /// What is said of a test of one thread, in which nothing was explored.
     pub(crate) fn of_one_thread(&self) -> String {
         // Others may have run that nobody controls.
-        let which = if self.outside.is_empty() {
-            ""
+        let words = if self.outside.is_empty() {
+            "one thread, nothing to explore"
         } else {
-            " under control"
+            "one thread under control, nothing to explore"
         };
-        format!("one thread{which}, nothing to explore")
+        words.to_owned()
     }
 
     /// The identity of the test.
