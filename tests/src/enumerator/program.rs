@@ -95,7 +95,10 @@ pub enum Kind {
     Park,
     Thread,
     Arc,
+    /// Standard output.
     Stdio,
+    /// All three standard streams.
+    Streams,
     File,
     /// Files that all have opened.
     Log,
@@ -109,7 +112,7 @@ pub enum Kind {
 
 impl Kind {
     /// All there are.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Atomic,
         Self::Mutex,
         Self::Poison,
@@ -126,6 +129,7 @@ impl Kind {
         Self::Thread,
         Self::Arc,
         Self::Stdio,
+        Self::Streams,
         Self::File,
         Self::Log,
         Self::FileLock,

@@ -116,7 +116,10 @@ impl Place<'_> {
     #[expect(clippy::too_many_lines, reason = "one arm for each kind")]
     fn op(&mut self, depth: usize) -> Option<Op> {
         let kind = self.kinds[self.random.below(self.kinds.len())];
-        let at = self.random.below(2);
+        let at = match kind {
+            Kind::Stdio => 0,
+            _ => self.random.below(2),
+        };
         let which = |this: &mut Self, n| this.random.below(n);
         let object = match kind {
             Kind::Poison | Kind::ClearPoison => (Kind::Mutex, at),
@@ -217,15 +220,13 @@ impl Place<'_> {
                 3 => self.one(Op::TryUnwrap),
                 _ => self.one(Op::DropArc),
             },
-            Kind::Stdio => match which(self, 4) {
-                0 => self.one(Op::Flush(at)),
-                1 => self.holds(depth, (kind, 2), Op::Stdio),
-                // Reentrant.
-                _ => {
-                    *self.left -= 1;
-                    Some(Op::Stdio(at, self.body(depth, None)))
-                }
-            },
+            Kind::Streams if which(self, 3) == 0 => self.holds(depth, (kind, 2), Op::Stdio),
+            Kind::Stdio | Kind::Streams if which(self, 3) == 0 => self.one(Op::Flush(at)),
+            // Reentrant.
+            Kind::Stdio | Kind::Streams => {
+                *self.left -= 1;
+                Some(Op::Stdio(at, self.body(depth, None)))
+            }
             Kind::File => {
                 let op = match which(self, 5) {
                     0 | 1 => Op::CreateNew(at),
