@@ -271,3 +271,39 @@ fn downgraded(op: Op, object: ObjectId) {
         endless::look(execution, true);
     }
 }
+
+/// A scheduling point, then `clear` clears the poison of the lock at `object`, and says
+/// whether there was any.
+///
+/// What the only holder changes shows to the next one, which can come only after it: it is
+/// a part of what the holder releases. As a write of the lock, it would stand between the
+/// acquisitions of the two, and hide their race.
+pub fn clear_poison(object: usize, site: Site, clear: impl FnOnce() -> bool) {
+    super::access_with(Op::ClearPoison, object, Some(site), || {
+        let effect = if clear() {
+            effect_of_cleared_poison(object)
+        } else {
+            Effect::Read
+        };
+        ((), effect)
+    });
+}
+
+fn effect_of_cleared_poison(object: usize) -> Effect {
+    let Some(execution) = super::running() else {
+        return Effect::Write;
+    };
+    // SAFETY: see `super::running`.
+    unsafe {
+        let object = (*execution).object(object);
+        let current = (*execution).current;
+        let lock = (*execution).objects.get(object);
+        if lock.owner == Some(current) {
+            return Effect::Release;
+        }
+        // One of those that share the lock may be the current task: no effect says that
+        // others that share it see the change, and a writer only after all have left.
+        (*execution).log.trace.is_irregular |= lock.shared > 0;
+    }
+    Effect::Write
+}

@@ -9,7 +9,7 @@ use super::state::Execution;
 use super::{Effect, Mode, Op, Step, perform, running};
 
 /// The object that stands for the hook: no object of the program lies there.
-const HOOK: usize = 40;
+const HOOK: usize = 24;
 
 /// Whether the object at `address` is the panic hook.
 pub(crate) fn is_panic_hook(address: usize) -> bool {

@@ -89,8 +89,6 @@ pub(crate) struct Execution {
     pub(crate) policies: Policies,
     pub(crate) observers: Observers,
     pub(super) reuse: Reuse,
-    /// A task has cleared the poison of a lock.
-    pub(super) clears_poison: bool,
     pub(crate) streams: StreamUse,
     pub(crate) files: FileUse,
     pub(crate) endless: Endless,
@@ -156,7 +154,6 @@ impl Execution {
             policies: Policies::new(),
             observers: Observers::ALL,
             reuse: Reuse::new(),
-            clears_poison: false,
             streams: StreamUse::new(),
             files: FileUse::new(),
             endless: Endless::new(),
@@ -208,7 +205,6 @@ impl Execution {
         self.horizon = self.max_steps;
         self.past_limit = false;
         self.awaits = true;
-        self.clears_poison = false;
         self.preemptions = 0;
         self.last_switch = 0;
         self.last_wait = 0;

@@ -2,8 +2,9 @@
 //!
 //! Nearly always a task takes such a lock, prints, and gives it back within one step. Then
 //! no other task can find it held, and all its uses commute: it is no scheduling point.
-//! Where a task keeps one across a scheduling point, every use of a stream becomes a
-//! scheduling point, and the search begins anew ([`Execution::has_kept_stream`]). That
+//! Where a task keeps one across a scheduling point, or while it takes another one, every
+//! use of a stream becomes a scheduling point, and the search begins anew
+//! ([`Execution::has_kept_stream`]). That
 //! is sound: as long as no task has kept one, the schedules explored are all that exist.
 
 use super::arrival::Arrival;
@@ -96,6 +97,9 @@ pub(crate) unsafe fn lock(word: usize) {
         (*execution).hold(object, mode, site);
         let now = (*execution).pulse;
         let streams = &mut (*execution).streams;
+        // Another stream is held where this one is taken, by this task or another one:
+        // between the two others could have taken them in the opposite order.
+        streams.was_kept |= streams.held > 0;
         if streams.held == 0 {
             streams.since = now;
         }

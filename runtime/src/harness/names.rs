@@ -29,9 +29,8 @@ impl ObjectNames {
             .chain(waits)
             .filter(|(object, _)| *object != ObjectId::NONE)
         {
-            let shown = execution.shown_object(object);
-            let name = names.entry(shown.0).or_insert_with(|| {
-                let address = execution.objects.get(shown).address;
+            names.entry(object.0).or_insert_with(|| {
+                let address = execution.objects.get(object).address;
                 if let Some(stream) = streams::name_of(address) {
                     return stream.to_owned();
                 }
@@ -50,10 +49,6 @@ impl ObjectNames {
                 *count += 1;
                 format!("{kind}{count}")
             });
-            if shown != object {
-                let name = name.clone();
-                names.insert(object.0, name);
-            }
         }
         Self(names)
     }

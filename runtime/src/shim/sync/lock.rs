@@ -2,7 +2,6 @@
 
 use std::mem::ManuallyDrop;
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
-use std::thread;
 
 use crate::execution::{self, Mode, Op, Site};
 
@@ -42,14 +41,8 @@ pub(super) fn take<G>(
     execution::acquire(op, object, mode, site);
     loop {
         match attempt() {
-            Ok(guard) => {
-                execution::see_poison(object, false);
-                return Ok(guard);
-            }
-            Err(TryLockError::Poisoned(poisoned)) => {
-                execution::see_poison(object, true);
-                return Err(poisoned);
-            }
+            Ok(guard) => return Ok(guard),
+            Err(TryLockError::Poisoned(poisoned)) => return Err(poisoned),
             // A thread that is no task holds it, or a guard was leaked.
             Err(TryLockError::WouldBlock) => {
                 execution::wait(op, object, None, site);
@@ -71,11 +64,9 @@ pub(super) fn try_take<G>(
         return Err(TryLockError::WouldBlock);
     }
     let result = attempt();
-    match &result {
-        Ok(_) => execution::see_poison(object, false),
-        Err(TryLockError::Poisoned(_)) => execution::see_poison(object, true),
+    if let Err(TryLockError::WouldBlock) = result {
         // As in `take`.
-        Err(TryLockError::WouldBlock) => execution::release(op, object, mode, || {}),
+        execution::release(op, object, mode, || {});
     }
     result
 }
@@ -100,9 +91,6 @@ pub(super) unsafe fn give_back<G>(op: Op, object: usize, mode: Mode, guard: &mut
     let mut unlock = || unsafe { ManuallyDrop::drop(guard) };
     if execution::active() {
         execution::release(op, object, mode, unlock);
-        if mode == Mode::Exclusive && thread::panicking() {
-            execution::poison(object);
-        }
     } else {
         unlock();
     }

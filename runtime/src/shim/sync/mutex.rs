@@ -68,7 +68,10 @@ impl<T: ?Sized> Mutex<T> {
     #[inline]
     #[track_caller]
     pub fn is_poisoned(&self) -> bool {
-        execution::look_at_poison(self.object(), Location::caller(), || self.0.is_poisoned())
+        if execution::active() {
+            execution::access(Op::IsPoisoned, self.object(), Location::caller());
+        }
+        self.0.is_poisoned()
     }
 
     #[inline]
