@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::Test;
 use crate::engine::engine;
 use crate::execution;
-use crate::monitor::{BodyOutcome, payload_text};
+use crate::monitor::{BodyOutcome, payload_text, race};
 use crate::platform::memory::engine_vec;
 
 /// Runs a test's function; `data` points to a [`Test`].
@@ -47,8 +47,11 @@ pub(super) unsafe fn run(data: *mut ()) {
     // SAFETY: see `running`.
     unsafe {
         if (*execution).keeps_output {
-            // A line without an end is still in std's buffer.
+            // A line without an end is still in std's buffer. To empty it is the harness'
+            // doing, and orders nothing.
+            let paused = race::pause();
             let _ = std::io::stdout().flush();
+            race::go_on(&paused);
         }
         (*engine()).exploration.body = outcome;
     }

@@ -38,6 +38,7 @@ pub(super) fn is_awaited() -> bool {
 
 /// Waits until a handler has run.
 fn await_handler(op: Op) -> c_int {
+    execution::touch(HANDLED, Effect::Write);
     opaque::sleep(op, HANDLED, None);
     opaque::record(op, HANDLED, Effect::Write);
     sys::libc_result(-(sys::EINTR as isize)) as c_int
@@ -100,6 +101,7 @@ fn await_pending(set: u64, information: *mut c_void, deadline: Option<u64>) -> i
             opaque::record(Op::SignalWait, PENDING, Effect::Write);
             return signal as isize;
         }
+        execution::touch(PENDING, Effect::Write);
         if opaque::sleep(Op::SignalWait, PENDING, deadline) == Wake::TimedOut {
             opaque::record(Op::SignalWait, PENDING, Effect::Read);
             return -(sys::EAGAIN as isize);
