@@ -177,7 +177,7 @@ fn reduced_searches_reach_each_outcome_of_each_combination() {
 }
 
 /// One task reads, and may try in vain to write meanwhile; another one tries to write so often.
-const ATTEMPTS: &str = r#"
+const ATTEMPTS: &str = r"
 #![cfg(test)]
 use std::sync::RwLock;
 use std::thread;
@@ -196,7 +196,7 @@ fn outcome(tries: usize, own_try: bool) -> String {
         other.join().unwrap()
     })
 }
-"#;
+";
 
 #[test]
 fn attempts_to_write_beside_a_reader_have_two_four_and_seven_outcomes() {

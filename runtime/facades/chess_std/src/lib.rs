@@ -23,7 +23,7 @@ pub mod arch {
     }
 }
 
-/// See [`std::panic`].
+/// See [`std::panic`](mod@std::panic).
 pub mod panic {
     pub use ::std::panic::*;
 

@@ -29,6 +29,7 @@ enum Way {
 }
 
 /// A monitor, and the task that runs.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 struct Machine {
     races: Races,
     task: TaskId,
@@ -524,6 +525,7 @@ impl Byte {
 }
 
 /// Runs a random program; whether it has a race.
+#[expect(clippy::too_many_lines, reason = "a branch for each kind of step")]
 fn run_random(machine: &mut Machine, seed: u64) -> bool {
     const TASKS: usize = 3;
     const LOCKS: u64 = 2;
