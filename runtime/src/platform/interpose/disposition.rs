@@ -5,6 +5,7 @@ use core::ffi::{c_int, c_void};
 
 use super::super::memory::{EngineVec, engine_vec};
 use super::super::sys::{self, SIGSEGV, number, sigaction_t};
+use super::signal::Info;
 use super::{call, real};
 use crate::engine::engine;
 use crate::execution::{self, Effect, Op, TaskId, active};
@@ -24,6 +25,9 @@ pub(crate) struct Signals {
     pub(super) blocked: u64,
     /// The exploring thread's mask before a task changed it.
     mask: Option<u64>,
+    /// Blocked signals that tasks on threads of their own were sent. The kernel would keep
+    /// each for one thread alone.
+    pub(super) pending: EngineVec<(c_int, Info)>,
     /// The handlers that run.
     pub(super) handling: EngineVec<Handling>,
 }
@@ -79,6 +83,7 @@ impl Signals {
             fault: Disposition::DEFAULT,
             blocked: 0,
             mask: None,
+            pending: engine_vec(),
             handling: engine_vec(),
         }
     }
@@ -87,6 +92,7 @@ impl Signals {
     #[inline]
     pub(crate) fn put_back(&mut self) {
         self.handling.clear();
+        self.pending.clear();
         self.fault = Disposition::DEFAULT;
         for (signal, before) in self.changed.drain(..) {
             before.put(signal);
@@ -106,6 +112,22 @@ impl Signals {
             while sys::syscall(number::RT_SIGTIMEDWAIT, [set, 0, time, 8, 0, 0]) > 0 {}
             sys::syscall(number::RT_SIGPROCMASK, [SIG_SETMASK, mask_at, 0, 8, 0, 0]);
         }
+    }
+
+    /// A blocked signal was sent. One that is no real-time signal is pending once.
+    pub(super) fn pend(&mut self, signal: c_int, info: &Info) {
+        const FIRST_REAL_TIME: c_int = 32;
+        let is_pending = self.pending.iter().any(|(known, _)| *known == signal);
+        if !is_pending || signal >= FIRST_REAL_TIME {
+            self.pending.push((signal, *info));
+        }
+    }
+
+    /// A pending signal of the `set`, which is pending no longer.
+    pub(super) fn take_pending(&mut self, set: u64) -> Option<(c_int, Info)> {
+        let is_in_set = |&(signal, _): &(c_int, Info)| set & bit(signal) != 0;
+        let at = self.pending.iter().position(is_in_set)?;
+        Some(self.pending.remove(at))
     }
 
     /// What the program wants done on `signal`.

@@ -9,7 +9,9 @@ use core::ffi::{c_int, c_void};
 use super::super::sys::{self, SA_NODEFER, SIGSEGV, number, pthread_t};
 use super::disposition::{Handling, SIG_DFL, SIG_IGN, signals};
 use super::{real, wait_signal};
+use crate::engine::engine;
 use crate::execution::{self, Effect, Op, active};
+use crate::platform::handover::Backend;
 
 const SI_USER: i32 = 0;
 const SI_QUEUE: i32 = -1;
@@ -28,6 +30,13 @@ type Context = [u64; 128];
 fn own_process() -> c_int {
     // SAFETY: no arguments, no effect.
     unsafe { sys::syscall(number::GETPID, [0; 6]) as c_int }
+}
+
+/// Whether each task runs on a kernel thread of its own.
+fn has_own_threads() -> bool {
+    // SAFETY: the pool lies in the engine's root, and the calling task is the only one
+    // that runs.
+    unsafe { (*engine()).pool.backend() == Backend::Threads }
 }
 
 /// Whether a task sends `signal` to its own process, to all of it or to a thread.
@@ -68,6 +77,9 @@ fn send(signal: c_int, info: &Info) -> isize {
     let result = if signals().is_blocked(signal) {
         // Who blocks it has another way to hear of it, `signalfd` or `sigwait`.
         let result = really();
+        if has_own_threads() {
+            signals().pend(signal, info);
+        }
         wait_signal::pending();
         result
     } else {

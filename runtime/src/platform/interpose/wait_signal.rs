@@ -82,6 +82,13 @@ pub(super) unsafe extern "C-unwind" fn sigsuspend(mask: *const u64) -> c_int {
 
 /// A pending signal of the `set`, which is pending no longer.
 fn take(set: u64, information: *mut c_void) -> Option<c_int> {
+    if let Some((signal, info)) = signals().take_pending(set) {
+        if !information.is_null() {
+            // SAFETY: the caller's room is as large as the kernel's structure.
+            unsafe { information.cast::<Info>().write_unaligned(info) };
+        }
+        return Some(signal);
+    }
     let (set, no_time) = (&raw const set as usize, [0u64; 2]);
     let time = &raw const no_time as usize;
     let arguments = [set, information as usize, time, 8, 0, 0];
