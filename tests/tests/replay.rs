@@ -115,7 +115,7 @@ fn assert_every_failure_replays(backend: &str) {
     let run = workspace.chess(&args).arg("buggy").run();
     run.assert_code(100);
     let verdicts = run.verdicts();
-    assert_eq!(verdicts.len(), 42);
+    assert_eq!(verdicts.len(), 43);
     for found in verdicts {
         let schedule = schedule_of(&workspace, &found);
         assert_replays(&workspace, schedule.to_str().unwrap(), &found);

@@ -119,6 +119,8 @@ pub(crate) fn descriptor_of_object(address: usize) -> Option<(&'static str, Opti
     }
     let number = (address & ((1 << KIND_AT) - 1)) >> 4;
     Some(match (address ^ FIRST) >> KIND_AT {
+        // What is initialised once, beside what lies at its address.
+        0 => return None,
         1 => ("pipe ", None),
         2 => ("socket ", None),
         3 => ("device ", None),
