@@ -182,7 +182,7 @@ mod tests {
     fn it_can_be_given_up_when_the_sources_are_known() {
         let list = r#"{"$message_type":"artifact","artifact":"x.d","emit":"dep-info"}"#;
         let mut command = Command::new("sh");
-        command.args(["-c", &format!("echo '{list}' >&2; sleep 1000")]);
+        command.args(["-c", &format!("echo '{list}' >&2; exec sleep 1000")]);
         let outcome = Attempt::run(command, &mut || Ok(true)).expect("a shell");
         assert!(matches!(outcome, Outcome::GivenUp));
     }
