@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::fs;
 
 use end_to_end::Workspace;
-use end_to_end::enumerator::{Kind, Outcomes, Program, enumerate, random_program, shrink};
+use end_to_end::enumerator::{Kind, Op, Outcomes, Program, enumerate, random_program, shrink};
 use serde_json::Value;
 
 /// Kinds of objects on which the tool and the documentation do not agree yet.
@@ -246,6 +246,20 @@ impl Found {
     }
 }
 
+/// Programs of which a search missed an outcome, and which are too rare among random ones.
+fn wrong_once() -> Vec<Program> {
+    use Op::{Lock, Sealed};
+    // After an opaque call each step counts as one more access to what opaque code keeps.
+    // Those under the lock hid the race of the two that take it.
+    let hidden_by_what_is_held = vec![
+        vec![],
+        vec![Lock(0, vec![Sealed(0, vec![])])],
+        vec![Sealed(0, vec![]), Lock(0, vec![])],
+    ];
+    let programs = [hidden_by_what_is_held];
+    programs.map(|tasks| Program { tasks }).into()
+}
+
 #[test]
 fn the_tool_finds_what_the_documentation_allows() {
     let kinds = kinds();
@@ -254,12 +268,12 @@ fn the_tool_finds_what_the_documentation_allows() {
     // Where a fault stays with `CHESS_REDUCTION=off`, it is none of the reduction.
     let reduced = std::env::var("CHESS_REDUCTION").as_deref() != Ok("off");
     let bench = Bench::new(reduced);
-    let mut seeds = first..;
+    let random = (first..).map(|seed| random_program(seed, &kinds));
+    let mut all = wrong_once().into_iter().chain(random);
     let mut left = programs();
     while left > 0 {
-        let batch: Vec<_> = seeds
+        let batch: Vec<_> = all
             .by_ref()
-            .map(|seed| random_program(seed, &kinds))
             .filter_map(|program| enumerate(&program, STATES).map(|known| (program, known)))
             .take(left.min(BATCH))
             .collect();

@@ -30,6 +30,7 @@ impl HappensBefore {
                 self.met.push(Met {
                     step: other.step,
                     role: Role::Enabling,
+                    at_lock: true,
                 });
             }
             return;
@@ -42,6 +43,7 @@ impl HappensBefore {
         self.met.push(Met {
             step: other.step,
             role: if hides { Role::Hiding } else { Role::Candidate },
+            at_lock: takes(effect),
         });
     }
 

@@ -12,7 +12,11 @@ impl HappensBefore {
     /// happened after race with it.
     #[inline]
     pub(super) fn keep_immediate(&mut self, second: u32) {
-        if let [Met { step: first, role }] = self.met[..]
+        if let [
+            Met {
+                step: first, role, ..
+            },
+        ] = self.met[..]
             && role != Role::Enabling
         {
             self.races.push(Race {
@@ -21,15 +25,48 @@ impl HappensBefore {
                 waits: false,
             });
         } else {
+            self.leave_out_held();
             self.keep_unhidden(second);
         }
         self.met.clear();
     }
 
+    /// Leaves out of what the step at hand has met elsewhere the steps at which another task
+    /// held the lock that it takes: it could not have come before those, so it neither races
+    /// with them, nor do they hide the race with the step that took the lock ("may be
+    /// co-enabled" of Flanagan and Godefroid, POPL'05).
+    fn leave_out_held(&mut self) {
+        for place in (0..self.met.len()).rev() {
+            let Met { step, at_lock, .. } = self.met[place];
+            if !at_lock && self.is_held_at(step) {
+                self.met.remove(place);
+            }
+        }
+    }
+
+    /// Whether another task held what the step at hand takes when `step` was taken: from a
+    /// step that took it on, to one that let the step at hand go on.
+    fn is_held_at(&self, step: u32) -> bool {
+        let task = |met: &Met| self.places[met.step as usize].task;
+        self.met.iter().any(|taken| {
+            taken.at_lock
+                && taken.role != Role::Enabling
+                && taken.step != step
+                && self.precedes(taken.step, step)
+                && self.met.iter().any(|release| {
+                    release.role == Role::Enabling
+                        && task(release) == task(taken)
+                        && self.precedes(step, release.step)
+                })
+        })
+    }
+
     #[inline(never)]
     fn keep_unhidden(&mut self, second: u32) {
         for place in 0..self.met.len() {
-            let Met { step: first, role } = self.met[place];
+            let Met {
+                step: first, role, ..
+            } = self.met[place];
             if role == Role::Enabling {
                 continue;
             }

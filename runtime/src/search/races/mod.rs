@@ -33,6 +33,8 @@ const NOTHING: u32 = u32::MAX;
 struct Met {
     step: u32,
     role: Role,
+    /// They met at a lock that the one at hand takes.
+    at_lock: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
