@@ -248,16 +248,23 @@ impl Found {
 
 /// Programs of which a search missed an outcome, and which are too rare among random ones.
 fn wrong_once() -> Vec<Program> {
-    use Op::{Lock, Sealed};
+    use Op::{Lock, Sealed, SealedTry};
     // After an opaque call each step counts as one more access to what opaque code keeps.
     // Those under the lock hid the race of the two that take it.
-    let hidden_by_what_is_held = vec![
+    let one_waits = [
         vec![],
         vec![Lock(0, vec![Sealed(0, vec![])])],
         vec![Sealed(0, vec![]), Lock(0, vec![])],
     ];
-    let programs = [hidden_by_what_is_held];
-    programs.map(|tasks| Program { tasks }).into()
+    let one_is_blocked_at_the_end = [
+        vec![Lock(0, vec![Sealed(1, vec![])])],
+        vec![SealedTry(1, vec![Lock(0, vec![])])],
+    ];
+    let tasks = [&one_waits[..], &one_is_blocked_at_the_end];
+    let program = |tasks: &[Vec<Op>]| Program {
+        tasks: tasks.to_vec(),
+    };
+    tasks.map(program).into()
 }
 
 #[test]

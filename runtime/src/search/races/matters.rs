@@ -9,9 +9,9 @@ const PATIENCE: u32 = 64;
 
 impl HappensBefore {
     /// Of the candidates among the steps that `second` has met, those that no other one
-    /// happened after race with it.
+    /// happened after race with it. With `blocked` it has not come to take place.
     #[inline]
-    pub(super) fn keep_immediate(&mut self, second: u32) {
+    pub(super) fn keep_immediate(&mut self, second: u32, blocked: bool) {
         if let [
             Met {
                 step: first, role, ..
@@ -25,7 +25,7 @@ impl HappensBefore {
                 waits: false,
             });
         } else {
-            self.leave_out_held();
+            self.leave_out_held(blocked);
             self.keep_unhidden(second);
         }
         self.met.clear();
@@ -34,30 +34,33 @@ impl HappensBefore {
     /// Leaves out of what the step at hand has met elsewhere the steps at which another task
     /// held the lock that it takes: it could not have come before those, so it neither races
     /// with them, nor do they hide the race with the step that took the lock ("may be
-    /// co-enabled" of Flanagan and Godefroid, POPL'05).
-    fn leave_out_held(&mut self) {
+    /// co-enabled" of Flanagan and Godefroid, POPL'05). With `blocked` it still waits.
+    fn leave_out_held(&mut self, blocked: bool) {
         for place in (0..self.met.len()).rev() {
             let Met { step, at_lock, .. } = self.met[place];
-            if !at_lock && self.is_held_at(step) {
+            if !at_lock && self.is_held_at(step, blocked) {
                 self.met.remove(place);
             }
         }
     }
 
     /// Whether another task held what the step at hand takes when `step` was taken: from a
-    /// step that took it on, to one that let the step at hand go on.
-    fn is_held_at(&self, step: u32) -> bool {
+    /// step that took it on, to one that let the step at hand go on; or to the end, where that
+    /// step is `blocked` and there is none that would have let it go on.
+    fn is_held_at(&self, step: u32, blocked: bool) -> bool {
         let task = |met: &Met| self.places[met.step as usize].task;
-        self.met.iter().any(|taken| {
-            taken.at_lock
-                && taken.role != Role::Enabling
-                && taken.step != step
+        let taking = |met: &&Met| met.at_lock && met.role != Role::Enabling;
+        self.met.iter().filter(taking).any(|taken| {
+            let is_release = |met: &&Met| {
+                met.role == Role::Enabling
+                    && task(met) == task(taken)
+                    && self.precedes(taken.step, met.step)
+            };
+            let mut releases = self.met.iter().filter(is_release).peekable();
+            taken.step != step
                 && self.precedes(taken.step, step)
-                && self.met.iter().any(|release| {
-                    release.role == Role::Enabling
-                        && task(release) == task(taken)
-                        && self.precedes(step, release.step)
-                })
+                && (blocked && releases.peek().is_none()
+                    || releases.any(|release| self.precedes(step, release.step)))
         })
     }
 

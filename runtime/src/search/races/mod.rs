@@ -214,7 +214,7 @@ impl HappensBefore {
             }
         }
         if !self.met.is_empty() {
-            self.keep_immediate(at);
+            self.keep_immediate(at, step.decision == TraceStep::NEVER);
         }
         !step.yields
     }
