@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use crate::{Process, Run};
 
@@ -48,6 +48,17 @@ fn binary() -> &'static Path {
     static BINARY: OnceLock<Option<PathBuf>> = OnceLock::new();
     let binary = BINARY.get_or_init(|| build().then(|| build_dirs().profile.join("cargo-chess")));
     binary.as_deref().expect("cargo-chess could not be built")
+}
+
+/// Which build of the tool this is: its size, and when it was last linked.
+///
+/// # Panics
+/// If it cannot be built.
+pub fn tool_revision() -> String {
+    let metadata = binary().metadata().expect("the tool is there");
+    let linked = metadata.modified().expect("files have times");
+    let since = linked.duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("{}-{}", metadata.len(), since.as_nanos())
 }
 
 /// The cargo that runs this executable.

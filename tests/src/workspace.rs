@@ -121,6 +121,13 @@ impl Workspace {
         &self.root
     }
 
+    /// The file beside its root that keeps `what` is known of it.
+    pub fn beside(&self, what: &str) -> PathBuf {
+        let mut path = self.root.as_os_str().to_owned();
+        path.push(format!(".{what}"));
+        path.into()
+    }
+
     /// Writes a file, its directories with it.
     pub fn write(&self, name: &str, content: &str) {
         let path = self.root.join(name);

@@ -2,20 +2,14 @@
 
 #![forbid(unsafe_code)]
 
-mod explored;
-mod native;
-mod sources;
 mod table;
 
 use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Parser;
-use end_to_end::Workspace;
+use end_to_end::published::{Corpus, Explored, Native, Package};
 
-use self::explored::Explored;
-use self::native::Native;
-use self::sources::Package;
 use self::table::{Comparison, HEADER, Totals};
 
 /// Runs the tests that published concurrency crates ship, and prints which of
@@ -47,11 +41,8 @@ struct Args {
 
 impl Args {
     fn selects(&self, package: &Package) -> bool {
-        let is_named = |wanted: &String| {
-            let (name, version) = wanted.split_once('@').unwrap_or((wanted, ""));
-            package.name == name && package.version.starts_with(version)
-        };
-        self.crates.is_empty() || self.crates.iter().any(is_named)
+        let names = &self.crates;
+        names.is_empty() || names.iter().any(|name| package.is_called(name))
     }
 
     /// The arguments of `cargo chess test` that say how to explore.
@@ -68,7 +59,7 @@ impl Args {
 fn main() -> ExitCode {
     let args = Args::parse();
     let started = Instant::now();
-    let mut packages = sources::fetch(&Workspace::shared("corpus"));
+    let mut packages = Corpus::fetch().packages;
     packages.retain(|package| args.selects(package));
     if packages.is_empty() {
         eprintln!(

@@ -2,11 +2,8 @@
 
 use std::time::Duration;
 
+use end_to_end::published::{Explored, Native, Package, Test};
 use serde_json::Value;
-
-use crate::explored::Explored;
-use crate::native::{Native, Test};
-use crate::sources::Package;
 
 /// What the columns are: tests that are not ignored, and those of them that pass
 /// under `cargo test`; of these, what `cargo chess test` says.
@@ -63,7 +60,7 @@ impl<'a> Comparison<'a> {
             passing,
             failing,
             natively - passing - failing,
-            explored.time.as_secs_f64(),
+            (explored.build + explored.run).as_secs_f64(),
             explored.broken.as_deref().unwrap_or_default(),
         );
         row.trim_end().to_owned()

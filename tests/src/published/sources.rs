@@ -4,47 +4,65 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use end_to_end::{Chess, Workspace, source_of};
 use serde_json::Value;
 
+use crate::{Chess, Workspace, source_of};
+
 /// One crate at one version.
-pub(crate) struct Package {
-    pub(crate) name: String,
-    pub(crate) version: String,
+pub struct Package {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
     /// The features that its tests are run with, beside the default ones.
-    pub(crate) features: Vec<String>,
+    pub features: Vec<String>,
     /// Whether helpers of its tests depend on it, and are to use it as it is there.
     is_used_by_its_tests: bool,
     /// Where cargo unpacked it.
     sources: PathBuf,
 }
 
-/// The crates that the package in `corpus` depends on, in alphabetical order.
-pub(crate) fn fetch(corpus: &Workspace) -> Vec<Package> {
-    let run = Chess::cargo(
-        corpus.root(),
-        &["metadata", "--locked", "--format-version=1"],
-    )
-    .run();
-    run.assert_code(0);
-    let metadata: Value = serde_json::from_str(&run.stdout).expect("cargo prints JSON");
-    let packages = array(&metadata["packages"]);
-    let root = packages
-        .iter()
-        .find(|package| package["name"] == "corpus")
-        .expect("the package itself is in its graph");
-    let nodes = array(&metadata["resolve"]["nodes"]);
-    let root_node = nodes
-        .iter()
-        .find(|node| node["id"] == root["id"])
-        .expect("the package itself is in its graph");
-    let mut all: Vec<_> = array(&root_node["deps"])
-        .iter()
-        .filter_map(|dep| packages.iter().find(|package| package["id"] == dep["pkg"]))
-        .map(|package| Package::new(package, root))
-        .collect();
-    all.sort_by(|a, b| (&a.name, &a.version).cmp(&(&b.name, &b.version)));
-    all
+/// The crates that the package in fixtures/corpus depends on.
+pub struct Corpus {
+    /// In alphabetical order.
+    pub packages: Vec<Package>,
+    /// The names of those that `cargo suites` runs, as the manifest lists them.
+    pub suites: Vec<String>,
+}
+
+impl Corpus {
+    /// All of them, downloaded where they are not there yet.
+    ///
+    /// # Panics
+    /// If cargo cannot do so.
+    pub fn fetch() -> Self {
+        let workspace = Workspace::shared("corpus");
+        let args = ["metadata", "--locked", "--format-version=1"];
+        let run = Chess::cargo(workspace.root(), &args).run();
+        run.assert_code(0);
+        let metadata: Value = serde_json::from_str(&run.stdout).expect("cargo prints JSON");
+        let packages = array(&metadata["packages"]);
+        let root = packages
+            .iter()
+            .find(|package| package["name"] == "corpus")
+            .expect("the package itself is in its graph");
+        let nodes = array(&metadata["resolve"]["nodes"]);
+        let root_node = nodes
+            .iter()
+            .find(|node| node["id"] == root["id"])
+            .expect("the package itself is in its graph");
+        let mut all: Vec<_> = array(&root_node["deps"])
+            .iter()
+            .filter_map(|dep| packages.iter().find(|package| package["id"] == dep["pkg"]))
+            .map(|package| Package::new(package, root))
+            .collect();
+        all.sort_by(|a, b| (&a.name, &a.version).cmp(&(&b.name, &b.version)));
+        let suites = array(&root["metadata"]["suites"]).iter();
+        Self {
+            packages: all,
+            suites: suites.map(|name| text(name).to_owned()).collect(),
+        }
+    }
 }
 
 impl Package {
@@ -70,7 +88,7 @@ impl Package {
     }
 
     /// The arguments of cargo that select its tests; doctests and examples are none of them.
-    pub(crate) fn selection(&self) -> Vec<String> {
+    pub fn selection(&self) -> Vec<String> {
         let mut all = vec![
             "--lib".to_owned(),
             "--bins".to_owned(),
@@ -82,8 +100,17 @@ impl Package {
         all
     }
 
+    /// Whether `name`, as in `tokio` or `parking_lot@0.12`, is a name of it.
+    pub fn is_called(&self, name: &str) -> bool {
+        let (name, version) = name.split_once('@').unwrap_or((name, ""));
+        self.name == name && self.version.starts_with(version)
+    }
+
     /// A copy of it that is a workspace, made at the first call and then kept.
-    pub(crate) fn workspace(&self) -> Workspace {
+    ///
+    /// # Panics
+    /// If it cannot be written.
+    pub fn workspace(&self) -> Workspace {
         let name = format!("published/{}-{}", self.name, self.version);
         Workspace::kept(&name, |new| {
             new.fill_with(&self.sources);
@@ -113,13 +140,6 @@ impl Package {
         let blocks: Vec<_> = lock.split("\n\n").filter(|block| !is_copy(block)).collect();
         blocks.join("\n\n")
     }
-}
-
-/// The file beside `workspace` that keeps `what` is known of it.
-pub(crate) fn beside(workspace: &Workspace, what: &str) -> PathBuf {
-    let mut path = workspace.root().as_os_str().to_owned();
-    path.push(format!(".{what}"));
-    path.into()
 }
 
 fn array(value: &Value) -> &[Value] {

@@ -1,0 +1,108 @@
+//! `cargo suites`: the tests of 30 published crates as a first user would run them, with default settings.
+
+#![forbid(unsafe_code)]
+
+mod explained;
+mod row;
+mod table;
+
+use std::fs;
+use std::process::ExitCode;
+
+use clap::Parser;
+use end_to_end::published::{Corpus, Explored, Native, Package};
+
+use self::explained::Explanations;
+use self::row::{Row, Rows};
+
+/// Runs the tests of published crates under `cargo test` and under `cargo chess
+/// test` with its default settings, and prints what came of them.
+///
+/// The crates are those that fixtures/corpus/Cargo.toml lists as suites. A row is kept
+/// below target/ as soon as a suite has been run: a run that was interrupted goes on
+/// where it was. Suites that are named are always run, and alone. A changed tool,
+/// or other arguments, begin afresh. The exit code is 1 if a test that passes under
+/// `cargo test` has no verdict, or fails without being explained as a defect in
+/// fixtures/corpus/explained.toml, or if a suite of at most 250 tests took more than
+/// five minutes.
+#[derive(Parser)]
+#[command(name = "cargo suites", bin_name = "cargo suites")]
+struct Args {
+    /// Removes what was built of a suite once it has been run.
+    #[arg(long)]
+    clean: bool,
+    /// The suites (all unless some are named), as in `tokio` or `parking_lot@0.12`.
+    #[arg(value_name = "SUITE")]
+    suites: Vec<String>,
+    /// More arguments for `cargo chess test`, in place of its default settings.
+    #[arg(last = true, value_name = "ARGS")]
+    more: Vec<String>,
+}
+
+impl Args {
+    fn names(&self, package: &Package) -> bool {
+        self.suites.iter().any(|name| package.is_called(name))
+    }
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let Corpus {
+        mut packages,
+        suites,
+    } = Corpus::fetch();
+    packages.retain(|package| suites.iter().any(|name| package.is_called(name)));
+    if !args.suites.is_empty() {
+        packages.retain(|package| args.names(package));
+    }
+    if packages.is_empty() {
+        eprintln!(
+            "no such suite in fixtures/corpus/Cargo.toml: {}",
+            args.suites.join(", ")
+        );
+        return ExitCode::FAILURE;
+    }
+
+    let explanations = Explanations::read();
+    let mut kept = Rows::read(&args.more);
+    let mut rows = Vec::new();
+    println!("{}", table::HEADER);
+    for package in &packages {
+        let known = kept.get(package).filter(|_| !args.names(package));
+        let row = known.cloned().unwrap_or_else(|| {
+            let row = run(package, &args.more, args.clean);
+            kept.keep(row.clone());
+            row
+        });
+        println!("{}", table::row(&row));
+        rows.push(row);
+    }
+    println!("{}", table::total(&rows));
+
+    let alarms = table::print_failures(&rows, &explanations);
+    if alarms.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    println!("\nNot as it should be:");
+    for alarm in alarms {
+        println!("{alarm}");
+    }
+    ExitCode::FAILURE
+}
+
+/// Runs the suite of `package`, with the arguments `more`.
+fn run(package: &Package, more: &[String], clean: bool) -> Row {
+    let workspace = package.workspace();
+    let row = match Native::of(package, &workspace) {
+        Ok(native) => {
+            let explored = Explored::of(package, &workspace, more, "suite");
+            Row::new(package, &native, &explored)
+        }
+        Err(_) => Row::not_built(package),
+    };
+    if clean {
+        // What is left of it is in the way of nothing.
+        let _gone = fs::remove_dir_all(workspace.root().join("target"));
+    }
+    row
+}

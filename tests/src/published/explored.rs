@@ -1,0 +1,100 @@
+//! What `cargo chess test` says of each test.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::native::Test;
+use super::sources::Package;
+use crate::{Chess, Run, Workspace};
+
+/// No exploration of a package takes so long, unless it hangs.
+const PATIENCE: Duration = Duration::from_hours(2);
+
+/// The verdicts on the tests of a package.
+pub struct Explored {
+    /// The `test-finished` event of each test.
+    pub verdicts: BTreeMap<Test, Value>,
+    /// How long building under control took.
+    pub build: Duration,
+    /// How long exploring took.
+    pub run: Duration,
+    /// How the tool ended, unless it ran to its end.
+    pub broken: Option<String>,
+}
+
+impl Explored {
+    /// Explores the tests of `package` as the arguments `exploration` say; what
+    /// the tool says is kept beside the workspace under the name `what`.
+    pub fn of(
+        package: &Package,
+        workspace: &Workspace,
+        exploration: &[String],
+        what: &str,
+    ) -> Self {
+        let call = |kind: &str, args: &[&str], more: &[String]| {
+            let [stdout, stderr] = [kind, &format!("{kind}.stderr")]
+                .map(|ending| workspace.beside(&format!("{what}.{ending}")));
+            // Into files, as it comes: for whoever watches, or looks into a failure later.
+            let mut chess = Chess::in_shell(
+                workspace.root(),
+                r#"exec "$CHESS" chess "$@" >"$STDOUT" 2>"$STDERR""#,
+            )
+            .env("STDOUT", &stdout)
+            .env("STDERR", &stderr)
+            .arg("sh");
+            for arg in args {
+                chess = chess.arg(arg);
+            }
+            for arg in package.selection().iter().chain(more) {
+                chess = chess.arg(arg);
+            }
+            let started = Instant::now();
+            let run = chess.start().finish_or_kill(PATIENCE);
+            let said = fs::read_to_string(stdout).unwrap_or_default();
+            (run, said, started.elapsed())
+        };
+
+        let (listing, _, build) = call("list", &["list"], &[]);
+        if let Some(broken) = how_it_broke(&listing) {
+            return Self {
+                verdicts: BTreeMap::new(),
+                build,
+                run: Duration::ZERO,
+                broken: Some(broken),
+            };
+        }
+        let args = ["test", "--no-fail-fast", "--message-format=json"];
+        let (run, text, time) = call("jsonl", &args, exploration);
+        let verdicts = text
+            .lines()
+            .map(serde_json::from_str::<Value>)
+            .filter_map(Result::ok)
+            .filter(|event| event["type"] == "test-finished")
+            .map(|verdict| (test_of(&verdict), verdict))
+            .collect();
+        Self {
+            verdicts,
+            build,
+            run: time,
+            broken: how_it_broke(&run),
+        }
+    }
+}
+
+/// How the tool ended, unless it ran to its end.
+fn how_it_broke(run: &Run) -> Option<String> {
+    match run.code {
+        Some(0 | 4 | 100) => None,
+        None if run.killed => Some("hung".to_owned()),
+        Some(101) => Some("does not build".to_owned()),
+        _ => Some(format!("code {:?}, signal {:?}", run.code, run.signal)),
+    }
+}
+
+fn test_of(verdict: &Value) -> Test {
+    let text = |field: &str| verdict[field].as_str().unwrap_or_default().to_owned();
+    (text("binary"), text("test"))
+}
