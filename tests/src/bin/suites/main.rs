@@ -5,6 +5,8 @@
 mod explained;
 mod row;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use std::fs;
 use std::process::ExitCode;
@@ -68,12 +70,14 @@ fn main() -> ExitCode {
     let mut rows = Vec::new();
     println!("{}", table::HEADER);
     for package in &packages {
-        let known = kept.get(package).filter(|_| !args.names(package));
-        let row = known.cloned().unwrap_or_else(|| {
-            let row = run(package, &args.more, args.clean);
-            kept.keep(row.clone());
-            row
-        });
+        let mut row = Row::of(package);
+        match kept.get(&row).filter(|_| !args.names(package)) {
+            Some(known) => row.clone_from(known),
+            None => {
+                run(package, &args, &mut row);
+                kept.keep(row.clone());
+            }
+        }
         println!("{}", table::row(&row));
         rows.push(row);
     }
@@ -90,19 +94,18 @@ fn main() -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Runs the suite of `package`, with the arguments `more`.
-fn run(package: &Package, more: &[String], clean: bool) -> Row {
+/// Runs the suite of `package`; what comes of it goes into `row`.
+fn run(package: &Package, args: &Args, row: &mut Row) {
     let workspace = package.workspace();
-    let row = match Native::of(package, &workspace) {
+    match Native::of(package, &workspace) {
         Ok(native) => {
-            let explored = Explored::of(package, &workspace, more, "suite");
-            Row::new(package, &native, &explored)
+            let explored = Explored::of(package, &workspace, &args.more, "suite");
+            row.fill(&native, &explored);
         }
-        Err(_) => Row::not_built(package),
-    };
-    if clean {
+        Err(_) => row.broken = Some("does not build under cargo test".to_owned()),
+    }
+    if args.clean {
         // What is left of it is in the way of nothing.
         let _gone = fs::remove_dir_all(workspace.root().join("target"));
     }
-    row
 }

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use end_to_end::Workspace;
 use end_to_end::published::{Explored, Native, Package};
+use end_to_end::{Workspace, tool_revision};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -52,46 +52,36 @@ pub(crate) struct Failure {
 }
 
 impl Row {
-    pub(crate) fn new(package: &Package, native: &Native, explored: &Explored) -> Self {
-        let mut row = Self {
-            tests: native.tests.len(),
-            natively: native.passed().count(),
-            native: native.run,
-            build: explored.build,
-            run: explored.run,
-            broken: explored.broken.clone(),
-            ..Self::of(package)
-        };
-        for test in native.passed() {
-            let name = format!("{} {}", test.0, test.1);
-            let Some(verdict) = explored.verdicts.get(test) else {
-                row.unknown.push(Failure::without_verdict(name));
-                continue;
-            };
-            match verdict["outcome"].as_str() {
-                Some("passed") if verdict["nothing_to_explore"] == true => row.one_thread += 1,
-                Some("passed") => row.passed += 1,
-                Some("timing") => row.timing += 1,
-                Some("failed") => row.failures.push(Failure::new(name, verdict)),
-                _ => row.unknown.push(Failure::new(name, verdict)),
-            }
-        }
-        row
-    }
-
-    /// That of a package whose tests do not build under plain `cargo test`.
-    pub(crate) fn not_built(package: &Package) -> Self {
-        Self {
-            broken: Some("does not build under cargo test".to_owned()),
-            ..Self::of(package)
-        }
-    }
-
-    fn of(package: &Package) -> Self {
+    /// That of `package`, of which nothing is known yet.
+    pub(crate) fn of(package: &Package) -> Self {
         Self {
             name: package.name.clone(),
             version: package.version.clone(),
             ..Self::default()
+        }
+    }
+
+    /// Takes over what `cargo test` and the tool said.
+    pub(crate) fn fill(&mut self, native: &Native, explored: &Explored) {
+        self.tests = native.tests.len();
+        self.natively = native.passed().count();
+        self.native = native.run;
+        self.build = explored.build;
+        self.run = explored.run;
+        self.broken.clone_from(&explored.broken);
+        for test in native.passed() {
+            let name = format!("{} {}", test.0, test.1);
+            let Some(verdict) = explored.verdicts.get(test) else {
+                self.unknown.push(Failure::without_verdict(name));
+                continue;
+            };
+            match verdict["outcome"].as_str() {
+                Some("passed") if verdict["nothing_to_explore"] == true => self.one_thread += 1,
+                Some("passed") => self.passed += 1,
+                Some("timing") => self.timing += 1,
+                Some("failed") => self.failures.push(Failure::new(name, verdict)),
+                _ => self.unknown.push(Failure::new(name, verdict)),
+            }
         }
     }
 }
@@ -138,24 +128,27 @@ impl Rows {
     /// Those that are kept for this tool with the arguments `more`.
     pub(crate) fn read(more: &[String]) -> Self {
         let file = Workspace::shared("corpus").beside("suites.tsv");
-        let heading = format!("{}\t{}", end_to_end::tool_revision(), more.join(" "));
+        Self::of(file, format!("{}\t{}", tool_revision(), more.join(" ")))
+    }
+
+    /// Those of `file`, if `heading` is its first line.
+    pub(crate) fn of(file: PathBuf, heading: String) -> Self {
         let text = fs::read_to_string(&file).unwrap_or_default();
         let mut rows = Self {
             file,
             heading,
             rows: BTreeMap::new(),
         };
-        if let Some(lines) = text.strip_prefix(&*rows.heading) {
-            for row in lines.lines().filter_map(parse) {
-                rows.rows.insert(key(&row), row);
-            }
+        let mut lines = text.lines();
+        if lines.next() == Some(&*rows.heading) {
+            rows.rows.extend(lines.filter_map(parse));
         }
         rows
     }
 
-    pub(crate) fn get(&self, package: &Package) -> Option<&Row> {
-        self.rows
-            .get(&(package.name.clone(), package.version.clone()))
+    /// What is kept of the suite that `row` is of.
+    pub(crate) fn get(&self, row: &Row) -> Option<&Row> {
+        self.rows.get(&key(row))
     }
 
     /// Keeps `row` in the place of an older one.
@@ -178,7 +171,8 @@ fn key(row: &Row) -> (String, String) {
     (row.name.clone(), row.version.clone())
 }
 
-fn parse(line: &str) -> Option<Row> {
+fn parse(line: &str) -> Option<((String, String), Row)> {
     let (_, json) = line.rsplit_once('\t')?;
-    serde_json::from_str(json).ok()
+    let row: Row = serde_json::from_str(json).ok()?;
+    Some((key(&row), row))
 }
