@@ -13,7 +13,7 @@ use super::schedule::Step;
 use super::stream_lock::StreamUse;
 use super::task::{Entry, State, Task, Wait};
 use super::task_set::TaskSet;
-use super::tasks::Tasks;
+use super::tasks::{Tasks, search_on};
 use super::trace::TraceStep;
 use super::{Effect, ObjectId, TaskId, Wake};
 use crate::monitor::race;
@@ -77,6 +77,8 @@ pub(crate) struct Execution {
     pub(crate) tasks: Tasks,
     /// How many of `tasks` belong to this execution.
     pub(crate) live: usize,
+    /// Where among them the search for a donor that is free again begins.
+    retired: usize,
     pub(crate) current: TaskId,
     /// Tasks that can go on, some of them only by timing out.
     pub(crate) enabled: TaskSet,
@@ -144,6 +146,7 @@ impl Execution {
         Self {
             tasks: Tasks::new(),
             live: 0,
+            retired: 0,
             current: TaskId(0),
             enabled: TaskSet::new(),
             late: TaskSet::new(),
@@ -191,6 +194,7 @@ impl Execution {
     pub(crate) fn reset(&mut self) {
         self.fairness.clear(self.live);
         self.live = 0;
+        self.retired = 0;
         self.run(TaskId(0));
         self.enabled.clear();
         self.late.clear();
@@ -299,14 +303,15 @@ impl Execution {
     /// The donor of a task that has ended and that nobody will ask for again.
     #[cold]
     fn retired_donor(&mut self, pool: &mut Pool, stack: usize) -> Option<usize> {
-        let fits = |task: &&mut Task| {
+        let fits = |task: &Task| {
             task.released
                 && task.state == State::Finished
                 && task.donor != Task::NO_DONOR
                 && pool.get(task.donor).stack_size >= stack
         };
-        let task = self.tasks[..self.live].iter_mut().find(fits)?;
-        let donor = core::mem::replace(&mut task.donor, Task::NO_DONOR);
+        let at = search_on(self.live, self.retired, |task| fits(&self.tasks[task]))?;
+        self.retired = at + 1;
+        let donor = core::mem::replace(&mut self.tasks[at].donor, Task::NO_DONOR);
         let stack = pool.get(donor);
         race::forget(stack.stack_low, stack.stack_low + stack.stack_size);
         Some(donor)

@@ -79,3 +79,61 @@ impl DerefMut for Tasks {
         &mut self.all
     }
 }
+
+/// The first of `count` tasks that fits, from the task `start` on and then from the first
+/// one. A test may spawn thousands, a few at a time: the tasks that ended lately lie behind
+/// the one that was found last.
+pub(super) fn search_on(
+    count: usize,
+    start: usize,
+    mut fits: impl FnMut(usize) -> bool,
+) -> Option<usize> {
+    let start = start.min(count);
+    (start..count).chain(0..start).find(|&task| fits(task))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::search_on;
+
+    #[test]
+    fn a_search_goes_on_behind_the_last_find_and_misses_none() {
+        let fitting = [1, 4, 7];
+        let mut found = Vec::new();
+        let mut start = 5;
+        for _ in 0..4 {
+            let at = search_on(9, start, |task| fitting.contains(&task)).expect("three fit");
+            found.push(at);
+            start = at + 1;
+        }
+        assert_eq!(found, [7, 1, 4, 7]);
+        assert_eq!(search_on(9, 9, |_| true), Some(0));
+        assert_eq!(search_on(9, 12, |_| true), Some(0));
+        assert_eq!(search_on(9, 4, |_| false), None);
+        assert_eq!(search_on(0, 0, |_| true), None);
+    }
+
+    /// Task 0 spawns 100 tasks and waits for them, again and again; each needs the donor of
+    /// one that has ended, once the pool of 100 is used up.
+    #[test]
+    fn the_search_for_a_donor_does_not_take_longer_with_each_task() {
+        let mut has_donor = vec![true];
+        let (mut start, mut looks) = (0, 0);
+        for round in 0..200 {
+            let ended = has_donor.len();
+            for _ in 0..100 {
+                if round > 0 {
+                    let found = search_on(has_donor.len(), start, |task| {
+                        looks += 1;
+                        (1..ended).contains(&task) && has_donor[task]
+                    });
+                    let found = found.expect("100 tasks have ended");
+                    has_donor[found] = false;
+                    start = found + 1;
+                }
+                has_donor.push(true);
+            }
+        }
+        assert!(looks < 2 * has_donor.len(), "{looks} looks");
+    }
+}

@@ -155,7 +155,10 @@ mod tests {
         for (clock, task) in all.iter().zip(0..) {
             assert!(clocks.knows(*clock, task / 2, task));
             assert!(!clocks.knows(*clock, task / 2, task + 1) || task / 2 == task);
-            assert_eq!(clocks.latest_but(*clock, task / 2), if task == 0 { 0 } else { u32::MAX });
+            assert_eq!(
+                clocks.latest_but(*clock, task / 2),
+                if task == 0 { 0 } else { u32::MAX }
+            );
         }
     }
 
