@@ -1,4 +1,4 @@
-//! Executions of many operations are explored in bounded memory.
+//! Executions of many operations are explored in bounded memory; those of many tasks use their stacks again.
 
 use std::time::Duration;
 
@@ -55,4 +55,39 @@ fn long_executions_are_explored_within_a_bound_in_less_than_a_gibibyte() {
 #[test]
 fn long_executions_are_explored_without_a_bound_in_less_than_a_gibibyte() {
     explore("dpor");
+}
+
+/// More tasks than there are stacks, a few at a time; one of them loses an update.
+const MANY_TASKS: &str = "\
+#[test]
+fn spawns_many() {
+    use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+    let count = AtomicU32::new(0);
+    for round in 0..400 {
+        std::thread::scope(|scope| {
+            for task in 0..5 {
+                let count = &count;
+                scope.spawn(move || match (round, task) {
+                    (399, 3) => count.store(count.load(SeqCst) + 1, SeqCst),
+                    _ => _ = count.fetch_add(1, SeqCst),
+                });
+            }
+        });
+    }
+    assert_eq!(count.into_inner(), 2_000);
+}
+";
+
+#[test]
+fn a_bug_among_the_last_of_two_thousand_tasks_is_found_and_repeats() {
+    let workspace = Workspace::with_library(MANY_TASKS);
+    let args = ["test", "--message-format=json", "--strategy=random"];
+    let run = workspace.chess(&args).arg("--schedules=50").run();
+    run.assert_code(100);
+    let verdict = run.verdict();
+    assert_eq!(verdict["kind"], "panic", "{verdict}");
+    assert_eq!(verdict["threads"], 2_001, "{verdict}");
+    let schedule = verdict["schedule"].as_str().expect("it is kept");
+    let replay = workspace.chess(&["replay", schedule]).run();
+    replay.assert_says(100, &["left: 1999"]);
 }
