@@ -71,12 +71,11 @@ fn main() -> ExitCode {
     println!("{}", table::HEADER);
     for package in &packages {
         let mut row = Row::of(package);
-        match kept.get(&row).filter(|_| !args.names(package)) {
-            Some(known) => row.clone_from(known),
-            None => {
-                run(package, &args, &mut row);
-                kept.keep(row.clone());
-            }
+        if let Some(known) = kept.get(&row).filter(|_| !args.names(package)) {
+            row.clone_from(known);
+        } else {
+            run(package, &args, &mut row);
+            kept.keep(row.clone());
         }
         println!("{}", table::row(&row));
         rows.push(row);

@@ -1,6 +1,7 @@
 //! What came of one suite: a line of a file below target/, kept so that an interrupted run goes on.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -88,8 +89,8 @@ impl Row {
 
 impl Failure {
     fn new(test: String, verdict: &Value) -> Self {
-        let text = |field: &str| verdict[field].as_str().unwrap_or_default();
-        let message = match text("message") {
+        let string = |field: &str| verdict[field].as_str().unwrap_or_default();
+        let message = match string("message") {
             "" => verdict["warnings"].to_string(),
             message => message.to_owned(),
         };
@@ -97,7 +98,7 @@ impl Failure {
             test,
             kind: verdict["kind"]
                 .as_str()
-                .unwrap_or(text("outcome"))
+                .unwrap_or(string("outcome"))
                 .to_owned(),
             message,
             schedules: verdict["schedules"].as_u64().unwrap_or_default(),
@@ -121,7 +122,7 @@ pub(crate) struct Rows {
     file: PathBuf,
     /// The first line of the file: what the rows are of.
     heading: String,
-    rows: BTreeMap<(String, String), Row>,
+    of: BTreeMap<(String, String), Row>,
 }
 
 impl Rows {
@@ -137,27 +138,28 @@ impl Rows {
         let mut rows = Self {
             file,
             heading,
-            rows: BTreeMap::new(),
+            of: BTreeMap::new(),
         };
         let mut lines = text.lines();
         if lines.next() == Some(&*rows.heading) {
-            rows.rows.extend(lines.filter_map(parse));
+            rows.of.extend(lines.filter_map(parse));
         }
         rows
     }
 
     /// What is kept of the suite that `row` is of.
     pub(crate) fn get(&self, row: &Row) -> Option<&Row> {
-        self.rows.get(&key(row))
+        self.of.get(&key(row))
     }
 
     /// Keeps `row` in the place of an older one.
     pub(crate) fn keep(&mut self, row: Row) {
-        self.rows.insert(key(&row), row);
+        self.of.insert(key(&row), row);
         let mut text = self.heading.clone();
-        for row in self.rows.values() {
+        for row in self.of.values() {
             let all = serde_json::to_string(row).expect("a row can be written");
-            text += &format!("\n{}\t{}\t{all}", row.name, row.version);
+            write!(text, "\n{}\t{}\t{all}", row.name, row.version)
+                .expect("memory takes every byte");
         }
         text.push('\n');
         // In one step: an interrupted run leaves the old ones.
