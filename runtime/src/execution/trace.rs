@@ -86,6 +86,8 @@ pub(crate) struct Trace {
     pub(crate) is_irregular: bool,
     /// Time could pass where tasks could go on.
     pub(crate) has_timers: bool,
+    /// A task yielded.
+    pub(crate) has_yields: bool,
     unseen: Unseen,
     /// A task tried to read a lock: that others wait for readers to leave may have shown.
     pub(crate) tries_to_read: bool,
@@ -100,6 +102,7 @@ impl Trace {
             keeps: false,
             is_irregular: false,
             has_timers: false,
+            has_yields: false,
             unseen: Unseen::NONE,
             tries_to_read: false,
             steps: engine_vec(),
@@ -112,6 +115,7 @@ impl Trace {
         self.keeps = self.is_wanted;
         self.is_irregular = false;
         self.has_timers = false;
+        self.has_yields = false;
         self.unseen = Unseen::NONE;
         self.tries_to_read = false;
         self.steps.clear();
@@ -201,6 +205,7 @@ impl Trace {
     pub(crate) fn yields(&mut self) {
         if let Some(step) = self.steps.last_mut() {
             step.yields = true;
+            self.has_yields = true;
         }
     }
 

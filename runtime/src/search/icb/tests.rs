@@ -68,6 +68,44 @@ fn every_graph_and_every_end_within_a_bound_is_reached() {
     }
 }
 
+/// A yield right after another one of its task is no scheduling point: all that it leads to,
+/// the one before it leads to for no more preemptions.
+#[test]
+fn yields_with_nothing_between_them_are_as_one() {
+    let mut shorter = 0;
+    for seed in model::seeds() {
+        let mut program = model::random_program(seed);
+        let mut rng = crate::search::Rng::new(seed);
+        for acts in &mut program {
+            let place = rng.below(1 + acts.len() as u64) as usize;
+            let count = rng.below(4) as usize;
+            acts.splice(place..place, vec![Act::Yield; count]);
+        }
+        let mut each = program.clone();
+        for act in each.iter_mut().flatten() {
+            if *act == Act::Yield {
+                *act = Act::GiveWay;
+            }
+        }
+        for bound in 0..=2 {
+            let (Some(all_of_it), Some(each)) = (all(&program, bound), all(&each, bound)) else {
+                break;
+            };
+            let is_same = each.is_as(&all_of_it);
+            assert!(is_same, "seed {seed}, bound {bound}: {program:?}");
+            let smallest = || {
+                model::shrink(&program, |program| {
+                    all(program, bound).is_some_and(|all| misses(program, &all, bound))
+                })
+            };
+            let missed = misses(&program, &all_of_it, bound);
+            assert!(!missed, "seed {seed}, bound {bound}: {:?}", smallest());
+            shorter += u64::from(all_of_it.executions < each.executions);
+        }
+    }
+    assert!(shorter > 0, "there are programs that yield in silence");
+}
+
 /// Explores a program in parts, which begin to differ early.
 fn in_parts(program: &Program, bound: u32, count: u32) -> Vec<(Icb, Explored)> {
     let part = |index| {
@@ -250,6 +288,21 @@ fn a_reader_could_have_entered_before_another_task_waited_where_it_came_later() 
     ];
     let all = all(&program, 2).expect("it is small");
     assert!(!misses(&program, &all, 2));
+}
+
+/// The second task is ready to take the lock when the first one tries to, which then yields
+/// while it has it. That the second one comes before the first one takes it for the second time
+/// costs a preemption more.
+#[test]
+fn a_task_could_have_had_a_lock_before_the_first_of_those_who_took_it_meanwhile() {
+    let takes_twice = vec![Act::TryLock(0), Act::GiveWay, Act::Unlock(0), Act::Lock(0)];
+    let yields_first = vec![takes_twice.clone(), vec![Act::GiveWay, Act::Lock(0)]];
+    let all_of_it = all(&yields_first, 1).expect("it is small");
+    assert!(!misses(&yields_first, &all_of_it, 1));
+    let begins_with_it = vec![vec![], takes_twice, vec![Act::Lock(0)]];
+    let all_of_it = all(&begins_with_it, 0).expect("it is small");
+    assert_eq!(all_of_it.ends.len(), 2);
+    assert!(!misses(&begins_with_it, &all_of_it, 0));
 }
 
 /// That the third task comes for the first lock sooner, and waits, lets the first task have it

@@ -68,7 +68,12 @@ pub(super) enum Act {
     IsFinished(u32),
     /// An outcome of so many, all for free.
     Choose(u32),
+    /// Switching away is free afterwards.
+    GiveWay,
+    /// The same, unless the task has done nothing since it yielded last: then nothing.
     Yield,
+    /// Loads the value, so often at most, and yields each time that it is 0.
+    Spin(u32, u32),
     /// Loads both values again and again until neither is 0, as an await.
     Await(u32, u32),
     /// Skips so many acts if what was last seen was 0.

@@ -92,11 +92,14 @@ pub(in crate::search) fn random_program(seed: u64) -> Program {
                         acts.push_back(Act::Unlock(which + 2));
                     }
                 }
-                7 => acts.push_back(match below(3) {
-                    0 => Act::Yield,
-                    1 => Act::Await(which, which),
-                    _ => Act::Await(which, 1 - which),
-                }),
+                7 => match below(6) {
+                    0 => acts.push_back(Act::GiveWay),
+                    1 => acts.extend([Act::Yield; 3].iter().take(1 + below(3) as usize)),
+                    2 => acts.push_back(Act::Spin(which, 2 + below(5))),
+                    3 => acts.push_back(Act::Add(which)),
+                    4 => acts.push_back(Act::Await(which, which)),
+                    _ => acts.push_back(Act::Await(which, 1 - which)),
+                },
                 9 => add_section(&mut acts, which + 2, &mut below),
                 10 => acts.extend(initialisation(which, &mut below)),
                 11 => acts.push_back(Act::Barrier(which)),

@@ -152,6 +152,32 @@ impl HappensBefore {
     }
 }
 
+impl HappensBefore {
+    /// As [`Self::judge_arrival`], where tasks yield: a yield ends a turn even of who has the
+    /// lock, and no other task that needs the lock can go on there. So that the step comes before
+    /// the last one that took it may be beyond the bound, where before an earlier one it is not:
+    /// it races with each.
+    #[inline(never)]
+    pub(super) fn judge_each(&mut self, at: u32, before: Clock, effect: Effect, newest: u32) {
+        let mut next = self.accesses.get(newest).map(|newest| newest.next);
+        while let Some(access) = next
+            .and_then(|next| self.accesses.exclusive_from(next))
+            .copied()
+        {
+            next = Some(access.next);
+            if effect.depends(access.effect) == Dependence::Races
+                && !self.clocks.knows(before, access.task, access.step)
+            {
+                self.races.push(Race {
+                    first: access.step,
+                    second: at,
+                    waits: false,
+                });
+            }
+        }
+    }
+}
+
 /// Whether an operation takes a lock.
 #[inline]
 pub(super) fn takes(effect: Effect) -> bool {

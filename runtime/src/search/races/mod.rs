@@ -261,12 +261,13 @@ impl HappensBefore {
                 // What only woke the task hides nothing that came before.
                 if access.step != step.waker {
                     let came = self.places[at as usize].previous;
-                    if takes(touch.effect)
-                        && access.step > came
-                        && at >= self.fresh
-                        && self.waits_too
-                    {
-                        self.judge_arrival(trace, at, before, touch.effect, next);
+                    if takes(touch.effect) && at >= self.fresh && self.waits_too {
+                        if trace.has_yields {
+                            self.judge_each(at, before, touch.effect, next);
+                        }
+                        if access.step > came {
+                            self.judge_arrival(trace, at, before, touch.effect, next);
+                        }
                     }
                     break;
                 }

@@ -61,10 +61,22 @@ impl Machine<'_> {
             .collect()
     }
 
+    /// Whether the current task, which has loaded a value, loads it once more: then it yields.
+    fn spins_on(&mut self, value: u32, most: u32) -> bool {
+        let task = &mut self.tasks[self.current];
+        task.loads += 1;
+        self.yields = self.values[value as usize] == 0 && task.loads < most;
+        if !self.yields {
+            task.loads = 0;
+        }
+        self.yields
+    }
+
     /// Performs the current task's next act.
     #[expect(clippy::too_many_lines, reason = "a list of what each act does")]
     pub(in super::super) fn step(&mut self, search: &mut dyn Strategy) {
         let own = self.current;
+        let is_silent = std::mem::take(&mut self.tasks[own].is_silent);
         if let Some(mutex) = self.tasks[own].relocks.take() {
             self.owners[mutex as usize] = Some(own);
             self.touch(object(LOCK, mutex), Effect::Acquire);
@@ -170,7 +182,18 @@ impl Machine<'_> {
                 self.touch(place, Effect::Write);
                 self.tasks[own].unparks = 0;
             }
-            Act::Yield => self.yields = true,
+            Act::GiveWay => self.yields = true,
+            Act::Yield => {
+                self.yields = !is_silent;
+                self.tasks[own].is_silent = true;
+            }
+            Act::Spin(v, most) => {
+                self.see(self.values[v as usize]);
+                self.touch(object(VALUE, v), Effect::Read);
+                if self.spins_on(v, most) {
+                    return;
+                }
+            }
             Act::Await(v, w) => {
                 let watched = std::mem::take(&mut self.tasks[own].watches);
                 for &value in &[v, w][..watched] {

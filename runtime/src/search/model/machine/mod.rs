@@ -19,6 +19,7 @@ enum State {
 }
 
 #[derive(Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 struct Task {
     at: usize,
     state: State,
@@ -42,6 +43,10 @@ struct Task {
     owns: [u32; OBJECTS],
     /// It has come to the barrier at which it waits.
     has_come: bool,
+    /// It has done nothing since it yielded.
+    is_silent: bool,
+    /// How often it has loaded the value that it spins on.
+    loads: u32,
 }
 
 /// How far something is initialised.
@@ -163,6 +168,8 @@ impl<'a> Machine<'a> {
             reads: [0; OBJECTS],
             owns: [1; OBJECTS],
             has_come: false,
+            is_silent: false,
+            loads: 0,
         };
         let Self {
             mut tasks,
@@ -222,7 +229,7 @@ impl<'a> Machine<'a> {
     /// The operation by which `task` does `act`, and on which object.
     fn operation(&self, task: usize, act: Act) -> (Op, ObjectId) {
         match act {
-            Act::Load(v) => (Op::AtomicLoad, object(VALUE, v)),
+            Act::Load(v) | Act::Spin(v, _) => (Op::AtomicLoad, object(VALUE, v)),
             Act::Store(v, _) => (Op::AtomicStore, object(VALUE, v)),
             Act::Add(v) => (Op::AtomicFetchAdd, object(VALUE, v)),
             Act::Exchange(v, ..) => (Op::AtomicCompareExchange, object(VALUE, v)),
@@ -260,7 +267,9 @@ impl<'a> Machine<'a> {
             Act::Unwrap(a) => (Op::ArcTryUnwrap, object(ARC, a)),
             Act::IsFinished(t) => (Op::IsFinished, object(END, t)),
             Act::Idle => (Op::Start, object(THREAD, task as u32)),
-            Act::Choose(_) | Act::SkipUnlessSeen(_) | Act::Yield => (Op::Draw, ObjectId(99)),
+            Act::Choose(_) | Act::SkipUnlessSeen(_) | Act::GiveWay | Act::Yield => {
+                (Op::Draw, ObjectId(99))
+            }
         }
     }
 
