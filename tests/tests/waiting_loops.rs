@@ -5,7 +5,7 @@ use end_to_end::Workspace;
 const LIBRARY: &str = r"
 #![cfg(test)]
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering::{Acquire, Relaxed, Release}};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 use std::{hint, thread};
@@ -98,35 +98,6 @@ fn spins_before_it_blocks() {
     assert!(receiver.recv_timeout(Duration::from_millis(100)).is_err());
     assert_eq!(receiver.recv(), Ok(1));
     late.join().unwrap();
-}
-
-/// Two threads take turns at a spin lock, which pauses between two attempts.
-fn backs_off(pauses: usize) {
-    let (lock, value) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                let mut attempts = 0;
-                while lock.compare_exchange(0, 1, Acquire, Relaxed).is_err() {
-                    attempts += 1;
-                    (0..pauses).for_each(|_| hint::spin_loop());
-                }
-                value.fetch_add(1 + attempts - attempts, Relaxed);
-                lock.store(0, Release);
-            });
-        }
-    });
-    assert_eq!(value.into_inner(), 2);
-}
-
-#[test]
-fn pauses_once() {
-    backs_off(1);
-}
-
-#[test]
-fn pauses_often() {
-    backs_off(100);
 }
 ";
 
@@ -223,25 +194,4 @@ fn a_loop_that_spins_for_another_task_passes_only_where_nothing_is_explored() {
     let run = workspace.chess(&args).arg("--max-steps=1000").run();
     run.assert_code(100);
     assert_eq!(run.verdict()["kind"], "spin");
-}
-
-/// Between two pauses in a row nothing happens that another thread could see: how many there
-/// are makes no difference to what is explored.
-#[test]
-fn pauses_in_a_row_are_as_one() {
-    let workspace = Workspace::with_library(LIBRARY);
-    let explored = |test| {
-        let args = ["test", "--message-format=json", "--exact"];
-        let run = workspace
-            .chess(&args)
-            .arg(test)
-            .arg("--strategy=icb")
-            .arg("--schedules=5000")
-            .run();
-        run.assert_code(0);
-        let verdict = run.verdict();
-        assert_eq!(verdict["bound_completed"], 2, "{run:?}");
-        verdict["schedules"].as_u64().unwrap()
-    };
-    assert_eq!(explored("pauses_once"), explored("pauses_often"));
 }

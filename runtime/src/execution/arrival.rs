@@ -115,18 +115,6 @@ impl Execution {
         }
     }
 
-    /// The current task yields. If it has done nothing since its last yield, this is no
-    /// scheduling point: the step is only counted.
-    pub(crate) fn yield_in_silence(&mut self) -> Option<Step> {
-        let task = self.running();
-        // Opaque code may do what has no event.
-        if task.has_called_opaque || task.spin.is_point() {
-            return None;
-        }
-        self.last_wait = self.steps;
-        Some(self.count_step())
-    }
-
     /// The current task yields: switching away is free. `state` is its own, 0 if it is
     /// not known.
     pub(crate) fn yield_step(&mut self, state: u64) -> Step {
@@ -225,9 +213,6 @@ impl Execution {
         site: Option<Site>,
     ) -> Step {
         let task = self.tasks.running_mut();
-        if !matches!(op, Op::YieldNow | Op::SpinLoop) {
-            task.spin.breaks_silence();
-        }
         let preempted = core::mem::replace(&mut task.preempted, false);
         let note = core::mem::replace(&mut task.note, Note::NONE);
         let event = Event {

@@ -26,10 +26,6 @@ const NEW_TURNS: u32 = 3;
 /// which takes time to find, is then looked at ever less often.
 const WATCHED_TURNS: u32 = 32;
 
-/// Of yields with nothing between them the first is a scheduling point, and then one in this
-/// many: the task may wait for a change of memory that has no events.
-const SILENT_YIELDS: u32 = 256;
-
 /// An operation of the program: what, where, and on which object.
 #[derive(Clone, Copy)]
 pub(crate) struct Access {
@@ -85,8 +81,6 @@ pub(crate) struct SpinDetector {
     /// Where the turns of a loop end that has no yield: at the first of its reads that was
     /// seen to spin, by its place in `seen`. At the others its state is another one.
     end: Option<u8>,
-    /// How often the task yielded since it last did anything else.
-    silent_yields: u32,
 }
 
 impl SpinDetector {
@@ -98,7 +92,6 @@ impl SpinDetector {
             last_turn: 0,
             turns: 0,
             end: None,
-            silent_yields: 0,
         }
     }
 
@@ -110,28 +103,12 @@ impl SpinDetector {
         self.last_turn = 0;
         self.turns = 0;
         self.end = None;
-        self.silent_yields = 0;
     }
 
     /// The task looked at what has no version: the time, or what opaque code sees.
     #[inline]
     pub(crate) fn sees_more(&mut self) {
         self.saw_more = true;
-        self.silent_yields = 0;
-    }
-
-    /// The task does something other than to yield.
-    #[inline]
-    pub(crate) fn breaks_silence(&mut self) {
-        self.silent_yields = 0;
-    }
-
-    /// The task yields. Whether this is a scheduling point: it is none if the task did nothing
-    /// since its last yield, where the same switches were free in the same state.
-    pub(crate) fn is_point(&mut self) -> bool {
-        let before = self.silent_yields;
-        self.silent_yields = before.wrapping_add(1);
-        before.is_multiple_of(SILENT_YIELDS)
     }
 
     /// Whether anything is remembered.
@@ -247,25 +224,6 @@ mod tests {
         assert!(!spin.spins(load, 8), "the object changed");
         spin.progress();
         assert!(!spin.spins(load, 7), "the task wrote something");
-    }
-
-    #[test]
-    fn yields_with_nothing_between_them_are_one_point() {
-        let mut spin = SpinDetector::new();
-        assert!(spin.is_point());
-        for _ in 1..SILENT_YIELDS {
-            assert!(!spin.is_point());
-        }
-        assert!(spin.is_point(), "it may wait for what has no event");
-        for act in [
-            SpinDetector::progress,
-            SpinDetector::sees_more,
-            SpinDetector::breaks_silence,
-        ] {
-            assert!(!spin.is_point());
-            act(&mut spin);
-            assert!(spin.is_point());
-        }
     }
 
     #[test]

@@ -268,10 +268,6 @@ extern "C" fn yield_above(op: Op, site: Option<Site>, stack_pointer: usize) {
     unsafe {
         (*execution).announce(op, ObjectId::NONE, site);
         (*execution).record(op, ObjectId::NONE, op.effect(), site);
-        if let Some(step) = (*execution).yield_in_silence() {
-            perform(step);
-            return;
-        }
         let state = (*execution).state_above(stack_pointer);
         perform((*execution).yield_step(state));
         (*execution).begin_turn();
