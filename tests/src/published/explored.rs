@@ -1,4 +1,4 @@
-//! What `cargo chess test` says of each test.
+//! The verdict of `cargo chess test` on each test.
 
 use std::collections::BTreeMap;
 use std::fs;

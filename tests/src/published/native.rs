@@ -1,4 +1,4 @@
-//! What plain `cargo test` says of each test, kept in a file beside the workspace.
+//! The result of each test under plain `cargo test`, kept in a file beside the workspace.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -42,7 +42,7 @@ impl Native {
     /// The results of a first, and kept, run of the package's tests.
     ///
     /// # Errors
-    /// What cargo says where they cannot be built.
+    /// The output of cargo where they cannot be built.
     ///
     /// # Panics
     /// If what was kept cannot be written.
@@ -92,7 +92,7 @@ impl Native {
         text
     }
 
-    /// What [`Self::print`] wrote; nothing if that is something else.
+    /// Reads the text of [`Self::print`]; none if the text is another one.
     fn parse(text: &str) -> Option<Self> {
         let (times, rest) = text.split_once('\n')?;
         let (build, run) = times.split_once('\t')?;

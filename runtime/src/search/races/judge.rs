@@ -150,13 +150,11 @@ impl HappensBefore {
             self.waits_for(access.step, at);
         }
     }
-}
 
-impl HappensBefore {
-    /// As [`Self::judge_arrival`], where tasks yield: a yield ends a turn even of who has the
-    /// lock, and no other task that needs the lock can go on there. So that the step comes before
-    /// the last one that took it may be beyond the bound, where before an earlier one it is not:
-    /// it races with each.
+    /// As [`Self::judge_arrival`], for executions in which tasks yield. A yield ends the turn of
+    /// the task that has the lock, and no task that needs the lock can go on there. To come before
+    /// the last step that took the lock may then cost more preemptions than to come before an
+    /// earlier one. So the step races with each of them.
     #[inline(never)]
     pub(super) fn judge_each(&mut self, at: u32, before: Clock, effect: Effect, newest: u32) {
         let mut next = self.accesses.get(newest).map(|newest| newest.next);

@@ -1,4 +1,4 @@
-//! What fixtures/corpus/explained.toml says of failures: why each is a true defect, or a known limit.
+//! The explanations of failures in fixtures/corpus/explained.toml: a true defect, or a known limit.
 
 use std::fs;
 
@@ -15,13 +15,13 @@ pub(crate) struct Explanations {
     pub(crate) failure: Vec<Explanation>,
 }
 
-/// What one defect, or one limit, makes fail.
+/// The failures of one defect, or of one limit.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Explanation {
     /// The crate.
     pub(crate) suite: String,
-    /// The tests, each as its binary and its path; one that ends with `*` stands for all that begin so.
+    /// The tests, each as its binary and its path; one that ends with `*` stands for all with that beginning.
     pub(crate) tests: Vec<String>,
     /// The kind of failure.
     pub(crate) kind: String,
@@ -36,7 +36,7 @@ pub(crate) struct Explanation {
 pub(crate) enum Of {
     /// The crate is wrong.
     Crate,
-    /// The test is wrong: it relies on what nothing promises.
+    /// The test is wrong: it relies on an order that nothing promises.
     Test,
     /// The tool is wrong, or does not know something.
     Tool,
@@ -64,7 +64,7 @@ impl Explanations {
         toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// What is known of `failure` of the suite `row`.
+    /// The explanation of `failure` in the suite `row`.
     pub(crate) fn find(&self, row: &Row, failure: &Failure) -> Option<&Explanation> {
         let means = |name: &String| match name.strip_suffix('*') {
             Some(start) => failure.test.starts_with(start),

@@ -18,7 +18,7 @@ use self::explained::Explanations;
 use self::row::{Row, Rows};
 
 /// Runs the tests of published crates under `cargo test` and under `cargo chess
-/// test` with its default settings, and prints what came of them.
+/// test` with its default settings, and prints a table of the results.
 ///
 /// The crates are those that fixtures/corpus/Cargo.toml lists as suites. A row is kept
 /// below target/ as soon as a suite has been run: a run that was interrupted goes on
@@ -93,7 +93,7 @@ fn main() -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Runs the suite of `package`; what comes of it goes into `row`.
+/// Runs the suite of `package` and writes the results into `row`.
 fn run(package: &Package, args: &Args, row: &mut Row) {
     let workspace = package.workspace();
     match Native::of(package, &workspace) {
@@ -104,7 +104,7 @@ fn run(package: &Package, args: &Args, row: &mut Row) {
         Err(_) => row.broken = Some("does not build under cargo test".to_owned()),
     }
     if args.clean {
-        // What is left of it is in the way of nothing.
+        // A directory that cannot be removed does no harm.
         let _gone = fs::remove_dir_all(workspace.root().join("target"));
     }
 }

@@ -1,4 +1,4 @@
-//! What came of one suite: a line of a file below target/, kept so that an interrupted run goes on.
+//! The results of one suite: a line of a file below target/, so that an interrupted run can go on.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -32,7 +32,7 @@ pub(crate) struct Row {
     pub(crate) timing: usize,
     /// Passed in one thread: there was nothing to explore.
     pub(crate) one_thread: usize,
-    /// What was found in those that failed.
+    /// The failures found.
     pub(crate) failures: Vec<Failure>,
     /// Those of which nothing is known, and why.
     pub(crate) unknown: Vec<Failure>,
@@ -40,7 +40,7 @@ pub(crate) struct Row {
     pub(crate) broken: Option<String>,
 }
 
-/// A test that does not pass, and what is said of it.
+/// A test that does not pass, with the words of its verdict.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Failure {
     /// Its binary and its path.
@@ -147,7 +147,7 @@ impl Rows {
         rows
     }
 
-    /// What is kept of the suite that `row` is of.
+    /// The kept results of the suite of `row`.
     pub(crate) fn get(&self, row: &Row) -> Option<&Row> {
         self.of.get(&key(row))
     }

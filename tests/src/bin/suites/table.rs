@@ -1,11 +1,11 @@
-//! A row for each suite; below, each failure with its explanation, and what is not as it should be.
+//! The table: a row for each suite, the failures with their explanations, and the alarms.
 
 use std::time::Duration;
 
 use crate::explained::Explanations;
 use crate::row::{Failure, Row};
 
-/// What the columns are: tests that are not ignored, those of them that pass under `cargo test`, and
+/// The columns: tests that are not ignored, those of them that pass under `cargo test`, and
 /// how long they take there; how long building under control and exploring took; and
 /// the verdicts on those that pass under `cargo test`.
 pub(crate) const HEADER: &str = "\

@@ -1,4 +1,4 @@
-//! What is counted, kept and explained.
+//! Tests of the counts, the kept rows and the explanations.
 
 use std::collections::BTreeMap;
 use std::fs;
