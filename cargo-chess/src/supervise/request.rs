@@ -77,6 +77,12 @@ pub(super) fn saving(resume: bool) -> String {
     format!("save-ms={SAVE_MS}\nresume={}\n", u8::from(resume))
 }
 
+/// A further line of a request: the work after which the search pauses and leaves its state,
+/// with what earlier processes did; 0 for never. As long in any case, as that of [`saving`].
+pub(super) fn pause(work: u64) -> String {
+    format!("pause={work:020}\n")
+}
+
 /// A further line of a request: the part of the test's schedules that is to be explored.
 pub(super) fn part(part: Option<Shard>) -> String {
     let (index, count) = part.map_or((1, 1), |part| (part.index(), part.count()));

@@ -179,6 +179,7 @@ impl Job<'_> {
         if explored {
             let mut text = request(self.exploration, self.mode, self.policies);
             text += &request::part(self.part);
+            text += &request::pause(0);
             text += &request::preempt_at(self.preempt_at);
             text += &self.live.map_or_else(String::new, Live::request);
             if let Some((_, core)) = self.states.zip(core) {

@@ -15,6 +15,7 @@ use super::state::{Ending, Execution};
 use super::task::{State, Wait};
 use super::{TaskId, Wake, perform};
 use crate::platform::memory::{EngineVec, engine_vec};
+use crate::search::stored::stored;
 
 /// So many histories are learnt in one exploration: each costs a search that begins anew.
 const MOST: usize = 64;
@@ -33,9 +34,14 @@ pub(crate) struct Known {
     within_body: bool,
 }
 
+stored!(Known {
+    history,
+    within_body,
+});
+
 /// What is known of tasks that compute without end.
 pub(crate) struct Endless {
-    known: EngineVec<Known>,
+    pub(crate) known: EngineVec<Known>,
     /// In the running execution a task was set aside, or cut off.
     pub(crate) is_met: bool,
     /// The others went on without it before the test's body had returned.

@@ -12,6 +12,7 @@ use crate::monitor::race::{MOST_EPOCHS, MOST_MEMORY, MOST_TASKS};
 /// execution writes over.
 pub(super) struct Counters {
     pub(super) schedules: u64,
+    pub(super) work: u64,
     pub(super) executions: u64,
     pub(super) distinct: u64,
     pub(super) steps: u64,
@@ -41,6 +42,7 @@ impl Counters {
         let share = exploration.share.as_ref();
         Self {
             schedules: exploration.schedules,
+            work: exploration.work,
             executions: exploration.executions,
             distinct: exploration.distinct.count(),
             steps: exploration.steps,

@@ -23,6 +23,7 @@ mod silence;
 mod state;
 mod tell;
 pub(crate) mod trace;
+mod work;
 mod zygote;
 
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -94,6 +95,10 @@ pub(crate) struct Exploration {
     /// Or until tasks had synchronized too often.
     pub(crate) many_releases: u64,
     pub(crate) schedules: u64,
+    /// The [work](work) that they took.
+    pub(crate) work: u64,
+    /// The search stopped before its end: it has done as much work as it was asked for.
+    pub(crate) paused: Option<Paused>,
     /// How many there were when the search last began anew.
     pub(crate) begun: u64,
     /// What was known of races when the failure was found.
@@ -149,6 +154,15 @@ pub(crate) struct Exploration {
     pub(crate) explored: EngineVec<Option<u64>>,
 }
 
+/// How a search stopped that is to go on in another process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Paused {
+    /// Its state is written down.
+    Resumable,
+    /// It cannot be written down: the search has to begin anew.
+    Lost,
+}
+
 impl Exploration {
     pub(crate) const fn new() -> Self {
         Self {
@@ -170,6 +184,8 @@ impl Exploration {
             much_memory: 0,
             many_releases: 0,
             schedules: 0,
+            work: 0,
+            paused: None,
             begun: 0,
             learnt: Learnt::NOTHING,
             warned: engine_vec(),
@@ -207,10 +223,11 @@ impl Exploration {
     /// The supervisor tells of a search's progress after so many schedules each.
     const EVERY: u64 = 10_000;
 
-    /// One more schedule was explored, and with it `part` of all.
+    /// One more schedule was explored, which took so much `work`, and with it `part` of all.
     #[inline]
-    pub(crate) fn count_schedule(&mut self, part: impl FnOnce() -> Option<f64>) {
+    pub(crate) fn count_schedule(&mut self, work: u64, part: impl FnOnce() -> Option<f64>) {
         self.schedules += 1;
+        self.work += work;
         if self.schedules.is_multiple_of(Self::EVERY) {
             if self.explored.capacity() == 0 {
                 // The zygote reads them meanwhile: it is not to find them moving.

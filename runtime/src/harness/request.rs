@@ -71,6 +71,11 @@ pub struct Request {
     pub(crate) strategies: Vec<StrategyName>,
     pub(crate) preemptions: u32,
     pub(crate) schedules: u64,
+    /// The [work](super::work) that the search may do, with what earlier processes did of it;
+    /// 0 for any.
+    pub(crate) work: u64,
+    /// The work after which it pauses, with what earlier processes did; 0 for never.
+    pub(crate) pause: u64,
     pub(crate) time_ms: u64,
     pub(crate) max_steps: u64,
     pub(crate) seed: u64,
@@ -131,6 +136,8 @@ impl Request {
             strategies: vec![StrategyName::Auto],
             preemptions: 2,
             schedules: 100_000,
+            work: 0,
+            pause: 0,
             time_ms: 0,
             max_steps: 20_000,
             seed: 0,
@@ -174,6 +181,8 @@ impl Request {
                 }
                 "preemptions" => request.preemptions = value.parse().map_err(|_| wrong())?,
                 "schedules" => request.schedules = number()?,
+                "work" => request.work = number()?,
+                "pause" => request.pause = number()?,
                 "time-ms" => request.time_ms = number()?,
                 "max-steps" => request.max_steps = number()?,
                 "seed" => request.seed = number()?,

@@ -5,6 +5,9 @@
 //! supervisor finds it, in the file that standard input was, and says so in a line. A run
 //! that goes on finds the last such state in the same place: a path in the request would
 //! move what the program allocates after it.
+//!
+//! A search that is asked to [pause](super::work) after some work leaves its state in the
+//! same way, as the last thing that it does.
 
 use core::sync::atomic::{AtomicBool, Ordering, fence};
 use std::io::{self, Write};
@@ -19,6 +22,8 @@ use crate::search::Written;
 const SHARE: u32 = 20;
 /// And of the supervisor's.
 const SHARE_OF_SUPERVISOR: u32 = 8;
+/// How often the zygote looks whether the supervisor has kept a state.
+const NAP: Duration = Duration::from_millis(1);
 
 /// The place in the engine's memory where explorer and zygote hand over states.
 pub(crate) struct Saved {
@@ -32,6 +37,9 @@ pub(crate) struct Saved {
     schedules: u64,
     /// How long it took to write it down.
     took: Duration,
+    /// The state at which the search pauses. It is no other than `state`: the zygote may be
+    /// reading that when the search comes to its pause.
+    pub(super) last: Option<Written>,
     /// The state that this run goes on from; empty if there is none.
     earlier: EngineVec<u8>,
 }
@@ -44,8 +52,32 @@ impl Saved {
             state: Written::new(),
             schedules: 0,
             took: Duration::ZERO,
+            last: None,
             earlier: engine_vec(),
         }
+    }
+
+    /// For the zygote, after the explorer's end: passes on the state at which the search
+    /// pauses, once the supervisor has kept the one before; whether there was room.
+    pub(super) fn pass_last(
+        &self,
+        schedules: u64,
+        mailbox: &Mailbox,
+        out: &mut impl Write,
+    ) -> io::Result<bool> {
+        let Some(state) = &self.last else {
+            return Ok(false);
+        };
+        // This process ends with the supervisor.
+        while mailbox.has_state() {
+            std::thread::sleep(NAP);
+        }
+        if !mailbox.put_state(state) {
+            mailbox.clear();
+            return Ok(false);
+        }
+        writeln!(out, "{{\"type\":\"state\",\"schedules\":{schedules}}}")?;
+        Ok(true)
     }
 
     /// For the explorer, between two executions: whether a state is wanted.

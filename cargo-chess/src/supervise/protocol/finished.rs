@@ -35,6 +35,16 @@ pub struct Finished {
     /// Executions that took a new schedule.
     #[serde(default)]
     pub schedules: u64,
+    /// The work that they took, in units of the runtime's.
+    #[serde(default)]
+    pub work: u64,
+    /// Whether the search stopped where it was asked to pause: it is neither finished nor at
+    /// the end of its budget. There is no failure then, unless it went on after one.
+    #[serde(default)]
+    pub paused: bool,
+    /// Whether its state is in the shared file then. If not, it has to begin anew.
+    #[serde(default = "yes")]
+    pub resumable: bool,
     /// All runs of the test's body.
     #[serde(default)]
     pub executions: u64,
@@ -149,6 +159,9 @@ impl Finished {
             message: None,
             location: None,
             schedules: 0,
+            work: 0,
+            paused: false,
+            resumable: true,
             executions: 0,
             distinct: 0,
             pruned: 0,

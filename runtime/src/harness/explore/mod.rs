@@ -9,9 +9,10 @@ use super::failures::Distinct;
 use super::helpers::Helpers;
 use super::request::{Isolation, Request};
 use super::run::{Root, run_tasks, strategy, warm_up};
+use super::work::{self, Counted};
 use super::{Test, body, debugger, foreign, trace};
 use crate::engine::Engine;
-use crate::execution::{Ending, Entry, Limit};
+use crate::execution::{Ending, Entry, Execution, Limit};
 use crate::monitor::race::{Accesses, Found, GivenUp, Line, Races};
 use crate::monitor::{self, BodyOutcome, End, Failure, Level, Monitor};
 use crate::platform::donor::{self, DEFAULT_STACK};
@@ -176,8 +177,11 @@ impl Explorer<'_> {
     /// Runs a strategy to its end; whether the search goes on with the next one.
     fn run_strategy(&mut self, mut engine: Root, request: &Request) -> bool {
         loop {
-            if self.budget == 0 || engine.exploration.is_out_of_time() {
+            if self.is_at_end(engine, request) {
                 note_progress(engine);
+                return false;
+            }
+            if self.pauses(engine, request) {
                 return false;
             }
             if !strategy(engine).begin() {
@@ -223,6 +227,13 @@ impl Explorer<'_> {
         !engine.exploration.progress.complete
     }
 
+    /// Whether one of the budgets is used up.
+    fn is_at_end(&self, engine: Root, request: &Request) -> bool {
+        let exploration = &engine.exploration;
+        let is_used_up = request.work > 0 && exploration.work >= request.work;
+        self.budget == 0 || is_used_up || exploration.is_out_of_time()
+    }
+
     /// Whether lines raced in the last execution that become scheduling points by this
     /// (CHESS, section 3.5): the search begins anew with them. Parts of a space must agree
     /// on its points, so there they are learnt in the first schedule, which all have.
@@ -266,7 +277,10 @@ impl Explorer<'_> {
                 let is_new = engine.exploration.distinct.insert(graph);
                 end_schedule(engine, is_new, diverged);
                 let search = strategy(engine);
-                engine.exploration.count_schedule(|| search.explored());
+                let work = work_of(&engine.execution);
+                engine
+                    .exploration
+                    .count_schedule(work, || search.explored());
                 engine.exploration.diverged += u64::from(diverged);
                 let given_up = engine.monitors.races.given_up;
                 let is = |why| u64::from(given_up == Some(why));
@@ -385,13 +399,18 @@ impl Explorer<'_> {
             // The explorer runs the schedule.
             sys::exit_now(1);
         }
-        self.helpers.dismiss();
         strategy(engine).retry();
+        engine.exploration.changes_process = Some(function);
+        self.fork_each(engine);
+    }
+
+    /// Each execution gets a process of its own from now on.
+    fn fork_each(&mut self, mut engine: Root) {
+        self.helpers.dismiss();
         engine.image.restore(engine.pool.cleans());
         engine.image.discard();
         self.isolation = Isolation::Fork;
         engine.exploration.has_processes = true;
-        engine.exploration.changes_process = Some(function);
         if self.has_donors_per_child(engine) {
             engine.pool.forget();
         }
@@ -432,6 +451,15 @@ pub(super) fn end_schedule(engine: Root, is_new: bool, diverged: bool) {
         is_cut: execution.past_limit,
         diverged,
     });
+}
+
+/// The work of the last execution.
+fn work_of(execution: &Execution) -> u64 {
+    work::of(Counted {
+        steps: execution.steps,
+        events: execution.log.events.len() as u64,
+        tasks: execution.live as u64,
+    })
 }
 
 fn words_of(found: &Found) -> EngineVec<u8> {

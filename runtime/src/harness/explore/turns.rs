@@ -2,12 +2,12 @@
 
 use std::time::Instant;
 
-use super::Explorer;
-use crate::harness::request::{Request, StrategyName};
+use super::{Explorer, note_progress};
+use crate::harness::request::{Isolation, Request, StrategyName};
 use crate::harness::run::{BoxedStrategy, Root, set_boxed, set_strategy, strategy};
-use crate::harness::state;
+use crate::harness::{Paused, state};
 use crate::platform::memory::{EngineMemory, engine_vec};
-use crate::search::{Auto, Delay, Dpor, Icb, Pct, Portfolio, Pos, Random, Stored, Surw};
+use crate::search::{Auto, Delay, Dpor, Icb, Pct, Portfolio, Pos, Random, Stored, Surw, Written};
 
 impl Explorer<'_> {
     /// Goes on from the state of an earlier run, if there is one.
@@ -23,6 +23,9 @@ impl Explorer<'_> {
             && let Some(budget) = state::read(&mut engine, &mut input)
         {
             self.budget = budget;
+            if engine.exploration.changes_process.is_some() && self.isolation != Isolation::Fork {
+                self.fork_each(engine);
+            }
             return true;
         }
         self.turn.start = 0;
@@ -36,16 +39,39 @@ impl Explorer<'_> {
             return;
         }
         let start = Instant::now();
-        let mut state = engine.exploration.saved.take_room();
-        self.turn.start.write(&mut state);
-        let is_whole =
-            strategy(engine).save(&mut state) && state::write(&engine, self.budget, &mut state);
-        let state = is_whole.then_some(state);
+        let room = engine.exploration.saved.take_room();
+        let state = self.state(engine, room);
         let schedules = engine.exploration.schedules;
         engine
             .exploration
             .saved
             .answer(schedules, state, start.elapsed());
+    }
+
+    /// Whether the search stops here for now: its state is left for the process that goes
+    /// on with it.
+    pub(super) fn pauses(&self, mut engine: Root, request: &Request) -> bool {
+        if request.pause == 0 || engine.exploration.work < request.pause {
+            return false;
+        }
+        let state = self.state(engine, Written::new());
+        note_progress(engine);
+        let exploration = &mut engine.exploration;
+        exploration.paused = Some(match state {
+            Some(_) => Paused::Resumable,
+            None => Paused::Lost,
+        });
+        exploration.saved.last = state;
+        true
+    }
+
+    /// What a process has to know that goes on with the search, in this `room`, if it can be
+    /// written down.
+    fn state(&self, engine: Root, mut state: Written) -> Option<Written> {
+        self.turn.start.write(&mut state);
+        let is_whole =
+            strategy(engine).save(&mut state) && state::write(&engine, self.budget, &mut state);
+        is_whole.then_some(state)
     }
 
     /// Sets the strategy whose turn it is, of those that are asked for; whether there

@@ -128,6 +128,7 @@ pub(super) struct Found {
     pub(super) start: u32,
     pub(super) length: u32,
     pub(super) has_finished: bool,
+    pub(super) events: u64,
     pub(super) tasks: usize,
     pub(super) steps: u64,
     pub(super) graph: u64,

@@ -25,6 +25,7 @@ use self::board::{
 use super::explore::{Explorer, end_schedule};
 use super::process;
 use super::run::{Root, set_strategy, strategy};
+use super::work::{self, Counted};
 use crate::platform::{confine, memory, sys};
 use crate::search::{Deviation, Icb, Need};
 
@@ -285,6 +286,7 @@ impl Explorer<'_> {
                 length: length as u32,
                 has_finished: execution.has_finished(),
                 tasks: execution.live,
+                events: execution.log.events.len() as u64,
                 steps: execution.steps,
                 graph: execution.log.graph(),
                 possible: findings.possible,
@@ -309,7 +311,14 @@ fn count(mut engine: Root, found: &Found) {
     }
     engine.execution.pulse += 1;
     let search = strategy(engine);
-    engine.exploration.count_schedule(|| search.explored());
+    let work = work::of(Counted {
+        steps: found.steps,
+        events: found.events,
+        tasks: found.tasks as u64,
+    });
+    engine
+        .exploration
+        .count_schedule(work, || search.explored());
     let exploration = &mut engine.exploration;
     exploration.executions += 1;
     exploration.steps += found.steps;

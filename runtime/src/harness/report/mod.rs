@@ -3,13 +3,13 @@
 mod execution;
 mod words;
 
-use super::Exploration;
 use super::counters::Counters;
 use super::failures::Found;
 use super::json::{Object, quoted};
 use super::minimise::Minimised;
 use super::names::ObjectNames;
 use super::request::Request;
+use super::{Exploration, Paused};
 use crate::engine::Engine;
 use crate::execution::{Execution, Site, TaskId};
 use crate::monitor::race::Learnt;
@@ -86,6 +86,9 @@ pub(super) fn finished(
         .optional_string("message", verdict.message.as_deref())
         .raw("location", location.as_deref().unwrap_or("null"))
         .number("schedules", counters.schedules)
+        .number("work", counters.work)
+        .boolean("paused", exploration.paused.is_some())
+        .boolean("resumable", exploration.paused != Some(Paused::Lost))
         .number("executions", counters.executions)
         .number("distinct", counters.distinct)
         .number("pruned", exploration.progress.pruned)

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use super::request::{Request, VARIABLE};
 use super::saved::Passing;
 use super::silence::{self, Activity, Silence};
-use super::{Test, debugger, explore, process, report, tell};
+use super::{Exploration, Paused, Test, debugger, explore, process, report, tell};
 use crate::engine::{self, engine};
 use crate::execution::Known;
 use crate::platform::handover::Backend;
@@ -86,6 +86,18 @@ fn serve_request(
     let status = watch(test, &request, out);
     // SAFETY: the explorer is gone; this process alone uses the engine.
     let engine = unsafe { &mut *engine() };
+    if engine.exploration.paused == Some(Paused::Resumable) {
+        let Exploration {
+            schedules,
+            saved,
+            mailbox,
+            ..
+        } = &engine.exploration;
+        // A supervisor that is gone needs no state.
+        if !matches!(saved.pass_last(*schedules, mailbox, out), Ok(true)) {
+            engine.exploration.paused = Some(Paused::Lost);
+        }
+    }
     Ok(endings::report(engine, &request, test, &status, out))
 }
 

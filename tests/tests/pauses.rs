@@ -1,0 +1,168 @@
+//! A search that pauses after some work and goes on in another process ends as one that never paused.
+
+use end_to_end::Workspace;
+use serde_json::Value;
+
+const TESTS: &str = r#"
+#![cfg(test)]
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::Duration;
+
+fn locked(threads: u32, increments: u32) {
+    let count = Mutex::new(0);
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| (0..increments).for_each(|_| *count.lock().unwrap() += 1));
+        }
+    });
+    assert_eq!(count.into_inner().unwrap(), threads * increments);
+}
+
+#[test]
+fn passes() {
+    locked(3, 3);
+}
+
+#[test]
+fn fails() {
+    let steps = [const { AtomicU32::new(0) }; 3];
+    thread::scope(|scope| {
+        scope.spawn(|| steps.iter().for_each(|step| step.store(1, SeqCst)));
+        scope.spawn(|| {
+            let seen: Vec<_> = steps.iter().rev().map(|step| step.load(SeqCst)).collect();
+            assert_ne!(seen, [0, 1, 1]);
+        });
+        scope.spawn(|| locked(1, 2));
+    });
+}
+
+#[test]
+fn waits() {
+    let pair = Arc::new((Mutex::new(0), Condvar::new()));
+    let threads: Vec<_> = (0..3)
+        .map(|_| {
+            let pair = Arc::clone(&pair);
+            thread::spawn(move || {
+                *pair.0.lock().unwrap() += 1;
+                pair.1.notify_all();
+                let count = pair.0.lock().unwrap();
+                let time = Duration::from_millis(5);
+                drop(pair.1.wait_timeout_while(count, time, |count| *count < 3));
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+#[test]
+fn changes_its_process() {
+    unsafe extern "C" {
+        fn getuid() -> u32;
+        fn setuid(user: u32) -> i32;
+    }
+    let steps = AtomicU32::new(0);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            steps.fetch_add(1, SeqCst);
+            steps.fetch_add(1, SeqCst);
+        });
+        scope.spawn(|| {
+            if steps.fetch_add(2, SeqCst) == 1 {
+                assert_eq!(unsafe { setuid(getuid()) }, 0);
+            }
+        });
+    });
+}
+"#;
+
+/// The workspace, built, and a shell function `explore TEST REQUEST` that answers with
+/// lines; the state of the search is in the file `state`.
+fn workspace() -> Workspace {
+    let workspace = Workspace::with_library(TESTS);
+    workspace.chess(&["list"]).run().assert_code(0);
+    workspace
+}
+
+/// The last line of an exploration, without the state, and whether one was told before it.
+fn explore(workspace: &Workspace, test: &str, request: &str, resume: bool) -> (Value, bool) {
+    let start = if resume { "" } else { "echo 01 >state;" };
+    let script = format!(
+        "{start} for binary in target/chess/build/*/*/debug/deps/small-*; do case $binary in *.d) ;; \
+         *) CHESS_REQUEST='mode=explore\npolicy=src=preempt\nsave-ms=100000\nresume={}\n{request}' \
+         $binary --exact {test} 0<>state;; esac; done",
+        u8::from(resume)
+    );
+    let run = workspace.shell(&script).run();
+    let mut lines = run.events();
+    let finished = lines
+        .pop()
+        .unwrap_or_else(|| panic!("no answer in {run:?}"));
+    assert_eq!(finished["type"], "finished", "{run:?}");
+    (finished, lines.iter().any(|line| line["type"] == "state"))
+}
+
+/// Shows that a search ends in the same way if it pauses, first after `pause` units of work
+/// and then each time after three times as many; how often that was.
+#[track_caller]
+fn assert_same(workspace: &Workspace, test: &str, request: &str, mut pause: u64) -> u32 {
+    let (whole, _) = explore(workspace, test, request, false);
+    assert_eq!(whole["paused"], false, "{whole}");
+    let mut pauses = 0;
+    loop {
+        let request = format!("{request}\npause={pause:020}");
+        let (finished, has_state) = explore(workspace, test, &request, pauses > 0);
+        if finished["paused"] == false {
+            assert_eq!(finished, whole, "{test} with {request}");
+            return pauses;
+        }
+        assert!(has_state && finished["resumable"] == true, "{finished}");
+        let work = finished["work"].as_u64().expect("a number");
+        assert!(work >= pause, "{finished}");
+        pause = work * 3;
+        pauses += 1;
+    }
+}
+
+#[test]
+fn a_search_that_pauses_ends_as_one_that_does_not() {
+    let workspace = workspace();
+    let strategies = [
+        "auto",
+        "icb",
+        "dpor",
+        "random",
+        "pct",
+        "pos",
+        "surw",
+        "delay",
+        "random,pct,delay",
+        "icb,surw",
+    ];
+    for strategy in strategies {
+        let request = format!("strategy={strategy}\nschedules=500");
+        assert!(assert_same(&workspace, "passes", &request, 500) > 1);
+        assert_same(&workspace, "fails", &request, 150);
+        assert_same(&workspace, "waits", &request, 2_000);
+    }
+}
+
+#[test]
+fn it_pauses_where_each_execution_has_a_process_too() {
+    let workspace = workspace();
+    let request = "strategy=auto\nschedules=100\nisolate=fork";
+    assert!(assert_same(&workspace, "passes", request, 500) > 0);
+    let request = "strategy=icb\nschedules=100";
+    assert!(assert_same(&workspace, "changes_its_process", request, 100) > 1);
+}
+
+#[test]
+fn a_search_that_goes_on_after_a_failure_begins_anew_after_a_pause() {
+    let workspace = workspace();
+    let request = "strategy=random\nschedules=500\nkeep-going=true\npause=00000000000000010000";
+    let (finished, has_state) = explore(&workspace, "fails", request, false);
+    let told = ["outcome", "paused", "resumable"].map(|key| finished[key].to_string());
+    assert_eq!(told, ["\"failed\"", "true", "false"]);
+    assert!(!has_state);
+}
