@@ -1,5 +1,6 @@
 //! The supervisor's request: `key=value` lines in one environment variable.
 
+use super::work;
 use crate::execution::{Policy, Spurious, Timers};
 use crate::monitor::Level;
 use crate::monitor::race::Accesses;
@@ -235,7 +236,33 @@ impl Request {
     }
 }
 
+/// What a strategy of several stages may spend.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Allowance {
+    /// How much, in schedules or in work.
+    pub(crate) amount: u64,
+    pub(crate) is_work: bool,
+    /// So many schedules are possible with it at most.
+    pub(crate) schedules: u64,
+}
+
 impl Request {
+    /// What is left of the budget after so much work, if so many `schedules` are left.
+    pub(crate) fn allowance(&self, work: u64, schedules: u64) -> Allowance {
+        let amount = match (self.work, self.time_ms) {
+            (0, 0) => None,
+            // A time alone: stages share what is usually done in it, the last one the rest.
+            (0, time) if self.schedules == u64::MAX => Some(time.saturating_mul(work::PER_MS)),
+            (0, _) => None,
+            (all, _) => Some(all.saturating_sub(work)),
+        };
+        Allowance {
+            amount: amount.unwrap_or(schedules),
+            is_work: amount.is_some(),
+            schedules: amount.map_or(schedules, |all| schedules.min(all / work::PER_EXECUTION)),
+        }
+    }
+
     /// The seed of what is sampled, another one in each part.
     pub(crate) fn seed_of_part(&self) -> u64 {
         let parts_before = u64::from(self.part.index);

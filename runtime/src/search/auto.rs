@@ -1,16 +1,28 @@
 //! `auto`: what suits most tests.
 //!
-//! First `icb`, so that a failure has the fewest preemptions and what is finished
-//! is a guarantee; then `dpor`, which sees all there is to see if it comes to an
-//! end; then strategies that sample, as long as they find anything new. The first two
+//! First the schedules that `icb` begins with: they are all there is of a small test. Then
+//! some of each strategy that samples: a bug that one preemption among many shows takes
+//! `icb` thousands of schedules, and a sampler a few. Then `icb` goes on, so that what is
+//! finished is a guarantee; then `dpor`, which sees all there is to see if it comes to an
+//! end; then strategies that sample, as long as they find anything new. `icb` and `dpor`
 //! are left early where, by an estimate of what they have still to explore, they come
 //! to no end: what they would take is better sampled.
 
+use super::stored::stored;
 use super::{
     ChoicePoint, Divergence, Dpor, Ended, Icb, Part, Pct, Portfolio, Pos, Progress, Random, Surw,
 };
 use super::{SchedulingPoint, Share, Stored, Strategy, Written};
 use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
+
+/// `icb` begins with so many schedules.
+const FIRST: u64 = 32;
+/// Then so many are sampled: as many by each strategy.
+const OPENING: u64 = 128;
+/// Of what all stages may spend, these take at most one part in so many.
+const OPENING_SHARE: u64 = 8;
+/// They end once so many in a row were not new, and half as many as were.
+const OPENING_PATIENCE: u64 = 8;
 
 /// Sampling goes on for so many schedules at least after it found anything new, and
 /// for half as many as it has taken.
@@ -19,7 +31,7 @@ const PATIENCE: u64 = 1_000;
 /// Estimates are looked at after so many schedules, again and again.
 const LOOK: u64 = 64;
 /// They are trusted after a part of what is left: one in so many schedules.
-const TRUSTED: u64 = 8;
+const TRUSTED: f64 = 8.0;
 /// A bound may have so many times less left than it seems: it is a promise.
 const DOUBT: f64 = 8.0;
 
@@ -31,15 +43,58 @@ enum Stage {
     Bounded,
     Reduced,
     Sampled,
+    /// Sampled, after the first schedules of `Bounded`, which goes on then.
+    Opening,
+}
+
+/// The samples near the beginning.
+#[derive(Clone, Copy)]
+struct Opening {
+    /// They are still to come, or under way.
+    is_ahead: bool,
+    /// So many more schedules, which may cost so much more.
+    schedules: u64,
+    cost: u64,
+    /// How many of them were new, and were not since one was.
+    fresh: u64,
+    stale: u64,
+}
+
+stored!(Opening {
+    is_ahead,
+    schedules,
+    cost,
+    fresh,
+    stale,
+});
+
+impl Opening {
+    /// Where all stages may spend `budget`.
+    fn new(budget: u64, part: Part) -> Self {
+        Self {
+            // Several parts of one space need it once.
+            is_ahead: part.is_first(),
+            schedules: OPENING,
+            cost: budget / OPENING_SHARE,
+            fresh: 0,
+            stale: 0,
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.schedules == 0 || self.cost == 0 || self.stale >= OPENING_PATIENCE + self.fresh / 2
+    }
 }
 
 /// The search.
 pub(crate) struct Auto {
     stage: Stage,
-    /// So many schedules of this stage are left, and were run.
+    opening: Opening,
+    /// What this stage may still spend, and has spent: on so many schedules.
     left: u64,
+    spent: u64,
     taken: u64,
-    /// Schedules left to all stages.
+    /// What all stages may still spend.
     budget: u64,
     /// Schedules that were sampled since one of them was new.
     stale: u64,
@@ -51,9 +106,10 @@ pub(crate) struct Auto {
 }
 
 impl Auto {
-    /// A search that finishes up to `preemptions` preemptions first, and takes
-    /// `budget` schedules at most.
-    pub(crate) fn new(preemptions: u32, budget: u64, seed: u64, part: Part) -> Self {
+    /// A search that finishes up to `preemptions` preemptions first. Its stages share
+    /// `budget`, in whatever it [spends](Strategy::spent); `keep` schedules of a bound are
+    /// worth keeping.
+    pub(crate) fn new(preemptions: u32, budget: u64, keep: u64, seed: u64, part: Part) -> Self {
         let mut members: EngineVec<Box<dyn Strategy, EngineMemory>> = engine_vec();
         members.push(Box::new_in(Pct::new(seed), EngineMemory));
         members.push(Box::new_in(Pos::new(seed.wrapping_add(1)), EngineMemory));
@@ -61,12 +117,14 @@ impl Auto {
         members.push(Box::new_in(Random::new(seed.wrapping_add(3)), EngineMemory));
         Self {
             stage: Stage::Bounded,
+            opening: Opening::new(budget, part),
             // Where bounds take too long to finish, sampling is to have its share.
             left: budget - budget / 4,
+            spent: 0,
             taken: 0,
             budget,
             stale: 0,
-            bounded: Icb::new(preemptions, budget).of_part(part),
+            bounded: Icb::new(preemptions, keep).of_part(part),
             part,
             reduced: Dpor::new(),
             sampled: Portfolio::weighted(members, &WEIGHTS),
@@ -75,9 +133,10 @@ impl Auto {
 
     /// Whether the stage is not worth going on with.
     fn is_hopeless(&self) -> bool {
-        let is_late = |taken| taken >= self.left / TRUSTED;
-        let left = self.left as f64;
+        let left = self.schedules_left();
+        let is_late = |taken: u64| taken as f64 >= left / TRUSTED;
         match self.stage {
+            Stage::Opening => self.opening.is_over(),
             Stage::Sampled => self.stale >= PATIENCE.max(self.taken / 2),
             _ if !self.taken.is_multiple_of(LOOK) => false,
             Stage::Bounded => {
@@ -86,6 +145,28 @@ impl Auto {
             }
             // More of the space turns up as it goes on, hardly ever less.
             Stage::Reduced => is_late(self.taken) && self.rest_of_space() > left,
+        }
+    }
+
+    /// About how many schedules the stage has left, if they go on to cost what they did.
+    fn schedules_left(&self) -> f64 {
+        let (left, taken, spent) = (self.left as f64, self.taken as f64, self.spent as f64);
+        if self.spent == 0 {
+            left
+        } else {
+            left * taken / spent
+        }
+    }
+
+    /// Enters or leaves the samples near the beginning when it is time.
+    fn open(&mut self) {
+        if self.opening.is_ahead && self.stage == Stage::Bounded && self.taken == FIRST {
+            self.stage = Stage::Opening;
+        }
+        if self.stage == Stage::Opening && self.opening.is_over() {
+            self.opening.is_ahead = false;
+            self.sampled.next_turn();
+            self.stage = Stage::Bounded;
         }
     }
 
@@ -100,7 +181,7 @@ impl Auto {
         match self.stage {
             Stage::Bounded => &mut self.bounded,
             Stage::Reduced => &mut self.reduced,
-            Stage::Sampled => &mut self.sampled,
+            Stage::Opening | Stage::Sampled => &mut self.sampled,
         }
     }
 
@@ -108,7 +189,7 @@ impl Auto {
         match self.stage {
             Stage::Bounded => &self.bounded,
             Stage::Reduced => &self.reduced,
-            Stage::Sampled => &self.sampled,
+            Stage::Opening | Stage::Sampled => &self.sampled,
         }
     }
 }
@@ -119,11 +200,16 @@ impl Strategy for Auto {
     }
 
     fn begin(&mut self) -> bool {
+        self.open();
+        if self.stage == Stage::Opening {
+            self.opening.schedules -= 1;
+            return self.sampled.begin_next();
+        }
         loop {
-            if self.left > 0 && !self.is_hopeless() && self.current().begin() {
-                self.left -= 1;
+            // The last stage goes on as long as the search may.
+            let may_spend = self.left > 0 || self.stage == Stage::Sampled;
+            if may_spend && !self.is_hopeless() && self.current().begin() {
                 self.taken += 1;
-                self.budget -= 1;
                 return true;
             }
             if self.progress().complete {
@@ -132,9 +218,9 @@ impl Strategy for Auto {
             (self.stage, self.left) = match self.stage {
                 Stage::Bounded if self.part.is_first() => (Stage::Reduced, self.budget / 2),
                 Stage::Bounded | Stage::Reduced => (Stage::Sampled, self.budget),
-                Stage::Sampled => return false,
+                Stage::Opening | Stage::Sampled => return false,
             };
-            self.taken = 0;
+            (self.taken, self.spent) = (0, 0);
         }
     }
 
@@ -143,7 +229,7 @@ impl Strategy for Auto {
         match self.stage {
             Stage::Bounded => self.bounded.choose_task(point),
             Stage::Reduced => self.reduced.choose_task(point),
-            Stage::Sampled => self.sampled.choose_task(point),
+            Stage::Opening | Stage::Sampled => self.sampled.choose_task(point),
         }
     }
 
@@ -157,10 +243,29 @@ impl Strategy for Auto {
     }
 
     fn end(&mut self, execution: &Ended<'_>) {
-        if self.stage == Stage::Sampled {
-            self.stale = if execution.is_new { 0 } else { self.stale + 1 };
+        let stale = match self.stage {
+            Stage::Sampled => Some(&mut self.stale),
+            Stage::Opening => Some(&mut self.opening.stale),
+            Stage::Bounded | Stage::Reduced => None,
+        };
+        if let Some(stale) = stale {
+            *stale = if execution.is_new { 0 } else { *stale + 1 };
+        }
+        if self.stage == Stage::Opening {
+            self.opening.fresh += u64::from(execution.is_new);
         }
         self.current().end(execution);
+    }
+
+    fn spent(&mut self, cost: u64) {
+        self.budget = self.budget.saturating_sub(cost);
+        if self.stage == Stage::Opening {
+            // The first stage has less left, for no schedule of its own.
+            self.opening.cost = self.opening.cost.saturating_sub(cost);
+        } else {
+            self.spent = self.spent.saturating_add(cost);
+        }
+        self.left = self.left.saturating_sub(cost);
     }
 
     fn wants_trace(&self) -> bool {
@@ -189,7 +294,8 @@ impl Strategy for Auto {
 
     fn save(&self, out: &mut Written) -> bool {
         (self.stage as u8).write(out);
-        for number in [self.left, self.taken, self.budget, self.stale] {
+        self.opening.write(out);
+        for number in [self.left, self.spent, self.taken, self.budget, self.stale] {
             number.write(out);
         }
         self.bounded.save(out) && self.reduced.save(out) && self.sampled.save(out)
@@ -200,10 +306,16 @@ impl Strategy for Auto {
             Some(0) => Stage::Bounded,
             Some(1) => Stage::Reduced,
             Some(2) => Stage::Sampled,
+            Some(3) => Stage::Opening,
             _ => return false,
         };
+        let Some(opening) = Stored::read(input) else {
+            return false;
+        };
+        self.opening = opening;
         let numbers = [
             &mut self.left,
+            &mut self.spent,
             &mut self.taken,
             &mut self.budget,
             &mut self.stale,
@@ -234,7 +346,7 @@ mod tests {
     #[test]
     fn what_is_beyond_the_bound_is_seen_without_one() {
         let program = vec![vec![Act::Add(0); 5]; 2];
-        let mut search = Auto::new(1, 1000, 0, Part::WHOLE);
+        let mut search = Auto::new(1, 1000, 1000, 0, Part::WHOLE);
         let explored = model::explore(&program, &mut search);
         assert_eq!(explored.graphs.len(), 252);
         assert_eq!(search.name(), "dpor");
@@ -248,27 +360,95 @@ mod tests {
     #[test]
     fn what_is_too_much_is_sampled_with_the_rest_of_the_budget() {
         let program = vec![vec![Act::Add(0); 5]; 3];
-        let mut search = Auto::new(1, 1000, 0, Part::WHOLE);
-        let explored = model::explore(&program, &mut search);
-        assert_eq!(explored.executions, 1000);
-        assert!(!search.progress().complete);
+        let mut search = Auto::new(1, 1000, 1000, 0, Part::WHOLE);
+        for _ in 0..1000 {
+            assert!(search.begin());
+            model::execute(&program, &mut search);
+        }
+        assert!(search.stage == Stage::Sampled && !search.progress().complete);
     }
 
     #[test]
     fn what_would_come_to_no_end_leaves_its_share_to_sampling() {
         let program = vec![vec![Act::Add(0); 9]; 4];
-        let mut search = Auto::new(8, 2000, 0, Part::WHOLE);
+        let mut search = Auto::new(8, 2000, 2000, 0, Part::WHOLE);
         let mut stages = std::collections::BTreeMap::new();
         while search.begin() {
             let stage = match search.stage {
                 Stage::Sampled => "sampled",
+                Stage::Opening => "opening",
                 _ => search.name(),
             };
             model::execute(&program, &mut search);
             *stages.entry(stage).or_insert(0) += 1;
+            if search.budget == 0 {
+                break;
+            }
         }
+        assert_eq!(stages["opening"], 128);
         assert!(stages["icb"] < 1000, "{stages:?}");
         assert!(stages["dpor"] < 300, "{stages:?}");
         assert!(stages["sampled"] > 1000, "{stages:?}");
+    }
+
+    #[test]
+    fn each_strategy_samples_before_bounds_grow() {
+        let program = vec![vec![Act::Add(0); 9]; 4];
+        let mut search = Auto::new(2, 100_000, 100_000, 0, Part::WHOLE);
+        let mut names = Vec::new();
+        for _ in 0..FIRST + OPENING + 1 {
+            assert!(search.begin());
+            names.push(search.name());
+            model::execute(&program, &mut search);
+        }
+        let (first, rest) = names.split_at(FIRST as usize);
+        assert!(first.iter().all(|&name| name == "icb"));
+        let (opening, last) = rest.split_at(OPENING as usize);
+        for four in opening.chunks(4) {
+            let mut four = four.to_vec();
+            four.sort_unstable();
+            assert_eq!(four, ["pct", "pos", "random", "surw"]);
+        }
+        assert_eq!(last, ["icb"]);
+    }
+
+    #[test]
+    fn a_small_space_is_explored_without_samples() {
+        let program = vec![vec![Act::Add(0); 2]; 2];
+        let mut search = Auto::new(4, 100_000, 100_000, 0, Part::WHOLE);
+        while search.begin() {
+            assert_eq!(search.name(), "icb");
+            model::execute(&program, &mut search);
+        }
+        assert!(search.progress().complete);
+    }
+
+    #[test]
+    fn samples_end_that_are_not_new() {
+        let mut search = Auto::new(2, 100_000, 100_000, 0, Part::WHOLE);
+        search.opening.fresh = 4;
+        for _ in 0..OPENING_PATIENCE + 2 {
+            assert!(!search.opening.is_over());
+            search.opening.stale += 1;
+        }
+        assert!(search.opening.is_over());
+    }
+
+    #[test]
+    fn stages_share_what_schedules_cost() {
+        let program = vec![vec![Act::Add(0); 9]; 4];
+        let (mut cheap, mut dear) = (
+            Auto::new(8, 2_000, 2_000, 0, Part::WHOLE),
+            Auto::new(8, 2_000_000, 2_000, 0, Part::WHOLE),
+        );
+        for _ in 0..2_000 {
+            assert!(cheap.begin() && dear.begin());
+            assert!(cheap.stage == dear.stage && cheap.name() == dear.name());
+            model::execute(&program, &mut cheap);
+            model::execute(&program, &mut dear);
+            // Beside the one that each execution of a model costs.
+            dear.spent(999);
+        }
+        assert!(cheap.stage == Stage::Sampled);
     }
 }

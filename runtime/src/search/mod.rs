@@ -181,6 +181,9 @@ pub(crate) trait Strategy {
     /// The execution ended.
     fn end(&mut self, execution: &Ended<'_>);
 
+    /// A schedule was run, perhaps by a helper, and cost this much of the search's budget.
+    fn spent(&mut self, _cost: u64) {}
+
     /// Whether the search reads traces: these take time.
     fn wants_trace(&self) -> bool {
         false

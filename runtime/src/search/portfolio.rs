@@ -72,7 +72,15 @@ impl Portfolio {
         self.next_turn();
     }
 
-    fn next_turn(&mut self) {
+    /// As [`Strategy::begin`], but the turn is that of the next strategy: for members that
+    /// come to no end.
+    pub(super) fn begin_next(&mut self) -> bool {
+        self.turn = (self.turn + 1) % self.members.len();
+        self.member().begin()
+    }
+
+    /// Turns begin anew.
+    pub(super) fn next_turn(&mut self) {
         let costs = self.members.iter().map(|member| member.cost).enumerate();
         let least = costs.min_by(|a, b| a.1.total_cmp(&b.1));
         self.turn = least.map_or(0, |(place, _)| place);

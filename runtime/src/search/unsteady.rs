@@ -45,7 +45,7 @@ fn every_strategy_goes_on_where_the_program_changes() {
         let searches: [Box<dyn Strategy>; 8] = [
             Box::new(Icb::new(2, 1000)),
             Box::new(Dpor::new()),
-            Box::new(Auto::new(2, 1000, seed, Part::WHOLE)),
+            Box::new(Auto::new(2, 1000, 1000, seed, Part::WHOLE)),
             Box::new(Delay::new(1000)),
             Box::new(Pct::new(seed)),
             Box::new(Pos::new(seed)),

@@ -12,7 +12,7 @@ use super::run::{Root, run_tasks, strategy, warm_up};
 use super::work::{self, Counted};
 use super::{Test, body, debugger, foreign, trace};
 use crate::engine::Engine;
-use crate::execution::{Ending, Entry, Execution, Limit};
+use crate::execution::{Ending, Entry, Limit};
 use crate::monitor::race::{Accesses, Found, GivenUp, Line, Races};
 use crate::monitor::{self, BodyOutcome, End, Failure, Level, Monitor};
 use crate::platform::donor::{self, DEFAULT_STACK};
@@ -71,6 +71,7 @@ pub(super) fn run(test: &Test, request: &Request) {
         ready_donors: request.debugged.unwrap_or(FIRST_DONORS).max(1),
         turn: 0..0,
         budget: request.schedules,
+        spends_work: false,
         part: request.part,
         keep_going: request.keep_going,
         seen: Distinct::new(),
@@ -115,7 +116,10 @@ pub(super) struct Explorer<'a> {
     /// The places of the strategies whose turn it is in the list of those that are
     /// asked for.
     turn: Range<usize>,
+    /// Schedules that are left.
     budget: u64,
+    /// Whether stages of a strategy share work, and not schedules.
+    spends_work: bool,
     part: Part,
     /// Whether the search goes on after a failure.
     pub(super) keep_going: bool,
@@ -276,11 +280,7 @@ impl Explorer<'_> {
                 let graph = engine.execution.log.graph();
                 let is_new = engine.exploration.distinct.insert(graph);
                 end_schedule(engine, is_new, diverged);
-                let search = strategy(engine);
-                let work = work_of(&engine.execution);
-                engine
-                    .exploration
-                    .count_schedule(work, || search.explored());
+                self.count(engine, work_of(&engine));
                 engine.exploration.diverged += u64::from(diverged);
                 let given_up = engine.monitors.races.given_up;
                 let is = |why| u64::from(given_up == Some(why));
@@ -305,6 +305,14 @@ impl Explorer<'_> {
             strategy(engine).retry();
         }
         None
+    }
+
+    /// One more schedule was run, by a helper perhaps, and took so much work.
+    pub(super) fn count(&self, mut engine: Root, work: u64) {
+        let search = strategy(engine);
+        search.spent(if self.spends_work { work } else { 1 });
+        let explored = || search.explored();
+        engine.exploration.count_schedule(work, explored);
     }
 
     /// Runs one execution, in a process of its own where asked.
@@ -454,11 +462,12 @@ pub(super) fn end_schedule(engine: Root, is_new: bool, diverged: bool) {
 }
 
 /// The work of the last execution.
-fn work_of(execution: &Execution) -> u64 {
+fn work_of(engine: &Engine) -> u64 {
+    let execution = &engine.execution;
     work::of(Counted {
         steps: execution.steps,
-        events: execution.log.events.len() as u64,
         tasks: execution.live as u64,
+        has_process: engine.exploration.has_processes,
     })
 }
 

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::{Explorer, note_progress};
-use crate::harness::request::{Isolation, Request, StrategyName};
+use crate::harness::request::{Allowance, Isolation, Request, StrategyName};
 use crate::harness::run::{BoxedStrategy, Root, set_boxed, set_strategy, strategy};
 use crate::harness::{Paused, state};
 use crate::platform::memory::{EngineMemory, engine_vec};
@@ -86,10 +86,12 @@ impl Explorer<'_> {
             return false;
         };
         self.turn.end = self.turn.start + group.len();
+        let allowance = request.allowance(engine.exploration.work, self.budget);
+        self.spends_work = allowance.is_work;
         let mut members = engine_vec();
         for (place, &name) in self.turn.clone().zip(group) {
             let seed = request.seed_of_part().wrapping_add(place as u64);
-            members.push(self.strategy(name, request.preemptions, seed));
+            members.push(self.strategy(name, request.preemptions, seed, allowance));
         }
         if members.len() == 1 {
             set_boxed(engine, members.remove(0));
@@ -102,14 +104,21 @@ impl Explorer<'_> {
         true
     }
 
-    fn strategy(&self, name: StrategyName, preemptions: u32, seed: u64) -> BoxedStrategy {
+    fn strategy(
+        &self,
+        name: StrategyName,
+        preemptions: u32,
+        seed: u64,
+        allowance: Allowance,
+    ) -> BoxedStrategy {
+        let keep = allowance.schedules;
         match name {
             StrategyName::Auto => {
-                let search = Auto::new(preemptions, self.budget, seed, self.part);
+                let search = Auto::new(preemptions, allowance.amount, keep, seed, self.part);
                 Box::new_in(search, EngineMemory)
             }
             StrategyName::Icb => {
-                let search = Icb::new(preemptions, self.budget).of_part(self.part);
+                let search = Icb::new(preemptions, keep).of_part(self.part);
                 Box::new_in(search, EngineMemory)
             }
             StrategyName::Dpor => Box::new_in(Dpor::new(), EngineMemory),
@@ -117,7 +126,7 @@ impl Explorer<'_> {
             StrategyName::Pct => Box::new_in(Pct::new(seed), EngineMemory),
             StrategyName::Pos => Box::new_in(Pos::new(seed), EngineMemory),
             StrategyName::Surw => Box::new_in(Surw::new(seed), EngineMemory),
-            StrategyName::Delay => Box::new_in(Delay::new(self.budget), EngineMemory),
+            StrategyName::Delay => Box::new_in(Delay::new(keep), EngineMemory),
         }
     }
 }

@@ -128,7 +128,6 @@ pub(super) struct Found {
     pub(super) start: u32,
     pub(super) length: u32,
     pub(super) has_finished: bool,
-    pub(super) events: u64,
     pub(super) tasks: usize,
     pub(super) steps: u64,
     pub(super) graph: u64,

@@ -59,6 +59,13 @@ impl Explorer<'_> {
         }
         search.learn(needs, found.possible);
         count(engine, &found);
+        let work = work::of(Counted {
+            steps: found.steps,
+            tasks: found.tasks as u64,
+            // Where executions have processes there are no helpers.
+            has_process: false,
+        });
+        self.count(engine, work);
         true
     }
 
@@ -286,7 +293,6 @@ impl Explorer<'_> {
                 length: length as u32,
                 has_finished: execution.has_finished(),
                 tasks: execution.live,
-                events: execution.log.events.len() as u64,
                 steps: execution.steps,
                 graph: execution.log.graph(),
                 possible: findings.possible,
@@ -310,15 +316,6 @@ fn count(mut engine: Root, found: &Found) {
         engine.execution.longest = longest.max(found.steps);
     }
     engine.execution.pulse += 1;
-    let search = strategy(engine);
-    let work = work::of(Counted {
-        steps: found.steps,
-        events: found.events,
-        tasks: found.tasks as u64,
-    });
-    engine
-        .exploration
-        .count_schedule(work, || search.explored());
     let exploration = &mut engine.exploration;
     exploration.executions += 1;
     exploration.steps += found.steps;

@@ -153,6 +153,7 @@ fn follow(machine: &mut Machine<'_>, search: &mut dyn Strategy) {
 }
 
 fn end(machine: &Machine<'_>, search: &mut dyn Strategy, diverged: bool) {
+    search.spent(1);
     search.end(&Ended {
         past: past(&machine.trace),
         is_new: true,
