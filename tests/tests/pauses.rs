@@ -77,15 +77,15 @@ fn changes_its_process() {
 }
 "#;
 
-/// The workspace, built, and a shell function `explore TEST REQUEST` that answers with
-/// lines; the state of the search is in the file `state`.
+/// The workspace, built.
 fn workspace() -> Workspace {
     let workspace = Workspace::with_library(TESTS);
     workspace.chess(&["list"]).run().assert_code(0);
     workspace
 }
 
-/// The last line of an exploration, without the state, and whether one was told before it.
+/// The last line of an exploration, and whether a state was told before it, which is in
+/// the file `state` then.
 fn explore(workspace: &Workspace, test: &str, request: &str, resume: bool) -> (Value, bool) {
     let start = if resume { "" } else { "echo 01 >state;" };
     let script = format!(
@@ -104,7 +104,7 @@ fn explore(workspace: &Workspace, test: &str, request: &str, resume: bool) -> (V
 }
 
 /// Shows that a search ends in the same way if it pauses, first after `pause` units of work
-/// and then each time after three times as many; how often that was.
+/// and then each time after four times as many; how often that was.
 #[track_caller]
 fn assert_same(workspace: &Workspace, test: &str, request: &str, mut pause: u64) -> u32 {
     let (whole, _) = explore(workspace, test, request, false);
@@ -120,7 +120,7 @@ fn assert_same(workspace: &Workspace, test: &str, request: &str, mut pause: u64)
         assert!(has_state && finished["resumable"] == true, "{finished}");
         let work = finished["work"].as_u64().expect("a number");
         assert!(work >= pause, "{finished}");
-        pause = work * 3;
+        pause = work * 4;
         pauses += 1;
     }
 }
@@ -144,17 +144,21 @@ fn a_search_that_pauses_ends_as_one_that_does_not() {
         let request = format!("strategy={strategy}\nschedules=500");
         assert!(assert_same(&workspace, "passes", &request, 500) > 1);
         assert_same(&workspace, "fails", &request, 150);
-        assert_same(&workspace, "waits", &request, 2_000);
     }
+    let request = "strategy=auto\nschedules=500";
+    assert!(assert_same(&workspace, "waits", request, 2_000) > 1);
+    // The budget is work as well.
+    let request = "strategy=auto\nwork=00000000000000100000";
+    assert!(assert_same(&workspace, "passes", request, 2_000) > 2);
 }
 
 #[test]
 fn it_pauses_where_each_execution_has_a_process_too() {
     let workspace = workspace();
-    let request = "strategy=auto\nschedules=100\nisolate=fork";
+    let request = "strategy=auto\nschedules=60\nisolate=fork";
     assert!(assert_same(&workspace, "passes", request, 500) > 0);
-    let request = "strategy=icb\nschedules=100";
-    assert!(assert_same(&workspace, "changes_its_process", request, 100) > 1);
+    let request = "strategy=icb\nschedules=60";
+    assert!(assert_same(&workspace, "changes_its_process", request, 400) > 1);
 }
 
 #[test]

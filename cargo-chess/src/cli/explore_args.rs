@@ -7,7 +7,7 @@ use clap::Args;
 use super::named::Named;
 use crate::config::{
     Backend, Isolate, Layer, Memory, MemoryAccesses, Races, Spins, Spurious, Strategy, Timers,
-    parse_duration, parse_number, parse_positive,
+    parse_duration, parse_number, parse_positive, parse_work,
 };
 
 /// How each test is explored.
@@ -21,9 +21,12 @@ pub struct ExploreArgs {
     /// Explore every schedule with up to N preemptions [default: 2]
     #[arg(long, value_name = "N", value_parser = parse_number::<u32>)]
     pub preemptions: Option<u32>,
-    /// Take at most N schedules of each test [default: 100000]
+    /// Take at most N schedules of each test
     #[arg(long, value_name = "N", value_parser = parse_positive)]
     pub schedules: Option<u64>,
+    /// Do at most N units of work on each test, as in 5M: a unit is about 100 ns [default: 25M]
+    #[arg(long, value_name = "N", value_parser = parse_work)]
+    pub work: Option<u64>,
     /// Search each test for at most so long, as in 30s or 5m
     #[arg(long, value_name = "DUR", value_parser = parse_duration)]
     pub time: Option<Duration>,
@@ -89,6 +92,7 @@ impl ExploreArgs {
         Layer {
             preemptions: self.preemptions,
             schedules: self.schedules,
+            work: self.work,
             time: self.time,
             max_steps: self.max_steps,
             strategy: (!self.strategy.is_empty()).then(|| self.strategy.clone()),

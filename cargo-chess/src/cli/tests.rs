@@ -61,13 +61,15 @@ fn exploration_flags_are_the_topmost_layer() {
     let Exploration {
         preemptions,
         schedules,
+        work,
         strategy,
         keep_going,
         leaks,
         allow_unjoined_panics,
         ..
     } = args.explore.to_layer().resolve();
-    assert_eq!((preemptions, schedules), (3, 10_000));
+    assert_eq!((preemptions, schedules), (3, Some(10_000)));
+    assert_eq!(work, None);
     assert!(keep_going && leaks && allow_unjoined_panics);
     assert_eq!(strategy, [Strategy::Icb, Strategy::Random]);
     assert_eq!(test("test").explore.to_layer().keep_going, None);

@@ -8,7 +8,7 @@ use toml_edit::Value;
 use super::layer::Layer;
 use super::values::{
     Backend, Isolate, Memory, MemoryAccesses, Races, Spins, Spurious, Strategy, Timers,
-    parse_duration, parse_number, parse_positive,
+    parse_duration, parse_number, parse_positive, parse_work,
 };
 use crate::suggest;
 
@@ -17,6 +17,8 @@ use crate::suggest;
 pub(crate) enum Kind {
     /// A whole number between these two, both included.
     Integer(u64, u64),
+    /// A whole number from 1, or a text that says so many thousands, millions or billions.
+    Work,
     /// One of these names.
     Name(&'static [&'static str]),
     /// A text with a unit, or an integer: seconds.
@@ -28,12 +30,13 @@ pub(crate) enum Kind {
 }
 
 /// The largest number that TOML has.
-const LARGEST: u64 = i64::MAX.cast_unsigned();
+pub(crate) const LARGEST: u64 = i64::MAX.cast_unsigned();
 
 /// The keys of `[explore]`, and what each takes: what the schema is made from.
 pub(crate) const KEYS: &[(&str, Kind)] = &[
     ("preemptions", Kind::Integer(0, u32::MAX as u64)),
     ("schedules", Kind::Integer(1, LARGEST)),
+    ("work", Kind::Work),
     ("time", Kind::Duration),
     ("max-steps", Kind::Integer(1, LARGEST)),
     ("strategy", Kind::Names(Strategy::NAMES)),
@@ -65,6 +68,7 @@ impl Layer {
         match key {
             "preemptions" => self.preemptions = Some(parse_number(text)?),
             "schedules" => self.schedules = Some(parse_positive(text)?),
+            "work" => self.work = Some(parse_work(text)?),
             "time" => self.time = Some(parse_duration(text)?),
             "max-steps" => self.max_steps = Some(parse_positive(text)?),
             "strategy" => {
@@ -101,6 +105,7 @@ impl Layer {
         let text = |key| match key {
             "preemptions" => of(self.preemptions.as_ref()),
             "schedules" => of(self.schedules.as_ref()),
+            "work" => of(self.work.as_ref()),
             "time" => duration(self.time),
             "max-steps" => of(self.max_steps.as_ref()),
             "strategy" => self.strategy.as_ref().map(|all| {
@@ -157,6 +162,10 @@ impl Layer {
     fn set_scalar(&mut self, key: &str, kind: Kind, value: &Value) -> Result<(), String> {
         let (expected, text) = match kind {
             Kind::Integer(..) => ("a whole number", integer(value)),
+            Kind::Work => (
+                "a whole number, or a string such as \"5M\"",
+                text(value).or_else(|| integer(value)),
+            ),
             Kind::Name(_) => ("a string", text(value)),
             Kind::Duration => (
                 "a duration such as \"30s\", or a number of seconds",

@@ -6,6 +6,11 @@ use super::values::{
     Backend, Isolate, Memory, MemoryAccesses, Races, Spins, Spurious, Strategy, Timers,
 };
 
+/// The budget of a test: two to three seconds of a usual machine.
+const DEFAULT_WORK: u64 = 25_000_000;
+/// And in any case.
+const DEFAULT_LIMIT: Duration = Duration::from_secs(30);
+
 /// The resolved exploration options of one test.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[expect(
@@ -16,7 +21,9 @@ pub struct Exploration {
     /// The largest preemption bound to explore.
     pub preemptions: u32,
     /// The most schedules to take.
-    pub schedules: u64,
+    pub schedules: Option<u64>,
+    /// The most work to do, in units of the runtime's: the default budget.
+    pub work: Option<u64>,
     /// The longest time to search.
     pub time: Option<Duration>,
     /// The most scheduling points of one execution.
@@ -61,6 +68,7 @@ pub struct Exploration {
 pub struct Layer {
     pub preemptions: Option<u32>,
     pub schedules: Option<u64>,
+    pub work: Option<u64>,
     pub time: Option<Duration>,
     pub max_steps: Option<u64>,
     pub strategy: Option<Vec<Strategy>>,
@@ -88,6 +96,7 @@ impl Layer {
         Self {
             preemptions: over.preemptions.or(self.preemptions),
             schedules: over.schedules.or(self.schedules),
+            work: over.work.or(self.work),
             time: over.time.or(self.time),
             max_steps: over.max_steps.or(self.max_steps),
             strategy: over.strategy.clone().or(self.strategy),
@@ -116,10 +125,18 @@ impl Layer {
 
     /// Fills what is not set from `base`.
     pub(crate) fn over(self, base: Exploration) -> Exploration {
+        // A budget that is given replaces that of `base`, whatever it is counted in.
+        let is_given = self.schedules.is_some() || self.work.is_some() || self.time.is_some();
+        let (schedules, work, time) = if is_given {
+            (self.schedules, self.work, self.time)
+        } else {
+            (base.schedules, base.work, base.time)
+        };
         Exploration {
             preemptions: self.preemptions.unwrap_or(base.preemptions),
-            schedules: self.schedules.unwrap_or(base.schedules),
-            time: self.time.or(base.time),
+            schedules,
+            work,
+            time,
             max_steps: self.max_steps.unwrap_or(base.max_steps),
             strategy: self.strategy.unwrap_or(base.strategy),
             seed: self.seed.unwrap_or(base.seed),
@@ -143,11 +160,21 @@ impl Layer {
     }
 }
 
+impl Exploration {
+    /// The time after which the search of a test ends in any case. The default budget has one
+    /// too: a test that computes much between its steps takes long for little work.
+    pub fn time_limit(&self) -> Option<Duration> {
+        let is_default = (self.schedules, self.work) == (None, Some(DEFAULT_WORK));
+        self.time.or(is_default.then_some(DEFAULT_LIMIT))
+    }
+}
+
 impl Default for Exploration {
     fn default() -> Self {
         Self {
             preemptions: 2,
-            schedules: 100_000,
+            schedules: None,
+            work: Some(DEFAULT_WORK),
             time: None,
             max_steps: 20_000,
             strategy: vec![Strategy::Auto],

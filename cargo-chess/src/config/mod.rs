@@ -15,11 +15,11 @@ use camino::Utf8Path;
 pub use error::ConfigError;
 pub use file::CrateEntry;
 pub(crate) use file::tables;
-pub(crate) use keys::{KEYS, Kind};
+pub(crate) use keys::{KEYS, Kind, LARGEST};
 pub use layer::{Exploration, Layer};
 pub use values::{
     Backend, Isolate, Memory, MemoryAccesses, Policy, Races, Spins, Spurious, Strategy, Timers,
-    parse_duration, parse_number, parse_positive,
+    parse_duration, parse_number, parse_positive, parse_work,
 };
 
 use crate::error::{Error, Result};

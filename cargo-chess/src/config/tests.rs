@@ -49,7 +49,11 @@ fn without_a_file_the_defaults_hold() {
     let config = Config::load(root, None, [], &Layer::default()).expect("no file is fine");
     let options = config.for_test("any");
     assert_eq!(options, Layer::default().resolve());
-    assert_eq!((options.preemptions, options.schedules), (2, 100_000));
+    assert_eq!(
+        (options.preemptions, options.schedules, options.work),
+        (2, None, Some(25_000_000))
+    );
+    assert_eq!(options.time_limit(), Some(Duration::from_secs(30)));
     assert_eq!(config.workspace_policy(), Policy::Preempt);
     assert_eq!(config.dependency_policy(), Policy::Atomic);
 }
@@ -58,7 +62,8 @@ fn without_a_file_the_defaults_hold() {
 fn the_file_sets_what_it_names_and_leaves_the_rest() {
     let options = config(LAYERED).for_test("any");
     assert_eq!(options.preemptions, 3);
-    assert_eq!(options.schedules, 7_000);
+    assert_eq!((options.schedules, options.work), (Some(7_000), None));
+    assert_eq!(options.time_limit(), options.time);
     assert_eq!(options.strategy, [Strategy::Icb, Strategy::Random]);
     assert_eq!(options.time, Some(Duration::from_mins(5)));
     assert_eq!(options.max_steps, 20_000);
@@ -68,7 +73,7 @@ fn the_file_sets_what_it_names_and_leaves_the_rest() {
 fn a_profile_wins_over_explore() {
     let config = load(LAYERED, Some("ci"), &[], &Layer::default()).expect("valid");
     let options = config.for_test("any");
-    assert_eq!((options.preemptions, options.schedules), (4, 9_000));
+    assert_eq!((options.preemptions, options.schedules), (4, Some(9_000)));
     assert_eq!(options.backend, Backend::Threads);
     assert_eq!(options.time, Some(Duration::from_mins(5)));
 }
@@ -77,7 +82,7 @@ fn a_profile_wins_over_explore() {
 fn a_matching_test_entry_wins_over_the_profile_and_a_later_one_over_an_earlier() {
     let config = load(LAYERED, Some("ci"), &[], &Layer::default()).expect("valid");
     let options = config.for_test("stress::short");
-    assert_eq!((options.preemptions, options.schedules), (1, 9_000));
+    assert_eq!((options.preemptions, options.schedules), (1, Some(9_000)));
     let options = config.for_test("deep::stress::long_run");
     assert_eq!(options.preemptions, 0);
     assert_eq!(options.watchdog, Duration::from_secs(10));
@@ -240,7 +245,7 @@ fn without_directory(text: &str) -> String {
 #[test]
 fn a_layer_is_set_by_the_texts_that_it_tells() {
     let sample = |kind: &Kind| match kind {
-        Kind::Integer(..) => "7",
+        Kind::Integer(..) | Kind::Work => "7",
         Kind::Name(names) => names[0],
         Kind::Names(_) => "icb,pct",
         Kind::Duration => "1500ms",

@@ -211,6 +211,27 @@ pub fn parse_positive(text: &str) -> Result<u64, String> {
     }
 }
 
+/// Parses units of work: a whole number of at least 1, or so many thousands, millions or
+/// billions, as in `500k`, `5M` and `1G`.
+pub fn parse_work(text: &str) -> Result<u64, String> {
+    let is_digit = |c: char| c.is_ascii_digit() || c == '_';
+    let (number, unit) = text.split_at(text.len() - text.trim_start_matches(is_digit).len());
+    let units = match unit {
+        "" => Some(1),
+        "k" => Some(1_000),
+        "M" => Some(1_000_000),
+        "G" => Some(1_000_000_000),
+        _ => None,
+    };
+    let number = number.replace('_', "").parse::<u64>().ok();
+    let work = number
+        .zip(units)
+        .and_then(|(n, units)| n.checked_mul(units));
+    work.filter(|&work| work > 0).ok_or_else(|| {
+        format!("expected units of work such as `500k`, `5M` or `1G`, found `{text}`")
+    })
+}
+
 /// Parses a whole number of at least 0; `_` may group digits, as in TOML.
 pub fn parse_number<T: FromStr + fmt::Display>(text: &str) -> Result<T, String> {
     text.replace('_', "")

@@ -26,6 +26,9 @@ pub struct TestFinished {
     pub location: Option<Location>,
     /// Executions that took a new schedule.
     pub schedules: u64,
+    /// The work that they took, in units that are the same on every machine.
+    #[serde(default)]
+    pub work: u64,
     /// All runs of the test's body.
     pub executions: u64,
     /// Distinct happens-before graphs.
@@ -195,8 +198,11 @@ pub struct Size {
 pub struct TestOptions {
     /// The largest preemption bound.
     pub preemptions: u32,
-    /// The budget, in schedules.
-    pub schedules: u64,
+    /// The budget in schedules, if there is one.
+    pub schedules: Option<u64>,
+    /// The budget in units of work, if there is one.
+    #[serde(default)]
+    pub work: Option<u64>,
     /// The budget of an execution, in steps.
     pub max_steps: u64,
     /// The strategies, tried in turn.
@@ -217,6 +223,7 @@ impl TestOptions {
         Self {
             preemptions: exploration.preemptions,
             schedules: exploration.schedules,
+            work: exploration.work,
             max_steps: exploration.max_steps,
             strategy: strategies.map(ToString::to_string).collect(),
             timers: exploration.timers.to_string(),

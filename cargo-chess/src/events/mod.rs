@@ -48,8 +48,11 @@ pub struct RunStarted {
     pub strategy: Vec<String>,
     /// The largest preemption bound.
     pub preemptions: u32,
-    /// The budget of a test, in schedules.
-    pub schedules: u64,
+    /// The budget of a test in schedules, if it has one.
+    pub schedules: Option<u64>,
+    /// The budget of a test in units of work, if it has one.
+    #[serde(default)]
+    pub work: Option<u64>,
     /// The budget of an execution, in steps.
     pub max_steps: u64,
     /// With `--shard`: which one this is, and of what.
@@ -264,6 +267,7 @@ mod tests {
                 column: 9,
             }),
             schedules: 17,
+            work: 1234,
             executions: 19,
             distinct: 11,
             pruned: 4,
@@ -326,7 +330,8 @@ mod tests {
                 seed: 0,
                 strategy: vec!["auto".into()],
                 preemptions: 2,
-                schedules: 100_000,
+                schedules: None,
+                work: Some(25_000_000),
                 max_steps: 20_000,
                 shard: None,
             }),

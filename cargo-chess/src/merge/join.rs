@@ -160,6 +160,7 @@ fn common(file: &File) -> Vec<(&'static str, Value)> {
         ("--strategy", json!(run.strategy)),
         ("--preemptions", json!(run.preemptions)),
         ("--schedules", json!(run.schedules)),
+        ("--work", json!(run.work)),
         ("--max-steps", json!(run.max_steps)),
         ("the number of tests", json!(part.tests)),
         ("the digest of the sources", json!(part.sources)),

@@ -77,7 +77,8 @@ fn detail(test: &TestFinished) -> Detail {
     let options = test.options.as_ref();
     let layer = options.map_or_else(Layer::default, |options| Layer {
         preemptions: Some(options.preemptions),
-        schedules: Some(options.schedules),
+        schedules: options.schedules,
+        work: options.work,
         max_steps: Some(options.max_steps),
         timers: options.timers.parse().ok(),
         spurious: options.spurious.parse().ok(),

@@ -43,6 +43,7 @@ fn joined(all: &[TestFinished]) -> Option<TestFinished> {
         test.pruned = (sum(|test| test.pruned) + pruned_once).saturating_sub(pruned_by_all);
         test.executions = sum(|test| test.executions);
         test.steps = sum(|test| test.steps);
+        test.work = sum(|test| test.work);
         // Of what different parts saw it is not known how much is the same.
         test.distinct = most(|test| test.distinct);
         test.max_steps_in_execution = most(|test| test.max_steps_in_execution);

@@ -9,7 +9,7 @@ use super::failure::{Style, failure};
 use super::outside::Outside;
 use super::progress::ProgressLine;
 use super::summary::{Guarantee, counts};
-use super::text::{BAD, GOOD, NOTE, WARN, grouped, plural, status, styled, thousands};
+use super::text::{BAD, GOOD, NOTE, WARN, grouped, plural, status, styled, thousands, units};
 use super::verdict_line::{line, seconds, statistics};
 use super::{Detail, Live, Reporter};
 use crate::cli::RunOptions;
@@ -122,16 +122,22 @@ impl<W: Write> Human<W> {
             let all = plural(part.tests as u64, "test");
             format!(", shard {} of {all}", part.shard())
         });
+        let schedules = run.schedules.map(|count| plural(count, "schedule"));
+        let work = run.work.map(|work| format!("{} of work", units(work)));
+        let budgets: Vec<String> = schedules.into_iter().chain(work).collect();
+        let budget = match budgets.join(" or ") {
+            none if none.is_empty() => none,
+            budget => format!(", {budget} a test"),
+        };
         self.print(&status(
             GOOD,
             "Exploring",
             format!(
-                "{} in {}{} (up to {}, {} a test, strategy {}, seed {})",
+                "{} in {}{} (up to {}{budget}, strategy {}, seed {})",
                 plural(run.tests as u64, "test"),
                 plural_binaries(run.binaries),
                 shard,
                 plural(run.preemptions.into(), "preemption"),
-                plural(run.schedules, "schedule"),
                 run.strategy.join(","),
                 run.seed
             ),
@@ -266,7 +272,8 @@ mod tests {
             seed: 0,
             strategy: vec!["auto".into()],
             preemptions: 2,
-            schedules: 100_000,
+            schedules: None,
+            work: Some(25_000_000),
             max_steps: 20_000,
             shard: None,
         });

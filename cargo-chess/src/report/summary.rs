@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Detail;
-use super::text::{plural, thousands};
+use super::text::{plural, thousands, units};
 use crate::events::{Outcome, TestFinished, TestOptions};
 use crate::plan::STD;
 use crate::supervise::protocol::Finished;
@@ -155,15 +155,24 @@ fn cut_short(test: &TestFinished, detail: &Detail) -> String {
     let (_, bound_completed) = test.own_reach();
     let bound = bound_completed.map_or(0, |bound| bound + 1);
     let out_of_time = test.warnings.iter().any(|it| Finished::is_of_time(it));
-    let ended = if test.schedules >= detail.exploration.schedules {
-        let budget = plural(detail.exploration.schedules, "schedule");
-        format!("its budget of {budget} ended in bound {bound}")
-    } else {
+    let exploration = &detail.exploration;
+    let is_used_up = |budget: Option<u64>, used: u64| budget.filter(|&budget| used >= budget);
+    let in_bound = format!("ended in bound {bound}");
+    let after = format!("after {}", plural(test.schedules, "schedule"));
+    let ended = if let Some(budget) = is_used_up(exploration.schedules, test.schedules) {
+        format!("its budget of {} {in_bound}", plural(budget, "schedule"))
+    } else if let Some(budget) = is_used_up(exploration.work, test.work) {
         format!(
-            "its {} ended in bound {bound}, after {}",
-            if out_of_time { "time" } else { "search" },
-            plural(test.schedules, "schedule")
+            "its budget of {} of work {in_bound}, {after}",
+            units(budget)
         )
+    } else if !out_of_time {
+        format!("its search {in_bound}, {after}")
+    } else if exploration.time.is_some() {
+        format!("its time {in_bound}, {after}")
+    } else {
+        let limit = exploration.time_limit().unwrap_or_default().as_secs();
+        format!("its time of {limit} s, the default, {in_bound}, {after}; give more --time")
     };
     let done = match bound_completed {
         Some(bound) => format!("bound {bound} is finished"),
@@ -242,7 +251,7 @@ mod tests {
     #[test]
     fn each_group_of_tests_is_told_what_it_was_explored_to() {
         let mut over_budget = samples::passed(Some(1), false);
-        over_budget.schedules = 100_000;
+        (over_budget.schedules, over_budget.work) = (100_000, 25_000_000);
         let one_thread = Finished {
             schedules: 1,
             threads: 1,

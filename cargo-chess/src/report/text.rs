@@ -155,6 +155,16 @@ pub(super) fn grouped(text: &str) -> String {
         .collect()
 }
 
+/// Units of work, short where that is exact: `25M units`.
+pub(crate) fn units(count: u64) -> String {
+    let sizes = [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")];
+    let fits = |(size, _): &(u64, &str)| count > 0 && count.is_multiple_of(*size);
+    sizes.into_iter().find(fits).map_or_else(
+        || plural(count, "unit"),
+        |(size, letter)| format!("{}{letter} units", thousands(count / size)),
+    )
+}
+
 /// `1 test`, `2 tests`.
 pub(crate) fn plural(count: u64, noun: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };

@@ -4,10 +4,12 @@ use clap::CommandFactory;
 use serde_json::{Map, Value, json};
 
 use crate::cli::Cli;
-use crate::config::{KEYS, Kind, Policy, Races, Spins, tables};
+use crate::config::{KEYS, Kind, LARGEST, Policy, Races, Spins, tables};
 
 /// As `parse_duration` takes it, zero left out.
 const DURATION: &str = "^0*[1-9][0-9]*(ms|s|m|min|h)?$";
+
+const WORK: &str = "^[0_]*[1-9][0-9_]*(k|M|G)?$";
 
 /// More milliseconds are not counted.
 const MOST_SECONDS: u64 = u64::MAX / 1000;
@@ -121,6 +123,13 @@ fn value(description: &str, kind: Kind) -> Value {
             "type": "integer",
             "minimum": least,
             "maximum": most,
+        }),
+        Kind::Work => json!({
+            "description": description,
+            "anyOf": [
+                { "type": "string", "pattern": WORK },
+                { "type": "integer", "minimum": 1, "maximum": LARGEST },
+            ],
         }),
         Kind::Name(all) => names(description, all),
         Kind::Names(all) => json!({

@@ -70,9 +70,11 @@ pub(super) fn changed_first(
     changed: &[String],
     stop: &dyn Fn() -> bool,
 ) -> Result<Option<Verdict>> {
+    let quarter = |budget: Option<u64>| budget.map(|budget| budget.div_ceil(4));
     let near = Exploration {
         strategy: vec![Strategy::Icb],
-        schedules: job.exploration.schedules.div_ceil(4).min(SCHEDULES),
+        schedules: Some(quarter(job.exploration.schedules).map_or(SCHEDULES, |n| n.min(SCHEDULES))),
+        work: quarter(job.exploration.work),
         time: job.exploration.time.map(|time| time / 4),
         keep_going: false,
         ..job.exploration.clone()

@@ -73,7 +73,11 @@ pub(super) fn rerun<'a>(
             let near = Exploration {
                 strategy: vec![Strategy::Icb],
                 preemptions: schedule.preemptions.unwrap_or(0),
-                schedules: job.exploration.schedules.min(SCHEDULES),
+                schedules: job
+                    .exploration
+                    .schedules
+                    .map_or(Some(SCHEDULES), |n| Some(n.min(SCHEDULES))),
+                work: job.exploration.work,
                 time: job.exploration.time,
                 keep_going: false,
                 ..exploration

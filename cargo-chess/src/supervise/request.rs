@@ -32,7 +32,7 @@ pub(super) fn request(exploration: &Exploration, mode: Mode<'_>, policies: &[Str
         writeln!(text, "{key}={value}").expect("memory takes every byte");
     };
     let strategies: Vec<&str> = exploration.strategy.iter().map(|s| s.as_str()).collect();
-    let time = exploration.time.map_or(0, |time| time.as_millis());
+    let time = exploration.time_limit().map_or(0, |time| time.as_millis());
     line(
         "mode",
         &match mode {
@@ -42,7 +42,11 @@ pub(super) fn request(exploration: &Exploration, mode: Mode<'_>, policies: &[Str
     );
     line("strategy", &strategies.join(","));
     line("preemptions", &exploration.preemptions);
-    line("schedules", &exploration.schedules);
+    line("schedules", &exploration.schedules.unwrap_or(u64::MAX));
+    line(
+        "work",
+        &format_args!("{:020}", exploration.work.unwrap_or(0)),
+    );
     line("time-ms", &time);
     line("max-steps", &exploration.max_steps);
     line("seed", &exploration.seed);
@@ -113,8 +117,9 @@ mod tests {
         mode=explore
         strategy=auto
         preemptions=2
-        schedules=100000
-        time-ms=0
+        schedules=18446744073709551615
+        work=00000000000025000000
+        time-ms=30000
         max-steps=20000
         seed=0
         memory-accesses=watch

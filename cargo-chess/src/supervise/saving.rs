@@ -110,5 +110,5 @@ impl<'a> Saving<'a> {
 fn only_run(exploration: &Exploration, finished: &Finished) -> Option<String> {
     let is_beyond = finished.max_steps_in_execution > exploration.max_steps;
     let limit = exploration.time.map_or("steps", |_| "time");
-    (exploration.schedules == 1 && is_beyond).then(|| limit.to_owned())
+    (exploration.schedules == Some(1) && is_beyond).then(|| limit.to_owned())
 }

@@ -64,6 +64,7 @@ impl Session<'_> {
             strategy: base.strategy.iter().map(ToString::to_string).collect(),
             preemptions: base.preemptions,
             schedules: base.schedules,
+            work: base.work,
             max_steps: base.max_steps,
             shard: self.part.clone(),
         });

@@ -75,7 +75,7 @@ impl Tally {
         }
         Err(Error::Incomplete(format!(
             "--require-complete: the preemption bound was not finished for {}.\n\
-             Give more --schedules, or a smaller bound with --preemptions.",
+             Give more --work, or a smaller bound with --preemptions.",
             self.incomplete.join(", ")
         )))
     }

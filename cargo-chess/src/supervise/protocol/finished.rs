@@ -227,6 +227,7 @@ impl Finished {
             message: self.message.clone(),
             location: self.location.clone(),
             schedules: self.schedules,
+            work: self.work,
             executions: self.executions,
             distinct: self.distinct,
             pruned: self.pruned,

@@ -246,7 +246,7 @@ fn an_unfinished_bound_is_an_error_where_completeness_is_required() {
     assert_eq!(error.exit_code(), exit::INCOMPLETE);
     insta::assert_snapshot!(error, @"
     --require-complete: the preemption bound was not finished for `bank::t one`.
-    Give more --schedules, or a smaller bound with --preemptions.
+    Give more --work, or a smaller bound with --preemptions.
     ");
 }
 

@@ -1,0 +1,91 @@
+//! The budget of work: the same on every machine and with any number of cores; and how `auto` spends it.
+
+use end_to_end::{Workspace, without_durations};
+use serde_json::Value;
+
+const TESTS: &str = r"
+#[test] fn large() { locked(4, 4) }
+#[test] fn long() { locked(2, 60) }
+#[test] fn small() { locked(2, 1) }
+";
+
+fn verdicts(workspace: &Workspace, args: &[&str]) -> Vec<Value> {
+    let common = ["test", "--no-fail-fast", "--message-format", "json"];
+    let run = workspace.chess(&[&common, args].concat()).run();
+    let mut events = without_durations(run.events());
+    events.retain(|event| event["type"] == "test-finished");
+    events
+}
+
+fn number(verdict: &Value, key: &str) -> u64 {
+    verdict[key].as_u64().expect("a number")
+}
+
+#[test]
+fn work_ends_a_search_at_the_same_schedule_with_any_number_of_cores() {
+    let workspace = Workspace::with_locks(TESTS);
+    let alone = verdicts(&workspace, &["--work", "500k", "--jobs", "1"]);
+    for verdict in &alone {
+        let (work, schedules) = (number(verdict, "work"), number(verdict, "schedules"));
+        if verdict["test"] == "small" {
+            assert_eq!(verdict["complete"], true);
+            continue;
+        }
+        let of_each = work / schedules;
+        assert!(
+            (500_000..500_000 + 2 * of_each).contains(&work),
+            "{verdict}"
+        );
+        assert_eq!(verdict["options"]["work"], 500_000);
+        assert_eq!(verdict["options"]["schedules"], Value::Null);
+    }
+    let together = verdicts(&workspace, &["--work", "500_000", "--jobs", "3"]);
+    assert_eq!(alone, together);
+}
+
+#[test]
+fn what_ended_a_search_is_said() {
+    let workspace = Workspace::with_locks(TESTS);
+    let said = |args: &[&str]| {
+        let run = workspace.chess(&[&["test", "large"], args].concat()).run();
+        run.assert_code(0);
+        run.stdout + &run.stderr
+    };
+    let text = said(&["--work", "100k"]);
+    assert!(text.contains("100k units of work a test"), "{text}");
+    assert!(
+        text.contains("its budget of 100k units of work ended in bound"),
+        "{text}"
+    );
+    let text = said(&["--schedules", "300"]);
+    assert!(text.contains("300 schedules a test"), "{text}");
+    assert!(
+        text.contains("its budget of 300 schedules ended in bound"),
+        "{text}"
+    );
+}
+
+#[test]
+fn one_racy_registration_among_sixteen_is_found_within_fifty_schedules() {
+    let workspace = Workspace::shared("catalog");
+    let found = verdicts(&workspace, &["--test", "large", "racy_registration::buggy"]);
+    let [verdict] = &found[..] else {
+        panic!("not one verdict: {found:?}");
+    };
+    assert_eq!(verdict["outcome"], "failed");
+    assert!(number(verdict, "schedules") <= 50, "{verdict}");
+    assert_eq!(verdict["preemptions"], 1);
+}
+
+#[test]
+fn a_small_test_is_not_sampled() {
+    let workspace = Workspace::with_locks(TESTS);
+    let counts = |strategy| {
+        let verdicts = verdicts(&workspace, &["small", "--strategy", strategy]);
+        let [verdict] = &verdicts[..] else {
+            panic!("not one verdict: {verdicts:?}");
+        };
+        ["schedules", "work", "complete"].map(|key| verdict[key].clone())
+    };
+    assert_eq!(counts("auto"), counts("icb"));
+}
