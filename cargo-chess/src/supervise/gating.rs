@@ -71,9 +71,10 @@ pub(super) fn changed_first(
     stop: &dyn Fn() -> bool,
 ) -> Result<Option<Verdict>> {
     let quarter = |budget: Option<u64>| budget.map(|budget| budget.div_ceil(4));
+    let own = quarter(job.exploration.schedules);
     let near = Exploration {
         strategy: vec![Strategy::Icb],
-        schedules: Some(quarter(job.exploration.schedules).map_or(SCHEDULES, |n| n.min(SCHEDULES))),
+        schedules: Some(own.map_or(SCHEDULES, |own| own.min(SCHEDULES))),
         work: quarter(job.exploration.work),
         time: job.exploration.time.map(|time| time / 4),
         keep_going: false,

@@ -70,13 +70,11 @@ pub(super) fn rerun<'a>(
         }
         let lines = lines::as_they_are_now(&plan.workspace_root, &schedule.preempted_at);
         if !lines.is_empty() {
+            let own = job.exploration.schedules;
             let near = Exploration {
                 strategy: vec![Strategy::Icb],
                 preemptions: schedule.preemptions.unwrap_or(0),
-                schedules: job
-                    .exploration
-                    .schedules
-                    .map_or(Some(SCHEDULES), |n| Some(n.min(SCHEDULES))),
+                schedules: Some(own.map_or(SCHEDULES, |own| own.min(SCHEDULES))),
                 work: job.exploration.work,
                 time: job.exploration.time,
                 keep_going: false,
