@@ -21,7 +21,7 @@ fn unlocked() {
 }
 
 #[test] fn a_short() { locked(2, 1) }
-#[test] fn b_long() { locked(3, 4) }
+#[test] fn b_middle() { locked(3, 3) }
 #[test] fn c_fails() { unlocked() }
 #[test] fn d_middle() { locked(3, 3) }
 #[test] #[ignore] fn e_is_ignored() { locked(2, 2) }
@@ -244,7 +244,7 @@ fn what_has_other_options_is_run_anew() {
     assert_says(
         &resumed,
         "warning: not resumed but run anew, since their options have changed \
-         (preemptions: 2 then, 1 now): `small a_short`, `small b_long`, `small c_fails`",
+         (preemptions: 2 then, 1 now): `small a_short`, `small b_middle`, `small c_fails`",
     );
     let anew = run(&workspace, &["--preemptions", "1"]);
     assert_eq!(events(&resumed), events(&anew));

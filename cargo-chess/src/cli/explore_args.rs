@@ -30,6 +30,9 @@ pub struct ExploreArgs {
     /// Search each test for at most so long, as in 30s or 5m
     #[arg(long, value_name = "DUR", value_parser = parse_duration)]
     pub time: Option<Duration>,
+    /// Explore all tests together for at most so long: first a short look at each, then more in rounds
+    #[arg(long, value_name = "DUR", value_parser = parse_duration)]
+    pub time_total: Option<Duration>,
     /// Steps after which an execution runs on without choices [default: 20000]
     #[arg(long, value_name = "N", value_parser = parse_positive)]
     pub max_steps: Option<u64>,
@@ -94,6 +97,7 @@ impl ExploreArgs {
             schedules: self.schedules,
             work: self.work,
             time: self.time,
+            time_total: self.time_total,
             max_steps: self.max_steps,
             strategy: (!self.strategy.is_empty()).then(|| self.strategy.clone()),
             seed: self.seed,

@@ -266,7 +266,15 @@ fn test_entry(table: &dyn TableLike, table_span: Range<usize>) -> Parsed<TestEnt
     for (key, item) in entries(table) {
         match key.get() {
             "filter" => filter = Some((text(key, item)?, item.span().unwrap_or(0..0))),
-            "explore" => layer = explore(self::table(key, item)?)?,
+            "explore" => {
+                let table = self::table(key, item)?;
+                if let Some((key, _)) = table.get_key_value(keys::TIME_TOTAL) {
+                    let message = "this is the time of all tests together: it belongs into `[explore]`, and \
+                                   `time` is that of one test";
+                    return Err(at(key.span(), message.to_owned()));
+                }
+                layer = explore(table)?;
+            }
             _ => return Err(unknown_key(key, tables::TEST)),
         }
     }

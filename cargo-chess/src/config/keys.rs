@@ -38,6 +38,7 @@ pub(crate) const KEYS: &[(&str, Kind)] = &[
     ("schedules", Kind::Integer(1, LARGEST)),
     ("work", Kind::Work),
     ("time", Kind::Duration),
+    (TIME_TOTAL, Kind::Duration),
     ("max-steps", Kind::Integer(1, LARGEST)),
     ("strategy", Kind::Names(Strategy::NAMES)),
     ("seed", Kind::Integer(0, LARGEST)),
@@ -57,6 +58,9 @@ pub(crate) const KEYS: &[(&str, Kind)] = &[
     ("divide", Kind::Boolean),
 ];
 
+/// The key that is of a run, and of no single test.
+pub(super) const TIME_TOTAL: &str = "time-total";
+
 /// The names of all keys.
 pub(super) fn names() -> impl Iterator<Item = &'static str> + Clone {
     KEYS.iter().map(|(name, _)| *name)
@@ -70,6 +74,7 @@ impl Layer {
             "schedules" => self.schedules = Some(parse_positive(text)?),
             "work" => self.work = Some(parse_work(text)?),
             "time" => self.time = Some(parse_duration(text)?),
+            TIME_TOTAL => self.time_total = Some(parse_duration(text)?),
             "max-steps" => self.max_steps = Some(parse_positive(text)?),
             "strategy" => {
                 let strategies: Result<Vec<_>, _> =
@@ -107,6 +112,7 @@ impl Layer {
             "schedules" => of(self.schedules.as_ref()),
             "work" => of(self.work.as_ref()),
             "time" => duration(self.time),
+            TIME_TOTAL => duration(self.time_total),
             "max-steps" => of(self.max_steps.as_ref()),
             "strategy" => self.strategy.as_ref().map(|all| {
                 let names: Vec<&str> = all.iter().map(|it| it.as_str()).collect();

@@ -26,6 +26,8 @@ pub struct Exploration {
     pub work: Option<u64>,
     /// The longest time to search.
     pub time: Option<Duration>,
+    /// The longest time of the whole run, of which all tests have the same.
+    pub time_total: Option<Duration>,
     /// The most scheduling points of one execution.
     pub max_steps: u64,
     /// The strategies to use, in turn.
@@ -70,6 +72,7 @@ pub struct Layer {
     pub schedules: Option<u64>,
     pub work: Option<u64>,
     pub time: Option<Duration>,
+    pub time_total: Option<Duration>,
     pub max_steps: Option<u64>,
     pub strategy: Option<Vec<Strategy>>,
     pub seed: Option<u64>,
@@ -98,6 +101,7 @@ impl Layer {
             schedules: over.schedules.or(self.schedules),
             work: over.work.or(self.work),
             time: over.time.or(self.time),
+            time_total: over.time_total.or(self.time_total),
             max_steps: over.max_steps.or(self.max_steps),
             strategy: over.strategy.clone().or(self.strategy),
             seed: over.seed.or(self.seed),
@@ -137,6 +141,7 @@ impl Layer {
             schedules,
             work,
             time,
+            time_total: self.time_total.or(base.time_total),
             max_steps: self.max_steps.unwrap_or(base.max_steps),
             strategy: self.strategy.unwrap_or(base.strategy),
             seed: self.seed.unwrap_or(base.seed),
@@ -176,6 +181,7 @@ impl Default for Exploration {
             schedules: None,
             work: Some(DEFAULT_WORK),
             time: None,
+            time_total: None,
             max_steps: 20_000,
             strategy: vec![Strategy::Auto],
             seed: 0,

@@ -90,6 +90,9 @@ pub struct TestFinished {
     /// binary nor its options have changed since: the rest is what that run found.
     #[serde(default)]
     pub cached: bool,
+    /// What of the test was finished when the end of the run stopped it, if that did.
+    #[serde(default)]
+    pub stopped: Option<Stop>,
     /// With `--shard`, where each shard explores a part of this test's schedules: what
     /// `cargo chess merge` needs. What is said above holds for all schedules.
     #[serde(default)]
@@ -133,6 +136,18 @@ pub enum RegressionOutcome {
     Unknown,
     /// This run has found and kept it.
     Saved,
+}
+
+/// What of a test was finished when the end of the run stopped it.
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Stop {
+    /// Its first, short look alone.
+    Look,
+    /// Further rounds.
+    Round,
 }
 
 /// How one of several parts of a test's schedules was explored.

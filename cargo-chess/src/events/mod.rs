@@ -12,8 +12,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::finished::{
-    Minimised, OtherFailure, RegressionOutcome, RegressionRun, Size, TestFinished, TestOptions,
-    TestPart,
+    Minimised, OtherFailure, RegressionOutcome, RegressionRun, Size, Stop, TestFinished,
+    TestOptions, TestPart,
 };
 use crate::shard::Part;
 
@@ -104,6 +104,13 @@ pub struct RunFinished {
     /// Those of them that had one thread and one schedule, so that nothing was explored.
     #[serde(default)]
     pub nothing_to_explore: usize,
+    /// Tests that the end of the run stopped on their way: what was explored of them until then
+    /// is all that their verdicts say.
+    #[serde(default)]
+    pub stopped: usize,
+    /// Those of them that had only their first, short look.
+    #[serde(default)]
+    pub only_looked_at: usize,
     /// Tests with a failure.
     pub failed: usize,
     /// Tests that were not explored.
@@ -316,6 +323,7 @@ mod tests {
             options: Some(TestOptions::of(&Layer::default().resolve())),
             regressions: Vec::new(),
             cached: false,
+            stopped: None,
             part: None,
         }
     }

@@ -96,8 +96,13 @@ mod tests {
         let section = CHESS_TOML.split("[policy]").next().unwrap();
         let (general, own): (Vec<&str>, Vec<&str>) = section
             .lines()
-            // Neither has a default.
-            .filter(|line| !line.starts_with("# time =") && !line.starts_with("# schedules ="))
+            // None of these has a default.
+            .filter(|line| {
+                let keys = ["time", "time-total", "schedules"];
+                !keys
+                    .iter()
+                    .any(|key| line.starts_with(&format!("# {key} =")))
+            })
             .partition(|line| !line.contains(" = "));
         assert!(general.iter().any(|line| line.starts_with("[explore]")));
         let lines = own.iter().map(|line| line.trim_start_matches("# "));

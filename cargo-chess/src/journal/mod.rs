@@ -88,11 +88,11 @@ impl Journal {
         }
     }
 
-    /// The file of what was found, open where its body of `length` bytes begins.
-    pub(crate) fn open(&self, part: Part, test: &TestId, length: usize) -> io::Result<File> {
+    /// The file of what was found, open where the last `length` bytes of its body begin.
+    pub(crate) fn open(&self, part: Part, test: &TestId, length: u64) -> io::Result<File> {
         let mut file = File::open(self.path(part, test))?;
         let end = file.metadata()?.len();
-        let start = end.checked_sub(length as u64).unwrap_or(end);
+        let start = end.checked_sub(length).unwrap_or(end);
         file.seek(SeekFrom::Start(start))?;
         Ok(file)
     }

@@ -54,6 +54,7 @@ fn joined(all: &[TestFinished]) -> Option<TestFinished> {
     test.atomic = union(all, |test| &test.atomic);
     test.outside = union(all, |test| &test.outside);
     test.other_failures = other_failures(&test, all);
+    test.stopped = all.iter().filter_map(|test| test.stopped).min();
     test.part = None;
     if all.iter().any(|test| test.coverage == NOT_DETERMINISTIC) {
         (test.complete, test.bound_completed) = (false, None);

@@ -191,6 +191,7 @@ impl<'a> Stage<'a> {
             part: None,
             cores: None,
             states: None,
+            slice: None,
             live,
         }
         .run(stop, &mut |_| ())?;

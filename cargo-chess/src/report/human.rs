@@ -1,13 +1,14 @@
 //! The reporter for people, on standard error, in cargo's style.
 
 use std::io::{self, Write};
+use std::time::Instant;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::explanation::explanation;
 use super::failure::{Style, failure};
 use super::outside::Outside;
-use super::progress::ProgressLine;
+use super::progress::Progress;
 use super::summary::{Guarantee, counts};
 use super::text::{BAD, GOOD, NOTE, WARN, grouped, plural, status, styled, thousands, units};
 use super::verdict_line::{line, seconds, statistics};
@@ -26,10 +27,11 @@ pub struct Human<W> {
     out: W,
     color: bool,
     verbosity: i8,
+    fail_fast: bool,
     style: Style,
     /// The workspace's root, for source lines.
     root: Utf8PathBuf,
-    progress: ProgressLine,
+    progress: Progress,
     /// Tests that failed or got no verdict, told at the end.
     failures: Vec<(TestFinished, Detail)>,
     guarantee: Guarantee,
@@ -44,9 +46,9 @@ impl Human<io::Stderr> {
         let width = terminal_size::terminal_size_of(io::stderr())
             .map_or(PLAIN_WIDTH, |(width, _)| usize::from(width.0));
         let progress = if options.verbosity < 0 || options.no_capture {
-            ProgressLine::none()
+            Progress::None
         } else {
-            ProgressLine::on_stderr()
+            Progress::on_stderr(width)
         };
         Self::new(io::stderr(), options, workspace_root, width, progress)
     }
@@ -58,12 +60,13 @@ impl<W: Write> Human<W> {
         options: &RunOptions,
         workspace_root: &Utf8Path,
         width: usize,
-        progress: ProgressLine,
+        progress: Progress,
     ) -> Self {
         Self {
             out,
             color: options.color,
             verbosity: options.verbosity,
+            fail_fast: options.fail_fast,
             style: Style {
                 width: width.max(40),
                 whole: options.verbosity >= 2,
@@ -193,12 +196,16 @@ impl<W: Write> Human<W> {
         let time = seconds(run.duration_ms);
         let summary = format!("{} in {time}{shard}", counts(run));
         let mut text = status(style, verb, summary);
-        if run.not_run > 0 && !run.interrupted {
+        let has_left_some = run.not_run + run.stopped > 0 && self.fail_fast;
+        if has_left_some && run.failed + run.timeout > 0 && !run.interrupted {
             text += &status(
                 NOTE,
                 "Note",
                 "--no-fail-fast also runs the tests after the first failure",
             );
+        }
+        if run.stopped > 0 {
+            text += &status(WARN, "Stopped", stopped(run));
         }
         for sentence in self.guarantee.cut_short() {
             text += &status(WARN, "Unfinished", sentence);
@@ -228,13 +235,32 @@ impl<W: Write> Reporter for Human<W> {
     }
 
     fn live(&mut self, live: &Live) {
-        self.progress.show(live);
+        if let Some(lines) = self.progress.show(live, Instant::now()) {
+            // There is nobody to tell that standard error is gone.
+            let _ = self.print(&lines);
+        }
     }
 
     fn warn(&mut self, message: &str) {
         // There is nobody to tell that standard error is gone.
         let _ = self.print(&warning_line(message));
     }
+}
+
+/// What a run that ended before its tests did has finished of them.
+fn stopped(run: &RunFinished) -> String {
+    let tests = run.passed + run.failed + run.timeout + run.not_run;
+    let finished = tests - run.stopped - run.not_run;
+    let looks = match run.only_looked_at as u64 {
+        0 => String::new(),
+        looks => format!(", {} of them after the first, short look", thousands(looks)),
+    };
+    format!(
+        "of {} the run finished {}; it ended on the way of {}{looks}",
+        plural(tests as u64, "test"),
+        thousands(finished as u64),
+        thousands(run.stopped as u64)
+    )
 }
 
 fn warning_line(message: &str) -> String {
@@ -264,7 +290,7 @@ mod tests {
         std::fs::write(root.path().join("src/lib.rs"), SOURCE).expect("a file");
         let root = Utf8Path::from_path(root.path()).expect("a path in UTF-8");
         let options = RunOptions::new(output, Some(1));
-        let mut human = Human::new(Vec::new(), &options, root, width, ProgressLine::none());
+        let mut human = Human::new(Vec::new(), &options, root, width, Progress::None);
         let start = Event::RunStarted(RunStarted {
             version: "0.1.0".into(),
             tests: tests.len(),

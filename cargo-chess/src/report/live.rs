@@ -1,16 +1,26 @@
-//! The state of a run at this moment, for a progress line.
+//! The state of a run at this moment, for what moves on a terminal.
+
+use std::time::{Duration, Instant};
 
 use crate::events::TestId;
 
 /// Which tests run now, and how far they are.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Live {
     /// Tests selected.
     pub total: usize,
-    /// Tests that have ended.
+    /// Tests whose verdict is known.
     pub ended: usize,
     /// Tests that run, the one begun first in front.
     pub running: Vec<Running>,
+    /// When the run began.
+    start: Instant,
+    /// The number of the round, from 0.
+    round: usize,
+    /// How long the run may last, if there is a limit.
+    time_total: Option<Duration>,
+    /// Of each test that had a turn, its schedules so far.
+    schedules: Vec<u64>,
 }
 
 /// A test that runs.
@@ -26,24 +36,61 @@ pub struct Running {
     /// How much was explored, by the last estimate, in millionths: of a bound where one
     /// is finished first.
     pub explored: Option<u64>,
+    /// When its turn began.
+    since: Instant,
 }
 
 impl Live {
-    /// Nothing has begun of `total` tests.
-    pub fn new(total: usize) -> Self {
+    /// Nothing has begun of `total` tests, which may take so long together.
+    pub fn new(total: usize, time_total: Option<Duration>) -> Self {
         Self {
             total,
-            ..Self::default()
+            ended: 0,
+            running: Vec::new(),
+            start: Instant::now(),
+            round: 0,
+            time_total,
+            schedules: vec![0; total],
         }
     }
 
-    pub(crate) fn begin(&mut self, index: usize, id: &TestId) {
+    /// Tests that wait for a turn.
+    pub(super) fn waiting(&self) -> usize {
+        (self.total - self.ended).saturating_sub(self.running.len())
+    }
+
+    /// The number of the round, from 1.
+    pub(super) fn round(&self) -> usize {
+        self.round + 1
+    }
+
+    /// How long the run has lasted.
+    pub(super) fn elapsed(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.start)
+    }
+
+    /// How long the run lasts still, at most, where that is known.
+    pub(super) fn left(&self, now: Instant) -> Option<Duration> {
+        let total = self.time_total?;
+        Some(total.saturating_sub(self.elapsed(now)))
+    }
+
+    /// Schedules a second, of all tests over the whole run.
+    pub(super) fn rate(&self, now: Instant) -> u64 {
+        let millis = self.elapsed(now).as_millis().max(1);
+        let schedules = u128::from(self.schedules.iter().sum::<u64>());
+        u64::try_from(schedules * 1000 / millis).unwrap_or(u64::MAX)
+    }
+
+    pub(crate) fn begin(&mut self, index: usize, id: &TestId, round: usize) {
+        self.round = round;
         self.running.push(Running {
             index,
             id: id.clone(),
-            schedules: 0,
+            schedules: self.schedules[index],
             bound: None,
             explored: None,
+            since: Instant::now(),
         });
     }
 
@@ -54,6 +101,7 @@ impl Live {
         bound: Option<u32>,
         explored: Option<u64>,
     ) {
+        self.schedules[index] = schedules;
         if let Some(test) = self.running.iter_mut().find(|test| test.index == index) {
             test.schedules = schedules;
             test.bound = bound;
@@ -61,8 +109,25 @@ impl Live {
         }
     }
 
-    pub(crate) fn end(&mut self, index: usize) {
+    pub(crate) fn pause(&mut self, index: usize, schedules: u64) {
+        self.schedules[index] = schedules;
         self.running.retain(|test| test.index != index);
+    }
+
+    pub(crate) fn end(&mut self, index: usize, schedules: u64) {
+        self.pause(index, schedules);
         self.ended += 1;
+    }
+}
+
+impl Running {
+    /// Which test it is, and when its turn began: no two turns have both in common.
+    pub(super) fn turn(&self) -> (usize, Instant) {
+        (self.index, self.since)
+    }
+
+    /// How long its turn has lasted.
+    pub(super) fn elapsed(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.since)
     }
 }

@@ -1,82 +1,147 @@
-//! The progress line: the only part that moves, on a terminal only.
+//! The progress of a run: lines that move on a terminal, and elsewhere a line now and then for a slow test.
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::live::{Live, Running};
-use super::text::thousands;
+use super::text::{GOOD, NOTE, cut, status, thousands};
 
-/// A line below what was printed, or nothing.
-pub(super) struct ProgressLine(Option<ProgressBar>);
+/// Where nothing can move, a test that runs for so long is told of each time that it has.
+const SLOW: Duration = Duration::from_secs(30);
 
-impl ProgressLine {
-    /// No line.
-    pub(super) fn none() -> Self {
-        Self(None)
-    }
+/// How progress is shown.
+pub(super) enum Progress {
+    /// Not at all.
+    None,
+    /// In lines below what was printed, which are drawn anew.
+    Lines(ProgressBar, usize),
+    /// In a line for each test that is slow, and each time when it is still slow.
+    Slow(BTreeMap<(usize, Instant), u32>),
+}
 
-    /// A line on standard error, if that is a terminal that can show one.
-    pub(super) fn on_stderr() -> Self {
+impl Progress {
+    /// On standard error: moving lines of so many columns, if that is a terminal that can
+    /// show them.
+    pub(super) fn on_stderr(width: usize) -> Self {
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let unattended = std::env::var_os("CI").is_some();
         if dumb || unattended || !std::io::stderr().is_terminal() {
-            return Self::none();
+            return Self::Slow(BTreeMap::new());
         }
         let bar = ProgressBar::new_spinner();
-        let style = ProgressStyle::with_template("{prefix:>12.cyan.bold} {wide_msg}")
-            .expect("the template is well formed");
+        let style = ProgressStyle::with_template("{msg}").expect("the template is well formed");
         bar.set_style(style);
-        bar.set_prefix("Exploring");
         bar.enable_steady_tick(Duration::from_millis(200));
-        Self(Some(bar))
+        Self::Lines(bar, width)
     }
 
-    /// Shows `live`.
-    pub(super) fn show(&self, live: &Live) {
-        if let Some(bar) = &self.0 {
-            bar.set_message(message(live));
+    /// Shows `live`; gives back what is to be printed.
+    pub(super) fn show(&mut self, live: &Live, now: Instant) -> Option<String> {
+        match self {
+            Self::None => None,
+            Self::Lines(bar, width) => {
+                let lines = lines(live, now);
+                let lines = lines.iter().map(|(verb, rest)| {
+                    let rest = cut(rest, width.saturating_sub(VERB));
+                    let style = if *verb == "Exploring" { GOOD } else { NOTE };
+                    status(style, verb, rest)
+                });
+                bar.set_message(lines.collect::<String>().trim_end().to_owned());
+                None
+            }
+            Self::Slow(told) => Some(slow(told, live, now)).filter(|lines| !lines.is_empty()),
         }
     }
 
-    /// Prints with the line out of the way.
+    /// Prints with moving lines out of the way.
     pub(super) fn around<T>(&self, print: impl FnOnce() -> T) -> T {
-        match &self.0 {
-            Some(bar) => bar.suspend(print),
-            None => print(),
+        match self {
+            Self::Lines(bar, _) => bar.suspend(print),
+            Self::None | Self::Slow(_) => print(),
         }
     }
 
-    /// Takes the line away for good.
+    /// Shows nothing from now on.
     pub(super) fn end(&mut self) {
-        if let Some(bar) = self.0.take() {
+        if let Self::Lines(bar, _) = self {
+            bar.finish_and_clear();
+        }
+        *self = Self::None;
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Self::Lines(bar, _) = self {
             bar.finish_and_clear();
         }
     }
 }
 
-impl Drop for ProgressLine {
-    fn drop(&mut self) {
-        self.end();
+/// The columns of a verb and the space behind it.
+const VERB: usize = 13;
+
+/// What moves: a line for the run, and one for each test that runs.
+fn lines(live: &Live, now: Instant) -> Vec<(&'static str, String)> {
+    let mut run = format!(
+        "{}/{} finished, {} running, {} waiting, round {}, {}, {} schedules/s",
+        thousands(live.ended as u64),
+        thousands(live.total as u64),
+        live.running.len(),
+        thousands(live.waiting() as u64),
+        live.round(),
+        clock(live.elapsed(now)),
+        thousands(live.rate(now))
+    );
+    if let Some(left) = live.left(now) {
+        run.push_str(", ");
+        run.push_str(&clock(left));
+        run.push_str(" left at most");
     }
+    let tests = live
+        .running
+        .iter()
+        .map(|test| ("Running", state(test, now)));
+    [("Exploring", run)].into_iter().chain(tests).collect()
 }
 
-/// `3/12: bank::t transfer (20,000 schedules, bound 1, about 12 % explored), bank::t other`
-fn message(live: &Live) -> String {
-    let tests: Vec<String> = live.running.iter().map(state).collect();
-    format!("{}/{}: {}", live.ended, live.total, tests.join(", "))
+/// Lines for the tests that run for longer than they did when they were last told of.
+fn slow(told: &mut BTreeMap<(usize, Instant), u32>, live: &Live, now: Instant) -> String {
+    let running: Vec<_> = live.running.iter().map(Running::turn).collect();
+    told.retain(|turn, _| running.contains(turn));
+    let mut lines = String::new();
+    for test in &live.running {
+        let times = u32::try_from(test.elapsed(now).as_secs() / SLOW.as_secs()).unwrap_or(0);
+        let told = told.entry(test.turn()).or_default();
+        if times > *told {
+            *told = times;
+            lines += &status(NOTE, "Running", state(test, now));
+        }
+    }
+    lines
 }
 
-fn state(test: &Running) -> String {
-    if test.schedules == 0 {
-        return test.id.to_string();
+/// `bank::t transfer (1m 05s, 20,000 schedules, bound 1, about 12 % explored)`
+fn state(test: &Running, now: Instant) -> String {
+    let mut parts = vec![clock(test.elapsed(now))];
+    if test.schedules > 0 {
+        parts.push(format!("{} schedules", thousands(test.schedules)));
     }
-    let mut parts = vec![format!("{} schedules", thousands(test.schedules))];
     parts.extend(test.bound.map(|bound| format!("bound {bound}")));
     let percent = test.explored.map(|millionths| millionths / 10_000);
     parts.extend(percent.map(|percent| format!("about {percent} % explored")));
     format!("{} ({})", test.id, parts.join(", "))
+}
+
+/// `5s`, `1m 05s`
+fn clock(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..60 => format!("{seconds}s"),
+        seconds => format!("{}m {:02}s", thousands(seconds / 60), seconds % 60),
+    }
 }
 
 #[cfg(test)]
@@ -84,22 +149,70 @@ mod tests {
     use super::*;
     use crate::events::TestId;
 
-    #[test]
-    fn the_line_says_what_runs_and_how_far_it_is() {
-        let id = |test: &str| TestId {
+    fn id(test: &str) -> TestId {
+        TestId {
             package: "bank".into(),
             binary: "bank::t".into(),
             test: test.into(),
-        };
-        let mut live = Live::new(12);
-        live.begin(0, &id("a"));
-        live.begin(1, &id("b"));
-        live.end(0);
-        live.begin(2, &id("c"));
-        live.advance(1, 1200, Some(1), None);
-        insta::assert_snapshot!(message(&live), @"1/12: bank::t b (1,200 schedules, bound 1), bank::t c");
+        }
+    }
+
+    fn live() -> Live {
+        let mut live = Live::new(12, None);
+        live.begin(0, &id("a"), 0);
+        live.begin(1, &id("b"), 0);
+        live.end(0, 700);
+        live.begin(2, &id("c"), 1);
         live.advance(1, 20_000, Some(2), Some(123_456));
-        live.advance(2, 10_000, None, Some(900));
-        insta::assert_snapshot!(message(&live), @"1/12: bank::t b (20,000 schedules, bound 2, about 12 % explored), bank::t c (10,000 schedules, about 0 % explored)");
+        live
+    }
+
+    #[test]
+    fn the_lines_say_what_runs_and_how_far_it_is() {
+        let live = live();
+        let now = Instant::now() + Duration::from_secs(65);
+        let mut text = String::new();
+        for (verb, rest) in lines(&live, now) {
+            // The rate depends on how long this takes.
+            let rest = rest.split_once(" schedules/s").map_or(&*rest, |(left, _)| {
+                left.rsplit_once(' ').expect("a number").0
+            });
+            text.extend([verb, " ", rest.trim_end(), "\n"]);
+        }
+        insta::assert_snapshot!(text, @r"
+        Exploring 1/12 finished, 2 running, 9 waiting, round 2, 1m 05s,
+        Running bank::t b (1m 05s, 20,000 schedules, bound 2, about 12 % explored)
+        Running bank::t c (1m 05s)
+        ");
+    }
+
+    #[test]
+    fn where_nothing_moves_a_slow_test_is_told_of_every_half_minute() {
+        let (live, mut told) = (live(), BTreeMap::new());
+        let start = Instant::now();
+        let mut after = |seconds| {
+            let lines = slow(&mut told, &live, start + Duration::from_secs(seconds));
+            lines.lines().count()
+        };
+        assert_eq!(
+            [10, 31, 45, 59, 61, 62, 200].map(&mut after),
+            [0, 2, 0, 0, 2, 0, 2]
+        );
+        let mut told = BTreeMap::new();
+        let lines = slow(&mut told, &live, start + Duration::from_secs(31));
+        insta::assert_snapshot!(anstream::adapter::strip_str(&lines), @r"
+             Running bank::t b (31s, 20,000 schedules, bound 2, about 12 % explored)
+             Running bank::t c (31s)
+        ");
+    }
+
+    #[test]
+    fn what_is_left_is_that_of_the_run_where_it_has_a_time() {
+        let mut live = Live::new(2, Some(Duration::from_secs(100)));
+        live.begin(0, &id("a"), 0);
+        let now = Instant::now();
+        let left = live.left(now + Duration::from_secs(30));
+        let near = |left| (69..=70).contains(&Duration::as_secs(&left));
+        assert!(left.is_some_and(near), "{left:?}");
     }
 }

@@ -159,7 +159,9 @@ fn cut_short(test: &TestFinished, detail: &Detail) -> String {
     let is_used_up = |budget: Option<u64>, used: u64| budget.filter(|&budget| used >= budget);
     let in_bound = format!("ended in bound {bound}");
     let after = format!("after {}", plural(test.schedules, "schedule"));
-    let ended = if let Some(budget) = is_used_up(exploration.schedules, test.schedules) {
+    let ended = if test.stopped.is_some() {
+        format!("the end of the run stopped it in bound {bound}, {after}")
+    } else if let Some(budget) = is_used_up(exploration.schedules, test.schedules) {
         format!("its budget of {} {in_bound}", plural(budget, "schedule"))
     } else if let Some(budget) = is_used_up(exploration.work, test.work) {
         format!(

@@ -116,6 +116,12 @@ impl Core<'_> {
         }
     }
 
+    /// Whether it has left one that is still there.
+    pub(super) fn has_state(&self) -> bool {
+        let metadata = self.stdin.metadata();
+        metadata.is_ok_and(|metadata| metadata.len() > LINE)
+    }
+
     /// Lets it leave the next one.
     pub(super) fn clear_state(&self) -> io::Result<()> {
         self.stdin.set_len(LINE)

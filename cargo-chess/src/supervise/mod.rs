@@ -1,4 +1,4 @@
-//! Runs the tests of the built binaries, a process for each, and tells a reporter.
+//! Runs the tests of the built binaries, processes for each, and tells a reporter.
 
 mod columns;
 mod control;
@@ -14,11 +14,13 @@ pub mod protocol;
 mod regress;
 mod request;
 mod resume;
+mod rounds;
 mod run;
 mod saving;
 mod session;
 mod status;
 mod tally;
+mod turn;
 mod uncontrolled;
 mod verdict;
 

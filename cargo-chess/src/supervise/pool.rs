@@ -1,18 +1,40 @@
-//! Several tests at once, their results in the plan's order.
+//! Several tests of a round at once, their results in the round's order.
 //!
 //! What is reported does not depend on how many run at once: a failing test ends
 //! the run for those after it, never for those before it.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
+use std::time::Duration;
 
 use super::cores::Cores;
+use super::rounds::Look;
 use super::verdict::{Advance, Verdict};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 
-/// What the pool tells, test by test in the plan's order.
+/// How often the listener hears that time goes by.
+const TICK: Duration = Duration::from_secs(1);
+
+/// A test's turn in a round.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Turn {
+    /// The test.
+    pub(super) test: usize,
+    /// Whether it is not going to pause: what is known of it can be told at once.
+    pub(super) is_last: bool,
+}
+
+/// How a test's turn ended.
+pub(super) enum Done {
+    /// There is more to explore in a later round; the verdict so far.
+    Paused(Look, Box<Verdict>),
+    /// This is the verdict.
+    Over(Box<Verdict>),
+}
+
+/// What the pool tells, test by test in the round's order.
 #[derive(Debug)]
 pub(super) enum News {
     /// Begins what is told about the test.
@@ -21,6 +43,8 @@ pub(super) enum News {
     Advanced(usize, Advance),
     /// Ends it.
     Finished(usize, Box<Verdict>),
+    /// Nothing is told about the test yet.
+    Paused(usize, Look, Box<Verdict>),
 }
 
 /// What the pool does at this moment, told as it happens.
@@ -30,18 +54,21 @@ pub(super) enum Moment {
     Begun(usize),
     /// A test is being explored.
     Advanced(usize, Advance),
-    /// A test has ended.
-    Ended(usize),
+    /// A test's turn has ended after so many schedules: its verdict is known.
+    Ended(usize, u64),
+    /// A test's turn has ended after so many schedules: it waits for its next one.
+    Paused(usize, u64),
+    /// Nothing has happened for a while.
+    Tick,
 }
 
 /// Does one test: its index, whether to stop, whom to tell of its progress.
-pub(super) type Work<'a> = &'a (
-        dyn Fn(usize, &dyn Fn() -> bool, &mut dyn FnMut(Advance)) -> Result<Option<Verdict>> + Sync
-    );
+pub(super) type Work<'a> =
+    &'a (dyn Fn(usize, &dyn Fn() -> bool, &mut dyn FnMut(Advance)) -> Result<Option<Done>> + Sync);
 
 /// Who is told.
 pub(super) trait Listener {
-    /// In the plan's order; an error ends the run.
+    /// In the round's order; an error ends the run.
     fn news(&mut self, news: News) -> Result<()>;
     /// As it happens.
     fn moment(&mut self, moment: Moment);
@@ -52,19 +79,22 @@ pub(super) trait Listener {
 enum Message {
     Begun(usize),
     Advanced(usize, Advance),
-    Ended(usize, Box<Result<Option<Verdict>>>),
+    Ended(usize, Result<Option<Done>>),
 }
 
-/// Runs tests `0..count`, as many at once as there are cores.
+/// Gives each of `turns` its turn, as many at once as there are cores, unless `is_over` says
+/// that none begins any more; whether the run goes on.
 pub(super) fn run(
-    count: usize,
+    turns: &[Turn],
     cores: &Cores,
     interrupt: &Interrupt,
+    is_over: &(dyn Fn() -> bool + Sync),
     work: Work<'_>,
     listener: &mut dyn Listener,
-) -> Result<()> {
+) -> Result<bool> {
     let queue = Queue {
-        count,
+        turns,
+        is_over,
         next: AtomicUsize::new(0),
         last: AtomicUsize::new(usize::MAX),
         abandoned: AtomicBool::new(false),
@@ -80,23 +110,39 @@ pub(super) fn run(
             });
         }
         drop(sender);
-        let mut order = Order::new(count);
+        let mut order = Order::new(turns);
         let mut outcome = Ok(());
-        for message in receiver {
-            match &message {
-                Message::Begun(test) => listener.moment(Moment::Begun(*test)),
-                Message::Advanced(test, advance) => {
-                    listener.moment(Moment::Advanced(*test, advance.clone()));
+        loop {
+            let message = match receiver.recv_timeout(TICK) {
+                Ok(message) => message,
+                Err(RecvTimeoutError::Timeout) => {
+                    listener.moment(Moment::Tick);
+                    continue;
                 }
-                Message::Ended(test, result) => {
-                    listener.moment(Moment::Ended(*test));
-                    let fatal = match &**result {
-                        Ok(Some(verdict)) => listener.is_fatal(verdict),
-                        Ok(None) => false,
-                        Err(_) => true,
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
+            match &message {
+                Message::Begun(place) => listener.moment(Moment::Begun(turns[*place].test)),
+                Message::Advanced(place, advance) => {
+                    listener.moment(Moment::Advanced(turns[*place].test, advance.clone()));
+                }
+                Message::Ended(place, result) => {
+                    let test = turns[*place].test;
+                    let schedules = |verdict: &Verdict| verdict.finished.schedules;
+                    let (moment, fatal) = match result {
+                        Ok(Some(Done::Paused(_, so_far))) => {
+                            (Moment::Paused(test, schedules(so_far)), false)
+                        }
+                        Ok(Some(Done::Over(verdict))) => {
+                            let moment = Moment::Ended(test, schedules(verdict));
+                            (moment, listener.is_fatal(verdict))
+                        }
+                        Ok(None) => (Moment::Ended(test, 0), false),
+                        Err(_) => (Moment::Ended(test, 0), true),
                     };
+                    listener.moment(moment);
                     if fatal {
-                        queue.last.fetch_min(*test, Ordering::Relaxed);
+                        queue.last.fetch_min(*place, Ordering::Relaxed);
                     }
                 }
             }
@@ -110,50 +156,58 @@ pub(super) fn run(
             }
         }
         outcome?;
-        order.tell(queue.last(), true, listener)
+        order.tell(queue.last(), true, listener)?;
+        Ok(queue.last() == usize::MAX && !interrupt.requested() && !is_over())
     })
 }
 
 /// What the workers share.
-struct Queue {
-    count: usize,
+struct Queue<'a> {
+    turns: &'a [Turn],
+    /// Whether no turn begins any more.
+    is_over: &'a (dyn Fn() -> bool + Sync),
+    /// The place of the next turn.
     next: AtomicUsize,
-    /// Tests after this one are not run, or stopped.
+    /// Turns after this one do not begin, or are stopped.
     last: AtomicUsize,
-    /// All tests are stopped.
+    /// All are stopped.
     abandoned: AtomicBool,
 }
 
-impl Queue {
+impl Queue<'_> {
     fn last(&self) -> usize {
         self.last.load(Ordering::Relaxed)
     }
 }
 
-fn worker(queue: &Queue, interrupt: &Interrupt, work: Work<'_>, sender: &Sender<Message>) {
+fn worker(queue: &Queue<'_>, interrupt: &Interrupt, work: Work<'_>, sender: &Sender<Message>) {
     loop {
-        let test = queue.next.fetch_add(1, Ordering::Relaxed);
+        let place = queue.next.fetch_add(1, Ordering::Relaxed);
         let stop = || {
-            interrupt.requested() || test > queue.last() || queue.abandoned.load(Ordering::Relaxed)
+            interrupt.requested() || place > queue.last() || queue.abandoned.load(Ordering::Relaxed)
         };
-        if test >= queue.count || stop() {
+        let Some(turn) = queue.turns.get(place) else {
+            return;
+        };
+        if stop() || (queue.is_over)() {
             return;
         }
         // The receiver outlives the workers.
         let tell = |message| drop(sender.send(message));
-        tell(Message::Begun(test));
-        let result = work(test, &stop, &mut |advance| {
-            tell(Message::Advanced(test, advance));
+        tell(Message::Begun(place));
+        let result = work(turn.test, &stop, &mut |advance| {
+            tell(Message::Advanced(place, advance));
         });
-        tell(Message::Ended(test, Box::new(result)));
+        tell(Message::Ended(place, result));
     }
 }
 
-/// What is known of each test and not told yet.
-struct Order {
-    tests: Vec<Known>,
-    /// The test whose turn it is.
-    turn: usize,
+/// What is known of each turn and not told yet.
+struct Order<'a> {
+    turns: &'a [Turn],
+    known: Vec<Known>,
+    /// The place of the turn that is told of next.
+    next: usize,
 }
 
 #[derive(Default)]
@@ -161,53 +215,68 @@ struct Known {
     begun: bool,
     started: bool,
     advances: Vec<Advance>,
-    result: Option<Result<Option<Verdict>>>,
+    result: Option<Result<Option<Done>>>,
 }
 
-impl Order {
-    fn new(count: usize) -> Self {
-        let mut tests = Vec::new();
-        tests.resize_with(count, Known::default);
-        Self { tests, turn: 0 }
+impl<'a> Order<'a> {
+    fn new(turns: &'a [Turn]) -> Self {
+        let mut known = Vec::new();
+        known.resize_with(turns.len(), Known::default);
+        Self {
+            turns,
+            known,
+            next: 0,
+        }
     }
 
     fn take(&mut self, message: Message) {
         match message {
-            Message::Begun(test) => self.tests[test].begun = true,
-            Message::Advanced(test, advance) => self.tests[test].advances.push(advance),
-            Message::Ended(test, result) => self.tests[test].result = Some(*result),
+            Message::Begun(place) => self.known[place].begun = true,
+            Message::Advanced(place, advance) => self.known[place].advances.push(advance),
+            Message::Ended(place, result) => self.known[place].result = Some(result),
         }
     }
 
-    /// Tells what can be told up to the test `last`. With `all`, nothing more
+    /// Tells what can be told up to the turn at `last`. With `all`, nothing more
     /// comes: tests without a verdict are passed over.
     fn tell(&mut self, last: usize, all: bool, listener: &mut dyn Listener) -> Result<()> {
-        while self.turn < self.tests.len() && self.turn <= last {
-            let turn = self.turn;
-            let test = &mut self.tests[turn];
-            if all && !matches!(test.result, Some(Ok(Some(_)) | Err(_))) {
-                self.turn += 1;
+        while self.next < self.turns.len() && self.next <= last {
+            let Turn { test, is_last } = self.turns[self.next];
+            let known = &mut self.known[self.next];
+            if all && !matches!(known.result, Some(Ok(Some(_)) | Err(_))) {
+                self.next += 1;
                 continue;
             }
-            let is_stopped = matches!(test.result, Some(Ok(None)));
-            if !test.begun || is_stopped {
+            let is_known = match &known.result {
+                None => known.begun && is_last,
+                Some(Ok(None)) => false,
+                Some(_) => true,
+            };
+            if !is_known {
                 return Ok(());
             }
-            if !test.started {
-                test.started = true;
-                listener.news(News::Started(turn))?;
+            if let Some(Ok(Some(Done::Paused(..)))) = &known.result {
+                if let Some(Ok(Some(Done::Paused(look, so_far)))) = known.result.take() {
+                    listener.news(News::Paused(test, look, so_far))?;
+                }
+                self.next += 1;
+                continue;
             }
-            for advance in test.advances.drain(..) {
-                listener.news(News::Advanced(turn, advance))?;
+            if !known.started {
+                known.started = true;
+                listener.news(News::Started(test))?;
             }
-            match test.result.take() {
-                None | Some(Ok(None)) => return Ok(()),
-                Some(Ok(Some(verdict))) => {
-                    listener.news(News::Finished(turn, Box::new(verdict)))?;
+            for advance in known.advances.drain(..) {
+                listener.news(News::Advanced(test, advance))?;
+            }
+            match known.result.take() {
+                Some(Ok(Some(Done::Over(verdict)))) => {
+                    listener.news(News::Finished(test, verdict))?;
                 }
                 Some(Err(error)) => return Err(error),
+                _ => return Ok(()),
             }
-            self.turn += 1;
+            self.next += 1;
         }
         Ok(())
     }

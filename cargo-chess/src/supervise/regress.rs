@@ -38,6 +38,7 @@ pub(super) fn rerun<'a>(
         part: None,
         cores: None,
         states: None,
+        slice: None,
         live: None,
         ..job
     };

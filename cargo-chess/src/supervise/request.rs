@@ -1,6 +1,7 @@
 //! What the supervisor asks of a test binary: the lines of `CHESS_REQUEST`.
 
 use std::fmt::{Display, Write as _};
+use std::time::Duration;
 
 use crate::config::Exploration;
 use crate::shard::Shard;
@@ -85,6 +86,13 @@ pub(super) fn saving(resume: bool) -> String {
 /// with what earlier processes did; 0 for never. As long in any case, as that of [`saving`].
 pub(super) fn pause(work: u64) -> String {
     format!("pause={work:020}\n")
+}
+
+/// A further line of a request, which counts in place of the one of the options: the time of one
+/// process of the search, as long in any case.
+pub(super) fn time(time: Option<Duration>) -> String {
+    let time = time.map_or(0, |time| time.as_millis());
+    format!("time-ms={time:020}\n")
 }
 
 /// A further line of a request: the part of the test's schedules that is to be explored.

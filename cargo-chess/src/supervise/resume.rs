@@ -1,10 +1,11 @@
-//! `--resume`: keeps each verdict as soon as there is one, and finds those of a run that was cut short.
+//! `--resume`: keeps each verdict as soon as there is one, and each state of a search; finds those of a run
+//! that was cut short. Between two rounds of a run, searches wait here, too.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Read};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::list::ListedTest;
 use super::protocol::Finished;
 use super::request::{self, Mode, request};
+use super::rounds::Look;
 use super::verdict::{States, Verdict};
 use crate::build::TestBinary;
 use crate::config::Exploration;
@@ -45,43 +47,93 @@ pub(super) struct Verdicts<'a> {
 /// What the run before has found out about a test.
 enum Earlier {
     Nothing,
-    /// The state of its search, so many bytes.
-    Search(usize),
-    Verdict(Box<Verdict>),
+    /// How far its search was, and how long the state of that is, in bytes.
+    Search(Box<Pauses>, u64),
+    Verdict(Vec<Look>, Box<Verdict>),
 }
 
 /// Where what is found out about one test is kept.
 pub(super) struct Search<'a> {
     verdicts: &'a Verdicts<'a>,
-    index: usize,
     key: Key,
+    pauses: Mutex<Pauses>,
+    /// The length of the state that is kept, if there is one.
+    state: Mutex<Option<u64>>,
+}
+
+/// The pauses of a search so far: what is kept in front of its state.
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct Pauses {
+    /// What was seen at each of them.
+    looks: Vec<Look>,
+    /// The verdict so far, at the last one.
+    last: Option<Kept>,
 }
 
 impl States for Search<'_> {
     fn earlier(&self) -> Option<File> {
-        let Earlier::Search(length) = self.verdicts.earlier[self.index] else {
-            return None;
-        };
+        let length = (*lock(&self.state))?;
         let journal = &self.verdicts.journal;
         journal.open(Part::Search, &self.key.test, length).ok()
     }
 
     fn keep(&self, state: &mut dyn Read) {
-        self.keep_part(Part::Search, state);
+        let kept = serde_json::to_vec(&*lock(&self.pauses)).map_err(io::Error::from);
+        let kept = kept.and_then(|mut front| {
+            front.push(b'\n');
+            let mut state = Counted {
+                of: state,
+                bytes: 0,
+            };
+            let mut body = (&*front).chain(&mut state);
+            let journal = &self.verdicts.journal;
+            journal.keep(Part::Search, &self.key, &mut body)?;
+            *lock(&self.state) = Some(state.bytes);
+            Ok(())
+        });
+        self.verdicts.note(kept);
+    }
+
+    fn pause(&self, so_far: &Verdict, state: Option<&mut dyn Read>) {
+        let mut pauses = lock(&self.pauses);
+        pauses.looks.push(Look::of(&so_far.finished));
+        pauses.last = Some(Kept::of(so_far, &pauses.looks));
+        drop(pauses);
+        if let Some(state) = state {
+            self.keep(state);
+        }
+    }
+}
+
+/// Counts what is read.
+struct Counted<'a> {
+    of: &'a mut dyn Read,
+    bytes: u64,
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let count = self.of.read(into)?;
+        self.bytes += count as u64;
+        Ok(count)
     }
 }
 
 impl Search<'_> {
+    /// What was seen at pause number `pause`, and the verdict at the last one, if the search
+    /// has been there.
+    pub(super) fn paused(&self, pause: usize) -> Option<(Look, Verdict)> {
+        let pauses = lock(&self.pauses);
+        let look = pauses.looks.get(pause)?;
+        Some((*look, Verdict::from(pauses.last.clone()?)))
+    }
+
     /// The search has ended.
     pub(super) fn end(&self, verdict: &Verdict) {
         if !may_be_kept(&verdict.finished) {
             return;
         }
-        let kept = Kept {
-            finished: verdict.finished.clone(),
-            stderr: verdict.stderr.clone(),
-            duration_ms: millis(verdict.duration),
-        };
+        let kept = Kept::of(verdict, &lock(&self.pauses).looks);
         match serde_json::to_vec(&kept) {
             Ok(body) => {
                 self.keep_part(Part::Verdict, &mut &*body);
@@ -106,11 +158,25 @@ impl Search<'_> {
 }
 
 /// A verdict as the journal keeps it.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Kept {
     finished: Finished,
     stderr: String,
     duration_ms: u64,
+    /// What was seen at each pause of the search before.
+    #[serde(default)]
+    looks: Vec<Look>,
+}
+
+impl Kept {
+    fn of(verdict: &Verdict, looks: &[Look]) -> Self {
+        Self {
+            finished: verdict.finished.clone(),
+            stderr: verdict.stderr.clone(),
+            duration_ms: millis(verdict.duration),
+            looks: looks.to_vec(),
+        }
+    }
 }
 
 impl<'a> Verdicts<'a> {
@@ -176,8 +242,9 @@ impl<'a> Verdicts<'a> {
                 continue;
             };
             let found = match self.verdict_of(&key) {
-                Ok(Some(verdict)) => {
-                    self.earlier[index] = Earlier::Verdict(Box::new(verdict));
+                Ok(Some(kept)) => {
+                    let looks = kept.looks.clone();
+                    self.earlier[index] = Earlier::Verdict(looks, Box::new(kept.into()));
                     continue;
                 }
                 Ok(None) => self.search_of(&key),
@@ -185,7 +252,9 @@ impl<'a> Verdicts<'a> {
             };
             match found {
                 Ok(None) => {}
-                Ok(Some(length)) => self.earlier[index] = Earlier::Search(length),
+                Ok(Some((pauses, length))) => {
+                    self.earlier[index] = Earlier::Search(Box::new(pauses), length);
+                }
                 Err(why_not) => reasons
                     .entry(why_not)
                     .or_default()
@@ -194,26 +263,34 @@ impl<'a> Verdicts<'a> {
         }
         let count =
             |is_it: fn(&Earlier) -> bool| self.earlier.iter().filter(|it| is_it(it)).count();
-        let verdicts = count(|it| matches!(it, Earlier::Verdict(_)));
-        let searches = count(|it| matches!(it, Earlier::Search(_)));
+        let verdicts = count(|it| matches!(it, Earlier::Verdict(..)));
+        let searches = count(|it| matches!(it, Earlier::Search(..)));
         let warnings = reasons.iter().map(|(why, tests)| anew(why, tests));
         (taken(verdicts, searches), warnings.collect())
     }
 
     /// The verdict that was kept for `key`; an error says why it does not count.
-    fn verdict_of(&self, key: &Key) -> Result<Option<Verdict>, String> {
+    fn verdict_of(&self, key: &Key) -> Result<Option<Kept>, String> {
         let Some(body) = self.body(Part::Verdict, key)? else {
             return Ok(None);
         };
-        match serde_json::from_slice::<Kept>(&body) {
-            Ok(kept) => Ok(Some(Verdict::from(kept))),
-            Err(_) => Err("their files in the journal are not understood".to_owned()),
-        }
+        let kept = serde_json::from_slice(&body);
+        kept.map(Some).map_err(|_| not_understood())
     }
 
-    /// The length of the search's state that was kept for `key`.
-    fn search_of(&self, key: &Key) -> Result<Option<usize>, String> {
-        Ok(self.body(Part::Search, key)?.map(|state| state.len()))
+    /// The pauses of the search that was kept for `key`, and the length of its state.
+    fn search_of(&self, key: &Key) -> Result<Option<(Pauses, u64)>, String> {
+        let Some(body) = self.body(Part::Search, key)? else {
+            return Ok(None);
+        };
+        let mut parts = body.splitn(2, |byte| *byte == b'\n');
+        let pauses = parts
+            .next()
+            .and_then(|front| serde_json::from_slice(front).ok());
+        match (pauses, parts.next()) {
+            (Some(pauses), Some(state)) => Ok(Some((pauses, state.len() as u64))),
+            _ => Err(not_understood()),
+        }
     }
 
     fn body(&self, part: Part, key: &Key) -> Result<Option<Vec<u8>>, String> {
@@ -225,21 +302,26 @@ impl<'a> Verdicts<'a> {
         }
     }
 
-    /// The verdict of the run before.
-    pub(super) fn earlier(&self, index: usize) -> Option<&Verdict> {
+    /// The verdict of the run before, and what was seen at the pauses of its search.
+    pub(super) fn earlier(&self, index: usize) -> Option<(&[Look], &Verdict)> {
         match &self.earlier[index] {
-            Earlier::Verdict(verdict) => Some(verdict),
-            Earlier::Nothing | Earlier::Search(_) => None,
+            Earlier::Verdict(looks, verdict) => Some((looks, verdict)),
+            Earlier::Nothing | Earlier::Search(..) => None,
         }
     }
 
     /// Where what is found out about a test is kept. Asked before its binary runs:
     /// should that be built anew meanwhile, the verdict is on the old one.
     pub(super) fn search(&self, index: usize) -> Option<Search<'_>> {
+        let (pauses, state) = match &self.earlier[index] {
+            Earlier::Search(pauses, length) => ((**pauses).clone(), Some(*length)),
+            Earlier::Nothing | Earlier::Verdict(..) => (Pauses::default(), None),
+        };
         Some(Search {
             verdicts: self,
-            index,
             key: self.key(index)?,
+            pauses: Mutex::new(pauses),
+            state: Mutex::new(state),
         })
     }
 
@@ -261,18 +343,24 @@ impl<'a> Verdicts<'a> {
 
     /// What could not be kept, in words. It is no reason to end the run.
     pub(super) fn warning(&self) -> Option<String> {
-        let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
-        trouble
+        lock(&self.trouble)
             .as_ref()
             .map(|error| format!("not all could be kept for --resume in the journal: {error}"))
     }
 
     fn note(&self, result: io::Result<()>) {
         if let Err(error) = result {
-            let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
-            trouble.get_or_insert(error);
+            lock(&self.trouble).get_or_insert(error);
         }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn not_understood() -> String {
+    "their files in the journal are not understood".to_owned()
 }
 
 /// Forgets all of a run that has come to its end.

@@ -1,6 +1,6 @@
 //! `cargo chess test` from the built binaries to the exit code.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::control;
 use super::gating::Gating;
@@ -8,6 +8,7 @@ use super::list::{ignored, list, select};
 use super::milestones::Milestones;
 use super::part;
 use super::resume;
+use super::rounds::Rounds;
 use super::saving::Saving;
 use super::session::Session;
 use super::tally::Tally;
@@ -38,6 +39,14 @@ pub struct Run<'a> {
     pub gating: Option<&'a Gating>,
     /// Ctrl-C.
     pub interrupt: &'a Interrupt,
+}
+
+impl Run<'_> {
+    /// How long all tests together may be explored.
+    pub(super) fn time_total(&self) -> Option<Duration> {
+        let budget = self.gating.and_then(|gating| gating.budget);
+        budget.or(self.config.for_test("").time_total)
+    }
 }
 
 /// Explores the selected tests and returns the exit code.
@@ -85,10 +94,13 @@ pub fn run(run: Run<'_>, reporter: &mut dyn Reporter) -> Result<u8> {
         regressions: &regressions,
         reporter,
         record: Record::create(&run.plan.run_dir)?,
-        live: Live::new(tests.len()),
+        live: Live::new(tests.len(), run.time_total()),
+        rounds: Rounds::new(&explorations),
         saving: Saving::new(run),
         tally: Tally::default(),
         milestones: Milestones::default(),
+        telling: None,
+        stop: None,
         hung_up: false,
         start: Instant::now(),
     };

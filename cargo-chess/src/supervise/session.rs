@@ -6,25 +6,25 @@ use std::time::{Duration, Instant};
 use super::columns::MarkedSources;
 use super::control;
 use super::cores::Cores;
-use super::gating::{self, Budget};
 use super::list::ListedTest;
 use super::milestones::Milestones;
 use super::part;
 use super::pool::{self, Listener, Moment, News};
 use super::protocol::Finished;
-use super::regress;
-use super::request::Mode;
 use super::resume::Verdicts;
+use super::rounds::{Clock, Rounds};
 use super::run::{Run, shell};
 use super::saving::Saving;
 use super::tally::Tally;
+use super::turn::{Turns, Which};
 use super::uncontrolled;
-use super::verdict::{Job, States, Verdict};
+use super::verdict::Verdict;
 use crate::cli::NoTests;
 use crate::config::Exploration;
 use crate::error::{Error, Result, exit};
 use crate::events::{
-    Event, NOT_EXPLORED, Outcome, Progress, RegressionRun, RunStarted, TestId, TestOptions, millis,
+    Event, NOT_EXPLORED, Outcome, Progress, RegressionRun, RunStarted, Stop, TestId, TestOptions,
+    millis,
 };
 use crate::regressions::{self, Regressions};
 use crate::report::{Detail, Live, Pointers, Record, Reporter};
@@ -46,8 +46,14 @@ pub(super) struct Session<'a> {
     pub(super) live: Live,
     pub(super) saving: Saving<'a>,
     pub(super) tally: Tally,
+    /// The tests on their way.
+    pub(super) rounds: Rounds<'a>,
     /// Of the test that is being told of.
     pub(super) milestones: Milestones,
+    /// The test that is being told of.
+    pub(super) telling: Option<usize>,
+    /// What was finished of it, if the end of the run stops it.
+    pub(super) stop: Option<Stop>,
     /// Whether the consumer of standard output is gone.
     pub(super) hung_up: bool,
     pub(super) start: Instant,
@@ -95,81 +101,79 @@ impl Session<'_> {
             interrupt,
             ..
         } = self.run;
-        let (tests, parts, explorations) = (self.tests, self.parts, self.explorations);
-        let regressions = self.regressions;
+        let tests = self.tests;
         let policies = plan.policy_lines(&build.generated);
         let marked = MarkedSources::new(plan, build);
         let mut verdicts = Verdicts::new(
             plan,
             &build.binaries,
             tests,
-            explorations,
-            parts,
+            self.explorations,
+            self.parts,
             &policies,
             &options.binary_args,
         );
-        let gating = self.run.gating;
-        if gating.is_some_and(|gating| gating.use_results) {
+        if self.run.gating.is_some_and(|gating| gating.use_results) {
             verdicts = verdicts.with_results(plan);
         }
         self.resume_or_begin(&mut verdicts);
-        let cores = Cores::new(options.jobs, tests.len());
-        let budget = gating.and_then(|gating| gating.budget);
-        let budget = Budget::new(budget, tests.len(), options.jobs);
-        let changed = gating.map_or(&[][..], |gating| &gating.changed);
-        let work = |index: usize, stop: &dyn Fn() -> bool, on_advance: &mut dyn FnMut(_)| {
-            let test: &ListedTest = &tests[index];
-            let exploration = budget.begin(&explorations[index]);
-            let job = Job {
-                test,
-                binary: &build.binaries[test.binary],
-                exploration: &exploration,
-                part: parts[index],
-                mode: Mode::Explore,
-                policies: &policies,
-                preempt_at: &[],
-                marked: &marked,
-                no_capture: options.no_capture,
-                binary_args: &options.binary_args,
-                cores: Some((&cores, index)),
-                states: None,
-                live: None,
-            };
-            let Some(rerun) = regress::rerun(job, regressions, plan, stop)? else {
-                return Ok(None);
-            };
-            if rerun.is_verdict(job.exploration) {
-                return Ok(rerun.verdict(None));
-            }
-            if let Some(verdict) = verdicts.earlier(index) {
-                return Ok(rerun.verdict(Some(verdict.clone())));
-            }
-            if let Some(verdict) = verdicts.result(index) {
-                return Ok(rerun.verdict(Some(verdict)));
-            }
-            if !changed.is_empty() {
-                let Some(near) = gating::changed_first(job, changed, stop)? else {
-                    return Ok(None);
-                };
-                if near.finished.outcome == Outcome::Failed {
-                    return Ok(rerun.verdict(Some(near)));
-                }
-            }
-            let search = verdicts.search(index);
-            let states = search.as_ref().map(|search| search as &dyn States);
-            let Some(verdict) = Job { states, ..job }.run(stop, on_advance)? else {
-                return Ok(None);
-            };
-            if let Some(search) = &search {
-                search.end(&verdict);
-            }
-            Ok(rerun.verdict(Some(verdict)))
+        let clock = Clock::start(self.run.time_total());
+        let turns = Turns {
+            run: self.run,
+            tests,
+            parts: self.parts,
+            explorations: self.explorations,
+            regressions: self.regressions,
+            policies: &policies,
+            marked: &marked,
+            verdicts: &verdicts,
+            clock: &clock,
+            tests_so_far: Turns::nothing_so_far(tests.len()),
         };
-        let ended = pool::run(tests.len(), &cores, interrupt, &work, self);
+        let ended = loop {
+            let order = self.rounds.turns();
+            if order.is_empty() {
+                break Ok(());
+            }
+            let round = self.rounds.round();
+            let pause = self.rounds.pause();
+            let cores = Cores::new(options.jobs, order.len());
+            let work = |test: usize, stop: &dyn Fn() -> bool, on_advance: &mut dyn FnMut(_)| {
+                let which = Which {
+                    test,
+                    round,
+                    pause,
+                    cores: &cores,
+                };
+                turns.take(which, stop, on_advance)
+            };
+            // Each test is to have had its look, however short the time is.
+            let is_over = || round > 0 && clock.is_over();
+            match pool::run(&order, &cores, interrupt, &is_over, &work, self) {
+                Ok(true) => self.rounds.next(),
+                Ok(false) => break self.tell_stopped(),
+                Err(error) => break Err(error),
+            }
+        };
         if let Some(warning) = verdicts.warning() {
             self.reporter.warn(&warning);
         }
         ended
+    }
+
+    /// The run ends before its tests do: tells what was explored of those that had a turn.
+    fn tell_stopped(&mut self) -> Result<()> {
+        let mut stopped = self.rounds.stopped();
+        // What was begun to be told is ended first.
+        stopped.sort_by_key(|(test, ..)| self.telling != Some(*test));
+        for (test, verdict, stop) in stopped {
+            self.stop = stop;
+            if self.telling != Some(test) {
+                self.news(News::Started(test))?;
+            }
+            self.news(News::Finished(test, Box::new(verdict)))?;
+        }
+        Ok(())
     }
 
     /// Goes on with the run before, if that is asked for.
@@ -283,6 +287,7 @@ impl Session<'_> {
         event.warnings.extend(spins);
         control::name_opaque(&mut event.outside, self.run.plan, self.run.build);
         event.schedule = path;
+        event.stopped = self.stop.take();
         let kept = kept.into_iter().map(RegressionRun::saved);
         event.regressions.extend(kept);
         let options = TestOptions::of(exploration);
@@ -324,6 +329,7 @@ impl Listener for Session<'_> {
         match news {
             News::Started(index) => {
                 self.milestones = Milestones::default();
+                self.telling = Some(index);
                 self.tell(&Event::TestStarted(self.tests[index].id.clone()), None)
             }
             News::Advanced(index, advance) => self.progress(
@@ -340,20 +346,31 @@ impl Listener for Session<'_> {
                     &finished.bound_starts,
                     &finished.explored,
                 )?;
+                self.rounds.told(index);
+                self.telling = None;
                 self.finished(index, *verdict)
+            }
+            News::Paused(index, look, so_far) => {
+                self.rounds.paused(index, look, *so_far);
+                Ok(())
             }
         }
     }
 
     fn moment(&mut self, moment: Moment) {
         match moment {
-            Moment::Begun(index) => self.live.begin(index, &self.tests[index].id),
+            Moment::Begun(index) => {
+                let round = self.rounds.round();
+                self.live.begin(index, &self.tests[index].id, round);
+            }
             Moment::Advanced(index, advance) => {
                 let explored = advance.explored.last().copied().flatten();
                 self.live
                     .advance(index, advance.schedules, advance.bound, explored);
             }
-            Moment::Ended(index) => self.live.end(index),
+            Moment::Ended(index, schedules) => self.live.end(index, schedules),
+            Moment::Paused(index, schedules) => self.live.pause(index, schedules),
+            Moment::Tick => {}
         }
         self.reporter.live(&self.live);
     }

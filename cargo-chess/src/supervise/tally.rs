@@ -1,7 +1,7 @@
 //! The counts of a run, and the exit code that follows from them.
 
 use crate::error::{Error, Result, exit};
-use crate::events::{NOT_EXPLORED, Outcome, RunFinished, TestFinished};
+use crate::events::{NOT_EXPLORED, Outcome, RunFinished, Stop, TestFinished};
 
 /// What became of the tests told so far.
 #[derive(Default)]
@@ -29,6 +29,8 @@ impl Tally {
             Outcome::Skipped => self.counts.skipped += 1,
             Outcome::Timeout => self.counts.timeout += 1,
         }
+        self.counts.stopped += usize::from(test.stopped.is_some());
+        self.counts.only_looked_at += usize::from(test.stopped == Some(Stop::Look));
         self.counts.nothing_to_explore += usize::from(test.nothing_to_explore);
         let wanted = test.options.as_ref().map(|options| options.preemptions);
         let (complete, bound) = test.own_reach();
@@ -49,7 +51,7 @@ impl Tally {
 
     /// Whether nothing is left to do.
     pub(crate) fn is_whole(&self) -> bool {
-        self.counts.not_run == 0 && !self.counts.interrupted
+        self.counts.not_run == 0 && self.counts.stopped == 0 && !self.counts.interrupted
     }
 
     /// How many tests were run and not explored.

@@ -76,8 +76,19 @@ pub(crate) struct Job<'a> {
     pub(crate) cores: Option<(&'a Cores, usize)>,
     /// Where the state of the search is kept, if it is.
     pub(crate) states: Option<&'a dyn States>,
+    /// The slice of its search that is to be done, if not all at once.
+    pub(crate) slice: Option<Slice>,
     /// Who hears of a replay while it goes on.
     pub(crate) live: Option<&'a dyn Live>,
+}
+
+/// How far a search goes in one process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Slice {
+    /// After how much work it pauses, with what earlier slices did; not before its end if none.
+    pub(crate) pause: Option<u64>,
+    /// How long it may take.
+    pub(crate) time: Option<Duration>,
 }
 
 /// Hears of a replay while it goes on.
@@ -96,6 +107,9 @@ pub(crate) trait States {
 
     /// Keeps a later one.
     fn keep(&self, state: &mut dyn Read);
+
+    /// The search has paused with this verdict so far; keeps the state that it left, if it did.
+    fn pause(&self, so_far: &Verdict, state: Option<&mut dyn Read>);
 }
 
 impl Job<'_> {
@@ -117,7 +131,7 @@ impl Job<'_> {
                 Flow::Continue
             }
         };
-        let ended = self
+        let (ended, core) = self
             .watch(explored, patience, stop, &mut on_line)
             .map_err(Error::io("run", &self.binary.path))?;
         if let Some(message) = answer.error {
@@ -140,27 +154,36 @@ impl Job<'_> {
             finished.part = self.part.map(TestPart::unknown);
         }
         self.marked.restore(&mut finished);
-        Ok(Some(Verdict {
+        let verdict = Verdict {
             finished,
             stderr: ended.stderr,
             duration: start.elapsed(),
-        }))
+        };
+        if let Some(states) = self.states.filter(|_| verdict.finished.paused) {
+            let is_left = |core: &Core<'_>| verdict.finished.resumable && core.has_state();
+            let mut state = core.as_ref().filter(|core| is_left(core)).map(Core::state);
+            let state = state.as_mut().map(|state| state as &mut dyn Read);
+            states.pause(&verdict, state);
+        }
+        Ok(Some(verdict))
     }
 
+    /// Until its process has ended; with it what the process had, which has its last state.
     fn watch(
         &self,
         explored: bool,
         patience: Option<Duration>,
         stop: &dyn Fn() -> bool,
         on_line: &mut dyn FnMut(Option<&Core<'_>>, &[u8]) -> Flow,
-    ) -> io::Result<Ended> {
+    ) -> io::Result<(Ended, Option<Core<'_>>)> {
         let earlier = self.states.filter(|_| explored).and_then(States::earlier);
         let cores = self.cores.filter(|_| explored);
         let core = cores.map(|(cores, test)| cores.begin(test, earlier));
         let core = core.transpose()?;
-        let core = core.as_ref();
-        let invocation = self.invocation(explored, core)?;
-        watch(invocation, patience, stop, &mut |line| on_line(core, line))
+        let known = core.as_ref();
+        let invocation = self.invocation(explored, known)?;
+        let ended = watch(invocation, patience, stop, &mut |line| on_line(known, line))?;
+        Ok((ended, core))
     }
 
     fn invocation(&self, explored: bool, core: Option<&Core<'_>>) -> io::Result<Invocation> {
@@ -179,11 +202,15 @@ impl Job<'_> {
         if explored {
             let mut text = request(self.exploration, self.mode, self.policies);
             text += &request::part(self.part);
-            text += &request::pause(0);
+            let pause = self.slice.and_then(|slice| slice.pause);
+            text += &request::pause(pause.unwrap_or(0));
             text += &request::preempt_at(self.preempt_at);
             text += &self.live.map_or_else(String::new, Live::request);
             if let Some((_, core)) = self.states.zip(core) {
                 text += &request::saving(core.resumes());
+            }
+            if let Some(slice) = self.slice {
+                text += &request::time(slice.time);
             }
             let stdin = core.map(Core::stdin).transpose()?;
             Ok(invocation.env(request::VARIABLE, text).stdin(stdin))
@@ -201,10 +228,7 @@ impl Job<'_> {
     ) -> Result<Option<Finished>> {
         if let Some(finished) = finished {
             let mut finished = without_machine_paths(*finished);
-            if finished.outcome == Outcome::Timeout && finished.message.is_none() {
-                let message = "the time ended before the first execution did: give more --time";
-                finished.message = Some(message.to_owned());
-            }
+            finished.explain_timeout();
             return Ok(Some(finished));
         }
         let (outcome, kind, message) = match &ended.end {

@@ -14,12 +14,19 @@ use crate::report::source_path;
 /// A test binary's warning that the time of `--time` was over.
 const TIME_ENDED: &str = "the time budget ended the search";
 
+/// What is said of a test whose time ended in its first execution.
+const TIME_ENDED_AT_ONCE: &str = "the time ended before the first execution did: give more --time";
+
 fn yes() -> bool {
     true
 }
 
 /// The verdict of a test binary on one test.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent flags, not a state machine"
+)]
 pub struct Finished {
     /// The verdict.
     pub outcome: Outcome,
@@ -159,13 +166,13 @@ impl Finished {
             message: None,
             location: None,
             schedules: 0,
-            work: 0,
-            paused: false,
-            resumable: true,
             executions: 0,
             distinct: 0,
             pruned: 0,
             steps: 0,
+            work: 0,
+            paused: false,
+            resumable: true,
             max_steps_in_execution: 0,
             threads: 0,
             one_thread_runtime: None,
@@ -205,6 +212,29 @@ impl Finished {
     /// nothing is known of the schedules that were not run.
     pub fn is_unstable(&self) -> bool {
         !self.deterministic
+    }
+
+    /// Whether the end of its time is all that ended it: it found no failure.
+    pub fn was_out_of_time(&self) -> bool {
+        match self.outcome {
+            Outcome::Passed => self.warnings.iter().any(|it| Self::is_of_time(it)),
+            Outcome::Timeout => self.message.as_deref() == Some(TIME_ENDED_AT_ONCE),
+            Outcome::Failed | Outcome::Skipped => false,
+        }
+    }
+
+    /// Says of a test without a verdict that it had too little time, if nothing else is said.
+    pub fn explain_timeout(&mut self) {
+        if self.outcome == Outcome::Timeout {
+            let message = || TIME_ENDED_AT_ONCE.to_owned();
+            self.message.get_or_insert_with(message);
+        }
+    }
+
+    /// Takes it for a search that has paused, though its time ended.
+    pub fn pause(&mut self) {
+        self.paused = true;
+        self.warnings.retain(|it| !Self::is_of_time(it));
     }
 
     /// Whether this is the warning that the time of `--time` was over.
@@ -256,6 +286,7 @@ impl Finished {
             options: None,
             regressions: self.regressions.clone(),
             cached: self.cached,
+            stopped: None,
             part: self.part.clone(),
         };
         event.look_for_threads();

@@ -3,4 +3,5 @@
 pub(in crate::supervise) mod fake;
 mod processes;
 mod resume;
+mod rounds;
 mod runs;

@@ -1,0 +1,293 @@
+//! Breadth first: every test gets a short look before any gets more, then rounds of growing size follow.
+//!
+//! Which test is in which round, and in which order, depends on what was found and on
+//! budgets of work: never on time, unless there is one for the run, nor on how many tests run at once.
+
+use std::cmp::Reverse;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use super::pool::Turn;
+use super::protocol::Finished;
+use super::verdict::Verdict;
+use crate::config::Exploration;
+use crate::events::Stop;
+
+/// The work after which the first round pauses a test: some thousand executions of a dozen
+/// steps, some ten of thousands of steps. It takes about as long as the start of its process,
+/// so that a look costs no more than twice what it must.
+const LOOK: u64 = 250_000;
+
+/// The work that preempts at changed lines alone, before the look.
+pub(super) const CHANGED: u64 = 4 * LOOK;
+
+/// How many times more the next round pauses at. A test is begun again in each: with four, at
+/// most one third of the work of a search is below its last pause but one, and five
+/// rounds lead from the look to the whole of a large budget.
+const GROWTH: u64 = 4;
+
+/// A later slice has this time at least: none has no limit.
+const LEAST: Duration = Duration::from_millis(1);
+
+/// Where a search paused: what the order of the next round follows from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) struct Look {
+    /// The largest preemption bound that is finished.
+    bound: Option<u32>,
+    /// How much of the next one is explored, in millionths, by the last estimate.
+    explored: Option<u64>,
+}
+
+impl Look {
+    pub(super) fn of(finished: &Finished) -> Self {
+        Self {
+            bound: finished.bound_completed,
+            explored: finished.explored.last().copied().flatten(),
+        }
+    }
+
+    /// Its place among the tests of a round: those first that lack least of their bound, and
+    /// those last whose bound is finished, which use up their budget.
+    fn rank(self, preemptions: u32) -> impl Ord {
+        let is_done = self.bound.is_some_and(|bound| bound >= preemptions);
+        (is_done, Reverse(self.bound), Reverse(self.explored))
+    }
+}
+
+/// How far a test is.
+enum State {
+    /// It was not told of yet.
+    Waiting,
+    /// It was paused, last in the round of this number, with this verdict so far.
+    Paused(usize, Look, Box<Verdict>),
+    /// Its verdict was told.
+    Told,
+}
+
+/// The tests of a run on their way through its rounds.
+pub(super) struct Rounds<'a> {
+    explorations: &'a [Exploration],
+    /// How many rounds were finished.
+    round: usize,
+    /// Whether there is one round alone, which does all.
+    is_single: bool,
+    states: Vec<State>,
+}
+
+impl<'a> Rounds<'a> {
+    /// Of tests that are explored like this. One test alone needs no rounds.
+    pub(super) fn new(explorations: &'a [Exploration]) -> Self {
+        Self {
+            explorations,
+            round: 0,
+            is_single: explorations.len() == 1,
+            states: explorations.iter().map(|_| State::Waiting).collect(),
+        }
+    }
+
+    /// The number of this round, from 0.
+    pub(super) fn round(&self) -> usize {
+        self.round
+    }
+
+    /// Where a search pauses in this round; none if it goes to its end, as one does anyway
+    /// whose budget ends before.
+    pub(super) fn pause(&self) -> Option<u64> {
+        let exponent = u32::try_from(self.round).unwrap_or(u32::MAX);
+        let pause = GROWTH
+            .checked_pow(exponent)
+            .and_then(|by| LOOK.checked_mul(by));
+        pause.filter(|_| !self.is_single)
+    }
+
+    /// The tests of this round in its order.
+    pub(super) fn turns(&self) -> Vec<Turn> {
+        let mut open: Vec<usize> = (0..self.states.len())
+            .filter(|test| !matches!(self.states[*test], State::Told))
+            .collect();
+        open.sort_by_key(|test| match &self.states[*test] {
+            State::Paused(_, look, _) => Some(look.rank(self.explorations[*test].preemptions)),
+            State::Waiting | State::Told => None,
+        });
+        let turn = |test| Turn {
+            test,
+            is_last: self.pause().is_none(),
+        };
+        open.into_iter().map(turn).collect()
+    }
+
+    /// The round is over, and all its tests had their turn.
+    pub(super) fn next(&mut self) {
+        self.round += 1;
+    }
+
+    /// A test has paused.
+    pub(super) fn paused(&mut self, test: usize, look: Look, so_far: Verdict) {
+        let is_longer = |known: &Verdict| known.finished.schedules > so_far.finished.schedules;
+        match &self.states[test] {
+            // Its state could not be kept, and the time ended before it had got as far again.
+            State::Paused(.., known) if is_longer(known) => {}
+            _ => self.states[test] = State::Paused(self.round, look, Box::new(so_far)),
+        }
+    }
+
+    /// The verdict on a test was told.
+    pub(super) fn told(&mut self, test: usize) {
+        self.states[test] = State::Told;
+    }
+
+    /// The run ends here: the tests that were explored and not told of, each with its verdict
+    /// so far, and what of it was finished.
+    pub(super) fn stopped(&mut self) -> Vec<(usize, Verdict, Option<Stop>)> {
+        let mut stopped = Vec::new();
+        for (test, state) in self.states.iter_mut().enumerate() {
+            match std::mem::replace(state, State::Told) {
+                State::Paused(round, _, verdict) => {
+                    let stop = if round == 0 { Stop::Look } else { Stop::Round };
+                    let stop = verdict.finished.paused.then_some(stop);
+                    stopped.push((test, *verdict, stop));
+                }
+                other => *state = other,
+            }
+        }
+        stopped
+    }
+}
+
+/// The time of all tests together, as it is used up.
+pub(super) struct Clock {
+    ends: Option<Instant>,
+    /// Whether a test process has said that nothing is left.
+    has_ended: AtomicBool,
+}
+
+/// The time of a slice.
+#[derive(Clone, Copy)]
+pub(super) struct Time {
+    /// How long it may take, if there is a limit.
+    pub(super) limit: Option<Duration>,
+    /// Whether that is the run's, and not the test's own.
+    pub(super) is_of_run: bool,
+}
+
+impl Clock {
+    /// `total` from now on, if there is a limit.
+    pub(super) fn start(total: Option<Duration>) -> Self {
+        Self {
+            ends: total.map(|total| Instant::now() + total),
+            has_ended: AtomicBool::new(false),
+        }
+    }
+
+    /// A test process has used up what was left.
+    pub(super) fn end(&self) {
+        self.has_ended.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether nothing is left.
+    pub(super) fn is_over(&self) -> bool {
+        self.has_ended.load(Ordering::Relaxed)
+            || self.ends.is_some_and(|ends| ends <= Instant::now())
+    }
+
+    /// The time of the next slice of a test that has its `own` limit, and has `spent` of it. That
+    /// of the run limits no look: work does, so what a look finds is always the same.
+    pub(super) fn slice(&self, own: Option<Duration>, spent: Duration, is_look: bool) -> Time {
+        let left = |ends: Instant| ends.saturating_duration_since(Instant::now()).max(LEAST);
+        let rest = self.ends.filter(|_| !is_look).map(left);
+        let own = own.map(|own| own.saturating_sub(spent).max(LEAST));
+        let is_of_run = rest.is_some_and(|rest| own.is_none_or(|own| rest < own));
+        Time {
+            limit: if is_of_run { rest } else { own },
+            is_of_run,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Layer;
+    use crate::events::Outcome;
+
+    fn look(bound: Option<u32>, explored: Option<u64>) -> Look {
+        Look { bound, explored }
+    }
+
+    fn so_far() -> Verdict {
+        Verdict {
+            finished: Finished {
+                paused: true,
+                ..Finished::new(Outcome::Passed)
+            },
+            stderr: String::new(),
+            duration: Duration::ZERO,
+        }
+    }
+
+    fn order(rounds: &Rounds<'_>) -> Vec<usize> {
+        rounds.turns().iter().map(|turn| turn.test).collect()
+    }
+
+    #[test]
+    fn a_round_has_those_first_that_lack_least_of_their_bound() {
+        let explorations = vec![Layer::default().resolve(); 6];
+        let mut rounds = Rounds::new(&explorations);
+        assert_eq!(order(&rounds), [0, 1, 2, 3, 4, 5]);
+        rounds.paused(0, look(Some(2), None), so_far());
+        rounds.paused(1, look(None, None), so_far());
+        rounds.paused(2, look(Some(1), Some(100)), so_far());
+        rounds.told(3);
+        rounds.paused(4, look(Some(1), Some(200)), so_far());
+        rounds.paused(5, look(Some(1), Some(100)), so_far());
+        rounds.next();
+        assert_eq!(order(&rounds), [4, 2, 5, 1, 0]);
+        let stopped = rounds.stopped();
+        let tests: Vec<usize> = stopped.iter().map(|(test, ..)| *test).collect();
+        assert_eq!(tests, [0, 1, 2, 4, 5]);
+        assert!(stopped.iter().all(|(_, _, stop)| *stop == Some(Stop::Look)));
+        assert_eq!(rounds.turns(), []);
+    }
+
+    #[test]
+    fn each_round_pauses_at_four_times_as_much_until_all_goes_to_its_end() {
+        let explorations = vec![Layer::default().resolve(); 2];
+        let mut rounds = Rounds::new(&explorations);
+        let mut pauses = Vec::new();
+        while let Some(pause) = rounds.pause() {
+            pauses.push(pause);
+            rounds.next();
+        }
+        assert_eq!(pauses[..3], [LOOK, 4 * LOOK, 16 * LOOK]);
+        assert!(pauses.windows(2).all(|two| two[1] == 4 * two[0]));
+        assert!(rounds.turns()[0].is_last);
+    }
+
+    #[test]
+    fn one_test_alone_is_explored_at_once() {
+        let explorations = [Layer::default().resolve()];
+        assert_eq!(Rounds::new(&explorations).pause(), None);
+    }
+
+    #[test]
+    fn a_slice_has_the_time_that_is_left_of_the_tests_or_the_runs() {
+        let seconds = Duration::from_secs;
+        let slice = |total: Option<Duration>, own, spent, is_look| {
+            Clock::start(total).slice(own, spent, is_look)
+        };
+        let free = slice(None, None, seconds(9), false);
+        assert_eq!((free.limit, free.is_of_run), (None, false));
+        let own = slice(Some(seconds(1000)), Some(seconds(5)), seconds(2), false);
+        assert_eq!((own.limit, own.is_of_run), (Some(seconds(3)), false));
+        let of_run = slice(Some(seconds(1000)), Some(seconds(5000)), seconds(2), false);
+        assert!(of_run.is_of_run && of_run.limit <= Some(seconds(1000)));
+        let used_up = slice(Some(Duration::ZERO), None, seconds(1), false);
+        assert_eq!((used_up.limit, used_up.is_of_run), (Some(LEAST), true));
+        let look = slice(Some(Duration::ZERO), None, Duration::ZERO, true);
+        assert_eq!(look.limit, None);
+        assert!(Clock::start(Some(Duration::ZERO)).is_over());
+        assert!(!Clock::start(None).is_over());
+    }
+}

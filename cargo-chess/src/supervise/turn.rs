@@ -1,0 +1,211 @@
+//! A test's turn in a round: its kept regressions and the changed lines once, then a slice of its search.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use super::columns::MarkedSources;
+use super::cores::Cores;
+use super::gating;
+use super::list::ListedTest;
+use super::pool::Done;
+use super::regress::{self, Rerun};
+use super::request::Mode;
+use super::resume::{Search, Verdicts};
+use super::rounds::{Clock, Look, Time};
+use super::run::Run;
+use super::verdict::{Advance, Job, Slice, States, Verdict};
+use crate::config::Exploration;
+use crate::error::Result;
+use crate::events::Outcome;
+use crate::regressions::Regressions;
+use crate::shard::Shard;
+
+/// What all turns of a run have in common.
+pub(super) struct Turns<'a> {
+    pub(super) run: Run<'a>,
+    pub(super) tests: &'a [ListedTest],
+    /// Of each test, the part that is to be explored, if not all.
+    pub(super) parts: &'a [Option<Shard>],
+    pub(super) explorations: &'a [Exploration],
+    pub(super) regressions: &'a Regressions,
+    pub(super) policies: &'a [String],
+    pub(super) marked: &'a MarkedSources,
+    pub(super) verdicts: &'a Verdicts<'a>,
+    pub(super) clock: &'a Clock,
+    /// What each test has done in earlier turns.
+    pub(super) tests_so_far: Vec<Mutex<SoFar<'a>>>,
+}
+
+/// What a test has done in earlier turns.
+#[derive(Default)]
+pub(super) struct SoFar<'a> {
+    /// What its kept regressions showed, once they were run.
+    rerun: Option<Rerun<'a>>,
+    /// Whether it was explored at changed lines.
+    near: bool,
+    /// Where its search is kept.
+    search: Option<Search<'a>>,
+    /// The time of its slices.
+    spent: Duration,
+    /// The part of that which counts for its own limit: not what has to be done anew.
+    counted: Duration,
+}
+
+/// Which turn it is.
+#[derive(Clone, Copy)]
+pub(super) struct Which<'a> {
+    /// The test.
+    pub(super) test: usize,
+    /// The number of the round.
+    pub(super) round: usize,
+    /// The work after which it pauses.
+    pub(super) pause: Option<u64>,
+    /// What the tests of the round are explored with.
+    pub(super) cores: &'a Cores,
+}
+
+impl<'a> Turns<'a> {
+    /// Nothing was done yet.
+    pub(super) fn nothing_so_far(tests: usize) -> Vec<Mutex<SoFar<'a>>> {
+        (0..tests).map(|_| Mutex::default()).collect()
+    }
+
+    /// Gives a test its turn; none if `stop` said so first.
+    pub(super) fn take(
+        &'a self,
+        which: Which<'_>,
+        stop: &dyn Fn() -> bool,
+        on_advance: &mut dyn FnMut(Advance),
+    ) -> Result<Option<Done>> {
+        let Which {
+            test: index,
+            round,
+            pause,
+            cores,
+        } = which;
+        let so_far = &self.tests_so_far[index];
+        // Only one turn of a test is under way.
+        let so_far = &mut *so_far.lock().unwrap_or_else(PoisonError::into_inner);
+        let options = self.run.options;
+        let own = &self.explorations[index];
+        let time = self.clock.slice(
+            own.time,
+            so_far.counted,
+            round == 0 && which.pause.is_some(),
+        );
+        let exploration = Exploration {
+            time: time.limit,
+            ..own.clone()
+        };
+        let job = Job {
+            test: &self.tests[index],
+            binary: &self.run.build.binaries[self.tests[index].binary],
+            exploration: &exploration,
+            part: self.parts[index],
+            mode: Mode::Explore,
+            policies: self.policies,
+            preempt_at: &[],
+            marked: self.marked,
+            no_capture: options.no_capture,
+            binary_args: &options.binary_args,
+            cores: Some((cores, index)),
+            states: None,
+            slice: None,
+            live: None,
+        };
+        if so_far.rerun.is_none() {
+            let rerun = regress::rerun(job, self.regressions, self.run.plan, stop)?;
+            let Some(rerun) = rerun else {
+                return Ok(None);
+            };
+            so_far.rerun = Some(rerun);
+        }
+        let over = |so_far: &mut SoFar<'_>, verdict| {
+            let rerun = so_far.rerun.take().unwrap_or_default();
+            Ok(rerun.verdict(verdict).map(Box::new).map(Done::Over))
+        };
+        if so_far.rerun.as_ref().is_some_and(|it| it.is_verdict(own)) {
+            return over(so_far, None);
+        }
+        if let Some((looks, verdict)) = self.verdicts.earlier(index) {
+            return match looks.get(round).filter(|_| pause.is_some()) {
+                Some(look) => Ok(Some(Done::Paused(*look, Box::new(verdict.clone())))),
+                None => over(so_far, Some(verdict.clone())),
+            };
+        }
+        if let Some(verdict) = self.verdicts.result(index) {
+            return over(so_far, Some(verdict));
+        }
+        let changed = self.run.gating.map_or(&[][..], |gating| &gating.changed);
+        if !so_far.near && !changed.is_empty() {
+            let Some(near) = gating::changed_first(job, changed, stop)? else {
+                return Ok(None);
+            };
+            so_far.near = true;
+            if near.finished.outcome == Outcome::Failed {
+                return over(so_far, Some(near));
+            }
+        }
+        if so_far.search.is_none() {
+            so_far.search = self.verdicts.search(index);
+        }
+        match self.explore(which, job, time, so_far, stop, on_advance)? {
+            Some(verdict) if verdict.finished.paused => {
+                let look = match so_far.search.as_ref().and_then(|it| it.paused(round)) {
+                    Some((look, _)) => look,
+                    None => Look::of(&verdict.finished),
+                };
+                Ok(Some(Done::Paused(look, Box::new(verdict))))
+            }
+            Some(verdict) => over(so_far, Some(verdict)),
+            None => Ok(None),
+        }
+    }
+
+    /// Explores a slice of a test; what was found until now.
+    fn explore(
+        &self,
+        which: Which<'_>,
+        job: Job<'_>,
+        time: Time,
+        so_far: &mut SoFar<'_>,
+        stop: &dyn Fn() -> bool,
+        on_advance: &mut dyn FnMut(Advance),
+    ) -> Result<Option<Verdict>> {
+        let search = so_far.search.as_ref();
+        let earlier = search.and_then(|search| search.paused(which.round));
+        if let Some((_, verdict)) = earlier.filter(|_| which.pause.is_some()) {
+            (so_far.spent, so_far.counted) = (verdict.duration, verdict.duration);
+            return Ok(Some(verdict));
+        }
+        let slice = Slice {
+            pause: which.pause,
+            time: time.limit,
+        };
+        let job = Job {
+            states: search.map(|search| search as &dyn States),
+            slice: Some(slice),
+            ..job
+        };
+        let Some(mut verdict) = job.run(stop, on_advance)? else {
+            return Ok(None);
+        };
+        so_far.counted += if verdict.finished.resumable {
+            verdict.duration
+        } else {
+            Duration::ZERO
+        };
+        verdict.duration += so_far.spent;
+        so_far.spent = verdict.duration;
+        if time.is_of_run && verdict.finished.was_out_of_time() {
+            self.clock.end();
+            if verdict.finished.outcome == Outcome::Timeout {
+                return Ok(None);
+            }
+            verdict.finished.pause();
+        } else if let Some(search) = search.filter(|_| !verdict.finished.paused) {
+            search.end(&verdict);
+        }
+        Ok(Some(verdict))
+    }
+}
