@@ -15,17 +15,16 @@ use super::verdict::Verdict;
 use crate::config::Exploration;
 use crate::events::Stop;
 
-/// The work after which the first round pauses a test: some thousand executions of a dozen
-/// steps, some ten of thousands of steps. It takes about as long as the start of its process,
-/// so that a look costs no more than twice what it must.
-const LOOK: u64 = 250_000;
+/// The work after which the first round pauses a test: some 40 ms of a usual processor, which
+/// are thousands of executions of a dozen steps, or dozens of executions of thousands. To
+/// start its process takes a test some 5 ms.
+const LOOK: u64 = 400_000;
 
 /// The work that preempts at changed lines alone, before the look.
 pub(super) const CHANGED: u64 = 4 * LOOK;
 
-/// How many times more the next round pauses at. A test is begun again in each: with four, at
-/// most one third of the work of a search is below its last pause but one, and five
-/// rounds lead from the look to the whole of a large budget.
+/// How many times more the next round pauses at: three rounds lead from the look to the end of
+/// the default budget, and a search that has to begin anew each time does a third more.
 const GROWTH: u64 = 4;
 
 /// A later slice has this time at least: none has no limit.

@@ -89,7 +89,7 @@ impl<'a> Turns<'a> {
         let options = self.run.options;
         let own = &self.explorations[index];
         let time = self.clock.slice(
-            own.time,
+            own.time_limit(),
             so_far.counted,
             round == 0 && which.pause.is_some(),
         );

@@ -73,13 +73,13 @@ fn tests_are_told_by_the_round_that_ends_them_however_many_run_at_once() {
 #[test]
 fn a_search_without_a_state_begins_anew() {
     let paused =
-        r#"{"type":"finished","outcome":"passed","paused":true,"resumable":false,"work":250000}"#;
+        r#"{"type":"finished","outcome":"passed","paused":true,"resumable":false,"work":400000}"#;
     let body = format!(
         "read cores
         echo \"${{CHESS_REQUEST##*resume=}}\" | head -n 1 >>$2.turns
         printf '01\\nfoo' 1<>/dev/stdin
         case $CHESS_REQUEST in
-        *pause=00000000000000250000*) echo '{paused}';;
+        *pause=00000000000000400000*) echo '{paused}';;
         *) echo '{PASSED}';;
         esac"
     );
@@ -169,7 +169,8 @@ fn a_test_that_the_time_of_the_run_ended_has_what_was_explored_of_it() {
         r#""bound_completed":1,"warnings":["the time budget ended the search"]"#,
     );
     let mut fakes = Fakes::new().binary("t", &[("a", &after(1, &ended)), ("b", &after(2, PASSED))]);
-    fakes.flags.time_total = Some(Duration::from_hours(1));
+    (fakes.flags.time, fakes.flags.time_total) =
+        (Some(Duration::from_hours(2)), Some(Duration::from_hours(1)));
     let ran = fakes.run();
     let round = Some(Stop::Round);
     assert_eq!(order(&ran), [("a", round), ("b", round)]);
