@@ -434,6 +434,16 @@ fn reduced_searches_reach_what_all_schedules_reach() {
             assert_eq!(outcomes, all.of_all(name), "{named}");
         }
     }
+    // Two phases reach what one search with timeouts at any time does, and not less by far
+    // than where time passes last.
+    let reached = |timers| icb("1", timers, "reduced_").reached;
+    let (any, both) = (reached("any"), reached("last-then-any"));
+    assert_eq!(any, both);
+    assert!(
+        reached("last")
+            .iter()
+            .any(|(name, last)| both[name] != *last)
+    );
     // Without a bound there are too many; what is within the last one it must reach.
     let (reduced, all) = (
         Outcomes::of(&workspace, &["--strategy=dpor", "reduced"]),

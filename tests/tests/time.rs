@@ -1,6 +1,7 @@
 //! A failure that needs time to pass early says so, and how to leave such schedules out.
 
-use end_to_end::Workspace;
+use end_to_end::{Run, Workspace};
+use serde_json::Value;
 
 const TESTS: &str = r"
 #![cfg(test)]
@@ -32,33 +33,91 @@ fn nobody_sends() {
     let (_sender, receiver) = mpsc::channel::<u32>();
     assert!(receiver.recv_timeout(Duration::from_secs(30)).is_ok());
 }
+
+#[test]
+fn waits_too_short() {
+    let count = Arc::new(AtomicU32::new(0));
+    let theirs = count.clone();
+    let (sender, receiver) = mpsc::channel();
+    let setter = thread::spawn(move || {
+        theirs.store(theirs.load(SeqCst) + 1, SeqCst);
+        sender.send(1).unwrap();
+    });
+    count.store(count.load(SeqCst) + 1, SeqCst);
+    receiver.recv_timeout(Duration::from_secs(30)).unwrap();
+    assert_eq!(count.load(SeqCst), 2);
+    setter.join().unwrap();
+}
+
+#[test]
+fn two_sleep() {
+    let sleeper = thread::spawn(|| thread::sleep(Duration::from_secs(2)));
+    thread::sleep(Duration::from_secs(1));
+    sleeper.join().unwrap();
+}
+
+#[test]
+fn sleeps_alone() {
+    thread::sleep(Duration::from_secs(1));
+    thread::spawn(|| ()).join().unwrap();
+}
 ";
 
-fn failure(test: &str) -> String {
+fn failure(test: &str, options: &[&str]) -> String {
     let workspace = Workspace::with_library(TESTS);
-    let run = workspace.chess(&["test", "--exact", test]).run();
+    let arguments = [&["test", "--exact", test], options].concat();
+    let run = workspace.chess(&arguments).run();
     run.assert_code(100);
-    run.message()
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
+    words(&run)
+}
+
+fn words(run: &Run) -> String {
+    let words: Vec<_> = run.stderr.split_whitespace().collect();
+    words.join(" ")
+}
+
+/// The verdict on a test with these options, which end the run with this code.
+fn verdict(test: &str, options: &[&str], code: i32) -> Value {
+    let workspace = Workspace::with_library(TESTS);
+    let json = ["test", "--exact", test, "--message-format", "json"];
+    let run = workspace.chess(&[&json, options].concat()).run();
+    run.assert_code(code);
+    let mut verdicts = run.verdicts();
+    verdicts.pop().expect("a verdict")
 }
 
 fn assert_told(test: &str, sentence: &str, note: &str) {
-    let told = failure(test);
-    assert!(told.contains(sentence), "{told}");
-    assert!(told.contains(note), "{told}");
-    let workspace = Workspace::with_library(TESTS);
-    let last = ["test", "--exact", test, "--timers", "last"];
-    workspace.chess(&last).run().assert_code(0);
+    for (options, tail) in [
+        (["--timing", "deny"], "`--timers last` lets time pass"),
+        (["--timers", "any"], "`--timers last` lets time pass"),
+    ] {
+        let told = failure(test, &options);
+        for part in [sentence, tail, note] {
+            assert!(told.contains(part), "{part}\n{told}");
+        }
+    }
+    for options in [["--timers", "last"], ["--timing", "allow"]] {
+        let passed = verdict(test, &options, 0);
+        assert_eq!(passed["outcome"], "passed");
+        assert_eq!(passed["options"]["timers"], "last");
+        assert_eq!(passed["timers_last"], Value::Null);
+        let coverage = "complete, with timeouts that end only when nothing else can run";
+        assert_eq!(passed["coverage"], coverage);
+    }
+    let warned = verdict(test, &[], 0);
+    assert_eq!(warned["outcome"], "timing");
+    assert_eq!(warned["kind"], "panic");
+    assert_eq!(warned["complete"], false);
+    assert_eq!(warned["timers_last"]["complete"], true);
+    assert_eq!(warned["early"].as_array().map(Vec::len), Some(1));
 }
 
 #[test]
 fn a_sleep_that_ends_early_is_told() {
     assert_told(
         "sleeps_long_enough",
-        "time passes early: that of main at src/lib.rs:13 (sleep) is over while other tasks could \
-         still go on. `--timers last` lets",
+        "This execution needs `sleep` at src/lib.rs:13 (1 s) to end before `store` at \
+         src/lib.rs:12 by task 1 happened.",
         "sleep src/lib.rs:13 ^ ended early (counts as a preemption)",
     );
 }
@@ -67,14 +126,69 @@ fn a_sleep_that_ends_early_is_told() {
 fn a_time_limit_that_ends_early_is_told() {
     assert_told(
         "waits_long_enough",
-        "time passes early: that of main at src/lib.rs:22 (",
+        "This execution needs `recv_timeout` at src/lib.rs:22 (30 s) to end before `send` at \
+         src/lib.rs:21 by task 1 happened.",
         "timed out early (counts as a preemption)",
     );
 }
 
 #[test]
 fn a_time_limit_that_ends_when_nothing_else_can_go_on_is_not_early() {
-    let told = failure("nobody_sends");
+    let told = failure("nobody_sends", &[]);
     assert!(told.contains("timed out"), "{told}");
     assert!(!told.contains("early"), "{told}");
+}
+
+#[test]
+fn a_failure_that_needs_no_time_to_pass_early_is_an_ordinary_one() {
+    let verdict = verdict("waits_too_short", &[], 100);
+    assert_eq!(verdict["outcome"], "failed");
+    assert_eq!(verdict["preemptions"], 1);
+    assert_eq!(verdict["early"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn a_run_tells_what_its_tests_have_in_common_and_their_schedules_replay() {
+    let workspace = Workspace::with_library(TESTS);
+    let run = workspace.chess(&["test", "long_enough"]).run();
+    run.assert_code(0);
+    let told = words(&run);
+    assert!(told.contains("2 of 2 need time to pass early"), "{told}");
+    assert!(told.contains("0 passed, 0 failed, 2 timing"), "{told}");
+    let json = workspace.chess(&["test", "long_enough", "--message-format", "json"]);
+    for verdict in json.run().verdicts() {
+        let schedule = verdict["schedule"].as_str().expect("it is saved");
+        let replay = workspace.chess(&["replay", schedule]).run();
+        replay.assert_code(100);
+        assert!(words(&replay).contains("to end before"));
+        let explain = workspace.chess(&["explain", schedule]).run();
+        assert!(words(&explain).contains("early (counts as a preemption)"));
+    }
+}
+
+#[test]
+fn early_timeouts_are_explored_only_where_a_task_waits_beside_others() {
+    let alone = verdict("sleeps_alone", &[], 0);
+    assert_eq!(alone["schedules"], 1);
+    assert_eq!(alone["timers_last"], Value::Null);
+    assert_eq!(alone["coverage"], "complete");
+    let both = verdict("two_sleep", &["--strategy", "icb", "--preemptions", "9"], 0);
+    // Of both phases: in which time passes last, and in which it need not.
+    assert_eq!(both["complete"], true);
+    assert_eq!(both["coverage"], "complete");
+}
+
+#[test]
+fn of_what_was_not_finished_each_phase_says_how_far_it_came() {
+    let options = [
+        "--strategy",
+        "icb",
+        "--preemptions",
+        "9",
+        "--schedules",
+        "12",
+    ];
+    let verdict = verdict("two_sleep", &options, 0);
+    assert_eq!(verdict["complete"], false);
+    assert_eq!(verdict["timers_last"]["complete"], true);
 }

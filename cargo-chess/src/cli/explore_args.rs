@@ -7,7 +7,7 @@ use clap::Args;
 use super::named::Named;
 use crate::config::{
     Backend, Isolate, Layer, Memory, MemoryAccesses, Races, Spins, Spurious, Strategy, Timers,
-    parse_duration, parse_number, parse_positive, parse_work,
+    Timing, parse_duration, parse_number, parse_positive, parse_work,
 };
 
 /// How each test is explored.
@@ -60,9 +60,12 @@ pub struct ExploreArgs {
     /// What tasks run on: fibers or threads [default: fibers]
     #[arg(long, value_name = "WHAT", value_parser = Named::<Backend>::of(Backend::NAMES), hide_possible_values = true)]
     pub backend: Option<Backend>,
-    /// When timeouts and sleeps end: any (early ones cost a preemption) or last [default: any]
+    /// When timeouts and sleeps end: last (when nothing else can run), any (early ones cost a preemption), or last-then-any [default: last-then-any]
     #[arg(long, value_name = "WHEN", value_parser = Named::<Timers>::of(Timers::NAMES), hide_possible_values = true)]
     pub timers: Option<Timers>,
+    /// Whether a failure that needs time to pass early counts as one: deny, warn or allow (not explored) [default: warn]
+    #[arg(long, value_name = "LEVEL", value_parser = Named::<Timing>::of(Timing::NAMES), hide_possible_values = true)]
+    pub timing: Option<Timing>,
     /// Spurious wake-ups and failures: any (each costs a preemption) or never [default: any]
     #[arg(long, value_name = "WHEN", value_parser = Named::<Spurious>::of(Spurious::NAMES), hide_possible_values = true)]
     pub spurious: Option<Spurious>,
@@ -108,6 +111,7 @@ impl ExploreArgs {
             isolate: self.isolate,
             backend: self.backend,
             timers: self.timers,
+            timing: self.timing,
             spurious: self.spurious,
             watchdog: self.watchdog,
             keep_going: self.keep_going.then_some(true),

@@ -7,7 +7,7 @@ use toml_edit::Value;
 
 use super::layer::Layer;
 use super::values::{
-    Backend, Isolate, Memory, MemoryAccesses, Races, Spins, Spurious, Strategy, Timers,
+    Backend, Isolate, Memory, MemoryAccesses, Races, Spins, Spurious, Strategy, Timers, Timing,
     parse_duration, parse_number, parse_positive, parse_work,
 };
 use crate::suggest;
@@ -49,6 +49,7 @@ pub(crate) const KEYS: &[(&str, Kind)] = &[
     ("isolate", Kind::Name(Isolate::NAMES)),
     ("backend", Kind::Name(Backend::NAMES)),
     ("timers", Kind::Name(Timers::NAMES)),
+    ("timing", Kind::Name(Timing::NAMES)),
     ("spurious", Kind::Name(Spurious::NAMES)),
     ("watchdog", Kind::Duration),
     ("keep-going", Kind::Boolean),
@@ -89,6 +90,7 @@ impl Layer {
             "isolate" => self.isolate = Some(text.parse()?),
             "backend" => self.backend = Some(text.parse()?),
             "timers" => self.timers = Some(text.parse()?),
+            "timing" => self.timing = Some(text.parse()?),
             "spurious" => self.spurious = Some(text.parse()?),
             "watchdog" => self.watchdog = Some(parse_duration(text)?),
             "keep-going" => self.keep_going = Some(parse_flag(text)?),
@@ -126,6 +128,7 @@ impl Layer {
             "isolate" => of(self.isolate.as_ref()),
             "backend" => of(self.backend.as_ref()),
             "timers" => of(self.timers.as_ref()),
+            "timing" => of(self.timing.as_ref()),
             "spurious" => of(self.spurious.as_ref()),
             "watchdog" => duration(self.watchdog),
             "keep-going" => of(self.keep_going.as_ref()),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::values::{
-    Backend, Isolate, Memory, MemoryAccesses, Races, Spins, Spurious, Strategy, Timers,
+    Backend, Isolate, Memory, MemoryAccesses, Races, Spins, Spurious, Strategy, Timers, Timing,
 };
 
 /// The budget of a test: two to three seconds of a usual machine.
@@ -48,6 +48,8 @@ pub struct Exploration {
     pub backend: Backend,
     /// When timeouts fire.
     pub timers: Timers,
+    /// What a failure means that needs time to pass early.
+    pub timing: Timing,
     /// What happens for no reason.
     pub spurious: Spurious,
     /// How long a task may go without reaching a scheduling point.
@@ -83,6 +85,7 @@ pub struct Layer {
     pub isolate: Option<Isolate>,
     pub backend: Option<Backend>,
     pub timers: Option<Timers>,
+    pub timing: Option<Timing>,
     pub spurious: Option<Spurious>,
     pub watchdog: Option<Duration>,
     pub keep_going: Option<bool>,
@@ -112,6 +115,7 @@ impl Layer {
             isolate: over.isolate.or(self.isolate),
             backend: over.backend.or(self.backend),
             timers: over.timers.or(self.timers),
+            timing: over.timing.or(self.timing),
             spurious: over.spurious.or(self.spurious),
             watchdog: over.watchdog.or(self.watchdog),
             keep_going: over.keep_going.or(self.keep_going),
@@ -152,6 +156,7 @@ impl Layer {
             isolate: self.isolate.unwrap_or(base.isolate),
             backend: self.backend.unwrap_or(base.backend),
             timers: self.timers.unwrap_or(base.timers),
+            timing: self.timing.unwrap_or(base.timing),
             spurious: self.spurious.unwrap_or(base.spurious),
             watchdog: self.watchdog.unwrap_or(base.watchdog),
             keep_going: self.keep_going.unwrap_or(base.keep_going),
@@ -172,6 +177,14 @@ impl Exploration {
         let is_default = (self.schedules, self.work) == (None, Some(DEFAULT_WORK));
         self.time.or(is_default.then_some(DEFAULT_LIMIT))
     }
+
+    /// When timeouts fire, with what `timing` takes away.
+    pub fn timers_explored(&self) -> Timers {
+        match (self.timers, self.timing) {
+            (Timers::LastThenAny, Timing::Allow) => Timers::Last,
+            (timers, _) => timers,
+        }
+    }
 }
 
 impl Default for Exploration {
@@ -191,7 +204,8 @@ impl Default for Exploration {
             spins: Spins::Warn,
             isolate: Isolate::Image,
             backend: Backend::Fibers,
-            timers: Timers::Any,
+            timers: Timers::LastThenAny,
+            timing: Timing::Warn,
             spurious: Spurious::Any,
             watchdog: Duration::from_mins(1),
             keep_going: false,

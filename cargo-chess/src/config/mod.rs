@@ -19,7 +19,7 @@ pub(crate) use keys::{KEYS, Kind, LARGEST};
 pub use layer::{Exploration, Layer};
 pub use values::{
     Backend, Isolate, Memory, MemoryAccesses, Policy, Races, Spins, Spurious, Strategy, Timers,
-    parse_duration, parse_number, parse_positive, parse_work,
+    Timing, parse_duration, parse_number, parse_positive, parse_work,
 };
 
 use crate::error::{Error, Result};

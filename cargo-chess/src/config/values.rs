@@ -93,6 +93,20 @@ named! {
         Any = "any",
         /// Only when nothing else can run, in the order of their deadlines.
         Last = "last",
+        /// As `last`; then as `any`, with a part of the budget, where that adds schedules.
+        LastThenAny = "last-then-any",
+    }
+}
+
+named! {
+    /// What a failure means that needs time to pass early.
+    Timing, "way to take failures that need time to pass early", {
+        /// Nothing: such schedules are not explored.
+        Allow = "allow",
+        /// The outcome of the test is `timing`, which is no failure of the run.
+        Warn = "warn",
+        /// The test fails.
+        Deny = "deny",
     }
 }
 

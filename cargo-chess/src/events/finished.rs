@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Kind, Location, Outcome, TestId};
-use crate::config::{Exploration, Spurious, Timers};
+use crate::config::{Exploration, Spurious, Timers, Timing};
 use crate::shard::Shard;
 
 /// The verdict on a test and how it was reached.
@@ -47,6 +47,14 @@ pub struct TestFinished {
     pub bound_completed: Option<u32>,
     /// Whether every schedule was explored without a bound, up to reduction.
     pub complete: bool,
+    /// How far the schedules were explored in which time passes only when nothing else can
+    /// run, where that is not what `complete` and `bound_completed` say of all schedules.
+    #[serde(default)]
+    pub timers_last: Option<Reach>,
+    /// The timeouts and sleeps that end early in the reported schedule: while another task
+    /// can run.
+    #[serde(default)]
+    pub early: Vec<EarlyTimeout>,
     /// Whether the test passed in one thread, and had one schedule: `complete` says nothing
     /// then.
     #[serde(default)]
@@ -97,6 +105,39 @@ pub struct TestFinished {
     /// `cargo chess merge` needs. What is said above holds for all schedules.
     #[serde(default)]
     pub part: Option<TestPart>,
+}
+
+/// How far schedules were explored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Reach {
+    /// Whether every one was.
+    pub complete: bool,
+    /// The largest preemption bound that was finished.
+    pub bound_completed: Option<u32>,
+}
+
+/// A timeout or sleep that ends while another task can run.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct EarlyTimeout {
+    /// The wait.
+    pub wait: EarlyOperation,
+    /// How long it waits at most, in nanoseconds.
+    pub length_ns: u64,
+    /// What had not happened by then.
+    pub before: EarlyOperation,
+}
+
+/// An operation of a task.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct EarlyOperation {
+    /// The task.
+    pub task: u32,
+    /// The operation, as events name it.
+    pub operation: String,
+    /// Its source line, if it is known.
+    pub location: Option<Location>,
+    /// Whether it is a wait that goes on, with an earlier end.
+    pub waits: bool,
 }
 
 /// A schedule that is kept in `chess-regressions/`, and what became of it.
@@ -167,6 +208,9 @@ pub struct TestPart {
     pub bound_completed: Option<u32>,
     /// Whether nothing of this part is left.
     pub complete: bool,
+    /// As `timers_last` of the test, of this part.
+    #[serde(default)]
+    pub timers_last: Option<Reach>,
 }
 
 impl TestPart {
@@ -180,6 +224,7 @@ impl TestPart {
             late: Vec::new(),
             bound_completed: None,
             complete: false,
+            timers_last: None,
         }
     }
 }
@@ -224,6 +269,9 @@ pub struct TestOptions {
     pub strategy: Vec<String>,
     /// When timeouts fire.
     pub timers: String,
+    /// What a failure means that needs time to pass early.
+    #[serde(default = "warn")]
+    pub timing: String,
     /// Whether what may happen for no reason was tried.
     #[serde(default = "any")]
     pub spurious: String,
@@ -241,7 +289,8 @@ impl TestOptions {
             work: exploration.work,
             max_steps: exploration.max_steps,
             strategy: strategies.map(ToString::to_string).collect(),
-            timers: exploration.timers.to_string(),
+            timers: exploration.timers_explored().to_string(),
+            timing: exploration.timing.to_string(),
             spurious: exploration.spurious.to_string(),
             keep_going: exploration.keep_going,
         }
@@ -255,6 +304,11 @@ impl TestOptions {
             .then_some(", where nothing wakes up or fails for no reason");
         timers.into_iter().chain(spurious)
     }
+}
+
+/// What a failure that needs time to pass early meant where that was not said yet.
+fn warn() -> String {
+    Timing::Warn.to_string()
 }
 
 /// What those were who did not say so yet.
@@ -273,6 +327,9 @@ pub struct OtherFailure {
     pub location: Option<Location>,
     /// Preemptions of its schedule: the fewest that the search knows of.
     pub preemptions: Option<u32>,
+    /// How many timeouts and sleeps end early in its schedule.
+    #[serde(default)]
+    pub early: u32,
     /// Its saved schedule, relative to the workspace root.
     pub schedule: Option<String>,
 }
@@ -306,6 +363,18 @@ impl TestFinished {
             "one thread under control, nothing to explore"
         };
         words.to_owned()
+    }
+
+    /// As [`Self::own_reach`], of the schedules in which time passes only when nothing else
+    /// can run, where that is not the same.
+    pub fn own_reach_last(&self) -> Option<(bool, Option<u32>)> {
+        let part = self.part.as_ref().and_then(|part| part.timers_last);
+        let reach = self.timers_last?;
+        let part = part.unwrap_or(reach);
+        Some((
+            reach.complete || part.complete,
+            reach.bound_completed.max(part.bound_completed),
+        ))
     }
 
     /// The identity of the test.

@@ -12,8 +12,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::finished::{
-    Minimised, OtherFailure, RegressionOutcome, RegressionRun, Size, Stop, TestFinished,
-    TestOptions, TestPart,
+    EarlyOperation, EarlyTimeout, Minimised, OtherFailure, Reach, RegressionOutcome, RegressionRun,
+    Size, Stop, TestFinished, TestOptions, TestPart,
 };
 use crate::shard::Part;
 
@@ -113,6 +113,10 @@ pub struct RunFinished {
     pub only_looked_at: usize,
     /// Tests with a failure.
     pub failed: usize,
+    /// Tests with a failure that needs time to pass early, where that is no failure of the
+    /// run (`timing = "warn"`).
+    #[serde(default)]
+    pub timing: usize,
     /// Tests that were not explored.
     pub skipped: usize,
     /// Those of them that are marked `#[ignore]`.
@@ -136,6 +140,9 @@ pub enum Outcome {
     Passed,
     /// A failing schedule exists.
     Failed,
+    /// A failing schedule exists, and all that are known need a timeout or sleep to end while
+    /// another task can run.
+    Timing,
     /// Not explored.
     Skipped,
     /// No verdict: the budget ended inside the first execution, a task never came back, or the
@@ -228,20 +235,30 @@ pub fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// What was explored, in the words of `coverage`; `atomic` are the packages into
-/// which calls were single steps.
+/// What was explored, in the words of `coverage`: of all schedules, and of those in which time
+/// passes only when nothing else can run, where that is not the same; `atomic` are the packages
+/// into which calls were single steps.
 pub fn coverage(
     outcome: Outcome,
-    complete: bool,
-    bound_completed: Option<u32>,
+    (complete, bound_completed): (bool, Option<u32>),
+    timers_last: Option<Reach>,
     atomic: &[String],
 ) -> String {
-    let explored = match (outcome, complete, bound_completed) {
-        (Outcome::Skipped, ..) => return NOT_EXPLORED.to_owned(),
-        (_, true, _) => "complete".to_owned(),
-        (_, false, Some(bound)) => format!("preemptions<={bound}"),
-        (_, false, None) => "sampled".to_owned(),
+    if outcome == Outcome::Skipped {
+        return NOT_EXPLORED.to_owned();
+    }
+    let reach = |complete, bound: Option<u32>| match (complete, bound) {
+        (true, _) => "complete".to_owned(),
+        (false, Some(bound)) => format!("preemptions<={bound}"),
+        (false, None) => "sampled".to_owned(),
     };
+    let mut explored = reach(complete, bound_completed);
+    if let Some(last) = timers_last.filter(|_| !complete) {
+        let last = reach(last.complete, last.bound_completed);
+        if last != explored {
+            explored = format!("{last} where time passes last, else {explored}");
+        }
+    }
     if atomic.is_empty() {
         return explored;
     }
@@ -284,12 +301,14 @@ mod tests {
             preemptions: Some(1),
             bound_completed: Some(0),
             complete: false,
+            timers_last: None,
+            early: Vec::new(),
             nothing_to_explore: false,
             one_thread_runtime: None,
             coverage: coverage(
                 Outcome::Failed,
-                false,
-                Some(0),
+                (false, Some(0)),
+                None,
                 &["parking_lot 0.12.5".into()],
             ),
             strategy: Some("icb".into()),
@@ -304,6 +323,7 @@ mod tests {
                 message: Some("no task can go on".into()),
                 location: None,
                 preemptions: Some(2),
+                early: 0,
                 schedule: Some("target/chess/failures/bank-t-transfer_is_atomic-81c0.chess".into()),
             }],
             minimised: Some(Minimised {
@@ -383,17 +403,17 @@ mod tests {
 
     #[test]
     fn coverage_never_says_more_than_was_explored() {
-        let passed = |complete, bound| coverage(Outcome::Passed, complete, bound, &[]);
+        let passed = |complete, bound| coverage(Outcome::Passed, (complete, bound), None, &[]);
         assert_eq!(passed(true, Some(2)), "complete");
         assert_eq!(passed(false, Some(2)), "preemptions<=2");
         assert_eq!(passed(false, None), "sampled");
         let atomic = ["parking_lot 0.12.5".to_owned(), "dashmap 6.1.0".to_owned()];
         assert_eq!(
-            coverage(Outcome::Passed, true, None, &atomic),
+            coverage(Outcome::Passed, (true, None), None, &atomic),
             "complete, calls into parking_lot 0.12.5, dashmap 6.1.0 as single steps"
         );
         assert_eq!(
-            coverage(Outcome::Skipped, false, None, &atomic),
+            coverage(Outcome::Skipped, (false, None), None, &atomic),
             "not explored"
         );
     }

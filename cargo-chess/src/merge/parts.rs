@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::file::Told;
 use crate::events::{
-    Event, Kind, NOT_DETERMINISTIC, OtherFailure, Outcome, TestFinished, TestPart, coverage,
+    Event, Kind, NOT_DETERMINISTIC, OtherFailure, Outcome, Reach, TestFinished, TestPart, coverage,
 };
 
 /// Joins what the shards told of one test. It has no verdict if one of them has none,
@@ -57,16 +57,17 @@ fn joined(all: &[TestFinished]) -> Option<TestFinished> {
     test.stopped = all.iter().filter_map(|test| test.stopped).min();
     test.part = None;
     if all.iter().any(|test| test.coverage == NOT_DETERMINISTIC) {
-        (test.complete, test.bound_completed) = (false, None);
+        (test.complete, test.bound_completed, test.timers_last) = (false, None, None);
         NOT_DETERMINISTIC.clone_into(&mut test.coverage);
         return Some(test);
     }
     test.complete = all.iter().any(|test| test.complete) || parts.iter().all(|it| it.complete);
     test.bound_completed = bound_completed(all, &parts);
+    test.timers_last = timers_last(all);
     test.coverage = coverage(
         test.outcome,
-        test.complete,
-        test.bound_completed,
+        (test.complete, test.bound_completed),
+        test.timers_last,
         &test.atomic,
     );
     test.look_for_threads();
@@ -81,8 +82,9 @@ fn joined(all: &[TestFinished]) -> Option<TestFinished> {
 /// What comes first is told: a failure before anything else, and of failures the least.
 fn rank(test: &TestFinished) -> (Reverse<u8>, Option<u32>, Option<(u64, u64)>) {
     let outcome = match test.outcome {
-        Outcome::Failed => 2,
-        Outcome::Timeout => 1,
+        Outcome::Failed => 3,
+        Outcome::Timeout => 2,
+        Outcome::Timing => 1,
         Outcome::Passed | Outcome::Skipped => 0,
     };
     let size = test.minimised.map(|it| (it.to.switches, it.to.steps));
@@ -115,6 +117,33 @@ fn bound_completed(all: &[TestFinished], parts: &[&TestPart]) -> Option<u32> {
     known.max(least.unwrap_or_else(most))
 }
 
+/// How far the schedules were explored in which time passes last, if a part says more of them
+/// than of all.
+fn timers_last(all: &[TestFinished]) -> Option<Reach> {
+    all.iter().find_map(|test| test.timers_last)?;
+    // Of a part that says no more, what it says of all its schedules holds for these, too.
+    let lasts: Vec<TestFinished> = all
+        .iter()
+        .map(|test| {
+            let mut last = test.clone();
+            if let Some(reach) = test.timers_last {
+                (last.complete, last.bound_completed) = (reach.complete, reach.bound_completed);
+            }
+            if let Some(part) = &mut last.part
+                && let Some(reach) = part.timers_last
+            {
+                (part.complete, part.bound_completed) = (reach.complete, reach.bound_completed);
+            }
+            last
+        })
+        .collect();
+    let parts: Vec<&TestPart> = lasts.iter().filter_map(|test| test.part.as_ref()).collect();
+    Some(Reach {
+        complete: lasts.iter().any(|test| test.complete) || parts.iter().all(|it| it.complete),
+        bound_completed: bound_completed(&lasts, &parts),
+    })
+}
+
 /// The values of all parts, each once.
 fn union(all: &[TestFinished], values: fn(&TestFinished) -> &Vec<String>) -> Vec<String> {
     let mut union: Vec<String> = Vec::new();
@@ -138,6 +167,7 @@ fn other_failures(test: &TestFinished, all: &[TestFinished]) -> Vec<OtherFailure
             message: part.message.clone(),
             location: part.location.clone(),
             preemptions: part.preemptions,
+            early: u32::try_from(part.early.len()).unwrap_or(u32::MAX),
             schedule: part.schedule.clone(),
         });
         first.into_iter().chain(part.other_failures.clone())

@@ -1,23 +1,95 @@
-//! Time that passed while tasks could still go on: what a report says of it.
+//! Time that passed while tasks could still go on: what reports say of it.
 
-use super::names::Names;
+use super::names::{Names, called};
 use super::shorten::place;
+use super::text::plural;
+use crate::events::{EarlyOperation, EarlyTimeout, Outcome, TestFinished};
 use crate::supervise::protocol::Finished;
 
-/// Of the first wait or sleep that ended so, and how to leave such schedules out.
+/// What a failing execution needs, and how to leave such schedules out.
 pub(super) fn sentence(finished: &Finished, names: &Names) -> Option<String> {
-    let mut events = finished.events.iter();
-    let event = events.find(|event| is_early(event.note.as_deref()))?;
-    let at = event.location();
-    let at = at.map_or_else(String::new, |at| format!(" at {}", place(&at)));
-    Some(format!(
-        "In this execution time passes early: that of {}{at} ({}) is over while other tasks could \
-         still go on. `--timers last` lets time pass only when nothing else can.",
-        names.of(event.task),
-        event.op
-    ))
+    let first = finished.early.first()?.to_event();
+    let needs = need(&first, &|task| names.of(task));
+    let more = match finished.early.len() {
+        1 => String::new(),
+        count => format!(", and {} more", plural(count as u64 - 1, "timeout")),
+    };
+    let what = match finished.outcome {
+        Outcome::Timing => "`--timing deny` makes that a failure, `allow` leaves it out.",
+        _ => "`--timers last` lets time pass only when nothing else can run.",
+    };
+    Some(format!("This execution {needs}{more}. {what}"))
 }
 
-fn is_early(note: Option<&str>) -> bool {
-    note.is_some_and(|note| note.starts_with("timed out early") || note.starts_with("ended early"))
+/// The timeouts and sleeps that have to end early for the reported failure.
+pub(super) fn needs(test: &TestFinished) -> Vec<String> {
+    let early = test.early.iter();
+    early.map(|early| need(early, &called)).collect()
+}
+
+/// What several tests have in common.
+pub(super) fn summary(timing: usize, ran: usize) -> String {
+    format!(
+        "{timing} of {ran} need time to pass early: no failure without that was found. \
+         `--timing deny` makes that a failure, `allow` leaves it out"
+    )
+}
+
+/// ``needs `recv_timeout` at src/lib.rs:12 (30 s) to end before `send` at src/worker.rs:7``
+fn need(early: &EarlyTimeout, name: &dyn Fn(u32) -> String) -> String {
+    let EarlyTimeout {
+        wait,
+        length_ns,
+        before,
+    } = early;
+    let (task, before_at) = (name(before.task), operation(before));
+    let before = if before.waits {
+        format!("{task} went on from {before_at}")
+    } else if before.operation == "start" {
+        format!("{task} began")
+    } else {
+        format!("{before_at} by {task} happened")
+    };
+    format!(
+        "needs {} ({}) to end before {before}",
+        operation(wait),
+        length(*length_ns)
+    )
+}
+
+fn operation(operation: &EarlyOperation) -> String {
+    let at = operation.location.as_ref();
+    let at = at.map_or_else(String::new, |at| format!(" at {}", place(at)));
+    format!("`{}`{at}", operation.operation)
+}
+
+/// `30 s`, `1.5 s`, `20 ms`, `40 us`
+fn length(nanoseconds: u64) -> String {
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+    let unit = units.into_iter().find(|(size, _)| nanoseconds >= *size);
+    let (size, unit) = unit.unwrap_or((1, "ns"));
+    // Clocks move a little when they are read: three digits are what the program says.
+    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+    let count = nanoseconds as f64 / size as f64;
+    let digits = if count < 10.0 { 100.0 } else { 10.0 };
+    let count = if count < 100.0 {
+        (count * digits).round() / digits
+    } else {
+        count.round()
+    };
+    format!("{count} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_length_is_told_in_the_largest_unit_that_it_has() {
+        let lengths = [29_999_998_000, 1_500_000_000, 499_998_000, 40_000, 7];
+        assert_eq!(
+            lengths.map(length),
+            ["30 s", "1.5 s", "500 ms", "40 us", "7 ns"]
+        );
+    }
 }

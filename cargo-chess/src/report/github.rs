@@ -8,6 +8,7 @@ use std::io::{self, Write};
 
 use camino::Utf8PathBuf;
 
+use super::early;
 use super::plain::{Plain, preemptions};
 use super::repository::Repository;
 use super::summary::counts;
@@ -53,7 +54,10 @@ impl<W: Write> GitHub<W> {
         let kind = test.kind.map_or("no verdict", |kind| kind.name());
         let id = test.id();
         let mut message = test.message.clone().unwrap_or_default();
-        for sentence in preemptions(&detail.finished) {
+        for sentence in early::needs(test)
+            .into_iter()
+            .chain(preemptions(&detail.finished))
+        {
             message = format!("{message}\n{sentence}");
         }
         let replay = detail.schedule.as_ref().map(|schedule| {
@@ -74,7 +78,11 @@ impl<W: Write> GitHub<W> {
             )
         });
         let title = property(&format!("{kind}: {id}"));
-        let line = format!("::error {place}title={title}::{}\n", data(&message));
+        let level = match test.outcome {
+            Outcome::Timing => "warning",
+            _ => "error",
+        };
+        let line = format!("::{level} {place}title={title}::{}\n", data(&message));
         self.out.write_all(line.as_bytes())?;
 
         let shown = at.map_or_else(String::new, |(path, at)| format!("`{path}:{}`", at.line));
@@ -117,7 +125,10 @@ impl<W: Write> Reporter for GitHub<W> {
     fn event(&mut self, event: &Event, detail: Option<&Detail>) -> io::Result<()> {
         match (event, detail) {
             (Event::TestFinished(test), Some(detail))
-                if matches!(test.outcome, Outcome::Failed | Outcome::Timeout) =>
+                if matches!(
+                    test.outcome,
+                    Outcome::Failed | Outcome::Timing | Outcome::Timeout
+                ) =>
             {
                 self.failed(test, detail)
             }

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::early;
 use super::explanation::explanation;
 use super::failure::{Style, failure};
 use super::outside::Outside;
@@ -154,7 +155,7 @@ impl<W: Write> Human<W> {
         if bad {
             self.failures.push((test.clone(), detail.clone()));
         }
-        if self.verbosity < 0 && !bad {
+        if self.verbosity < 0 && !bad && test.outcome != Outcome::Timing {
             return Ok(());
         }
         let mut lines = line(test, detail);
@@ -206,6 +207,10 @@ impl<W: Write> Human<W> {
         }
         if run.stopped > 0 {
             text += &status(WARN, "Stopped", stopped(run));
+        }
+        if run.timing > 0 {
+            let ran = run.passed + run.failed + run.timing + run.timeout;
+            text += &status(WARN, "Timing", early::summary(run.timing, ran));
         }
         for sentence in self.guarantee.cut_short() {
             text += &status(WARN, "Unfinished", sentence);
@@ -313,6 +318,7 @@ mod tests {
             match event.outcome {
                 Outcome::Passed => run.passed += 1,
                 Outcome::Failed => run.failed += 1,
+                Outcome::Timing => run.timing += 1,
                 Outcome::Skipped => run.skipped += 1,
                 Outcome::Timeout => run.timeout += 1,
             }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use camino::Utf8Path;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
+use super::early;
 use super::plain::Plain;
 use super::{Detail, Reporter, new_file};
 use crate::error::Result;
@@ -47,16 +48,17 @@ impl JUnit {
 impl Plain {
     fn case(&self, test: &TestFinished, detail: Option<&Detail>) -> TestCase {
         let mut status = match test.outcome {
-            Outcome::Passed => TestCaseStatus::success(),
+            Outcome::Passed | Outcome::Timing => TestCaseStatus::success(),
             Outcome::Skipped => TestCaseStatus::skipped(),
             Outcome::Failed => TestCaseStatus::non_success(NonSuccessKind::Failure),
             Outcome::Timeout => TestCaseStatus::non_success(NonSuccessKind::Error),
         };
-        if let Some(message) = &test.message {
+        let message = test.message.as_ref();
+        if let Some(message) = message.filter(|_| test.outcome != Outcome::Timing) {
             status.set_message(message.as_str());
         }
         match test.outcome {
-            Outcome::Passed | Outcome::Skipped => {}
+            Outcome::Passed | Outcome::Timing | Outcome::Skipped => {}
             Outcome::Failed | Outcome::Timeout => {
                 status.set_type(test.kind.map_or("timeout", |kind| kind.name()));
                 if let Some(detail) = detail {
@@ -72,6 +74,7 @@ impl Plain {
             ("coverage", Some(test.coverage.clone())),
             ("preemptions", test.preemptions.map(|n| n.to_string())),
             ("schedule", test.schedule.clone()),
+            ("timing", timing_of(test)),
         ] {
             case.add_properties(value.as_deref().map(|value| (name, value)));
         }
@@ -80,6 +83,12 @@ impl Plain {
         }
         case
     }
+}
+
+/// What a test needs time to pass early for, where that is no failure of the run.
+fn timing_of(test: &TestFinished) -> Option<String> {
+    let sentences = early::needs(test);
+    (test.outcome == Outcome::Timing).then(|| sentences.join("; "))
 }
 
 impl Reporter for JUnit {

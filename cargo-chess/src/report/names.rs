@@ -30,10 +30,7 @@ impl Names {
 
     /// What task `id` is called.
     pub(super) fn of(&self, id: u32) -> String {
-        self.0.get(&id).cloned().unwrap_or_else(|| match id {
-            0 => "main".to_owned(),
-            id => unnamed(id),
-        })
+        self.0.get(&id).cloned().unwrap_or_else(|| called(id))
     }
 
     /// `text` with the name of each task that it speaks of as `task 2`.
@@ -51,6 +48,14 @@ impl Names {
             }
         }
         named.join(" ")
+    }
+}
+
+/// What task `id` is called where no names are known.
+pub(super) fn called(id: u32) -> String {
+    match id {
+        0 => "main".to_owned(),
+        id => unnamed(id),
     }
 }
 

@@ -170,6 +170,8 @@ pub(crate) fn deadlock() -> Finished {
 
 pub(crate) fn many_failures() -> Finished {
     let other = |finished: Finished| Other {
+        timers: None,
+        early: 0,
         kind: finished.kind.expect("a failure has a kind"),
         message: finished.message,
         location: finished.location,

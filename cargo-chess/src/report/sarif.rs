@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use camino::Utf8Path;
 use serde_json::{Value, json};
 
+use super::early;
 use super::names::Names;
 use super::plain::preemptions;
 use super::repository::Repository;
@@ -41,11 +42,15 @@ impl Sarif {
     }
 
     fn add(&mut self, test: &TestFinished, detail: Option<&Detail>) {
-        let Some(kind) = test.kind.filter(|_| test.outcome == Outcome::Failed) else {
+        let is_told = matches!(test.outcome, Outcome::Failed | Outcome::Timing);
+        let Some(kind) = test.kind.filter(|_| is_told) else {
             return;
         };
         let finished = detail.map(|detail| &detail.finished);
         let mut message = test.message.clone().unwrap_or_default();
+        for sentence in early::needs(test) {
+            message = format!("{message}\n{sentence}");
+        }
         for sentence in finished.map(preemptions).unwrap_or_default() {
             message = format!("{message}\n{sentence}");
         }
@@ -84,7 +89,7 @@ impl Sarif {
         json!({
             "ruleId": kind.name(),
             "ruleIndex": rule,
-            "level": "error",
+            "level": if test.outcome == Outcome::Timing { "warning" } else { "error" },
             "message": { "text": format!("{id}: {kind}\n{message}") },
             "locations": places.into_iter().collect::<Vec<_>>(),
             "partialFingerprints": { "testAndKind/v1": format!("{id}: {kind}") },

@@ -25,11 +25,68 @@ enum Reach {
     Nothing(String),
 }
 
+/// What tests have in common that are told of in one sentence.
+type Group = (Reach, Option<Reach>, Vec<String>);
+
+impl Reach {
+    fn words(&self) -> String {
+        match self {
+            Self::Complete => "every interleaving of the synchronization operations was explored \
+                               (sequentially consistent; plain memory accesses are not scheduling \
+                               points)"
+                .to_owned(),
+            Self::OneThread => "one thread, and all that may happen to it was explored \
+                                (timeouts, random draws and what fails or wakes up for no reason)"
+                .to_owned(),
+            Self::Nothing(words) => words.clone(),
+            Self::Bound(Reverse(bound)) => format!(
+                "any remaining bug needs {} or more, weakly ordered memory or a data race",
+                plural(u64::from(*bound) + 1, "preemption")
+            ),
+            Self::Part => "a part of the interleavings was explored; `cargo chess merge` \
+                           says what all parts guarantee"
+                .to_owned(),
+            Self::Sampled => "sampled, nothing is guaranteed".to_owned(),
+            Self::NotDeterministic => "not deterministic, nothing is guaranteed".to_owned(),
+        }
+    }
+
+    /// Of the schedules in which time passes last; of the others is known what `all` says.
+    fn words_of_last(&self, all: &Self) -> String {
+        let early = match all {
+            Self::Bound(Reverse(bound)) => format!(
+                "time that passes early was explored up to {}",
+                plural(u64::from(*bound), "preemption")
+            ),
+            _ => "of time that passes early nothing is guaranteed".to_owned(),
+        };
+        match self {
+            Self::Complete => format!(
+                "every interleaving in which time passes only when nothing else can run was \
+                 explored (sequentially consistent; plain memory accesses are not scheduling \
+                 points); {early}"
+            ),
+            Self::Bound(Reverse(bound)) => format!(
+                "any remaining bug needs {} or more, time that passes while something else can \
+                 run, weakly ordered memory or a data race; {early}",
+                plural(u64::from(*bound) + 1, "preemption")
+            ),
+            _ => self.words(),
+        }
+    }
+}
+
+/// How far the bounds were finished that the option `preemptions` is about.
+fn reach_of_bound(test: &TestFinished) -> (bool, Option<u32>) {
+    test.own_reach_last().unwrap_or_else(|| test.own_reach())
+}
+
 /// What the tests in which no failure was found were explored to.
 #[derive(Default)]
 pub(super) struct Guarantee {
-    /// Numbers of tests by their reach and by the packages into which calls were single steps.
-    groups: BTreeMap<(Reach, Vec<String>), u64>,
+    /// Numbers of tests by their reach, by that of the schedules in which time passes last where
+    /// that is another one, and by the packages into which calls were single steps.
+    groups: BTreeMap<(Reach, Option<Reach>, Vec<String>), u64>,
     /// Tests that stopped before their bound was finished, in words.
     cut_short: Vec<String>,
     /// What options took away from what was explored of some test.
@@ -39,7 +96,7 @@ pub(super) struct Guarantee {
 impl Guarantee {
     /// Takes a finished test into account; whether a sentence will say that it stopped early.
     pub(super) fn add(&mut self, test: &TestFinished, detail: &Detail) -> bool {
-        if test.outcome != Outcome::Passed {
+        if !matches!(test.outcome, Outcome::Passed | Outcome::Timing) {
             return false;
         }
         let options = TestOptions::of(&detail.exploration);
@@ -58,11 +115,21 @@ impl Guarantee {
             test.bound_completed
                 .map_or(Reach::Sampled, |bound| Reach::Bound(Reverse(bound)))
         };
-        let is_short = match &reach {
+        let last = test.own_reach_last().map(|(complete, bound)| {
+            if matches!(reach, Reach::Part) {
+                Reach::Part
+            } else if complete {
+                Reach::Complete
+            } else {
+                bound.map_or(Reach::Sampled, |bound| Reach::Bound(Reverse(bound)))
+            }
+        });
+        let last = last.filter(|last| *last != reach);
+        let is_short = match last.as_ref().unwrap_or(&reach) {
             Reach::Bound(Reverse(bound)) => *bound < detail.exploration.preemptions,
             Reach::Sampled => is_search(test),
             Reach::Part => {
-                let (complete, bound) = test.own_reach();
+                let (complete, bound) = reach_of_bound(test);
                 !complete && bound < Some(detail.exploration.preemptions)
             }
             Reach::Complete | Reach::OneThread | Reach::NotDeterministic | Reach::Nothing(_) => {
@@ -72,39 +139,22 @@ impl Guarantee {
         if is_short {
             self.cut_short.push(cut_short(test, detail));
         }
-        let atomic = match reach {
+        let atomic = match last.as_ref().unwrap_or(&reach) {
             Reach::Complete | Reach::OneThread | Reach::Bound(_) => test.atomic.clone(),
             Reach::Part | Reach::Sampled | Reach::NotDeterministic | Reach::Nothing(_) => {
                 Vec::new()
             }
         };
-        *self.groups.entry((reach, atomic)).or_default() += 1;
+        *self.groups.entry((reach, last, atomic)).or_default() += 1;
         is_short
     }
 
     /// The sentences, each on its own line.
     pub(super) fn sentences(&self) -> Vec<String> {
-        let sentence = |((reach, atomic), count): (&(Reach, Vec<String>), &u64)| {
-            let what = match reach {
-                Reach::Complete => {
-                    "every interleaving of the synchronization operations was explored \
-                     (sequentially consistent; plain memory accesses are not scheduling points)"
-                        .to_owned()
-                }
-                Reach::OneThread => "one thread, and all that may happen to it was explored \
-                                     (timeouts, random draws and what fails or wakes up for no reason)"
-                    .to_owned(),
-                Reach::Nothing(words) => words.clone(),
-                Reach::Bound(Reverse(bound)) => format!(
-                    "any remaining bug needs {} or more, weakly ordered memory or a data race",
-                    plural(u64::from(*bound) + 1, "preemption")
-                ),
-                Reach::Part => "a part of the interleavings was explored; `cargo chess merge` \
-                                says what all parts guarantee"
-                    .to_owned(),
-                Reach::Sampled => "sampled, nothing is guaranteed".to_owned(),
-                Reach::NotDeterministic => "not deterministic, nothing is guaranteed".to_owned(),
-            };
+        let sentence = |((reach, last, atomic), count): (&Group, &u64)| {
+            let what = last
+                .as_ref()
+                .map_or_else(|| reach.words(), |last| last.words_of_last(reach));
             let steps = match single_steps(atomic) {
                 _ if atomic.is_empty() => String::new(),
                 steps if atomic == &[STD] => format!(", taking {steps}"),
@@ -114,7 +164,7 @@ impl Guarantee {
             };
             let mut limits = String::new();
             if !matches!(
-                reach,
+                last.as_ref().unwrap_or(reach),
                 Reach::Part | Reach::Sampled | Reach::NotDeterministic
             ) {
                 limits.extend(self.limits.iter().copied());
@@ -152,7 +202,7 @@ fn is_search(test: &TestFinished) -> bool {
 }
 
 fn cut_short(test: &TestFinished, detail: &Detail) -> String {
-    let (_, bound_completed) = test.own_reach();
+    let (_, bound_completed) = reach_of_bound(test);
     let bound = bound_completed.map_or(0, |bound| bound + 1);
     let out_of_time = test.warnings.iter().any(|it| Finished::is_of_time(it));
     let exploration = &detail.exploration;
@@ -198,8 +248,7 @@ pub(super) fn reached(test: &TestFinished, detail: &Detail) -> String {
     };
     let schedules = plural(test.schedules, "schedule") + one_thread + &part;
     let preemptions = |bound: u32| plural(bound.into(), "preemption");
-    let how_far = match test.own_reach() {
-        _ if detail.finished.is_unstable() => "not deterministic".to_owned(),
+    let words = |reach| match reach {
         (true, _) => "complete".to_owned(),
         (false, Some(bound)) if bound < detail.exploration.preemptions => {
             format!("only up to {}", preemptions(bound))
@@ -207,6 +256,13 @@ pub(super) fn reached(test: &TestFinished, detail: &Detail) -> String {
         (false, Some(bound)) => format!("up to {}", preemptions(bound)),
         (false, None) if is_search(test) => "no bound finished".to_owned(),
         (false, None) => "sampled".to_owned(),
+    };
+    let all = words(test.own_reach());
+    let last = test.own_reach_last().map(words);
+    let how_far = match last.filter(|last| *last != all) {
+        _ if detail.finished.is_unstable() => "not deterministic".to_owned(),
+        Some(last) => format!("{last} where time passes last, else {all}"),
+        None => all,
     };
     format!("{schedules}, {how_far}")
 }
@@ -222,6 +278,7 @@ pub(super) fn counts(run: &crate::events::RunFinished) -> String {
         format!("{} failed", thousands(run.failed as u64)),
     ];
     for (count, what) in [
+        (run.timing, "timing"),
         (run.timeout, "timed out"),
         (run.skipped - run.ignored, "not explored"),
         (run.ignored, "ignored"),

@@ -1,8 +1,9 @@
 //! The line of a test: outcome, name, how far it was explored, time; and what `-v` adds.
 
 use super::Detail;
+use super::early;
 use super::summary::{reached, single_steps};
-use super::text::{BAD, DIM, GOOD, WARN, plural, status, styled, thousands};
+use super::text::{BAD, DIM, GOOD, NOTE, WARN, plural, status, styled, thousands};
 use crate::events::{Outcome, RegressionOutcome, RegressionRun, TestFinished};
 
 /// The line of a test: outcome, name, schedules, how far, time.
@@ -28,6 +29,15 @@ pub(super) fn line(test: &TestFinished, detail: &Detail) -> String {
                 "Failed",
                 format!("{id}: {kind}{others} {}", note(found)),
             )
+        }
+        Outcome::Timing => {
+            let kind = test.kind.map_or("failure", |kind| kind.name());
+            let found = found(test, detail);
+            let mut line = status(WARN, "Timing", format!("{id}: {kind} {}", note(found)));
+            for sentence in early::needs(test) {
+                line += &status(NOTE, "Note", sentence);
+            }
+            line
         }
         Outcome::Skipped => status(
             WARN,

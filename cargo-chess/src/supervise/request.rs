@@ -56,7 +56,7 @@ pub(super) fn request(exploration: &Exploration, mode: Mode<'_>, policies: &[Str
     line("spins", &exploration.spins);
     line("isolate", &exploration.isolate);
     line("backend", &exploration.backend);
-    line("timers", &exploration.timers);
+    line("timers", &exploration.timers_explored());
     line("spurious", &exploration.spurious);
     line("watchdog-ms", &exploration.watchdog.as_millis());
     line("keep-going", &exploration.keep_going);
@@ -135,7 +135,7 @@ mod tests {
         spins=warn
         isolate=image
         backend=fibers
-        timers=any
+        timers=last-then-any
         spurious=any
         watchdog-ms=60000
         keep-going=false

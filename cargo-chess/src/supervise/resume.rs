@@ -492,6 +492,8 @@ mod tests {
         assert!(!may_be_kept(&failed(Kind::Nondeterminism)));
         let mut also = failed(Kind::Panic);
         also.others.push(Other {
+            timers: None,
+            early: 0,
             kind: Kind::Crash,
             message: None,
             location: None,

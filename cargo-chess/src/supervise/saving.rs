@@ -3,7 +3,7 @@
 use super::list::ListedTest;
 use super::protocol::{Finished, Other};
 use super::run::Run;
-use crate::config::{Exploration, MemoryAccesses, Races, Spins, Spurious, Timers};
+use crate::config::{Exploration, MemoryAccesses, Races, Spins, Spurious};
 use crate::digest;
 use crate::error::Result;
 use crate::events::Outcome;
@@ -33,7 +33,7 @@ impl<'a> Saving<'a> {
         exploration: &Exploration,
         finished: &Finished,
     ) -> Result<Option<Saved>> {
-        let (Outcome::Failed, Some(kind), Some(decisions)) =
+        let (Outcome::Failed | Outcome::Timing, Some(kind), Some(decisions)) =
             (finished.outcome, finished.kind, &finished.decisions)
         else {
             return Ok(None);
@@ -45,6 +45,8 @@ impl<'a> Saving<'a> {
             preemptions: finished.preemptions,
             decisions: decisions.clone(),
             points: finished.points.clone(),
+            timers: finished.timers.clone(),
+            early: 0,
             forgives_races: false,
         };
         self.save(test, exploration, finished, &failure).map(Some)
@@ -86,7 +88,7 @@ impl<'a> Saving<'a> {
             max_steps: exploration.max_steps,
             isolate: exploration.isolate.to_string(),
             backend: exploration.backend.to_string(),
-            timers: (exploration.timers != Timers::Any).then(|| exploration.timers.to_string()),
+            timers: failure.timers.clone().filter(|timers| timers != "any"),
             spurious: (exploration.spurious != Spurious::Any)
                 .then(|| exploration.spurious.to_string()),
             memory_accesses: (exploration.memory_accesses != MemoryAccesses::Watch)

@@ -262,7 +262,7 @@ impl Session<'_> {
         let (other_paths, other_schedules): (Vec<_>, Vec<_>) =
             others.collect::<Result<Vec<_>>>()?.into_iter().unzip();
         let mut kept = Vec::new();
-        if exploration.save_regressions {
+        if exploration.save_regressions && told.outcome != Outcome::Timing {
             let first = schedule.iter().map(|schedule| (schedule, &*told.events));
             // Of the others no execution is told.
             let others = other_schedules.iter().map(|schedule| (schedule, &[][..]));

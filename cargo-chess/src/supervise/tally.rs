@@ -26,6 +26,7 @@ impl Tally {
         match test.outcome {
             Outcome::Passed => self.counts.passed += 1,
             Outcome::Failed => self.counts.failed += 1,
+            Outcome::Timing => self.counts.timing += 1,
             Outcome::Skipped => self.counts.skipped += 1,
             Outcome::Timeout => self.counts.timeout += 1,
         }
@@ -45,7 +46,7 @@ impl Tally {
     /// Says how many of `selected` tests got no verdict.
     pub(crate) fn end(&mut self, selected: usize) {
         let counts = &mut self.counts;
-        let told = counts.passed + counts.failed + counts.skipped + counts.timeout;
+        let told = counts.passed + counts.failed + counts.timing + counts.skipped + counts.timeout;
         counts.not_run = selected + counts.ignored - told;
     }
 

@@ -12,7 +12,7 @@ use super::protocol::{Finished, Line};
 use super::request::{self, Mode, request};
 use super::status;
 use crate::build::{TestBinary, WhyNot};
-use crate::config::Exploration;
+use crate::config::{Exploration, Timing};
 use crate::error::{Error, Result};
 use crate::events::{Kind, Outcome, TestPart};
 use crate::report::with_source_paths;
@@ -229,6 +229,9 @@ impl Job<'_> {
         if let Some(finished) = finished {
             let mut finished = without_machine_paths(*finished);
             finished.explain_timeout();
+            if finished.outcome == Outcome::Timing && self.exploration.timing == Timing::Deny {
+                finished.outcome = Outcome::Failed;
+            }
             return Ok(Some(finished));
         }
         let (outcome, kind, message) = match &ended.end {

@@ -86,6 +86,7 @@ pub(crate) use thread::{
 pub use thread::{
     active, current, finish, is_finished, join, panic_handled, panicked, pthread_of, spawn,
 };
+pub(crate) use timers::Early;
 pub(crate) use trace::{Touch, Trace, TraceStep};
 pub(crate) use values::{Value, saw};
 pub(crate) use waiting::sleep_until;

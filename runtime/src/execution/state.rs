@@ -14,6 +14,7 @@ use super::stream_lock::StreamUse;
 use super::task::{Entry, State, Task, Wait};
 use super::task_set::TaskSet;
 use super::tasks::{Tasks, search_on};
+use super::timers::Early;
 use super::trace::TraceStep;
 use super::{Effect, ObjectId, TaskId, Wake};
 use crate::monitor::race;
@@ -111,6 +112,13 @@ pub(crate) struct Execution {
     pub(crate) longest: u64,
     /// When timeouts fire.
     pub(crate) timers: Timers,
+    /// In some execution a task began to wait with a deadline while there were others: time
+    /// could pass early.
+    pub(crate) could_be_early: bool,
+    /// So many timeouts fired while another task could run.
+    pub(crate) early: u32,
+    /// Which waits they ended, kept of executions that are told.
+    pub(crate) early_waits: EngineVec<Early>,
     /// What happens for no reason.
     pub(crate) spurious: Spurious,
     /// Turns that changed nothing are not repeated: see [`super::turn`].
@@ -170,6 +178,9 @@ impl Execution {
             horizon: 20_000,
             longest: 0,
             timers: Timers::Any,
+            could_be_early: false,
+            early: 0,
+            early_waits: engine_vec(),
             spurious: Spurious::Any,
             awaits: true,
             only_runs: None,
@@ -210,6 +221,8 @@ impl Execution {
         self.past_limit = false;
         self.awaits = true;
         self.preemptions = 0;
+        self.early = 0;
+        self.early_waits.clear();
         self.last_switch = 0;
         self.last_wait = 0;
         self.slice_end = 0;
@@ -382,6 +395,8 @@ impl Execution {
         task.queue = place;
         task.deadline = deadline;
         if deadline.is_some() {
+            self.running().waits_since = self.clock;
+            self.could_be_early |= self.live > 1;
             self.begin_timed(wait);
             self.late.insert(current);
             // A timed wait is a yield (PLDI'08, section on fairness; for Rust also

@@ -85,6 +85,8 @@ pub(crate) struct Task {
     pub(crate) queue: u64,
     /// When a blocked task times out, in virtual nanoseconds.
     pub(crate) deadline: Option<u64>,
+    /// When that wait began.
+    pub(super) waits_since: u64,
     pub(crate) wake: Wake,
     /// What its next event is to say.
     pub(crate) note: Note,
@@ -163,6 +165,7 @@ impl Task {
             awaits: None,
             queue: 0,
             deadline: None,
+            waits_since: 0,
             wake: Wake::Notified,
             note: Note::NONE,
             unparks: 0,

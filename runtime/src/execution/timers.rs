@@ -9,7 +9,25 @@ use super::event::Note;
 use super::object::ObjectId;
 use super::state::{Execution, Timers};
 use super::task::{State, Wait};
-use super::{Effect, Op, TaskId, Wake, token_object};
+use super::{Effect, Op, Site, TaskId, Wake, token_object};
+
+/// A wait or sleep that ended while another task could run.
+#[derive(Clone, Copy)]
+pub(crate) struct Early {
+    /// Who waited, in which operation, at what and where.
+    pub(crate) task: TaskId,
+    pub(crate) op: Op,
+    pub(crate) object: ObjectId,
+    pub(crate) site: Option<Site>,
+    /// How long it was to wait at most, in virtual nanoseconds.
+    pub(crate) length: u64,
+    /// The execution had so many events then.
+    pub(crate) event: u32,
+    /// A task that could have run instead, its operation and where that is.
+    pub(crate) other: (TaskId, Op, Option<Site>),
+    /// That operation was a wait with an earlier deadline.
+    pub(crate) other_waits: bool,
+}
 
 /// Where the side table has the clock. No other object lies there.
 const CLOCK: usize = 32;
@@ -70,9 +88,14 @@ impl Execution {
             self.log.trace.comes_last();
         }
         let step = self.log.trace.step();
+        self.early += u32::from(is_early);
+        let tells = is_early && self.log.values.is_wanted;
         for id in (0..self.live as u32).map(TaskId) {
             let due = self.late.contains(id) && self.task(id).deadline <= Some(self.clock);
             if due {
+                if tells {
+                    self.tell_early(id);
+                }
                 self.wake(id, Wake::TimedOut);
                 if id == task {
                     self.task_mut(id).timed = None;
@@ -84,6 +107,30 @@ impl Execution {
                 }
             }
         }
+    }
+
+    /// Keeps what is to be told of `task`, whose time is over while others could go on.
+    #[cold]
+    fn tell_early(&mut self, task: TaskId) {
+        let object = self.timed_object(task);
+        let waits = self.task(task);
+        // The first of the options is what runs where time passes last.
+        let other = self.options.first().copied().unwrap_or(task);
+        let pending = self.task(other);
+        let early = Early {
+            task,
+            op: waits.op,
+            object,
+            site: waits.site,
+            length: waits
+                .deadline
+                .unwrap_or(0)
+                .saturating_sub(waits.waits_since),
+            event: self.log.events.len() as u32,
+            other: (other, pending.op, pending.site),
+            other_waits: self.late.contains(other),
+        };
+        self.early_waits.push(early);
     }
 
     /// Notes that `task`, whose time is over, could have waited longer.

@@ -2,11 +2,66 @@
 
 use super::Exploration;
 use super::difference::CULPRITS;
+use super::explore::phases::Phase;
 use super::failures::MOST;
 use crate::engine::Engine;
 use crate::execution::Execution;
 use crate::monitor::Spin;
 use crate::monitor::race::{MOST_EPOCHS, MOST_MEMORY, MOST_TASKS};
+
+/// How far a search came.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reach {
+    /// All that was to be explored was, and no other part of the space is left either.
+    pub(crate) complete: bool,
+    pub(crate) complete_of_all: bool,
+    /// The largest bound that was finished, and that of all parts of the space.
+    pub(crate) bound_completed: Option<u32>,
+    pub(crate) bound_of_all: Option<u32>,
+}
+
+impl Reach {
+    /// Nothing was finished.
+    pub(crate) const NONE: Self = Self {
+        complete: false,
+        complete_of_all: false,
+        bound_completed: None,
+        bound_of_all: None,
+    };
+
+    /// That of the search that goes on.
+    pub(crate) fn of(exploration: &Exploration) -> Self {
+        let complete = exploration.progress.complete
+            && !exploration.unstable
+            && exploration.cut_short.is_none();
+        let share = exploration.share.as_ref();
+        Self {
+            complete,
+            complete_of_all: complete && share.is_none_or(|share| !share.is_exhausted),
+            bound_completed: bound_completed(exploration),
+            bound_of_all: bound_of_all(exploration),
+        }
+    }
+}
+
+crate::search::stored::stored!(Reach {
+    complete,
+    complete_of_all,
+    bound_completed,
+    bound_of_all,
+});
+
+/// How far all was explored that is to be, and how far the schedules in which time passes
+/// only when nothing else can run, where that is not the same.
+fn reaches(engine: &Engine) -> (Reach, Option<Reach>) {
+    let (exploration, phases) = (&engine.exploration, &engine.exploration.phases);
+    let now = Reach::of(exploration);
+    match phases.phase {
+        Phase::Last if engine.execution.could_be_early => (Reach::NONE, Some(now)),
+        Phase::Only | Phase::Last => (now, None),
+        Phase::Early => (now, phases.last),
+    }
+}
 
 /// The exploration's counters, kept apart from the engine, which a confirming
 /// execution writes over.
@@ -18,14 +73,12 @@ pub(super) struct Counters {
     pub(super) steps: u64,
     pub(super) max_steps: u64,
     pub(super) threads: usize,
-    pub(super) bound_completed: Option<u32>,
-    /// As `bound_completed`, whatever other parts of the space there are.
-    pub(super) bound_of_all: Option<u32>,
+    pub(super) reach: Reach,
+    /// That of the schedules in which time passes only when nothing else can run, where it is
+    /// another one.
+    pub(super) reach_last: Option<Reach>,
     pub(super) bound_starts: Vec<u64>,
     pub(super) explored: Vec<Option<u64>>,
-    pub(super) complete: bool,
-    /// As `complete`, whatever other parts of the space there are.
-    pub(super) complete_of_all: bool,
     pub(super) deterministic: bool,
     pub(super) strategy: &'static str,
     pub(super) warnings: Vec<String>,
@@ -36,10 +89,7 @@ pub(super) struct Counters {
 impl Counters {
     pub(super) fn read(engine: &Engine) -> Self {
         let exploration = &engine.exploration;
-        let complete = exploration.progress.complete
-            && !exploration.unstable
-            && exploration.cut_short.is_none();
-        let share = exploration.share.as_ref();
+        let (reach, reach_last) = reaches(engine);
         Self {
             schedules: exploration.schedules,
             work: exploration.work,
@@ -48,12 +98,10 @@ impl Counters {
             steps: exploration.steps,
             max_steps: exploration.max_steps,
             threads: exploration.threads,
-            bound_completed: bound_completed(exploration),
-            bound_of_all: bound_of_all(exploration),
+            reach,
+            reach_last,
             bound_starts: exploration.bound_starts.to_vec(),
             explored: exploration.explored.to_vec(),
-            complete,
-            complete_of_all: complete && share.is_none_or(|share| !share.is_exhausted),
             deterministic: !exploration.unstable && exploration.diverged == 0,
             strategy: exploration.strategy,
             warnings: warnings(exploration),

@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::execution::{Ending, Execution, Op, Site};
+use crate::execution::{Ending, Execution, Op, Site, Timers};
 use crate::monitor::race::{self, Learnt};
 use crate::monitor::{self, Blocked, Failure, Kind, Level};
 use crate::platform::memory::{EngineVec, engine_vec};
@@ -16,6 +16,9 @@ pub(crate) struct Found {
     pub(crate) failure: Failure,
     pub(crate) preemptions: u32,
     pub(crate) decisions: EngineVec<Decision>,
+    /// When timeouts fire in this schedule, and how many of them fire early.
+    pub(crate) timers: Timers,
+    pub(crate) early: u32,
     /// What was known of races.
     pub(crate) learnt: Learnt,
 }

@@ -5,11 +5,13 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::counters;
+use super::explore::phases::Phase;
 use super::explore::{Explorer, end_schedule};
-use super::failures::{Known, MOST};
+use super::failures::{Found, Known, MOST};
 use super::report;
 use super::request::Isolation;
 use super::run::{Root, set_strategy, strategy};
+use crate::execution::Timers;
 use crate::monitor::{Failure, Kind};
 use crate::platform::memory::{EngineMemory, EngineVec};
 use crate::search::{Answer, Decision, Failing, Follow, Following, Icb, Measure, Source, minimise};
@@ -47,17 +49,65 @@ impl Explorer<'_> {
             return;
         };
         let decisions = engine.exploration.decisions.clone();
+        engine.execution.timers = engine.exploration.phases.timers;
         let mut work = Work::new(self, engine, first, EXECUTIONS);
         if let Some((minimised, smallest)) = work.make_smaller(decisions, true) {
             let exploration = &mut engine.exploration;
             exploration.failure = Some(smallest.failure);
             exploration.preemptions = minimised.to.preemptions;
+            exploration.phases.timers = smallest.timers;
+            exploration.phases.early = minimised.to.early;
             exploration.decisions = smallest.decisions;
             exploration.minimised = Some(minimised);
         }
         for other in 0..engine.exploration.others.len() {
             self.minimise_other(engine, other);
         }
+        self.put_first(engine);
+    }
+
+    /// A failure that needs no time to pass early is the one that is reported.
+    fn put_first(&mut self, mut engine: Root) {
+        let exploration = &mut engine.exploration;
+        let mut others = exploration.others.iter();
+        let (Some(other), Some(first)) = (
+            others.position(|found| found.early == 0),
+            exploration.failure.clone(),
+        ) else {
+            return;
+        };
+        let Some(known) = self.seen.get(other + 1).cloned() else {
+            return;
+        };
+        if !exploration.phases.is_timing() {
+            return;
+        }
+        let found = exploration.others.remove(other);
+        let decisions = core::mem::replace(&mut exploration.decisions, found.decisions);
+        let timers = core::mem::replace(&mut exploration.phases.timers, found.timers);
+        let early = core::mem::replace(&mut exploration.phases.early, found.early);
+        let preemptions = core::mem::replace(&mut exploration.preemptions, found.preemptions);
+        let learnt = core::mem::replace(&mut exploration.learnt, found.learnt);
+        exploration.failure = Some(known.failure);
+        exploration.minimised = None;
+        engine.execution.timers = timers;
+        engine.monitors.races.recall(learnt);
+        let failure = match self.repeat(engine, &decisions, &first) {
+            Some(failure) => {
+                self.look_again(engine, &decisions);
+                failure
+            }
+            None => first.not_repeated(),
+        };
+        let failure = report::in_words(&engine, failure);
+        engine.exploration.others.push(Found {
+            failure,
+            preemptions,
+            decisions,
+            timers,
+            early,
+            learnt,
+        });
     }
 
     fn minimise_other(&mut self, mut engine: Root, other: usize) {
@@ -67,6 +117,8 @@ impl Explorer<'_> {
             return;
         };
         let decisions = found.decisions.clone();
+        let timers = engine.execution.timers;
+        engine.execution.timers = found.timers;
         let mut work = Work::new(self, engine, known, EXECUTIONS_OF_OTHERS / MOST as u64);
         if let Some((minimised, smallest)) = work.make_smaller(decisions, false)
             && minimised.to < minimised.from
@@ -78,7 +130,10 @@ impl Explorer<'_> {
             found.failure = failure;
             found.preemptions = minimised.to.preemptions;
             found.decisions = smallest.decisions;
+            found.timers = smallest.timers;
+            found.early = minimised.to.early;
         }
+        engine.execution.timers = timers;
     }
 }
 
@@ -88,6 +143,7 @@ struct Smallest {
     measure: Measure,
     failure: Failure,
     decisions: EngineVec<Decision>,
+    timers: Timers,
 }
 
 /// The executions that make one failure smaller.
@@ -132,8 +188,11 @@ impl<'a, 'b> Work<'a, 'b> {
         if only_runs || exploration.is_out_of_time() || self.is_enough(exploration.preemptions) {
             return None;
         }
-        let first = self.follow(Source::Schedule(decisions))?;
+        let mut first = self.follow(Source::Schedule(decisions))?;
         let from = first.measure;
+        if self.engine.exploration.phases.phase == Phase::Early && from.early > 0 {
+            first = self.follow_without_early(first);
+        }
         self.edit(first, self.most * SHARE_OF_EDITS / 4);
         let left = self.smallest.as_ref()?.measure.preemptions;
         let mut fewest = self.is_fewest(left);
@@ -143,6 +202,7 @@ impl<'a, 'b> Work<'a, 'b> {
         let mut smallest = self.smallest.clone()?;
         if smallest.measure < from {
             let (decisions, failure) = (&smallest.decisions, &smallest.failure);
+            self.engine.execution.timers = smallest.timers;
             smallest.failure = self.explorer.repeat(self.engine, decisions, failure)?;
         }
         let minimised = Minimised {
@@ -152,6 +212,17 @@ impl<'a, 'b> Work<'a, 'b> {
             fewest,
         };
         Some((minimised, smallest))
+    }
+
+    /// The execution in which time passes last and which is otherwise as the `first` one, if
+    /// it fails in the same way, too. Then this is the rule for all that follows.
+    fn follow_without_early(&mut self, first: Failing) -> Failing {
+        self.engine.execution.timers = Timers::Last;
+        let last = self.follow(Source::Plan(first.plan.clone()));
+        last.unwrap_or_else(|| {
+            self.engine.execution.timers = Timers::Any;
+            first
+        })
     }
 
     /// Edits an execution, up to so many executions in all.
@@ -184,10 +255,14 @@ impl<'a, 'b> Work<'a, 'b> {
                 let below = engine.execution.preemptions.checked_sub(1);
                 is_whole &= strategy(engine).progress().bound_completed >= below;
                 let decisions = engine.execution.decisions.clone();
+                let preemptions = engine.execution.preemptions;
                 if let Some(found) = self.follow(Source::Schedule(decisions)) {
                     self.edit(found, self.most);
                 }
-                return is_whole;
+                // One with more preemptions, and fewer early timeouts, is preferred.
+                let smallest = self.smallest.as_ref();
+                return is_whole
+                    && smallest.is_some_and(|it| it.measure.preemptions <= preemptions);
             }
             end_schedule(engine, true, diverged);
         }
@@ -218,6 +293,7 @@ impl<'a, 'b> Work<'a, 'b> {
         let failure = failure.filter(|failure| self.is_same(Some(failure)))?;
         end_schedule(engine, true, false);
         let measure = Measure {
+            early: engine.execution.early,
             preemptions: engine.execution.preemptions,
             switches: follow.borrow().switches(),
             steps: engine.execution.steps,
@@ -228,6 +304,7 @@ impl<'a, 'b> Work<'a, 'b> {
                 measure,
                 failure,
                 decisions: engine.execution.decisions.clone(),
+                timers: engine.execution.timers,
             });
         }
         let plan = follow.borrow().plan().clone();

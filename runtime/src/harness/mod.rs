@@ -38,6 +38,7 @@ use crate::monitor::{BodyOutcome, Failure};
 use crate::platform::memory::{EngineVec, engine_vec};
 use crate::search::{Decision, Divergence, HashSet, Progress, Share};
 use debugger::Debugger;
+use explore::phases::Phases;
 use failures::Found;
 use mailbox::Mailbox;
 use minimise::Minimised;
@@ -113,6 +114,8 @@ pub(crate) struct Exploration {
     /// The library whose runtime ran tasks of its own on the thread that waits for them.
     pub(crate) one_thread_runtime: &'static str,
     pub(crate) progress: Progress,
+    /// Whether time may pass early, now and before.
+    pub(crate) phases: Phases,
     /// How many schedules were explored before each preemption bound.
     pub(crate) bound_starts: EngineVec<u64>,
     pub(crate) strategy: &'static str,
@@ -143,6 +146,8 @@ pub(crate) struct Exploration {
     pub(crate) saved: Saved,
     /// What was explored, if only a part of the space is to be.
     pub(crate) share: Option<Share>,
+    /// The same of the phase before.
+    pub(crate) share_last: Option<Share>,
     /// How many processes may explore.
     pub(crate) mailbox: Mailbox,
     /// Where lines for the supervisor go.
@@ -196,6 +201,7 @@ impl Exploration {
             threads: 0,
             one_thread_runtime: "",
             progress: Progress::NONE,
+            phases: Phases::NONE,
             bound_starts: engine_vec(),
             strategy: "icb",
             diverged: 0,
@@ -212,6 +218,7 @@ impl Exploration {
             outside: engine_vec(),
             saved: Saved::new(),
             share: None,
+            share_last: None,
             mailbox: Mailbox::new(),
             told_to: -1,
             debugger: Debugger::new(),

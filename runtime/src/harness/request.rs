@@ -86,6 +86,8 @@ pub struct Request {
     /// Whether the search goes on after a failure.
     pub(crate) keep_going: bool,
     pub(crate) timers: Timers,
+    /// Whether a search with timeouts at any time follows the one in which they are last.
+    pub(crate) early_after: bool,
     pub(crate) spurious: Spurious,
     /// Whether memory that nothing refers to is a failure.
     pub(crate) leaks: bool,
@@ -147,6 +149,7 @@ impl Request {
             watchdog_ms: 60_000,
             keep_going: false,
             timers: Timers::Any,
+            early_after: false,
             spurious: Spurious::Any,
             leaks: false,
             allow_unjoined_panics: false,
@@ -195,7 +198,9 @@ impl Request {
                 "allow-unjoined-panics" => {
                     request.allow_unjoined_panics = value.parse().map_err(|_| wrong())?;
                 }
-                "timers" => request.timers = timers(value).ok_or_else(wrong)?,
+                "timers" => {
+                    (request.timers, request.early_after) = timers(value).ok_or_else(wrong)?;
+                }
                 "spurious" => request.spurious = spurious(value).ok_or_else(wrong)?,
                 "save-ms" => request.save_ms = number()?,
                 "part" => request.part = part(value).ok_or_else(wrong)?,
@@ -247,14 +252,15 @@ pub(crate) struct Allowance {
 }
 
 impl Request {
-    /// What is left of the budget after so much work, if so many `schedules` are left.
-    pub(crate) fn allowance(&self, work: u64, schedules: u64) -> Allowance {
-        let amount = match (self.work, self.time_ms) {
-            (0, 0) => None,
+    /// What there is to spend, if so much `work` is left, where it is limited, and so many
+    /// `schedules`.
+    pub(crate) fn allowance(&self, work: Option<u64>, schedules: u64) -> Allowance {
+        let amount = match (work, self.time_ms) {
+            (None, 0) => None,
             // A time alone: stages share what is usually done in it, the last one the rest.
-            (0, time) if self.schedules == u64::MAX => Some(time.saturating_mul(work::PER_MS)),
-            (0, _) => None,
-            (all, _) => Some(all.saturating_sub(work)),
+            (None, time) if self.schedules == u64::MAX => Some(time.saturating_mul(work::PER_MS)),
+            (None, _) => None,
+            (left, _) => left,
         };
         Allowance {
             amount: amount.unwrap_or(schedules),
@@ -320,10 +326,12 @@ fn isolation(name: &str) -> Option<Isolation> {
     })
 }
 
-fn timers(name: &str) -> Option<Timers> {
+/// When timeouts fire at first, and whether a search follows in which they fire at any time.
+fn timers(name: &str) -> Option<(Timers, bool)> {
     Some(match name {
-        "any" => Timers::Any,
-        "last" => Timers::Last,
+        "any" => (Timers::Any, false),
+        "last" => (Timers::Last, false),
+        "last-then-any" => (Timers::Last, true),
         _ => return None,
     })
 }

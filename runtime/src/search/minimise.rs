@@ -1,4 +1,5 @@
-//! Minimisation: fewer preemptions, then fewer switches, then fewer steps, and the same failure.
+//! Minimisation: fewer early timeouts, then fewer preemptions, then fewer switches, then fewer
+//! steps, and the same failure.
 //!
 //! Edits leave turns out, let preempted tasks run on, and take the ordinary outcome
 //! of an operation: many at once first, then fewer (Zeller and Hildebrandt, TSE'02;
@@ -16,6 +17,8 @@ use crate::platform::memory::{EngineVec, engine_vec};
 /// How large an execution is, what counts most first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Measure {
+    /// Timeouts that fire while another task could run; each is a preemption, too.
+    pub(crate) early: u32,
     pub(crate) preemptions: u32,
     pub(crate) switches: u64,
     pub(crate) steps: u64,
@@ -245,6 +248,7 @@ mod tests {
         let outcome = model::execute(program, &mut search);
         let follow = shared.borrow();
         let measure = Measure {
+            early: 0,
             preemptions: outcome.preemptions,
             switches: follow.switches(),
             steps: 0,

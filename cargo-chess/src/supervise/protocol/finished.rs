@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::early::EarlyWait;
 use super::{Blocked, Decided, Divergence, Panic, Step, Task};
 use crate::events::{
-    Kind, Location, Minimised, NOT_DETERMINISTIC, OtherFailure, Outcome, RegressionRun,
+    Kind, Location, Minimised, NOT_DETERMINISTIC, OtherFailure, Outcome, Reach, RegressionRun,
     TestFinished, TestId, TestPart, coverage, millis,
 };
 use crate::report::source_path;
@@ -89,6 +90,16 @@ pub struct Finished {
     /// Whether every schedule was explored without a bound.
     #[serde(default)]
     pub complete: bool,
+    /// How far the schedules were explored in which time passes only when nothing else can run,
+    /// where that is not what is said of all.
+    #[serde(default)]
+    pub timers_last: Option<TimersLast>,
+    /// When timeouts fire in the failing schedule: `any` or `last`.
+    #[serde(default)]
+    pub timers: Option<String>,
+    /// The waits that ended early in it.
+    #[serde(default)]
+    pub early: Vec<EarlyWait>,
     /// Whether schedules repeated: without that, nothing is guaranteed.
     #[serde(default = "yes")]
     pub deterministic: bool,
@@ -181,6 +192,9 @@ impl Finished {
             bound_starts: Vec::new(),
             explored: Vec::new(),
             complete: false,
+            timers_last: None,
+            timers: None,
+            early: Vec::new(),
             deterministic: true,
             strategy: None,
             seed: 0,
@@ -219,7 +233,7 @@ impl Finished {
         match self.outcome {
             Outcome::Passed => self.warnings.iter().any(|it| Self::is_of_time(it)),
             Outcome::Timeout => self.message.as_deref() == Some(TIME_ENDED_AT_ONCE),
-            Outcome::Failed | Outcome::Skipped => false,
+            Outcome::Failed | Outcome::Timing | Outcome::Skipped => false,
         }
     }
 
@@ -267,10 +281,16 @@ impl Finished {
             preemptions: self.preemptions,
             bound_completed,
             complete,
+            timers_last: self
+                .timers_last
+                .filter(|_| stable)
+                .map(|last| last.of_all()),
+            early: Vec::new(),
             nothing_to_explore: false,
             one_thread_runtime: self.one_thread_runtime.clone(),
             coverage: if stable {
-                coverage(self.outcome, complete, bound_completed, &atomic)
+                let last = self.timers_last.map(|last| last.of_all());
+                coverage(self.outcome, (complete, bound_completed), last, &atomic)
             } else {
                 NOT_DETERMINISTIC.to_owned()
             },
@@ -287,10 +307,46 @@ impl Finished {
             regressions: self.regressions.clone(),
             cached: self.cached,
             stopped: None,
-            part: self.part.clone(),
+            part: self.part.clone().map(|part| TestPart {
+                timers_last: self
+                    .timers_last
+                    .filter(|_| stable)
+                    .map(|last| last.of_part()),
+                ..part
+            }),
         };
+        if self.outcome == Outcome::Timing || self.kind.is_some() {
+            event.early = self.early.iter().map(EarlyWait::to_event).collect();
+        }
         event.look_for_threads();
         event
+    }
+}
+
+/// How far the schedules were explored in which time passes last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct TimersLast {
+    /// Whether all were, and the largest bound that was finished.
+    complete: bool,
+    bound_completed: Option<u32>,
+    /// The same of the part of the space that was to be explored.
+    part_complete: bool,
+    part_bound_completed: Option<u32>,
+}
+
+impl TimersLast {
+    fn of_all(self) -> Reach {
+        Reach {
+            complete: self.complete,
+            bound_completed: self.bound_completed,
+        }
+    }
+
+    fn of_part(self) -> Reach {
+        Reach {
+            complete: self.part_complete,
+            bound_completed: self.part_bound_completed,
+        }
     }
 }
 
@@ -343,6 +399,12 @@ pub struct Other {
     /// The lines whose accesses to plain memory were scheduling points of it.
     #[serde(default)]
     pub points: Vec<String>,
+    /// When timeouts fire in it.
+    #[serde(default)]
+    pub timers: Option<String>,
+    /// How many of them fire early.
+    #[serde(default)]
+    pub early: u32,
     /// Races were told already, and not taken for failures.
     #[serde(default)]
     pub forgives_races: bool,
@@ -355,6 +417,7 @@ impl Other {
             message: self.message.clone(),
             location: self.location.clone(),
             preemptions: self.preemptions,
+            early: self.early,
             schedule: None,
         }
     }

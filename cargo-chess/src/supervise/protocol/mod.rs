@@ -1,5 +1,6 @@
 //! The lines in which a test binary answers the supervisor.
 
+mod early;
 mod execution;
 mod finished;
 

@@ -2,7 +2,7 @@
 
 use super::{Explorer, TRIES};
 use crate::engine::Engine;
-use crate::execution::Event;
+use crate::execution::{Event, Execution};
 use crate::harness::difference::{difference, events_of};
 use crate::harness::request::Request;
 use crate::harness::run::{Root, set_strategy, strategy};
@@ -46,13 +46,20 @@ impl Explorer<'_> {
             engine.exploration.failure = Some(failure);
             engine.exploration.strategy = strategy(engine).name();
             engine.exploration.preemptions = engine.execution.preemptions;
+            engine.exploration.phases.timers = engine.execution.timers;
+            engine.exploration.phases.early = engine.execution.early;
             engine.exploration.learnt = engine.monitors.races.learnt();
             keep_decisions(engine);
             // It is made smaller, shown and kept as that of any search.
             engine.execution.policies.preempt_anywhere();
             return;
         }
-        let preemptions = engine.execution.preemptions;
+        let Execution {
+            preemptions,
+            timers,
+            early,
+            ..
+        } = engine.execution;
         let decisions = engine.execution.decisions.clone();
         let search = engine.execution.strategy.take();
         let failure = match self.repeat(engine, &decisions, &failure) {
@@ -70,6 +77,8 @@ impl Explorer<'_> {
             failure,
             preemptions,
             decisions,
+            timers,
+            early,
             learnt,
         });
     }
@@ -83,6 +92,7 @@ impl Explorer<'_> {
         let decisions = engine.exploration.decisions.clone();
         let learnt = engine.exploration.learnt;
         engine.monitors.races.recall(learnt);
+        engine.execution.timers = engine.exploration.phases.timers;
         if failure.kind == Kind::Race && self.repeat(engine, &decisions, &failure).is_some() {
             engine.monitors.races.show();
         }

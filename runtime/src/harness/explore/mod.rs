@@ -1,6 +1,7 @@
 //! The loop over executions: run, judge, confirm.
 
 mod again;
+pub(crate) mod phases;
 mod turns;
 
 use std::ops::Range;
@@ -32,7 +33,7 @@ const TRIES: u32 = 3;
 pub(super) fn run(test: &Test, request: &Request) {
     let mut engine = Root;
     engine.execution.max_steps = request.max_steps;
-    engine.execution.timers = request.timers;
+    phases::begin(engine, request);
     engine.execution.spurious = request.spurious;
     engine.execution.only_runs = match request {
         Request {
@@ -169,19 +170,24 @@ impl Explorer<'_> {
 
     fn search(&mut self, engine: Root, request: &Request) {
         let mut is_resumed = self.resume(engine, request);
-        while is_resumed || self.set_turn(engine, request) {
-            is_resumed = false;
-            if !self.run_strategy(engine, request) {
+        loop {
+            while is_resumed || self.set_turn(engine, request) {
+                is_resumed = false;
+                if !self.run_strategy(engine, request) {
+                    break;
+                }
+                self.turn.start = self.turn.end;
+            }
+            if !self.begin_early(engine) {
                 return;
             }
-            self.turn.start = self.turn.end;
         }
     }
 
     /// Runs a strategy to its end; whether the search goes on with the next one.
     fn run_strategy(&mut self, mut engine: Root, request: &Request) -> bool {
         loop {
-            if self.is_at_end(engine, request) {
+            if self.is_at_end(engine) {
                 note_progress(engine);
                 return false;
             }
@@ -213,9 +219,14 @@ impl Explorer<'_> {
                 }
             }
             self.budget -= 1;
-            if self.learns(engine) {
-                // Theirs are the points of before.
-                self.helpers.dismiss();
+            let keeps_budget = self.keeps_budget(engine);
+            let learns = self.learns(engine);
+            if learns || keeps_budget {
+                self.renew_helpers();
+                if learns {
+                    // Theirs are the points of before.
+                    self.helpers.dismiss();
+                }
                 begin_anew(engine);
                 self.set_turn(engine, request);
                 continue;
@@ -232,9 +243,9 @@ impl Explorer<'_> {
     }
 
     /// Whether one of the budgets is used up.
-    fn is_at_end(&self, engine: Root, request: &Request) -> bool {
+    fn is_at_end(&self, engine: Root) -> bool {
         let exploration = &engine.exploration;
-        let is_used_up = request.work > 0 && exploration.work >= request.work;
+        let is_used_up = exploration.phases.work_left(exploration.work) == Some(0);
         self.budget == 0 || is_used_up || exploration.is_out_of_time()
     }
 
@@ -485,6 +496,8 @@ fn begin_anew(mut engine: Root) {
     exploration.progress = Progress::NONE;
     exploration.bound_starts.clear();
     exploration.cut_short = None;
+    // Of another space, too, if more is a scheduling point now.
+    exploration.phases.last = None;
 }
 
 fn note_progress(mut engine: Root) {

@@ -2,7 +2,9 @@
 
 use std::time::Instant;
 
+use super::phases::{Phase, Phases};
 use super::{Explorer, note_progress};
+use crate::execution::Timers;
 use crate::harness::request::{Allowance, Isolation, Request, StrategyName};
 use crate::harness::run::{BoxedStrategy, Root, set_boxed, set_strategy, strategy};
 use crate::harness::{Paused, state};
@@ -18,6 +20,14 @@ impl Explorer<'_> {
             return false;
         };
         self.turn.start = turn;
+        let Some(phases) = Phases::read(&mut input) else {
+            return false;
+        };
+        let begun = engine.exploration.phases;
+        engine.exploration.phases = phases;
+        if phases.phase == Phase::Early {
+            engine.execution.timers = Timers::Any;
+        }
         if self.set_turn(engine, request)
             && strategy(engine).load(&mut input)
             && let Some(budget) = state::read(&mut engine, &mut input)
@@ -29,6 +39,8 @@ impl Explorer<'_> {
             return true;
         }
         self.turn.start = 0;
+        engine.exploration.phases = begun;
+        engine.execution.timers = request.timers;
         false
     }
 
@@ -69,6 +81,7 @@ impl Explorer<'_> {
     /// written down.
     fn state(&self, engine: Root, mut state: Written) -> Option<Written> {
         self.turn.start.write(&mut state);
+        engine.exploration.phases.write(&mut state);
         let is_whole =
             strategy(engine).save(&mut state) && state::write(&engine, self.budget, &mut state);
         is_whole.then_some(state)
@@ -86,7 +99,9 @@ impl Explorer<'_> {
             return false;
         };
         self.turn.end = self.turn.start + group.len();
-        let allowance = request.allowance(engine.exploration.work, self.budget);
+        let exploration = &engine.exploration;
+        let work = exploration.phases.work_left(exploration.work);
+        let allowance = request.allowance(work, self.budget);
         self.spends_work = allowance.is_work;
         let mut members = engine_vec();
         for (place, &name) in self.turn.clone().zip(group) {

@@ -158,7 +158,7 @@ pub(in crate::harness) struct Helpers {
     /// How many there are.
     pub(super) count: usize,
     /// There are not to be any, or no more.
-    pub(super) is_dismissed: bool,
+    pub(in crate::harness) is_dismissed: bool,
     pub(super) board: *mut Board,
     /// The round in each block, and how many schedules it shares.
     pub(super) shared: [(u64, usize); BLOCKS],

@@ -303,10 +303,11 @@ impl Explorer<'_> {
 }
 
 /// What an execution may have added to that no helper tells of.
-fn known(engine: Root) -> [usize; 3] {
+fn known(engine: Root) -> [usize; 4] {
     let files = &engine.execution.policies.atomic_files;
     let (outside, spins) = (&engine.exploration.outside, &engine.monitors.spins.known);
-    [files.len(), outside.len(), spins.len()]
+    let could_be_early = usize::from(engine.execution.could_be_early);
+    [files.len(), outside.len(), spins.len(), could_be_early]
 }
 
 /// Counts a schedule that a helper has run.

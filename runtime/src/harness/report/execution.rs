@@ -1,11 +1,12 @@
 //! What a verdict shows of its execution: tasks, events, panics, decisions, and who waits.
 
 use crate::engine::Engine;
-use crate::execution::{Effect, Execution, Op, Site, TaskId, Value};
+use crate::execution::{Early, Effect, Event, Execution, ObjectId, Op, Site, TaskId, Value};
 use crate::harness::json::Object;
 use crate::harness::names::ObjectNames;
 use crate::harness::notes::noted;
 use crate::monitor::{Blocked, Place};
+use crate::platform::memory::{EngineVec, engine_vec};
 use crate::search::{Decision, Taken};
 
 pub(super) fn location(place: &Place) -> String {
@@ -68,6 +69,67 @@ pub(super) fn events(execution: &Execution, names: &ObjectNames) -> impl Iterato
             .optional_string("written", written.as_deref())
             .finish()
     })
+}
+
+/// The waits that ended while another task could run, each with what had not happened by then.
+pub(super) fn early_waits(execution: &Execution) -> impl Iterator<Item = String> {
+    execution.early_waits.iter().map(|early| {
+        let missed = missed(execution, early);
+        let missed = missed.map_or_else(
+            || {
+                let (task, op, site) = early.other;
+                operation(task, op, site).boolean("waits", early.other_waits)
+            },
+            |event| operation(event.task, event.op, event.site).boolean("waits", false),
+        );
+        operation(early.task, early.op, early.site)
+            .number("event", early.event.into())
+            .number("length_ns", early.length)
+            .raw("before", &missed.finish())
+            .finish()
+    })
+}
+
+fn operation(task: TaskId, op: Op, site: Option<Site>) -> Object {
+    let object = Object::new()
+        .number("task", task.0.into())
+        .string("op", op.name());
+    located(object, site.filter(|_| !op.is_opaque()))
+}
+
+/// What another task did only after an early end of a wait: to what was waited for, or a change
+/// of what the task had used since; in the user's code if there is such an operation.
+fn missed<'a>(execution: &'a Execution, early: &Early) -> Option<&'a Event> {
+    let later = execution.log.events.get(early.event as usize..)?;
+    let is_of_user = |event: &&Event| event.site.is_some_and(|site| is_of_user(site.file()));
+    let conflicting = conflicting(later, early);
+    let of_user = conflicting.iter().copied().find(is_of_user);
+    let next = later.iter().filter(|event| event.task == early.other.0);
+    let is_next_known = !early.other_waits;
+    of_user
+        .or_else(|| next.filter(|_| is_next_known).find(is_of_user))
+        .or(conflicting.first().copied())
+}
+
+/// Whether a file is not a published package's or the standard library's.
+fn is_of_user(file: &str) -> bool {
+    !file.contains("/registry/src/") && !file.contains("/rustc/")
+}
+
+/// The later operations of others that conflict with the wait of `early`, or with what its task
+/// has done since.
+fn conflicting<'a>(later: &'a [Event], early: &Early) -> EngineVec<&'a Event> {
+    let (mut used, mut found) = (engine_vec(), engine_vec());
+    for event in later.iter().filter(|event| event.object != ObjectId::NONE) {
+        let is_of_wait = event.object == early.object && event.op != early.op;
+        let changes = event.effect != Effect::Read && used.contains(&event.object);
+        if event.task == early.task {
+            used.push(event.object);
+        } else if is_of_wait || changes {
+            found.push(event);
+        }
+    }
+    found
 }
 
 fn value(value: Value) -> String {

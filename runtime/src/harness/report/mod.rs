@@ -11,12 +11,12 @@ use super::names::ObjectNames;
 use super::request::Request;
 use super::{Exploration, Paused};
 use crate::engine::Engine;
-use crate::execution::{Execution, Site, TaskId};
+use crate::execution::{Execution, Site, TaskId, Timers};
 use crate::monitor::race::Learnt;
 use crate::monitor::{self, Failure, Kind, Place, Spin};
 use crate::search::{Decision, Measure, Part, format_schedule};
 pub(super) use execution::shows_object;
-use execution::{blocked_task, decided, events, location, panics, place, tasks};
+use execution::{blocked_task, decided, early_waits, events, location, panics, place, tasks};
 use words::blocked_site;
 pub(super) use words::{given_up, in_words};
 
@@ -100,7 +100,10 @@ pub(super) fn finished(
             "preemptions",
             failed.then_some(exploration.preemptions.into()),
         )
-        .optional_number("bound_completed", counters.bound_of_all.map(u64::from))
+        .optional_number(
+            "bound_completed",
+            counters.reach.bound_of_all.map(u64::from),
+        )
         .array(
             "bound_starts",
             counters.bound_starts.iter().map(u64::to_string),
@@ -109,7 +112,13 @@ pub(super) fn finished(
             "explored",
             counters.explored.iter().copied().map(number_or_null),
         )
-        .boolean("complete", counters.complete_of_all)
+        .boolean("complete", counters.reach.complete_of_all)
+        .raw(
+            "timers_last",
+            timers_last(counters).as_deref().unwrap_or("null"),
+        )
+        .optional_string("timers", failed.then(|| name_of(exploration.phases.timers)))
+        .array("early", early_waits(&engine.execution).filter(|_| shown))
         .boolean("deterministic", counters.deterministic)
         .string("strategy", counters.strategy)
         .number("seed", request.seed)
@@ -153,6 +162,25 @@ pub(super) fn finished(
         .finish()
 }
 
+/// How far the schedules were explored in which time passes only when nothing else can run,
+/// where that is not what is said of all.
+fn timers_last(counters: &Counters) -> Option<String> {
+    let reach = counters.reach_last?;
+    let object = Object::new()
+        .boolean("complete", reach.complete_of_all)
+        .optional_number("bound_completed", reach.bound_of_all.map(u64::from))
+        .boolean("part_complete", reach.complete)
+        .optional_number("part_bound_completed", reach.bound_completed.map(u64::from));
+    Some(object.finish())
+}
+
+fn name_of(timers: Timers) -> &'static str {
+    match timers {
+        Timers::Any => "any",
+        Timers::Last => "last",
+    }
+}
+
 fn one_thread_runtime(exploration: &Exploration) -> Option<&'static str> {
     let library = exploration.one_thread_runtime;
     (!library.is_empty()).then_some(library)
@@ -171,22 +199,29 @@ fn part(request: &Request, engine: &Engine, counters: &Counters) -> Option<Strin
     if request.part == Part::WHOLE {
         return None;
     }
-    let share = engine.exploration.share.as_ref();
-    let late = share.map_or(&[][..], |share| &share.late);
-    let late = late
-        .iter()
-        .map(|(name, count)| format!("[\"{name:016x}\",{count}]"));
+    let exploration = &engine.exploration;
+    // A schedule of both phases is counted in each: their groups have names of their own.
+    let shares = [(&exploration.share, 0), (&exploration.share_last, !0)];
+    let shares = shares.map(|(share, names)| share.as_ref().map(|share| (share, names)));
+    let shares = || shares.iter().flatten();
+    let late = shares().flat_map(|&(share, names)| {
+        let named = move |&(name, count)| format!("[\"{:016x}\",{count}]", name ^ names);
+        share.late.iter().map(named)
+    });
     let object = Object::new()
         .number("index", u64::from(request.part.index) + 1)
         .number("count", request.part.count.into())
-        .number("shared", share.map_or(0, |share| share.shared))
+        .number("shared", shares().map(|(share, _)| share.shared).sum())
         .number(
             "shared_pruned",
-            share.map_or(0, |share| share.shared_pruned),
+            shares().map(|(share, _)| share.shared_pruned).sum(),
         )
         .array("late", late)
-        .optional_number("bound_completed", counters.bound_completed.map(u64::from))
-        .boolean("complete", counters.complete);
+        .optional_number(
+            "bound_completed",
+            counters.reach.bound_completed.map(u64::from),
+        )
+        .boolean("complete", counters.reach.complete);
     Some(object.finish())
 }
 
@@ -221,6 +256,8 @@ fn other(engine: &Engine, found: &Found) -> String {
         .number("preemptions", found.preemptions.into())
         .string("decisions", &format_schedule(&found.decisions))
         .array("points", points(engine, found.learnt))
+        .string("timers", name_of(found.timers))
+        .number("early", found.early.into())
         .boolean(
             "forgives_races",
             found.learnt.forgiven > 0 && failure.kind != Kind::Race,

@@ -5,6 +5,7 @@ use core::mem;
 use std::fs::File;
 
 use super::super::counters::Counters;
+use super::super::explore::phases::Phases;
 use super::super::failures::Found;
 use super::super::report::{self, Verdict};
 use super::super::request::Request;
@@ -12,6 +13,7 @@ use super::super::silence::{self, Activity};
 use super::super::{Exploration, Test};
 use super::{Status, watch};
 use crate::engine::{self, Engine};
+use crate::execution::Timers;
 use crate::monitor::race::{Learnt, Points};
 use crate::monitor::{Failure, Level};
 use crate::platform::memory::engine_vec;
@@ -48,6 +50,7 @@ fn report_end(engine: &mut Engine, request: &Request) -> String {
     let message = message.or_else(|| gave_up.then(|| report::given_up(&engine.execution)));
     let verdict = Verdict {
         outcome: match &failure {
+            Some(_) if engine.exploration.phases.is_timing() => "timing",
             Some(_) => "failed",
             None if nothing_known => "timeout",
             None => "passed",
@@ -107,9 +110,11 @@ fn report_crash(
     };
     let exploration = &mut engine.exploration;
     exploration.preemptions = found.preemptions;
+    exploration.phases.timers = found.timers;
+    exploration.phases.early = found.early;
     exploration.decisions = found.decisions;
     exploration.learnt = found.learnt;
-    let verdict = failed(&found.failure, &found.failure.message);
+    let verdict = failed(&exploration.phases, &found.failure, &found.failure.message);
     report::finished(engine, request, &counters, &verdict)
 }
 
@@ -151,7 +156,8 @@ fn report_collected(
         others.push(confirm_crash(engine, request, test, status, out));
     }
     counters.add_executions(1);
-    run_again(engine, request, test, (&decisions, learnt), out);
+    let timers = engine.exploration.phases.timers;
+    run_again(engine, request, test, (&decisions, timers, learnt), out);
     match engine.exploration.failure.take() {
         Some(again) if again.is_like(&first) => first = again,
         _ => first = first.not_repeated(),
@@ -162,13 +168,17 @@ fn report_collected(
     exploration.decisions = decisions;
     exploration.learnt = learnt;
     exploration.others = others;
-    let verdict = failed(&first, &first.message);
+    let verdict = failed(&exploration.phases, &first, &first.message);
     report::finished(engine, request, &counters, &verdict)
 }
 
-fn failed<'a>(failure: &'a Failure, message: &[u8]) -> Verdict<'a> {
+fn failed<'a>(phases: &Phases, failure: &'a Failure, message: &[u8]) -> Verdict<'a> {
     Verdict {
-        outcome: "failed",
+        outcome: if phases.is_timing() {
+            "timing"
+        } else {
+            "failed"
+        },
         kind: Some(failure.kind),
         message: Some(String::from_utf8_lossy(message).into_owned()),
         failure: Some(failure),
@@ -185,7 +195,7 @@ fn confirm_crash(
 ) -> Found {
     let failure = engine.death(status);
     let mut found = last_execution(engine, failure);
-    let schedule = (&found.decisions[..], found.learnt);
+    let schedule = (&found.decisions[..], found.timers, found.learnt);
     let again = match run_again(engine, request, test, schedule, out) {
         Status::Ended(status) if !engine.exploration.finished => Some(engine.death(status)),
         Status::Ended(_) | Status::Silent(_) => None,
@@ -202,6 +212,8 @@ fn last_execution(engine: &Engine, failure: Failure) -> Found {
         failure,
         preemptions: engine.execution.preemptions,
         decisions: engine.execution.whole_decisions(),
+        timers: engine.execution.timers,
+        early: engine.execution.early,
         learnt: engine.monitors.races.learnt(),
     }
 }
@@ -211,7 +223,7 @@ fn run_again(
     engine: &mut Engine,
     request: &Request,
     test: &Test,
-    (decisions, learnt): (&[Decision], Learnt),
+    (decisions, timers, learnt): (&[Decision], Timers, Learnt),
     out: &mut File,
 ) -> Status {
     let lines = mem::replace(&mut engine.monitors.races.points, Points::new());
@@ -221,6 +233,7 @@ fn run_again(
     });
     let again = Request {
         replay: Some(format_schedule(decisions)),
+        timers,
         preempt_at: Vec::new(),
         points: points.collect(),
         races: match learnt.forgiven {
@@ -229,8 +242,12 @@ fn run_again(
         },
         ..request.clone()
     };
+    let phases = engine.exploration.phases;
+    let could_be_early = engine.execution.could_be_early;
     *engine = engine::after(engine);
     let status = watch(test, &again, out);
     engine.monitors.races.points = lines;
+    engine.exploration.phases = phases;
+    engine.execution.could_be_early = could_be_early;
     status
 }

@@ -1,0 +1,66 @@
+//! Waits that ended while another task could run, as a test binary tells of them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::events::{EarlyOperation, EarlyTimeout, Location};
+use crate::report::source_path;
+
+/// An operation of a task.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Operation {
+    /// The task.
+    pub task: u32,
+    /// The operation.
+    pub op: String,
+    /// Its source file, if it is known.
+    #[serde(default)]
+    pub file: Option<String>,
+    /// Its line there.
+    #[serde(default)]
+    pub line: Option<u32>,
+    /// Its column there.
+    #[serde(default)]
+    pub column: Option<u32>,
+    /// It is a wait that goes on.
+    #[serde(default)]
+    pub waits: bool,
+}
+
+impl Operation {
+    fn to_event(&self) -> EarlyOperation {
+        let file = self.file.as_ref().zip(self.line);
+        EarlyOperation {
+            task: self.task,
+            operation: self.op.clone(),
+            location: file.map(|(file, line)| Location {
+                file: source_path(file),
+                line,
+                column: self.column.unwrap_or(0),
+            }),
+            waits: self.waits,
+        }
+    }
+}
+
+/// A wait or sleep that ended early.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct EarlyWait {
+    /// The wait.
+    #[serde(flatten)]
+    pub wait: Operation,
+    /// How long it was to wait at most, in nanoseconds.
+    pub length_ns: u64,
+    /// What had not happened by then.
+    pub before: Operation,
+}
+
+impl EarlyWait {
+    /// As the event tells of it.
+    pub fn to_event(&self) -> EarlyTimeout {
+        EarlyTimeout {
+            wait: self.wait.to_event(),
+            length_ns: self.length_ns,
+            before: self.before.to_event(),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! The phases of a search: first time passes only when nothing else can run, then at any time.
+//!
+//! A failure of the first phase needs no time to pass early. The second phase is there only
+//! if a task waited with a deadline beside other tasks: else it has the schedules of the first
+//! one. Its schedules are a superset: whatever it finishes is finished of both.
+
+use super::{Explorer, begin_anew};
+use crate::execution::Timers;
+use crate::harness::counters::Reach;
+use crate::harness::helpers::Helpers;
+use crate::harness::request::Request;
+use crate::harness::run::Root;
+use crate::search::{Part, Stored, Written};
+
+/// One part in so many of the budget is the second phase's.
+const SHARE: u64 = 4;
+
+/// Which search goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Phase {
+    /// The only one.
+    Only,
+    /// Time passes last; another one may follow.
+    Last,
+    /// Time passes at any time, after a search in which it passed last.
+    Early,
+}
+
+/// The phase, and what is known of those before it.
+#[derive(Clone, Copy)]
+pub(crate) struct Phases {
+    pub(crate) phase: Phase,
+    /// So many schedules are kept for the second phase; `None` as long as nothing shows that
+    /// there will be one.
+    pub(crate) kept: Option<u64>,
+    /// So much work is kept for it, where work is limited.
+    kept_work: u64,
+    /// The work of the whole search at which the phase ends; `None` for no limit.
+    work_limit: Option<u64>,
+    /// How far the first phase came, once it is over.
+    pub(crate) last: Option<Reach>,
+    /// When timeouts fire in the schedule of the failure that is reported.
+    pub(crate) timers: Timers,
+    /// So many of them fire early in it.
+    pub(crate) early: u32,
+}
+
+impl Phases {
+    pub(crate) const NONE: Self = Self {
+        phase: Phase::Only,
+        kept: None,
+        kept_work: 0,
+        work_limit: None,
+        last: None,
+        timers: Timers::Any,
+        early: 0,
+    };
+
+    /// How much work is left to the phase of a search that has done so much `work`; `None` for
+    /// no limit.
+    pub(super) fn work_left(&self, work: u64) -> Option<u64> {
+        self.work_limit.map(|limit| limit.saturating_sub(work))
+    }
+
+    /// Whether the failure that is reported needs time to pass early, as far as is known.
+    pub(crate) fn is_timing(&self) -> bool {
+        self.phase == Phase::Early && self.early > 0
+    }
+}
+
+impl Explorer<'_> {
+    /// Keeps a part of the budget for early timeouts as soon as an execution shows that there
+    /// may be some. Whether the search is to begin anew for that: it should know its budget
+    /// from its first schedules on.
+    pub(super) fn keeps_budget(&mut self, mut engine: Root) -> bool {
+        let is_first = engine.exploration.schedules == engine.exploration.begun + 1;
+        let phases = &engine.exploration.phases;
+        let is_due = phases.phase == Phase::Last
+            && phases.kept.is_none()
+            && engine.execution.could_be_early
+            // Parts of a space must agree on its phases: all have the first schedule.
+            && (is_first || self.part == Part::WHOLE);
+        if !is_due {
+            return false;
+        }
+        let kept = self.budget / SHARE;
+        self.budget -= kept;
+        let work = engine.exploration.work;
+        let phases = &mut engine.exploration.phases;
+        phases.kept = Some(kept);
+        phases.kept_work = phases.work_left(work).map_or(0, |left| left / SHARE);
+        phases.work_limit = phases.work_limit.map(|limit| limit - phases.kept_work);
+        is_first && self.budget > 0 && !engine.execution.decisions.is_empty()
+    }
+
+    /// Begins the phase in which time passes early; whether there is one.
+    pub(super) fn begin_early(&mut self, mut engine: Root) -> bool {
+        let exploration = &engine.exploration;
+        let kept = exploration.phases.kept.unwrap_or(0);
+        let goes_on = exploration.phases.phase == Phase::Last
+            && (exploration.failure.is_none() || self.keep_going)
+            && exploration.paused.is_none()
+            && !exploration.is_out_of_time();
+        if !goes_on || kept == 0 {
+            return false;
+        }
+        let last = Reach::of(exploration);
+        engine.execution.timers = Timers::Any;
+        engine.exploration.share_last = engine.exploration.share.take();
+        begin_anew(engine);
+        let work = engine.exploration.work;
+        let phases = &mut engine.exploration.phases;
+        phases.phase = Phase::Early;
+        phases.work_limit = phases.work_limit.map(|_| work + phases.kept_work);
+        phases.last = Some(last);
+        self.renew_helpers();
+        self.turn = 0..0;
+        self.budget = kept;
+        true
+    }
+
+    /// Gives up the helpers of one search, so that the next one gets its own.
+    pub(super) fn renew_helpers(&mut self) {
+        let may_help = !self.helpers.is_dismissed;
+        self.helpers.dismiss();
+        self.helpers = Helpers::new(may_help);
+    }
+}
+
+/// Sets the phase in which the search that `request` asks for begins.
+pub(super) fn begin(mut engine: Root, request: &Request) {
+    engine.execution.timers = request.timers;
+    let goes_on = request.early_after && request.replay.is_none();
+    let phases = &mut engine.exploration.phases;
+    phases.phase = if goes_on { Phase::Last } else { Phase::Only };
+    phases.work_limit = (request.work > 0).then_some(request.work);
+}
+
+impl Stored for Phase {
+    fn write(&self, out: &mut Written) {
+        (*self as u8).write(out);
+    }
+
+    fn read(input: &mut &[u8]) -> Option<Self> {
+        let all = [Self::Only, Self::Last, Self::Early];
+        all.get(usize::from(u8::read(input)?)).copied()
+    }
+}
+
+/// A search is saved only as long as it has found no failure.
+impl Stored for Phases {
+    fn write(&self, out: &mut Written) {
+        self.phase.write(out);
+        self.kept.write(out);
+        self.kept_work.write(out);
+        self.work_limit.write(out);
+        self.last.write(out);
+    }
+
+    fn read(input: &mut &[u8]) -> Option<Self> {
+        Some(Self {
+            phase: Stored::read(input)?,
+            kept: Stored::read(input)?,
+            kept_work: Stored::read(input)?,
+            work_limit: Stored::read(input)?,
+            last: Stored::read(input)?,
+            ..Self::NONE
+        })
+    }
+}
