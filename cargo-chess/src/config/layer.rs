@@ -9,7 +9,7 @@ use super::values::{
 /// The budget of a test: two to three seconds of a usual machine.
 const DEFAULT_WORK: u64 = 25_000_000;
 /// And in any case.
-const DEFAULT_LIMIT: Duration = Duration::from_secs(30);
+const DEFAULT_LIMIT: Duration = Duration::from_mins(1);
 
 /// The resolved exploration options of one test.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -53,7 +53,7 @@ fn without_a_file_the_defaults_hold() {
         (options.preemptions, options.schedules, options.work),
         (2, None, Some(25_000_000))
     );
-    assert_eq!(options.time_limit(), Some(Duration::from_secs(30)));
+    assert_eq!(options.time_limit(), Some(Duration::from_mins(1)));
     assert_eq!(config.workspace_policy(), Policy::Preempt);
     assert_eq!(config.dependency_policy(), Policy::Atomic);
 }

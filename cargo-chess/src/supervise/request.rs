@@ -127,7 +127,7 @@ mod tests {
         preemptions=2
         schedules=18446744073709551615
         work=00000000000025000000
-        time-ms=30000
+        time-ms=60000
         max-steps=20000
         seed=0
         memory-accesses=watch
