@@ -131,6 +131,11 @@ fn test(args: &TestArgs, interrupt: &Interrupt) -> Result<u8> {
         args.explore.profile.as_deref(),
         &args.explore.to_layer(),
     )?;
+    if args.no_run {
+        let build = session.build(&args.cargo, &args.output)?;
+        build::tell_executables(&session.plan, &build, args.output.shell());
+        return Ok(exit::OK);
+    }
     // A file that cannot be written is told of before the build.
     let mut reporter = report::reporter(&options, &session.plan.workspace_root)?;
     let build = session.build(&args.cargo, &args.output)?;

@@ -57,6 +57,10 @@ pub(crate) fn after(before: &mut Engine) -> Engine {
         &mut engine.exploration.first_endless,
         &mut before.exploration.first_endless,
     );
+    mem::swap(
+        &mut engine.exploration.elsewhere,
+        &mut before.exploration.elsewhere,
+    );
     mem::swap(&mut engine.execution.endless, &mut before.execution.endless);
     engine
 }

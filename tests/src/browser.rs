@@ -8,8 +8,15 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::needs::{needs, works};
+
 /// The names that distributions give it.
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+
+/// What it is called here.
+fn name() -> Option<&'static str> {
+    NAMES.into_iter().find(|name| works(name))
+}
 
 /// A browser with one page.
 pub struct Browser {
@@ -26,19 +33,18 @@ pub struct Browser {
 }
 
 impl Browser {
+    /// Whether the running test can go on, since there is a browser; else it is skipped.
+    pub fn is_there() -> bool {
+        needs(&[name().unwrap_or(NAMES[0])])
+    }
+
     /// Starts it, with a window of so many pixels.
     ///
     /// # Panics
-    /// Panics if there is no Chromium.
+    /// If there is none.
     pub fn start(width: u32, height: u32) -> Self {
         let profile = tempfile::tempdir().expect("a directory for the browser");
-        let is_there = |name: &&str| {
-            let version = Command::new(name).arg("--version").output();
-            version.is_ok_and(|output| output.status.success())
-        };
-        let name = NAMES.into_iter().find(|name| is_there(name)).expect(
-            "this test needs Chromium, as `chromium` in PATH: `apt-get install chromium` (as .ci/run does)",
-        );
+        let name = name().expect("the test asks for one before");
         // It reads commands from descriptor 3, and writes answers to 4.
         let mut process = Command::new("sh")
             .args(["-c", "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null", "sh"])

@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
-use end_to_end::{Block, Chess, Run, blocks};
+use end_to_end::{Block, Chess, Run, blocks, wants};
 use regex::Regex;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -119,8 +118,7 @@ impl Reader {
             let text = block.lines.join("\n") + "\n";
             fs::write(self.directory().join(file), text).expect("writable");
         }
-        if block.mark == "needs cargo nextest" && !has_nextest() {
-            eprintln!("there is no cargo nextest here: not tried");
+        if block.mark == "needs cargo nextest" && !wants("cargo nextest") {
             return;
         }
         let code = block.mark.strip_prefix("exit ");
@@ -148,15 +146,6 @@ impl Reader {
             );
         }
     }
-}
-
-fn has_nextest() -> bool {
-    let mut version = Command::new("cargo");
-    version
-        .args(["nextest", "--version"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    version.status().is_ok_and(|status| status.success())
 }
 
 /// Does what a chapter says, in its order.

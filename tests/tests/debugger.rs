@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use end_to_end::{LOSES_AN_UPDATE, Process, Run, Workspace};
+use end_to_end::{LOSES_AN_UPDATE, Process, Run, Workspace, needs};
 
 /// Finds the failure of `test`; its id.
 fn find(workspace: &Workspace, test: &str) -> String {
@@ -59,6 +59,9 @@ fn assert_reproduced(run: &Run, test: &str) {
 
 #[test]
 fn gdb_stops_at_the_preemption_in_the_users_line_and_shows_the_stack_of_each_task() {
+    if !needs(&["gdb"]) {
+        return;
+    }
     let workspace = Workspace::shared("catalog");
     let id = find(&workspace, "bank::buggy");
     let commands = [
@@ -98,6 +101,9 @@ fn gdb_stops_at_the_preemption_in_the_users_line_and_shows_the_stack_of_each_tas
 
 #[test]
 fn lldb_stops_at_the_preemption_in_the_users_line_and_shows_the_stack_of_each_task() {
+    if !needs(&["lldb"]) {
+        return;
+    }
     let workspace = Workspace::shared("catalog");
     let id = find(&workspace, "bank::buggy");
     let commands = [
@@ -138,6 +144,9 @@ const SWITCHES: [&str; 3] = [
 
 #[test]
 fn both_run_to_the_next_switch_wherever_the_project_is() {
+    if !needs(&["gdb", "lldb"]) {
+        return;
+    }
     let workspace = Workspace::copy_called("a project", "catalog");
     let id = find(&workspace, "bank::buggy");
     for debugger in ["gdb", "lldb"] {
@@ -151,6 +160,9 @@ fn both_run_to_the_next_switch_wherever_the_project_is() {
 
 #[test]
 fn a_deadlock_is_shown_with_what_each_task_waits_in() {
+    if !needs(&["gdb"]) {
+        return;
+    }
     let workspace = Workspace::shared("catalog");
     let id = find(&workspace, "abba::buggy");
     let commands = ["continue", "tasks", "thread apply all -q backtrace"];
@@ -166,6 +178,9 @@ fn a_deadlock_is_shown_with_what_each_task_waits_in() {
 
 #[test]
 fn a_crash_is_shown_where_it_happens() {
+    if !needs(&["gdb"]) {
+        return;
+    }
     let workspace = Workspace::shared("hostile");
     let id = find(&workspace, "segfault_in_some_schedules");
     let run = debug(&workspace, &id, "gdb", &["continue"]);
@@ -180,6 +195,9 @@ fn a_crash_is_shown_where_it_happens() {
 
 #[test]
 fn an_execution_with_a_process_of_its_own_is_shown_too() {
+    if !needs(&["gdb"]) {
+        return;
+    }
     let workspace = Workspace::copy_of("catalog");
     let args = ["test", "--exact", "bank::buggy", "--isolate", "fork"];
     let run = workspace.chess(&args).run();
@@ -192,6 +210,9 @@ fn an_execution_with_a_process_of_its_own_is_shown_too() {
 
 #[test]
 fn failures_among_the_workers_of_executors_are_shown_too() {
+    if !needs(&["gdb"]) {
+        return;
+    }
     let workspace = Workspace::shared("executors");
     for test in ["lost_update::buggy", "buggy", "tokio_select::buggy"] {
         let id = find(&workspace, test);
@@ -208,6 +229,9 @@ fn failures_among_the_workers_of_executors_are_shown_too() {
 
 #[test]
 fn a_process_that_is_ended_in_the_debugger_has_no_verdict() {
+    if !needs(&["gdb"]) {
+        return;
+    }
     let workspace = Workspace::shared("catalog");
     let id = find(&workspace, "bank::buggy");
     let run = debug(&workspace, &id, "gdb", &["kill"]);
@@ -236,6 +260,9 @@ fn what_a_debugger_cannot_do_is_said_before_anything_is_built() {
 
 #[test]
 fn a_program_without_debug_information_is_refused_with_what_gives_it_some() {
+    if !needs(&["gdb"]) {
+        return;
+    }
     let workspace = Workspace::with_library(LOSES_AN_UPDATE);
     let manifest = fs::read_to_string(workspace.root().join("Cargo.toml")).expect("readable");
     let with = |profile: &str, lines: &str| {

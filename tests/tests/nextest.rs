@@ -3,9 +3,8 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 
-use end_to_end::{Chess, Run, Workspace};
+use end_to_end::{Chess, Run, Workspace, wants};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -261,23 +260,9 @@ fn a_binary_of_which_nothing_is_known_is_no_silent_pass() {
     );
 }
 
-/// Whether the real one is here.
-fn is_installed() -> bool {
-    let mut version = Command::new("cargo");
-    version
-        .args(["nextest", "--version"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    let found = version.status().is_ok_and(|status| status.success());
-    if !found {
-        eprintln!("there is no cargo nextest here: it was not tried");
-    }
-    found
-}
-
 #[test]
 fn cargo_nextest_selects_divides_and_packs_the_tests() {
-    if !is_installed() {
+    if !wants("cargo nextest") {
         return;
     }
     let workspace = Workspace::with_library(TESTS);

@@ -121,6 +121,53 @@ fn a_kept_failure_that_the_program_follows_and_survives_is_passed() {
     assert_eq!(verdict["complete"], true, "the test is explored, too");
 }
 
+/// Failures that are none without an option, and those without which they are none.
+const NEED_OPTIONS: &str = r"
+use std::sync::{Condvar, Mutex};
+use std::thread;
+
+#[test]
+fn leaks() { std::mem::forget(Box::new(7)); }
+
+#[test]
+fn waits_once() {
+    let (done, changed) = (Mutex::new(false), Condvar::new());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            *done.lock().unwrap() = true;
+            changed.notify_one();
+        });
+        let mut seen = done.lock().unwrap();
+        if !*seen {
+            seen = changed.wait(seen).unwrap();
+        }
+        assert!(*seen);
+    });
+}
+";
+
+#[test]
+fn a_kept_failure_that_needs_an_option_which_is_off_is_skipped_with_a_note() {
+    let workspace = Workspace::with_library(NEED_OPTIONS);
+    let find = ["--no-fail-fast", "--leaks", "--save-regressions"];
+    test(&workspace, &find).assert_code(100);
+    assert_eq!(kept(&workspace).len(), 2);
+    let run = test(&workspace, &["--spurious", "never"]);
+    run.assert_code(0);
+    let verdicts = run.verdicts();
+    for (verdict, option) in verdicts.iter().zip(["leaks = true", "spurious = "]) {
+        let (outcomes, warnings) = regressions(verdict);
+        assert_eq!(outcomes, ["skipped"], "{verdict}");
+        assert!(warnings.contains(option), "{warnings}");
+        assert!(warnings.contains("which is off now"), "{warnings}");
+    }
+    // With them, they run.
+    let run = test(&workspace, &["--no-fail-fast", "--leaks"]);
+    for verdict in run.verdicts() {
+        assert_eq!(regressions(&verdict).0, ["failed"], "{verdict}");
+    }
+}
+
 #[test]
 fn a_kept_failure_that_no_longer_fits_is_judged_by_the_search() {
     let (workspace, _) = with_kept();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use end_to_end::Workspace;
+use end_to_end::{Workspace, needs};
 
 /// What is elided in the README stands for any lines.
 const ELISION: &str = "[... the same report ...]";
@@ -161,6 +161,9 @@ fn new_project() -> Workspace {
 
 #[test]
 fn the_tour_prints_what_the_readme_says() {
+    if !needs(&["gdb"]) {
+        return;
+    }
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
     let readme = fs::read_to_string(readme).expect("there is a README");
     let workspace = new_project();

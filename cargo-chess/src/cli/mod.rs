@@ -151,6 +151,9 @@ pub struct TestArgs {
     /// Arguments for the test binaries, as after `cargo test --`
     #[arg(value_name = "TEST-BINARY-ARGS", last = true)]
     pub binary_args: Vec<String>,
+    /// Compile, but do not run tests
+    #[arg(long)]
+    pub no_run: bool,
     /// How tests are chosen and run.
     #[command(flatten)]
     pub run: RunArgs,

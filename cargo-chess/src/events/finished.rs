@@ -175,6 +175,8 @@ pub enum RegressionOutcome {
     Searched,
     /// It no longer fits the program, and the search ended too early to tell.
     Unknown,
+    /// It was not run: its failure needs an option that is off now.
+    Skipped,
     /// This run has found and kept it.
     Saved,
 }

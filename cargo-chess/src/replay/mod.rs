@@ -104,6 +104,8 @@ pub(crate) struct Stage<'a> {
     exploration: Exploration,
     /// Lines whose memory accesses are scheduling points.
     points: Vec<String>,
+    /// Lines whose panics are meant to be, where no join receives them.
+    intended: Vec<String>,
     policies: Vec<String>,
     marked: MarkedSources,
 }
@@ -137,6 +139,7 @@ impl<'a> Stage<'a> {
             test,
             exploration: session.config.for_test(&schedule.test.test),
             points: schedule.points.clone(),
+            intended: schedule.intended.clone(),
             policies: session.plan.policy_lines(&build.generated),
             marked: MarkedSources::new(&session.plan, build),
         })
@@ -182,6 +185,7 @@ impl<'a> Stage<'a> {
             mode: Mode::Replay {
                 decisions,
                 points: &self.points,
+                intended: &self.intended,
             },
             policies: &self.policies,
             preempt_at: &[],
@@ -190,6 +194,7 @@ impl<'a> Stage<'a> {
             binary_args: &[],
             part: None,
             cores: None,
+            exclusion: None,
             states: None,
             slice: None,
             live,

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::common;
 use super::early;
 use super::explanation::explanation;
 use super::failure::{Style, failure};
@@ -176,8 +177,9 @@ impl<W: Write> Human<W> {
         if self.verbosity >= 0 || !self.failures.is_empty() {
             self.print("\n")?;
         }
-        for (test, detail) in std::mem::take(&mut self.failures) {
-            self.failure(&test, &detail)?;
+        let failures = std::mem::take(&mut self.failures);
+        for (test, detail) in &failures {
+            self.failure(test, detail)?;
         }
         let style = if run.interrupted {
             WARN
@@ -211,6 +213,9 @@ impl<W: Write> Human<W> {
         if run.timing > 0 {
             let ran = run.passed + run.failed + run.timing + run.timeout;
             text += &status(WARN, "Timing", early::summary(run.timing, ran));
+        }
+        for sentence in common::sentences(failures.iter().map(|(test, _)| test)) {
+            text += &status(NOTE, "In common", sentence);
         }
         for sentence in self.guarantee.cut_short() {
             text += &status(WARN, "Unfinished", sentence);

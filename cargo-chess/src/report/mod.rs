@@ -1,5 +1,6 @@
 //! Tells of a run: one stream of events, several reporters.
 
+mod common;
 mod early;
 mod excerpt;
 mod explanation;

@@ -64,6 +64,8 @@ pub struct Schedule {
     pub only_run: Option<String>,
     /// The lines whose accesses to plain memory are scheduling points: `src/lib.rs:12`.
     pub points: Vec<String>,
+    /// The lines whose panics are meant to be, where no join receives them.
+    pub intended: Vec<String>,
     /// Cargo's flags that change what is built, as in `--release --features x`.
     pub cargo: String,
     /// Digest of the instrumented sources.
@@ -271,6 +273,7 @@ pub(crate) mod tests {
             spins: None,
             only_run: None,
             points: Vec::new(),
+            intended: Vec::new(),
             cargo: String::new(),
             sources: "9f86d081884c7d659a2feaa0c55ad015".into(),
             decisions: "0*12 1*3 ?1 0".into(),
@@ -327,6 +330,7 @@ pub(crate) mod tests {
         schedule.spins = Some("deny".into());
         schedule.only_run = Some("time".into());
         schedule.points = vec!["src/lib.rs:12".into(), "src/odd, name.rs:7".into()];
+        schedule.intended = vec!["src/lib.rs:3".into()];
         assert_eq!(Schedule::parse(&schedule.to_text()), Ok(schedule.clone()));
         assert_eq!(Schedule::parse_inline(&schedule.to_inline()), Ok(schedule));
     }

@@ -3,6 +3,7 @@
 mod columns;
 mod control;
 mod cores;
+mod exclusion;
 mod gating;
 mod group;
 mod list;
@@ -17,6 +18,7 @@ mod resume;
 mod rounds;
 mod run;
 mod saving;
+mod scratch;
 mod session;
 mod status;
 mod tally;

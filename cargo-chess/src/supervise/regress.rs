@@ -3,13 +3,14 @@
 
 use super::request::Mode;
 use super::verdict::{Job, Verdict};
-use crate::config::{Exploration, Strategy};
+use crate::config::{Exploration, MemoryAccesses, Races, Spins, Spurious, Strategy, Timers};
 use crate::error::Result;
-use crate::events::{Outcome, RegressionOutcome, RegressionRun};
+use crate::events::{Kind, Outcome, RegressionOutcome, RegressionRun};
 use crate::plan::Plan;
 use crate::regressions::{Regression, Regressions, lines};
 use crate::replay::{self, Meaning};
 use crate::report::plural;
+use crate::schedule::Schedule;
 
 /// The most schedules that are searched for one regression before its test is explored.
 const SCHEDULES: u64 = 10_000;
@@ -44,19 +45,30 @@ pub(super) fn rerun<'a>(
     };
     for regression in regressions.of_test(&job.test.id) {
         let schedule = &regression.schedule;
-        let exploration = replay::layer(schedule)?.over(job.exploration.clone());
+        if let Some(option) = kind_that_is_off(schedule, job.exploration) {
+            rerun.skip(regression, option);
+            continue;
+        }
+        let mut exploration = replay::layer(schedule)?.over(job.exploration.clone());
+        let off = choice_that_is_off(&mut exploration, job.exploration);
         let replay = Job {
             exploration: &exploration,
             mode: Mode::Replay {
                 decisions: &schedule.decisions,
                 points: &schedule.points,
+                intended: &schedule.intended,
             },
             ..job
         };
         let Some(verdict) = replay.run(stop, &mut |_| ())? else {
             return Ok(None);
         };
-        let stale = match replay::meaning(&verdict.finished, schedule) {
+        let meaning = replay::meaning(&verdict.finished, schedule);
+        if let (Some(option), Meaning::Stale(_)) = (off, &meaning) {
+            rerun.skip(regression, option);
+            continue;
+        }
+        let stale = match meaning {
             Meaning::Reproduced | Meaning::Different => {
                 rerun.tell(regression, RegressionOutcome::Failed);
                 rerun.failed.get_or_insert(verdict);
@@ -136,6 +148,15 @@ impl Rerun<'_> {
         });
     }
 
+    /// A regression is not judged, since this option is off.
+    fn skip(&mut self, regression: &Regression, option: &str) {
+        self.warnings.push(format!(
+            "the regression {} was skipped: it was found with {option}, which is off now",
+            regression.path
+        ));
+        self.tell(regression, RegressionOutcome::Skipped);
+    }
+
     /// Says what the user should know of a regression under which the changed program does
     /// not fail.
     fn warn(&mut self, regression: &Regression, stale: Option<&str>, outcome: RegressionOutcome) {
@@ -144,6 +165,33 @@ impl Rerun<'_> {
             self.warnings.push(words);
         }
     }
+}
+
+/// The option that makes a failure of the schedule's kind one, if it is off now.
+fn kind_that_is_off(schedule: &Schedule, now: &Exploration) -> Option<&'static str> {
+    let ignores = now.memory_accesses == MemoryAccesses::Ignore;
+    match schedule.kind {
+        Kind::Leak if !now.leaks => Some("`leaks = true`"),
+        Kind::Race if now.races != Races::Deny => Some("`races = \"deny\"`"),
+        Kind::Race if ignores => Some("`memory-accesses`"),
+        Kind::Spin if now.spins != Spins::Deny => Some("`spins = \"deny\"`"),
+        _ => None,
+    }
+}
+
+/// Takes choices from a replay that a search does not have now; the option for them, if
+/// there are any. A schedule that does not fit without them may need them.
+fn choice_that_is_off(replay: &mut Exploration, now: &Exploration) -> Option<&'static str> {
+    let mut off = None;
+    if (replay.spurious, now.spurious) == (Spurious::Any, Spurious::Never) {
+        replay.spurious = Spurious::Never;
+        off = Some("`spurious = \"any\"`");
+    }
+    if (replay.timers, now.timers) == (Timers::Any, Timers::Last) {
+        replay.timers = Timers::Last;
+        off = Some("`timers = \"any\"`");
+    }
+    off
 }
 
 /// What the user should know of the regression at `path`, which is `stale` where that says so.
@@ -166,7 +214,10 @@ fn words(
             "whether it is mended is not known, since not all {schedules} were explored: \
              give more --schedules"
         ),
-        RegressionOutcome::Failed | RegressionOutcome::Passed | RegressionOutcome::Saved => {
+        RegressionOutcome::Failed
+        | RegressionOutcome::Passed
+        | RegressionOutcome::Skipped
+        | RegressionOutcome::Saved => {
             return None;
         }
     };

@@ -23,6 +23,8 @@ pub(crate) enum Mode<'a> {
         decisions: &'a str,
         /// The lines whose accesses to plain memory are scheduling points.
         points: &'a [String],
+        /// The lines whose panics are meant to be, where no join receives them.
+        intended: &'a [String],
     },
 }
 
@@ -62,10 +64,18 @@ pub(super) fn request(exploration: &Exploration, mode: Mode<'_>, policies: &[Str
     line("keep-going", &exploration.keep_going);
     line("leaks", &exploration.leaks);
     line("allow-unjoined-panics", &exploration.allow_unjoined_panics);
-    if let Mode::Replay { decisions, points } = mode {
+    if let Mode::Replay {
+        decisions,
+        points,
+        intended,
+    } = mode
+    {
         line("decisions", &decisions);
         for point in points {
             line("point", point);
+        }
+        for place in intended {
+            line("intended", place);
         }
     }
     for policy in policies {
@@ -105,6 +115,11 @@ pub(super) fn part(part: Option<Shard>) -> String {
 pub(super) fn preempt_at(places: &[String]) -> String {
     let lines = places.iter().map(|place| format!("preempt-at={place}\n"));
     lines.collect()
+}
+
+/// A further line of a request: the directory for temporary files that is the test's alone.
+pub(super) fn scratch(path: &str) -> String {
+    format!("scratch={path}\n")
 }
 
 /// The lines of a request that do not depend on where packages lie.
@@ -151,9 +166,14 @@ mod tests {
         let mode = Mode::Replay {
             decisions: "0*12 1*3 ?1 0",
             points: &["src/lib.rs:12".to_owned()],
+            intended: &["src/lib.rs:7".to_owned()],
         };
         let text = request(&exploration, mode, &[]);
         assert!(text.starts_with("mode=replay\n"));
-        assert!(text.ends_with("\ndecisions=0*12 1*3 ?1 0\npoint=src/lib.rs:12\n"));
+        assert!(
+            text.ends_with(
+                "\ndecisions=0*12 1*3 ?1 0\npoint=src/lib.rs:12\nintended=src/lib.rs:7\n"
+            )
+        );
     }
 }

@@ -97,6 +97,7 @@ impl<'a> Saving<'a> {
             spins: (exploration.spins != Spins::Warn).then(|| exploration.spins.to_string()),
             only_run: only_run(exploration, finished),
             points: failure.points.clone(),
+            intended: finished.intended.clone(),
             cargo: self.run.cargo_flags.to_owned(),
             sources,
             decisions: failure.decisions.clone(),

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use super::columns::MarkedSources;
 use super::control;
 use super::cores::Cores;
+use super::exclusion::Exclusion;
 use super::list::ListedTest;
 use super::milestones::Milestones;
 use super::part;
@@ -117,6 +118,7 @@ impl Session<'_> {
             verdicts = verdicts.with_results(plan);
         }
         self.resume_or_begin(&mut verdicts);
+        let exclusion = Exclusion::new(tests.iter().map(|test| &test.id), &plan.run_dir);
         let clock = Clock::start(self.run.time_total());
         let turns = Turns {
             run: self.run,
@@ -128,6 +130,7 @@ impl Session<'_> {
             marked: &marked,
             verdicts: &verdicts,
             clock: &clock,
+            exclusion: &exclusion,
             tests_so_far: Turns::nothing_so_far(tests.len()),
         };
         let ended = loop {
@@ -155,7 +158,8 @@ impl Session<'_> {
                 Err(error) => break Err(error),
             }
         };
-        if let Some(warning) = verdicts.warning() {
+        exclusion.keep(&plan.run_dir);
+        for warning in exclusion.warnings().into_iter().chain(verdicts.warning()) {
             self.reporter.warn(&warning);
         }
         ended

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::columns::MarkedSources;
 use super::cores::Cores;
+use super::exclusion::Exclusion;
 use super::gating;
 use super::list::ListedTest;
 use super::pool::Done;
@@ -32,6 +33,7 @@ pub(super) struct Turns<'a> {
     pub(super) marked: &'a MarkedSources,
     pub(super) verdicts: &'a Verdicts<'a>,
     pub(super) clock: &'a Clock,
+    pub(super) exclusion: &'a Exclusion,
     /// What each test has done in earlier turns.
     pub(super) tests_so_far: Vec<Mutex<SoFar<'a>>>,
 }
@@ -109,6 +111,7 @@ impl<'a> Turns<'a> {
             no_capture: options.no_capture,
             binary_args: &options.binary_args,
             cores: Some((cores, index)),
+            exclusion: Some((self.exclusion, index)),
             states: None,
             slice: None,
             live: None,

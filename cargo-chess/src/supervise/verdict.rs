@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 
 use super::columns::MarkedSources;
 use super::cores::{Core, Cores};
+use super::exclusion::Exclusion;
 use super::list::{ListedTest, OWN_HARNESS};
 use super::process::{End, Ended, Flow, Invocation, watch};
 use super::protocol::{Finished, Line};
 use super::request::{self, Mode, request};
+use super::scratch::{self, Scratch};
 use super::status;
 use crate::build::{TestBinary, WhyNot};
 use crate::config::{Exploration, Timing};
@@ -74,6 +76,8 @@ pub(crate) struct Job<'a> {
     pub(crate) binary_args: &'a [String],
     /// What it may be explored with, and its place among the tests; one core without.
     pub(crate) cores: Option<(&'a Cores, usize)>,
+    /// What keeps it apart from tests that write the same files, and its place among the tests.
+    pub(crate) exclusion: Option<(&'a Exclusion, usize)>,
     /// Where the state of the search is kept, if it is.
     pub(crate) states: Option<&'a dyn States>,
     /// The slice of its search that is to be done, if not all at once.
@@ -112,6 +116,23 @@ pub(crate) trait States {
     fn pause(&self, so_far: &Verdict, state: Option<&mut dyn Read>);
 }
 
+/// The states of a search that begins anew: they take the place of those that there are.
+struct Anew<'a>(&'a dyn States);
+
+impl States for Anew<'_> {
+    fn earlier(&self) -> Option<File> {
+        None
+    }
+
+    fn keep(&self, state: &mut dyn Read) {
+        self.0.keep(state);
+    }
+
+    fn pause(&self, so_far: &Verdict, state: Option<&mut dyn Read>) {
+        self.0.pause(so_far, state);
+    }
+}
+
 impl Job<'_> {
     /// Does it; none if `stop` said so first.
     pub(crate) fn run(
@@ -119,7 +140,29 @@ impl Job<'_> {
         stop: &dyn Fn() -> bool,
         on_advance: &mut dyn FnMut(Advance),
     ) -> Result<Option<Verdict>> {
+        let Some((exclusion, test)) = self.exclusion else {
+            return self.run_once(stop, on_advance);
+        };
+        exclusion.run(test, stop, &mut |again| {
+            if again {
+                // Its progress was told already, and the state that it left is not the right one.
+                let anew = self.states.map(Anew);
+                let states = anew.as_ref().map(|anew| anew as &dyn States);
+                Job { states, ..*self }.run_once(stop, &mut |_| ())
+            } else {
+                self.run_once(stop, on_advance)
+            }
+        })
+    }
+
+    fn run_once(
+        &self,
+        stop: &dyn Fn() -> bool,
+        on_advance: &mut dyn FnMut(Advance),
+    ) -> Result<Option<Verdict>> {
         let start = Instant::now();
+        let scratch = Scratch::create(&self.test.id.to_string());
+        let scratch = scratch.as_ref();
         let mut answer = Answer::default();
         let explored = self.test.not_explored.is_none();
         let patience = explored.then(|| patience(self.exploration));
@@ -132,7 +175,7 @@ impl Job<'_> {
             }
         };
         let (ended, core) = self
-            .watch(explored, patience, stop, &mut on_line)
+            .watch(explored, scratch, patience, stop, &mut on_line)
             .map_err(Error::io("run", &self.binary.path))?;
         if let Some(message) = answer.error {
             return Err(Error::Unsupported(format!(
@@ -154,9 +197,14 @@ impl Job<'_> {
             finished.part = self.part.map(TestPart::unknown);
         }
         self.marked.restore(&mut finished);
+        let mut stderr = ended.stderr;
+        if let Some(scratch) = scratch {
+            finished.texts().for_each(|text| scratch.shorten(text));
+            scratch.shorten(&mut stderr);
+        }
         let verdict = Verdict {
             finished,
-            stderr: ended.stderr,
+            stderr,
             duration: start.elapsed(),
         };
         if let Some(states) = self.states.filter(|_| verdict.finished.paused) {
@@ -172,6 +220,7 @@ impl Job<'_> {
     fn watch(
         &self,
         explored: bool,
+        scratch: Option<&Scratch>,
         patience: Option<Duration>,
         stop: &dyn Fn() -> bool,
         on_line: &mut dyn FnMut(Option<&Core<'_>>, &[u8]) -> Flow,
@@ -181,12 +230,17 @@ impl Job<'_> {
         let core = cores.map(|(cores, test)| cores.begin(test, earlier));
         let core = core.transpose()?;
         let known = core.as_ref();
-        let invocation = self.invocation(explored, known)?;
+        let invocation = self.invocation(explored, scratch, known)?;
         let ended = watch(invocation, patience, stop, &mut |line| on_line(known, line))?;
         Ok((ended, core))
     }
 
-    fn invocation(&self, explored: bool, core: Option<&Core<'_>>) -> io::Result<Invocation> {
+    fn invocation(
+        &self,
+        explored: bool,
+        scratch: Option<&Scratch>,
+        core: Option<&Core<'_>>,
+    ) -> io::Result<Invocation> {
         let mut args: Vec<&str> = Vec::new();
         if self.test.id.test != OWN_HARNESS || self.binary.harness {
             args.extend(["--exact", &self.test.id.test]);
@@ -194,17 +248,21 @@ impl Job<'_> {
             args.extend(self.no_capture.then_some("--nocapture"));
         }
         args.extend(self.binary_args.iter().map(String::as_str));
-        let invocation = Invocation::new(self.binary, args)
+        let mut invocation = Invocation::new(self.binary, args)
             .inherit_stderr(self.no_capture)
             // A failing execution must not leave snapshots in the user's tree.
             .env("INSTA_UPDATE", "no".to_owned())
             .env("INSTA_FORCE_PASS", "0".to_owned());
+        if let Some(scratch) = scratch {
+            invocation = invocation.env(scratch::VARIABLE, scratch.path().to_owned());
+        }
         if explored {
             let mut text = request(self.exploration, self.mode, self.policies);
             text += &request::part(self.part);
             let pause = self.slice.and_then(|slice| slice.pause);
             text += &request::pause(pause.unwrap_or(0));
             text += &request::preempt_at(self.preempt_at);
+            text += &scratch.map_or_else(String::new, |it| request::scratch(it.path()));
             text += &self.live.map_or_else(String::new, Live::request);
             if let Some((_, core)) = self.states.zip(core) {
                 text += &request::saving(core.resumes());

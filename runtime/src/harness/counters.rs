@@ -4,10 +4,11 @@ use super::Exploration;
 use super::difference::CULPRITS;
 use super::explore::phases::Phase;
 use super::failures::MOST;
+use super::report::line_of_place;
 use crate::engine::Engine;
 use crate::execution::Execution;
-use crate::monitor::Spin;
 use crate::monitor::race::{MOST_EPOCHS, MOST_MEMORY, MOST_TASKS};
+use crate::monitor::{Place, Spin};
 
 /// How far a search came.
 #[derive(Clone, Copy, Debug)]
@@ -104,7 +105,9 @@ impl Counters {
             explored: exploration.explored.to_vec(),
             deterministic: !exploration.unstable && exploration.diverged == 0,
             strategy: exploration.strategy,
-            warnings: warnings(exploration),
+            warnings: intended(&engine.monitors.outcome.intended)
+                .chain(warnings(exploration))
+                .collect(),
             spins: engine.monitors.spins.by_line(),
         }
     }
@@ -158,6 +161,18 @@ fn endless(exploration: &Exploration) -> Option<String> {
             exploration.endless,
             exploration.schedules,
             String::from_utf8_lossy(&exploration.first_endless)
+        )
+    })
+}
+
+/// The panics of the first schedule that no join receives.
+fn intended(places: &[Place]) -> impl Iterator<Item = String> {
+    places.iter().map(|place| {
+        format!(
+            "a thread that is never joined panics at {} in the first schedule: `cargo test` lets \
+             the test pass, so that is taken for what the test is meant to do; join the thread if \
+             it is not",
+            line_of_place(place)
         )
     })
 }

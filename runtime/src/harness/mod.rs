@@ -35,6 +35,7 @@ pub use zygote::serve;
 pub use crate::monitor::Expectation;
 use crate::monitor::race::Learnt;
 use crate::monitor::{BodyOutcome, Failure};
+use crate::platform::interpose::Elsewhere;
 use crate::platform::memory::{EngineVec, engine_vec};
 use crate::search::{Decision, Divergence, HashSet, Progress, Share};
 use debugger::Debugger;
@@ -142,6 +143,8 @@ pub(crate) struct Exploration {
     pub(crate) changes_process: Option<&'static str>,
     /// What happened outside the scheduler's control, in words, each once.
     pub(crate) outside: EngineVec<&'static str>,
+    /// The paths that the test writes outside its own directory.
+    pub(crate) elsewhere: Elsewhere,
     /// The state of the search, for a run that goes on after a kill.
     pub(crate) saved: Saved,
     /// What was explored, if only a part of the space is to be.
@@ -216,6 +219,7 @@ impl Exploration {
             has_processes: false,
             changes_process: None,
             outside: engine_vec(),
+            elsewhere: Elsewhere::new(),
             saved: Saved::new(),
             share: None,
             share_last: None,

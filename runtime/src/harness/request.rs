@@ -116,6 +116,10 @@ pub struct Request {
     pub(crate) spins_of: Vec<(String, Level)>,
     /// Lines whose accesses to plain memory are scheduling points.
     pub(crate) points: Vec<(String, u32)>,
+    /// Lines whose panics are meant to be, where no join receives them.
+    pub(crate) intended: Vec<(String, u32)>,
+    /// The test's own directory for temporary files; empty where it has none.
+    pub(crate) scratch: String,
     /// A replay waits for a debugger, and shows it an execution of so many tasks.
     pub(crate) debugged: Option<usize>,
     /// A replay tells of each event as it happens.
@@ -165,6 +169,8 @@ impl Request {
             spins: Level::Warn,
             spins_of: Vec::new(),
             points: Vec::new(),
+            intended: Vec::new(),
+            scratch: String::new(),
             debugged: None,
             traced: false,
         };
@@ -225,6 +231,8 @@ impl Request {
                 "spins" => request.spins = Level::named(value).ok_or_else(wrong)?,
                 "spins-of" => request.spins_of.push(level_of(value).ok_or_else(wrong)?),
                 "point" => request.points.push(line_of(value).ok_or_else(wrong)?),
+                "intended" => request.intended.push(line_of(value).ok_or_else(wrong)?),
+                "scratch" => value.clone_into(&mut request.scratch),
                 "debugger" => request.debugged = Some(number()? as usize),
                 "trace" => request.traced = number()? != 0,
                 "repeat" => request.repeat = number()?.max(1),

@@ -56,6 +56,7 @@ is_kept!(
     exploration.share_last as share_last,
     execution.longest as longest,
     execution.endless.known as known_endless,
+    monitors.outcome.intended as intended,
     monitors.races.points as points,
     monitors.races.known as known,
     monitors.races.forgiven as forgiven,

@@ -1,7 +1,7 @@
 //! The test's outcome: panics and errors, and what its attributes make of them.
 
 use super::blame::blamed;
-use super::{Failure, Kind, Monitor, Panic};
+use super::{Failure, Kind, Monitor, Panic, Place};
 use crate::execution::{Ending, Execution};
 use crate::platform::memory::{EngineVec, engine_vec};
 
@@ -69,6 +69,11 @@ pub(crate) struct Outcome {
     pub(crate) panics: EngineVec<Panic>,
     /// Panics that nobody received are no failure.
     pub(crate) allows_unseen: bool,
+    /// The execution is the first one, and what happens without preemptions in it happens under
+    /// `cargo test`: panics that nobody receives are meant to be.
+    pub(crate) is_first: bool,
+    /// Where tasks panicked in it that nobody joins.
+    pub(crate) intended: EngineVec<Place>,
 }
 
 impl Outcome {
@@ -76,7 +81,25 @@ impl Outcome {
         Self {
             panics: engine_vec(),
             allows_unseen: false,
+            is_first: false,
+            intended: engine_vec(),
         }
+    }
+
+    /// Panics at this line are meant to be, where no join receives them.
+    pub(crate) fn intend(&mut self, file: &str, line: u32) {
+        let mut name = engine_vec();
+        name.extend_from_slice(file.as_bytes());
+        self.intended.push(Place {
+            file: name,
+            line,
+            column: 0,
+        });
+    }
+
+    fn is_intended(&self, place: &Place) -> bool {
+        let mut intended = self.intended.iter();
+        intended.any(|it| (&it.file, it.line) == (&place.file, place.line))
     }
 
     /// What the body's end is, by itself.
@@ -146,17 +169,26 @@ impl Outcome {
     }
 
     /// A panic that nobody received: it would go unseen under `cargo test`.
-    fn unseen(&self, end: &End<'_>) -> Option<Failure> {
-        let mut tasks = end.execution.live_tasks();
-        let (task, _) = tasks.find(|(_, task)| task.unhandled_panic)?;
+    fn unseen(&mut self, end: &End<'_>) -> Option<Failure> {
         if end.expectation != Expectation::Pass || self.allows_unseen {
             return None;
         }
-        let panic = self.panics.iter().rev().find(|p| p.task == task);
-        Some(panic.map_or_else(
-            || Failure::new(Kind::Panic, "a task panicked, and no join received it"),
-            Failure::from_panic,
-        ))
+        let tasks = end.execution.live_tasks();
+        for (task, _) in tasks.filter(|(_, task)| task.unhandled_panic) {
+            let Some(panic) = self.panics.iter().rev().find(|p| p.task == task) else {
+                let text = "a task panicked, and no join received it";
+                return Some(Failure::new(Kind::Panic, text));
+            };
+            if self.is_intended(&panic.place) {
+                continue;
+            }
+            if !self.is_first || end.execution.preemptions > 0 {
+                return Some(Failure::from_panic(panic));
+            }
+            let place = panic.place.clone();
+            self.intended.push(place);
+        }
+        None
     }
 }
 

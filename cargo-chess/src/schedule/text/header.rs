@@ -32,6 +32,7 @@ const KEYS: &[&str] = &[
     "spins",
     "only-run",
     "point",
+    "unjoined-panic",
     "cargo",
     "sources",
     "preempted-at",

@@ -81,6 +81,9 @@ fn with_lines(schedule: &Schedule, preempted_at: &[PreemptedAt]) -> String {
     for point in &schedule.points {
         line("point", &escape(point));
     }
+    for place in &schedule.intended {
+        line("unjoined-panic", &escape(place));
+    }
     if !schedule.cargo.is_empty() {
         line("cargo", &schedule.cargo);
     }
@@ -161,6 +164,7 @@ pub(super) fn parse(text: &str) -> Result<Schedule, ScheduleError> {
         spins: header.optional("spins").map(str::to_owned),
         only_run: header.optional("only-run").map(str::to_owned),
         points: header.all("point").map(unescape).collect(),
+        intended: header.all("unjoined-panic").map(unescape).collect(),
         cargo: header.optional("cargo").unwrap_or_default().to_owned(),
         sources: header.text("sources")?.to_owned(),
         preempted_at: header.preempted_at()?,

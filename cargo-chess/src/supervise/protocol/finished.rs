@@ -115,6 +115,10 @@ pub struct Finished {
     /// The lines whose accesses to plain memory were scheduling points of it.
     #[serde(default)]
     pub points: Vec<String>,
+    /// Where tasks panic in the very first schedule, and no join receives it: in no schedule is
+    /// that a failure.
+    #[serde(default)]
+    pub intended: Vec<String>,
     /// What the reader should know besides.
     #[serde(default)]
     pub warnings: Vec<String>,
@@ -127,6 +131,10 @@ pub struct Finished {
     /// What happened outside the scheduler's control, a sentence each.
     #[serde(default)]
     pub outside: Vec<String>,
+    /// The paths outside its own directory for temporary files that the test created, wrote,
+    /// removed or locked. One that ends in `/` stands for all that lies below it, too.
+    #[serde(default)]
+    pub written: Vec<String>,
     /// The failing execution, in detail.
     #[serde(default)]
     pub tasks: Vec<Task>,
@@ -200,10 +208,12 @@ impl Finished {
             seed: 0,
             decisions: None,
             points: Vec::new(),
+            intended: Vec::new(),
             warnings: Vec::new(),
             spins: Vec::new(),
             atomic: Vec::new(),
             outside: Vec::new(),
+            written: Vec::new(),
             tasks: Vec::new(),
             events: Vec::new(),
             decided: Vec::new(),
@@ -222,6 +232,17 @@ impl Finished {
 }
 
 impl Finished {
+    /// All texts that the program may have written.
+    pub(in crate::supervise) fn texts(&mut self) -> impl Iterator<Item = &mut String> {
+        let others = self.others.iter_mut().filter_map(|it| it.message.as_mut());
+        let panics = self.panics.iter_mut().map(|it| &mut it.message);
+        let message = self.message.iter_mut();
+        message
+            .chain(others)
+            .chain(panics)
+            .chain([&mut self.output])
+    }
+
     /// Whether the test ran differently under one and the same schedule, so that
     /// nothing is known of the schedules that were not run.
     pub fn is_unstable(&self) -> bool {

@@ -60,6 +60,11 @@ pub(super) fn run(test: &Test, request: &Request) {
     let spins = &mut engine.monitors.spins;
     spins.set_levels(request.spins, &request.spins_of);
     engine.monitors.leaks.is_on = request.leaks;
+    engine.monitors.outcome.intended.clear();
+    for (file, line) in &request.intended {
+        engine.monitors.outcome.intend(file, *line);
+    }
+    engine.exploration.elsewhere.set_own(&request.scratch);
     engine.monitors.outcome.allows_unseen = request.allow_unjoined_panics;
     for (file, line) in &request.preempt_at {
         engine.execution.policies.preempt_at(file, *line);
@@ -282,8 +287,11 @@ impl Explorer<'_> {
     /// Runs one schedule, again if it does not repeat its prefix.
     fn run_schedule(&mut self, mut engine: Root) -> Option<Failure> {
         for attempt in 1..=TRIES {
+            let is_first = engine.exploration.schedules == 0 && attempt == 1;
+            engine.monitors.outcome.is_first = is_first;
             let failure = self.run_once(engine);
-            if engine.exploration.schedules == 0 && attempt == 1 && failure.is_none() {
+            engine.monitors.outcome.is_first = false;
+            if is_first && failure.is_none() {
                 self.check_determinism(engine);
             }
             let diverged = strategy(engine).diverged();

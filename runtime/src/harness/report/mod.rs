@@ -126,6 +126,20 @@ pub(super) fn finished(
         .array("points", points(engine, exploration.learnt))
         .array("atomic", atomic_files(&engine.execution))
         .array("outside", exploration.outside.iter().map(|o| quoted(o)))
+        .array(
+            "written",
+            exploration
+                .elsewhere
+                .paths()
+                .map(|path| quoted(&String::from_utf8_lossy(path))),
+        )
+        .array(
+            "intended",
+            engine.monitors.outcome.intended.iter().map(|place| {
+                let file = String::from_utf8_lossy(&place.file);
+                quoted(&format!("{file}:{}", place.line))
+            }),
+        )
         .array("spins", counters.spins.iter().map(spin))
         .array("warnings", counters.warnings.iter().map(|w| quoted(w)))
         .array("tasks", tasks(&engine.execution, &names).filter(|_| shown))

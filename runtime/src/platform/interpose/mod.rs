@@ -46,5 +46,6 @@ mod wait_signal;
 
 pub(crate) use disposition::fault_handler;
 pub(crate) use environment::{Use as EnvironmentUse, told as told_environment};
+pub(crate) use files::Elsewhere;
 pub(crate) use keys::run_thread_destructors;
 pub(crate) use process::{Process, tidy_descriptors};

@@ -149,8 +149,16 @@ fn passed_a_panic_that_is_joined_is_handled() {
 }
 
 #[test]
-fn fails_by_panic_a_panic_that_nobody_joins() {
+fn passed_a_panic_of_the_first_schedule_that_nobody_joins() {
     drop(thread::spawn(|| panic!("detached")));
+}
+
+#[test]
+fn fails_by_panic_a_panic_of_a_later_schedule_that_nobody_joins() {
+    let is_done = Arc::new(AtomicBool::new(false));
+    let seen = is_done.clone();
+    drop(thread::spawn(move || assert!(seen.load(SeqCst), "detached")));
+    is_done.store(true, SeqCst);
 }
 
 #[test]

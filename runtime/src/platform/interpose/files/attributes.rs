@@ -3,7 +3,7 @@
 use core::ffi::{c_char, c_int, c_uint, c_void};
 
 use super::known::{attributes, file_of};
-use super::{AT_FDCWD, Call, path};
+use super::{AT_FDCWD, Call, elsewhere};
 use crate::execution::{Effect, Op, active};
 use crate::platform::sys::{self, number};
 
@@ -24,7 +24,7 @@ unsafe fn change_at(
     }
     let (mut call, place) = Call::begin(Op::FileAttributes, |touches| {
         // SAFETY: the caller's path ends in a zero.
-        unsafe { path::find(directory, path, follows, touches) }
+        unsafe { elsewhere::find(directory, path, follows, false, touches) }
     });
     let result = act();
     if let Some(inode) = place.and_then(|place| place.inode)

@@ -5,7 +5,7 @@ use core::ffi::{c_char, c_int, c_void};
 use super::super::buffers::{Buffer, admit_buffers};
 use super::super::call::admit;
 use super::known::{Inode, attributes, contents, file_of, position};
-use super::{AT_FDCWD, Call, path};
+use super::{AT_FDCWD, Call, elsewhere};
 use crate::execution::{Effect, Op, active};
 use crate::platform::sys::{self, number};
 
@@ -297,7 +297,7 @@ unsafe extern "C" fn truncate64(path: *const c_char, length: i64) -> c_int {
     }
     let (mut call, place) = Call::begin(Op::FileResize, |touches| {
         // SAFETY: as above.
-        let place = unsafe { path::find(AT_FDCWD, path, true, touches) }?;
+        let place = unsafe { elsewhere::find(AT_FDCWD, path, true, false, touches) }?;
         if let Some(inode) = place.inode {
             touches.add(attributes(inode), Effect::Read);
         }

@@ -8,9 +8,9 @@
 use core::ffi::{c_int, c_short};
 
 use super::super::call::wait_for;
-use super::Call;
 use super::known::{Held, Inode, file_of, known};
 use super::touches::Touches;
+use super::{Call, elsewhere};
 use crate::execution::{self, Effect, Named, Op, active, current, files, marked_line, named};
 use crate::platform::descriptor::{self, Identity, Kind, POLLIN, PollEntry};
 use crate::platform::sys::{self, number};
@@ -61,6 +61,7 @@ fn take(
     let Some(inode) = file else {
         return call.end(if waits { wait() } else { attempt() });
     };
+    elsewhere::note_open(descriptor);
     let lock = lock_of(inode);
     let result = loop {
         let result = attempt();

@@ -8,6 +8,7 @@
 mod attributes;
 mod contents;
 mod directories;
+mod elsewhere;
 mod inspect;
 mod known;
 mod lock;
@@ -24,6 +25,7 @@ pub(super) use contents::{
     read, transfer, write,
 };
 pub(super) use directories::{chdir, fchdir};
+pub(crate) use elsewhere::Elsewhere;
 pub(super) use inspect::{
     access, fstat64, fstatat64, lstat64, readlink, readlinkat, stat64, statx,
 };

@@ -2,6 +2,7 @@
 
 use core::ffi::{c_char, c_int, c_uint};
 
+use super::elsewhere;
 use super::known::{Inode, attributes, known};
 use super::path::{self, Place};
 use super::{AT_FDCWD, Call};
@@ -31,7 +32,15 @@ unsafe fn change(op: Op, directory: c_int, path: *const c_char, act: impl Fn() -
     }
     let (mut call, place) = Call::begin(op, |touches| {
         // SAFETY: the caller's path ends in a zero.
-        let place = unsafe { path::find(directory, path, false, touches) }?;
+        let place = unsafe {
+            if op == Op::DirectoryMake && Inode::at(directory, path.cast(), 0).is_ok() {
+                // That it is there is only seen.
+                path::find(directory, path, false, touches)
+            } else {
+                let is_tree = op == Op::DirectoryRemove;
+                elsewhere::find(directory, path, false, is_tree, touches)
+            }
+        }?;
         if op == Op::DirectoryRemove {
             // Only an empty one goes.
             touches.add(place.entries(), Effect::Read);
@@ -183,7 +192,7 @@ pub(in super::super) unsafe extern "C" fn linkat(
                 // What is open, by its number.
                 touches.use_everything();
             }
-            Some((old, path::find(to, new, false, touches)?))
+            Some((old, elsewhere::find(to, new, false, false, touches)?))
         }
     });
     let result = act();
@@ -231,8 +240,9 @@ pub(in super::super) unsafe extern "C" fn renameat2(
     let (mut call, places) = Call::begin(Op::FileRename, |touches| {
         // SAFETY: the caller's paths end in zeros.
         unsafe {
-            let old = path::find(from, old, false, touches)?;
-            Some((old, path::find(to, new, false, touches)?))
+            // What lies in a directory is renamed with it.
+            let old = elsewhere::find(from, old, false, true, touches)?;
+            Some((old, elsewhere::find(to, new, false, true, touches)?))
         }
     });
     let result = act();

@@ -4,10 +4,11 @@ use core::ffi::{c_char, c_int, c_uint};
 
 use super::super::call::admit;
 use super::known::{Inode, contents, known};
-use super::{AT_FDCWD, Call, lock, path};
+use super::{AT_FDCWD, Call, elsewhere, lock, path};
 use crate::execution::{Effect, Op, active};
 use crate::platform::sys::{self, number};
 
+const O_ACCMODE: c_int = 3;
 const O_CREAT: c_int = 0o100;
 const O_EXCL: c_int = 0o200;
 const O_TRUNC: c_int = 0o1000;
@@ -32,10 +33,17 @@ pub(in super::super) unsafe extern "C" fn openat64(
         return sys::libc_result(open()) as c_int;
     }
     let makes = flags & O_CREAT != 0;
+    let writes = flags & (O_ACCMODE | O_CREAT | O_TRUNC) != 0 && flags & O_TMPFILE != O_TMPFILE;
     let follows = flags & O_NOFOLLOW == 0 && !(makes && flags & O_EXCL != 0);
     let (mut call, place) = Call::begin(Op::FileOpen, |touches| {
         // SAFETY: the caller's path ends in a zero.
-        unsafe { path::find(directory, path, follows, touches) }
+        unsafe {
+            if writes {
+                elsewhere::find(directory, path, follows, false, touches)
+            } else {
+                path::find(directory, path, follows, touches)
+            }
+        }
     });
     let result = open();
     if let (Some(place), Ok(descriptor)) = (place, c_int::try_from(result))

@@ -91,7 +91,7 @@ fn look(at: &mut EngineVec<u8>) -> Result<Inode, isize> {
 }
 
 /// Puts what the link at path `at` holds into `into`; whether that could be found.
-fn read_link(at: &mut EngineVec<u8>, into: &mut EngineVec<u8>) -> bool {
+pub(super) fn read_link(at: &mut EngineVec<u8>, into: &mut EngineVec<u8>) -> bool {
     into.clear();
     into.resize(PATH_MAX, 0);
     at.push(0);
@@ -157,6 +157,7 @@ pub(super) unsafe fn find(
     // SAFETY: the caller's promise.
     rest.extend_from_slice(unsafe { CStr::from_ptr(path) }.to_bytes());
     let found = if rest.is_empty() {
+        at.clear();
         Some(unknown)
     } else {
         follow(directory, &mut at, &mut rest, follows, touches)

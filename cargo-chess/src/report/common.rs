@@ -1,0 +1,114 @@
+//! What several failures of a run have in common: said once, at its end.
+
+use std::collections::BTreeMap;
+
+use super::paths::source_path;
+use crate::events::{Kind, Location, TestFinished};
+
+/// How many groups of failures are told.
+const TOLD: usize = 3;
+
+/// Failures of one kind, at one line.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Cause<'a> {
+    kind: &'a str,
+    place: Option<String>,
+    /// The first line of the message, for failures that have no line.
+    message: Option<&'a str>,
+}
+
+/// A sentence for each cause of more than one of these failures, the most frequent first.
+pub(super) fn sentences<'a>(failures: impl Iterator<Item = &'a TestFinished>) -> Vec<String> {
+    let mut causes: BTreeMap<Cause<'_>, Vec<&TestFinished>> = BTreeMap::new();
+    let mut all = 0;
+    for test in failures {
+        all += 1;
+        if let Some(kind) = test.kind
+            && let Some(cause) = cause(test, kind)
+        {
+            causes.entry(cause).or_default().push(test);
+        }
+    }
+    let mut causes: Vec<_> = causes.into_iter().filter(|it| it.1.len() > 1).collect();
+    causes.sort_by_key(|(_, tests)| std::cmp::Reverse(tests.len()));
+    let told = causes.iter().take(TOLD);
+    told.map(|(cause, tests)| {
+        let place = cause.place.as_ref();
+        let place = place.map_or_else(String::new, |place| format!(" at {place}"));
+        let first = tests.first().and_then(|test| message(test));
+        let is_same = tests.iter().all(|test| message(test) == first);
+        let said = first.filter(|_| is_same);
+        let said = said.map_or_else(String::new, |said| format!(": {said}"));
+        format!(
+            "{} of {all} failures: {}{place}{said}",
+            tests.len(),
+            cause.kind
+        )
+    })
+    .collect()
+}
+
+/// None for a failure of which neither line nor message is known.
+fn cause(test: &TestFinished, kind: Kind) -> Option<Cause<'_>> {
+    let place = test.location.as_ref().map(line_of);
+    let message = message(test).filter(|_| place.is_none());
+    (place.is_some() || message.is_some()).then_some(Cause {
+        kind: kind.name(),
+        place,
+        message,
+    })
+}
+
+fn line_of(location: &Location) -> String {
+    format!("{}:{}", source_path(&location.file), location.line)
+}
+
+fn message(test: &TestFinished) -> Option<&str> {
+    test.message.as_deref()?.lines().next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::events::{Outcome, TestId};
+    use crate::supervise::protocol::Finished;
+
+    fn failed(kind: Kind, line: Option<u32>, message: &str) -> TestFinished {
+        let finished = Finished {
+            kind: Some(kind),
+            message: Some(message.to_owned()),
+            location: line.map(|line| Location {
+                file: "src/lib.rs".to_owned(),
+                line,
+                column: 1,
+            }),
+            ..Finished::new(Outcome::Failed)
+        };
+        let id = TestId {
+            package: "p".to_owned(),
+            binary: "p".to_owned(),
+            test: "t".to_owned(),
+        };
+        finished.to_event(&id, std::time::Duration::ZERO, Vec::new())
+    }
+
+    #[test]
+    fn what_several_failures_share_is_said_once_and_nothing_else() {
+        let lost = failed(Kind::Panic, Some(3), "lost\nleft: 1");
+        let gone = failed(Kind::Panic, Some(4), "gone");
+        let late = failed(Kind::Panic, Some(4), "late");
+        let race = failed(Kind::Race, Some(4), "lost");
+        let crash = failed(Kind::Crash, None, "killed");
+        let told = |tests: &[&TestFinished]| sentences(tests.iter().copied());
+        assert_eq!(told(&[]), [""; 0]);
+        assert_eq!(told(&[&lost, &gone, &race, &crash]), [""; 0]);
+        assert_eq!(
+            told(&[&gone, &lost, &late, &lost, &lost, &crash, &race, &crash]),
+            [
+                "3 of 8 failures: panic at src/lib.rs:3: lost",
+                "2 of 8 failures: crash: killed",
+                "2 of 8 failures: panic at src/lib.rs:4",
+            ]
+        );
+    }
+}

@@ -1,0 +1,443 @@
+//! Keeps tests apart whose processes would write the same files.
+//!
+//! Each test process has a directory for temporary files ([`super::scratch`]), and tells
+//! which paths elsewhere it writes. Two tests that write one path are not run at the same
+//! time, once that is known: from this run, or from an earlier one. Until it is known, they may
+//! run side by side. So the verdict of a test that writes elsewhere is taken only when all
+//! that ran beside it have told what they write. If one of them wrote the same, the test
+//! runs again, and no other test beside it. So does a test that had different ends under one
+//! schedule. No verdict depends on how many tests run at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use camino::Utf8Path;
+
+use super::protocol::Finished;
+use super::verdict::Verdict;
+use crate::error::Result;
+use crate::events::{Kind, TestId};
+
+/// How often a test that may not run yet looks whether it is to stop.
+const TICK: Duration = Duration::from_millis(50);
+
+/// The file with what the tests of earlier runs wrote.
+const FILE: &str = "written.json";
+
+/// How many paths are named that several tests write.
+const NAMED: usize = 3;
+
+/// The paths that a test writes outside its directory for temporary files. One that ends
+/// in `/` stands for all that lies below it, too.
+type Paths = BTreeSet<String>;
+
+/// Which tests run, and what they write.
+pub(crate) struct Exclusion {
+    names: Vec<String>,
+    state: Mutex<State>,
+    /// A test has ended.
+    changed: Condvar,
+}
+
+struct State {
+    /// What each test writes; none where it is not known.
+    written: Vec<Option<Paths>>,
+    /// Whether that is known from this run.
+    is_new: Vec<bool>,
+    /// What runs, by its number.
+    running: BTreeMap<u64, Running>,
+    /// How often a test has begun to run.
+    begun: u64,
+    /// How many tests run alone, or wait until no other one runs.
+    alone: usize,
+}
+
+/// A test that runs, and what has run beside it: a number, and the test.
+struct Running {
+    test: usize,
+    beside: BTreeMap<u64, usize>,
+}
+
+/// The run of a test. It ends when this is dropped.
+struct Turn<'a> {
+    exclusion: &'a Exclusion,
+    number: u64,
+    is_alone: bool,
+}
+
+impl Exclusion {
+    /// Of these tests, none of which runs yet. `dir` has what earlier runs have found out.
+    pub(super) fn new<'t>(tests: impl Iterator<Item = &'t TestId>, dir: &Utf8Path) -> Self {
+        let names: Vec<String> = tests.map(ToString::to_string).collect();
+        let mut earlier = read(dir);
+        let written = names.iter().map(|name| earlier.remove(name)).collect();
+        let is_new = vec![false; names.len()];
+        Self {
+            names,
+            state: Mutex::new(State {
+                written,
+                is_new,
+                running: BTreeMap::new(),
+                begun: 0,
+                alone: 0,
+            }),
+            changed: Condvar::new(),
+        }
+    }
+
+    /// Runs a test by `run` while no test runs that writes the same, and a second time if
+    /// another test may have caused the verdict; none if `stop` said so first.
+    pub(super) fn run(
+        &self,
+        test: usize,
+        stop: &dyn Fn() -> bool,
+        run: &mut dyn FnMut(bool) -> Result<Option<Verdict>>,
+    ) -> Result<Option<Verdict>> {
+        let Some(turn) = self.begin(test, false, stop) else {
+            return Ok(None);
+        };
+        let Some(verdict) = run(false)? else {
+            return Ok(None);
+        };
+        let beside = turn.end(&verdict.finished);
+        let is_unsteady = is_unsteady(&verdict.finished);
+        let is_taken = if is_unsteady {
+            beside.is_empty()
+        } else if verdict.finished.written.is_empty() {
+            true
+        } else {
+            let Some(is_conflict) = self.is_conflict(test, &beside, stop) else {
+                return Ok(None);
+            };
+            !is_conflict
+        };
+        if is_taken {
+            return Ok(Some(verdict));
+        }
+        let Some(turn) = self.begin(test, true, stop) else {
+            return Ok(None);
+        };
+        let verdict = run(true)?;
+        if let Some(verdict) = &verdict {
+            turn.end(&verdict.finished);
+        }
+        Ok(verdict)
+    }
+
+    /// Waits until the test may run.
+    fn begin(&self, test: usize, is_alone: bool, stop: &dyn Fn() -> bool) -> Option<Turn<'_>> {
+        let mut state = self.state();
+        state.alone += usize::from(is_alone);
+        let is_free = self.wait(state, stop, |state| {
+            if is_alone {
+                state.running.is_empty()
+            } else {
+                let mut running = state.running.values();
+                state.alone == 0 && !running.any(|it| state.conflict(test, it.test))
+            }
+        });
+        let (mut state, is_free) = is_free;
+        if !is_free {
+            state.alone -= usize::from(is_alone);
+            return None;
+        }
+        let number = state.begun;
+        state.begun += 1;
+        let mut beside = BTreeMap::new();
+        for (other, running) in &mut state.running {
+            running.beside.insert(number, test);
+            beside.insert(*other, running.test);
+        }
+        state.running.insert(number, Running { test, beside });
+        Some(Turn {
+            exclusion: self,
+            number,
+            is_alone,
+        })
+    }
+
+    /// Waits until all that ran beside the test have ended; whether one of them writes the
+    /// same. None if `stop` said so first.
+    fn is_conflict(
+        &self,
+        test: usize,
+        beside: &BTreeMap<u64, usize>,
+        stop: &dyn Fn() -> bool,
+    ) -> Option<bool> {
+        let (state, have_ended) = self.wait(self.state(), stop, |state| {
+            !beside.keys().any(|it| state.running.contains_key(it))
+        });
+        let mut beside = beside.values();
+        have_ended.then(|| beside.any(|&other| state.conflict(test, other)))
+    }
+
+    /// Waits until the state is as wished, or `stop` says so; whether it is as wished.
+    fn wait<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        stop: &dyn Fn() -> bool,
+        is_as_wished: impl Fn(&State) -> bool,
+    ) -> (MutexGuard<'a, State>, bool) {
+        loop {
+            if is_as_wished(&state) {
+                return (state, true);
+            }
+            if stop() {
+                return (state, false);
+            }
+            let waited = self.changed.wait_timeout(state, TICK);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// What is told at the end: which tests write the same paths, and one of these.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        let state = self.state();
+        let mut writers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (name, paths) in self.names.iter().zip(&state.written) {
+            for path in paths.iter().flatten() {
+                writers.entry(path).or_default().push(name);
+            }
+        }
+        // Directories come before what lies in them.
+        let mut first: Vec<(&str, Vec<&str>)> = Vec::new();
+        for (path, names) in writers {
+            if names.len() > 1 && first.iter().all(|(_, others)| *others != names) {
+                first.push((path, names));
+            }
+        }
+        let more = first.len().saturating_sub(NAMED);
+        let told = first.iter().take(NAMED).map(|(path, names)| {
+            format!(
+                "{} write {}, which is not in the directory that TMPDIR names: they do not run at the same time",
+                in_words(names),
+                path.trim_end_matches('/'),
+            )
+        });
+        let rest = (more > 0).then(|| format!("{more} more groups of tests write the same paths"));
+        told.chain(rest).collect()
+    }
+
+    /// Keeps what was found out for later runs. Where that fails, they find it out again.
+    pub(super) fn keep(&self, dir: &Utf8Path) {
+        let mut all = read(dir);
+        let before = all.clone();
+        for (name, paths) in self.names.iter().zip(&self.state().written) {
+            match paths {
+                Some(paths) if !paths.is_empty() => drop(all.insert(name.clone(), paths.clone())),
+                _ => drop(all.remove(name)),
+            }
+        }
+        if all != before
+            && let Ok(text) = serde_json::to_string(&all)
+        {
+            let _ = std::fs::write(dir.join(FILE), text);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Turn<'_> {
+    /// The test has this verdict; what ran beside it.
+    fn end(self, finished: &Finished) -> BTreeMap<u64, usize> {
+        let mut state = self.exclusion.state();
+        let Some(running) = state.running.get_mut(&self.number) else {
+            return BTreeMap::new();
+        };
+        let (test, beside) = (running.test, mem::take(&mut running.beside));
+        if !mem::replace(&mut state.is_new[test], true) {
+            state.written[test] = None;
+        }
+        let written = state.written[test].get_or_insert_default();
+        written.extend(finished.written.iter().cloned());
+        drop(state);
+        beside
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let mut state = self.exclusion.state();
+        state.running.remove(&self.number);
+        state.alone -= usize::from(self.is_alone);
+        drop(state);
+        self.exclusion.changed.notify_all();
+    }
+}
+
+impl State {
+    /// Whether two tests are known to write the same.
+    fn conflict(&self, one: usize, other: usize) -> bool {
+        let (Some(one), Some(other)) = (&self.written[one], &self.written[other]) else {
+            return false;
+        };
+        one.iter()
+            .any(|one| other.iter().any(|other| overlap(one, other)))
+    }
+}
+
+/// Some tests' names; at least two.
+fn in_words(names: &[&str]) -> String {
+    let (first, last) = match names {
+        [first @ .., last] if names.len() <= NAMED => (first, format!("`{last}`")),
+        _ => (&names[..NAMED], format!("{} more", names.len() - NAMED)),
+    };
+    let first: Vec<String> = first.iter().map(|name| format!("`{name}`")).collect();
+    format!("{} and {last}", first.join(", "))
+}
+
+/// Whether what one path stands for is also in the other one.
+fn overlap(one: &str, other: &str) -> bool {
+    let is_below = |path: &str, all: &str| all.ends_with('/') && path.starts_with(all);
+    one.trim_end_matches('/') == other.trim_end_matches('/')
+        || is_below(one, other)
+        || is_below(other, one)
+}
+
+/// Whether one schedule had different ends.
+fn is_unsteady(finished: &Finished) -> bool {
+    let others = finished.others.iter().map(|other| Some(other.kind));
+    let mut kinds = others.chain([finished.kind]);
+    finished.is_unstable() || kinds.any(|kind| kind == Some(Kind::Nondeterminism))
+}
+
+fn read(dir: &Utf8Path) -> BTreeMap<String, Paths> {
+    let text = std::fs::read_to_string(dir.join(FILE)).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::sync::mpsc::channel;
+    use std::thread;
+
+    use super::*;
+    use crate::events::Outcome;
+
+    /// Three tests, in a directory that says what the first two write.
+    fn exclusion(dir: &Utf8Path, written: &str) -> Exclusion {
+        std::fs::write(dir.join(FILE), written).expect("a file");
+        let tests = ["a", "b", "c"].map(|test| TestId {
+            package: "p".to_owned(),
+            binary: "p".to_owned(),
+            test: test.to_owned(),
+        });
+        Exclusion::new(tests.iter(), dir)
+    }
+
+    fn verdict(outcome: Outcome, written: &[&str]) -> Verdict {
+        Verdict {
+            finished: Finished {
+                written: written.iter().map(ToString::to_string).collect(),
+                ..Finished::new(outcome)
+            },
+            stderr: String::new(),
+            duration: Duration::ZERO,
+        }
+    }
+
+    /// How often the first test runs, which writes this, where the second one runs at the
+    /// same time, which writes `/x`.
+    fn runs(first: &Verdict) -> u32 {
+        let dir = camino_tempfile();
+        let exclusion = exclusion(&dir.1, "{}");
+        let never = || false;
+        let mut other = exclusion.begin(1, false, &never);
+        let runs = Cell::new(0);
+        let ended = exclusion.run(0, &never, &mut |is_alone| {
+            runs.set(runs.get() + 1);
+            if let Some(other) = other.take() {
+                assert!(!is_alone);
+                other.end(&verdict(Outcome::Passed, &["/x"]).finished);
+            }
+            let begins = exclusion.begin(2, false, &|| true).is_some();
+            assert_eq!(begins, !is_alone);
+            Ok(Some(first.clone()))
+        });
+        assert!(ended.expect("no error").is_some());
+        runs.get()
+    }
+
+    fn camino_tempfile() -> (tempfile::TempDir, camino::Utf8PathBuf) {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = camino::Utf8PathBuf::try_from(dir.path().to_owned()).expect("text");
+        (dir, path)
+    }
+
+    #[test]
+    fn what_another_test_may_have_caused_is_looked_at_alone() {
+        for outcome in [Outcome::Passed, Outcome::Failed] {
+            assert_eq!(runs(&verdict(outcome, &["/x"])), 2);
+            assert_eq!(runs(&verdict(outcome, &["/y"])), 1);
+            assert_eq!(runs(&verdict(outcome, &[])), 1);
+        }
+        let mut unsteady = verdict(Outcome::Passed, &[]);
+        unsteady.finished.deterministic = false;
+        assert_eq!(runs(&unsteady), 2);
+    }
+
+    #[test]
+    fn a_test_that_writes_elsewhere_waits_until_it_is_known_what_the_others_write() {
+        let dir = camino_tempfile();
+        let exclusion = exclusion(&dir.1, "{}");
+        let _other = exclusion.begin(1, false, &|| false);
+        let asked = Cell::new(0);
+        let stop = || asked.replace(asked.get() + 1) == 3;
+        let mut run = |_| Ok(Some(verdict(Outcome::Passed, &["/y"])));
+        let ended = exclusion.run(0, &stop, &mut run).expect("no error");
+        assert!(ended.is_none() && asked.get() == 4);
+    }
+
+    #[test]
+    fn tests_that_are_known_to_write_one_path_wait_for_each_other() {
+        let dir = camino_tempfile();
+        let known = r#"{"p a":["/d/x","/e"],"p b":["/d/"],"p c":["/d","/f"],"p gone":["/g"]}"#;
+        let exclusion = exclusion(&dir.1, known);
+        let state = exclusion.state();
+        assert!(state.conflict(0, 1) && state.conflict(1, 2) && !state.conflict(0, 2));
+        drop(state);
+        let turn = exclusion.begin(0, false, &|| false).expect("nothing runs");
+        let (tell, hear) = channel();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let third = exclusion.begin(2, false, &|| false);
+                tell.send("third").expect("it is heard");
+                drop(third);
+                let second = exclusion.begin(1, false, &|| false);
+                tell.send("second").expect("it is heard");
+                drop(second);
+            });
+            assert_eq!(hear.recv(), Ok("third"));
+            assert!(hear.try_recv().is_err());
+            drop(turn);
+            assert_eq!(hear.recv(), Ok("second"));
+        });
+        exclusion.keep(&dir.1);
+        assert_eq!(read(&dir.1).len(), 4);
+    }
+
+    #[test]
+    fn what_a_later_run_writes_takes_the_place_of_what_an_earlier_one_wrote() {
+        let dir = camino_tempfile();
+        let exclusion = exclusion(&dir.1, r#"{"p a":["/x"],"p b":["/x"]}"#);
+        assert_eq!(
+            exclusion.warnings(),
+            [
+                "`p a` and `p b` write /x, which is not in the directory that TMPDIR names: they do not run at the same time"
+            ]
+        );
+        for finished in [&[][..], &["/y"]] {
+            let turn = exclusion.begin(0, false, &|| false).expect("nothing runs");
+            turn.end(&verdict(Outcome::Passed, finished).finished);
+        }
+        assert_eq!(exclusion.warnings(), [""; 0]);
+        exclusion.keep(&dir.1);
+        assert_eq!(read(&dir.1)["p a"], Paths::from(["/y".to_owned()]));
+    }
+}

@@ -1,0 +1,128 @@
+//! Test processes that run at once do not meet in the file system.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use end_to_end::{Workspace, assert_none_is_left, without_durations};
+use serde_json::Value;
+
+/// A machine that is busy may be this slow.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// Four tests that choose names which are unique in a process, below a directory that
+/// this expression says.
+fn tests_below(directory: &str) -> String {
+    let tests = r#"
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+fn check() {
+    let dir = loop {
+        let number = NEXT.fetch_add(1, SeqCst).to_string();
+        let dir = std::path::Path::new(&DIRECTORY).join(number);
+        if !dir.is_dir() {
+            std::fs::create_dir_all(&dir).unwrap();
+            break dir;
+        }
+    };
+    thread::scope(|scope| {
+        for name in ["a", "b"] {
+            let dir = &dir;
+            scope.spawn(move || std::fs::write(dir.join(name), "x").unwrap());
+        }
+    });
+    locked(2, 3);
+    assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 2);
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+#[test] fn one() { check() }
+#[test] fn two() { check() }
+#[test] fn three() { check() }
+#[test] fn four() { check() }
+"#;
+    tests.replace("DIRECTORY", directory)
+}
+
+/// The verdicts with so many jobs, and what was said.
+fn explore(workspace: &Workspace, jobs: &str) -> (Vec<Value>, String) {
+    let args = ["test", "--no-fail-fast", "--message-format", "json"];
+    let run = workspace
+        .chess(&[&args[..], &["--jobs", jobs]].concat())
+        .run();
+    run.assert_code(0);
+    (without_durations(run.events()), run.stderr)
+}
+
+#[test]
+fn each_test_process_has_temporary_files_of_its_own() {
+    let workspace = Workspace::with_locks(&tests_below("std::env::temp_dir()"));
+    let (alone, _) = explore(&workspace, "1");
+    let (together, said) = explore(&workspace, "4");
+    assert_eq!(alone, together);
+    assert!(!said.contains("warning"), "{said}");
+}
+
+#[test]
+fn tests_that_write_elsewhere_have_the_verdicts_that_they_have_alone() {
+    let workspace = Workspace::with_locks(&tests_below(
+        r#"concat!(env!("CARGO_MANIFEST_DIR"), "/data")"#,
+    ));
+    let (together, said) = explore(&workspace, "4");
+    let names = "`small four`, `small one`, `small three` and 1 more write ";
+    assert!(said.contains(names), "{said}");
+    assert!(said.contains("/data"), "{said}");
+    assert!(
+        said.contains("not in the directory that TMPDIR names"),
+        "{said}"
+    );
+    let (again, _) = explore(&workspace, "4");
+    let (alone, _) = explore(&workspace, "1");
+    assert_eq!(together, alone);
+    assert_eq!(again, alone);
+}
+
+const WAITS: &str = r#"
+#[test] fn leaves_a_file() {
+    let dir = std::env::temp_dir();
+    std::fs::write(dir.join("left"), "x").unwrap();
+    locked(4, 6);
+}
+
+#[test] fn says_where_it_is() {
+    let dir = std::env::temp_dir();
+    panic!("in {}", dir.join("x").display());
+}
+"#;
+
+#[test]
+fn the_directory_is_removed_at_the_end_and_after_an_interrupt_and_a_kill() {
+    let workspace = Workspace::with_locks(WAITS);
+    let base = tempfile::tempdir().expect("a directory");
+    let is_empty = |base: &Path| fs::read_dir(base).expect("it is there").next().is_none();
+    let chess = |test| {
+        let chess =
+            workspace.chess(&["test", test, "--schedules", "1000000", "--preemptions", "9"]);
+        chess.env("TMPDIR", base.path())
+    };
+    let is_there = || {
+        let entries = fs::read_dir(base.path()).expect("it is there").flatten();
+        entries
+            .map(|entry| entry.path().join("left"))
+            .any(|it| it.exists())
+    };
+    let mut process = chess("leaves_a_file").start();
+    assert!(process.wait_until(is_there));
+    process.interrupt();
+    process.finish(PATIENCE).assert_code(130);
+    assert!(is_empty(base.path()));
+
+    let mut process = chess("leaves_a_file").start();
+    assert!(process.wait_until(is_there));
+    process.kill();
+    process.finish(PATIENCE);
+    assert_none_is_left(workspace.root());
+    let run = chess("says_where_it_is").run();
+    run.assert_says(100, &["in $TMPDIR/x"]);
+    assert!(is_empty(base.path()));
+}
