@@ -35,6 +35,7 @@ mod marks;
 mod references;
 mod rewrite;
 mod source;
+mod subjects;
 
 pub use access::{Accesses, Kind, Left, Site, SiteId};
 pub use asm::{Asm, inline_asm};
@@ -46,6 +47,7 @@ pub use marks::MARK;
 pub use references::{Reference, references};
 pub use rewrite::{Edit, Rewrite};
 pub use source::SyntaxError;
+pub use subjects::Subjects;
 
 use std::ops::RangeInclusive;
 

@@ -55,17 +55,17 @@ const CROSSED: &str = r"
 #[test]
 fn crossed() {
     use std::sync::{Mutex, atomic::{AtomicBool, Ordering::SeqCst}};
-    let (a, b) = (Mutex::new(0), Mutex::new(0));
+    let (left, right) = (Mutex::new(0), Mutex::new(0));
     let begun = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             begun.store(true, SeqCst);
-            let _a = a.lock();
-            let _b = b.lock();
+            let _a = left.lock();
+            let _b = right.lock();
         });
         scope.spawn(|| {
-            let _b = b.lock();
-            let _a = a.lock();
+            let _b = right.lock();
+            let _a = left.lock();
         });
     });
 }
@@ -125,14 +125,14 @@ fn keys_and_buttons_step_and_source_and_locks_follow() {
 
     // Locks, and who waits for whom.
     let locks = browser.text("#locks");
-    assert!(locks.contains("M1") && locks.contains("M2"), "{locks}");
+    assert!(locks.contains("left") && locks.contains("right"), "{locks}");
     let graph = browser.eval("document.querySelector('#graph svg').getAttribute('aria-label')");
     assert_eq!(graph, "task 1 waits for task 2; task 2 waits for task 1");
     assert_eq!(
         browser.eval("document.querySelectorAll('#graph .cycle').length"),
         2
     );
-    assert_eq!(browser.text("#values"), "A1: true");
+    assert_eq!(browser.text("#values"), "begun: true");
     browser.press("Home");
     assert_eq!(browser.text("#locks"), "No lock is held.");
 
@@ -170,17 +170,17 @@ fn arrows_filters_searches_and_links_lead_to_steps() {
     );
 
     // A filter by object leaves only its events, by which steps go then.
-    choose(&mut browser, "filter", "M2");
-    let rows = "[...document.querySelectorAll('.row:not(.mark)')].every(it => it.textContent.includes('M2'))";
+    choose(&mut browser, "filter", "right");
+    let rows = "[...document.querySelectorAll('.row:not(.mark)')].every(it => it.textContent.includes('right'))";
     assert_eq!(browser.eval(rows), true);
     browser.press("ArrowRight");
     browser.press("ArrowLeft");
-    assert!(browser.text("#event .what").contains("M2"));
+    assert!(browser.text("#event .what").contains("right"));
     assert!(
         browser
             .eval("location.hash")
             .as_str()
-            .is_some_and(|it| it.ends_with("&object=M2"))
+            .is_some_and(|it| it.ends_with("&object=right"))
     );
     browser.press("f");
     assert_eq!(browser.eval("document.getElementById('filter').value"), "");
@@ -188,11 +188,15 @@ fn arrows_filters_searches_and_links_lead_to_steps() {
     // A search, from the keyboard alone.
     browser.press("Home");
     browser.press("/");
-    browser.type_in("store a1");
+    browser.type_in("store begun");
     assert_eq!(browser.text("#found"), "1 found");
     browser.press("Enter");
     assert_eq!(browser.text("#found"), "1 of 1");
-    assert!(browser.text(".row.current.hit").contains("store A1: true"));
+    assert!(
+        browser
+            .text(".row.current.hit")
+            .contains("store begun: true")
+    );
     browser.press("Escape");
     let found = step(&mut browser);
 
@@ -200,7 +204,7 @@ fn arrows_filters_searches_and_links_lead_to_steps() {
 
     // A deep link leads to its step, in a page that was not open.
     let mut other = page.open(1300, &format!("#step={found}"));
-    assert!(other.text("#event .what").contains("store A1: true"));
+    assert!(other.text("#event .what").contains("store begun: true"));
     other.eval("location.hash = '#step=4'");
     while step(&mut other) != 4 {}
 }
@@ -297,7 +301,7 @@ fn long() {
     assert!(
         browser
             .text(".row.current")
-            .contains("fetch_add A1: 3999 \u{2192} 4000")
+            .contains("fetch_add count: 3999 \u{2192} 4000")
     );
     assert_eq!(browser.errors, Vec::<serde_json::Value>::new());
 }
@@ -323,4 +327,58 @@ fn the_page_is_written_where_it_is_wanted() {
             .contains("could not create the directory src/lib.rs"),
         "{refused:?}"
     );
+}
+
+/// A library and a dependency beside it that is no member.
+fn shop() -> Page {
+    let workspace = Workspace::copy_of("calls");
+    workspace
+        .chess(&["test", "tests::buggy"])
+        .run()
+        .assert_code(100);
+    let run = workspace.chess(&["explain", "--last", "--html"]).run();
+    run.assert_code(0);
+    let (_, path) = run.stderr.split_once("Written ").expect("it says where");
+    let file = workspace.root().join(path.trim());
+    Page { workspace, file }
+}
+
+#[test]
+fn a_call_of_a_dependency_is_one_row_that_opens() {
+    let page = shop();
+    let mut browser = page.open(1300, "#step=8");
+    assert_eq!(step(&mut browser), 8);
+    let row = browser.text(".row.current");
+    assert!(row.contains("Shelf::get: 3 events"), "{row}");
+    assert!(row.contains("src/lib.rs:17"), "{row}");
+    assert!(browser.text("#event").contains("called from src/lib.rs:17"));
+
+    // The next row is that of the other task.
+    browser.press("ArrowRight");
+    assert_eq!(step(&mut browser), 11);
+    browser.press("ArrowLeft");
+    assert_eq!(step(&mut browser), 8);
+
+    browser.press("Enter");
+    assert!(
+        browser
+            .text(".row.current")
+            .contains("fetch_add self.calls")
+    );
+    browser.press("ArrowRight");
+    assert_eq!(step(&mut browser), 9);
+    assert!(
+        browser
+            .text(".row.current")
+            .contains("Mutex::lock self.goods")
+    );
+    browser.press("Enter");
+    assert_eq!(step(&mut browser), 8);
+    assert!(
+        browser
+            .text(".row.current")
+            .contains("Shelf::get: 3 events")
+    );
+    assert!(page.workspace.root().exists());
+    assert_eq!(browser.errors, Vec::<serde_json::Value>::new());
 }

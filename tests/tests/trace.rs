@@ -18,7 +18,7 @@ fn trace(run: &Run) -> String {
 }
 
 #[test]
-fn events_are_printed_as_the_report_names_them() {
+fn events_are_printed_with_kinds_and_numbers_of_objects() {
     let run = traced(&Workspace::shared("catalog"), "bank::buggy");
     run.assert_code(100);
     insta::assert_snapshot!(trace(&run));

@@ -48,6 +48,7 @@ on_both_backends! {
     sizes:;
     io:;
     elsewhere: "--workspace";
+    calls:;
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::events::{Outcome, TestFinished};
 use crate::interrupt::Interrupt;
 use crate::replay::{self, Meaning, Opened, Stage};
-use crate::report::{self, Detail, Human, Pointers};
+use crate::report::{self, Detail, Human, Objects, Pointers};
 use crate::shell::Shell;
 use crate::supervise::protocol::Finished;
 pub(crate) use locks::{Locks, Waiting};
@@ -75,6 +75,11 @@ pub(crate) fn run(args: &ExplainArgs, interrupt: &Interrupt) -> Result<()> {
     if let Some(passing) = &mut passing {
         names.apply(&mut passing.finished);
         objects::align(&replayed.verdict.finished, &mut passing.finished);
+    }
+    let mut objects = Objects::new(&opened.session.plan.workspace_root);
+    objects.apply(&mut replayed.verdict.finished);
+    if let Some(passing) = &mut passing {
+        objects.apply(&mut passing.finished);
     }
     let verdict = replayed.verdict;
     let mut test =

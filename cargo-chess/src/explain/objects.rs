@@ -109,6 +109,8 @@ mod tests {
             column: Some(1),
             preempted: false,
             note: None,
+            call: None,
+            caller: None,
             effect: None,
             read: None,
             written: None,

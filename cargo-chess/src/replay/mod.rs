@@ -20,7 +20,7 @@ use crate::plan::Workspace;
 use crate::regressions;
 use crate::schedule::Schedule;
 use crate::session::Session;
-use crate::supervise::{Job, ListedTest, Live, MarkedSources, Mode, Verdict, list};
+use crate::supervise::{Callers, Job, ListedTest, Live, MarkedSources, Mode, Verdict, list};
 use outcome::Telling;
 pub(crate) use outcome::{Meaning, Replayed, meaning};
 use trace::Traced;
@@ -108,6 +108,7 @@ pub(crate) struct Stage<'a> {
     intended: Vec<String>,
     policies: Vec<String>,
     marked: MarkedSources,
+    callers: Callers,
 }
 
 impl<'a> Stage<'a> {
@@ -142,6 +143,7 @@ impl<'a> Stage<'a> {
             intended: schedule.intended.clone(),
             policies: session.plan.policy_lines(&build.generated),
             marked: MarkedSources::new(&session.plan, build),
+            callers: Callers::new(&session.plan),
         })
     }
 
@@ -190,6 +192,7 @@ impl<'a> Stage<'a> {
             policies: &self.policies,
             preempt_at: &[],
             marked: &self.marked,
+            callers: &self.callers,
             no_capture: false,
             binary_args: &[],
             part: None,

@@ -9,7 +9,7 @@ use crate::cli::{MessageFormat, RunOptions};
 use crate::config::Exploration;
 use crate::error::{Error, Result, exit};
 use crate::events::{Event, Kind, Outcome, TestFinished};
-use crate::report::{Detail, Human, Json, Pointers, Reporter, source_path, thousands};
+use crate::report::{Detail, Human, Json, Objects, Pointers, Reporter, source_path, thousands};
 use crate::schedule::Schedule;
 use crate::shell::Shell;
 use crate::supervise::protocol::{Decided, Divergence, Finished, Step};
@@ -157,6 +157,7 @@ impl Telling<'_> {
         "one schedule".clone_into(&mut event.coverage);
         let mut finished = verdict.finished.clone();
         Pointers::default().apply(&mut finished);
+        Objects::new(self.workspace_root).apply(&mut finished);
         let detail = Detail {
             exploration: replayed.exploration.clone(),
             finished,

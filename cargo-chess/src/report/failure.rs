@@ -1,11 +1,10 @@
 //! All that is told of one failure: message, source line, interleaving, output, how to replay it.
 
-use std::collections::BTreeSet;
-
 use camino::Utf8Path;
 
 use super::Detail;
 use super::early;
+use super::explanation::telling_calls;
 use super::interleaving::{Table, interleaving};
 use super::names::Names;
 use super::panics;
@@ -196,7 +195,7 @@ fn execution(test: &TestFinished, finished: &Finished, style: Style) -> String {
     let table = Table {
         width: style.width,
         whole: style.whole,
-        kept: BTreeSet::new(),
+        kept: telling_calls(finished),
         locks: false,
     };
     table_of(test, finished, &table)

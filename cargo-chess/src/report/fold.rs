@@ -37,6 +37,13 @@ pub(super) enum Row {
         /// How many.
         count: usize,
     },
+    /// Events of one call of the user's code into `atomic` code.
+    Call {
+        /// The first event.
+        first: usize,
+        /// How many.
+        count: usize,
+    },
     /// The `period` events before `first`, over and over.
     Repeat {
         /// The first event that is not shown.
@@ -60,7 +67,9 @@ impl Row {
     pub(super) fn events(self) -> std::ops::Range<usize> {
         match self {
             Self::Event(index) => index..index + 1,
-            Self::Run { first, count } | Self::Cut { first, count } => first..first + count,
+            Self::Run { first, count }
+            | Self::Call { first, count }
+            | Self::Cut { first, count } => first..first + count,
             Self::Repeat {
                 first,
                 period,
@@ -78,9 +87,55 @@ pub(super) fn unfolded(events: &[Step]) -> Vec<Row> {
 /// The rows of `events`, folded where little happens, but not those in `kept`.
 pub(super) fn folded(events: &[Step], kept: &BTreeSet<usize>) -> Vec<Row> {
     if events.len() <= SHORT {
-        return unfolded(events);
+        return fold_calls(events, unfolded(events));
     }
-    cut(fold_runs(events, &fold_cycles(events), kept), events)
+    let rows = fold_calls(events, fold_cycles(events));
+    cut(fold_runs(events, &rows, kept), events)
+}
+
+/// The first event and the number of events of each call into `atomic` code that has several.
+pub(super) fn calls(events: &[Step]) -> Vec<(usize, usize)> {
+    let rows = fold_calls(events, unfolded(events)).into_iter();
+    let calls = rows.filter_map(|row| match row {
+        Row::Call { first, count } => Some((first, count)),
+        _ => None,
+    });
+    calls.collect()
+}
+
+/// Makes one row of the events of a call into `atomic` code.
+fn fold_calls(events: &[Step], rows: Vec<Row>) -> Vec<Row> {
+    let mut result: Vec<Row> = Vec::new();
+    for row in rows {
+        let joined = match (result.last_mut(), row) {
+            (Some(last), Row::Event(index)) if is_same_call(events, *last, index) => {
+                let count = last.events().len() + 1;
+                let first = last.events().start;
+                *last = Row::Call { first, count };
+                true
+            }
+            _ => false,
+        };
+        if !joined {
+            result.push(row);
+        }
+    }
+    result
+}
+
+/// Whether the event `index` is of the same call as those in `row`, which come before it.
+fn is_same_call(events: &[Step], row: Row, index: usize) -> bool {
+    let (Row::Event(before) | Row::Call { first: before, .. }) = row else {
+        return false;
+    };
+    let statement = |it: &Step| {
+        let caller = it.atomic_call()?;
+        // Where a task comes from, and what the search chose, is always of interest.
+        let is_plain = it.note.is_none() && it.op != "spawn";
+        is_plain.then(|| (it.task, caller.location.clone(), caller.function.clone()))
+    };
+    let (before, event) = (&events[before], &events[index]);
+    !event.preempted && statement(before).is_some() && statement(before) == statement(event)
 }
 
 fn fold_cycles(events: &[Step]) -> Vec<Row> {
@@ -140,6 +195,7 @@ fn fold_runs(events: &[Step], rows: &[Row], kept: &BTreeSet<usize>) -> Vec<Row> 
             let mut events = row.events();
             events.len() <= LONGEST_DULL && events.all(dull_event)
         }
+        Row::Call { .. } => row.events().all(dull_event),
         Row::Run { .. } | Row::Cut { .. } => false,
     };
     let mut result = Vec::new();
@@ -204,6 +260,8 @@ mod tests {
             column: None,
             preempted: false,
             note: None,
+            call: None,
+            caller: None,
             effect: None,
             read: None,
             written: None,

@@ -53,7 +53,7 @@ impl<W: Write> GitHub<W> {
     fn failed(&mut self, test: &TestFinished, detail: &Detail) -> io::Result<()> {
         let kind = test.kind.map_or("no verdict", |kind| kind.name());
         let id = test.id();
-        let mut message = test.message.clone().unwrap_or_default();
+        let mut message = detail.message(test).unwrap_or_default().to_owned();
         for sentence in early::needs(test)
             .into_iter()
             .chain(preemptions(&detail.finished))

@@ -7,7 +7,7 @@ use super::holding::Holding;
 use super::layout::{Layout, Line};
 use super::names::Names;
 use super::panics;
-use super::shorten::{operation, place, with_values};
+use super::shorten::{called, place, switched, with_values, within_call};
 use super::text::{DIM, WARN, plural};
 use crate::supervise::protocol::{Blocked, Finished, Step};
 
@@ -72,11 +72,27 @@ fn line(row: Row, events: &[Step]) -> Option<Line> {
             Some(Line {
                 number: Some(index + 1),
                 task: event.task,
-                op: event.op.clone(),
+                op: within_call(event),
                 object: with_values(event),
                 note: event.note.clone(),
-                place: event.location().as_ref().map_or_else(String::new, place),
+                place: event
+                    .shown_location()
+                    .as_ref()
+                    .map_or_else(String::new, place),
                 style: None,
+            })
+        }
+        Row::Call { first, count } => {
+            let event = &events[first];
+            Some(Line {
+                number: Some(first + 1),
+                task: event.task,
+                op: format!("{}: {}", called(event), plural(count as u64, "event")),
+                place: event
+                    .shown_location()
+                    .as_ref()
+                    .map_or_else(String::new, place),
+                ..Line::default()
             })
         }
         Row::Run { first, count } => Some(Line {
@@ -94,10 +110,13 @@ fn waiting(blocked: &Blocked) -> Line {
     Line {
         number: None,
         task: blocked.task,
-        op: format!("waits: {}", blocked.op),
+        op: format!("waits: {}", within_call(&blocked.to_step())),
         object: blocked.object.clone(),
         note: blocked.note.clone(),
-        place: blocked.location().as_ref().map_or_else(String::new, place),
+        place: blocked
+            .shown_location()
+            .as_ref()
+            .map_or_else(String::new, place),
         style: Some(WARN),
     }
 }
@@ -189,23 +208,16 @@ pub(super) fn preemptions(finished: &Finished, names: &Names) -> Vec<(usize, Str
 
 /// `worker is preempted before load A1`, and where: `src/lib.rs:9`, or nothing.
 fn describe(mark: Mark, finished: &Finished, names: &Names) -> (String, String) {
-    let (task, what, location) = match mark {
-        Mark::Event(index) => {
-            let event = &finished.events[index];
-            let what = operation(&event.op, event.object.as_deref());
-            (event.task, what, event.location())
-        }
-        Mark::Blocked(index) => {
-            let blocked = &finished.blocked[index];
-            let what = operation(&blocked.op, blocked.object.as_deref());
-            (blocked.task, what, blocked.location())
-        }
+    let step = match mark {
+        Mark::Event(index) => finished.events[index].clone(),
+        Mark::Blocked(index) => finished.blocked[index].to_step(),
     };
-    let place = location.as_ref().map_or_else(String::new, place);
-    (
-        format!("{} is preempted before {what}", names.of(task)),
-        place,
-    )
+    let place = step
+        .shown_location()
+        .as_ref()
+        .map_or_else(String::new, place);
+    let text = format!("{} is preempted {}", names.of(step.task), switched(&step));
+    (text, place)
 }
 
 #[cfg(test)]

@@ -15,6 +15,7 @@ mod junit;
 mod layout;
 mod live;
 mod names;
+mod objects;
 mod outside;
 mod page;
 mod panics;
@@ -43,6 +44,7 @@ use camino::Utf8Path;
 pub use human::Human;
 pub use json::Json;
 pub use live::Live;
+pub(crate) use objects::Objects;
 pub(crate) use page::page;
 pub use paths::{source_path, with_source_paths};
 pub(crate) use pointers::Pointers;
@@ -60,7 +62,7 @@ use short::Short;
 use crate::cli::{MessageFormat, RunOptions};
 use crate::config::Exploration;
 use crate::error::{Error, Result};
-use crate::events::Event;
+use crate::events::{Event, TestFinished};
 use crate::schedule::Schedule;
 use crate::supervise::protocol::Finished;
 
@@ -75,6 +77,14 @@ pub struct Detail {
     pub stderr: String,
     /// The schedule, if one was saved.
     pub schedule: Option<Schedule>,
+}
+
+impl Detail {
+    /// The failure in words for people: that of `test`, with the names of objects.
+    fn message<'a>(&'a self, test: &'a TestFinished) -> Option<&'a str> {
+        let own = self.finished.message.as_ref();
+        own.or(test.message.as_ref()).map(String::as_str)
+    }
 }
 
 /// Someone who tells the user, or a program, of a run.

@@ -44,6 +44,8 @@ fn step(task: u32, op: &str, object: &str, line: u32) -> Step {
         column: (line > 0).then_some(9),
         preempted: false,
         note: None,
+        call: None,
+        caller: None,
         effect: None,
         read: None,
         written: None,
@@ -60,6 +62,8 @@ fn blocked(task: u32, op: &str, object: &str, line: u32) -> Blocked {
         column: Some(9),
         holder: None,
         held_at: None,
+        call: None,
+        caller: None,
         preempted: false,
         note: None,
     }

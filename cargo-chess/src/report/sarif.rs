@@ -47,7 +47,8 @@ impl Sarif {
             return;
         };
         let finished = detail.map(|detail| &detail.finished);
-        let mut message = test.message.clone().unwrap_or_default();
+        let message = detail.map_or(test.message.as_deref(), |detail| detail.message(test));
+        let mut message = message.unwrap_or_default().to_owned();
         for sentence in early::needs(test) {
             message = format!("{message}\n{sentence}");
         }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::names::Names;
-use super::shorten::operation;
+use super::shorten::{operation, switched};
 use super::{Detail, Reporter};
 use crate::events::{Event, Location, Outcome, TestFinished, TestId};
 use crate::supervise::protocol::Finished;
@@ -22,7 +22,7 @@ impl<W: Write> Short<W> {
     fn failed(&mut self, test: &TestFinished, detail: &Detail) -> io::Result<()> {
         let kind = test.kind.map_or("no verdict", |kind| kind.name());
         let id = test.id();
-        let what = failure(&id, kind, test.message.as_deref());
+        let what = failure(&id, kind, detail.message(test));
         let replay = detail
             .schedule
             .as_ref()
@@ -71,13 +71,12 @@ fn notes(finished: &Finished) -> Vec<(Option<Location>, String)> {
             ""
         };
         let text = format!("{} waits in {what}{preempted}", names.of(it.task));
-        (it.location(), text)
+        (it.shown_location(), text)
     });
     let preempted = finished.events.iter().filter(|step| step.preempted);
     let preempted = preempted.map(|it| {
-        let what = operation(&it.op, it.object.as_deref());
-        let text = format!("{} is preempted before {what}", names.of(it.task));
-        (it.location(), text)
+        let text = format!("{} is preempted {}", names.of(it.task), switched(it));
+        (it.shown_location(), text)
     });
     waiting.chain(preempted).collect()
 }

@@ -25,6 +25,42 @@ pub(super) fn with_values(step: &Step) -> Option<String> {
     Some(format!("{object}: {values}"))
 }
 
+/// What the user's code called, of an event within a call into `atomic` code.
+pub(super) fn called(step: &Step) -> &str {
+    let function = step.atomic_call().and_then(|it| it.function.as_deref());
+    function.unwrap_or("a call")
+}
+
+/// The operation of an event, behind the call into `atomic` code that it is part of:
+/// `Queue::push: store`.
+pub(super) fn within_call(step: &Step) -> String {
+    match step.atomic_call().and_then(|it| it.function.as_ref()) {
+        // What has no place of its own is plain: the end of a value.
+        Some(function) if step.file.is_some() => format!("{function}: {}", step.op),
+        _ => step.op.clone(),
+    }
+}
+
+/// Before what a task is switched out: `before load A1`, or, within a call of the user's
+/// code into other code, `before the call of Queue::push`.
+pub(super) fn switched(step: &Step) -> String {
+    let what = operation(&step.op, step.object.as_deref());
+    let Some(caller) = &step.caller else {
+        return format!("before {what}");
+    };
+    let function = caller.function.as_ref();
+    let call = function.map_or_else(|| "a call".to_owned(), |it| format!("the call of {it}"));
+    if caller.is_atomic {
+        let at = if caller.goes_on { "at" } else { "before" };
+        format!("{at} {call}")
+    } else if step.shown_location().as_ref() == Some(&caller.location) {
+        format!("before {what}")
+    } else {
+        let place = place(&caller.location);
+        format!("in {call} at {place}, before {what}")
+    }
+}
+
 /// The object of an operation whose name does not say it already.
 pub(super) fn object_shown<'a>(op: &str, object: Option<&'a str>) -> Option<&'a str> {
     object.filter(|_| !op.ends_with("scope end"))

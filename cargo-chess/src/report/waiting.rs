@@ -118,6 +118,8 @@ mod tests {
             holder,
             held_at: None,
             preempted: false,
+            call: None,
+            caller: None,
             note: None,
         };
         let names = Names::new(&[]);

@@ -89,6 +89,12 @@ impl MarkedSources {
             let location = &mut panic.location;
             place(&location.file, &mut location.line, &mut location.column);
         }
+        let callers = finished.events.iter_mut().map(|it| &mut it.caller);
+        let callers = callers.chain(finished.blocked.iter_mut().map(|it| &mut it.caller));
+        for caller in callers.flatten() {
+            let location = &mut caller.location;
+            place(&location.file, &mut location.line, &mut location.column);
+        }
         for step in &mut finished.events {
             if let (Some(file), Some(line), Some(column)) =
                 (&step.file, &mut step.line, &mut step.column)

@@ -1,5 +1,6 @@
 //! Runs the tests of the built binaries, processes for each, and tells a reporter.
 
+mod callers;
 mod columns;
 mod control;
 mod cores;
@@ -26,6 +27,7 @@ mod turn;
 mod uncontrolled;
 mod verdict;
 
+pub(crate) use callers::Callers;
 pub(crate) use columns::MarkedSources;
 pub use gating::Gating;
 pub use list::{ListedTest, OWN_HARNESS, list, select};

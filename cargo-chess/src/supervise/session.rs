@@ -3,6 +3,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
+use super::callers::Callers;
 use super::columns::MarkedSources;
 use super::control;
 use super::cores::Cores;
@@ -28,7 +29,7 @@ use crate::events::{
     millis,
 };
 use crate::regressions::{self, Regressions};
-use crate::report::{Detail, Live, Pointers, Record, Reporter};
+use crate::report::{Detail, Live, Objects, Pointers, Record, Reporter};
 use crate::shard::{Part, Shard};
 /// A run under way.
 pub(super) struct Session<'a> {
@@ -105,6 +106,7 @@ impl Session<'_> {
         let tests = self.tests;
         let policies = plan.policy_lines(&build.generated);
         let marked = MarkedSources::new(plan, build);
+        let callers = Callers::new(plan);
         let mut verdicts = Verdicts::new(
             plan,
             &build.binaries,
@@ -128,6 +130,7 @@ impl Session<'_> {
             regressions: self.regressions,
             policies: &policies,
             marked: &marked,
+            callers: &callers,
             verdicts: &verdicts,
             clock: &clock,
             exclusion: &exclusion,
@@ -306,6 +309,7 @@ impl Session<'_> {
         event.options = Some(options);
         self.tally.add(&event);
         Pointers::default().apply(&mut finished);
+        Objects::new(&self.run.plan.workspace_root).apply(&mut finished);
         let detail = Detail {
             exploration: exploration.clone(),
             finished,

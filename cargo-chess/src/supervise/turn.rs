@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use super::callers::Callers;
 use super::columns::MarkedSources;
 use super::cores::Cores;
 use super::exclusion::Exclusion;
@@ -31,6 +32,7 @@ pub(super) struct Turns<'a> {
     pub(super) regressions: &'a Regressions,
     pub(super) policies: &'a [String],
     pub(super) marked: &'a MarkedSources,
+    pub(super) callers: &'a Callers,
     pub(super) verdicts: &'a Verdicts<'a>,
     pub(super) clock: &'a Clock,
     pub(super) exclusion: &'a Exclusion,
@@ -108,6 +110,7 @@ impl<'a> Turns<'a> {
             policies: self.policies,
             preempt_at: &[],
             marked: self.marked,
+            callers: self.callers,
             no_capture: options.no_capture,
             binary_args: &options.binary_args,
             cores: Some((cores, index)),

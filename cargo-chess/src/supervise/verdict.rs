@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::time::{Duration, Instant};
 
+use super::callers::Callers;
 use super::columns::MarkedSources;
 use super::cores::{Core, Cores};
 use super::exclusion::Exclusion;
@@ -70,6 +71,8 @@ pub(crate) struct Job<'a> {
     pub(crate) preempt_at: &'a [String],
     /// The files whose columns are not the user's.
     pub(crate) marked: &'a MarkedSources,
+    /// Which code is the user's.
+    pub(crate) callers: &'a Callers,
     /// Whether the test's output goes straight to ours.
     pub(crate) no_capture: bool,
     /// Further arguments for the binary.
@@ -196,6 +199,7 @@ impl Job<'_> {
             // Of a process that died before it could say anything of it.
             finished.part = self.part.map(TestPart::unknown);
         }
+        self.callers.find(&self.binary.path, &mut finished);
         self.marked.restore(&mut finished);
         let mut stderr = ended.stderr;
         if let Some(scratch) = scratch {

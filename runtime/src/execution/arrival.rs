@@ -227,6 +227,9 @@ impl Execution {
         let is_watched = self
             .log
             .record(event, &mut self.objects, &mut task.last_event);
+        if self.log.values.is_wanted && self.log.events.len() < self.log.most {
+            self.log.calls.event_happens(self.log.events.len() - 1);
+        }
         if self.log.is_told {
             self.tell_event(event);
         }

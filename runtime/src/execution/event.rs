@@ -6,6 +6,7 @@
 //! whatever order the execution ran them in (CHESS section 4.4.2; the sums make
 //! reads of one object commute, and updates).
 
+use super::calls::Calls;
 use super::object::{ObjectId, ObjectTable};
 use super::trace::Trace;
 use super::values::Values;
@@ -88,6 +89,7 @@ pub(crate) struct EventLog {
     pub(crate) events: EngineVec<Event>,
     pub(crate) trace: Trace,
     pub(crate) values: Values,
+    pub(crate) calls: Calls,
     graph: u64,
     /// So many events are kept; all are part of the graph.
     pub(crate) most: usize,
@@ -108,6 +110,7 @@ impl EventLog {
             events: engine_vec(),
             trace: Trace::new(),
             values: Values::new(),
+            calls: Calls::new(),
             graph: 0,
             most: usize::MAX,
             is_told: false,
@@ -119,6 +122,7 @@ impl EventLog {
         self.events.clear();
         self.trace.clear();
         self.values.seen.clear();
+        self.calls.clear();
         self.graph = 0;
     }
 

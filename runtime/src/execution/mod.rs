@@ -5,6 +5,7 @@
 //! false, do what the real thing does.
 
 mod arrival;
+pub(crate) mod calls;
 mod conflicts;
 mod descriptors;
 mod draw;

@@ -101,6 +101,7 @@ unsafe fn switch_to(next: TaskId) {
         }
         let execution = &mut (*engine).execution;
         race::switched(execution.current, next);
+        note_calls(execution);
         let from = execution.running().flow;
         let to = execution.task(next).flow;
         execution.run(next);
@@ -114,6 +115,14 @@ unsafe fn switch_to(next: TaskId) {
     }
 }
 
+/// The current task gives control away: notes where, if the execution is told.
+fn note_calls(execution: &mut Execution) {
+    let (current, log) = (execution.current, &mut execution.log);
+    if log.values.is_wanted {
+        log.calls.task_waits(current);
+    }
+}
+
 /// Goes back to the exploring thread; the current task is never resumed.
 #[inline(never)]
 unsafe fn leave_execution() {
@@ -124,6 +133,7 @@ unsafe fn leave_execution() {
         if backend == Backend::Threads {
             debugger::execution_ends(&(*engine).execution);
         }
+        note_calls(&mut (*engine).execution);
         let from = (*engine).execution.running().flow;
         handover::transfer(
             backend,

@@ -17,3 +17,4 @@ pub(crate) mod refusal;
 pub(crate) mod socket;
 pub(crate) mod streams;
 pub(crate) mod sys;
+pub(crate) mod unwind;

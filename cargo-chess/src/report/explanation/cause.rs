@@ -22,15 +22,19 @@ const MOST_TELLING: usize = 40;
 /// The events that tell why it fails: what others did, while a task was switched out, to
 /// the objects that it was about.
 pub(super) fn telling(finished: &Finished) -> BTreeSet<usize> {
-    let all = preemptions(finished).into_iter().flat_map(|preemption| {
-        let objects = preemption.objects();
-        let meanwhile = preemption.meanwhile.clone();
-        meanwhile.filter(move |&index| {
-            let object = finished.events[index].object.as_ref();
-            object.is_some_and(|object| objects.contains(object))
-        })
-    });
+    let all = preemptions(finished).into_iter();
+    let all = all.flat_map(|preemption| preemption.telling(finished));
     all.take(MOST_TELLING).collect()
+}
+
+/// Those of them that are within calls into `atomic` code: a report shows where the user's
+/// statements use the object at which a task is switched out.
+pub(in super::super) fn telling_calls(finished: &Finished) -> BTreeSet<usize> {
+    let all = preemptions(finished).into_iter();
+    let all = all.filter(super::preemption::Preemption::is_at_call);
+    let all = all.flat_map(|preemption| preemption.telling(finished));
+    let called = all.filter(|&index| finished.events[index].atomic_call().is_some());
+    called.take(MOST_TELLING).collect()
 }
 
 /// Sentences that belong together, and the source lines that they speak of.
@@ -106,6 +110,7 @@ fn paragraphs(test: &TestFinished, finished: &Finished, names: &Names) -> Vec<Pa
         let sentence = [preemption.sentence(names)].into_iter();
         Paragraph {
             sentences: sentence
+                .chain(preemption.looked(finished, names))
                 .chain(preemption.meanwhile(finished, names))
                 .collect(),
             marks: preemption.marks(finished, names),

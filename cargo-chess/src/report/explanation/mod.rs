@@ -16,7 +16,7 @@ use crate::events::Outcome;
 use crate::explain::Explanation;
 
 pub(super) use self::beside::first_difference;
-pub(super) use self::cause::reasons;
+pub(super) use self::cause::{reasons, telling_calls};
 
 /// Everything that there is to tell.
 pub(super) fn explanation(root: &Utf8Path, told: &Explanation, style: Style) -> String {

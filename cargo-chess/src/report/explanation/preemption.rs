@@ -14,6 +14,9 @@ pub(super) struct Preemption<'a> {
     task: u32,
     /// What it had done last.
     before: Option<&'a Step>,
+    /// What it had done to the same object before that, by another statement that calls
+    /// `atomic` code: its number among the events.
+    earlier: Option<usize>,
     /// What it was about to do.
     after: Step,
     /// Whether it came to do that.
@@ -30,6 +33,7 @@ pub(super) fn preemptions(finished: &Finished) -> Vec<Preemption<'_>> {
         Preemption {
             task,
             before: last.map(|last| &events[last]),
+            earlier: earlier(&events[..until], &after),
             after,
             resumed,
             meanwhile: last.map_or(0, |last| last + 1)..until,
@@ -45,12 +49,31 @@ pub(super) fn preemptions(finished: &Finished) -> Vec<Preemption<'_>> {
     all
 }
 
+/// Whether it is the end of a value that a call into `atomic` code gave, as of a guard.
+fn is_end(step: &Step) -> bool {
+    let function = step.atomic_call().and_then(|it| it.function.as_ref());
+    function.is_some_and(|it| it.starts_with("drop of ") || it.ends_with("::drop"))
+}
+
+/// The last event of a task that touched the object that it touches in `after`, by another
+/// statement: it looked there, and now it acts on what it saw.
+fn earlier(events: &[Step], after: &Step) -> Option<usize> {
+    let statement = &after.atomic_call()?.location;
+    after.object.as_ref()?;
+    let is_of_object = |it: &Step| it.task == after.task && it.object == after.object;
+    // The end of what a call gave belongs to that call.
+    let is_call = |it: &Step| is_of_object(it) && !is_end(it);
+    let found = events.iter().rposition(is_call)?;
+    let caller = &events[found].atomic_call()?.location;
+    (caller != statement).then_some(found)
+}
+
 impl Preemption<'_> {
     /// `task 2 was switched out at src/bank.rs:31, between the read of A1 (0, at
     /// src/bank.rs:30) and the write (1)`
     pub(super) fn sentence(&self, names: &Names) -> String {
         let task = names.of(self.task);
-        let here = location(&self.after).map_or_else(String::new, |it| format!(" at {it}"));
+        let here = at(&self.after);
         let between = match self.before {
             None => format!("before {}", self.about_to()),
             Some(before) => self.between(before),
@@ -63,11 +86,49 @@ impl Preemption<'_> {
         format!("{task} was switched out{here}, {between}{end}.")
     }
 
+    /// The event in which it had touched the same object, in a sentence.
+    pub(super) fn looked(&self, finished: &Finished, names: &Names) -> Option<String> {
+        let step = &finished.events[self.earlier?];
+        let object = step.object.as_deref()?;
+        // The first sentence says it.
+        let statement = |it: &Step| it.shown_location().map(|at| (at.file, at.line));
+        if self
+            .before
+            .is_some_and(|it| statement(it) == statement(step))
+        {
+            return None;
+        }
+        let (task, what) = (names.of(self.task), doing(step));
+        let then = self.about_to();
+        Some(format!(
+            "{task} had called {what}{}, which uses {object} as {then} does.",
+            at(step)
+        ))
+    }
+
+    /// Whether the task was about to call `atomic` code.
+    pub(super) fn is_at_call(&self) -> bool {
+        self.after.atomic_call().is_some()
+    }
+
+    /// The events that the sentences speak of and a table should show: what it did to the
+    /// same object before, and what others did to its objects meanwhile.
+    pub(super) fn telling(&self, finished: &Finished) -> Vec<usize> {
+        let objects = self.objects();
+        let meanwhile = self.meanwhile.clone().filter(|&index| {
+            let object = finished.events[index].object.as_ref();
+            object.is_some_and(|object| objects.contains(object))
+        });
+        self.earlier.into_iter().chain(meanwhile).collect()
+    }
+
     fn between(&self, before: &Step) -> String {
         let after = &self.after;
         let object = after.object.as_deref().unwrap_or_default();
         let same = before.object.is_some() && before.object == after.object;
         let is_atomic = |step: &Step| step.read.is_some() || step.written.is_some();
+        let in_calls = before.atomic_call().is_some() || after.atomic_call().is_some();
+        let same = same && !in_calls;
         if same && before.op.ends_with("unlock") && after.op.contains("::") {
             let taken = location(before).map_or_else(String::new, |it| format!(" (taken at {it})"));
             return format!("after it had let go of {object}{taken} and before it took it again");
@@ -90,14 +151,14 @@ impl Preemption<'_> {
         }
         format!(
             "between {}{} and {}",
-            operation(&before.op, with_values(before).as_deref()),
+            doing(before),
             at(before),
             self.about_to()
         )
     }
 
     fn about_to(&self) -> String {
-        operation(&self.after.op, with_values(&self.after).as_deref())
+        doing(&self.after)
     }
 
     /// What it is about: the objects of the operations before and after it.
@@ -131,6 +192,13 @@ impl Preemption<'_> {
     /// What the others did meanwhile, in a sentence.
     pub(super) fn meanwhile(&self, finished: &Finished, names: &Names) -> Option<String> {
         let touched = self.interference(finished);
+        let all = || touched.iter().flatten().copied();
+        if !touched.is_empty() && all().all(|it| it.atomic_call().is_some()) {
+            return Some(format!(
+                "Meanwhile {}.",
+                calls(&all().collect::<Vec<_>>(), names)
+            ));
+        }
         if !touched.is_empty() {
             let mut told = String::from("Meanwhile ");
             let mut previous = None;
@@ -190,9 +258,9 @@ impl Preemption<'_> {
                 at_distinct_places(steps)
             };
             told.into_iter().filter_map(|step| {
-                let what = operation(&step.op, with_values(step).as_deref());
+                let what = doing(step);
                 Some(Mark {
-                    location: step.location()?,
+                    location: step.shown_location()?,
                     text: format!("{}, meanwhile: {what}", names.of(step.task)),
                     is_before: false,
                 })
@@ -201,18 +269,17 @@ impl Preemption<'_> {
         let before = self.before.filter(|it| it.op != "start");
         let before = before.and_then(|step| {
             Some(Mark {
-                location: step.location()?,
-                text: if step.op.ends_with("unlock") {
+                location: step.shown_location()?,
+                text: if step.op.ends_with("unlock") && step.atomic_call().is_none() {
                     let object = step.object.as_deref().unwrap_or("it");
                     format!("{task} held {object} from here, and let go of it")
                 } else {
-                    let what = operation(&step.op, with_values(step).as_deref());
-                    format!("{task}: {what}")
+                    format!("{task}: {}", doing(step))
                 },
                 is_before: false,
             })
         });
-        let after = self.after.location();
+        let after = self.after.shown_location();
         let after = after.map(|location| {
             let steps = self.meanwhile.clone();
             let switched = Mark {
@@ -235,9 +302,51 @@ impl Preemption<'_> {
             };
             [switched, resumed]
         });
-        let own = before.into_iter().chain(after.into_iter().flatten());
-        others.chain(own).collect()
+        let earlier = self.earlier.and_then(|earlier| {
+            let step = &finished.events[earlier];
+            Some(Mark {
+                location: step.shown_location()?,
+                text: format!("{task}: {}", doing(step)),
+                is_before: false,
+            })
+        });
+        let own = earlier.into_iter().chain(before);
+        let all = others.chain(own).chain(after.into_iter().flatten());
+        let mut marks: Vec<Mark> = Vec::new();
+        for mark in all {
+            let line = |it: &Mark| (it.location.file.clone(), it.location.line);
+            let mut told = marks.iter();
+            if !told.any(|it| line(it) == line(&mark) && it.text == mark.text) {
+                marks.push(mark);
+            }
+        }
+        marks
     }
+}
+
+/// The calls of `atomic` code that `steps` are part of: `task 2 called Shelf::get at
+/// src/lib.rs:17 and Shelf::insert at src/lib.rs:19`.
+fn calls(steps: &[&Step], names: &Names) -> String {
+    let mut by_task: Vec<(u32, Vec<String>)> = Vec::new();
+    let only_ends = steps.iter().all(|it| is_end(it));
+    for step in steps.iter().filter(|it| only_ends || !is_end(it)) {
+        let call = format!("{}{}", doing(step), at(step));
+        match by_task.iter_mut().find(|(task, _)| *task == step.task) {
+            Some((_, calls)) if calls.contains(&call) => {}
+            Some((_, calls)) => calls.push(call),
+            None => by_task.push((step.task, vec![call])),
+        }
+    }
+    let told = by_task.iter().map(|(task, calls)| {
+        let more = calls.len().saturating_sub(MOST_PLACES);
+        let shown = calls[..calls.len() - more].join(" and ");
+        let more = match more {
+            0 => String::new(),
+            more => format!(" and {}", plural(more as u64, "other")),
+        };
+        format!("{} called {shown}{more}", names.of(*task))
+    });
+    told.collect::<Vec<_>>().join(", and ")
 }
 
 /// Who changed an object, and how, by the events that changed it: `changed A1 from 0 to 1 at
@@ -272,10 +381,8 @@ fn interfered(steps: &[&Step]) -> (u32, String) {
 fn at_distinct_places<'e>(steps: &[&'e Step]) -> Vec<&'e Step> {
     let mut distinct: Vec<&Step> = Vec::new();
     for step in steps {
-        if !distinct
-            .iter()
-            .any(|it| (&it.file, it.line) == (&step.file, step.line))
-        {
+        let line = |it: &Step| it.shown_location().map(|at| (at.file, at.line));
+        if !distinct.iter().any(|it| line(it) == line(step)) {
             distinct.push(step);
         }
     }
@@ -296,5 +403,12 @@ pub(super) fn at(step: &Step) -> String {
 }
 
 fn location(step: &Step) -> Option<String> {
-    step.location().as_ref().map(place)
+    step.shown_location().as_ref().map(place)
+}
+
+/// The operation and its object; of an event within a call into `atomic` code, what the
+/// user's statement calls.
+fn doing(step: &Step) -> String {
+    let call = step.atomic_call().and_then(|it| it.function.clone());
+    call.unwrap_or_else(|| operation(&step.op, with_values(step).as_deref()))
 }

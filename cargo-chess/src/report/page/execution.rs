@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::super::names::Names;
 use super::super::paths::source_path;
-use super::super::shorten::{operation, place};
-use super::super::{interleaving, panics};
+use super::super::shorten::{called, operation, place};
+use super::super::{fold, interleaving, panics};
 use super::order::order;
 use crate::explain::{Locks, Waiting};
 use crate::supervise::protocol::Finished;
@@ -37,6 +37,11 @@ pub(super) struct Execution {
     read: BTreeMap<usize, String>,
     written: BTreeMap<usize, String>,
     notes: BTreeMap<usize, String>,
+    /// Events of one call of the user's code into `atomic` code: the first one, how many, and what is
+    /// called.
+    calls: Vec<(usize, usize, String)>,
+    /// Where the user's statement is that led to an event in other code: file and line.
+    callers: BTreeMap<usize, (i32, u32)>,
     /// For each event what it follows in other tasks.
     after: BTreeMap<usize, Vec<usize>>,
     /// What stands between events: after how many, of which kind, in words.
@@ -82,14 +87,25 @@ impl Execution {
             Some(file) => files.paths.number(file),
             None => NONE,
         });
+        let file = file.collect();
+        let calls = fold::calls(events).into_iter();
+        let calls = calls.map(|(first, count)| (first, count, called(&events[first]).to_owned()));
+        let callers = events.iter().enumerate().filter_map(|(index, event)| {
+            let location = &event.caller.as_ref()?.location;
+            let file = files.paths.number(&location.file);
+            Some((index, (file, location.line)))
+        });
+        let callers = callers.collect();
         Self {
             name,
+            calls: calls.collect(),
+            callers,
             start: start(finished, &names),
             tasks: (0..=most).map(|task| names.of(task)).collect(),
             task: events.iter().map(|event| event.task).collect(),
             op,
             object,
-            file: file.collect(),
+            file,
             line: events.iter().map(|it| it.line.unwrap_or(0)).collect(),
             column: events.iter().map(|it| it.column.unwrap_or(0)).collect(),
             read: numbered(|it| it.read.as_ref()),
@@ -141,7 +157,11 @@ fn marks(finished: &Finished, names: &Names) -> Vec<(usize, &'static str, String
     let waits = finished.blocked.iter().map(|blocked| {
         let what = operation(&blocked.op, blocked.object.as_deref());
         let what = format!("{} waits: {what}", names.of(blocked.task));
-        let place = blocked.location().as_ref().map(place).unwrap_or_default();
+        let place = blocked
+            .shown_location()
+            .as_ref()
+            .map(place)
+            .unwrap_or_default();
         (finished.events.len(), "waits", at(what, &place))
     });
     let mut marks: Vec<_> = preemptions.chain(panics).chain(waits).collect();

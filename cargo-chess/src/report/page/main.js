@@ -1,7 +1,10 @@
 // What the user does: steps, filters, searches, links, themes, keys.
 
 const view = { run: 0, event: 0, object: -1, found: [] };
-const timeline = new Timeline((event) => go(event));
+const timeline = new Timeline(
+  (event) => go(event),
+  (event) => toggleCall(event),
+);
 const run = () => runs[view.run];
 
 /** Shows the step of `event`. */
@@ -23,9 +26,20 @@ function go(event) {
 function towards(direction, wanted = () => true) {
   let event = view.event + direction;
   while (event >= 0 && event < run().count) {
-    if (timeline.rowOf.has(event) && wanted(event)) return go(event);
+    const row = timeline.rowOf.get(event);
+    const isOther = row !== undefined && row !== timeline.rowOf.get(view.event);
+    if (isOther && wanted(event)) return go(timeline.items[row].event);
     event += direction;
   }
+}
+
+/** Shows the events of a call one by one, or as one row. */
+function toggleCall(event) {
+  const call = run().callOf.get(event);
+  if (!call) return;
+  if (!run().open.delete(call.first)) run().open.add(call.first);
+  timeline.show(run(), run().items(view.object));
+  go(run().closedCall(view.event)?.first ?? view.event);
 }
 
 const isSwitch = (event) => event > 0 && run().task[event] !== run().task[event - 1];
@@ -145,6 +159,7 @@ const keys = {
   End: () => go(run().count - 1),
   "/": () => byId("search").focus(),
   f: () => filterBy(view.object < 0 ? run().object[view.event] : -1),
+  Enter: () => toggleCall(view.event),
   t: toggleTheme,
   "?": () => byId("keys").showModal(),
 };
@@ -156,7 +171,8 @@ function onKey(event) {
     if (event.key === "Escape") byId("timeline").focus();
     return;
   }
-  const isField = event.target.closest?.("select, input, dialog");
+  const pressed = event.key === "Enter" ? "select, input, dialog, button, a, summary" : "select, input, dialog";
+  const isField = event.target.closest?.(pressed);
   const action = keys[event.key];
   if (isField || !action) return;
   event.preventDefault();

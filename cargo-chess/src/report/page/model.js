@@ -15,6 +15,26 @@ class Run {
       }
     }
     this.texts = null;
+    // Calls of which each event has a row of its own, by their first events.
+    this.open = new Set();
+    this.callOf = new Map();
+    for (const [first, count, name] of raw.calls) {
+      for (let event = first; event < first + count; event++) {
+        this.callOf.set(event, { first, count, name });
+      }
+    }
+  }
+
+  /** The call that is shown as one row and has this event in it. */
+  closedCall(event) {
+    const call = this.callOf.get(event);
+    return call && !this.open.has(call.first) ? call : null;
+  }
+
+  /** The line of the user's statement that led to an event in other code. */
+  caller(event) {
+    const caller = this.callers[event];
+    return caller ? `${data.files[caller[0]].path}:${caller[1]}` : "";
   }
 
   /** `load A1: 0 -> 1`, of the event with this index. */
@@ -95,7 +115,9 @@ class Run {
     };
     for (let event = 0; event < this.count; event++) {
       marksUpTo(event);
-      if (object < 0 || this.object[event] === object) items.push({ event });
+      const call = object < 0 && this.closedCall(event);
+      if (call && call.first !== event) continue;
+      if (object < 0 || this.object[event] === object) items.push(call ? { event, call } : { event });
     }
     marksUpTo(Infinity);
     return items;

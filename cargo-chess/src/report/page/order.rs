@@ -170,6 +170,8 @@ mod tests {
             column: None,
             preempted: false,
             note: None,
+            call: None,
+            caller: None,
             effect: Some(effect),
             read: None,
             written: None,

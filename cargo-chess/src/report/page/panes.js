@@ -12,6 +12,8 @@ function showEvent(run, event, choose) {
   const lines = [what];
   const place = run.place(event);
   if (place) lines.push(make("p", { textContent: `at ${place}:${run.column[event]}` }));
+  const caller = run.caller(event);
+  if (caller) lines.push(make("p", { textContent: `called from ${caller}` }));
   if (run.notes[event]) lines.push(make("p", { textContent: run.notes[event] }));
   const links = (words, events) => {
     if (!events?.length) return;

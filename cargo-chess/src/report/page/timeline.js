@@ -28,7 +28,7 @@ function makeSvg(name, attributes, text) {
 }
 
 class Timeline {
-  constructor(choose) {
+  constructor(choose, toggle) {
     this.box = document.getElementById("timeline");
     this.rows = document.getElementById("rows");
     this.heads = document.getElementById("tasks");
@@ -42,7 +42,10 @@ class Timeline {
     new ResizeObserver(() => this.lay()).observe(this.box);
     this.rows.addEventListener("click", ({ target }) => {
       const row = target.closest(".row");
-      if (row?.dataset.event) choose(Number(row.dataset.event));
+      if (!row?.dataset.event) return;
+      const event = Number(row.dataset.event);
+      if (target.closest(".fold")) toggle(event);
+      else choose(event);
     });
   }
 
@@ -51,7 +54,10 @@ class Timeline {
     this.run = run;
     this.items = items;
     this.rowOf = new Map();
-    items.forEach((item, row) => item.event !== undefined && this.rowOf.set(item.event, row));
+    items.forEach(({ event, call }, row) => {
+      const count = call?.count ?? 1;
+      for (let n = 0; event !== undefined && n < count; n++) this.rowOf.set(event + n, row);
+    });
     this.lay();
   }
 
@@ -114,14 +120,21 @@ class Timeline {
   /** Tells the current row and what a search found from the others. */
   mark() {
     for (const [row, element] of this.shown) {
-      const event = this.items[row].event;
-      element.classList.toggle("current", event === this.current);
-      element.classList.toggle("hit", this.hits.has(event));
+      const events = this.eventsOf(row);
+      element.classList.toggle("current", events.includes(this.current));
+      element.classList.toggle("hit", events.some((event) => this.hits.has(event)));
     }
   }
 
+  /** The events that a row stands for. */
+  eventsOf(row) {
+    const { event, call } = this.items[row];
+    if (event === undefined) return [];
+    return Array.from({ length: call?.count ?? 1 }, (_, n) => event + n);
+  }
+
   row(number) {
-    const { event, mark } = this.items[number];
+    const { event, call, mark } = this.items[number];
     const row = make("div", { className: "row" });
     row.style.top = `${number * ROW}px`;
     row.style.width = `${this.width}px`;
@@ -138,11 +151,17 @@ class Timeline {
     }
     row.dataset.event = event;
     const task = this.run.task[event];
-    const operation = this.run.operation(event);
+    const whole = this.run.callOf.get(event);
+    const foldable = whole?.first === event;
+    const operation = call ? `${call.name}: ${call.count} events` : this.run.operation(event);
     const note = this.run.notes[event] ? ` (${this.run.notes[event]})` : "";
     row.style.setProperty("--number", task);
     row.title = `${this.run.tasks[task]}: ${operation}${note}\n${this.run.place(event)}`;
     row.append(make("span", { className: "number", textContent: event + 1 }));
+    if (foldable) {
+      const title = call ? `Show the ${whole.count} events` : `One row for ${whole.name}`;
+      put(make("span", { className: "fold", textContent: call ? "\u25b8" : "\u25be", title }), NUMBERS - 14, 14);
+    }
     if (this.narrow.matches) {
       const whose = make("span", { className: "whose", textContent: this.run.tasks[task] });
       put(whose, NUMBERS, 72);
@@ -153,7 +172,8 @@ class Timeline {
     put(make("span", { className: "dot" }), left, 9);
     const isLast = task === this.run.tasks.length - 1;
     put(make("span", { textContent: operation + note }), left + 15, this.column - (isLast ? 15 : 17));
-    const place = this.run.place(event).split("/").slice(-2).join("/");
+    const where = (call && this.run.caller(event)) || this.run.place(event);
+    const place = where.split("/").slice(-2).join("/");
     const placed = make("span", { className: "place", textContent: place });
     put(placed, NUMBERS + this.run.tasks.length * this.column + 6, PLACE - 12);
     return row;
@@ -190,9 +210,10 @@ class Timeline {
       if (near || this.allArrows) arrow(from, to, near);
     };
     for (let row = first; row < last; row++) {
-      const event = this.items[row].event;
-      for (const from of this.run.after[event] ?? []) add(from, event);
-      for (const to of this.run.before[event] ?? []) add(event, to);
+      for (const event of this.eventsOf(row)) {
+        for (const from of this.run.after[event] ?? []) add(from, event);
+        for (const to of this.run.before[event] ?? []) add(event, to);
+      }
     }
     this.svg.replaceChildren(...parts);
   }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::events::Location;
+use crate::report::source_path;
 
 /// A task of the reported execution.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -38,6 +39,12 @@ pub struct Step {
     /// What the search chose for this operation, in words.
     #[serde(default)]
     pub note: Option<String>,
+    /// The innermost of the calls in progress, among those that the verdict lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<u32>,
+    /// The statement of the user's code that led to it, where it happened in other code.
+    #[serde(default)]
+    pub caller: Option<Caller>,
     /// What it did to the object. Told of the last run of a failure and of replays, as what follows.
     #[serde(default)]
     pub effect: Option<Effect>,
@@ -48,6 +55,23 @@ pub struct Step {
     #[serde(default)]
     pub written: Option<String>,
 }
+
+/// A statement of the user's code whose call of other code was in progress.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Caller {
+    /// Where it is.
+    pub location: Location,
+    /// What it called: `DashMap::insert`.
+    pub function: Option<String>,
+    /// Whether the code that it called is `atomic`: the call is one step.
+    pub is_atomic: bool,
+    /// Whether the task's event before was within a call by this statement, too: this one,
+    /// or an earlier one of a loop.
+    pub goes_on: bool,
+}
+
+/// A call in progress at an event: the one within which it was made, and its return address.
+pub type Call = (Option<u32>, u64);
 
 /// What an operation does to its object, as the runtime tells it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -110,6 +134,12 @@ pub struct Blocked {
     /// Whether the task was switched out by a preemption before it came to wait.
     #[serde(default)]
     pub preempted: bool,
+    /// The innermost of the calls in progress, among those that the verdict lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<u32>,
+    /// The statement of the user's code that led to it, where it waits in other code.
+    #[serde(default)]
+    pub caller: Option<Caller>,
     /// What the search chose for this operation, in words.
     #[serde(default)]
     pub note: Option<String>,
@@ -166,6 +196,26 @@ impl Step {
     pub fn location(&self) -> Option<Location> {
         location(self.file.as_ref(), self.line, self.column)
     }
+
+    /// The call into `atomic` code that it is part of.
+    pub fn atomic_call(&self) -> Option<&Caller> {
+        self.caller.as_ref().filter(|it| it.is_atomic)
+    }
+
+    /// The source line to show: of a call into `atomic` code, and of what the standard
+    /// library does for the user, the user's own.
+    pub fn shown_location(&self) -> Option<Location> {
+        shown_location(self.location(), self.caller.as_ref())
+    }
+}
+
+fn shown_location(own: Option<Location>, caller: Option<&Caller>) -> Option<Location> {
+    let is_std = |it: &Location| source_path(&it.file).starts_with("library/");
+    match (own, caller) {
+        (Some(own), Some(caller)) if !caller.is_atomic && !is_std(&own) => Some(own),
+        (_, Some(caller)) => Some(caller.location.clone()),
+        (own, None) => own,
+    }
 }
 
 impl Blocked {
@@ -180,10 +230,17 @@ impl Blocked {
             column: self.column,
             preempted: self.preempted,
             note: self.note.clone(),
+            call: self.call,
+            caller: self.caller.clone(),
             effect: None,
             read: None,
             written: None,
         }
+    }
+
+    /// The source line to show, as that of a [`Step`].
+    pub fn shown_location(&self) -> Option<Location> {
+        shown_location(self.location(), self.caller.as_ref())
     }
 
     /// The source line, where known.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::early::EarlyWait;
-use super::{Blocked, Decided, Divergence, Panic, Step, Task};
+use super::{Blocked, Call, Decided, Divergence, Panic, Step, Task};
 use crate::events::{
     Kind, Location, Minimised, NOT_DETERMINISTIC, OtherFailure, Outcome, Reach, RegressionRun,
     TestFinished, TestId, TestPart, coverage, millis,
@@ -141,6 +141,9 @@ pub struct Finished {
     /// Its events, in order.
     #[serde(default)]
     pub events: Vec<Step>,
+    /// The calls in progress at its events, until they are found in the sources.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<Call>,
     /// The decisions, if it is a replay.
     #[serde(default)]
     pub decided: Vec<Decided>,
@@ -216,6 +219,7 @@ impl Finished {
             written: Vec::new(),
             tasks: Vec::new(),
             events: Vec::new(),
+            calls: Vec::new(),
             decided: Vec::new(),
             blocked: Vec::new(),
             cycle: Vec::new(),

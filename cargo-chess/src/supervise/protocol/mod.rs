@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::events::Location;
 use execution::location;
-pub use execution::{Blocked, Decided, Divergence, Effect, Fate, Panic, Step, Task};
+pub use execution::{Blocked, Call, Caller, Decided, Divergence, Effect, Fate, Panic, Step, Task};
 pub use finished::{Finished, Other, Spin};
 
 /// One line of a test binary's standard output.

@@ -1,6 +1,7 @@
 //! What a verdict shows of its execution: tasks, events, panics, decisions, and who waits.
 
 use crate::engine::Engine;
+use crate::execution::calls::NONE;
 use crate::execution::{Early, Effect, Event, Execution, ObjectId, Op, Site, TaskId, Value};
 use crate::harness::json::Object;
 use crate::harness::names::ObjectNames;
@@ -65,6 +66,7 @@ pub(super) fn events(execution: &Execution, names: &ObjectNames) -> impl Iterato
         let written = values.and_then(|seen| seen.written).map(value);
         object
             .string("effect", effect(event.effect))
+            .optional_number("call", execution.log.calls.of_event(place).map(u64::from))
             .optional_string("read", read.as_deref())
             .optional_string("written", written.as_deref())
             .finish()
@@ -199,13 +201,31 @@ pub(in crate::harness) fn shows_object(op: Op) -> bool {
     !matches!(op, Op::Start | Op::Exit | Op::OpaqueCall)
 }
 
-pub(super) fn blocked_task(blocked: &Blocked, names: &ObjectNames) -> String {
+/// The calls in progress at events: the one within which each was made, and its return
+/// address.
+pub(super) fn calls(execution: &Execution) -> impl Iterator<Item = String> {
+    let made = execution.log.calls.made.iter();
+    made.map(|call| match call.within {
+        NONE => format!("[null,{}]", call.address),
+        within => format!("[{within},{}]", call.address),
+    })
+}
+
+pub(super) fn blocked_task(
+    blocked: &Blocked,
+    execution: &Execution,
+    names: &ObjectNames,
+) -> String {
     let object = Object::new()
         .number("task", blocked.task.0.into())
         .string("op", blocked.op.name())
         .optional_string("object", names.name(blocked.object));
     located(object, blocked.site.filter(|_| !blocked.op.is_opaque()))
         .boolean("preempted", blocked.preempted)
+        .optional_number(
+            "call",
+            execution.log.calls.of_task(blocked.task).map(u64::from),
+        )
         .optional_number("holder", blocked.holder.map(|t| t.0.into()))
         .raw(
             "held_at",

@@ -16,7 +16,7 @@ use crate::monitor::race::Learnt;
 use crate::monitor::{self, Failure, Kind, Place, Spin};
 use crate::search::{Decision, Measure, Part, format_schedule};
 pub(super) use execution::shows_object;
-use execution::{blocked_task, decided, early_waits, events, location, panics, place, tasks};
+use execution::{blocked_task, calls, decided, early_waits, events, location, panics, place, tasks};
 use words::blocked_site;
 pub(super) use words::{given_up, in_words};
 
@@ -151,7 +151,13 @@ pub(super) fn finished(
             "decided",
             decided(&engine.execution).filter(|_| request.replay.is_some()),
         )
-        .array("blocked", blocked.iter().map(|b| blocked_task(b, &names)))
+        .array("calls", calls(&engine.execution).filter(|_| shown))
+        .array(
+            "blocked",
+            blocked
+                .iter()
+                .map(|b| blocked_task(b, &engine.execution, &names)),
+        )
         .array("cycle", circle.iter().map(|t| t.0.to_string()))
         .array("panics", panics(engine).filter(|_| shown))
         .string("output", &String::from_utf8_lossy(&engine.execution.output))

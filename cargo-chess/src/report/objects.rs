@@ -1,0 +1,363 @@
+//! Names of objects, taken from the expressions in the sources: `stock`, `self.head`.
+//!
+//! The runtime names an object by a letter for its kind and a number. It keeps that name
+//! where no source says more.
+
+use std::collections::{BTreeMap, HashMap};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use rewriter::Subjects;
+
+use crate::events::{Kind, Location};
+use crate::supervise::protocol::{Blocked, Finished, Step};
+
+/// What the runtime calls the kinds of objects that an expression can stand for. Memory
+/// and threads that park have none.
+const KINDS: &[&str] = &["A", "M", "RW", "C", "B", "O", "Q", "S", ARC];
+
+/// The count of an `Arc`.
+const ARC: &str = "Arc";
+
+/// More objects of one name are told apart by numbers.
+const MOST_LETTERS: usize = 26;
+
+/// The names of one or more executions in which the runtime's names mean the same.
+pub(crate) struct Objects {
+    root: Utf8PathBuf,
+    /// The calls in each file that was read.
+    files: HashMap<String, Option<Subjects>>,
+    subjects: HashMap<(String, u32, u32), Option<String>>,
+    /// The name of each object, by the runtime's name.
+    names: BTreeMap<String, String>,
+    /// How many objects have an expression.
+    uses: HashMap<String, usize>,
+}
+
+/// What the events say of an object.
+#[derive(Default)]
+struct Evidence {
+    /// The best expression of the user's code, and how good it is.
+    own: Option<(u8, String)>,
+    /// Whether other code uses it by itself, in no call of the user's.
+    is_used_alone: bool,
+    /// What the user's statements called, in calls that led to the object.
+    called_on: Vec<(Location, Option<String>)>,
+    /// The first expression of other code.
+    inner: Option<String>,
+}
+
+impl Objects {
+    /// For executions whose sources lie below `root`.
+    pub(crate) fn new(root: &Utf8Path) -> Self {
+        Self {
+            root: root.to_owned(),
+            files: HashMap::new(),
+            subjects: HashMap::new(),
+            names: BTreeMap::new(),
+            uses: HashMap::new(),
+        }
+    }
+
+    /// Puts the names from the sources in the place of the runtime's.
+    pub(crate) fn apply(&mut self, finished: &mut Finished) {
+        let waits = finished.blocked.iter().map(Blocked::to_step);
+        let steps: Vec<Step> = finished.events.iter().cloned().chain(waits).collect();
+        self.learn(&steps);
+        let events = finished.events.iter_mut().map(|it| &mut it.object);
+        let waits = finished.blocked.iter_mut().map(|it| &mut it.object);
+        for object in events.chain(waits).flatten() {
+            if let Some(name) = self.names.get(object) {
+                object.clone_from(name);
+            }
+        }
+        // The words of other failures are the program's.
+        if let (Some(Kind::Deadlock), Some(message)) = (finished.kind, &finished.message) {
+            finished.message = Some(self.in_text(message));
+        }
+    }
+
+    /// `text` with the names in the place of the runtime's.
+    fn in_text(&self, text: &str) -> String {
+        let words = text.split_inclusive([' ', '\n', ',', ';', '.', ':']);
+        let named = words.map(|word| {
+            let end = word.trim_end_matches([' ', '\n', ',', ';', '.', ':']);
+            let name = self.names.get(end);
+            name.map_or_else(
+                || word.to_owned(),
+                |name| format!("{name}{}", &word[end.len()..]),
+            )
+        });
+        named.collect()
+    }
+
+    /// Finds names for the objects that have none.
+    fn learn(&mut self, steps: &[Step]) {
+        let mut order: Vec<&str> = Vec::new();
+        let mut evidence: HashMap<&str, Evidence> = HashMap::new();
+        for step in steps {
+            let Some(object) = step.object.as_deref().filter(|it| kind(it).is_some()) else {
+                continue;
+            };
+            if self.names.contains_key(object) {
+                continue;
+            }
+            if !evidence.contains_key(object) {
+                order.push(object);
+            }
+            self.add(evidence.entry(object).or_default(), step);
+        }
+        let found = order.into_iter().filter_map(|object| {
+            let expression = evidence.remove(object)?.expression()?;
+            Some((object, expression))
+        });
+        let found: Vec<(&str, String)> = found.collect();
+        let is_arc = |object: &str| kind(object) == Some(ARC);
+        let others: Vec<&String> = found
+            .iter()
+            .filter(|(object, _)| !is_arc(object))
+            .map(|(_, expression)| expression)
+            .collect();
+        let found: Vec<(&str, String)> = found
+            .iter()
+            .map(|(object, expression)| {
+                // The value in the `Arc` is named by the same expression.
+                let name = if is_arc(object) && others.contains(&expression) {
+                    format!("{expression} ({ARC})")
+                } else {
+                    expression.clone()
+                };
+                (*object, name)
+            })
+            .collect();
+        let mut all: HashMap<&str, usize> = HashMap::new();
+        for (_, expression) in &found {
+            *all.entry(expression).or_default() += 1;
+        }
+        for (object, expression) in &found {
+            let used = self.uses.entry(expression.clone()).or_default();
+            *used += 1;
+            let name = match all[expression.as_str()] {
+                1 if *used == 1 => expression.clone(),
+                ..=MOST_LETTERS => format!("{expression} {}", letters(*used)),
+                _ => format!("{expression} {used}"),
+            };
+            self.names.insert((*object).to_owned(), name);
+        }
+    }
+
+    fn add(&mut self, evidence: &mut Evidence, step: &Step) {
+        if let Some(caller) = &step.caller {
+            let called_on = self.subject(&caller.location);
+            evidence
+                .called_on
+                .push((caller.location.clone(), called_on));
+        }
+        let is_own =
+            step.caller.is_none() && step.file.as_ref().is_some_and(|it| !it.starts_with('/'));
+        evidence.is_used_alone |= step.caller.is_none() && !is_own;
+        let Some(subject) = step.location().and_then(|it| self.subject(&it)) else {
+            return;
+        };
+        if is_own {
+            let rank = rank(&subject);
+            if evidence.own.as_ref().is_none_or(|(best, _)| rank > *best) {
+                evidence.own = Some((rank, subject));
+            }
+        } else if evidence.inner.is_none() {
+            evidence.inner = Some(subject);
+        }
+    }
+
+    /// The expression that the call at a place acts on.
+    fn subject(&mut self, place: &Location) -> Option<String> {
+        let key = (place.file.clone(), place.line, place.column);
+        if let Some(known) = self.subjects.get(&key) {
+            return known.clone();
+        }
+        let root = &self.root;
+        let file = self.files.entry(place.file.clone()).or_insert_with(|| {
+            // Joining an absolute path, as of a dependency's file, yields that path.
+            let text = std::fs::read_to_string(root.join(&place.file)).ok()?;
+            Subjects::of(&text).ok()
+        });
+        let found = file.as_ref().and_then(|it| it.at(place.line, place.column));
+        self.subjects.insert(key, found.clone());
+        found
+    }
+}
+
+impl Evidence {
+    /// The user's own expression; else that on which all of several statements of the
+    /// user's called what led to the object; else that of the code that uses it.
+    fn expression(self) -> Option<String> {
+        if let Some((_, own)) = self.own {
+            return Some(own);
+        }
+        let mut statements = self.called_on.clone();
+        statements.sort_by_key(|(at, _)| (at.file.clone(), at.line, at.column));
+        statements.dedup();
+        let known = statements.iter().filter_map(|(_, on)| on.as_ref());
+        let known: Vec<&String> = known.collect();
+        let on = known.first().copied().filter(|on| {
+            let is_same = known.iter().all(|it| it == on);
+            // The end of what a call gave, as of a guard, has no expression.
+            let unknown = statements.len() - known.len();
+            !self.is_used_alone && is_same && known.len() > unknown.max(1)
+        });
+        on.cloned().or(self.inner)
+    }
+}
+
+/// How much an expression says: a static more than a field, a field more than a variable.
+fn rank(expression: &str) -> u8 {
+    let last = expression.rsplit("::").next().unwrap_or_default();
+    let is_static = last
+        .chars()
+        .all(|c| c.is_uppercase() || c.is_ascii_digit() || c == '_');
+    match expression {
+        _ if is_static => 2,
+        it if it.contains('.') => 1,
+        _ => 0,
+    }
+}
+
+/// The kind of object of one of the runtime's names, if expressions can stand for it:
+/// `M` for `M12`.
+fn kind(name: &str) -> Option<&str> {
+    let kind = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    (kind.len() < name.len() && KINDS.contains(&kind)).then_some(kind)
+}
+
+/// `A`, `B`, up to `Z`, then `AA`.
+fn letters(number: usize) -> String {
+    let (mut rest, mut text) = (number, String::new());
+    while rest > 0 {
+        rest -= 1;
+        let letter = u8::try_from(rest % 26).map_or('A', |it| char::from(b'A' + it));
+        text.insert(0, letter);
+        rest /= 26;
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::events::Outcome;
+    use crate::supervise::protocol::Caller;
+
+    const SOURCE: &str = "\
+fn buy(shop: &Shop) {
+    let left = shop.stock.load(SeqCst);
+    stock.store(left - 1, SeqCst);
+    let shared = Arc::clone(&queue);
+    queue.lock().unwrap().push(1);
+    slots[i].lock();
+    both!(a, b);
+    shop.jobs.push(1);
+    shop.jobs.pop();
+}
+";
+
+    fn step(object: &str, line: u32, call: &str) -> Step {
+        let text = SOURCE.lines().nth(line as usize - 1).expect("a line");
+        let column = text.find(call).expect("the call") + 1;
+        Step {
+            task: 0,
+            op: "op".into(),
+            object: Some(object.into()),
+            file: Some("lib.rs".into()),
+            line: Some(line),
+            column: u32::try_from(column).ok(),
+            preempted: false,
+            note: None,
+            call: None,
+            caller: None,
+            effect: None,
+            read: None,
+            written: None,
+        }
+    }
+
+    /// An event in a dependency, whose sources cannot be read.
+    fn inside(object: &str, line: u32, call: &str) -> Step {
+        let own = step(object, line, call);
+        Step {
+            caller: Some(Caller {
+                location: own.location().expect("it has one"),
+                function: None,
+                is_atomic: true,
+                goes_on: false,
+            }),
+            file: Some("/registry/queue/src/lib.rs".into()),
+            ..own
+        }
+    }
+
+    fn named(steps: Vec<Step>) -> Vec<String> {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let root = Utf8PathBuf::from_path_buf(dir.path().to_owned()).expect("a UTF-8 path");
+        std::fs::write(root.join("lib.rs"), SOURCE).expect("writable");
+        let mut finished = Finished::new(Outcome::Failed);
+        finished.events = steps;
+        Objects::new(&root).apply(&mut finished);
+        finished
+            .events
+            .into_iter()
+            .filter_map(|it| it.object)
+            .collect()
+    }
+
+    #[test]
+    fn an_object_has_one_name_and_a_field_says_more_than_a_variable() {
+        let names = named(vec![
+            step("A1", 3, "store"),
+            step("A1", 2, "load"),
+            step("task 2", 7, "both"),
+        ]);
+        assert_eq!(names, ["shop.stock", "shop.stock", "task 2"]);
+    }
+
+    #[test]
+    fn letters_tell_objects_of_one_name_apart() {
+        let names = named(vec![
+            step("M1", 6, "lock"),
+            step("M2", 6, "lock"),
+            step("M1", 6, "lock"),
+        ]);
+        assert_eq!(names, ["slots[i] A", "slots[i] B", "slots[i] A"]);
+        let all: Vec<String> = [1, 26, 27, 53].map(letters).into();
+        assert_eq!(all, ["A", "Z", "AA", "BA"]);
+    }
+
+    #[test]
+    fn an_arc_and_what_is_in_it_are_told_apart() {
+        let names = named(vec![step("Arc1", 4, "Arc::clone"), step("M1", 5, "lock")]);
+        assert_eq!(names, ["queue (Arc)", "queue"]);
+    }
+
+    #[test]
+    fn what_a_macro_hides_keeps_its_letter_and_number() {
+        assert_eq!(named(vec![step("M7", 7, "both")]), ["M7"]);
+    }
+
+    #[test]
+    fn what_several_calls_on_one_object_touch_is_part_of_it() {
+        let names = named(vec![
+            inside("A1", 8, "push"),
+            inside("A2", 8, "push"),
+            inside("A1", 9, "pop"),
+        ]);
+        assert_eq!(names, ["shop.jobs", "A2", "shop.jobs"]);
+    }
+
+    #[test]
+    fn words_of_a_message_are_named() {
+        let mut objects = Objects::new(Utf8Path::new("/"));
+        objects.names.insert("M1".into(), "stock".into());
+        assert_eq!(
+            objects.in_text("task 1 waits for M1, held by task 2; M12 is free: M1"),
+            "task 1 waits for stock, held by task 2; M12 is free: stock"
+        );
+    }
+}

@@ -1,0 +1,337 @@
+//! The statements of the user's code that led to events in other code.
+//!
+//! A test binary tells the return addresses of the calls in progress at each event. The
+//! binary's debug information has functions and source lines for them. Where it has none,
+//! nothing is said of callers.
+
+use std::collections::{HashMap, HashSet};
+
+use addr2line::Loader;
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::protocol::{Call, Caller, Finished};
+use crate::config::Policy;
+use crate::events::Location;
+use crate::plan::{Place, Plan, PlannedPackage};
+
+/// Which code is the user's: that of the workspace's members, but for what is `atomic` or `opaque`.
+#[derive(Default)]
+pub(crate) struct Callers {
+    workspace_root: Utf8PathBuf,
+    packages: Vec<Package>,
+}
+
+struct Package {
+    /// How the compiler's names of its files begin.
+    prefix: String,
+    is_member: bool,
+    policy: Policy,
+    places: Vec<(Place, Policy)>,
+}
+
+/// A function that has not returned, and where it is.
+#[derive(Clone, Debug)]
+struct Frame {
+    function: Option<String>,
+    location: Option<Location>,
+}
+
+impl Callers {
+    /// Those of the packages of `plan`.
+    pub(crate) fn new(plan: &Plan) -> Self {
+        let package = |it: &PlannedPackage| Package {
+            prefix: it.source_prefix.clone(),
+            is_member: it.is_member,
+            policy: it.policy,
+            places: it.places.clone(),
+        };
+        Self {
+            workspace_root: plan.workspace_root.clone(),
+            packages: plan.packages.iter().map(package).collect(),
+        }
+    }
+
+    /// Finds the callers of the events of `finished`, an execution of `binary`.
+    pub(super) fn find(&self, binary: &Utf8Path, finished: &mut Finished) {
+        let calls = std::mem::take(&mut finished.calls);
+        if calls.is_empty() {
+            return;
+        }
+        let Ok(loader) = Loader::new(binary) else {
+            return;
+        };
+        let mut stack = Stack {
+            loader,
+            root: &self.workspace_root,
+            calls,
+            frames: HashMap::new(),
+        };
+        // The calls in progress at the last event of each task.
+        let mut last: HashMap<u32, HashSet<u32>> = HashMap::new();
+        let mut find = |task: u32, call: &mut Option<u32>, file: Option<&String>| {
+            let call = call.take()?;
+            let frames = stack.frames_from(call);
+            let calls = frames.iter().map(|(call, _)| *call).collect();
+            let before = last.insert(task, calls).unwrap_or_default();
+            if file.is_some_and(|file| self.is_users(file)) {
+                return None;
+            }
+            let (call, mut caller) = self.caller(frames)?;
+            caller.is_atomic |= file.is_some_and(|file| self.is_atomic(file));
+            caller.goes_on = before.contains(&call);
+            Some(caller)
+        };
+        for step in &mut finished.events {
+            step.caller = find(step.task, &mut step.call, step.file.as_ref());
+        }
+        for task in &mut finished.blocked {
+            task.caller = find(task.task, &mut task.call, task.file.as_ref());
+        }
+    }
+
+    /// The innermost frame of the user's code, and what it called.
+    fn caller(&self, frames: Vec<(u32, Frame)>) -> Option<(u32, Caller)> {
+        let mut function = None;
+        let mut is_atomic = false;
+        for (call, frame) in frames {
+            match frame.location {
+                Some(location) if self.is_users(&location.file) => {
+                    let caller = Caller {
+                        location,
+                        function,
+                        is_atomic,
+                        goes_on: false,
+                    };
+                    return Some((call, caller));
+                }
+                Some(location) => is_atomic |= self.is_atomic(&location.file),
+                None => {}
+            }
+            // What the compiler made has no name: then what it calls has.
+            function = frame.function.or(function);
+        }
+        None
+    }
+
+    fn is_users(&self, file: &str) -> bool {
+        let owner = self.owner(file);
+        owner.is_some_and(|it| it.is_member && it.policy_of(file) == Policy::Preempt)
+    }
+
+    fn is_atomic(&self, file: &str) -> bool {
+        let owner = self.owner(file);
+        owner.is_some_and(|it| it.policy_of(file) == Policy::Atomic)
+    }
+
+    /// The package that a file belongs to: the innermost one, for a package may lie in
+    /// another one's directory.
+    fn owner(&self, file: &str) -> Option<&Package> {
+        let owns = |it: &&Package| {
+            let is_relative = !it.prefix.starts_with('/');
+            file.starts_with(&it.prefix) && is_relative != file.starts_with('/')
+        };
+        let owners = self.packages.iter().filter(owns);
+        owners.max_by_key(|it| it.prefix.len())
+    }
+}
+
+impl Package {
+    fn policy_of(&self, file: &str) -> Policy {
+        let places = self.places.iter();
+        let places = places.filter(|(place, _)| place.lines.is_none() && place.covers(file));
+        let innermost = places.max_by_key(|(place, _)| place.path.len());
+        innermost.map_or(self.policy, |(_, policy)| *policy)
+    }
+}
+
+/// The calls of an execution, and what the binary says of their addresses.
+struct Stack<'a> {
+    loader: Loader,
+    root: &'a Utf8Path,
+    calls: Vec<Call>,
+    frames: HashMap<u64, Vec<Frame>>,
+}
+
+impl Stack<'_> {
+    /// The functions in progress, the innermost first, with the calls that they make.
+    fn frames_from(&mut self, call: u32) -> Vec<(u32, Frame)> {
+        let mut frames = Vec::new();
+        let mut next = Some(call);
+        while let Some(number) = next
+            && let Some(&(within, address)) = self.calls.get(number as usize)
+        {
+            if !self.frames.contains_key(&address) {
+                let found = self.look_up(address);
+                self.frames.insert(address, found);
+            }
+            let found = self.frames[&address].iter();
+            frames.extend(found.map(|frame| (number, frame.clone())));
+            // A call is made within an earlier one: this ends.
+            next = within.filter(|within| *within < number);
+        }
+        frames
+    }
+
+    /// The function with a return address, after those that were inlined into it there.
+    fn look_up(&self, address: u64) -> Vec<Frame> {
+        let mut found = Vec::new();
+        // A return address is that of the instruction after the call.
+        let Ok(mut frames) = self.loader.find_frames(address.saturating_sub(1)) else {
+            return found;
+        };
+        while let Ok(Some(frame)) = frames.next() {
+            let name = frame.function.as_ref().and_then(|it| it.demangle().ok());
+            let location = frame.location.and_then(|it| {
+                Some(Location {
+                    file: self.name_of(it.file?),
+                    line: it.line?,
+                    column: it.column.unwrap_or(1).max(1),
+                })
+            });
+            found.push(Frame {
+                function: name.and_then(|name| short_name(&name)),
+                location,
+            });
+        }
+        found
+    }
+
+    /// A file as the events' locations name it.
+    fn name_of(&self, file: &str) -> String {
+        let inside = Utf8Path::new(file).strip_prefix(self.root);
+        inside.map_or_else(|_| file.to_owned(), ToString::to_string)
+    }
+}
+
+/// A function's name as people write it: `DashMap::insert` for
+/// `dashmap::DashMap<K,V,S>::insert`, `tokio::spawn` for `tokio::task::spawn::spawn`.
+fn short_name(demangled: &str) -> Option<String> {
+    let segments = segments(demangled);
+    let is_named = |it: &&String| !it.starts_with('{') && !it.is_empty();
+    let named: Vec<&String> = segments.iter().filter(is_named).collect();
+    let (last, before) = named.split_last()?;
+    if *last == "drop_in_place" {
+        let (_, dropped) = demangled.split_once("drop_in_place<")?;
+        let dropped = self::segments(dropped.strip_suffix('>').unwrap_or(dropped));
+        return Some(format!("drop of {}", dropped.iter().rfind(is_named)?));
+    }
+    let is_type = |it: &&&String| it.starts_with(char::is_uppercase);
+    let owner = before.last().filter(is_type).or_else(|| before.first());
+    Some(owner.map_or_else(|| (*last).clone(), |owner| format!("{owner}::{last}")))
+}
+
+/// The segments of a path without generic arguments; of `<T as Trait>` those of `T`.
+fn segments(path: &str) -> Vec<String> {
+    let path = match path.strip_prefix('<') {
+        None => path.to_owned(),
+        Some(rest) => {
+            let end = end_of_angles(rest);
+            let (inside, after) = (&rest[..end], rest.get(end + 1..).unwrap_or_default());
+            let of_type = inside.split(" as ").next().unwrap_or_default();
+            format!("{}{after}", of_type.trim_start_matches(['&', '*']))
+        }
+    };
+    let mut depth = 0_usize;
+    let mut plain = String::new();
+    for (at, c) in path.char_indices() {
+        match c {
+            '<' => depth += 1,
+            // The arrow of a function's type.
+            '>' if path[..at].ends_with('-') => {}
+            '>' => depth = depth.saturating_sub(1),
+            c if depth == 0 => plain.push(c),
+            _ => {}
+        }
+    }
+    plain.split("::").map(|it| it.trim().to_owned()).collect()
+}
+
+/// Where the angle bracket closes that was opened before `text`.
+fn end_of_angles(text: &str) -> usize {
+    let mut depth = 1_usize;
+    for (at, c) in text.char_indices() {
+        match c {
+            '<' => depth += 1,
+            '>' if text[..at].ends_with('-') => {}
+            '>' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return at;
+        }
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_are_named_as_people_write_them() {
+        for (name, short) in [
+            ("dashmap::DashMap<K,V,S>::insert", "DashMap::insert"),
+            (
+                "<dashmap::DashMap<K,V,S> as dashmap::t::Map<K,V,S>>::_get",
+                "DashMap::_get",
+            ),
+            (
+                "tokio::sync::mpsc::bounded::Sender<T>::send::{{closure}}",
+                "Sender::send",
+            ),
+            ("tokio::task::spawn::spawn", "tokio::spawn"),
+            ("<&T as core::fmt::Debug>::fmt", "T::fmt"),
+            (
+                "core::ptr::drop_in_place<dashmap::mapref::one::Ref<alloc::string::String,u32>>",
+                "drop of Ref",
+            ),
+            (
+                "queue::apply::<fn(u8) -> u8, queue::Ring<u8>>",
+                "queue::apply",
+            ),
+            ("main", "main"),
+        ] {
+            assert_eq!(short_name(name).as_deref(), Some(short), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_innermost_frame_of_the_users_code_is_the_caller() {
+        let package = |prefix: &str, is_member, policy| Package {
+            prefix: prefix.into(),
+            is_member,
+            policy,
+            places: Vec::new(),
+        };
+        let callers = Callers {
+            workspace_root: "/w".into(),
+            packages: vec![
+                package("", true, Policy::Preempt),
+                package("crates/queue/", true, Policy::Atomic),
+                package("/registry/map-1.0.0/", false, Policy::Preempt),
+            ],
+        };
+        let frame = |function: &str, file: &str, line| Frame {
+            function: Some(function.into()),
+            location: Some(Location {
+                file: file.into(),
+                line,
+                column: 5,
+            }),
+        };
+        let frames = [
+            frame("load", "/cargo-chess/runtime/atomic.rs", 1),
+            frame("Map::find", "/registry/map-1.0.0/src/lib.rs", 2),
+            frame("Queue::push", "crates/queue/src/lib.rs", 3),
+            frame("buy", "src/lib.rs", 25),
+            frame("main", "src/main.rs", 7),
+        ];
+        let frames: Vec<(u32, Frame)> = (0..).zip(frames).collect();
+        let (call, found) = callers.caller(frames.clone()).expect("a caller");
+        assert_eq!(call, 3);
+        assert!(found.is_atomic);
+        assert_eq!(found.location.to_string(), "src/lib.rs:25");
+        assert_eq!(found.function.as_deref(), Some("Queue::push"));
+        assert_eq!(callers.caller(frames[..3].to_vec()), None);
+    }
+}

@@ -1,0 +1,174 @@
+//! The calls in progress at each event: kept of executions that are told.
+//!
+//! Calls form a tree: a call is a return address in the one that made it. The tool finds
+//! functions and source lines for the addresses; this process does not read them.
+
+use super::TaskId;
+use super::thread::aside;
+use crate::platform::memory::{EngineVec, engine_vec};
+use crate::platform::unwind::{executable_start, return_addresses};
+
+/// Of a deeper stack the innermost calls are kept.
+const MOST_DEEP: usize = 512;
+
+/// So many calls are kept of an execution; what comes later has none.
+const MOST: usize = 1 << 17;
+
+/// A call in progress: its number is its place in [`Calls::made`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Call {
+    /// The call within which it was made, or [`NONE`].
+    pub(crate) within: u32,
+    /// Its return address, from the start of the executable.
+    pub(crate) address: usize,
+    /// The newest call made within it.
+    newest: u32,
+    /// The one made before it within the same call.
+    earlier: u32,
+}
+
+/// No call.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// The calls of an execution.
+pub(crate) struct Calls {
+    pub(crate) made: EngineVec<Call>,
+    /// For each event its innermost call.
+    of_events: EngineVec<u32>,
+    /// The innermost call of each task when it last gave control away.
+    of_tasks: EngineVec<u32>,
+    /// The newest of the outermost calls.
+    newest: u32,
+    addresses: EngineVec<usize>,
+}
+
+impl Calls {
+    pub(crate) const fn new() -> Self {
+        Self {
+            made: engine_vec(),
+            of_events: engine_vec(),
+            of_tasks: engine_vec(),
+            newest: NONE,
+            addresses: engine_vec(),
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.made.clear();
+        self.of_events.clear();
+        self.of_tasks.clear();
+        self.newest = NONE;
+    }
+
+    /// The innermost call of the event numbered `event`, if it is known.
+    pub(crate) fn of_event(&self, event: usize) -> Option<u32> {
+        self.of_events.get(event).copied().filter(|it| *it != NONE)
+    }
+
+    /// The innermost call of a task that does not run, if it is known.
+    pub(crate) fn of_task(&self, task: TaskId) -> Option<u32> {
+        let call = self.of_tasks.get(task.0 as usize);
+        call.copied().filter(|it| *it != NONE)
+    }
+
+    /// The event numbered `event` happens in the calling function.
+    #[cold]
+    pub(super) fn event_happens(&mut self, event: usize) {
+        let call = self.here();
+        set(&mut self.of_events, event, call);
+    }
+
+    /// The calling task gives control away.
+    #[cold]
+    pub(super) fn task_waits(&mut self, task: TaskId) {
+        let call = self.here();
+        set(&mut self.of_tasks, task.0 as usize, call);
+    }
+
+    /// The innermost call of the caller.
+    fn here(&mut self) -> u32 {
+        self.addresses.resize(MOST_DEEP, 0);
+        let mut count = 0;
+        aside(|| count = return_addresses(&mut self.addresses));
+        let start = executable_start();
+        let mut call = NONE;
+        for place in (0..count).rev() {
+            // What lies before the executable is of another object, and has no lines.
+            if let Some(address) = self.addresses[place].checked_sub(start) {
+                call = self.call(call, address);
+                if call == NONE {
+                    break;
+                }
+            }
+        }
+        call
+    }
+
+    /// The call with this return address that was made within `within`.
+    fn call(&mut self, within: u32, address: usize) -> u32 {
+        let newest = match within {
+            NONE => self.newest,
+            within => self.made[within as usize].newest,
+        };
+        let mut known = newest;
+        while known != NONE {
+            let call = self.made[known as usize];
+            if call.address == address {
+                return known;
+            }
+            known = call.earlier;
+        }
+        if self.made.len() == MOST {
+            return NONE;
+        }
+        let call = self.made.len() as u32;
+        self.made.push(Call {
+            within,
+            address,
+            newest: NONE,
+            earlier: newest,
+        });
+        match within {
+            NONE => self.newest = call,
+            within => self.made[within as usize].newest = call,
+        }
+        call
+    }
+}
+
+fn set(calls: &mut EngineVec<u32>, place: usize, call: u32) {
+    if calls.len() <= place {
+        calls.resize(place + 1, NONE);
+    }
+    calls[place] = call;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_call_has_one_number() {
+        let mut calls = Calls::new();
+        let outer = calls.call(NONE, 10);
+        let inner = calls.call(outer, 20);
+        let other = calls.call(outer, 30);
+        assert_eq!(calls.call(outer, 20), inner);
+        assert_eq!(calls.call(NONE, 10), outer);
+        let apart = calls.call(NONE, 20);
+        assert_eq!(calls.made.len(), 4);
+        assert!(inner != other && apart != inner);
+        assert_eq!(calls.made[inner as usize].within, outer);
+    }
+
+    #[test]
+    fn an_event_without_calls_has_none() {
+        let mut calls = Calls::new();
+        set(&mut calls.of_events, 2, 7);
+        assert_eq!(calls.of_event(0), None);
+        assert_eq!(calls.of_event(2), Some(7));
+        assert_eq!(calls.of_event(3), None);
+        calls.clear();
+        assert_eq!(calls.of_event(2), None);
+    }
+}

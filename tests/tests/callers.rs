@@ -1,0 +1,51 @@
+//! Reports in the terms of the user's code, where what happens is in a dependency.
+
+use end_to_end::Workspace;
+
+/// What `chess test` and `chess explain` say of the sale that is lost.
+fn told(command: &[&str]) -> String {
+    let workspace = Workspace::shared("calls");
+    workspace
+        .chess(&["test", "tests::buggy"])
+        .run()
+        .assert_code(100);
+    let said = workspace.chess(command).run().message();
+    // What comes before has times in it.
+    let (_, report) = said.split_once("\npanic: ").unwrap_or(("", &said));
+    report.to_owned()
+}
+
+#[test]
+fn a_switch_in_a_dependency_is_told_by_the_statement_that_made_the_call() {
+    insta::assert_snapshot!(told(&["test", "tests::buggy"]));
+}
+
+#[test]
+fn the_explanation_marks_the_two_statements() {
+    insta::assert_snapshot!(told(&["explain", "--last"]));
+}
+
+#[test]
+fn editors_are_led_to_the_users_line() {
+    let workspace = Workspace::shared("calls");
+    let run = workspace
+        .chess(&["test", "tests::buggy", "--message-format", "short"])
+        .run();
+    run.assert_code(100);
+    let note = "src/lib.rs:19:24: note: task 1 is preempted before the call of Shelf::insert";
+    assert!(run.stdout.contains(note), "{}", run.stdout);
+}
+
+/// Without debug information nothing is known of calls, and nothing is said.
+#[test]
+fn without_debug_information_the_line_in_the_dependency_is_told() {
+    let workspace = Workspace::copy_of("calls");
+    let run = workspace
+        .chess(&["test", "tests::buggy"])
+        .env("CARGO_PROFILE_TEST_DEBUG", "0")
+        .run();
+    run.assert_code(100);
+    let said = run.message();
+    let switch = "task 1 is preempted before fetch_add self.calls at shelf/src/lib.rs:24";
+    assert!(said.contains(switch), "{said}");
+}
