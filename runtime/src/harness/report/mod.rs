@@ -16,7 +16,9 @@ use crate::monitor::race::Learnt;
 use crate::monitor::{self, Failure, Kind, Place, Spin};
 use crate::search::{Decision, Measure, Part, format_schedule};
 pub(super) use execution::shows_object;
-use execution::{blocked_task, calls, decided, early_waits, events, location, panics, place, tasks};
+use execution::{
+    blocked_task, calls, decided, early_waits, events, location, panics, place, tasks,
+};
 use words::blocked_site;
 pub(super) use words::{given_up, in_words};
 
