@@ -55,6 +55,11 @@ fn what_random_schedules_find_is_told_with_the_fewest_preemptions() {
         assert!(verdicts.len() > 15);
         for verdict in verdicts {
             let test = verdict["test"].as_str().unwrap();
+            // What this one means to do is learnt from the schedule without preemptions, which
+            // a sample is hardly ever.
+            if test.starts_with("unjoined_panic::") {
+                continue;
+            }
             let found = &verdict["preemptions"];
             assert_eq!(*found, fewest[test], "seed {seed}: {verdict}");
             let minimised = &verdict["minimised"];
