@@ -1,12 +1,19 @@
 //! Ctrl-C: a flag that everything which waits looks at.
 
-use std::fs;
+use std::process::Child;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+use std::{fs, thread};
 
 use nix::sys::signal::{SigSet, SigmaskHow};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
+
+/// How often a child is looked at that is to end with the run.
+const TICK: Duration = Duration::from_millis(20);
 
 /// Whether the user asked the run to end.
 #[derive(Clone, Debug, Default)]
@@ -55,6 +62,27 @@ impl Interrupt {
         self.requested.load(Ordering::Relaxed)
     }
 
+    /// Until the result is dropped, the end of the run ends `child` with SIGTERM: also where
+    /// the signal came to this process alone, or before there was a child.
+    pub(crate) fn ending(&self, child: &Child) -> Ending {
+        let (dropped, is_dropped) = channel();
+        let interrupt = self.clone();
+        let id = Pid::from_child(child);
+        // Unlike the number of a process, a descriptor is never that of another one. An old
+        // kernel has none: there only what the terminal sends ends the child.
+        if let Ok(process) = pidfd_open(id, PidfdFlags::empty()) {
+            thread::spawn(move || {
+                while is_dropped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
+                    if interrupt.requested() {
+                        let _has_ended = pidfd_send_signal(&process, Signal::TERM);
+                        return;
+                    }
+                }
+            });
+        }
+        Ending { _dropped: dropped }
+    }
+
     /// Whether it is to end though Ctrl-C is a debugger's.
     pub(crate) fn terminated(&self) -> bool {
         self.terminated.load(Ordering::Relaxed)
@@ -64,6 +92,11 @@ impl Interrupt {
     pub(crate) fn forget(&self) {
         self.requested.store(self.terminated(), Ordering::Relaxed);
     }
+}
+
+/// A child is ended with the run as long as there is this.
+pub(crate) struct Ending {
+    _dropped: Sender<()>,
 }
 
 /// The signals that this process ignores: bit 0 is signal 1. None where the system does not say.

@@ -132,13 +132,13 @@ fn test(args: &TestArgs, interrupt: &Interrupt) -> Result<u8> {
         &args.explore.to_layer(),
     )?;
     if args.no_run {
-        let build = session.build(&args.cargo, &args.output)?;
+        let build = session.build(&args.cargo, &args.output, interrupt)?;
         build::tell_executables(&session.plan, &build, args.output.shell());
         return Ok(exit::OK);
     }
     // A file that cannot be written is told of before the build.
     let mut reporter = report::reporter(&options, &session.plan.workspace_root)?;
-    let build = session.build(&args.cargo, &args.output)?;
+    let build = session.build(&args.cargo, &args.output, interrupt)?;
     let run = supervise::Run {
         plan: &session.plan,
         config: &session.config,

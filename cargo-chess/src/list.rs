@@ -84,7 +84,7 @@ impl Accesses {
 pub fn run(args: &ListArgs, interrupt: &Interrupt) -> Result<()> {
     let options = RunOptions::from_list(args);
     let session = Session::open(&args.cargo, args.profile.as_deref(), &Layer::default())?;
-    let build = session.build(&args.cargo, &args.output)?;
+    let build = session.build(&args.cargo, &args.output, interrupt)?;
     let all = list(&build.binaries, interrupt)?;
     let shell = args.output.shell();
     if build.is_of_all_targets(&session.plan) {

@@ -4,6 +4,7 @@ use crate::build::{self, Build, Toolchain};
 use crate::cli::{CargoArgs, OutputArgs};
 use crate::config::{Config, Layer};
 use crate::error::Result;
+use crate::interrupt::Interrupt;
 use crate::plan::{Plan, Workspace};
 
 /// A workspace that is understood, and not yet built.
@@ -38,13 +39,19 @@ impl Session {
     }
 
     /// Builds the test binaries that `cargo` selects.
-    pub fn build(&self, cargo: &CargoArgs, output: &OutputArgs) -> Result<Build> {
+    pub fn build(
+        &self,
+        cargo: &CargoArgs,
+        output: &OutputArgs,
+        interrupt: &Interrupt,
+    ) -> Result<Build> {
         build::run(
             &self.toolchain,
             &self.plan,
             cargo,
             output.color_when(),
             output.shell(),
+            interrupt,
         )
     }
 }

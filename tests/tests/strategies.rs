@@ -25,7 +25,11 @@ fn assert_tells_bugs_from_twins(strategy: &str, args: &[&str]) {
     for verdict in verdicts(strategy, args) {
         let is_buggy = verdict["test"].as_str().unwrap().ends_with("::buggy");
         // Time may have to pass early for it.
-        let expected: &[_] = if is_buggy { &["failed", "timing"] } else { &["passed"] };
+        let expected: &[_] = if is_buggy {
+            &["failed", "timing"]
+        } else {
+            &["passed"]
+        };
         let outcome = verdict["outcome"].as_str().unwrap();
         assert!(expected.contains(&outcome), "{strategy}: {verdict}");
         assert!(verdict["schedules"] == 1 || verdict["complete"] == false || strategy == "delay");

@@ -21,7 +21,7 @@ macro_rules! on_both_backends {
             $(
                 #[test]
                 fn $fixture() {
-                    super::assert_verdicts(stringify!($fixture), &["--backend", "fibers", "--schedules", "100000" $(, $arg)*]);
+                    super::assert_verdicts(stringify!($fixture), &["--backend", "fibers" $(, $arg)*]);
                 }
             )*
         }
@@ -29,7 +29,7 @@ macro_rules! on_both_backends {
             $(
                 #[test]
                 fn $fixture() {
-                    super::assert_verdicts(stringify!($fixture), &["--backend", "threads", "--schedules", "100000" $(, $arg)*]);
+                    super::assert_verdicts(stringify!($fixture), &["--backend", "threads" $(, $arg)*]);
                 }
             )*
         }

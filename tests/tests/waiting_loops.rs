@@ -120,8 +120,10 @@ fn a_sleep_ends_before_a_shorter_one_of_a_spinner_at_the_cost_of_a_preemption() 
     let workspace = Workspace::with_library(LIBRARY);
     let args = ["test", "--message-format=json", "--exact"];
     let run = workspace.chess(&args).arg("spins_before_it_blocks").run();
-    run.assert_code(100);
-    assert_eq!(run.verdict()["preemptions"], 1);
+    run.assert_code(0);
+    let verdict = run.verdict();
+    assert_eq!(verdict["outcome"], "timing");
+    assert_eq!(verdict["preemptions"], 1);
 }
 
 #[test]

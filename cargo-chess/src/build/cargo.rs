@@ -15,6 +15,7 @@ use super::treatments;
 use crate::cli::{CargoArgs, ColorWhen};
 use crate::config::Policy;
 use crate::error::{Error, OF_CARGO, Result, not_run};
+use crate::interrupt::Interrupt;
 use crate::plan::Plan;
 use crate::shell::Shell;
 use crate::this_program;
@@ -46,6 +47,8 @@ pub(super) struct Invocation<'a> {
     pub(super) plan: &'a Plan,
     pub(super) color: ColorWhen,
     pub(super) shell: Shell,
+    /// Ends cargo.
+    pub(super) interrupt: &'a Interrupt,
 }
 
 impl Invocation<'_> {
@@ -57,11 +60,12 @@ impl Invocation<'_> {
         let mut cargo = command.spawn().map_err(|error| {
             Error::Unsupported(not_run(&self.toolchain.cargo, OF_CARGO, &error))
         })?;
-        let output = BufReader::new(cargo.stdout.take().expect("it is piped"));
         let mut products = Products {
             variables: variables(&command),
             ..Products::default()
         };
+        let ending = self.interrupt.ending(&cargo);
+        let output = BufReader::new(cargo.stdout.take().expect("it is piped"));
         for message in Message::parse_stream(output) {
             match message.map_err(Error::io("read cargo's messages about", self.target_dir))? {
                 Message::CompilerArtifact(artifact) => {
@@ -80,6 +84,7 @@ impl Invocation<'_> {
         let status = cargo
             .wait()
             .map_err(Error::io("wait for cargo in", self.target_dir))?;
+        drop(ending);
         if status.success() {
             Ok(products)
         } else if is_full(self.target_dir) {

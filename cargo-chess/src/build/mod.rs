@@ -31,6 +31,7 @@ pub use why_not::WhyNot;
 use crate::cli::{CargoArgs, ColorWhen};
 use crate::config::Policy;
 use crate::error::{Error, Result};
+use crate::interrupt::Interrupt;
 use crate::plan::{Plan, PlannedPackage};
 use crate::shell::Shell;
 use crate::wrapper::{Fallback, Record};
@@ -120,10 +121,11 @@ pub fn run(
     args: &CargoArgs,
     color: ColorWhen,
     shell: Shell,
+    interrupt: &Interrupt,
 ) -> Result<Build> {
     std::fs::create_dir_all(&plan.chess_dir)
         .map_err(Error::io("create the directory", &plan.chess_dir))?;
-    let runtime = runtime::ensure(toolchain, &plan.chess_dir, shell)?;
+    let runtime = runtime::ensure(toolchain, &plan.chess_dir, shell, interrupt)?;
     let target_dir = plan
         .chess_dir
         .join("build")
@@ -136,6 +138,7 @@ pub fn run(
         plan,
         color,
         shell,
+        interrupt,
     }
     .run()?;
     let mut records = products.records.clone();

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::fs::{self, File, TryLockError};
 use std::process::{Child, Command, Stdio};
-use std::time::SystemTime;
+use std::thread;
+use std::time::{Duration, SystemTime};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use sha2::{Digest, Sha256};
@@ -14,12 +15,16 @@ use super::toolchain::Toolchain;
 use super::unused;
 use super::versions;
 use crate::error::{Error, OF_RUSTC, Result, not_run};
+use crate::interrupt::Interrupt;
 use crate::shell::Shell;
 
 mod sources {
     //! The runtime's files and their digest, as `build.rs` found them.
     include!(concat!(env!("OUT_DIR"), "/runtime_sources.rs"));
 }
+
+/// How often it is looked whether another build of the runtime has ended.
+const RETRY: Duration = Duration::from_millis(50);
 
 /// The crate that all facades are made from.
 const BASE: Crate = Crate {
@@ -77,7 +82,12 @@ pub(super) fn digest() -> &'static str {
 }
 
 /// Finds the runtime for `toolchain` in a cache, or builds it there.
-pub(super) fn ensure(toolchain: &Toolchain, chess_dir: &Utf8Path, shell: Shell) -> Result<Runtime> {
+pub(super) fn ensure(
+    toolchain: &Toolchain,
+    chess_dir: &Utf8Path,
+    shell: Shell,
+    interrupt: &Interrupt,
+) -> Result<Runtime> {
     let key = key(toolchain);
     let candidates = cache::candidates(chess_dir)?;
     let mut caches = candidates.iter();
@@ -88,14 +98,14 @@ pub(super) fn ensure(toolchain: &Toolchain, chess_dir: &Utf8Path, shell: Shell) 
     }
     let mut unusable = None;
     for cache in &candidates {
-        match lock(cache, &key, shell) {
+        match lock(cache, &key, shell, interrupt) {
             Ok(lock) => {
                 let dir = cache.join(&key);
                 if !is_complete(&dir) {
                     if lock.is_some() {
                         remove_left_over(cache, &key);
                     }
-                    build(toolchain, cache, &key, chess_dir, shell)?;
+                    build(toolchain, cache, &key, chess_dir, shell, interrupt)?;
                     unused::remove(cache, SystemTime::now());
                 }
                 drop(lock);
@@ -141,7 +151,7 @@ pub(super) fn lock_path(cache: &Utf8Path, key: &str) -> Utf8PathBuf {
 }
 
 /// Waits for the right to build `key` in `cache`; none is needed where files cannot be locked.
-fn lock(cache: &Utf8Path, key: &str, shell: Shell) -> Result<Option<File>> {
+fn lock(cache: &Utf8Path, key: &str, shell: Shell, interrupt: &Interrupt) -> Result<Option<File>> {
     fs::create_dir_all(cache).map_err(Error::io("create the directory", cache))?;
     let path = lock_path(cache, key);
     let file = File::options()
@@ -157,8 +167,16 @@ fn lock(cache: &Utf8Path, key: &str, shell: Shell) -> Result<Option<File>> {
         }
         Err(TryLockError::Error(_)) => return Ok(None),
     }
-    file.lock().map_err(Error::io("lock", &path))?;
-    Ok(Some(file))
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(Some(file)),
+            Err(TryLockError::WouldBlock) if interrupt.requested() => {
+                return Err(Error::Interrupted);
+            }
+            Err(TryLockError::WouldBlock) => thread::sleep(RETRY),
+            Err(TryLockError::Error(error)) => return Err(Error::io("lock", &path)(error)),
+        }
+    }
 }
 
 fn build(
@@ -167,6 +185,7 @@ fn build(
     key: &str,
     chess_dir: &Utf8Path,
     shell: Shell,
+    interrupt: &Interrupt,
 ) -> Result<()> {
     let workshop = tempfile::Builder::new()
         .prefix(&workshop_prefix(key))
@@ -192,15 +211,19 @@ fn build(
         libraries: &libraries,
         key,
         chess_dir,
+        interrupt,
     };
     compiler.finish(&BASE, compiler.start(&BASE)?)?;
     let running: Result<Vec<_>> = FACADES
         .iter()
         .map(|facade| Ok((facade, compiler.start(facade)?)))
         .collect();
-    for (facade, child) in running? {
-        compiler.finish(facade, child)?;
-    }
+    // All end before the directory that they write in is removed.
+    let finished = running?.into_iter();
+    let finished: Vec<_> = finished
+        .map(|(facade, child)| compiler.finish(facade, child))
+        .collect();
+    finished.into_iter().collect::<Result<()>>()?;
     canary::check(toolchain, place, &libraries, chess_dir)?;
 
     write_complete(&libraries)?;
@@ -266,6 +289,8 @@ struct Compiler<'a> {
     key: &'a str,
     /// Where what the compiler says is kept.
     chess_dir: &'a Utf8Path,
+    /// Ends the compilers.
+    interrupt: &'a Interrupt,
 }
 
 impl Compiler<'_> {
@@ -306,9 +331,11 @@ impl Compiler<'_> {
     }
 
     fn finish(&self, it: &Crate, child: Child) -> Result<()> {
+        let ending = self.interrupt.ending(&child);
         let output = child
             .wait_with_output()
             .map_err(Error::io("wait for rustc on", self.sources.join(it.root)))?;
+        drop(ending);
         if output.status.success() {
             return Ok(());
         }
@@ -380,6 +407,7 @@ mod tests {
                 libraries: place,
                 key: "",
                 chess_dir: place,
+                interrupt: &Interrupt::default(),
             };
             let ended = compiler.finish(&BASE, command.spawn().expect("there is a shell"));
             ended.expect_err("it fails")

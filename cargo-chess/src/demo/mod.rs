@@ -46,7 +46,7 @@ pub fn run(args: &DemoArgs, interrupt: &Interrupt) -> Result<u8> {
     let session = Session::open(&cargo, None, &Layer::default())?;
     let stage = Stage {
         story,
-        build: session.build(&cargo, &args.output)?,
+        build: session.build(&cargo, &args.output, interrupt)?,
         session: &session,
         // What they say holds in the example's directory, where nobody stands.
         options: RunOptions {

@@ -48,7 +48,12 @@ pub(crate) struct Passing {
 
 /// Replays what `args` name and explains it.
 pub(crate) fn run(args: &ExplainArgs, interrupt: &Interrupt) -> Result<()> {
-    let opened = replay::open(args.schedule.as_deref(), &args.rebuild, &args.output)?;
+    let opened = replay::open(
+        args.schedule.as_deref(),
+        &args.rebuild,
+        &args.output,
+        interrupt,
+    )?;
     let schedule = &opened.schedule;
     let stage = Stage::new(&opened.session, &opened.build, schedule, interrupt)?;
     let mut replayed = stage.replay(schedule, interrupt)?;

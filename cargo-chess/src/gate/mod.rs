@@ -89,7 +89,7 @@ fn explore(
         regressions: 0,
         timeouts: 0,
     };
-    let build = session.build(cargo, &args.output)?;
+    let build = session.build(cargo, &args.output, interrupt)?;
     let gating = Gating {
         changed: changed_lines(&session.plan, git, changes),
         budget: args.budget,

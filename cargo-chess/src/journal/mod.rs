@@ -7,10 +7,11 @@
 
 mod entry;
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 
 use camino::{Utf8Path, Utf8PathBuf};
+use tempfile::TempDir;
 
 pub(crate) use entry::Key;
 
@@ -146,6 +147,51 @@ impl Journal {
     }
 }
 
+/// The journal of one run. No other run writes to it meanwhile: it would take the states of
+/// its searches for those of this run.
+pub(crate) struct Claimed {
+    journal: Journal,
+    /// Locked until the run ends.
+    _lock: Option<File>,
+    /// Where the journal is, if another run has that of `target/chess`.
+    own: Option<TempDir>,
+}
+
+impl Claimed {
+    /// That of `target/chess`, or one that ends with the run while another run has it.
+    pub(crate) fn of(chess_dir: &Utf8Path) -> io::Result<Self> {
+        fs::create_dir_all(chess_dir)?;
+        // The directory itself is locked: no file is left.
+        let lock = File::open(chess_dir)?;
+        // Where nothing can be locked, the user has to keep runs apart.
+        if !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
+            return Ok(Self {
+                journal: Journal::below(chess_dir),
+                _lock: Some(lock),
+                own: None,
+            });
+        }
+        let own = tempfile::tempdir()?;
+        let path = Utf8Path::from_path(own.path());
+        let path = path.ok_or(ErrorKind::InvalidFilename)?;
+        Ok(Self {
+            journal: Journal::below(path),
+            _lock: None,
+            own: Some(own),
+        })
+    }
+
+    /// Where things are kept.
+    pub(crate) fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    /// Whether a later run finds what is kept.
+    pub(crate) fn lasts(&self) -> bool {
+        self.own.is_none()
+    }
+}
+
 fn new_of(path: &Utf8Path) -> Utf8PathBuf {
     Utf8PathBuf::from(format!("{path}.new"))
 }
@@ -199,6 +245,31 @@ mod tests {
         assert_eq!(journal.find(Part::Verdict, &key("a")), Found::Nothing);
         journal.tidy();
         assert!(!journal.dir.exists());
+    }
+
+    #[test]
+    fn two_runs_at_once_have_journals_of_their_own() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = Utf8Path::from_path(directory.path()).expect("a path in UTF-8");
+        let claim = || Claimed::of(path).expect("a journal");
+        let (first, second) = (claim(), claim());
+        assert!(first.lasts() && !second.lasts());
+        let keep = |claimed: &Claimed, options| {
+            let kept = claimed
+                .journal()
+                .keep(Part::Search, &key(options), &mut &BODY[..]);
+            kept.expect("a writable directory");
+        };
+        keep(&first, "a");
+        keep(&second, "b");
+        let found = first.journal().find(Part::Search, &key("a"));
+        assert_eq!(found, Found::Body(BODY.to_vec()));
+        let of_second = second.journal().dir.clone();
+        drop(second);
+        assert!(!of_second.exists() && !claim().lasts());
+        drop(first);
+        let found = claim().journal().find(Part::Search, &key("a"));
+        assert_eq!(found, Found::Body(BODY.to_vec()));
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub(crate) fn run(args: &NextestArgs, interrupt: &Interrupt) -> Result<u8> {
         (workspace.root, chess_dir)
     } else {
         let session = Session::open(&args.cargo, profile, &flags)?;
-        let build = session.build(&args.cargo, &args.output)?;
+        let build = session.build(&args.cargo, &args.output, interrupt)?;
         command
             .args(selection(args))
             .args(["--target", toolchain.host()]);

@@ -33,7 +33,7 @@ pub fn run(args: &ReplayArgs, interrupt: &Interrupt) -> Result<u8> {
         schedule,
         session,
         build,
-    } = open(Some(&args.schedule), &args.rebuild, &args.output)?;
+    } = open(Some(&args.schedule), &args.rebuild, &args.output, interrupt)?;
     let mut stage = Stage::new(&session, &build, &schedule, interrupt)?;
     if let Some(debugger) = &debugger {
         let cargo = target::cargo_args(&schedule, &args.rebuild)?;
@@ -71,12 +71,13 @@ pub(crate) fn open(
     argument: Option<&str>,
     rebuild: &RebuildArgs,
     output: &OutputArgs,
+    interrupt: &Interrupt,
 ) -> Result<Opened> {
     let schedule = find(argument, rebuild)?;
     let cargo = target::cargo_args(&schedule, rebuild)?;
     let session = Session::open(&cargo, None, &layer(&schedule)?)?;
     target::check(&schedule, &session.plan)?;
-    let build = session.build(&cargo, output)?;
+    let build = session.build(&cargo, output, interrupt)?;
     Ok(Opened {
         schedule,
         session,

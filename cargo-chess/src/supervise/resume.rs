@@ -19,7 +19,7 @@ use crate::build::TestBinary;
 use crate::config::Exploration;
 use crate::digest;
 use crate::events::{Kind, Outcome, TestId, millis};
-use crate::journal::{Found, Journal, Key, Part};
+use crate::journal::{Claimed, Found, Journal, Key, Part};
 use crate::plan::Plan;
 use crate::report::thousands;
 use crate::shard::Shard;
@@ -29,7 +29,7 @@ const NAMED: usize = 3;
 
 /// The verdicts of this run, and of the one that it goes on with.
 pub(super) struct Verdicts<'a> {
-    journal: Journal,
+    claimed: &'a Claimed,
     /// What finished explorations found, in whichever run, if that is to be used.
     results: Option<Journal>,
     tests: &'a [ListedTest],
@@ -73,7 +73,7 @@ struct Pauses {
 impl States for Search<'_> {
     fn earlier(&self) -> Option<File> {
         let length = (*lock(&self.state))?;
-        let journal = &self.verdicts.journal;
+        let journal = self.verdicts.claimed.journal();
         journal.open(Part::Search, &self.key.test, length).ok()
     }
 
@@ -86,7 +86,7 @@ impl States for Search<'_> {
                 bytes: 0,
             };
             let mut body = (&*front).chain(&mut state);
-            let journal = &self.verdicts.journal;
+            let journal = self.verdicts.claimed.journal();
             journal.keep(Part::Search, &self.key, &mut body)?;
             *lock(&self.state) = Some(state.bytes);
             Ok(())
@@ -146,13 +146,13 @@ impl Search<'_> {
             Err(error) => self.verdicts.note(Err(error.into())),
         }
         // A verdict goes before a state: who is killed in between loses nothing.
-        let journal = &self.verdicts.journal;
+        let journal = self.verdicts.claimed.journal();
         self.verdicts
             .note(journal.remove(Part::Search, &self.key.test));
     }
 
     fn keep_part(&self, part: Part, body: &mut dyn Read) {
-        let journal = &self.verdicts.journal;
+        let journal = self.verdicts.claimed.journal();
         self.verdicts.note(journal.keep(part, &self.key, body));
     }
 }
@@ -182,7 +182,7 @@ impl Kept {
 impl<'a> Verdicts<'a> {
     /// That of `tests`, none of which has a verdict.
     pub(super) fn new(
-        plan: &Plan,
+        claimed: &'a Claimed,
         binaries: &'a [TestBinary],
         tests: &'a [ListedTest],
         explorations: &[Exploration],
@@ -194,7 +194,7 @@ impl<'a> Verdicts<'a> {
         common.extend(binary_args.iter().map(|arg| format!("argument={arg}")));
         let options = explorations.iter().zip(parts);
         Self {
-            journal: Journal::below(&plan.run_dir),
+            claimed,
             results: None,
             tests,
             binaries,
@@ -229,7 +229,7 @@ impl<'a> Verdicts<'a> {
     /// Forgets what an earlier run has found out: this one begins anew.
     pub(super) fn begin(&self) {
         for test in self.tests {
-            self.note(self.journal.forget(&test.id));
+            self.note(self.claimed.journal().forget(&test.id));
         }
     }
 
@@ -294,7 +294,7 @@ impl<'a> Verdicts<'a> {
     }
 
     fn body(&self, part: Part, key: &Key) -> Result<Option<Vec<u8>>, String> {
-        match self.journal.find(part, key) {
+        match self.claimed.journal().find(part, key) {
             Found::Nothing => Ok(None),
             Found::Damaged => Err("their files in the journal are damaged".to_owned()),
             Found::OfAnother(other) => Err(difference(&other, key)),
@@ -364,8 +364,8 @@ fn not_understood() -> String {
 }
 
 /// Forgets all of a run that has come to its end.
-pub(super) fn forget(plan: &Plan, tests: &[ListedTest]) {
-    let journal = Journal::below(&plan.run_dir);
+pub(super) fn forget(claimed: &Claimed, tests: &[ListedTest]) {
+    let journal = claimed.journal();
     for test in tests {
         // What stays is as good as it was.
         let _ = journal.forget(&test.id);

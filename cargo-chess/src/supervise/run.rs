@@ -17,6 +17,7 @@ use crate::cli::{NoTests, RunOptions};
 use crate::config::{Config, Exploration};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
+use crate::journal::Claimed;
 use crate::plan::Plan;
 use crate::regressions::Regressions;
 use crate::report::{Live, Record, Reporter, thousands};
@@ -84,8 +85,13 @@ pub fn run(run: Run<'_>, reporter: &mut dyn Reporter) -> Result<u8> {
         .map(|test| run.config.for_test(&test.id.test))
         .collect();
 
+    let claimed = Claimed::of(&run.plan.run_dir).map_err(Error::io(
+        "keep the states of searches in",
+        &run.plan.run_dir,
+    ))?;
     let mut session = Session {
         run,
+        claimed: &claimed,
         part,
         all: &all,
         tests: &tests,
@@ -118,7 +124,7 @@ pub fn run(run: Run<'_>, reporter: &mut dyn Reporter) -> Result<u8> {
     session.finish()?;
     ended?;
     if session.tally.is_whole() {
-        resume::forget(run.plan, &tests);
+        resume::forget(&claimed, &tests);
     }
     session.verdict()
 }

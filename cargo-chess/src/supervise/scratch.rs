@@ -50,7 +50,7 @@ impl Scratch {
     }
 
     fn create_in(base: &Path, test: &str) -> Option<Self> {
-        let digest = digest::short(test.as_bytes(), DIGEST / 2);
+        let digest = digest::short(test.as_bytes(), DIGEST);
         LAST.iter().find_map(|last| {
             let name = format!("{PREFIX}{digest}{}", char::from(*last));
             let path = base.join(name);

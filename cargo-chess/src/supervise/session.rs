@@ -28,12 +28,20 @@ use crate::events::{
     Event, NOT_EXPLORED, Outcome, Progress, RegressionRun, RunStarted, Stop, TestId, TestOptions,
     millis,
 };
+use crate::journal::Claimed;
 use crate::regressions::{self, Regressions};
 use crate::report::{Detail, Live, Objects, Pointers, Record, Reporter};
 use crate::shard::{Part, Shard};
+
+/// Why `--resume` finds nothing.
+const IN_USE: &str = "another cargo chess explores tests of this project, and has its journal: this run begins anew. \
+     To resume an earlier run, wait until the other one has ended";
+
 /// A run under way.
 pub(super) struct Session<'a> {
     pub(super) run: Run<'a>,
+    /// Where the states of searches are kept.
+    pub(super) claimed: &'a Claimed,
     /// With `--shard`: what this run is a part of.
     pub(super) part: Option<Part>,
     /// The tests selected, over all shards.
@@ -108,7 +116,7 @@ impl Session<'_> {
         let marked = MarkedSources::new(plan, build);
         let callers = Callers::new(plan);
         let mut verdicts = Verdicts::new(
-            plan,
+            self.claimed,
             &build.binaries,
             tests,
             self.explorations,
@@ -188,6 +196,9 @@ impl Session<'_> {
         if !self.run.options.resume {
             verdicts.begin();
             return;
+        }
+        if !self.claimed.lasts() {
+            self.reporter.warn(IN_USE);
         }
         let (taken, warnings) = verdicts.resume();
         let text = format!("with {taken} of the run before");
