@@ -1,7 +1,6 @@
 //! Test processes that run at once do not meet in the file system.
 
 use std::fs;
-use std::path::Path;
 use std::time::Duration;
 
 use end_to_end::{Workspace, assert_none_is_left, without_durations};

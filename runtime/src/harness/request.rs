@@ -137,43 +137,7 @@ impl Request {
     }
 
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let mut request = Self {
-            replay: None,
-            repeat: 1,
-            strategies: vec![StrategyName::Auto],
-            preemptions: 2,
-            schedules: 100_000,
-            work: 0,
-            pause: 0,
-            time_ms: 0,
-            max_steps: 20_000,
-            seed: 0,
-            isolation: Isolation::Image,
-            backend: Backend::Fibers,
-            watchdog_ms: 60_000,
-            keep_going: false,
-            timers: Timers::Any,
-            early_after: false,
-            spurious: Spurious::Any,
-            leaks: false,
-            allow_unjoined_panics: false,
-            save_ms: 0,
-            part: Part::WHOLE,
-            resume: false,
-            policies: Vec::new(),
-            preempt_at: Vec::new(),
-            root: String::new(),
-            memory_accesses: Accesses::Watched,
-            races: Level::Deny,
-            races_of: Vec::new(),
-            spins: Level::Warn,
-            spins_of: Vec::new(),
-            points: Vec::new(),
-            intended: Vec::new(),
-            scratch: String::new(),
-            debugged: None,
-            traced: false,
-        };
+        let mut request = Self::default();
         let mut replays = false;
         let mut decisions = String::new();
         for line in text.lines().filter(|line| !line.is_empty()) {
@@ -246,6 +210,49 @@ impl Request {
             request.strategies.retain(|name| name.can_be_divided());
         }
         Ok(request)
+    }
+}
+
+impl Default for Request {
+    /// A request in which no line stands.
+    fn default() -> Self {
+        Self {
+            replay: None,
+            repeat: 1,
+            strategies: vec![StrategyName::Auto],
+            preemptions: 2,
+            schedules: 100_000,
+            work: 0,
+            pause: 0,
+            time_ms: 0,
+            max_steps: 20_000,
+            seed: 0,
+            isolation: Isolation::Image,
+            backend: Backend::Fibers,
+            watchdog_ms: 60_000,
+            keep_going: false,
+            timers: Timers::Any,
+            early_after: false,
+            spurious: Spurious::Any,
+            leaks: false,
+            allow_unjoined_panics: false,
+            save_ms: 0,
+            part: Part::WHOLE,
+            resume: false,
+            policies: Vec::new(),
+            preempt_at: Vec::new(),
+            root: String::new(),
+            memory_accesses: Accesses::Watched,
+            races: Level::Deny,
+            races_of: Vec::new(),
+            spins: Level::Warn,
+            spins_of: Vec::new(),
+            points: Vec::new(),
+            intended: Vec::new(),
+            scratch: String::new(),
+            debugged: None,
+            traced: false,
+        }
     }
 }
 

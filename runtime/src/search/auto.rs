@@ -396,7 +396,7 @@ mod tests {
         let program = vec![vec![Act::Add(0); 9]; 4];
         let mut search = Auto::new(2, 100_000, 100_000, 0, Part::WHOLE);
         let mut names = Vec::new();
-        for _ in 0..FIRST + OPENING + 1 {
+        for _ in 0..=(FIRST + OPENING) {
             assert!(search.begin());
             names.push(search.name());
             model::execute(&program, &mut search);

@@ -306,15 +306,12 @@ impl Finished {
             preemptions: self.preemptions,
             bound_completed,
             complete,
-            timers_last: self
-                .timers_last
-                .filter(|_| stable)
-                .map(|last| last.of_all()),
+            timers_last: self.timers_last.filter(|_| stable).map(TimersLast::of_all),
             early: Vec::new(),
             nothing_to_explore: false,
             one_thread_runtime: self.one_thread_runtime.clone(),
             coverage: if stable {
-                let last = self.timers_last.map(|last| last.of_all());
+                let last = self.timers_last.map(TimersLast::of_all);
                 coverage(self.outcome, (complete, bound_completed), last, &atomic)
             } else {
                 NOT_DETERMINISTIC.to_owned()
@@ -333,10 +330,7 @@ impl Finished {
             cached: self.cached,
             stopped: None,
             part: self.part.clone().map(|part| TestPart {
-                timers_last: self
-                    .timers_last
-                    .filter(|_| stable)
-                    .map(|last| last.of_part()),
+                timers_last: self.timers_last.filter(|_| stable).map(TimersLast::of_part),
                 ..part
             }),
         };

@@ -81,43 +81,16 @@ pub(super) fn finished(
     let location = verdict.failure.and_then(|f| f.place.as_ref().map(location));
     let waits = || blocked_site(verdict.kind, &blocked, &circle).map(place);
     let location = location.or_else(waits);
-    Object::new()
+    let object = Object::new()
         .string("type", "finished")
         .string("outcome", verdict.outcome)
         .optional_string("kind", verdict.kind.map(Kind::name))
         .optional_string("message", verdict.message.as_deref())
-        .raw("location", location.as_deref().unwrap_or("null"))
-        .number("schedules", counters.schedules)
-        .number("work", counters.work)
-        .boolean("paused", exploration.paused.is_some())
-        .boolean("resumable", exploration.paused != Some(Paused::Lost))
-        .number("executions", counters.executions)
-        .number("distinct", counters.distinct)
-        .number("pruned", exploration.progress.pruned)
-        .number("steps", counters.steps)
-        .number("max_steps_in_execution", counters.max_steps)
-        .number("threads", counters.threads as u64)
-        .optional_string("one_thread_runtime", one_thread_runtime(exploration))
+        .raw("location", location.as_deref().unwrap_or("null"));
+    with_extent(object, exploration, counters)
         .optional_number(
             "preemptions",
             failed.then_some(exploration.preemptions.into()),
-        )
-        .optional_number(
-            "bound_completed",
-            counters.reach.bound_of_all.map(u64::from),
-        )
-        .array(
-            "bound_starts",
-            counters.bound_starts.iter().map(u64::to_string),
-        )
-        .array(
-            "explored",
-            counters.explored.iter().copied().map(number_or_null),
-        )
-        .boolean("complete", counters.reach.complete_of_all)
-        .raw(
-            "timers_last",
-            timers_last(counters).as_deref().unwrap_or("null"),
         )
         .optional_string("timers", failed.then(|| name_of(exploration.phases.timers)))
         .array("early", early_waits(&engine.execution).filter(|_| shown))
@@ -182,6 +155,39 @@ pub(super) fn finished(
             divergence(exploration).as_deref().unwrap_or("null"),
         )
         .finish()
+}
+
+/// Adds how much was explored, and how far.
+fn with_extent(object: Object, exploration: &Exploration, counters: &Counters) -> Object {
+    object
+        .number("schedules", counters.schedules)
+        .number("work", counters.work)
+        .boolean("paused", exploration.paused.is_some())
+        .boolean("resumable", exploration.paused != Some(Paused::Lost))
+        .number("executions", counters.executions)
+        .number("distinct", counters.distinct)
+        .number("pruned", exploration.progress.pruned)
+        .number("steps", counters.steps)
+        .number("max_steps_in_execution", counters.max_steps)
+        .number("threads", counters.threads as u64)
+        .optional_string("one_thread_runtime", one_thread_runtime(exploration))
+        .optional_number(
+            "bound_completed",
+            counters.reach.bound_of_all.map(u64::from),
+        )
+        .array(
+            "bound_starts",
+            counters.bound_starts.iter().map(u64::to_string),
+        )
+        .array(
+            "explored",
+            counters.explored.iter().copied().map(number_or_null),
+        )
+        .boolean("complete", counters.reach.complete_of_all)
+        .raw(
+            "timers_last",
+            timers_last(counters).as_deref().unwrap_or("null"),
+        )
 }
 
 /// How far the schedules were explored in which time passes only when nothing else can run,
