@@ -22,6 +22,7 @@ mod gate;
 pub mod init;
 pub mod interrupt;
 mod journal;
+mod linker;
 pub mod list;
 mod man;
 pub mod merge;
@@ -60,6 +61,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 fn run_command(mut args: Vec<OsString>) -> ExitCode {
     if let Some(error) = nextest::put_back(&args) {
         return not_started("the test", &error);
+    }
+    if let Some(error) = linker::run(&args) {
+        return not_started("the linker", &error);
     }
     if let Some(error) = wrapper::run(&args) {
         return not_started("the compiler", &error);

@@ -9,6 +9,7 @@ mod attempt;
 mod coverage;
 mod dep_info;
 mod instructions;
+mod linking;
 mod mirror;
 mod outside;
 mod record;
@@ -174,6 +175,9 @@ impl Compiler<'_> {
                     record.problems = prepared.problems(&compiled);
                 }
             }
+            record
+                .problems
+                .extend(linking::failure(unit, self.instructions));
             record.save(&self.instructions.records, unit)?;
             let treatment = env::var(PackageInstructions::variable(&name)).ok();
             dep_info::depend_on_treatment(unit, &name, treatment.as_deref())?;
@@ -245,6 +249,7 @@ impl Compiler<'_> {
             .args(cfg.iter().flat_map(|it| ["--cfg", it.as_str()]))
             .args(swap_args(facades, self.args))
             .env("RUSTC_BOOTSTRAP", "1");
+        linking::announce_foreign_calls(&mut swapped, self.args, unit, self.instructions);
         let mut opaque = self.command();
         opaque
             .args(self.args)
@@ -307,6 +312,7 @@ impl Compiler<'_> {
         if let Some(out_dir) = prepared.out_dir() {
             command.env("OUT_DIR", out_dir);
         }
+        linking::announce_foreign_calls(&mut command, self.args, unit, self.instructions);
         command
     }
 }

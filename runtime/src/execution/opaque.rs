@@ -306,6 +306,15 @@ pub(crate) fn has_ended(task: TaskId) -> bool {
 /// drops it, in code of its own, there is no call. So each later step of the task counts
 /// as one that touches what opaque code keeps.
 pub(crate) fn enter() {
+    enter_for("called into packages that are compiled as they are");
+}
+
+/// Rust code calls a function of C code, or of another language.
+pub(crate) fn enter_foreign() {
+    enter_for("called into C code");
+}
+
+fn enter_for(what: &'static str) {
     let Some(execution) = running() else { return };
     let is_inside = mark::is_inside();
     // SAFETY: see `running`; no reference lives across `perform`.
@@ -317,7 +326,7 @@ pub(crate) fn enter() {
                 return;
             }
         }
-        super::note_outside("called into packages that are compiled as they are");
+        super::note_outside(what);
         // What they read and write is not seen.
         (*execution).awaits = false;
         let object = (*execution).object(UNSEEN);

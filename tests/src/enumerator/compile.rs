@@ -42,6 +42,9 @@ pub(super) enum Step {
     FetchAdd(usize),
     Swap(usize),
     CompareExchange(usize),
+    CLoad(usize),
+    CStore(usize),
+    CAdd(usize),
     /// Gives up a gate's lock, waits for a notification, and takes the lock again.
     Wait {
         gate: usize,
@@ -169,8 +172,8 @@ fn push(steps: &mut Vec<Step>, op: &Op) {
     };
     match op {
         Op::Load(at) => steps.push(Step::Load(*at)),
-        Op::Store(at) => steps.push(Step::Store(*at)),
-        Op::FetchAdd(at) => steps.push(Step::FetchAdd(*at)),
+        Op::Store(at) | Op::CStoreAt(at) => steps.push(Step::Store(*at)),
+        Op::FetchAdd(at) | Op::CAddAt(at) => steps.push(Step::FetchAdd(*at)),
         Op::Swap(at) => steps.push(Step::Swap(*at)),
         Op::CompareExchange(at) => steps.push(Step::CompareExchange(*at)),
         Op::Lock(at, body) => acquire(steps, Lock::mutex(*at), Exclusive, body),
@@ -267,6 +270,9 @@ fn push(steps: &mut Vec<Step>, op: &Op) {
         Op::RemoveVar(at) => steps.push(Step::RemoveVar(*at)),
         Op::Sealed(at, body) => acquire(steps, Lock::sealed(*at), Exclusive, body),
         Op::SealedTry(at, body) => attempt(steps, Lock::sealed(*at), Exclusive, body),
+        Op::CLoad(at) => steps.push(Step::CLoad(*at)),
+        Op::CStore(at) => steps.push(Step::CStore(*at)),
+        Op::CAdd(at) => steps.push(Step::CAdd(*at)),
         Op::CLock(at, body) => acquire(steps, Lock::c_mutex(*at), Exclusive, body),
         Op::CTryLock(at, body) => attempt(steps, Lock::c_mutex(*at), Exclusive, body),
         Op::CRead(at, body) => acquire(steps, Lock::c_rwlock(*at), Shared, body),

@@ -71,6 +71,13 @@ pub enum Op {
     CWrite(usize, Vec<Op>),
     CTryRead(usize, Vec<Op>),
     CTryWrite(usize, Vec<Op>),
+    /// Of a number that only C code reads and writes, without a lock.
+    CLoad(usize),
+    CStore(usize),
+    CAdd(usize),
+    /// As `Store` and `FetchAdd`, of the same numbers, but by C code, which is given the address.
+    CStoreAt(usize),
+    CAddAt(usize),
 }
 
 /// What kind of object an operation is about.
@@ -108,11 +115,15 @@ pub enum Kind {
     Sealed,
     Pthread,
     PthreadRwLock,
+    /// Memory of C code.
+    CMemory,
+    /// Atomics that Rust code and C code share.
+    CAtomic,
 }
 
 impl Kind {
     /// All there are.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::Atomic,
         Self::Mutex,
         Self::Poison,
@@ -137,6 +148,8 @@ impl Kind {
         Self::Sealed,
         Self::Pthread,
         Self::PthreadRwLock,
+        Self::CMemory,
+        Self::CAtomic,
     ];
 }
 

@@ -262,6 +262,24 @@ impl Place<'_> {
                 0 | 1 => self.holds(depth, object, Op::CLock),
                 _ => self.holds(depth, object, Op::CTryLock),
             },
+            Kind::CMemory => {
+                let op = match which(self, 3) {
+                    0 => Op::CLoad(at),
+                    1 => Op::CStore(at),
+                    _ => Op::CAdd(at),
+                };
+                self.one(op)
+            }
+            Kind::CAtomic => {
+                let op = match which(self, 5) {
+                    0 => Op::Load(at),
+                    1 => Op::Store(at),
+                    2 => Op::CompareExchange(at),
+                    3 => Op::CStoreAt(at),
+                    _ => Op::CAddAt(at),
+                };
+                self.one(op)
+            }
             Kind::PthreadRwLock => match which(self, 4) {
                 0 => self.holds(depth, object, Op::CRead),
                 1 => self.holds(depth, object, Op::CWrite),

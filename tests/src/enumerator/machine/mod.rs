@@ -48,6 +48,7 @@ pub(super) struct State {
     channels: [Channel; 3],
     cells: [Cell; 2],
     atomics: [u8; 2],
+    c_numbers: [u8; 2],
     /// The tasks that wait at the barrier: a bit each, as in those below.
     barrier: u8,
     /// The tasks that were unparked.
@@ -113,6 +114,7 @@ impl State {
             channels: [channel(0, None), channel(1, Some(1)), channel(2, Some(0))],
             cells: Default::default(),
             atomics: [0; 2],
+            c_numbers: [0; 2],
             barrier: 0,
             tokens: 0,
             ended: 0,
@@ -205,6 +207,7 @@ impl State {
             .map(|lock| self.locks[lock.index()].number)
             .collect();
         finals.extend(self.atomics);
+        finals.extend(self.c_numbers);
         if program.has(&|op| {
             matches!(
                 op,
@@ -342,6 +345,12 @@ impl State {
                 } else {
                     self.see(task, FAILED);
                 }
+            }
+            Step::CLoad(at) => self.see(task, self.c_numbers[at]),
+            Step::CStore(at) => self.c_numbers[at] = name(task),
+            Step::CAdd(at) => {
+                self.see(task, self.c_numbers[at]);
+                self.c_numbers[at] += name(task);
             }
             Step::Wait { gate } => {
                 let lock = &mut self.locks[Lock::gate(gate).index()];

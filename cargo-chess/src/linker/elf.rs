@@ -1,0 +1,128 @@
+//! The symbols of ELF files for x86-64: objects and shared libraries.
+
+/// What a file says of a symbol.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Symbol<'a> {
+    /// A function that other files can call is here.
+    Function(&'a str),
+    /// Something else that other files can use is here.
+    Other(&'a str),
+    /// It is used here, and is elsewhere.
+    Undefined(&'a str),
+}
+
+const MAGIC: &[u8] = b"\x7fELF\x02\x01";
+
+/// The sections with a file's own symbols, and with those that a shared library exports.
+const SYMBOLS: u32 = 2;
+const DYNAMIC_SYMBOLS: u32 = 11;
+
+/// Whether these are the bytes of an ELF file of 64 bits.
+pub(super) fn is_elf(bytes: &[u8]) -> bool {
+    bytes.starts_with(MAGIC)
+}
+
+/// The symbols that other files see or have; none of what is no such file.
+pub(super) fn symbols(bytes: &[u8]) -> Vec<Symbol<'_>> {
+    if is_elf(bytes) {
+        read(bytes).unwrap_or_default()
+    } else {
+        Vec::new()
+    }
+}
+
+fn read(bytes: &[u8]) -> Option<Vec<Symbol<'_>>> {
+    const SHARED: u64 = 3;
+    let is_shared = number(bytes, 16, 2)? == SHARED;
+    let wanted = if is_shared { DYNAMIC_SYMBOLS } else { SYMBOLS };
+    let sections = Sections::of(bytes)?;
+    let mut found = Vec::new();
+    for at in 0..sections.count {
+        let section = sections.get(at)?;
+        if section.kind != wanted {
+            continue;
+        }
+        let names = sections.get(section.link)?.content;
+        for entry in section.content.chunks_exact(24) {
+            found.extend(symbol(entry, names, &sections));
+        }
+    }
+    Some(found)
+}
+
+fn symbol<'a>(entry: &[u8], names: &'a [u8], sections: &Sections<'_>) -> Option<Symbol<'a>> {
+    const LOCAL: u8 = 0;
+    const UNTYPED: u8 = 0;
+    const FUNCTION: u8 = 2;
+    const INDIRECT: u8 = 10;
+    let (binding, kind) = (entry[4] >> 4, entry[4] & 15);
+    if binding == LOCAL {
+        return None;
+    }
+    let name = names.get(usize::try_from(number(entry, 0, 4)?).ok()?..)?;
+    let name = str::from_utf8(name.split(|byte| *byte == 0).next()?).ok()?;
+    let section = usize::try_from(number(entry, 6, 2)?).ok()?;
+    Some(match kind {
+        _ if section == 0 => Symbol::Undefined(name),
+        FUNCTION | INDIRECT => Symbol::Function(name),
+        // Assembly need not say what its labels are.
+        UNTYPED if sections.get(section).is_some_and(|it| it.is_code) => Symbol::Function(name),
+        _ => Symbol::Other(name),
+    })
+}
+
+struct Sections<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    count: usize,
+}
+
+struct Section<'a> {
+    kind: u32,
+    is_code: bool,
+    link: usize,
+    content: &'a [u8],
+}
+
+impl<'a> Sections<'a> {
+    fn of(bytes: &'a [u8]) -> Option<Self> {
+        let mut sections = Self {
+            bytes,
+            at: usize::try_from(number(bytes, 40, 8)?).ok()?,
+            count: usize::try_from(number(bytes, 60, 2)?).ok()?,
+        };
+        if sections.count == 0 && sections.at != 0 {
+            // More than two bytes can say: the first section has the number for its size.
+            sections.count = usize::try_from(number(bytes, sections.at + 32, 8)?).ok()?;
+        }
+        Some(sections)
+    }
+
+    fn get(&self, at: usize) -> Option<Section<'a>> {
+        const CODE: u64 = 4;
+        const EMPTY: u32 = 8;
+        let header = self
+            .bytes
+            .get(self.at.checked_add(at.checked_mul(64)?)?..)?;
+        let kind = u32::try_from(number(header, 4, 4)?).ok()?;
+        let offset = usize::try_from(number(header, 24, 8)?).ok()?;
+        let size = usize::try_from(number(header, 32, 8)?).ok()?;
+        let content = match kind {
+            EMPTY => &[],
+            _ => self.bytes.get(offset..offset.checked_add(size)?)?,
+        };
+        Some(Section {
+            kind,
+            is_code: number(header, 8, 8)? & CODE != 0,
+            link: usize::try_from(number(header, 40, 4)?).ok()?,
+            content,
+        })
+    }
+}
+
+/// The number of `length` bytes at `at`, the lowest byte first.
+fn number(bytes: &[u8], at: usize, length: usize) -> Option<u64> {
+    let bytes = bytes.get(at..at.checked_add(length)?)?;
+    let digits = bytes.iter().rev();
+    Some(digits.fold(0, |number, byte| number << 8 | u64::from(*byte)))
+}

@@ -1,0 +1,186 @@
+//! This program as the linker of test binaries: each call from Rust into C is announced.
+//!
+//! Code in C and other languages comes into a test binary as objects that rustc did not make,
+//! and as shared libraries. What it does with memory of its own is not seen. So a call into it
+//! is what a call into an opaque package is, one step that may touch anything. Which functions
+//! these are is known when the program is linked: those that Rust code uses and such a file
+//! has. The linker puts a stub before each (`--wrap`), whatever declares the function, and
+//! whether it is called or its address is taken. A stub changes no argument.
+
+mod archive;
+mod elf;
+mod inputs;
+
+use std::collections::BTreeSet;
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::{Command, exit};
+
+use elf::Symbol;
+
+/// Names the linker that is called with the stubs; that it is set makes this program one.
+pub(crate) const LINKER_VARIABLE: &str = "CHESS_LINKER";
+
+/// Names the file that is written where a program cannot be linked with the stubs.
+pub(crate) const FAILURE_VARIABLE: &str = "CHESS_LINKER_FAILURE";
+
+/// What no stub is for: how the functions of allocators begin. The addresses that they choose
+/// are all that tasks see of what they keep, and tests must not depend on those.
+const ALLOCATORS: &[&str] = &[
+    "_rjem_",
+    "je_",
+    "mi_",
+    "_mi_",
+    "rpmalloc",
+    "rprealloc",
+    "rpfree",
+    "rpaligned",
+    "sn_",
+    "tc_",
+    "scalable_",
+];
+
+/// Links, if this process was started as a linker; `None` if not.
+pub(crate) fn run(args: &[OsString]) -> Option<io::Error> {
+    let linker = env::var_os(LINKER_VARIABLE)?;
+    match link(&linker, args.get(1..)?) {
+        Ok(code) => exit(code),
+        Err(error) => Some(error),
+    }
+}
+
+fn link(linker: &OsStr, args: &[OsString]) -> io::Result<i32> {
+    let words = inputs::words(args);
+    let is_program = !words.iter().any(|word| matches!(&**word, "-shared" | "-r"));
+    let functions = if is_program {
+        foreign_functions(&words)?
+    } else {
+        BTreeSet::new()
+    };
+    if !functions.is_empty() {
+        let directory = tempfile::tempdir()?;
+        let stubs = directory.path().join("stubs.s");
+        fs::write(&stubs, assembly(&functions))?;
+        let wraps = functions.iter().map(|name| format!("-Wl,--wrap={name}"));
+        let output = Command::new(linker)
+            .arg(&stubs)
+            .args(args)
+            .args(wraps)
+            .output()?;
+        if output.status.success() {
+            return Ok(0);
+        }
+    }
+    let status = Command::new(linker).args(args).status()?;
+    if status.success()
+        && !functions.is_empty()
+        && let Some(file) = env::var_os(FAILURE_VARIABLE)
+    {
+        fs::write(file, "")?;
+    }
+    Ok(status.code().unwrap_or(1))
+}
+
+/// The functions that Rust code uses, and that are in files which rustc did not make.
+fn foreign_functions(words: &[String]) -> io::Result<BTreeSet<String>> {
+    let files = inputs::files(words);
+    let mut foreign = BTreeSet::new();
+    let mut of_rust = Vec::new();
+    for path in &files {
+        let is_rlib = path.extension().is_some_and(|it| it == "rlib");
+        match archive::members(path) {
+            Ok(Some(members)) => {
+                for member in members {
+                    let is_of_rust =
+                        is_rlib && (is_unit(&member.name) || member.name == "lib.rmeta");
+                    if is_of_rust {
+                        of_rust.push((path, Some(member)));
+                    } else {
+                        functions_of(&member.read()?, &mut foreign);
+                    }
+                }
+            }
+            Ok(None) => {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                if is_unit(&name) || name == "symbols.o" {
+                    of_rust.push((path, None));
+                } else {
+                    functions_of(&fs::read(path)?, &mut foreign);
+                }
+            }
+            // The linker says what it makes of that.
+            Err(_) => {}
+        }
+    }
+    if foreign.is_empty() {
+        return Ok(foreign);
+    }
+    let mut used = BTreeSet::new();
+    let mut other = BTreeSet::new();
+    for (path, member) in of_rust {
+        let bytes = match member {
+            Some(member) => member.read()?,
+            None => fs::read(path)?,
+        };
+        // What std and the engine call they call also where tasks are switched.
+        let is_ours = is_of_toolchain(path) || is_of_engine(path);
+        for symbol in elf::symbols(&bytes) {
+            match symbol {
+                Symbol::Undefined(name) if is_ours => other.insert(name.to_owned()),
+                Symbol::Undefined(name) => used.insert(name.to_owned()),
+                Symbol::Function(name) | Symbol::Other(name) => other.insert(name.to_owned()),
+            };
+        }
+    }
+    let is_allocator = |name: &str| ALLOCATORS.iter().any(|prefix| name.starts_with(prefix));
+    foreign.retain(|name| used.contains(name) && !other.contains(name) && !is_allocator(name));
+    Ok(foreign)
+}
+
+fn functions_of(bytes: &[u8], functions: &mut BTreeSet<String>) {
+    for symbol in elf::symbols(bytes) {
+        if let Symbol::Function(name) = symbol {
+            functions.insert(name.to_owned());
+        }
+    }
+}
+
+/// Whether rustc calls objects that it makes so.
+fn is_unit(name: &str) -> bool {
+    name.ends_with(".rcgu.o")
+}
+
+fn is_of_toolchain(path: &Path) -> bool {
+    path.iter().any(|part| part == "rustlib")
+}
+
+fn is_of_engine(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.starts_with("libchess_")
+}
+
+/// A stub for each function: it announces the call, and goes on in the function itself.
+fn assembly(functions: &BTreeSet<String>) -> String {
+    let mut text = String::new();
+    for name in functions {
+        _ = write!(
+            text,
+            "\t.section \".text.__wrap_{name}\",\"ax\",@progbits\n\
+             \t.globl \"__wrap_{name}\"\n\
+             \t.hidden \"__wrap_{name}\"\n\
+             \t.type \"__wrap_{name}\",@function\n\
+             \"__wrap_{name}\":\n\
+             \t.cfi_startproc\n\
+             \tcall __chess_foreign_call@PLT\n\
+             \tjmp \"__real_{name}\"@PLT\n\
+             \t.cfi_endproc\n\
+             \t.size \"__wrap_{name}\",.-\"__wrap_{name}\"\n"
+        );
+    }
+    text.push_str("\t.section .note.GNU-stack,\"\",@progbits\n");
+    text
+}

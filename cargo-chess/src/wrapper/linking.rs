@@ -1,0 +1,74 @@
+//! How programs are linked: by this program, which announces calls of C code.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::Command;
+
+use camino::Utf8PathBuf;
+
+use super::instructions::Instructions;
+use super::unit::Unit;
+use crate::linker::{FAILURE_VARIABLE, LINKER_VARIABLE};
+
+/// Has rustc, which is also given `args`, link the unit by this program if it is one.
+pub(super) fn announce_foreign_calls(
+    command: &mut Command,
+    args: &[OsString],
+    unit: &Unit,
+    instructions: &Instructions,
+) {
+    if unit.is_library {
+        return;
+    }
+    let linker = linker(args).unwrap_or_else(|| "cc".into());
+    // One that is no C compiler takes other arguments.
+    let stem = Path::new(&linker).file_stem().unwrap_or_default();
+    let stem = stem.to_string_lossy();
+    if stem.ends_with("ld") || stem.ends_with("link") {
+        return;
+    }
+    let Ok(own) = env::current_exe() else { return };
+    let failure = failure_file(unit, instructions);
+    _ = fs::remove_file(&failure);
+    _ = fs::create_dir_all(&instructions.records);
+    let mut option = OsString::from("linker=");
+    option.push(own);
+    command
+        .arg("-C")
+        .arg(option)
+        .env(LINKER_VARIABLE, linker)
+        .env(FAILURE_VARIABLE, failure);
+}
+
+/// What to tell of a program that could not be linked so.
+pub(super) fn failure(unit: &Unit, instructions: &Instructions) -> Option<String> {
+    let file = failure_file(unit, instructions);
+    fs::remove_file(file).ok()?;
+    Some(format!(
+        "{} does not link with its calls into C code announced, so what that code does \
+         with memory of its own is not seen",
+        unit.crate_name
+    ))
+}
+
+fn failure_file(unit: &Unit, instructions: &Instructions) -> Utf8PathBuf {
+    let name = format!("{}{}.linked-plainly", unit.crate_name, unit.extra);
+    instructions.records.join(name)
+}
+
+/// The linker that rustc's arguments name; the last one counts.
+fn linker(args: &[OsString]) -> Option<OsString> {
+    let values = args.iter().enumerate().filter_map(|(at, arg)| {
+        let arg = arg.as_bytes();
+        let option = match arg.strip_prefix(b"-C")? {
+            b"" => args.get(at + 1)?.as_bytes(),
+            option => option,
+        };
+        let linker = option.strip_prefix(b"linker=")?;
+        Some(std::ffi::OsStr::from_bytes(linker).to_owned())
+    });
+    values.last()
+}
