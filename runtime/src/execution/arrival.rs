@@ -193,6 +193,9 @@ impl Execution {
             Some(site) if id != ObjectId::NONE && effect.is_quiet() => {
                 let version = self.objects.get(id).version;
                 task.spin.read(Access::new(op, site, id), version);
+                if op.is_atomic() && self.observers.of_atomics {
+                    self.read_unseen(op, site);
+                }
             }
             // They change nothing: lock-free code has fences between the loads of a
             // loop that waits, and yields end its turns.
@@ -235,6 +238,9 @@ impl Execution {
         }
         if is_watched {
             self.wake_watchers(id);
+        }
+        if op.is_atomic() && self.observers.of_atomics {
+            self.depend_on_unseen();
         }
         self.tell_access(op, id, effect, site)
     }

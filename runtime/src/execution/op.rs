@@ -409,6 +409,13 @@ impl Op {
         }
     }
 
+    /// Whether it accesses an atomic.
+    #[inline]
+    pub(crate) const fn is_atomic(self) -> bool {
+        let n = self as u8;
+        Op::AtomicLoad as u8 <= n && n < Op::Fence as u8
+    }
+
     /// Whether it uses files, directories or environment variables.
     pub(crate) const fn uses_files(self) -> bool {
         let n = self as u8;

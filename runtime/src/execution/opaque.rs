@@ -36,6 +36,29 @@ impl Execution {
         mark::enter()
     }
 
+    /// The event just recorded accesses an atomic, which C code may access, too.
+    #[cold]
+    pub(super) fn depend_on_unseen(&mut self) {
+        let object = self.object(UNSEEN);
+        let task = self.tasks.running_mut();
+        // Whether it reads or writes: with calls of C code alone it must not change places.
+        _ = self.log.depend(
+            object,
+            Effect::Read,
+            &mut self.objects,
+            &mut task.last_event,
+        );
+    }
+
+    /// As it saw what `op` read at `site`, the task saw what C code has done.
+    #[cold]
+    pub(super) fn read_unseen(&mut self, op: Op, site: Site) {
+        let object = self.object(UNSEEN);
+        let version = self.objects.get(object).version;
+        let access = Access::new(op, site, object);
+        self.tasks.running_mut().spin.read(access, version);
+    }
+
     #[inline]
     fn arrive_opaque(&mut self, op: Op, object: ObjectId) -> (Step, bool) {
         if self.announce_opaque(op, object) {

@@ -24,6 +24,8 @@ pub(crate) struct Observers {
     pub(crate) of_accesses: bool,
     /// Whether a pointer is the same as before: `compare_exchange` of `AtomicPtr`.
     pub(crate) of_pointers: bool,
+    /// Atomics: C code that Rust code calls may be given their addresses.
+    pub(crate) of_atomics: bool,
 }
 
 /// Leaves a byte in the named section, which the linker keeps even where it drops the
@@ -104,6 +106,12 @@ global_asm!(
     ".hidden __chess_pointers",
     "__chess_pointers: .byte 0",
     ".popsection",
+    // The linker adds to this one, where it announces calls of C code.
+    ".pushsection chess_atomics,\"aR\",@progbits",
+    ".globl __chess_atomics",
+    ".hidden __chess_atomics",
+    "__chess_atomics: .byte 0",
+    ".popsection",
 );
 
 unsafe extern "C" {
@@ -113,6 +121,7 @@ unsafe extern "C" {
     static __chess_finishes: u8;
     static __chess_accesses: u8;
     static __chess_pointers: u8;
+    static __chess_atomics: u8;
     // The linker's names for the bounds of a section.
     static __start_chess_counters: u8;
     static __stop_chess_counters: u8;
@@ -124,6 +133,8 @@ unsafe extern "C" {
     static __stop_chess_accesses: u8;
     static __start_chess_pointers: u8;
     static __stop_chess_pointers: u8;
+    static __start_chess_atomics: u8;
+    static __stop_chess_atomics: u8;
 }
 
 impl Observers {
@@ -134,6 +145,7 @@ impl Observers {
         of_finishes: true,
         of_accesses: true,
         of_pointers: true,
+        of_atomics: true,
     };
 
     /// Those that the program contains.
@@ -167,6 +179,11 @@ impl Observers {
                 &raw const __start_chess_pointers,
                 &raw const __chess_pointers,
                 &raw const __stop_chess_pointers,
+            ),
+            of_atomics: is_more(
+                &raw const __start_chess_atomics,
+                &raw const __chess_atomics,
+                &raw const __stop_chess_atomics,
             ),
         }
     }
