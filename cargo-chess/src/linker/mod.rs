@@ -187,3 +187,6 @@ fn assembly(functions: &BTreeSet<String>) -> String {
     text.push_str("\t.section .note.GNU-stack,\"\",@progbits\n");
     text
 }
+
+#[cfg(test)]
+mod tests;

@@ -329,15 +329,17 @@ pub(crate) fn has_ended(task: TaskId) -> bool {
 /// drops it, in code of its own, there is no call. So each later step of the task counts
 /// as one that touches what opaque code keeps.
 pub(crate) fn enter() {
-    enter_for("called into packages that are compiled as they are");
+    enter_for("called into packages that are compiled as they are", true);
 }
 
-/// Rust code calls a function of C code, or of another language.
+/// Rust code calls a function of C code, or of another language. What it does there later,
+/// it does by such a call: C has no guards.
 pub(crate) fn enter_foreign() {
-    enter_for("called into C code");
+    enter_for("called into C code", false);
 }
 
-fn enter_for(what: &'static str) {
+/// A step into code that is not seen; whether its task `keeps` what may touch the same later.
+fn enter_for(what: &'static str, keeps: bool) {
     let Some(execution) = running() else { return };
     let is_inside = mark::is_inside();
     // SAFETY: see `running`; no reference lives across `perform`.
@@ -359,8 +361,10 @@ fn enter_for(what: &'static str) {
             perform((*execution).arrive_opaque(Op::OpaqueCall, object).0);
             (*execution).record(Op::OpaqueCall, object, Effect::Write, None);
         }
-        (*execution).running().has_called_opaque = true;
-        let current = (*execution).current;
-        (*execution).log.trace.touches_unseen(current, object);
+        if keeps {
+            (*execution).running().has_called_opaque = true;
+            let current = (*execution).current;
+            (*execution).log.trace.touches_unseen(current, object);
+        }
     }
 }
