@@ -152,7 +152,7 @@ impl Search {
         let files = names.flat_map(|name| match name.strip_prefix("-l") {
             Some(name) => self.library(name),
             None if name.starts_with('/') => vec![PathBuf::from(name)],
-            None if name.contains(".so") || name.ends_with(".a") => {
+            None if name.contains(".so") || name.contains(".a") => {
                 self.library(&format!(":{name}"))
             }
             None => Vec::new(),

@@ -61,7 +61,7 @@ fn failure_file(unit: &Unit, instructions: &Instructions) -> Utf8PathBuf {
 
 /// The linker that rustc's arguments name; the last one counts.
 fn linker(args: &[OsString]) -> Option<OsString> {
-    let values = args.iter().enumerate().filter_map(|(at, arg)| {
+    let mut values = args.iter().enumerate().filter_map(|(at, arg)| {
         let arg = arg.as_bytes();
         let option = match arg.strip_prefix(b"-C")? {
             b"" => args.get(at + 1)?.as_bytes(),
@@ -70,5 +70,5 @@ fn linker(args: &[OsString]) -> Option<OsString> {
         let linker = option.strip_prefix(b"linker=")?;
         Some(std::ffi::OsStr::from_bytes(linker).to_owned())
     });
-    values.last()
+    values.next_back()
 }
