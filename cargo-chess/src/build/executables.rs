@@ -19,7 +19,7 @@ pub fn tell_executables(plan: &Plan, build: &Build, shell: Shell) {
     }
 }
 
-/// What it was built from: `tests/t.rs`, `unittests src/lib.rs`.
+/// The source of a test binary, as cargo prints it: `tests/t.rs`, `unittests src/lib.rs`.
 fn source(plan: &Plan, binary: &TestBinary) -> String {
     for package in plan.metadata.workspace_packages() {
         let mut targets = package.targets.iter();

@@ -48,7 +48,7 @@ pub struct Exploration {
     pub backend: Backend,
     /// When timeouts fire.
     pub timers: Timers,
-    /// What a failure means that needs time to pass early.
+    /// The outcome of a failure that exists only if a timeout or a sleep ends early.
     pub timing: Timing,
     /// What happens for no reason.
     pub spurious: Spurious,

@@ -99,7 +99,7 @@ named! {
 }
 
 named! {
-    /// What a failure means that needs time to pass early.
+    /// The outcome of a failure that exists only if a timeout or a sleep ends early.
     Timing, "way to take failures that need time to pass early", {
         /// Nothing: such schedules are not explored.
         Allow = "allow",

@@ -98,7 +98,7 @@ pub struct TestFinished {
     /// binary nor its options have changed since: the rest is what that run found.
     #[serde(default)]
     pub cached: bool,
-    /// What of the test was finished when the end of the run stopped it, if that did.
+    /// How far the test was explored, if the end of the run stopped its search.
     #[serde(default)]
     pub stopped: Option<Stop>,
     /// With `--shard`, where each shard explores a part of this test's schedules: what
@@ -123,7 +123,7 @@ pub struct EarlyTimeout {
     pub wait: EarlyOperation,
     /// How long it waits at most, in nanoseconds.
     pub length_ns: u64,
-    /// What had not happened by then.
+    /// The next operation of the task that runs where time passes last: it had not happened yet.
     pub before: EarlyOperation,
 }
 
@@ -136,7 +136,7 @@ pub struct EarlyOperation {
     pub operation: String,
     /// Its source line, if it is known.
     pub location: Option<Location>,
-    /// Whether it is a wait that goes on, with an earlier end.
+    /// Whether this operation is itself a wait, whose time would have ended first.
     pub waits: bool,
 }
 
@@ -181,7 +181,7 @@ pub enum RegressionOutcome {
     Saved,
 }
 
-/// What of a test was finished when the end of the run stopped it.
+/// How far a test was explored when the end of the run stopped its search.
 #[derive(
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema,
 )]
@@ -271,7 +271,7 @@ pub struct TestOptions {
     pub strategy: Vec<String>,
     /// When timeouts fire.
     pub timers: String,
-    /// What a failure means that needs time to pass early.
+    /// The outcome of a failure that exists only if a timeout or a sleep ends early.
     #[serde(default = "warn")]
     pub timing: String,
     /// Whether what may happen for no reason was tried.
@@ -308,12 +308,12 @@ impl TestOptions {
     }
 }
 
-/// What a failure that needs time to pass early meant where that was not said yet.
+/// The value of `timing` in records of versions that had no such option.
 fn warn() -> String {
     Timing::Warn.to_string()
 }
 
-/// What those were who did not say so yet.
+/// The value of such options in records of versions that did not have them.
 fn any() -> String {
     Spurious::Any.to_string()
 }

@@ -235,9 +235,9 @@ pub fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// What was explored, in the words of `coverage`: of all schedules, and of those in which time
-/// passes only when nothing else can run, where that is not the same; `atomic` are the packages
-/// into which calls were single steps.
+/// The explored part of the schedules, as the text of `coverage`. `timers_last` is the part of
+/// those schedules in which time passes only when nothing else can run, if it is a larger one.
+/// `atomic` lists the packages into which each call is a single step.
 pub fn coverage(
     outcome: Outcome,
     (complete, bound_completed): (bool, Option<u32>),

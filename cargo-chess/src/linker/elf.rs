@@ -1,6 +1,6 @@
 //! The symbols of ELF files for x86-64: objects and shared libraries.
 
-/// What a file says of a symbol.
+/// A symbol, and whether the file defines or uses it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Symbol<'a> {
     /// A function that other files can call is here.

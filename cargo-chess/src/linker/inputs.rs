@@ -1,4 +1,4 @@
-//! The files that a linker is told to link, read from its arguments.
+//! The input files of a linker, read from its arguments.
 
 use std::ffi::OsString;
 use std::fs;
@@ -38,8 +38,8 @@ const OWN: &[&str] = &[
     "atomic",
 ];
 
-/// Arguments in the words that the linker itself sees: what is in files, and what the C compiler
-/// is told to pass on, is taken apart.
+/// The single arguments that the linker itself receives. Response files (`@file`) and the lists
+/// that the C compiler passes on (`-Wl,a,b`) are split into theirs.
 pub(super) fn words(args: &[OsString]) -> Vec<String> {
     let mut words = Vec::new();
     for arg in args {

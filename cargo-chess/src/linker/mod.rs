@@ -28,8 +28,8 @@ pub(crate) const LINKER_VARIABLE: &str = "CHESS_LINKER";
 /// Names the file that is written where a program cannot be linked with the stubs.
 pub(crate) const FAILURE_VARIABLE: &str = "CHESS_LINKER_FAILURE";
 
-/// What no stub is for: how the functions of allocators begin. The addresses that they choose
-/// are all that tasks see of what they keep, and tests must not depend on those.
+/// Prefixes of the functions of memory allocators, which get no stubs. All that tasks see of an
+/// allocator's state is the addresses that it returns, and tests must not depend on those.
 const ALLOCATORS: &[&str] = &[
     "_rjem_",
     "je_",
@@ -163,7 +163,7 @@ fn is_of_engine(path: &Path) -> bool {
     name.starts_with("libchess_")
 }
 
-/// A stub for each function: it announces the call, and goes on in the function itself.
+/// The assembly of a stub for each function: it announces the call, then jumps to the function.
 fn assembly(functions: &BTreeSet<String>) -> String {
     let mut text = String::new();
     for name in functions {

@@ -50,7 +50,7 @@ pub struct EarlyWait {
     pub wait: Operation,
     /// How long it was to wait at most, in nanoseconds.
     pub length_ns: u64,
-    /// What had not happened by then.
+    /// The next operation of the task that runs where time passes last: it had not happened yet.
     pub before: Operation,
 }
 
