@@ -1,8 +1,9 @@
 //! What `cargo package` packs builds by itself, and works outside of this repository.
 
-use std::fs;
-use std::path::Path;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{env, fs};
 
 use end_to_end::{Chess, Workspace};
 
@@ -15,7 +16,9 @@ const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 fn the_packed_crates_build_and_the_tool_of_them_works_elsewhere() {
     let place = Workspace::kept("package", |_| {});
     let args = ["package", "-p", "chess_rewriter", "-p", "cargo-chess"];
+    let home = cargo_home_without_sources();
     let run = Chess::cargo(Path::new(REPOSITORY), &args)
+        .env("CARGO_HOME", home.path())
         .arg("--allow-dirty")
         .arg("--target-dir")
         .arg(place.root())
@@ -34,4 +37,33 @@ fn the_packed_crates_build_and_the_tool_of_them_works_elsewhere() {
         .run();
     run.assert_code(0);
     assert!(run.stderr.contains("runtime"), "it was built: {run:?}");
+}
+
+/// A home of cargo that has what the usual one has downloaded, but nothing that is unpacked.
+///
+/// `cargo package` builds the tool with the rewriter that it has just packed. It unpacks
+/// that into its home only if no crate of the same name and version lies there: an older
+/// rewriter in the usual home would be built instead.
+fn cargo_home_without_sources() -> tempfile::TempDir {
+    let usual = env::var_os("CARGO_HOME").map_or_else(
+        || env::home_dir().expect("there is a home").join(".cargo"),
+        PathBuf::from,
+    );
+    let home = tempfile::tempdir().expect("a directory can be made");
+    let registry = home.path().join("registry");
+    fs::create_dir(&registry).expect("the directory can be made");
+    link_entries(&usual, home.path(), "registry");
+    link_entries(&usual.join("registry"), &registry, "src");
+    home
+}
+
+/// Links every entry of `from` but `except` into `to`. No entries, no links, if `from` does
+/// not exist.
+fn link_entries(from: &Path, to: &Path, except: &str) {
+    for entry in fs::read_dir(from).into_iter().flatten() {
+        let entry = entry.expect("the directory can be read");
+        if entry.file_name() != except {
+            symlink(entry.path(), to.join(entry.file_name())).expect("a link can be made");
+        }
+    }
 }
