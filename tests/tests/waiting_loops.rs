@@ -141,6 +141,19 @@ fn a_time_budget_that_ends_within_an_execution_makes_no_test_unstable() {
 }
 
 #[test]
+fn the_first_execution_runs_to_its_end_however_short_the_time_is() {
+    let workspace = Workspace::with_library(LIBRARY);
+    let args = ["test", "--message-format=json", "--exact"];
+    let run = workspace
+        .chess(&args)
+        .arg("counts_for_long")
+        .arg("--time=1ms")
+        .run();
+    run.assert_code(0);
+    assert_eq!(run.verdict()["outcome"], "passed");
+}
+
+#[test]
 fn tasks_that_wake_each_other_a_hundred_thousand_times_are_no_livelock() {
     let workspace = Workspace::with_library(LIBRARY);
     let args = ["test", "--message-format=json", "--exact"];

@@ -57,9 +57,11 @@ impl Execution {
             self.log.trace.end();
             self.slice_end = self.steps + self.max_steps / 2;
         }
-        // What confirms a failure, or replays it, takes the time that it takes.
+        // What confirms a failure, or replays it, takes the time that it takes. So does the
+        // first execution that ends: without it the test has no verdict.
+        let may_end = !self.keeps_output && (self.longest > 0 || self.only_runs.is_some());
         // SAFETY: only the flag is read, which the zygote sets.
-        if !self.keeps_output && unsafe { (*engine()).exploration.is_out_of_time() } {
+        if may_end && unsafe { (*engine()).exploration.is_out_of_time() } {
             self.ending = Ending::TooLong;
             return true;
         }

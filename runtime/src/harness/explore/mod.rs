@@ -247,11 +247,13 @@ impl Explorer<'_> {
         !engine.exploration.progress.complete
     }
 
-    /// Whether one of the budgets is used up.
+    /// Whether one of the budgets is used up. However short the time is, it has room for one
+    /// execution: without it the test has no verdict.
     fn is_at_end(&self, engine: Root) -> bool {
         let exploration = &engine.exploration;
         let is_used_up = exploration.phases.work_left(exploration.work) == Some(0);
-        self.budget == 0 || is_used_up || exploration.is_out_of_time()
+        let has_verdict = exploration.schedules > 0;
+        self.budget == 0 || is_used_up || has_verdict && exploration.is_out_of_time()
     }
 
     /// Whether lines raced in the last execution that become scheduling points by this
