@@ -1,6 +1,9 @@
 //! What does not compile as it should be treated is treated less, and told; where nothing
 //! is left to explore, that is an error.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
 use end_to_end::{Run, Workspace};
 
 const ARGS: [&str; 4] = ["test", "--no-fail-fast", "--message-format", "json"];
@@ -101,4 +104,37 @@ fn error(run: &Run) -> &str {
         .find("error: ")
         .unwrap_or_else(|| panic!("no error in {run:?}"));
     &run.stderr[at..]
+}
+
+/// What is warned of where the linker is a script that is called `name` and says `script`.
+fn warnings_of_linker(name: &str, script: &str) -> String {
+    let workspace = Workspace::copy_of("opaque");
+    workspace.write(name, &format!("#!/bin/sh\n{script}\n"));
+    let linker = workspace.root().join(name);
+    fs::set_permissions(&linker, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let run = workspace
+        .chess(&["test", "--test", "c_memory", "number::fixed"])
+        .env("RUSTFLAGS", format!("-Clinker={}", linker.display()))
+        .run();
+    run.assert_code(0);
+    warnings(&run)
+}
+
+#[test]
+fn a_linker_that_takes_no_stubs_is_told() {
+    let script = "for arg; do case $arg in -Wl,--wrap=*) exit 1;; esac; done\nexec cc \"$@\"";
+    insta::assert_snapshot!(warnings_of_linker("without-wrap", script));
+}
+
+#[test]
+fn a_linker_that_is_no_compiler_is_told() {
+    let script = r#"for arg; do
+    shift
+    case $arg in
+        -[!loL]*) set -- "$@" "-Wl,$arg" ;;
+        *) set -- "$@" "$arg" ;;
+    esac
+done
+exec cc "$@""#;
+    insta::assert_snapshot!(warnings_of_linker("bare-ld", script));
 }

@@ -1,7 +1,7 @@
 //! How programs are linked: by this program, which announces calls of C code.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -24,16 +24,14 @@ pub(super) fn announce_foreign_calls(
         return;
     }
     let linker = linker(args).unwrap_or_else(|| "cc".into());
-    // One that is no C compiler takes other arguments.
-    let stem = Path::new(&linker).file_stem().unwrap_or_default();
-    let stem = stem.to_string_lossy();
-    if stem.ends_with("ld") || stem.ends_with("link") {
-        return;
-    }
     let Ok(own) = env::current_exe() else { return };
     let failure = failure_file(unit, instructions);
-    _ = fs::remove_file(&failure);
     _ = fs::create_dir_all(&instructions.records);
+    if !is_compiler(&linker) {
+        _ = fs::write(failure, "");
+        return;
+    }
+    _ = fs::remove_file(&failure);
     let mut option = OsString::from("linker=");
     option.push(own);
     command
@@ -48,10 +46,17 @@ pub(super) fn failure(unit: &Unit, instructions: &Instructions) -> Option<String
     let file = failure_file(unit, instructions);
     fs::remove_file(file).ok()?;
     Some(format!(
-        "{} does not link with its calls into C code announced, so what that code does \
-         with memory of its own is not seen",
+        "{} is linked without stubs for its C functions, so the scheduler does not see \
+         what they do with memory of their own",
         unit.crate_name
     ))
+}
+
+/// Whether the linker takes a C compiler's arguments. rustc, too, decides by the name.
+fn is_compiler(linker: &OsStr) -> bool {
+    let stem = Path::new(linker).file_stem().unwrap_or_default();
+    let stem = stem.to_string_lossy();
+    !stem.ends_with("ld") && !stem.ends_with("link")
 }
 
 fn failure_file(unit: &Unit, instructions: &Instructions) -> Utf8PathBuf {
@@ -68,7 +73,7 @@ fn linker(args: &[OsString]) -> Option<OsString> {
             option => option,
         };
         let linker = option.strip_prefix(b"linker=")?;
-        Some(std::ffi::OsStr::from_bytes(linker).to_owned())
+        Some(OsStr::from_bytes(linker).to_owned())
     });
     values.next_back()
 }
