@@ -43,7 +43,7 @@ impl Look {
     pub(super) fn of(finished: &Finished) -> Self {
         Self {
             bound: finished.bound_completed,
-            explored: finished.explored.last().copied().flatten(),
+            explored: finished.milestones.last().and_then(|last| last.explored),
         }
     }
 

@@ -12,7 +12,7 @@ use super::list::ListedTest;
 use super::milestones::Milestones;
 use super::part;
 use super::pool::{self, Listener, Moment, News};
-use super::protocol::Finished;
+use super::protocol::{Finished, Milestone};
 use super::resume::Verdicts;
 use super::rounds::{Clock, Rounds};
 use super::run::{Run, shell};
@@ -247,23 +247,17 @@ impl Session<'_> {
         }
     }
 
-    fn progress(
-        &mut self,
-        index: usize,
-        schedules: u64,
-        bound_starts: &[u64],
-        explored: &[Option<u64>],
-    ) -> Result<()> {
-        let milestones = self.milestones.passed(schedules, bound_starts, explored);
-        for milestone in milestones {
+    fn progress(&mut self, index: usize, schedules: u64, milestones: &[Milestone]) -> Result<()> {
+        for (schedules, milestone) in self.milestones.passed(schedules, milestones) {
             let id = self.tests[index].id.clone();
             let progress = Event::Progress(Progress {
                 package: id.package,
                 binary: id.binary,
                 test: id.test,
-                schedules: milestone.schedules,
+                schedules,
                 bound: milestone.bound,
-                estimate: milestone.explored,
+                #[expect(clippy::cast_precision_loss, reason = "at most a million")]
+                estimate: milestone.explored.map(|millionths| millionths as f64 / 1e6),
             });
             self.tell(&progress, None)?;
         }
@@ -351,20 +345,12 @@ impl Listener for Session<'_> {
                 self.telling = Some(index);
                 self.tell(&Event::TestStarted(self.tests[index].id.clone()), None)
             }
-            News::Advanced(index, advance) => self.progress(
-                index,
-                advance.schedules,
-                &advance.bound_starts,
-                &advance.explored,
-            ),
+            News::Advanced(index, advance) => {
+                self.progress(index, advance.schedules, &advance.milestones)
+            }
             News::Finished(index, verdict) => {
                 let finished = &verdict.finished;
-                self.progress(
-                    index,
-                    finished.schedules,
-                    &finished.bound_starts,
-                    &finished.explored,
-                )?;
+                self.progress(index, finished.schedules, &finished.milestones)?;
                 self.rounds.told(index);
                 self.telling = None;
                 self.finished(index, *verdict)
@@ -383,7 +369,7 @@ impl Listener for Session<'_> {
                 self.live.begin(index, &self.tests[index].id, round);
             }
             Moment::Advanced(index, advance) => {
-                let explored = advance.explored.last().copied().flatten();
+                let explored = advance.milestones.last().and_then(|last| last.explored);
                 self.live
                     .advance(index, advance.schedules, advance.bound, explored);
             }

@@ -10,7 +10,7 @@ use super::cores::{Core, Cores};
 use super::exclusion::Exclusion;
 use super::list::{ListedTest, OWN_HARNESS};
 use super::process::{End, Ended, Flow, Invocation, watch};
-use super::protocol::{Finished, Line};
+use super::protocol::{Finished, Line, Milestone};
 use super::request::{self, Mode, request};
 use super::scratch::{self, Scratch};
 use super::status;
@@ -45,10 +45,8 @@ pub(crate) struct Advance {
     pub(crate) schedules: u64,
     /// The preemption bound being explored.
     pub(crate) bound: Option<u32>,
-    /// For each bound begun, the schedules explored before it.
-    pub(crate) bound_starts: Vec<u64>,
-    /// After each 10,000 schedules, how much was explored, in millionths.
-    pub(crate) explored: Vec<Option<u64>>,
+    /// How far the search was after each 10,000 schedules.
+    pub(crate) milestones: Vec<Milestone>,
 }
 
 /// What is to be done with a test.
@@ -396,13 +394,11 @@ impl Answer {
             Ok(Line::Progress {
                 schedules,
                 bound,
-                bound_starts,
-                explored,
+                milestones,
             }) => on_advance(Advance {
                 schedules,
                 bound,
-                bound_starts,
-                explored,
+                milestones,
             }),
             Ok(Line::State { .. }) => {
                 if let Some((states, core)) = states {

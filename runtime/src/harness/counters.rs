@@ -1,10 +1,10 @@
 //! What is counted of an exploration, and what follows from it for the user.
 
-use super::Exploration;
 use super::difference::CULPRITS;
 use super::explore::phases::Phase;
 use super::failures::MOST;
 use super::report::line_of_place;
+use super::{Exploration, Milestone};
 use crate::engine::Engine;
 use crate::execution::Execution;
 use crate::monitor::race::{MOST_EPOCHS, MOST_MEMORY, MOST_TASKS};
@@ -78,8 +78,7 @@ pub(super) struct Counters {
     /// That of the schedules in which time passes only when nothing else can run, where it is
     /// another one.
     pub(super) reach_last: Option<Reach>,
-    pub(super) bound_starts: Vec<u64>,
-    pub(super) explored: Vec<Option<u64>>,
+    pub(super) milestones: Vec<Milestone>,
     pub(super) deterministic: bool,
     pub(super) strategy: &'static str,
     pub(super) warnings: Vec<String>,
@@ -101,8 +100,7 @@ impl Counters {
             threads: exploration.threads,
             reach,
             reach_last,
-            bound_starts: exploration.bound_starts.to_vec(),
-            explored: exploration.explored.to_vec(),
+            milestones: exploration.milestones.to_vec(),
             deterministic: !exploration.unstable && exploration.diverged == 0,
             strategy: exploration.strategy,
             warnings: intended(&engine.monitors.outcome.intended)

@@ -37,7 +37,7 @@ use crate::monitor::race::Learnt;
 use crate::monitor::{BodyOutcome, Failure};
 use crate::platform::interpose::Elsewhere;
 use crate::platform::memory::{EngineVec, engine_vec};
-use crate::search::{Decision, Divergence, HashSet, Progress, Share};
+use crate::search::{Decision, Divergence, HashSet, Progress, Share, stored};
 use debugger::Debugger;
 use explore::phases::Phases;
 use failures::Found;
@@ -117,8 +117,6 @@ pub(crate) struct Exploration {
     pub(crate) progress: Progress,
     /// Whether time may pass early, now and before.
     pub(crate) phases: Phases,
-    /// How many schedules were explored before each preemption bound.
-    pub(crate) bound_starts: EngineVec<u64>,
     pub(crate) strategy: &'static str,
     /// Schedules that could not be repeated.
     pub(crate) diverged: u64,
@@ -157,10 +155,20 @@ pub(crate) struct Exploration {
     pub(crate) told_to: i32,
     pub(crate) debugger: Debugger,
     pub(crate) trace: Trace,
-    /// Which part of the space was explored, in millionths: after each
-    /// [`Exploration::EVERY`] schedules, if the strategy can tell.
-    pub(crate) explored: EngineVec<Option<u64>>,
+    /// How far the search was after each [`Exploration::EVERY`] schedules.
+    pub(crate) milestones: EngineVec<Milestone>,
 }
+
+/// How far a search was after a number of schedules.
+#[derive(Clone, Copy)]
+pub(crate) struct Milestone {
+    /// The preemption bound of the last schedule.
+    pub(crate) bound: Option<u32>,
+    /// The part of the space that was explored, in millionths, if the strategy estimates it.
+    pub(crate) explored: Option<u64>,
+}
+
+stored::stored!(Milestone { bound, explored });
 
 /// How a search stopped that is to go on in another process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -205,7 +213,6 @@ impl Exploration {
             one_thread_runtime: "",
             progress: Progress::NONE,
             phases: Phases::NONE,
-            bound_starts: engine_vec(),
             strategy: "icb",
             diverged: 0,
             unstable: false,
@@ -227,7 +234,7 @@ impl Exploration {
             told_to: -1,
             debugger: Debugger::new(),
             trace: Trace::new(),
-            explored: engine_vec(),
+            milestones: engine_vec(),
         }
     }
 
@@ -240,11 +247,14 @@ impl Exploration {
         self.schedules += 1;
         self.work += work;
         if self.schedules.is_multiple_of(Self::EVERY) {
-            if self.explored.capacity() == 0 {
+            if self.milestones.capacity() == 0 {
                 // The zygote reads them meanwhile: it is not to find them moving.
-                self.explored.reserve(1 << 10);
+                self.milestones.reserve(1 << 10);
             }
-            self.explored.push(part().map(|part| (part * 1e6) as u64));
+            self.milestones.push(Milestone {
+                bound: self.progress.bound,
+                explored: part().map(|part| (part * 1e6) as u64),
+            });
         }
     }
 
@@ -256,11 +266,6 @@ impl Exploration {
             complete: false,
             ..progress.after(self.progress)
         };
-        if let Some(bound) = progress.bound
-            && self.bound_starts.len() <= bound as usize
-        {
-            self.bound_starts.push(self.schedules);
-        }
     }
 
     /// Whether the time budget is used up.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::early::EarlyWait;
-use super::{Blocked, Call, Decided, Divergence, Panic, Step, Task};
+use super::{Blocked, Call, Decided, Divergence, Milestone, Panic, Step, Task};
 use crate::events::{
     Kind, Location, Minimised, NOT_DETERMINISTIC, OtherFailure, Outcome, Reach, RegressionRun,
     TestFinished, TestId, TestPart, coverage, millis,
@@ -80,13 +80,9 @@ pub struct Finished {
     /// The largest preemption bound that was finished.
     #[serde(default)]
     pub bound_completed: Option<u32>,
-    /// For each bound begun, the schedules explored before it.
+    /// How far the search was after each 10,000 schedules.
     #[serde(default)]
-    pub bound_starts: Vec<u64>,
-    /// After each 10,000 schedules, how much was explored, in millionths, if it can be
-    /// estimated.
-    #[serde(default)]
-    pub explored: Vec<Option<u64>>,
+    pub milestones: Vec<Milestone>,
     /// Whether every schedule was explored without a bound.
     #[serde(default)]
     pub complete: bool,
@@ -200,8 +196,7 @@ impl Finished {
             one_thread_runtime: None,
             preemptions: None,
             bound_completed: None,
-            bound_starts: Vec::new(),
-            explored: Vec::new(),
+            milestones: Vec::new(),
             complete: false,
             timers_last: None,
             timers: None,

@@ -11,6 +11,17 @@ use execution::location;
 pub use execution::{Blocked, Call, Caller, Decided, Divergence, Effect, Fate, Panic, Step, Task};
 pub use finished::{Finished, Other, Spin};
 
+/// How far a search was after a number of schedules.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Milestone {
+    /// The preemption bound of the last schedule.
+    #[serde(default)]
+    pub bound: Option<u32>,
+    /// The part of the space that was explored, in millionths, if the strategy estimates it.
+    #[serde(default)]
+    pub explored: Option<u64>,
+}
+
 /// One line of a test binary's standard output.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
@@ -21,13 +32,9 @@ pub enum Line {
         schedules: u64,
         /// The preemption bound being explored.
         bound: Option<u32>,
-        /// For each bound begun, the schedules explored before it.
+        /// How far the search was after each 10,000 schedules.
         #[serde(default)]
-        bound_starts: Vec<u64>,
-        /// After each 10,000 schedules, how much was explored, in millionths, if it
-        /// can be estimated.
-        #[serde(default)]
-        explored: Vec<Option<u64>>,
+        milestones: Vec<Milestone>,
     },
     /// The state of the search, to go on from after a kill, is in the shared file.
     State {

@@ -64,16 +64,17 @@ fn the_events_of_two_runs_are_the_same_but_for_durations() {
 #[test]
 fn progress_is_told_at_fixed_numbers_of_schedules() {
     let progress = |schedules: u64| {
-        let unknown = vec!["null"; usize::try_from(schedules / 10_000).expect("a few")];
+        let milestones =
+            vec![r#"{"bound":1}"#; usize::try_from(schedules / 10_000).expect("a few")];
         let line = format!(
-            r#"{{"type":"progress","schedules":{schedules},"bound":1,"bound_starts":[0,1],"explored":[{}]}}"#,
-            unknown.join(",")
+            r#"{{"type":"progress","schedules":{schedules},"bound":1,"milestones":[{}]}}"#,
+            milestones.join(",")
         );
         says(&line)
     };
     let last = PASSED.replace(
         r#""schedules":7"#,
-        r#""schedules":31000,"bound_starts":[0,1,30000],"explored":[null,null,null]"#,
+        r#""schedules":31000,"milestones":[{"bound":1},{"bound":1},{"bound":1}]"#,
     );
     let told = |lines: &[u64]| {
         let lines: Vec<String> = lines.iter().map(|n| progress(*n)).collect();

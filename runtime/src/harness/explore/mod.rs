@@ -504,7 +504,6 @@ fn begin_anew(mut engine: Root) {
     let exploration = &mut engine.exploration;
     exploration.begun = exploration.schedules;
     exploration.progress = Progress::NONE;
-    exploration.bound_starts.clear();
     exploration.cut_short = None;
     // Of another space, too, if more is a scheduling point now.
     exploration.phases.last = None;

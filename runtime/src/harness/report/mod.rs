@@ -9,7 +9,7 @@ use super::json::{Object, quoted};
 use super::minimise::Minimised;
 use super::names::ObjectNames;
 use super::request::Request;
-use super::{Exploration, Paused};
+use super::{Exploration, Milestone, Paused};
 use crate::engine::Engine;
 use crate::execution::{Execution, Site, TaskId, Timers};
 use crate::monitor::race::Learnt;
@@ -37,19 +37,15 @@ pub(super) fn progress(exploration: &Exploration) -> String {
         .number("schedules", exploration.schedules)
         .number("executions", exploration.executions)
         .number("bound", exploration.progress.bound.unwrap_or(0).into())
-        .array(
-            "bound_starts",
-            exploration.bound_starts.iter().map(u64::to_string),
-        )
-        .array(
-            "explored",
-            exploration.explored.iter().copied().map(number_or_null),
-        )
+        .array("milestones", exploration.milestones.iter().map(milestone))
         .finish()
 }
 
-fn number_or_null(number: Option<u64>) -> String {
-    number.map_or_else(|| "null".to_owned(), |number| number.to_string())
+fn milestone(milestone: &Milestone) -> String {
+    Object::new()
+        .optional_number("bound", milestone.bound.map(u64::from))
+        .optional_number("explored", milestone.explored)
+        .finish()
 }
 
 /// How a test ended, beside what the exploration itself says.
@@ -175,14 +171,7 @@ fn with_extent(object: Object, exploration: &Exploration, counters: &Counters) -
             "bound_completed",
             counters.reach.bound_of_all.map(u64::from),
         )
-        .array(
-            "bound_starts",
-            counters.bound_starts.iter().map(u64::to_string),
-        )
-        .array(
-            "explored",
-            counters.explored.iter().copied().map(number_or_null),
-        )
+        .array("milestones", counters.milestones.iter().map(milestone))
         .boolean("complete", counters.reach.complete_of_all)
         .raw(
             "timers_last",
