@@ -4,12 +4,12 @@ use core::mem;
 
 use crate::execution::Execution;
 use crate::harness::Exploration;
+use crate::interpose::Process;
 use crate::monitor::Monitors;
 use crate::platform::context::Context;
 use crate::platform::donor::Pool;
 use crate::platform::handover::{Backend, Baton};
 use crate::platform::image::Image;
-use crate::platform::interpose::Process;
 use crate::platform::memory;
 
 /// All that the engine keeps. The zygote reads it after the explorer's death.

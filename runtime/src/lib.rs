@@ -1,7 +1,7 @@
 //! What cargo chess links into a test: a deterministic scheduler, the search
 //! over its schedules, and the shims that stand where `std`'s concurrency was.
 //!
-//! The folders are `platform` (how tasks run and what is interposed),
+//! The folders are `platform` (how tasks run), `interpose` (C functions in place of libc's),
 //! `execution` (tasks, objects, events), `search` (strategies), `monitor`
 //! (what counts as a failure), `shim` (mirrors of `std`'s modules), and
 //! `harness` (the exploration of one test).
@@ -55,6 +55,7 @@
 mod engine;
 pub mod execution;
 pub mod harness;
+mod interpose;
 mod monitor;
 mod platform;
 mod search;

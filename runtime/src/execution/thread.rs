@@ -11,10 +11,10 @@ use super::task::{Entry, State, Task, Wait};
 use super::{Op, Site, TaskId, Wake, endless, mark, opaque};
 use crate::engine::engine;
 use crate::harness::debugger;
+use crate::interpose;
 use crate::monitor::race::{self, How, Paused};
 use crate::platform::donor::DEFAULT_STACK;
 use crate::platform::handover::{self, Backend, Flow};
-use crate::platform::interpose;
 use crate::platform::sys::{self, ThreadStart};
 
 /// The task of this thread-local block plus one; 0 where there is none. A

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::time::Duration;
 
-use crate::platform::interpose::real;
+use crate::interpose::real;
 use crate::platform::sys::{self, ThreadStart};
 
 /// Waits for the end of a child process; its wait status.

@@ -13,11 +13,11 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use super::context::{self, Context};
 use super::fingerprint;
 use super::handover::{ABANDON, Backend, Baton, Flow, GO};
-use super::interpose::real;
-use super::interpose::robust::RobustList;
 use super::memory::{EngineMemory, EngineVec, engine_vec};
 use super::refusal::refuse;
 use super::sys;
+use crate::interpose::real;
+use crate::interpose::robust::RobustList;
 
 /// The default stack of a donor, in bytes: what `std::thread` gives.
 pub(crate) const DEFAULT_STACK: usize = 2 << 20;

@@ -11,12 +11,12 @@
 
 use core::ffi::{CStr, c_int, c_void};
 
-use super::interpose::{self, real};
 use super::memory::{EngineVec, engine_vec};
 use super::refusal::refuse;
 use super::{fingerprint, heap, sys};
 use crate::engine::engine;
 use crate::execution;
+use crate::interpose::{self, real};
 
 /// So many bytes outside the stacks are looked at to name a state.
 const MOST: usize = 1 << 20;

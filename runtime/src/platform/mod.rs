@@ -1,5 +1,5 @@
-//! Where tasks run and what they run on: stacks, thread-local blocks, the
-//! program's heap and image, and the C functions that the runtime interposes.
+//! Where tasks run and what they run on: stacks, thread-local blocks, and the
+//! program's heap and image.
 
 pub(crate) mod confine;
 pub(crate) mod context;
@@ -9,7 +9,6 @@ pub(crate) mod fingerprint;
 pub(crate) mod handover;
 pub(crate) mod heap;
 pub(crate) mod image;
-pub(crate) mod interpose;
 pub(crate) mod memory;
 pub(crate) mod number;
 pub(crate) mod observers;

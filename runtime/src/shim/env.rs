@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 pub use std::env::*;
 
-use crate::platform::interpose::{EnvironmentUse as Use, told_environment as told};
+use crate::interpose::{EnvironmentUse as Use, told_environment as told};
 
 /// See [`std::env::var`].
 ///

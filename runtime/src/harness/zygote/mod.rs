@@ -16,8 +16,9 @@ use super::silence::{self, Activity, Silence};
 use super::{Exploration, Paused, Test, debugger, explore, process, report, tell};
 use crate::engine::{self, engine};
 use crate::execution::Known;
+use crate::interpose;
 use crate::platform::handover::Backend;
-use crate::platform::{context, interpose, refusal, sys};
+use crate::platform::{context, refusal, sys};
 use crate::search::parse_schedule;
 
 /// How often the explorer is looked at.

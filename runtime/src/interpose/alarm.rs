@@ -1,0 +1,219 @@
+//! `alarm` and `setitimer`, on virtual time: a task of its own sleeps until the alarm is
+//! due, and then handles the signal.
+//!
+//! So it does under `cargo test`: the kernel gives the signal to the process' first thread,
+//! which is the harness', while the test's threads go on. When a timer is over is a choice
+//! of the search, as with any other sleep. But the default action ends the process, and a
+//! test that sets an alarm for the case that it hangs is none that fails: without a handler
+//! the signal comes only when nothing else can go on.
+
+use core::ffi::{c_int, c_uint, c_void};
+
+use super::call::admit;
+use super::disposition::{SIG_DFL, signals};
+use super::{signal, wait_signal};
+use crate::engine::engine;
+use crate::execution::{self, Effect, Op, TaskId, active};
+use crate::platform::sys::{self, number, timeval};
+
+const SIGALRM: c_int = 14;
+const SECOND: u64 = 1_000_000_000;
+
+/// The process' alarm.
+pub(crate) struct Alarm {
+    /// When it is due, in virtual nanoseconds; `None` if it is not set.
+    due: Option<u64>,
+    /// The time between two signals; 0 if there is only one.
+    interval: u64,
+    /// The task that waits for it.
+    task: Option<TaskId>,
+}
+
+impl Alarm {
+    pub(crate) const fn new() -> Self {
+        Self {
+            due: None,
+            interval: 0,
+            task: None,
+        }
+    }
+
+    /// Forgets all, for a new execution.
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        *self = Self::new();
+    }
+
+    /// What is left until it is due, and its interval.
+    fn left(&self, now: u64) -> (u64, u64) {
+        let left = self.due.map_or(0, |due| due.saturating_sub(now).max(1));
+        (left, self.interval)
+    }
+}
+
+fn of_process() -> &'static mut Alarm {
+    // SAFETY: one task runs at a time, and each use ends before the next scheduling point.
+    unsafe { &mut (*engine()).process.alarm }
+}
+
+/// Sets the alarm, or takes it back with a `first` time of 0: what was left.
+fn set(first: u64, interval: u64) -> (u64, u64) {
+    execution::before_call(Op::AlarmSet, 0);
+    let now = execution::now();
+    let left = of_process().left(now);
+    if let Some(task) = of_process().task.take() {
+        execution::strand(task);
+    }
+    of_process().due = (first > 0).then(|| now.saturating_add(first));
+    of_process().interval = interval;
+    execution::after_call(Op::AlarmSet, 0, Effect::Write);
+    if first > 0 {
+        let task = execution::spawn_pthread(wait_for_alarm, core::ptr::null_mut(), 0);
+        execution::leave_alone(task, "alarm");
+        of_process().task = Some(task);
+    }
+    left
+}
+
+/// The life of the task that waits for the alarm.
+unsafe extern "C" fn wait_for_alarm(_: *mut c_void) -> *mut c_void {
+    // A handler may have set another alarm, for which another task waits.
+    let is_own = || of_process().task == Some(execution::current());
+    while let Some(due) = of_process().due.filter(|_| is_own()) {
+        execution::sleep_until(due, None);
+        if !ring(due) {
+            break;
+        }
+    }
+    core::ptr::null_mut()
+}
+
+/// The alarm that was `due` is over; whether there is another.
+fn ring(due: u64) -> bool {
+    let action = signals().disposition(SIGALRM).map(|action| action.handler);
+    if action == Some(SIG_DFL) && !signals().is_blocked(SIGALRM) {
+        if execution::others_can_go_on() {
+            of_process().due = Some(execution::now() + SECOND);
+            return true;
+        }
+        if !wait_signal::is_awaited() {
+            // A deadlock: who waits for what says more than that the process was ended.
+            of_process().due = None;
+            return false;
+        }
+    }
+    let interval = of_process().interval;
+    of_process().due = (interval > 0).then(|| due.saturating_add(interval));
+    signal::send_alarm(SIGALRM);
+    interval > 0
+}
+
+/// libc's `alarm`.
+#[unsafe(no_mangle)]
+pub(super) extern "C-unwind" fn alarm(seconds: c_uint) -> c_uint {
+    if !active() {
+        // SAFETY: no memory is passed.
+        return unsafe { sys::syscall(number::ALARM, [seconds as usize, 0, 0, 0, 0, 0]) as c_uint };
+    }
+    let (left, _) = set(u64::from(seconds) * SECOND, 0);
+    left.div_ceil(SECOND) as c_uint
+}
+
+/// libc's `ualarm`.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn ualarm(first: c_uint, interval: c_uint) -> c_uint {
+    let nanos = |micros: c_uint| u64::from(micros) * 1_000;
+    if active() {
+        return (set(nanos(first), nanos(interval)).0 / 1_000) as c_uint;
+    }
+    let time = |micros| Setting::of(0, nanos(micros)).first;
+    let new = Setting {
+        interval: time(interval),
+        first: time(first),
+    };
+    let mut old = Setting::of(0, 0);
+    // SAFETY: both settings are there.
+    unsafe { setitimer(ITIMER_REAL, &raw const new, &raw mut old) };
+    (old.first.nanos() / 1_000) as c_uint
+}
+
+const ITIMER_REAL: c_int = 0;
+
+/// C's `struct itimerval`.
+#[repr(C)]
+pub(super) struct Setting {
+    interval: Time,
+    first: Time,
+}
+
+/// C's `struct timeval`.
+type Time = timeval;
+
+impl Time {
+    fn of(nanos: u64) -> Self {
+        Self {
+            tv_sec: (nanos / SECOND).cast_signed(),
+            tv_usec: (nanos % SECOND / 1_000).cast_signed(),
+        }
+    }
+
+    fn nanos(&self) -> u64 {
+        let seconds = self.tv_sec.max(0).cast_unsigned().saturating_mul(SECOND);
+        seconds.saturating_add(self.tv_usec.max(0).cast_unsigned() * 1_000)
+    }
+}
+
+impl Setting {
+    fn of(interval: u64, first: u64) -> Self {
+        Self {
+            interval: Time::of(interval),
+            first: Time::of(first),
+        }
+    }
+}
+
+/// libc's `setitimer`. The timers of processor time are the kernel's.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C-unwind" fn setitimer(
+    which: c_int,
+    new: *const Setting,
+    old: *mut Setting,
+) -> c_int {
+    // SAFETY: the caller passes null or a setting, and null or room for one.
+    unsafe {
+        if active() && which == ITIMER_REAL {
+            let new = new.as_ref();
+            let first = new.map_or(0, |new| new.first.nanos());
+            let (left, interval) = set(first, new.map_or(0, |new| new.interval.nanos()));
+            if !old.is_null() {
+                old.write(Setting::of(interval, left));
+            }
+            return 0;
+        }
+        if active() && !old.is_null() {
+            admit(old as usize, size_of::<Setting>());
+        }
+        let arguments = [which as usize, new as usize, old as usize, 0, 0, 0];
+        sys::libc_result(sys::syscall(number::SETITIMER, arguments)) as c_int
+    }
+}
+
+/// libc's `getitimer`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C-unwind" fn getitimer(which: c_int, out: *mut Setting) -> c_int {
+    // SAFETY: the caller passes room for a setting.
+    unsafe {
+        if active() && which == ITIMER_REAL {
+            execution::before_call(Op::AlarmSet, 0);
+            let (left, interval) = of_process().left(execution::now());
+            out.write(Setting::of(interval, left));
+            execution::after_call(Op::AlarmSet, 0, Effect::Read);
+            return 0;
+        }
+        if active() {
+            admit(out as usize, size_of::<Setting>());
+        }
+        let arguments = [which as usize, out as usize, 0, 0, 0, 0];
+        sys::libc_result(sys::syscall(number::GETITIMER, arguments)) as c_int
+    }
+}

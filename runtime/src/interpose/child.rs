@@ -1,0 +1,226 @@
+//! Child processes: noted when they start, and waited for with the task parked.
+
+use core::ffi::{c_char, c_int, c_uint, c_void};
+
+use super::call::{admit, wait_for};
+use super::real;
+use crate::execution::{self, Effect, Op, active};
+use crate::platform::descriptor::{self, POLLIN, PollEntry};
+use crate::platform::sys::{self, number};
+
+const WNOHANG: c_int = 1;
+const WNOWAIT: c_int = 0x0100_0000;
+const P_PID: c_int = 1;
+const P_PIDFD: c_int = 3;
+
+/// What is waited for: the kernel's `waitid` has the same two words.
+#[derive(Clone, Copy)]
+struct Which {
+    kind: c_int,
+    id: c_int,
+}
+
+/// Of so many children at once the end is waited for.
+const MOST: usize = 64;
+
+/// A task waits until `attempt`, which does not block, finds a child (another
+/// result than 0); the child, or an error.
+fn wait(which: Which, options: c_int, mut attempt: impl FnMut() -> isize) -> isize {
+    execution::note_wait_for_child();
+    if options & WNOHANG != 0 {
+        let child = attempt();
+        if child == 0 {
+            execution::yield_to_outside();
+        }
+        return done(child, options);
+    }
+    execution::before_call(Op::WaitForChild, 0);
+    let mut entries = [PollEntry::new(-1, POLLIN); MOST];
+    let count = match which.kind {
+        P_PIDFD => {
+            entries[0].descriptor = which.id;
+            1
+        }
+        P_PID => {
+            entries[0].descriptor = execution::open_process(which.id);
+            1
+        }
+        _ => {
+            let children = execution::children();
+            for (entry, &child) in entries.iter_mut().zip(children) {
+                entry.descriptor = execution::open_process(child);
+            }
+            children.len().min(MOST)
+        }
+    };
+    let entries = &mut entries[..count];
+    let child = loop {
+        if entries.iter().all(|entry| entry.descriptor < 0) {
+            // None that is known: the kernel knows what to say.
+            break attempt();
+        }
+        wait_for(Op::WaitForChild, 0, entries, None, true);
+        let child = attempt();
+        if child != 0 {
+            break child;
+        }
+        for entry in entries.iter_mut().filter(|entry| entry.got != 0) {
+            // It ended, and is none of those that are waited for.
+            if which.kind != P_PIDFD {
+                descriptor::close(entry.descriptor);
+            }
+            entry.descriptor = -1;
+        }
+    };
+    if which.kind != P_PIDFD {
+        for entry in entries.iter().filter(|entry| entry.descriptor >= 0) {
+            descriptor::close(entry.descriptor);
+        }
+    }
+    let result = done(child, options);
+    execution::after_call(Op::WaitForChild, 0, Effect::Write);
+    result
+}
+
+/// Forgets a child that was waited for.
+fn done(child: isize, options: c_int) -> isize {
+    if child > 0 && options & WNOWAIT == 0 {
+        execution::forget_child(child as c_int);
+    }
+    child
+}
+
+/// libc's `wait4`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn wait4(
+    child: c_int,
+    status: *mut c_int,
+    options: c_int,
+    usage: *mut c_void,
+) -> c_int {
+    const USAGE_SIZE: usize = 144;
+    let attempt = |options: c_int| {
+        let (status, usage) = (status as usize, usage as usize);
+        let arguments = [child as usize, status, options as usize, usage, 0, 0];
+        // SAFETY: the caller's arguments are those of the system call.
+        unsafe { sys::syscall(number::WAIT4, arguments) }
+    };
+    if !active() {
+        return sys::libc_result(attempt(options)) as c_int;
+    }
+    admit(status as usize, size_of::<c_int>());
+    admit(usage as usize, USAGE_SIZE);
+    let which = Which {
+        kind: if child > 0 { P_PID } else { 0 },
+        id: child,
+    };
+    sys::libc_result(wait(which, options, || attempt(options | WNOHANG))) as c_int
+}
+
+/// libc's `waitpid`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn waitpid(child: c_int, status: *mut c_int, options: c_int) -> c_int {
+    // SAFETY: the caller's arguments are those of the system call.
+    unsafe { wait4(child, status, options, core::ptr::null_mut()) }
+}
+
+/// libc's `wait`.
+#[unsafe(export_name = "wait")]
+unsafe extern "C" fn wait_for_any(status: *mut c_int) -> c_int {
+    // SAFETY: the caller's arguments are those of the system call.
+    unsafe { wait4(-1, status, 0, core::ptr::null_mut()) }
+}
+
+/// The system call `waitid`, with the fifth argument that libc's has not.
+pub(super) unsafe fn waitid5(
+    kind: c_int,
+    id: c_uint,
+    info: *mut [u32; 32],
+    options: c_int,
+    usage: *mut c_void,
+) -> c_int {
+    const PID_AT: usize = 3;
+    let (kind_word, id_word, usage_at) = (kind as usize, id as usize, usage as usize);
+    if !active() {
+        let arguments = [
+            kind_word,
+            id_word,
+            info as usize,
+            options as usize,
+            usage_at,
+            0,
+        ];
+        // SAFETY: the caller's arguments are those of the system call.
+        return sys::libc_result(unsafe { sys::syscall(number::WAITID, arguments) }) as c_int;
+    }
+    let mut own = [0u32; 32];
+    let own_at = &raw mut own;
+    let which = Which {
+        kind,
+        id: id.cast_signed(),
+    };
+    let result = wait(which, options, || {
+        let options = (options | WNOHANG) as usize;
+        let arguments = [kind_word, id_word, own_at as usize, options, usage_at, 0];
+        // SAFETY: as above; `own` is as large as the kernel's structure.
+        unsafe {
+            let result = sys::syscall(number::WAITID, arguments);
+            if result < 0 {
+                result
+            } else {
+                (*own_at)[PID_AT] as isize
+            }
+        }
+    });
+    if result >= 0 && !info.is_null() {
+        // SAFETY: the caller passes null or room for the structure.
+        unsafe { info.write(own) };
+    }
+    sys::libc_result(result.min(0)) as c_int
+}
+
+/// libc's `waitid`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn waitid(
+    kind: c_int,
+    id: c_uint,
+    info: *mut [u32; 32],
+    options: c_int,
+) -> c_int {
+    // SAFETY: the caller's arguments are those of the system call.
+    unsafe { waitid5(kind, id, info, options, core::ptr::null_mut()) }
+}
+
+macro_rules! spawns {
+    ($($(#[$doc:meta])* $name:ident;)*) => {
+        $(
+            $(#[$doc])*
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $name(
+                child: *mut c_int,
+                program: *const c_char,
+                actions: *const c_void,
+                attributes: *const c_void,
+                arguments: *const *mut c_char,
+                environment: *const *mut c_char,
+            ) -> c_int {
+                // SAFETY: the caller's arguments are those of the real function.
+                unsafe {
+                    let error =
+                        real::$name(child, program, actions, attributes, arguments, environment);
+                    if error == 0 {
+                        execution::add_child(*child);
+                    }
+                    error
+                }
+            }
+        )*
+    };
+}
+
+spawns! {
+    /// libc's `posix_spawn`.
+    posix_spawn;
+    /// libc's `posix_spawnp`.
+    posix_spawnp;
+}

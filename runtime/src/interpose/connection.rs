@@ -1,0 +1,149 @@
+//! Connections: `accept`, `connect`, `shutdown`, and `close` of every descriptor.
+
+use core::ffi::{c_int, c_uint, c_void};
+
+use super::call::{Call, admit};
+use super::{files, loopback, timer};
+use crate::execution::{self, Op, active};
+use crate::platform::descriptor::{self, Kind, POLLIN, POLLOUT};
+use crate::platform::socket;
+use crate::platform::sys::{self, number};
+
+/// libc's `accept4`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn accept4(
+    listener: c_int,
+    address: *mut c_void,
+    length: *mut c_uint,
+    flags: c_int,
+) -> c_int {
+    let arguments = [
+        listener as usize,
+        address as usize,
+        length as usize,
+        flags as usize,
+        0,
+        0,
+    ];
+    // SAFETY: the caller's arguments are those of the system call.
+    let accept = || unsafe { sys::syscall(number::ACCEPT4, arguments) };
+    if !active() {
+        return sys::libc_result(accept()) as c_int;
+    }
+    if !length.is_null() {
+        admit(length as usize, size_of::<c_uint>());
+        // SAFETY: the caller passes null or a length.
+        admit(address as usize, unsafe { *length } as usize);
+    }
+    let identity = descriptor::look(listener);
+    let mut call = Call::begin(Op::Accept, listener, identity, POLLIN);
+    let result = call.carry_out_when_ready(accept);
+    if result >= 0 {
+        loopback::deliver(result as c_int);
+    }
+    call.end(result) as c_int
+}
+
+/// libc's `accept`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn accept(
+    listener: c_int,
+    address: *mut c_void,
+    length: *mut c_uint,
+) -> c_int {
+    // SAFETY: the caller's arguments are those of the system call.
+    unsafe { accept4(listener, address, length, 0) }
+}
+
+/// libc's `connect`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn connect(
+    descriptor: c_int,
+    address: *const c_void,
+    length: c_uint,
+) -> c_int {
+    let arguments = [
+        descriptor as usize,
+        address as usize,
+        length as usize,
+        0,
+        0,
+        0,
+    ];
+    // SAFETY: the caller's arguments are those of the system call.
+    let connect = || unsafe { sys::syscall(number::CONNECT, arguments) };
+    let identity = active().then(|| descriptor::look(descriptor));
+    let Some(identity) = identity.filter(|identity| identity.kind == Kind::Socket) else {
+        return sys::libc_result(connect()) as c_int;
+    };
+    let mut call = Call::begin(Op::Connect, descriptor, identity, POLLOUT);
+    let result = if call.blocks() {
+        descriptor::set_nonblocking(descriptor, true);
+        let mut begun = false;
+        let result = call.carry_out(|| {
+            if begun {
+                return outcome(descriptor);
+            }
+            let result = connect();
+            begun = result == -(sys::EINPROGRESS as isize);
+            if begun { outcome(descriptor) } else { result }
+        });
+        descriptor::set_nonblocking(descriptor, false);
+        result
+    } else {
+        connect()
+    };
+    loopback::connected(descriptor);
+    execution::note_connection(descriptor);
+    call.end(result) as c_int
+}
+
+/// What became of a connection that is being made: `EAGAIN` while it still is.
+fn outcome(descriptor: c_int) -> isize {
+    if !loopback::is_made(descriptor) {
+        return -(sys::EAGAIN as isize);
+    }
+    -(socket::take_error(descriptor) as isize)
+}
+
+/// libc's `shutdown`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn shutdown(descriptor: c_int, how: c_int) -> c_int {
+    // SAFETY: no memory is passed.
+    let shutdown = || unsafe {
+        sys::syscall(
+            number::SHUTDOWN,
+            [descriptor as usize, how as usize, 0, 0, 0, 0],
+        )
+    };
+    let identity = active().then(|| descriptor::look(descriptor));
+    let Some(identity) = identity.filter(|identity| identity.kind == Kind::Socket) else {
+        return sys::libc_result(shutdown()) as c_int;
+    };
+    let call = Call::begin(Op::Shutdown, descriptor, identity, POLLIN);
+    let peer = loopback::peer(descriptor);
+    let result = shutdown();
+    peer.await_end();
+    loopback::deliver(descriptor);
+    call.end(result) as c_int
+}
+
+/// libc's `close`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn close(descriptor: c_int) -> c_int {
+    // SAFETY: no memory is passed.
+    let close = || unsafe { sys::syscall(number::CLOSE, [descriptor as usize, 0, 0, 0, 0, 0]) };
+    if !active() {
+        return sys::libc_result(close()) as c_int;
+    }
+    let identity = descriptor::look(descriptor);
+    if !matches!(identity.kind, Kind::Pipe | Kind::Socket) {
+        timer::forget(descriptor);
+        return files::close(descriptor, identity, close) as c_int;
+    }
+    let call = Call::begin(Op::Close, descriptor, identity, POLLIN);
+    let peer = loopback::last_peer(descriptor);
+    let result = close();
+    peer.await_end();
+    call.end(result) as c_int
+}

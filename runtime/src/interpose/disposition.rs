@@ -1,0 +1,296 @@
+//! `sigaction` and signal masks: what tasks change of them is put back before
+//! the next execution, since the program's own record of it is put back too.
+
+use core::ffi::{c_int, c_void};
+
+use super::signal::Info;
+use super::{call, real};
+use crate::engine::engine;
+use crate::execution::{self, Effect, Op, TaskId, active};
+use crate::platform::memory::{EngineVec, engine_vec};
+use crate::platform::sys::{self, SIGSEGV, number, sigaction_t};
+
+pub(super) const SIG_DFL: usize = 0;
+pub(super) const SIG_IGN: usize = 1;
+const SIG_ERR: usize = usize::MAX;
+
+/// What the engine knows of the running execution's signals.
+pub(crate) struct Signals {
+    /// The dispositions that tasks changed, as they were.
+    changed: EngineVec<(c_int, Disposition)>,
+    /// The program's own action for SIGSEGV: the kernel keeps the image's.
+    fault: Disposition,
+    /// Which signals a task has blocked. Of any task: those that run on one kernel
+    /// thread have one mask.
+    pub(super) blocked: u64,
+    /// The exploring thread's mask before a task changed it.
+    mask: Option<u64>,
+    /// Blocked signals that tasks on threads of their own were sent. The kernel would keep
+    /// each for one thread alone.
+    pub(super) pending: EngineVec<(c_int, Info)>,
+    /// The handlers that run.
+    pub(super) handling: EngineVec<Handling>,
+}
+
+/// A handler that runs on a task.
+#[derive(Clone, Copy)]
+pub(super) struct Handling {
+    pub(super) task: TaskId,
+    pub(super) signal: c_int,
+    /// The signal came again meanwhile.
+    pub(super) again: bool,
+}
+
+/// What is done on a signal: the kernel's `struct sigaction`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(super) struct Disposition {
+    pub(super) handler: usize,
+    pub(super) flags: u64,
+    restorer: usize,
+    mask: u64,
+}
+
+impl Disposition {
+    const DEFAULT: Self = Self {
+        handler: SIG_DFL,
+        flags: 0,
+        restorer: 0,
+        mask: 0,
+    };
+
+    /// The kernel's; `None` if there is no such signal.
+    fn of(signal: c_int) -> Option<Self> {
+        let mut now = Self::DEFAULT;
+        let at = &raw mut now as usize;
+        // SAFETY: room for the kernel's structure.
+        let result =
+            unsafe { sys::syscall(number::RT_SIGACTION, [signal as usize, 0, at, 8, 0, 0]) };
+        (result == 0).then_some(now)
+    }
+
+    fn put(self, signal: c_int) {
+        let at = &raw const self as usize;
+        // SAFETY: an action that the kernel held before, or the default one.
+        unsafe { sys::syscall(number::RT_SIGACTION, [signal as usize, at, 0, 8, 0, 0]) };
+    }
+}
+
+impl Signals {
+    pub(crate) const fn new() -> Self {
+        Self {
+            changed: engine_vec(),
+            fault: Disposition::DEFAULT,
+            blocked: 0,
+            mask: None,
+            pending: engine_vec(),
+            handling: engine_vec(),
+        }
+    }
+
+    /// Puts back what the tasks of the former execution changed.
+    #[inline]
+    pub(crate) fn put_back(&mut self) {
+        self.handling.clear();
+        self.pending.clear();
+        self.fault = Disposition::DEFAULT;
+        for (signal, before) in self.changed.drain(..) {
+            before.put(signal);
+        }
+        if let Some(mask) = self.mask.take() {
+            self.put_back_mask(mask);
+        }
+    }
+
+    #[cold]
+    fn put_back_mask(&mut self, mask: u64) {
+        let (blocked, no_time) = (core::mem::take(&mut self.blocked), [0u64; 2]);
+        let (set, time) = (&raw const blocked as usize, &raw const no_time as usize);
+        let mask_at = &raw const mask as usize;
+        // SAFETY: readable sets and a time; signals that nobody took are dropped.
+        unsafe {
+            while sys::syscall(number::RT_SIGTIMEDWAIT, [set, 0, time, 8, 0, 0]) > 0 {}
+            sys::syscall(number::RT_SIGPROCMASK, [SIG_SETMASK, mask_at, 0, 8, 0, 0]);
+        }
+    }
+
+    /// A blocked signal was sent. One that is no real-time signal is pending once.
+    pub(super) fn pend(&mut self, signal: c_int, info: &Info) {
+        const FIRST_REAL_TIME: c_int = 32;
+        let is_pending = self.pending.iter().any(|(known, _)| *known == signal);
+        if !is_pending || signal >= FIRST_REAL_TIME {
+            self.pending.push((signal, *info));
+        }
+    }
+
+    /// A pending signal of the `set`, which is pending no longer.
+    pub(super) fn take_pending(&mut self, set: u64) -> Option<(c_int, Info)> {
+        let is_in_set = |&(signal, _): &(c_int, Info)| set & bit(signal) != 0;
+        let at = self.pending.iter().position(is_in_set)?;
+        Some(self.pending.remove(at))
+    }
+
+    /// What the program wants done on `signal`.
+    pub(super) fn disposition(&self, signal: c_int) -> Option<Disposition> {
+        if signal == SIGSEGV {
+            Some(self.fault)
+        } else {
+            Disposition::of(signal)
+        }
+    }
+
+    /// Makes the default action for `signal` the kernel's, for the execution's rest.
+    pub(super) fn reset(&mut self, signal: c_int) {
+        if signal == SIGSEGV {
+            self.fault = Disposition::DEFAULT;
+        } else {
+            self.remember(signal);
+            Disposition::DEFAULT.put(signal);
+        }
+    }
+
+    pub(super) fn is_blocked(&self, signal: c_int) -> bool {
+        self.blocked & bit(signal) != 0
+    }
+
+    /// The action for `signal` is about to change.
+    fn remember(&mut self, signal: c_int) {
+        let is_known = self.changed.iter().any(|(known, _)| *known == signal);
+        if !is_known && let Some(before) = Disposition::of(signal) {
+            self.changed.push((signal, before));
+        }
+    }
+}
+
+/// The signals of the process. One task runs at a time: hold the reference no
+/// longer than until a handler or another scheduling point.
+pub(super) fn signals() -> &'static mut Signals {
+    // SAFETY: as above.
+    unsafe { &mut (*engine()).process.signals }
+}
+
+/// The program's handler of a fault that is not the image's, if it has one.
+pub(crate) fn fault_handler() -> Option<usize> {
+    let handler = signals().fault.handler;
+    (active() && handler > SIG_IGN).then_some(handler)
+}
+
+fn bit(signal: c_int) -> u64 {
+    1u64.checked_shl(signal.wrapping_sub(1).cast_unsigned())
+        .unwrap_or(0)
+}
+
+/// libc's `sigaction`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn sigaction(
+    signal: c_int,
+    new: *const sigaction_t,
+    old: *mut sigaction_t,
+) -> c_int {
+    // SAFETY: the caller's arguments are those of the real function.
+    unsafe {
+        if !active() {
+            return real::sigaction(signal, new, old);
+        }
+        execution::before_call(Op::SignalAction, 0);
+        let result = if signal == SIGSEGV {
+            change_fault(new, old);
+            0
+        } else {
+            call::admit(old as usize, size_of::<sigaction_t>());
+            if !new.is_null() {
+                signals().remember(signal);
+            }
+            real::sigaction(signal, new, old)
+        };
+        let effect = if new.is_null() {
+            Effect::Read
+        } else {
+            Effect::Write
+        };
+        execution::after_call(Op::SignalAction, 0, effect);
+        result
+    }
+}
+
+/// A task's `sigaction` for SIGSEGV.
+unsafe fn change_fault(new: *const sigaction_t, old: *mut sigaction_t) {
+    // SAFETY: the caller passes null or an action, and null or room for one.
+    unsafe {
+        let before = signals().fault;
+        if let Some(new) = new.as_ref() {
+            signals().fault = Disposition {
+                handler: new.handler,
+                flags: u64::from(new.flags.cast_unsigned()),
+                restorer: 0,
+                mask: new.mask[0],
+            };
+        }
+        if !old.is_null() {
+            old.write(sigaction_t {
+                handler: before.handler,
+                mask: [0; 16],
+                flags: before.flags as c_int,
+                restorer: 0,
+            });
+            (*old).mask[0] = before.mask;
+        }
+    }
+}
+
+/// libc's `signal`, with the meaning that it has on Linux.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn signal(signal: c_int, handler: usize) -> usize {
+    const SA_RESTART: c_int = 0x1000_0000;
+    let mut action = sigaction_t {
+        handler,
+        mask: [0; 16],
+        flags: SA_RESTART,
+        restorer: 0,
+    };
+    let mut old = sigaction_t { ..action };
+    action.mask[0] = bit(signal);
+    // SAFETY: a valid action, if the caller's handler is one.
+    let result = unsafe { sigaction(signal, &raw const action, &raw mut old) };
+    if result < 0 { SIG_ERR } else { old.handler }
+}
+
+const SIG_BLOCK: usize = 0;
+const SIG_UNBLOCK: usize = 1;
+const SIG_SETMASK: usize = 2;
+
+/// libc's `pthread_sigmask`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_sigmask(how: c_int, new: *const u64, old: *mut c_void) -> c_int {
+    const SET_SIZE: usize = 128;
+    // SAFETY: the caller's arguments are those of the real function.
+    unsafe {
+        if active() {
+            call::admit(old as usize, SET_SIZE);
+            if let Some(&set) = new.as_ref() {
+                let signals = signals();
+                if signals.mask.is_none() {
+                    let mut mask = 0u64;
+                    let at = &raw mut mask as usize;
+                    sys::syscall(number::RT_SIGPROCMASK, [SIG_BLOCK, 0, at, 8, 0, 0]);
+                    signals.mask = Some(mask);
+                }
+                match how as usize {
+                    SIG_BLOCK => signals.blocked |= set,
+                    SIG_UNBLOCK => signals.blocked &= !set,
+                    SIG_SETMASK => signals.blocked = set,
+                    _ => {}
+                }
+            }
+        }
+        real::pthread_sigmask(how, new, old)
+    }
+}
+
+/// libc's `sigprocmask`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sigprocmask(how: c_int, new: *const u64, old: *mut c_void) -> c_int {
+    // SAFETY: the caller's arguments are those of the real function.
+    let error = unsafe { pthread_sigmask(how, new, old) };
+    sys::libc_result(-(error as isize)) as c_int
+}

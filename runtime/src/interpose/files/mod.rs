@@ -1,0 +1,107 @@
+//! Files and directories: what each call uses, and how.
+//!
+//! A call by a path uses an entry of a directory, and reads each entry on the way there
+//! ([`path`]). What is behind an entry, or open, is known by its place on its device
+//! ([`known`]): so links and duplicates are no matter. Where it cannot be told what a call
+//! uses, it is taken to use everything.
+
+mod attributes;
+mod contents;
+mod directories;
+mod elsewhere;
+mod inspect;
+mod known;
+mod lock;
+mod names;
+mod open;
+mod path;
+mod touches;
+
+use core::ffi::c_int;
+
+pub(super) use attributes::{chmod, fchmod};
+pub(super) use contents::{
+    copy_file_range, fallocate64, ftruncate64, lseek64, pread64, preadv64, pwrite64, pwritev64,
+    read, transfer, write,
+};
+pub(super) use directories::{chdir, fchdir};
+pub(crate) use elsewhere::Elsewhere;
+pub(super) use inspect::{
+    access, fstat64, fstatat64, lstat64, readlink, readlinkat, stat64, statx,
+};
+pub(crate) use known::Known;
+pub(super) use lock::{close, flock};
+pub(super) use names::{
+    link, linkat, mkdir, mkdirat, rename, renameat2, rmdir, symlink, symlinkat, unlink, unlinkat,
+};
+pub(super) use open::{creat, dup, dup2, dup3, fcntl, open64, openat64};
+
+use self::touches::Touches;
+use crate::execution::{Effect, Op, files};
+use crate::platform::sys;
+
+/// A path is taken from the current directory.
+const AT_FDCWD: c_int = -100;
+
+/// A call between its scheduling point and its event.
+struct Call {
+    op: Op,
+    touches: Touches,
+    /// It uses nothing that counts.
+    is_free: bool,
+}
+
+impl Call {
+    /// The scheduling point of a call that uses what `find` finds; what it found then.
+    /// `None` there: the call uses nothing that counts.
+    fn begin<T>(op: Op, mut find: impl FnMut(&mut Touches) -> Option<T>) -> (Self, Option<T>) {
+        let mut touches = Touches::new();
+        if !files::are_points() {
+            let (call, found) = Self::of(op, touches, find);
+            if found.is_some() {
+                files::arrive(op, call.touches.main());
+            }
+            return (call, found);
+        }
+        if find(&mut touches).is_some() {
+            files::arrive(op, touches.main());
+            // Others may have changed it meanwhile.
+            touches = Touches::new();
+        }
+        Self::of(op, touches, find)
+    }
+
+    /// As [`Self::begin`], for a call that commutes with all that others do first: it is no
+    /// scheduling point.
+    fn begin_at_once<T>(op: Op, find: impl FnOnce(&mut Touches) -> Option<T>) -> (Self, Option<T>) {
+        files::pass(op);
+        Self::of(op, Touches::new(), find)
+    }
+
+    fn of<T>(
+        op: Op,
+        mut touches: Touches,
+        find: impl FnOnce(&mut Touches) -> Option<T>,
+    ) -> (Self, Option<T>) {
+        let found = find(&mut touches);
+        let call = Self {
+            op,
+            touches,
+            is_free: found.is_none(),
+        };
+        (call, found)
+    }
+
+    /// The call has written this, as it turned out.
+    fn writes(&mut self, object: usize) {
+        self.touches.add(object, Effect::Write);
+    }
+
+    /// The call's event; the result as libc's functions return it.
+    fn end(mut self, result: isize) -> isize {
+        if !self.is_free {
+            files::used(self.op, self.touches.all());
+        }
+        sys::libc_result(result)
+    }
+}

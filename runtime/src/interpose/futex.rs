@@ -1,0 +1,283 @@
+//! Futexes, on which std's own internals and opaque crates block.
+//!
+//! All that a program can tell of the kernel's futexes is kept: who waits
+//! longest is woken first, and nobody else. The words themselves are the
+//! program's, changed by instructions that are not seen.
+
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use crate::engine::engine;
+use crate::execution::futex as waiters;
+use crate::execution::{self, Effect, Op, opaque, stream_lock};
+use crate::platform::streams;
+use crate::platform::sys::{self, timespec};
+
+const WAIT: usize = 0;
+const WAKE: usize = 1;
+const REQUEUE: usize = 3;
+const CMP_REQUEUE: usize = 4;
+const WAKE_OP: usize = 5;
+const WAIT_BITSET: usize = 9;
+const WAKE_BITSET: usize = 10;
+const PRIVATE: usize = 128;
+const CLOCK_REALTIME: usize = 256;
+const ANY: u32 = u32::MAX;
+
+/// The futex system call of a task; what it returns is as the kernel's, a
+/// negative error number on failure.
+///
+/// Operations on priority-inheriting futexes do not exist here, as in kernels
+/// that are built without them: callers know how to do without.
+///
+/// # Safety
+/// As the system call.
+pub(super) unsafe fn call(
+    [word, operation, value, time, other, bits]: [usize; 6],
+) -> Result<usize, c_int> {
+    let aligned = |address: usize| address.is_multiple_of(size_of::<u32>());
+    if !aligned(word) {
+        return Err(sys::EINVAL);
+    }
+    let operation = operation & !(PRIVATE | CLOCK_REALTIME);
+    // SAFETY: the caller passes live futex words, and null or a time where one belongs.
+    unsafe {
+        if is_stream(word) {
+            return Ok(call_of_stream(word, operation));
+        }
+        match operation {
+            WAIT => wait(word, value as u32, relative(time)?, ANY),
+            WAIT_BITSET => wait(word, value as u32, absolute(time)?, bits as u32),
+            WAKE => Ok(wake(word, value, ANY)),
+            WAKE_BITSET if bits as u32 == 0 => Err(sys::EINVAL),
+            WAKE_BITSET => Ok(wake(word, value, bits as u32)),
+            REQUEUE | CMP_REQUEUE | WAKE_OP if !aligned(other) => Err(sys::EINVAL),
+            // The fourth argument is a number here.
+            REQUEUE => requeue(word, None, value, other, time),
+            CMP_REQUEUE => requeue(word, Some(bits as u32), value, other, time),
+            WAKE_OP => wake_op(word, value, other, time, bits as u32),
+            _ => Err(sys::ENOSYS),
+        }
+    }
+}
+
+/// A futex system call of a thread that is no task, where it must not reach the kernel.
+pub(super) fn call_of_thread(word: usize, operation: usize) -> Option<usize> {
+    let is_wait = matches!(operation & !(PRIVATE | CLOCK_REALTIME), WAIT | WAIT_BITSET);
+    if is_wait {
+        streams::note_wait(word);
+    }
+    if !is_stream(word) {
+        return None;
+    }
+    // SAFETY: the word of a stream's lock.
+    unsafe {
+        if is_wait {
+            streams::open(word);
+        } else {
+            streams::close(word);
+        }
+    }
+    Some(0)
+}
+
+/// Whether the lock of a standard stream has this futex word.
+fn is_stream(word: usize) -> bool {
+    streams::name_of(word).is_some()
+}
+
+/// A task takes the lock of a standard stream, or gives it back: how many tasks it woke.
+unsafe fn call_of_stream(word: usize, operation: usize) -> usize {
+    // SAFETY: the caller gives the word of such a lock.
+    unsafe {
+        match operation {
+            WAIT | WAIT_BITSET => stream_lock::lock(word),
+            _ => stream_lock::unlock(word),
+        }
+    }
+    0
+}
+
+/// `FUTEX_WAIT` takes a duration.
+unsafe fn relative(time: usize) -> Result<Option<u64>, c_int> {
+    // SAFETY: the caller's promise.
+    let duration = unsafe { absolute(time)? };
+    Ok(duration.map(|nanos| execution::now().saturating_add(nanos)))
+}
+
+/// All others take a moment. Of which clock is no matter: a task's clocks agree.
+unsafe fn absolute(time: usize) -> Result<Option<u64>, c_int> {
+    if time == 0 {
+        return Ok(None);
+    }
+    // SAFETY: the caller gives a readable time.
+    unsafe { super::locks::moment(time as *const timespec) }
+}
+
+/// How many to wake: at least one, whatever the count, as in the kernel.
+fn count_of(value: usize) -> usize {
+    usize::try_from(value as c_int).unwrap_or(1).max(1)
+}
+
+unsafe fn load(word: usize) -> u32 {
+    // SAFETY: the caller gives a live futex word.
+    unsafe { (*(word as *const AtomicU32)).load(Ordering::SeqCst) }
+}
+
+unsafe fn wait(
+    word: usize,
+    expected: u32,
+    deadline: Option<u64>,
+    bits: u32,
+) -> Result<usize, c_int> {
+    if bits == 0 {
+        return Err(sys::EINVAL);
+    }
+    opaque::arrive(Op::FutexWait, word);
+    // SAFETY: the caller gives a live futex word.
+    if unsafe { load(word) } != expected {
+        opaque::record(Op::FutexWait, word, Effect::Read);
+        return Err(sys::EAGAIN);
+    }
+    if waiters::wait(word, bits, deadline) {
+        Err(sys::ETIMEDOUT)
+    } else {
+        Ok(0)
+    }
+}
+
+fn wake(word: usize, count: usize, bits: u32) -> usize {
+    opaque::arrive(Op::FutexWake, word);
+    let woken = waiters::wake(word, bits, count_of(count));
+    opaque::record(Op::FutexWake, word, Effect::Write);
+    woken
+}
+
+/// Wakes up to `count` waiters, and makes up to `most` others wait at `other`.
+unsafe fn requeue(
+    word: usize,
+    expected: Option<u32>,
+    count: usize,
+    other: usize,
+    most: usize,
+) -> Result<usize, c_int> {
+    let number = |value: usize| usize::try_from(value as c_int).map_err(|_| sys::EINVAL);
+    let (count, most) = (number(count)?, number(most)?);
+    opaque::arrive(Op::FutexRequeue, word);
+    // SAFETY: the caller gives a live futex word.
+    if expected.is_some_and(|expected| unsafe { load(word) } != expected) {
+        opaque::record(Op::FutexRequeue, word, Effect::Read);
+        return Err(sys::EAGAIN);
+    }
+    let woken = waiters::wake(word, ANY, count);
+    let moved = waiters::requeue(word, other, most);
+    opaque::record(Op::FutexRequeue, word, Effect::Write);
+    opaque::record(Op::FutexRequeue, other, Effect::Write);
+    Ok(woken + moved)
+}
+
+/// Changes the word at `other` as `how` says, and wakes waiters of both words.
+unsafe fn wake_op(
+    word: usize,
+    count: usize,
+    other: usize,
+    count_other: usize,
+    how: u32,
+) -> Result<usize, c_int> {
+    opaque::arrive(Op::FutexWake, word);
+    // SAFETY: the caller gives a live futex word.
+    let passes = unsafe { change(&*(other as *const AtomicU32), how)? };
+    let mut woken = waiters::wake(word, ANY, count_of(count));
+    opaque::record(Op::FutexWake, word, Effect::Write);
+    if passes {
+        woken += waiters::wake(other, ANY, count_of(count_other));
+    }
+    opaque::record(Op::FutexWake, other, Effect::Write);
+    Ok(woken)
+}
+
+/// `FUTEX_WAKE_OP`'s operation and comparison, both packed into `how`.
+fn change(word: &AtomicU32, how: u32) -> Result<bool, c_int> {
+    const SHIFT: u32 = 8;
+    let signed = |bits: u32| (bits << 20).cast_signed() >> 20;
+    let (operation, comparison) = (how >> 28, how >> 24 & 15);
+    let (argument, compared) = (signed(how >> 12 & 0xfff), signed(how & 0xfff));
+    let argument = if operation & SHIFT == 0 {
+        argument.cast_unsigned()
+    } else {
+        1 << (argument & 31)
+    };
+    let order = Ordering::SeqCst;
+    let old = match operation & !SHIFT {
+        0 => word.swap(argument, order),
+        1 => word.fetch_add(argument, order),
+        2 => word.fetch_or(argument, order),
+        3 => word.fetch_and(!argument, order),
+        4 => word.fetch_xor(argument, order),
+        _ => return Err(sys::ENOSYS),
+    };
+    let old = old.cast_signed();
+    Ok(match comparison {
+        0 => old == compared,
+        1 => old != compared,
+        2 => old < compared,
+        3 => old <= compared,
+        4 => old > compared,
+        5 => old >= compared,
+        _ => return Err(sys::ENOSYS),
+    })
+}
+
+/// The kernel thread that a task's stack and thread-locals belong to.
+pub(super) fn task_thread_id() -> c_int {
+    let Some(execution) = execution::running() else {
+        return 0;
+    };
+    // SAFETY: see `execution::running`.
+    unsafe {
+        (*engine())
+            .pool
+            .get((*execution).running().donor)
+            .kernel_thread
+    }
+}
+
+/// libc's `gettid`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn gettid() -> c_int {
+    if execution::active() {
+        task_thread_id()
+    } else {
+        sys::kernel_thread_id()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As `FUTEX_OP` of the kernel's header packs them.
+    fn packed(operation: u32, argument: u32, comparison: u32, compared: u32) -> u32 {
+        operation << 28 | comparison << 24 | (argument & 0xfff) << 12 | compared & 0xfff
+    }
+
+    #[test]
+    fn a_wake_operation_changes_the_word_and_compares_what_was_there() {
+        let word = AtomicU32::new(2);
+        assert_eq!(change(&word, packed(0, 5, 0, 2)), Ok(true), "set; was 2");
+        assert_eq!(change(&word, packed(1, 3, 2, 5)), Ok(false), "add; was 5");
+        assert_eq!(word.load(Ordering::Relaxed), 8);
+        let minus_one = u32::MAX;
+        assert_eq!(change(&word, packed(1, minus_one, 4, minus_one)), Ok(true));
+        assert_eq!(word.load(Ordering::Relaxed), 7);
+        assert_eq!(
+            change(&word, packed(3 | 8, 0, 5, 7)),
+            Ok(true),
+            "clear bit 0"
+        );
+        assert_eq!(word.load(Ordering::Relaxed), 6);
+        assert_eq!(change(&word, packed(4, 6, 3, 5)), Ok(false), "xor; was 6");
+        assert_eq!(word.load(Ordering::Relaxed), 0);
+        assert_eq!(change(&word, packed(7, 0, 0, 0)), Err(sys::ENOSYS));
+    }
+}

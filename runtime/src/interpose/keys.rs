@@ -1,0 +1,232 @@
+//! Thread-local destructors and pthread keys, kept apart from libc's.
+//!
+//! libc keeps a key's number in its own data, and a task's values in the
+//! donor's control block. Both would outlive an execution, while std's note that it
+//! has created its key is put back with the image: one key would leak in every
+//! execution, and from the 33rd on libc would write to heap blocks that no
+//! longer exist. So in an exploring process the table of keys lies in the image,
+//! and the values with the task.
+
+use core::cell::{Cell, UnsafeCell};
+use core::ffi::{c_int, c_void};
+
+use super::real;
+use crate::execution;
+use crate::platform::heap;
+use crate::platform::memory::EngineVec;
+use crate::platform::sys::{self, Destructor, pthread_key_t};
+
+/// POSIX's limit on Linux.
+const KEYS: usize = 1024;
+/// How often destructors that set values anew are run again, as in glibc.
+const ROUNDS: usize = 4;
+
+#[derive(Clone, Copy)]
+struct Key {
+    used: bool,
+    destructor: Option<Destructor>,
+}
+
+struct Table(UnsafeCell<[Key; KEYS]>);
+// SAFETY: in an exploring process one thread at a time runs program code.
+unsafe impl Sync for Table {}
+
+/// In the executable's data: put back with the image, as std's key numbers are.
+static TABLE: Table = Table(UnsafeCell::new(
+    [Key {
+        used: false,
+        destructor: None,
+    }; KEYS],
+));
+
+thread_local! {
+    /// The values of a thread that is not a task: `KEYS` words, or null.
+    static VALUES: Cell<*mut *mut c_void> = const { Cell::new(core::ptr::null_mut()) };
+}
+
+fn slot(key: pthread_key_t) -> Option<*mut Key> {
+    let at = key as usize;
+    // SAFETY: within the table.
+    (at < KEYS).then(|| unsafe { TABLE.0.get().cast::<Key>().add(at) })
+}
+
+/// The running task's values.
+fn task_values() -> Option<*mut EngineVec<*mut c_void>> {
+    // SAFETY: see `execution::running`.
+    execution::running().map(|execution| unsafe { &raw mut (*execution).running().key_values })
+}
+
+/// libc's `pthread_key_create`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn pthread_key_create(
+    key: *mut pthread_key_t,
+    destructor: Option<Destructor>,
+) -> c_int {
+    if !heap::is_arena() {
+        // SAFETY: the caller's arguments are those of the real function.
+        return unsafe { real::pthread_key_create(key, destructor) };
+    }
+    for number in 0..KEYS as pthread_key_t {
+        let Some(slot) = slot(number) else { break };
+        // SAFETY: one thread at a time; `key` is the caller's.
+        unsafe {
+            if !(*slot).used {
+                *slot = Key {
+                    used: true,
+                    destructor,
+                };
+                *key = number;
+                return 0;
+            }
+        }
+    }
+    sys::EAGAIN
+}
+
+/// libc's `pthread_key_delete`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn pthread_key_delete(key: pthread_key_t) -> c_int {
+    if !heap::is_arena() {
+        // SAFETY: the caller's arguments are those of the real function.
+        return unsafe { real::pthread_key_delete(key) };
+    }
+    let Some(slot) = slot(key) else {
+        return sys::EINVAL;
+    };
+    // SAFETY: one thread at a time; see `execution::running`.
+    unsafe {
+        (*slot) = Key {
+            used: false,
+            destructor: None,
+        };
+        if let Some(execution) = execution::running() {
+            let live = (*execution).live;
+            for task in &mut (&mut (*execution).tasks)[..live] {
+                if let Some(value) = task.key_values.get_mut(key as usize) {
+                    *value = core::ptr::null_mut();
+                }
+            }
+        }
+    }
+    0
+}
+
+/// libc's `pthread_getspecific`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn pthread_getspecific(key: pthread_key_t) -> *mut c_void {
+    // SAFETY: one thread at a time in an exploring process; values lie within bounds.
+    unsafe {
+        if !heap::is_arena() {
+            return real::pthread_getspecific(key);
+        }
+        if let Some(values) = task_values() {
+            return (&(*values))
+                .get(key as usize)
+                .copied()
+                .unwrap_or(core::ptr::null_mut());
+        }
+        let values = VALUES.get();
+        if values.is_null() || key as usize >= KEYS {
+            return core::ptr::null_mut();
+        }
+        *values.add(key as usize)
+    }
+}
+
+/// libc's `pthread_setspecific`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn pthread_setspecific(
+    key: pthread_key_t,
+    value: *const c_void,
+) -> c_int {
+    // SAFETY: as `pthread_getspecific`.
+    unsafe {
+        if !heap::is_arena() {
+            return real::pthread_setspecific(key, value);
+        }
+        let at = key as usize;
+        if at >= KEYS {
+            return sys::EINVAL;
+        }
+        if let Some(values) = task_values() {
+            let values = &mut *values;
+            if values.len() <= at {
+                values.resize(at + 1, core::ptr::null_mut());
+            }
+            values[at] = value.cast_mut();
+            return 0;
+        }
+        if VALUES.get().is_null() {
+            let bytes = sys::map_anywhere(KEYS * size_of::<*mut c_void>());
+            if bytes.is_null() {
+                return sys::ENOMEM;
+            }
+            VALUES.set(bytes.cast());
+        }
+        *VALUES.get().add(at) = value.cast_mut();
+    }
+    0
+}
+
+/// libc's registration of a thread-local's destructor. A list of our own: that
+/// of an abandoned task is simply dropped.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __cxa_thread_atexit_impl(
+    destructor: Destructor,
+    object: *mut c_void,
+    library: *mut c_void,
+) -> c_int {
+    // SAFETY: the caller's arguments are those of the real function; see
+    // `execution::running`.
+    unsafe {
+        let Some(execution) = execution::running() else {
+            return real::__cxa_thread_atexit_impl(destructor, object, library);
+        };
+        (*execution)
+            .running()
+            .destructors
+            .push((destructor, object));
+    }
+    0
+}
+
+/// Runs the ending task's destructors, on its own stack: they may reach
+/// scheduling points.
+pub(crate) fn run_thread_destructors() {
+    // SAFETY: see `execution::running`; no reference lives while a destructor runs.
+    unsafe {
+        let Some(execution) = execution::running() else {
+            return;
+        };
+        let task = (*execution).running();
+        if task.destructors.is_empty() && task.key_values.is_empty() {
+            return;
+        }
+        while let Some((destructor, object)) = (*execution).running().destructors.pop() {
+            destructor(object);
+        }
+        for _ in 0..ROUNDS {
+            let mut ran = false;
+            let mut key = 0;
+            while key < (*execution).running().key_values.len() {
+                let values = &mut (*execution).running().key_values;
+                let value = core::mem::replace(&mut values[key], core::ptr::null_mut());
+                let destructor = slot(key as pthread_key_t).and_then(|slot| (*slot).destructor);
+                if let Some(destructor) = destructor
+                    && !value.is_null()
+                {
+                    destructor(value);
+                    ran = true;
+                }
+                key += 1;
+            }
+            if !ran {
+                break;
+            }
+        }
+        // Destructors of keys may have registered more.
+        while let Some((destructor, object)) = (*execution).running().destructors.pop() {
+            destructor(object);
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Read-write locks of C code.
+
+use core::ffi::c_int;
+
+use super::futex::task_thread_id;
+use super::locks::{FOR_EVER, Lock, is_clock, moment};
+use super::real;
+use crate::execution::{Op, active, opaque};
+use crate::platform::sys::{self, pthread_rwlock_t, timespec};
+
+/// The kind whose readers wait behind writers that wait.
+const PREFERS_WRITERS: u32 = 2;
+
+fn reading(lock: *const pthread_rwlock_t) -> Lock {
+    Lock {
+        object: lock.addr(),
+        exclusive: false,
+    }
+}
+
+fn writing(lock: *const pthread_rwlock_t) -> Lock {
+    Lock {
+        object: lock.addr(),
+        exclusive: true,
+    }
+}
+
+/// Whether the calling task writes.
+unsafe fn writes(lock: *const pthread_rwlock_t) -> bool {
+    // SAFETY: the caller gives a live lock.
+    unsafe { (*lock).writer == task_thread_id() }
+}
+
+/// Tries the real lock for a reader that would wait. The real lock does not know
+/// which writers wait: they wait in the engine.
+unsafe fn attempt_read(lock: *mut pthread_rwlock_t) -> c_int {
+    // SAFETY: the caller gives a live lock.
+    unsafe {
+        if writes(lock) {
+            return sys::EDEADLK;
+        }
+        try_read(lock)
+    }
+}
+
+unsafe fn try_read(lock: *mut pthread_rwlock_t) -> c_int {
+    // SAFETY: the caller gives a live lock.
+    unsafe {
+        if (*lock).kind == PREFERS_WRITERS && opaque::has_queued_writers(lock.addr()) {
+            return sys::EBUSY;
+        }
+        real::pthread_rwlock_tryrdlock(lock)
+    }
+}
+
+/// Tries the real lock for a writer that would wait.
+unsafe fn attempt_write(lock: *mut pthread_rwlock_t) -> c_int {
+    // SAFETY: the caller gives a live lock.
+    unsafe {
+        if writes(lock) {
+            return sys::EDEADLK;
+        }
+        let result = real::pthread_rwlock_trywrlock(lock);
+        opaque::queue_writer(lock.addr(), result == sys::EBUSY);
+        result
+    }
+}
+
+unsafe fn read(lock: *mut pthread_rwlock_t, deadline: Deadline) -> c_int {
+    // SAFETY: the caller gives a live lock, and a readable time if one.
+    let attempt = || unsafe { attempt_read(lock) };
+    // SAFETY: as before.
+    let deadline = || unsafe { deadline.moment() };
+    reading(lock).take(Op::PthreadRwLockRead, attempt, deadline)
+}
+
+unsafe fn write(lock: *mut pthread_rwlock_t, deadline: Deadline) -> c_int {
+    // SAFETY: the caller gives a live lock, and a readable time if one.
+    let attempt = || unsafe { attempt_write(lock) };
+    // SAFETY: as before.
+    let deadline = || unsafe { deadline.moment() };
+    let result = writing(lock).take(Op::PthreadRwLockWrite, attempt, deadline);
+    opaque::queue_writer(lock.addr(), false);
+    result
+}
+
+/// Until when to wait.
+#[derive(Clone, Copy)]
+struct Deadline(Option<*const timespec>);
+
+impl Deadline {
+    unsafe fn moment(self) -> Result<Option<u64>, c_int> {
+        match self.0 {
+            // SAFETY: the caller gives a readable time.
+            Some(time) => unsafe { moment(time) },
+            None => FOR_EVER,
+        }
+    }
+}
+
+/// libc's `pthread_rwlock_rdlock`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_rwlock_rdlock(lock: *mut pthread_rwlock_t) -> c_int {
+    // SAFETY: the caller's argument is that of the real function.
+    unsafe {
+        if !active() {
+            return real::pthread_rwlock_rdlock(lock);
+        }
+        read(lock, Deadline(None))
+    }
+}
+
+/// libc's `pthread_rwlock_timedrdlock`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_rwlock_timedrdlock(
+    lock: *mut pthread_rwlock_t,
+    time: *const timespec,
+) -> c_int {
+    // SAFETY: the caller's arguments are those of the real function.
+    unsafe {
+        if !active() {
+            return real::pthread_rwlock_timedrdlock(lock, time);
+        }
+        read(lock, Deadline(Some(time)))
+    }
+}
+
+/// libc's `pthread_rwlock_clockrdlock`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_rwlock_clockrdlock(
+    lock: *mut pthread_rwlock_t,
+    clock: c_int,
+    time: *const timespec,
+) -> c_int {
+    // SAFETY: the caller's arguments are those of the real function.
+    unsafe {
+        if !active() {
+            return real::pthread_rwlock_clockrdlock(lock, clock, time);
+        }
+        if !is_clock(clock) {
+            return sys::EINVAL;
+        }
+        read(lock, Deadline(Some(time)))
+    }
+}
+
+/// libc's `pthread_rwlock_tryrdlock`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_rwlock_tryrdlock(lock: *mut pthread_rwlock_t) -> c_int {
+    // SAFETY: the caller's argument is that of the real function.
+    unsafe {
+        if !active() {
+            return real::pthread_rwlock_tryrdlock(lock);
+        }
+        reading(lock).try_take(Op::PthreadRwLockTryRead, || try_read(lock))
+    }
+}
+
+/// libc's `pthread_rwlock_wrlock`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t) -> c_int {
+    // SAFETY: the caller's argument is that of the real function.
+    unsafe {
+        if !active() {
+            return real::pthread_rwlock_wrlock(lock);
+        }
+        write(lock, Deadline(None))
+    }
+}
+
+/// libc's `pthread_rwlock_timedwrlock`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_rwlock_timedwrlock(
+    lock: *mut pthread_rwlock_t,
+    time: *const timespec,
+) -> c_int {
+    // SAFETY: the caller's arguments are those of the real function.
+    unsafe {
+        if !active() {
+            return real::pthread_rwlock_timedwrlock(lock, time);
+        }
+        write(lock, Deadline(Some(time)))
+    }
+}
+
+/// libc's `pthread_rwlock_clockwrlock`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_rwlock_clockwrlock(
+    lock: *mut pthread_rwlock_t,
+    clock: c_int,
+    time: *const timespec,
+) -> c_int {
+    // SAFETY: the caller's arguments are those of the real function.
+    unsafe {
+        if !active() {
+            return real::pthread_rwlock_clockwrlock(lock, clock, time);
+        }
+        if !is_clock(clock) {
+            return sys::EINVAL;
+        }
+        write(lock, Deadline(Some(time)))
+    }
+}
+
+/// libc's `pthread_rwlock_trywrlock`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_rwlock_trywrlock(lock: *mut pthread_rwlock_t) -> c_int {
+    // SAFETY: the caller's argument is that of the real function.
+    let attempt = || unsafe { real::pthread_rwlock_trywrlock(lock) };
+    if !active() {
+        return attempt();
+    }
+    writing(lock).try_take(Op::PthreadRwLockTryWrite, attempt)
+}
+
+/// libc's `pthread_rwlock_unlock`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_rwlock_unlock(lock: *mut pthread_rwlock_t) -> c_int {
+    // SAFETY: the caller's argument is that of the real function.
+    unsafe {
+        if !active() {
+            return real::pthread_rwlock_unlock(lock);
+        }
+        let held = if writes(lock) {
+            writing(lock)
+        } else {
+            reading(lock)
+        };
+        held.give_back(
+            Op::PthreadRwLockUnlock,
+            || match real::pthread_rwlock_unlock(lock) {
+                0 => Ok(true),
+                error => Err(error),
+            },
+        )
+    }
+}

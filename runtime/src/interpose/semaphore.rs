@@ -1,0 +1,114 @@
+//! Semaphores of C code.
+
+use core::ffi::{c_int, c_void};
+
+use super::locks::{FOR_EVER, Lock, is_clock, moment};
+use super::real;
+use crate::execution::{Op, active};
+use crate::platform::sys::{self, __errno_location, timespec};
+
+fn lock_of(semaphore: *const c_void) -> Lock {
+    Lock {
+        object: semaphore.addr(),
+        exclusive: false,
+    }
+}
+
+/// Tries the real semaphore. `sem_trywait` says `EAGAIN`, which is `EBUSY` here.
+unsafe fn attempt(semaphore: *mut c_void) -> c_int {
+    // SAFETY: the caller gives a live semaphore.
+    unsafe {
+        if real::sem_trywait(semaphore) == 0 {
+            return 0;
+        }
+        match *__errno_location() {
+            sys::EAGAIN => sys::EBUSY,
+            error => error,
+        }
+    }
+}
+
+/// These functions return their errors through `errno`.
+fn returned(error: c_int) -> c_int {
+    if error == 0 {
+        return 0;
+    }
+    // SAFETY: `errno` of the calling thread.
+    unsafe { *__errno_location() = error };
+    -1
+}
+
+/// libc's `sem_wait`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sem_wait(semaphore: *mut c_void) -> c_int {
+    // SAFETY: the caller's argument is that of the real function.
+    unsafe {
+        if !active() {
+            return real::sem_wait(semaphore);
+        }
+        let attempt = || attempt(semaphore);
+        returned(lock_of(semaphore).take(Op::SemWait, attempt, || FOR_EVER))
+    }
+}
+
+/// libc's `sem_trywait`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sem_trywait(semaphore: *mut c_void) -> c_int {
+    // SAFETY: the caller's argument is that of the real function.
+    unsafe {
+        if !active() {
+            return real::sem_trywait(semaphore);
+        }
+        let attempt = || attempt(semaphore);
+        returned(match lock_of(semaphore).try_take(Op::SemTryWait, attempt) {
+            sys::EBUSY => sys::EAGAIN,
+            result => result,
+        })
+    }
+}
+
+/// libc's `sem_timedwait`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sem_timedwait(semaphore: *mut c_void, time: *const timespec) -> c_int {
+    // SAFETY: the caller's arguments are those of the real function.
+    unsafe {
+        if !active() {
+            return real::sem_timedwait(semaphore, time);
+        }
+        let attempt = || attempt(semaphore);
+        returned(lock_of(semaphore).take(Op::SemTimedWait, attempt, || moment(time)))
+    }
+}
+
+/// libc's `sem_clockwait`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sem_clockwait(
+    semaphore: *mut c_void,
+    clock: c_int,
+    time: *const timespec,
+) -> c_int {
+    // SAFETY: the caller's arguments are those of the real function.
+    unsafe {
+        if !active() {
+            return real::sem_clockwait(semaphore, clock, time);
+        }
+        if !is_clock(clock) {
+            return returned(sys::EINVAL);
+        }
+        sem_timedwait(semaphore, time)
+    }
+}
+
+/// libc's `sem_post`. Whoever waits tries again, and one of them succeeds.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sem_post(semaphore: *mut c_void) -> c_int {
+    // SAFETY: the caller's argument is that of the real function.
+    let post = || unsafe { real::sem_post(semaphore) };
+    if !active() {
+        return post();
+    }
+    lock_of(semaphore).give_back(Op::SemPost, || match post() {
+        0 => Ok(true),
+        error => Err(error),
+    })
+}

@@ -1,0 +1,236 @@
+//! Writing: `write`, `send` and their kin.
+
+use core::ffi::{c_int, c_uint, c_void};
+
+use super::buffers::{Buffer, MSG_DONTWAIT, Message};
+use super::call::Call;
+use super::files;
+use crate::execution::{Op, active};
+use crate::platform::descriptor::{self, Kind, POLLOUT};
+use crate::platform::sys::{self, number};
+
+/// So much can be written to a pipe that is ready.
+const PIPE_BUF: usize = 4096;
+/// Of longer lists of buffers only so many are served, as the kernel may do, too.
+const MOST_BUFFERS: usize = 64;
+
+/// A task writes `buffers`, all of them if it is a call that blocks.
+unsafe fn write_call(descriptor: c_int, buffers: &[Buffer]) -> isize {
+    let mut left = [Buffer {
+        start: core::ptr::null_mut(),
+        length: 0,
+    }; MOST_BUFFERS];
+    let count = buffers.len().min(MOST_BUFFERS);
+    left[..count].copy_from_slice(&buffers[..count]);
+    let left = &mut left[..count];
+    let identity = descriptor::look(descriptor);
+    match identity.kind {
+        Kind::File | Kind::Closed => {
+            let (at, count) = (left.as_ptr() as usize, left.len());
+            let arguments = [descriptor as usize, at, count, 0, 0, 0];
+            // SAFETY: the caller's buffers are readable.
+            files::write(descriptor, || unsafe {
+                sys::syscall(number::WRITEV, arguments)
+            })
+        }
+        Kind::Socket => {
+            let mut message = Message::of(left);
+            // SAFETY: as above.
+            unsafe { send_message(descriptor, &mut message, 0) }
+        }
+        Kind::Pipe | Kind::Device | Kind::Anonymous => {
+            let mut call = Call::begin(Op::DescriptorWrite, descriptor, identity, POLLOUT);
+            let mut next = Remaining::of(left);
+            let most = if next.total <= PIPE_BUF || call.blocks() {
+                PIPE_BUF
+            } else {
+                usize::MAX
+            };
+            let result = loop {
+                let (start, length) = next.first(most);
+                // SAFETY: as above.
+                let result = call.carry_out_when_ready(|| unsafe {
+                    let arguments = [descriptor as usize, start as usize, length, 0, 0, 0];
+                    sys::syscall(number::WRITE, arguments)
+                });
+                let is_short = result < length.cast_signed();
+                if next.is_done_after(result) || is_short && !call.blocks() {
+                    break next.result(result);
+                }
+                call.progressed();
+            };
+            call.end(result)
+        }
+    }
+}
+
+/// What is left to write, and how much was written.
+struct Remaining<'a> {
+    buffers: &'a mut [Buffer],
+    at: usize,
+    done: usize,
+    total: usize,
+}
+
+impl<'a> Remaining<'a> {
+    fn of(buffers: &'a mut [Buffer]) -> Self {
+        let total = buffers.iter().map(|buffer| buffer.length).sum();
+        let mut new = Self {
+            buffers,
+            at: 0,
+            done: 0,
+            total,
+        };
+        new.skip_empty();
+        new
+    }
+
+    fn skip_empty(&mut self) {
+        while self.at + 1 < self.buffers.len() && self.buffers[self.at].length == 0 {
+            self.at += 1;
+        }
+    }
+
+    /// The first part that is left, `most` bytes of it.
+    fn first(&self, most: usize) -> (*mut u8, usize) {
+        let first = self.buffers.get(self.at);
+        first.map_or((core::ptr::null_mut(), 0), |buffer| {
+            (buffer.start, buffer.length.min(most))
+        })
+    }
+
+    /// Takes what a call wrote; whether no call is to follow.
+    fn is_done_after(&mut self, result: isize) -> bool {
+        let Ok(mut written) = usize::try_from(result) else {
+            return true;
+        };
+        self.done += written;
+        while let Some(buffer) = self.buffers.get_mut(self.at) {
+            let part = written.min(buffer.length);
+            // SAFETY: within the buffer, or at its end.
+            buffer.start = unsafe { buffer.start.add(part) };
+            buffer.length -= part;
+            written -= part;
+            if buffer.length > 0 || self.at + 1 == self.buffers.len() {
+                break;
+            }
+            self.at += 1;
+        }
+        self.done >= self.total
+    }
+
+    /// What the whole call returns whose last part returned `last`.
+    fn result(&self, last: isize) -> isize {
+        if self.done > 0 {
+            self.done.cast_signed()
+        } else {
+            last
+        }
+    }
+}
+
+/// A task sends `message`, all of it if it is a call that blocks. Datagrams go
+/// as a whole or not at all; of a stream, the rest follows.
+unsafe fn send_message(socket: c_int, message: &mut Message, flags: c_int) -> isize {
+    let unblocked = flags & MSG_DONTWAIT != 0;
+    let identity = descriptor::look(socket);
+    let mut call = Call::begin(Op::DescriptorWrite, socket, identity, POLLOUT).unblocked(unblocked);
+    // SAFETY: the caller passes a list of so many buffers, a copy of the program's.
+    let buffers = unsafe { core::slice::from_raw_parts_mut(message.buffers, message.count) };
+    let mut left = Remaining::of(buffers);
+    let result = loop {
+        let rest = &mut left.buffers[left.at..];
+        (message.buffers, message.count) = (rest.as_mut_ptr(), rest.len());
+        let at = core::ptr::from_mut(message) as usize;
+        let flags = (flags | MSG_DONTWAIT) as usize;
+        // SAFETY: the caller's message is that of the system call.
+        let result = call.carry_out(|| unsafe {
+            sys::syscall(number::SENDMSG, [socket as usize, at, flags, 0, 0, 0])
+        });
+        if left.is_done_after(result) || !call.blocks() {
+            break left.result(result);
+        }
+        // What goes with the message went with its first part.
+        message.control_length = 0;
+        call.progressed();
+    };
+    call.end(result)
+}
+
+/// What a task writes that is not captured: see [`super::output`].
+pub(super) unsafe fn write_all(descriptor: c_int, buffers: &[Buffer]) -> isize {
+    // SAFETY: the caller's buffers are readable.
+    unsafe { write_call(descriptor, buffers) }
+}
+
+/// libc's `sendto`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn sendto(
+    socket: c_int,
+    bytes: *const c_void,
+    length: usize,
+    flags: c_int,
+    address: *const c_void,
+    address_length: c_uint,
+) -> isize {
+    // SAFETY: the caller's arguments are those of the system call.
+    unsafe {
+        if !active() {
+            let arguments = [
+                socket as usize,
+                bytes as usize,
+                length,
+                flags as usize,
+                address as usize,
+                address_length as usize,
+            ];
+            return sys::libc_result(sys::syscall(number::SENDTO, arguments));
+        }
+        let mut buffers = [Buffer {
+            start: bytes.cast_mut().cast(),
+            length,
+        }];
+        let mut message = Message::of(&mut buffers);
+        (message.name, message.name_length) = (address.cast_mut(), address_length);
+        send_message(socket, &mut message, flags)
+    }
+}
+
+/// libc's `send`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn send(
+    socket: c_int,
+    bytes: *const c_void,
+    length: usize,
+    flags: c_int,
+) -> isize {
+    // SAFETY: the caller's arguments are those of the system call.
+    unsafe { sendto(socket, bytes, length, flags, core::ptr::null(), 0) }
+}
+
+/// libc's `sendmsg`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn sendmsg(
+    socket: c_int,
+    message: *const Message,
+    flags: c_int,
+) -> isize {
+    // SAFETY: the caller's arguments are those of the system call.
+    unsafe {
+        if !active() {
+            let arguments = [socket as usize, message as usize, flags as usize, 0, 0, 0];
+            return sys::libc_result(sys::syscall(number::SENDMSG, arguments));
+        }
+        let mut own = *message;
+        let mut buffers = [Buffer {
+            start: core::ptr::null_mut(),
+            length: 0,
+        }; MOST_BUFFERS];
+        let count = own.count.min(MOST_BUFFERS);
+        for (at, buffer) in buffers[..count].iter_mut().enumerate() {
+            *buffer = *own.buffers.add(at);
+        }
+        (own.buffers, own.count) = (buffers.as_mut_ptr(), count);
+        send_message(socket, &mut own, flags)
+    }
+}

@@ -1,0 +1,125 @@
+//! `splice` and `sendfile`, by which `std::io::copy` moves bytes within the kernel.
+
+use core::ffi::c_int;
+
+use super::call::{Call, wait_for};
+use super::files;
+use crate::execution::{self, Op, active};
+use crate::platform::descriptor::{self, Identity, Kind, POLLIN, POLLOUT, PollEntry};
+use crate::platform::sys::{self, number};
+
+/// So many bytes can be written at once to what is ready. Callers go on with the
+/// rest: these calls may always move less than they were asked to.
+const MOST: usize = 4096;
+const SPLICE_F_NONBLOCK: usize = 2;
+
+/// A task moves bytes from one descriptor to another by `step`, which does not
+/// block where both are ready.
+fn move_bytes(from: c_int, to: c_int, mut step: impl FnMut() -> isize) -> isize {
+    let (source, target) = (descriptor::look(from), descriptor::look(to));
+    let mut step = || step_between(from, source, to, target, &mut step);
+    match (source.kind, target.kind) {
+        (Kind::File, Kind::File) => files::transfer(from, to, step),
+        (Kind::File, _) => files::read(from, step),
+        (_, Kind::File) => files::write(to, step),
+        _ => sys::libc_result(step()),
+    }
+}
+
+/// See [`move_bytes`]; a negative error number on failure.
+fn step_between(
+    from: c_int,
+    source: Identity,
+    to: c_int,
+    target: Identity,
+    step: &mut impl FnMut() -> isize,
+) -> isize {
+    if (source.kind, target.kind) == (Kind::File, Kind::File) {
+        return step();
+    }
+    let object = execution::descriptor_object(from, source);
+    // Its event is that of the end which others can see change.
+    let call = if target.kind == Kind::File {
+        Call::begin(Op::DescriptorRead, from, source, POLLIN)
+    } else {
+        Call::begin(Op::DescriptorWrite, to, target, POLLOUT)
+    };
+    let ends = [(from, POLLIN, source), (to, POLLOUT, target)];
+    let again = -(sys::EAGAIN as isize);
+    let result = loop {
+        let waits = ends.iter().find(|(end, wanted, identity)| {
+            identity.kind != Kind::File && !descriptor::is_ready(*end, *wanted)
+        });
+        let Some(&(end, wanted, _)) = waits else {
+            break step();
+        };
+        if descriptor::is_nonblocking(end) {
+            break again;
+        }
+        let outside = execution::is_outside(end, wanted);
+        let mut entries = [PollEntry::new(end, wanted)];
+        wait_for(Op::DescriptorRead, object, &mut entries, None, outside);
+    };
+    call.end(result);
+    result
+}
+
+/// libc's `splice`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn splice(
+    from: c_int,
+    from_offset: *mut i64,
+    to: c_int,
+    to_offset: *mut i64,
+    length: usize,
+    flags: u32,
+) -> isize {
+    let splice = |length: usize, flags: usize| {
+        let (from_offset, to_offset) = (from_offset as usize, to_offset as usize);
+        let arguments = [
+            from as usize,
+            from_offset,
+            to as usize,
+            to_offset,
+            length,
+            flags,
+        ];
+        // SAFETY: the caller's arguments are those of the system call.
+        unsafe { sys::syscall(number::SPLICE, arguments) }
+    };
+    let flags = flags as usize;
+    if !active() || flags & SPLICE_F_NONBLOCK != 0 {
+        return sys::libc_result(splice(length, flags));
+    }
+    move_bytes(from, to, || {
+        splice(length.min(MOST), flags | SPLICE_F_NONBLOCK)
+    })
+}
+
+/// libc's `sendfile64`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn sendfile64(
+    to: c_int,
+    from: c_int,
+    offset: *mut i64,
+    length: usize,
+) -> isize {
+    let send = |length: usize| {
+        let arguments = [to as usize, from as usize, offset as usize, length, 0, 0];
+        // SAFETY: the caller's arguments are those of the system call.
+        unsafe { sys::syscall(number::SENDFILE, arguments) }
+    };
+    if !active() {
+        return sys::libc_result(send(length));
+    }
+    let is_whole = descriptor::look(to).kind == Kind::File;
+    let length = if is_whole { length } else { length.min(MOST) };
+    move_bytes(from, to, || send(length))
+}
+
+/// libc's `sendfile`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sendfile(to: c_int, from: c_int, offset: *mut i64, length: usize) -> isize {
+    // SAFETY: the caller's arguments are those of the system call.
+    unsafe { sendfile64(to, from, offset, length) }
+}

@@ -1,0 +1,92 @@
+//! `pthread_exit`: a task ends amidst its frames.
+//!
+//! glibc's own would unwind to the frame in which the donor began, and end the
+//! donor's kernel thread. Here the same forced unwinding (it runs the clean-ups of
+//! C++ and of C compiled with `-fexceptions`) stops at the task's first frame.
+//! Handlers that C code pushed with `pthread_cleanup_push` and without that flag
+//! are known to glibc alone and do not run.
+
+use core::ffi::{c_int, c_void};
+
+use super::real;
+use crate::execution::{self, active};
+use crate::platform::memory::EngineMemory;
+
+/// The unwinder's header of what is thrown.
+#[repr(C, align(16))]
+struct Exception {
+    class: u64,
+    clean_up: Option<unsafe extern "C" fn(c_int, *mut Exception)>,
+    private: [u64; 2],
+    /// What `pthread_join` gets.
+    result: *mut c_void,
+}
+
+type Stop = unsafe extern "C" fn(
+    version: c_int,
+    actions: c_int,
+    class: u64,
+    exception: *mut Exception,
+    context: *mut c_void,
+    parameter: *mut c_void,
+) -> c_int;
+
+unsafe extern "C-unwind" {
+    fn _Unwind_ForcedUnwind(exception: *mut Exception, stop: Stop, parameter: *mut c_void)
+    -> c_int;
+}
+
+/// libc's `pthread_exit`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C-unwind" fn pthread_exit(result: *mut c_void) -> ! {
+    if !active() {
+        // SAFETY: the caller's argument is that of the real function.
+        unsafe { real::pthread_exit(result) };
+    }
+    // Not on the stack, which clean-ups will write over.
+    let exception = Box::new_in(
+        Exception {
+            class: 0,
+            clean_up: None,
+            private: [0; 2],
+            result,
+        },
+        EngineMemory,
+    );
+    let (exception, _) = Box::into_raw_with_allocator(exception);
+    // SAFETY: the exception lives until the task has ended. The call returns only
+    // where a frame cannot be unwound: the frames below are then left as they are.
+    unsafe {
+        _Unwind_ForcedUnwind(exception, stop, core::ptr::null_mut());
+        end(exception)
+    }
+}
+
+/// Asked by the unwinder at each frame: goes on until there is none.
+unsafe extern "C" fn stop(
+    _version: c_int,
+    actions: c_int,
+    _class: u64,
+    exception: *mut Exception,
+    _context: *mut c_void,
+    _parameter: *mut c_void,
+) -> c_int {
+    const GO_ON: c_int = 0;
+    const END_OF_STACK: c_int = 16;
+    if actions & END_OF_STACK != 0 {
+        // SAFETY: no frame of the program is left.
+        unsafe { end(exception) };
+    }
+    GO_ON
+}
+
+unsafe fn end(exception: *mut Exception) -> ! {
+    // SAFETY: made by `pthread_exit`, and used no more; the frames of the task
+    // are given up.
+    unsafe {
+        let exception = Box::from_raw_in(exception, EngineMemory);
+        let result = exception.result;
+        drop(exception);
+        execution::end_task(result)
+    }
+}

@@ -1,0 +1,252 @@
+//! Threads that code other than our shims starts: they become tasks.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+
+use super::locks::{is_clock, moment};
+use super::real;
+use crate::engine::engine;
+use crate::execution::{self, State, TaskId, Wake, active, opaque};
+use crate::platform::sys::{
+    self, ThreadStart, number, pthread_attr_t, pthread_t, stack_t, timespec,
+};
+
+/// The task behind a pthread handle that the program holds.
+fn task_of(thread: pthread_t) -> Option<TaskId> {
+    let execution = execution::running()?;
+    // SAFETY: see `execution::running`.
+    unsafe {
+        let pool = &(*engine()).pool;
+        (*execution)
+            .live_tasks()
+            .filter(|(_, task)| !task.released && task.donor != execution::Task::NO_DONOR)
+            .find(|(_, task)| pool.get(task.donor).pthread == thread)
+            .map(|(id, _)| id)
+    }
+}
+
+/// libc's `pthread_create`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn pthread_create(
+    thread: *mut pthread_t,
+    attributes: *const pthread_attr_t,
+    start: ThreadStart,
+    argument: *mut c_void,
+) -> c_int {
+    const DETACHED: c_int = 1;
+    // SAFETY: the caller's arguments are those of the real function.
+    unsafe {
+        let Some(execution) = execution::running() else {
+            return real::pthread_create(thread, attributes, start, argument);
+        };
+        let (mut stack, mut detached) = (0, 0);
+        if !attributes.is_null() {
+            sys::pthread_attr_getstacksize(attributes, &raw mut stack);
+            sys::pthread_attr_getdetachstate(attributes, &raw mut detached);
+        }
+        let task = execution::spawn_pthread(start, argument, stack);
+        let task = (*execution).task_mut(task);
+        task.detached = detached == DETACHED;
+        *thread = (*engine()).pool.get(task.donor).pthread;
+    }
+    0
+}
+
+/// The task that a call may join.
+fn joinable(thread: pthread_t) -> Result<TaskId, c_int> {
+    let task = task_of(thread).ok_or(sys::ESRCH)?;
+    if task == execution::current() {
+        return Err(sys::EDEADLK);
+    }
+    // SAFETY: see `execution::running`.
+    let detached =
+        execution::running().is_some_and(|execution| unsafe { (*execution).task(task).detached });
+    if detached { Err(sys::EINVAL) } else { Ok(task) }
+}
+
+/// Waits for the task's end, at most until the deadline.
+unsafe fn join(thread: pthread_t, result: *mut *mut c_void, deadline: Option<u64>) -> c_int {
+    let task = match joinable(thread) {
+        Ok(task) => task,
+        Err(error) => return error,
+    };
+    if opaque::join(task, deadline) == Wake::TimedOut {
+        return sys::ETIMEDOUT;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { joined(task, result) };
+    0
+}
+
+/// The task has ended: its result is the caller's, and its handle is gone.
+unsafe fn joined(task: TaskId, result: *mut *mut c_void) {
+    let Some(execution) = execution::running() else {
+        return;
+    };
+    // SAFETY: see `execution::running`; `result` is null or writable.
+    unsafe {
+        let task = (*execution).task_mut(task);
+        task.released = true;
+        if !result.is_null() {
+            *result = task.result;
+        }
+    }
+}
+
+/// libc's `pthread_join`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn pthread_join(thread: pthread_t, result: *mut *mut c_void) -> c_int {
+    // SAFETY: the caller's arguments are those of the real function.
+    unsafe {
+        if !active() {
+            return real::pthread_join(thread, result);
+        }
+        join(thread, result, None)
+    }
+}
+
+/// libc's `pthread_tryjoin_np`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_tryjoin_np(thread: pthread_t, result: *mut *mut c_void) -> c_int {
+    // SAFETY: the caller's arguments are those of the real function.
+    unsafe {
+        if !active() {
+            return real::pthread_tryjoin_np(thread, result);
+        }
+        match joinable(thread) {
+            Ok(task) if opaque::has_ended(task) => {
+                joined(task, result);
+                0
+            }
+            Ok(_) => sys::EBUSY,
+            Err(error) => error,
+        }
+    }
+}
+
+/// libc's `pthread_timedjoin_np`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_timedjoin_np(
+    thread: pthread_t,
+    result: *mut *mut c_void,
+    time: *const timespec,
+) -> c_int {
+    // SAFETY: the caller's arguments are those of the real function.
+    unsafe {
+        if !active() {
+            return real::pthread_timedjoin_np(thread, result, time);
+        }
+        match moment(time) {
+            Ok(deadline) => join(thread, result, deadline),
+            Err(error) => error,
+        }
+    }
+}
+
+/// libc's `pthread_clockjoin_np`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_clockjoin_np(
+    thread: pthread_t,
+    result: *mut *mut c_void,
+    clock: c_int,
+    time: *const timespec,
+) -> c_int {
+    // SAFETY: the caller's arguments are those of the real function.
+    unsafe {
+        if !active() {
+            return real::pthread_clockjoin_np(thread, result, clock, time);
+        }
+        if !is_clock(clock) {
+            return sys::EINVAL;
+        }
+        pthread_timedjoin_np(thread, result, time)
+    }
+}
+
+/// libc's `pthread_detach`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn pthread_detach(thread: pthread_t) -> c_int {
+    // SAFETY: the caller's arguments are those of the real function.
+    unsafe {
+        let Some(execution) = execution::running() else {
+            return real::pthread_detach(thread);
+        };
+        let Some(task) = task_of(thread) else {
+            return sys::ESRCH;
+        };
+        let task = (*execution).task_mut(task);
+        if task.detached {
+            return sys::EINVAL;
+        }
+        // One that still runs keeps its handle until it ends.
+        task.detached = true;
+        task.released = task.state == State::Finished;
+    }
+    0
+}
+
+/// libc's `pthread_cancel`. Not carried out, for glibc would end a donor: the
+/// caller is told so, and the user.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_cancel(thread: pthread_t) -> c_int {
+    if !active() {
+        // SAFETY: the caller's argument is that of the real function.
+        return unsafe { real::pthread_cancel(thread) };
+    }
+    execution::note_outside("called pthread_cancel, which fails under exploration");
+    sys::ENOSYS
+}
+
+/// libc's `pthread_setname_np`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_setname_np(thread: pthread_t, name: *const c_char) -> c_int {
+    // SAFETY: the caller's arguments are those of the real function.
+    unsafe {
+        let Some(execution) = execution::running() else {
+            return real::pthread_setname_np(thread, name);
+        };
+        if let Some(task) = task_of(thread) {
+            let task = (*execution).task_mut(task);
+            task.name.clear();
+            task.name.extend_from_slice(CStr::from_ptr(name).to_bytes());
+        }
+    }
+    0
+}
+
+/// libc's `pthread_getattr_np`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_getattr_np(
+    thread: pthread_t,
+    attributes: *mut pthread_attr_t,
+) -> c_int {
+    // SAFETY: the caller's arguments are those of the real function.
+    unsafe {
+        let Some(execution) = execution::running() else {
+            return real::pthread_getattr_np(thread, attributes);
+        };
+        let donor = (*engine()).pool.get((*execution).running().donor);
+        sys::pthread_attr_init(attributes);
+        sys::pthread_attr_setstack(attributes, donor.stack_low as *mut c_void, donor.stack_size);
+        sys::pthread_attr_setguardsize(attributes, donor.guard_size);
+    }
+    0
+}
+
+/// libc's `sigaltstack`: the alternate stack belongs to the kernel thread, which
+/// tasks share, so they may read it but not change it.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sigaltstack(new: *const stack_t, old: *mut stack_t) -> c_int {
+    // SAFETY: the caller's arguments are those of the system call.
+    unsafe {
+        if !active() {
+            let arguments = [new as usize, old as usize, 0, 0, 0, 0];
+            return sys::libc_result(sys::syscall(number::SIGALTSTACK, arguments)) as c_int;
+        }
+        if !old.is_null() {
+            sys::syscall(number::SIGALTSTACK, [0, old as usize, 0, 0, 0, 0]);
+            // Said to be in use, so that nobody frees it.
+            (*old).flags = 0;
+        }
+    }
+    0
+}

@@ -1,0 +1,149 @@
+//! Clocks and sleeps: virtual time for tasks.
+//!
+//! Each read moves the clock a little, so that a loop that waits for a moment ends.
+
+use core::ffi::{c_int, c_long, c_uint, c_void};
+
+use super::real;
+use crate::execution::{self, Effect, Op, active};
+use crate::platform::sys::{self, number, timespec, timeval};
+
+/// What one read of the clock costs, in virtual nanoseconds.
+const READ: u64 = 1_000;
+const TIMER_ABSTIME: c_int = 1;
+
+/// Reads the virtual clock.
+fn read_clock() -> u64 {
+    let Some(execution) = execution::running() else {
+        return 0;
+    };
+    // SAFETY: see `execution::running`.
+    unsafe {
+        (*execution).clock += READ;
+        (*execution).touch_clock(Effect::Read);
+        (*execution).clock
+    }
+}
+
+/// libc's `clock_gettime`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn clock_gettime(clock: c_int, out: *mut timespec) -> c_int {
+    // SAFETY: the caller gives a writable timespec.
+    unsafe {
+        if !active() {
+            return real::clock_gettime(clock, out);
+        }
+        *out = timespec::from_nanos(read_clock());
+    }
+    0
+}
+
+/// libc's `gettimeofday`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn gettimeofday(out: *mut timeval, zone: *mut c_void) -> c_int {
+    // SAFETY: the caller gives a writable timeval.
+    unsafe {
+        if !active() {
+            return real::gettimeofday(out, zone);
+        }
+        let now = timespec::from_nanos(read_clock());
+        *out = timeval {
+            tv_sec: now.tv_sec,
+            tv_usec: now.tv_nsec / 1_000,
+        };
+    }
+    0
+}
+
+/// libc's `time`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn time(out: *mut c_long) -> c_long {
+    let mut now = timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `now` is writable; the caller gives null or a writable word.
+    unsafe {
+        clock_gettime(0, &raw mut now);
+        if !out.is_null() {
+            *out = now.tv_sec as c_long;
+        }
+    }
+    now.tv_sec as c_long
+}
+
+/// libc's `clock_nanosleep`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn clock_nanosleep(
+    clock: c_int,
+    flags: c_int,
+    request: *const timespec,
+    remaining: *mut timespec,
+) -> c_int {
+    // SAFETY: the caller gives a readable timespec.
+    unsafe {
+        if !active() {
+            let arguments = [
+                clock as usize,
+                flags as usize,
+                request as usize,
+                remaining as usize,
+                0,
+                0,
+            ];
+            return -(sys::syscall(number::CLOCK_NANOSLEEP, arguments) as c_int);
+        }
+        let start = if flags & TIMER_ABSTIME == 0 {
+            execution::now()
+        } else {
+            0
+        };
+        execution::sleep_until(start.saturating_add((*request).nanos()), None);
+    }
+    0
+}
+
+/// libc's `nanosleep`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn nanosleep(
+    request: *const timespec,
+    remaining: *mut timespec,
+) -> c_int {
+    // SAFETY: the caller gives a readable timespec.
+    unsafe {
+        if !active() {
+            let arguments = [request as usize, remaining as usize, 0, 0, 0, 0];
+            return sys::libc_result(sys::syscall(number::NANOSLEEP, arguments)) as c_int;
+        }
+        execution::sleep_until(execution::now().saturating_add((*request).nanos()), None);
+    }
+    0
+}
+
+/// libc's `usleep`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn usleep(micros: c_uint) -> c_int {
+    let request = timespec::from_nanos(u64::from(micros) * 1_000);
+    // SAFETY: a readable timespec.
+    unsafe { nanosleep(&raw const request, core::ptr::null_mut()) }
+}
+
+/// libc's `sleep`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sleep(seconds: c_uint) -> c_uint {
+    let request = timespec::from_nanos(u64::from(seconds) * 1_000_000_000);
+    // SAFETY: a readable timespec.
+    unsafe { nanosleep(&raw const request, core::ptr::null_mut()) };
+    0
+}
+
+/// libc's `sched_yield`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn sched_yield() -> c_int {
+    if active() {
+        execution::yield_now(Op::YieldNow, None);
+        return 0;
+    }
+    // SAFETY: no arguments, no memory.
+    unsafe { sys::syscall(number::SCHED_YIELD, [0; 6]) as c_int }
+}

@@ -1,0 +1,197 @@
+//! `timerfd`, on virtual time: an `eventfd` that the engine writes to when the
+//! virtual clock has passed a timer's expiry.
+//!
+//! Its reads, polls and flags are those of a timer descriptor. A task that waits
+//! for a descriptor while a timer is set can go on by time, as with a timeout.
+
+use core::ffi::c_int;
+
+use super::call::admit;
+use crate::engine::engine;
+use crate::execution::{self, Effect, Op, active};
+use crate::platform::descriptor;
+use crate::platform::memory::{EngineVec, engine_vec};
+use crate::platform::sys::{self, number, timespec};
+
+/// The timers of an execution.
+pub(crate) struct Timers(EngineVec<Timer>);
+
+struct Timer {
+    descriptor: c_int,
+    /// When it expires next, in virtual nanoseconds; `None` if it is not set.
+    expiry: Option<u64>,
+    /// The time between expiries; 0 if there is only one.
+    interval: u64,
+}
+
+impl Timers {
+    pub(crate) const fn new() -> Self {
+        Self(engine_vec())
+    }
+
+    /// Forgets all, for a new execution.
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+fn timers() -> &'static mut EngineVec<Timer> {
+    // SAFETY: one task runs at a time, and each use ends before the next
+    // scheduling point.
+    unsafe { &mut (*engine()).process.timers.0 }
+}
+
+/// When the next timer expires.
+#[inline]
+pub(super) fn next_expiry() -> Option<u64> {
+    timers().iter().filter_map(|timer| timer.expiry).min()
+}
+
+/// A descriptor is closed: its number may be another's soon.
+#[inline]
+pub(super) fn forget(descriptor: c_int) {
+    timers().retain(|timer| timer.descriptor != descriptor);
+}
+
+/// Writes to the descriptors of the timers that have expired.
+#[inline]
+pub(super) fn fire() {
+    if !timers().is_empty() {
+        fire_expired(execution::now());
+    }
+}
+
+#[cold]
+fn fire_expired(now: u64) {
+    for timer in timers().iter_mut() {
+        let Some(expiry) = timer.expiry.filter(|&expiry| expiry <= now) else {
+            continue;
+        };
+        let missed = (now - expiry).checked_div(timer.interval).unwrap_or(0);
+        let count = missed + 1;
+        timer.expiry = (timer.interval > 0).then(|| expiry + count * timer.interval);
+        let at = &raw const count as usize;
+        // SAFETY: eight readable bytes.
+        unsafe { sys::syscall(number::WRITE, [timer.descriptor as usize, at, 8, 0, 0, 0]) };
+    }
+    execution::descriptors_changed();
+}
+
+/// C's `struct itimerspec`.
+#[repr(C)]
+pub(super) struct Setting {
+    interval: timespec,
+    first: timespec,
+}
+
+/// libc's `timerfd_create`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn timerfd_create(clock: c_int, flags: c_int) -> c_int {
+    // SAFETY: no memory is passed. The flags of both calls are the same.
+    unsafe {
+        if !active() {
+            let arguments = [clock as usize, flags as usize, 0, 0, 0, 0];
+            return sys::libc_result(sys::syscall(number::TIMERFD_CREATE, arguments)) as c_int;
+        }
+        let descriptor = sys::syscall(number::EVENTFD2, [0, flags as usize, 0, 0, 0, 0]);
+        if descriptor >= 0 {
+            let descriptor = descriptor as c_int;
+            forget(descriptor);
+            timers().push(Timer {
+                descriptor,
+                expiry: None,
+                interval: 0,
+            });
+        }
+        sys::libc_result(descriptor) as c_int
+    }
+}
+
+/// What is left of a timer, as the program asks for it.
+fn setting(timer: &Timer, now: u64) -> Setting {
+    let left = timer
+        .expiry
+        .map_or(0, |expiry| expiry.saturating_sub(now).max(1));
+    Setting {
+        interval: timespec::from_nanos(timer.interval),
+        first: timespec::from_nanos(left),
+    }
+}
+
+/// libc's `timerfd_settime`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn timerfd_settime(
+    descriptor: c_int,
+    flags: c_int,
+    new: *const Setting,
+    old: *mut Setting,
+) -> c_int {
+    const TFD_TIMER_ABSTIME: c_int = 1;
+    if active() {
+        let identity = descriptor::look(descriptor);
+        let object = execution::descriptor_object(descriptor, identity);
+        execution::before_call(Op::TimerSet, object);
+        let now = execution::now();
+        let mut all = timers().iter_mut();
+        if let Some(timer) = all.find(|timer| timer.descriptor == descriptor) {
+            // SAFETY: the caller passes a setting, and null or room for one.
+            unsafe {
+                if !old.is_null() {
+                    old.write(setting(timer, now));
+                }
+                let first = (*new).first.nanos();
+                let start = if flags & TFD_TIMER_ABSTIME == 0 {
+                    now
+                } else {
+                    0
+                };
+                timer.expiry = (first > 0).then(|| start.saturating_add(first));
+                timer.interval = (*new).interval.nanos();
+            }
+            drain(descriptor);
+            execution::after_call(Op::TimerSet, object, Effect::Write);
+            // Those that wait for it have another deadline now.
+            execution::wake_all_awaiting();
+            return 0;
+        }
+    }
+    let arguments = [
+        descriptor as usize,
+        flags as usize,
+        new as usize,
+        old as usize,
+        0,
+        0,
+    ];
+    // SAFETY: the caller's arguments are those of the system call.
+    sys::libc_result(unsafe { sys::syscall(number::TIMERFD_SETTIME, arguments) }) as c_int
+}
+
+/// Takes back expiries that nobody has read.
+fn drain(descriptor: c_int) {
+    let mut count = 0u64;
+    let at = &raw mut count as usize;
+    if descriptor::is_ready(descriptor, descriptor::POLLIN) {
+        // SAFETY: eight writable bytes; the call does not block.
+        unsafe { sys::syscall(number::READ, [descriptor as usize, at, 8, 0, 0, 0]) };
+    }
+}
+
+/// libc's `timerfd_gettime`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn timerfd_gettime(descriptor: c_int, out: *mut Setting) -> c_int {
+    if active() {
+        let now = execution::now();
+        let mut all = timers().iter();
+        if let Some(timer) = all.find(|timer| timer.descriptor == descriptor) {
+            // SAFETY: the caller passes room for a setting.
+            unsafe { out.write(setting(timer, now)) };
+            return 0;
+        }
+        admit(out as usize, size_of::<Setting>());
+    }
+    let arguments = [descriptor as usize, out as usize, 0, 0, 0, 0];
+    // SAFETY: the caller's arguments are those of the system call.
+    sys::libc_result(unsafe { sys::syscall(number::TIMERFD_GETTIME, arguments) }) as c_int
+}

@@ -1,0 +1,160 @@
+//! `pause`, `sigsuspend` and `sigwait`: waiting for a signal, with the task parked.
+
+use core::ffi::{c_int, c_void};
+
+use super::call::admit;
+use super::disposition::signals;
+use super::signal::{self, Info};
+use crate::execution::{self, Effect, Op, State, Wake, active, opaque};
+use crate::platform::sys::{self, number, timespec};
+
+/// Where those wait, in the side table, that go on once a handler has run. No object lies
+/// there.
+const HANDLED: usize = 40;
+/// Those that go on once a signal is pending.
+const PENDING: usize = 48;
+
+/// A handler has run: one of those that wait for it goes on.
+pub(super) fn handled() {
+    opaque::wake(HANDLED, false);
+}
+
+/// A signal is pending: all that wait for one look whether it is theirs.
+pub(super) fn pending() {
+    opaque::wake(PENDING, true);
+}
+
+/// Whether a task waits for a handler to run.
+pub(super) fn is_awaited() -> bool {
+    execution::running().is_some_and(|execution| {
+        // SAFETY: see `execution::running`.
+        unsafe {
+            let waits = |op| matches!(op, Op::Pause | Op::SignalSuspend);
+            let mut tasks = (*execution).live_tasks();
+            tasks.any(|(_, task)| matches!(task.state, State::Blocked(_)) && waits(task.op))
+        }
+    })
+}
+
+/// Waits until a handler has run.
+fn await_handler(op: Op) -> c_int {
+    execution::touch(HANDLED, Effect::Write);
+    opaque::sleep(op, HANDLED, None);
+    opaque::record(op, HANDLED, Effect::Write);
+    sys::libc_result(-(sys::EINTR as isize)) as c_int
+}
+
+/// libc's `pause`.
+#[unsafe(no_mangle)]
+pub(super) extern "C-unwind" fn pause() -> c_int {
+    if active() {
+        opaque::arrive(Op::Pause, HANDLED);
+        return await_handler(Op::Pause);
+    }
+    // SAFETY: no memory is passed.
+    sys::libc_result(unsafe { sys::syscall(number::PAUSE, [0; 6]) }) as c_int
+}
+
+/// libc's `sigsuspend`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C-unwind" fn sigsuspend(mask: *const u64) -> c_int {
+    if !active() {
+        // SAFETY: the caller passes a set.
+        let result = unsafe { sys::syscall(number::RT_SIGSUSPEND, [mask as usize, 8, 0, 0, 0, 0]) };
+        return sys::libc_result(result) as c_int;
+    }
+    opaque::arrive(Op::SignalSuspend, HANDLED);
+    // SAFETY: the caller passes a set.
+    let mask = unsafe { *mask };
+    let before = core::mem::replace(&mut signals().blocked, mask);
+    let mut information: Info = [0; 16];
+    let result = match take(before & !mask, (&raw mut information).cast()) {
+        Some(signal) => {
+            opaque::record(Op::SignalSuspend, HANDLED, Effect::Write);
+            signal::handle(signal, &information);
+            sys::libc_result(-(sys::EINTR as isize)) as c_int
+        }
+        None => await_handler(Op::SignalSuspend),
+    };
+    signals().blocked = before;
+    result
+}
+
+/// A pending signal of the `set`, which is pending no longer.
+fn take(set: u64, information: *mut c_void) -> Option<c_int> {
+    if let Some((signal, info)) = signals().take_pending(set) {
+        if !information.is_null() {
+            // SAFETY: the caller's room is as large as the kernel's structure.
+            unsafe { information.cast::<Info>().write_unaligned(info) };
+        }
+        return Some(signal);
+    }
+    let (set, no_time) = (&raw const set as usize, [0u64; 2]);
+    let time = &raw const no_time as usize;
+    let arguments = [set, information as usize, time, 8, 0, 0];
+    // SAFETY: a readable set and time; the information is null or the caller's room.
+    let signal = unsafe { sys::syscall(number::RT_SIGTIMEDWAIT, arguments) };
+    (signal > 0).then_some(signal as c_int)
+}
+
+/// Waits until a signal of the `set` is pending, at most until the deadline.
+fn await_pending(set: u64, information: *mut c_void, deadline: Option<u64>) -> isize {
+    opaque::arrive(Op::SignalWait, PENDING);
+    if !information.is_null() {
+        admit(information as usize, size_of::<Info>());
+    }
+    loop {
+        if let Some(signal) = take(set, information) {
+            opaque::record(Op::SignalWait, PENDING, Effect::Write);
+            return signal as isize;
+        }
+        execution::touch(PENDING, Effect::Write);
+        if opaque::sleep(Op::SignalWait, PENDING, deadline) == Wake::TimedOut {
+            opaque::record(Op::SignalWait, PENDING, Effect::Read);
+            return -(sys::EAGAIN as isize);
+        }
+    }
+}
+
+/// libc's `sigtimedwait`, and the system call.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C-unwind" fn sigtimedwait(
+    set: *const u64,
+    information: *mut c_void,
+    time: *const timespec,
+) -> c_int {
+    // SAFETY: the caller passes a set, null or room for information, and null or a time.
+    let result = unsafe {
+        if active() {
+            let time = time.as_ref().map(|time| time.nanos());
+            let deadline = time.map(|time| execution::now().saturating_add(time));
+            await_pending(*set, information, deadline)
+        } else {
+            let arguments = [set as usize, information as usize, time as usize, 8, 0, 0];
+            sys::syscall(number::RT_SIGTIMEDWAIT, arguments)
+        }
+    };
+    sys::libc_result(result) as c_int
+}
+
+/// libc's `sigwaitinfo`.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn sigwaitinfo(set: *const u64, information: *mut c_void) -> c_int {
+    // SAFETY: the caller's arguments.
+    unsafe { sigtimedwait(set, information, core::ptr::null()) }
+}
+
+/// libc's `sigwait`: returns the error.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn sigwait(set: *const u64, signal: *mut c_int) -> c_int {
+    loop {
+        // SAFETY: the caller passes a set, and room for a signal.
+        unsafe {
+            let taken = sigtimedwait(set, core::ptr::null_mut(), core::ptr::null());
+            if taken > 0 {
+                *signal = taken;
+                return 0;
+            }
+        }
+    }
+}
