@@ -2,6 +2,7 @@
 
 use core::mem;
 
+use crate::base::memory;
 use crate::execution::Execution;
 use crate::harness::Exploration;
 use crate::interpose::Process;
@@ -10,7 +11,6 @@ use crate::platform::context::Context;
 use crate::platform::donor::Pool;
 use crate::platform::handover::{Backend, Baton};
 use crate::platform::image::Image;
-use crate::platform::memory;
 
 /// All that the engine keeps. The zygote reads it after the explorer's death.
 pub(crate) struct Engine {

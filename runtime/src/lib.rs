@@ -1,10 +1,11 @@
 //! What cargo chess links into a test: a deterministic scheduler, the search
 //! over its schedules, and the shims that stand where `std`'s concurrency was.
 //!
-//! The folders are `platform` (how tasks run), `interpose` (C functions in place of libc's),
-//! `execution` (tasks, objects, events), `search` (strategies), `monitor`
-//! (what counts as a failure), `shim` (mirrors of `std`'s modules), and
-//! `harness` (the exploration of one test).
+//! The folders, from the ground up: `base` (system calls, the engine's memory),
+//! `platform` (how tasks run), `search` (strategies), `execution` (tasks, objects,
+//! events), `monitor` (what counts as a failure), `shim` (mirrors of `std`'s modules),
+//! `interpose` (C functions in place of libc's), and `harness` (the exploration of one
+//! test).
 
 #![feature(
     allocator_api,
@@ -52,6 +53,7 @@
     reason = "addresses and the kernel's words, on 64-bit machines only"
 )]
 
+mod base;
 mod engine;
 pub mod execution;
 pub mod harness;

@@ -5,7 +5,7 @@
 
 use super::TaskId;
 use super::thread::aside;
-use crate::platform::memory::{EngineVec, engine_vec};
+use crate::base::memory::{EngineVec, engine_vec};
 use crate::platform::unwind::{executable_start, return_addresses};
 
 /// Of a deeper stack the innermost calls are kept.

@@ -7,7 +7,7 @@
 
 use super::object::ObjectId;
 use super::{Effect, TaskId};
-use crate::platform::memory::{EngineVec, engine_vec};
+use crate::base::memory::{EngineVec, engine_vec};
 
 /// The newest use of an object by a task with some effect.
 #[derive(Clone, Copy)]

@@ -15,8 +15,8 @@ use super::spin::Access;
 use super::state::Execution;
 use super::task::{State, Wait};
 use super::{Effect, Op, Site, TaskId, Wake, now, perform, running};
+use crate::base::memory::{EngineVec, engine_vec};
 use crate::platform::descriptor::{self, Identity, Kind, PollEntry};
-use crate::platform::memory::{EngineVec, engine_vec};
 
 /// In place of the lines that calls on descriptors do not have: for recognising
 /// a loop that asks again and again.

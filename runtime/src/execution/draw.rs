@@ -1,9 +1,10 @@
 //! Random draws of executors, as choices of the search.
 
-use super::event::{Event, Note, mix};
+use super::event::{Event, Note};
 use super::object::ObjectId;
 use super::state::Execution;
 use super::{Op, Site, running};
+use crate::base::fingerprint::mix;
 use crate::engine::engine;
 use crate::harness::trace;
 

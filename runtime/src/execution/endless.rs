@@ -14,8 +14,8 @@ use super::schedule::Step;
 use super::state::{Ending, Execution};
 use super::task::{State, Wait};
 use super::{TaskId, Wake, perform};
-use crate::platform::memory::{EngineVec, engine_vec};
-use crate::search::stored::stored;
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::stored::stored;
 
 /// So many histories are learnt in one exploration: each costs a search that begins anew.
 const MOST: usize = 64;

@@ -11,7 +11,8 @@ use super::object::{ObjectId, ObjectTable};
 use super::trace::Trace;
 use super::values::Values;
 use super::{Effect, Op, Site, TaskId};
-use crate::platform::memory::{EngineVec, engine_vec};
+use crate::base::fingerprint::mix;
+use crate::base::memory::{EngineVec, engine_vec};
 
 /// What is not plain from an operation alone. One word, not an enum with a
 /// field: it is written and read at every event, and must be as wide both times
@@ -95,13 +96,6 @@ pub(crate) struct EventLog {
     pub(crate) most: usize,
     /// Each event is told of as it happens.
     pub(crate) is_told: bool,
-}
-
-/// Combines two hashes; order matters.
-#[inline]
-pub(crate) fn mix(a: u64, b: u64) -> u64 {
-    let product = u128::from(a ^ 0x9e37_79b9_7f4a_7c15) * u128::from(b ^ 0xd6e8_feb8_6659_fd93);
-    (product as u64) ^ (product >> 64) as u64
 }
 
 impl EventLog {

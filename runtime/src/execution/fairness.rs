@@ -9,7 +9,7 @@
 
 use super::TaskId;
 use super::task_set::TaskSet;
-use crate::platform::memory::{EngineVec, engine_vec};
+use crate::base::memory::{EngineVec, engine_vec};
 
 /// Yields of a task before it waits for one that sleeps: two loops of crossbeam's
 /// `Backoff` have 22.
@@ -174,7 +174,7 @@ impl Fairness {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::Rng;
+    use crate::base::rng::Rng;
     use std::collections::BTreeSet;
 
     type Tasks = BTreeSet<u32>;

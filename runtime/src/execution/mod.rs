@@ -57,7 +57,7 @@ pub use draw::{draw, runs_on_one_thread};
 pub(crate) use effect::Dependence;
 pub use effect::Effect;
 pub(crate) use endless::Known;
-pub(crate) use event::{Event, Note, mix};
+pub(crate) use event::{Event, Note};
 pub use files::end_scope;
 pub(crate) use limit::Limit;
 pub use lock::{acquire, clear_poison, downgrade, release, try_acquire};

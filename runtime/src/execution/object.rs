@@ -3,10 +3,10 @@
 //! Objects keep the exact layout of std's, so their state lives here. The table
 //! is emptied between executions by starting a new generation.
 
-use super::event::mix;
 use super::{Site, TaskId};
+use crate::base::fingerprint::mix;
+use crate::base::memory::{EngineVec, engine_vec};
 use crate::platform::heap;
-use crate::platform::memory::{EngineVec, engine_vec};
 
 /// Names an object within one execution: the order of first use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

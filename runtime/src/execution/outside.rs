@@ -14,11 +14,11 @@ use super::schedule::Step;
 use super::state::Execution;
 use super::task::Wait;
 use super::{Site, perform, running, source};
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::sys::{self, number, timespec};
 use crate::engine::engine;
 use crate::harness::short_path;
 use crate::platform::descriptor::{self, POLLIN, PollEntry};
-use crate::platform::memory::{EngineVec, engine_vec};
-use crate::platform::sys::{self, number, timespec};
 
 /// How long a task that only yields is held up to give the outside time.
 const BREATH: u64 = 1_000_000;

@@ -1,7 +1,7 @@
 //! How the code at a source line is treated: decided by its file, cached by the line's address.
 
 use super::Site;
-use crate::platform::memory::{EngineVec, engine_vec};
+use crate::base::memory::{EngineVec, engine_vec};
 
 /// How much of a package's behaviour is explored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

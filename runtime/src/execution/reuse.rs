@@ -12,9 +12,9 @@ use super::object::ObjectId;
 use super::state::Execution;
 use super::task::State;
 use super::{Effect, TaskId, mark, running};
+use crate::base::memory::{EngineVec, engine_vec};
 use crate::monitor::Block;
 use crate::platform::heap;
-use crate::platform::memory::{EngineVec, engine_vec};
 
 /// So many addresses that tasks have read are remembered.
 const SEEN: usize = 256;

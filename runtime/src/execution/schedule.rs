@@ -1,12 +1,12 @@
 //! The scheduling point: which task performs the next step.
 
-use super::event::mix;
 use super::state::{Ending, Execution, Timers};
 use super::task::{State, Wait};
 use super::trace::TraceStep;
 use super::{Effect, Mode, TaskId};
+use crate::base::fingerprint::mix;
+use crate::base::memory::{EngineVec, engine_vec};
 use crate::harness::trace;
-use crate::platform::memory::{EngineVec, engine_vec};
 use crate::search::{ChoicePoint, Decision, Past, SchedulingPoint};
 
 /// A task that yielded so often since the test's body returned is idle.

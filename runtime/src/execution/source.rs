@@ -2,9 +2,9 @@
 
 use core::ffi::c_int;
 
+use crate::base::sys::{self, number};
 use crate::platform::descriptor::{self, Identity, Kind, POLLIN, POLLOUT};
 use crate::platform::socket;
-use crate::platform::sys::{self, number};
 
 /// An `epoll` descriptor can watch another one; so deep is looked.
 const DEPTH: u32 = 4;

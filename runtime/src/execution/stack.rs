@@ -6,8 +6,8 @@
 use std::backtrace::Backtrace;
 
 use super::forget_task;
+use crate::base::sys;
 use crate::engine::engine;
-use crate::platform::sys;
 
 /// A function that has not returned.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -2,7 +2,7 @@
 
 use super::descriptors::Descriptors;
 use super::endless::Endless;
-use super::event::{EventLog, Note, mix};
+use super::event::{EventLog, Note};
 use super::fairness::Fairness;
 use super::files::FileUse;
 use super::limit::Limit;
@@ -17,11 +17,13 @@ use super::tasks::{Tasks, search_on};
 use super::timers::Early;
 use super::trace::TraceStep;
 use super::{Effect, ObjectId, TaskId, Wake};
+use crate::base::fingerprint::mix;
+use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
+use crate::base::rng::Rng;
 use crate::monitor::race;
 use crate::platform::donor::Pool;
-use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
 use crate::platform::observers::Observers;
-use crate::search::{Decision, Rng, Strategy};
+use crate::search::{Decision, Strategy};
 
 /// Virtual time at an execution's start: a moment in 2025, in nanoseconds since 1970.
 const START_OF_TIME: u64 = 1_750_000_000 * 1_000_000_000;

@@ -7,9 +7,9 @@ use super::object::{ObjectId, ObjectTable};
 use super::spin::SpinDetector;
 use super::trace::TraceStep;
 use super::{Mode, Op, Site, TaskId, Wake};
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::sys::{Destructor, ThreadStart};
 use crate::platform::handover::Flow;
-use crate::platform::memory::{EngineVec, engine_vec};
-use crate::platform::sys::{Destructor, ThreadStart};
 use crate::search::Pending;
 
 /// What a task waits for.

@@ -1,7 +1,7 @@
 //! Sets of tasks: one word for the first 64, a vector for programs with more.
 
 use super::TaskId;
-use crate::platform::memory::{EngineVec, engine_vec};
+use crate::base::memory::{EngineVec, engine_vec};
 
 const BITS: u32 = u64::BITS;
 

@@ -5,7 +5,7 @@ use core::ptr;
 
 use super::TaskId;
 use super::task::Task;
-use crate::platform::memory::{EngineVec, engine_vec};
+use crate::base::memory::{EngineVec, engine_vec};
 
 /// All tasks that executions have had so far: the first ones serve the one at hand.
 pub(crate) struct Tasks {

@@ -9,13 +9,13 @@ use super::schedule::Step;
 use super::state::{Ending, Execution};
 use super::task::{Entry, State, Task, Wait};
 use super::{Op, Site, TaskId, Wake, endless, mark, opaque};
+use crate::base::sys::{self, ThreadStart};
 use crate::engine::engine;
 use crate::harness::debugger;
 use crate::interpose;
 use crate::monitor::race::{self, How, Paused};
 use crate::platform::donor::DEFAULT_STACK;
 use crate::platform::handover::{self, Backend, Flow};
-use crate::platform::sys::{self, ThreadStart};
 
 /// The task of this thread-local block plus one; 0 where there is none. A
 /// task keeps its block while it runs, so this tells tasks apart for free. Not

@@ -6,7 +6,7 @@
 
 use super::object::ObjectId;
 use super::{Effect, TaskId};
-use crate::platform::memory::{EngineVec, engine_vec};
+use crate::base::memory::{EngineVec, engine_vec};
 
 /// One step of one task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

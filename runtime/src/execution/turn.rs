@@ -13,7 +13,8 @@ use super::schedule::Step;
 use super::state::Execution;
 use super::task::{State, Wait};
 use super::trace::TraceStep;
-use super::{Effect, TaskId, Wake, mix};
+use super::{Effect, TaskId, Wake};
+use crate::base::fingerprint::mix;
 use crate::engine::engine;
 use crate::platform::context;
 

@@ -3,8 +3,8 @@
 //! A search keeps nothing: it asks one flag at each operation.
 
 use super::running;
+use crate::base::memory::{EngineVec, engine_vec};
 use crate::engine::engine;
-use crate::platform::memory::{EngineVec, engine_vec};
 
 /// The value of an atomic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

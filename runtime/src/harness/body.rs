@@ -4,10 +4,10 @@ use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Test;
+use crate::base::memory::engine_vec;
 use crate::engine::engine;
 use crate::execution;
 use crate::monitor::{BodyOutcome, payload_text, race};
-use crate::platform::memory::engine_vec;
 
 /// Runs a test's function; `data` points to a [`Test`].
 ///

@@ -45,7 +45,7 @@ impl Reach {
     }
 }
 
-crate::search::stored::stored!(Reach {
+crate::base::stored::stored!(Reach {
     complete,
     complete_of_all,
     bound_completed,
@@ -276,7 +276,7 @@ mod tests {
     use std::sync::atomic::Ordering;
 
     use super::*;
-    use crate::platform::memory::{EngineVec, engine_vec};
+    use crate::base::memory::{EngineVec, engine_vec};
 
     #[test]
     fn each_limit_that_was_met_is_told_with_what_to_do() {

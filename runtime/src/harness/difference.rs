@@ -1,8 +1,8 @@
 //! Where two runs of one schedule came apart, in words.
 
 use super::report::{called, line_of};
+use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Event, Execution};
-use crate::platform::memory::{EngineVec, engine_vec};
 
 /// What usually makes a test depend on more than its schedule.
 pub(super) const CULPRITS: &str = "the usual culprits are real time, random numbers, files, the \

@@ -2,10 +2,10 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Ending, Execution, Op, Site, Timers};
 use crate::monitor::race::{self, Learnt};
 use crate::monitor::{self, Blocked, Failure, Kind, Level};
-use crate::platform::memory::{EngineVec, engine_vec};
 use crate::search::Decision;
 
 /// So many failures of one test are told from each other.

@@ -2,10 +2,10 @@
 //! beside the tasks, when and as they like.
 
 use super::request::Isolation;
+use crate::base::sys::{self, number};
 use crate::engine::Engine;
 use crate::execution;
 use crate::platform::handover::Backend;
-use crate::platform::sys::{self, number};
 
 const SENTENCE: &str = "started a kernel thread without pthread_create";
 

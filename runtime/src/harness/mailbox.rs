@@ -7,9 +7,9 @@
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::platform::memory::EngineVec;
-use crate::platform::sys;
-use crate::search::{Piece, Written};
+use crate::base::memory::EngineVec;
+use crate::base::sys;
+use crate::base::written::{Piece, Written};
 
 /// The length of the line.
 const LINE: usize = 3;
@@ -137,7 +137,7 @@ pub(super) mod tests {
     use std::os::fd::{AsRawFd, FromRawFd};
 
     use super::*;
-    use crate::platform::memory::engine_vec;
+    use crate::base::memory::engine_vec;
 
     /// A mailbox with a state, and its file.
     pub(in crate::harness) fn mailbox(state: &[u8]) -> (Mailbox, File) {

@@ -11,9 +11,9 @@ use super::failures::{Found, Known, MOST};
 use super::report;
 use super::request::Isolation;
 use super::run::{Root, set_strategy, strategy};
+use crate::base::memory::{EngineMemory, EngineVec};
 use crate::execution::Timers;
 use crate::monitor::{Failure, Kind};
-use crate::platform::memory::{EngineMemory, EngineVec};
 use crate::search::{Answer, Decision, Failing, Follow, Following, Icb, Measure, Source, minimise};
 
 /// So many executions make the first failure smaller.

@@ -32,12 +32,13 @@ pub(crate) use report::{called, line_of, line_of_place, short_path};
 pub use request::{Request, VARIABLE};
 pub use zygote::serve;
 
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::stored;
 use crate::interpose::Elsewhere;
 pub use crate::monitor::Expectation;
 use crate::monitor::race::Learnt;
 use crate::monitor::{BodyOutcome, Failure};
-use crate::platform::memory::{EngineVec, engine_vec};
-use crate::search::{Decision, Divergence, HashSet, Progress, Share, stored};
+use crate::search::{Decision, Divergence, HashSet, Progress, Share};
 use debugger::Debugger;
 use explore::phases::Phases;
 use failures::Found;

@@ -4,12 +4,12 @@ use core::ffi::c_int;
 use std::ops::{Deref, DerefMut};
 
 use super::body;
+use crate::base::memory::{EngineMemory, engine_vec};
 use crate::engine::{Engine, engine};
 use crate::execution::{self, Ending, Entry, State};
 use crate::monitor::{Death, Failure, Monitor};
 use crate::platform::donor::DEFAULT_STACK;
 use crate::platform::handover::{self, Flow};
-use crate::platform::memory::{EngineMemory, engine_vec};
 use crate::platform::{context, heap, streams};
 use crate::search::{Replay, Strategy};
 

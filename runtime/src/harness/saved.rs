@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use super::mailbox::Mailbox;
 use super::request::Request;
-use crate::platform::memory::{EngineVec, engine_vec};
-use crate::search::Written;
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::written::Written;
 
 /// Of the explorer's time, saving takes at most one part in so many.
 const SHARE: u32 = 20;

@@ -1,7 +1,8 @@
 //! What a search that goes on after a kill has to know beside its strategy's state.
 
+use crate::base::stored::Stored;
+use crate::base::written::Written;
 use crate::engine::Engine;
-use crate::search::{Stored, Written};
 
 macro_rules! is_kept {
     ($($owner:ident.$($part:ident).+ as $name:ident),* $(,)?) => {

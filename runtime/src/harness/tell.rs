@@ -3,8 +3,8 @@
 use core::ffi::c_int;
 use std::os::fd::AsRawFd;
 
+use crate::base::sys;
 use crate::engine::engine;
-use crate::platform::sys;
 
 /// From now on [`line`] writes to this file. Before the explorer is forked.
 pub(super) fn to(out: &impl AsRawFd) {

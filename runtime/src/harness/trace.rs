@@ -11,12 +11,12 @@ use super::notes::noted;
 use super::report::shows_object;
 use super::run::Root;
 use super::tell;
+use crate::base::memory::{EngineVec, engine_vec};
 use crate::engine::engine;
 use crate::execution::{
     self, Event, Execution, ObjectId, Op, Site, TaskId, descriptor_of_object, task_of_object,
 };
 use crate::monitor::Panic;
-use crate::platform::memory::{EngineVec, engine_vec};
 
 /// What was told, and what is to be said with it.
 pub(crate) struct Trace {

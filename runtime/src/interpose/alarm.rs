@@ -12,9 +12,9 @@ use core::ffi::{c_int, c_uint, c_void};
 use super::call::admit;
 use super::disposition::{SIG_DFL, signals};
 use super::{signal, wait_signal};
+use crate::base::sys::{self, number, timeval};
 use crate::engine::engine;
 use crate::execution::{self, Effect, Op, TaskId, active};
-use crate::platform::sys::{self, number, timeval};
 
 const SIGALRM: c_int = 14;
 const SECOND: u64 = 1_000_000_000;

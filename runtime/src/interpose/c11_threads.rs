@@ -18,9 +18,7 @@ use super::pthread_once::pthread_once;
 use super::thread_exit::pthread_exit;
 use super::threads::{pthread_create, pthread_detach, pthread_join};
 use super::time::{nanosleep, sched_yield};
-use crate::platform::sys::{
-    self, OnceRoutine, pthread_key_t, pthread_mutex_t, pthread_t, timespec,
-};
+use crate::base::sys::{self, OnceRoutine, pthread_key_t, pthread_mutex_t, pthread_t, timespec};
 
 const SUCCESS: c_int = 0;
 const BUSY: c_int = 1;

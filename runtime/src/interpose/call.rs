@@ -4,10 +4,11 @@
 use core::ffi::c_int;
 
 use super::{loopback, timer};
+use crate::base::sys;
 use crate::engine::engine;
 use crate::execution::{self, Effect, Op};
 use crate::platform::descriptor::{self, Identity, Kind, PollEntry};
-use crate::platform::{socket, sys};
+use crate::platform::socket;
 
 /// A call between its scheduling point and its event.
 pub(super) struct Call {

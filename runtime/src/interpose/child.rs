@@ -4,9 +4,9 @@ use core::ffi::{c_char, c_int, c_uint, c_void};
 
 use super::call::{admit, wait_for};
 use super::real;
+use crate::base::sys::{self, number};
 use crate::execution::{self, Effect, Op, active};
 use crate::platform::descriptor::{self, POLLIN, PollEntry};
-use crate::platform::sys::{self, number};
 
 const WNOHANG: c_int = 1;
 const WNOWAIT: c_int = 0x0100_0000;

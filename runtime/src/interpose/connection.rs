@@ -4,10 +4,10 @@ use core::ffi::{c_int, c_uint, c_void};
 
 use super::call::{Call, admit};
 use super::{files, loopback, timer};
+use crate::base::sys::{self, number};
 use crate::execution::{self, Op, active};
 use crate::platform::descriptor::{self, Kind, POLLIN, POLLOUT};
 use crate::platform::socket;
-use crate::platform::sys::{self, number};
 
 /// libc's `accept4`.
 #[unsafe(no_mangle)]

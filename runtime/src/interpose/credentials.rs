@@ -10,10 +10,10 @@ use core::cell::Cell;
 use core::ffi::{c_char, c_int};
 
 use super::real;
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::sys::{self, number};
 use crate::engine::engine;
 use crate::execution::{self, Effect, Op, active, files};
-use crate::platform::memory::{EngineVec, engine_vec};
-use crate::platform::sys::{self, number};
 
 /// Leaves an id as it is.
 const SAME: usize = u32::MAX as usize;

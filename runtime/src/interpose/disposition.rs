@@ -5,10 +5,10 @@ use core::ffi::{c_int, c_void};
 
 use super::signal::Info;
 use super::{call, real};
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::sys::{self, SIGSEGV, number, sigaction_t};
 use crate::engine::engine;
 use crate::execution::{self, Effect, Op, TaskId, active};
-use crate::platform::memory::{EngineVec, engine_vec};
-use crate::platform::sys::{self, SIGSEGV, number, sigaction_t};
 
 pub(super) const SIG_DFL: usize = 0;
 pub(super) const SIG_IGN: usize = 1;

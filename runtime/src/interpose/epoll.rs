@@ -4,9 +4,9 @@ use core::ffi::{c_int, c_void};
 
 use super::call::{admit, wait_for};
 use super::timer;
+use crate::base::sys::{self, number, timespec};
 use crate::execution::{self, Effect, Op, active};
 use crate::platform::descriptor::{self, POLLIN, PollEntry};
-use crate::platform::sys::{self, number, timespec};
 
 /// C's `struct epoll_event` is packed.
 const EVENT_SIZE: usize = 12;

@@ -7,11 +7,11 @@
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU32, Ordering};
 
+use crate::base::sys::{self, timespec};
 use crate::engine::engine;
 use crate::execution::futex as waiters;
 use crate::execution::{self, Effect, Op, opaque, stream_lock};
 use crate::platform::streams;
-use crate::platform::sys::{self, timespec};
 
 const WAIT: usize = 0;
 const WAKE: usize = 1;

@@ -11,10 +11,10 @@ use core::cell::{Cell, UnsafeCell};
 use core::ffi::{c_int, c_void};
 
 use super::real;
+use crate::base::memory::EngineVec;
+use crate::base::sys::{self, Destructor, pthread_key_t};
 use crate::execution;
 use crate::platform::heap;
-use crate::platform::memory::EngineVec;
-use crate::platform::sys::{self, Destructor, pthread_key_t};
 
 /// POSIX's limit on Linux.
 const KEYS: usize = 1024;

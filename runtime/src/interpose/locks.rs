@@ -7,8 +7,8 @@
 
 use core::ffi::c_int;
 
+use crate::base::sys::{self, timespec};
 use crate::execution::{self, Effect, Op, Wake, opaque};
-use crate::platform::sys::{self, timespec};
 
 /// A lock of C code.
 #[derive(Clone, Copy)]

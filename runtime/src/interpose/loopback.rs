@@ -7,11 +7,11 @@
 
 use core::ffi::c_int;
 
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::sys::{self, number};
 use crate::engine::engine;
 use crate::platform::descriptor::{self, Kind, POLLIN};
-use crate::platform::memory::{EngineVec, engine_vec};
 use crate::platform::socket::{self, Progress, State};
-use crate::platform::sys::{self, number};
 
 /// How often the peer is looked at before it is given up.
 const LOOKS: u32 = 2_000;

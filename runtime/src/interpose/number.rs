@@ -5,7 +5,7 @@ use core::ffi::{c_int, c_long};
 use super::{
     alarm, child, connection, epoll, files, poll, receive, send, signal, splice, timer, wait_signal,
 };
-use crate::platform::sys::number;
+use crate::base::sys::number;
 
 /// What a task's system call leads to; `None` for those that cannot block.
 ///

@@ -7,8 +7,8 @@ use core::ffi::{c_int, c_void};
 
 use super::buffers::Buffer;
 use super::send;
+use crate::base::sys::{self, number};
 use crate::execution::{self, active};
-use crate::platform::sys::{self, number};
 
 const STDOUT: c_int = 1;
 const STDERR: c_int = 2;

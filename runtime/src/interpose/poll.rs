@@ -4,9 +4,9 @@ use core::ffi::{c_int, c_ulong, c_void};
 
 use super::call::{admit, wait_for};
 use super::timer;
+use crate::base::sys::{self, number, timespec, timeval};
 use crate::execution::{self, Effect, Op, active};
 use crate::platform::descriptor::{self, POLLIN, POLLOUT, POLLPRI, PollEntry};
-use crate::platform::sys::{self, number, timespec, timeval};
 
 /// A task waits for so much virtual time for one of `entries`; how many are ready.
 /// No time at all asks only, `None` waits for ever.

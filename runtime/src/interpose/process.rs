@@ -9,9 +9,9 @@ use super::files::Known;
 use super::loopback::Links;
 use super::real;
 use super::timer::Timers;
+use crate::base::sys::{self, number};
 use crate::engine::engine;
 use crate::execution;
-use crate::platform::sys::{self, number};
 
 const F_GETFD: usize = 1;
 const F_DUPFD: usize = 0;

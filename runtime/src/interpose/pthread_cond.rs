@@ -4,8 +4,8 @@ use core::ffi::{c_int, c_void};
 
 use super::locks::{FOR_EVER, is_clock, moment};
 use super::{pthread_mutex, real};
+use crate::base::sys::{self, pthread_mutex_t, timespec};
 use crate::execution::{Op, Wake, active, opaque};
-use crate::platform::sys::{self, pthread_mutex_t, timespec};
 
 /// In one step, gives the mutex back and waits; then takes the mutex again.
 unsafe fn wait(

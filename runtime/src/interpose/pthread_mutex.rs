@@ -5,8 +5,8 @@ use core::ffi::c_int;
 use super::futex::task_thread_id;
 use super::locks::{FOR_EVER, Lock, is_clock, moment};
 use super::real;
+use crate::base::sys::{self, pthread_mutex_t, timespec};
 use crate::execution::{Op, active};
-use crate::platform::sys::{self, pthread_mutex_t, timespec};
 
 const KIND: c_int = 3;
 const RECURSIVE: c_int = 1;

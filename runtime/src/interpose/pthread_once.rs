@@ -4,8 +4,8 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicI32, Ordering};
 
 use super::real;
+use crate::base::sys::OnceRoutine;
 use crate::execution::{self, Effect, Op, active, opaque};
-use crate::platform::sys::OnceRoutine;
 
 /// What glibc keeps in a `pthread_once_t`.
 const NEW: c_int = 0;

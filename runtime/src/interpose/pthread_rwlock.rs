@@ -5,8 +5,8 @@ use core::ffi::c_int;
 use super::futex::task_thread_id;
 use super::locks::{FOR_EVER, Lock, is_clock, moment};
 use super::real;
+use crate::base::sys::{self, pthread_rwlock_t, timespec};
 use crate::execution::{Op, active, opaque};
-use crate::platform::sys::{self, pthread_rwlock_t, timespec};
 
 /// The kind whose readers wait behind writers that wait.
 const PREFERS_WRITERS: u32 = 2;

@@ -2,9 +2,9 @@
 
 use core::ffi::{c_int, c_uint, c_void};
 
+use crate::base::sys::{self, number};
 use crate::execution::{self, active};
 use crate::platform::descriptor::{Identity, Kind};
-use crate::platform::sys::{self, number};
 
 /// Fills `length` bytes from the execution's generator.
 pub(super) unsafe fn fill(out: *mut u8, length: usize) -> usize {

@@ -6,7 +6,7 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::platform::sys::{
+use crate::base::sys::{
     self, OnceRoutine, ThreadStart, pthread_attr_t, pthread_key_t, pthread_mutex_t,
     pthread_rwlock_t, pthread_t, timespec,
 };

@@ -5,9 +5,9 @@ use core::ffi::{c_int, c_uint, c_void};
 use super::buffers::{Buffer, MSG_DONTWAIT, Message, admit_buffers};
 use super::call::{Call, admit};
 use super::{files, random};
+use crate::base::sys::{self, number};
 use crate::execution::{Op, active};
 use crate::platform::descriptor::{self, Kind, POLLIN};
-use crate::platform::sys::{self, number};
 
 const MSG_WAITALL: c_int = 0x100;
 

@@ -8,8 +8,8 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::futex::task_thread_id;
 use super::locks::Lock;
+use crate::base::sys::{self, number};
 use crate::execution;
-use crate::platform::sys::{self, number};
 
 /// The head of the list, as the kernel knows it.
 #[repr(C)]

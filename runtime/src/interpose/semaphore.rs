@@ -4,8 +4,8 @@ use core::ffi::{c_int, c_void};
 
 use super::locks::{FOR_EVER, Lock, is_clock, moment};
 use super::real;
+use crate::base::sys::{self, __errno_location, timespec};
 use crate::execution::{Op, active};
-use crate::platform::sys::{self, __errno_location, timespec};
 
 fn lock_of(semaphore: *const c_void) -> Lock {
     Lock {

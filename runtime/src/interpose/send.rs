@@ -5,9 +5,9 @@ use core::ffi::{c_int, c_uint, c_void};
 use super::buffers::{Buffer, MSG_DONTWAIT, Message};
 use super::call::Call;
 use super::files;
+use crate::base::sys::{self, number};
 use crate::execution::{Op, active};
 use crate::platform::descriptor::{self, Kind, POLLOUT};
-use crate::platform::sys::{self, number};
 
 /// So much can be written to a pipe that is ready.
 const PIPE_BUF: usize = 4096;

@@ -8,10 +8,10 @@ use core::ffi::{c_int, c_void};
 
 use super::disposition::{Handling, SIG_DFL, SIG_IGN, signals};
 use super::{real, wait_signal};
+use crate::base::sys::{self, SA_NODEFER, SIGSEGV, number, pthread_t};
 use crate::engine::engine;
 use crate::execution::{self, Effect, Op, active};
 use crate::platform::handover::Backend;
-use crate::platform::sys::{self, SA_NODEFER, SIGSEGV, number, pthread_t};
 
 const SI_USER: i32 = 0;
 const SI_QUEUE: i32 = -1;

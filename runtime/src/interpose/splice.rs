@@ -4,9 +4,9 @@ use core::ffi::c_int;
 
 use super::call::{Call, wait_for};
 use super::files;
+use crate::base::sys::{self, number};
 use crate::execution::{self, Op, active};
 use crate::platform::descriptor::{self, Identity, Kind, POLLIN, POLLOUT, PollEntry};
-use crate::platform::sys::{self, number};
 
 /// So many bytes can be written at once to what is ready. Callers go on with the
 /// rest: these calls may always move less than they were asked to.

@@ -3,8 +3,8 @@
 use core::ffi::{c_int, c_long};
 
 use super::{futex, random};
+use crate::base::sys::{self, number};
 use crate::execution::{self, active};
-use crate::platform::sys::{self, number};
 
 /// libc's `syscall`.
 #[expect(

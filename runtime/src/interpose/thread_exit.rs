@@ -9,8 +9,8 @@
 use core::ffi::{c_int, c_void};
 
 use super::real;
+use crate::base::memory::EngineMemory;
 use crate::execution::{self, active};
-use crate::platform::memory::EngineMemory;
 
 /// The unwinder's header of what is thrown.
 #[repr(C, align(16))]

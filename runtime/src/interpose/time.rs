@@ -5,8 +5,8 @@
 use core::ffi::{c_int, c_long, c_uint, c_void};
 
 use super::real;
+use crate::base::sys::{self, number, timespec, timeval};
 use crate::execution::{self, Effect, Op, active};
-use crate::platform::sys::{self, number, timespec, timeval};
 
 /// What one read of the clock costs, in virtual nanoseconds.
 const READ: u64 = 1_000;

@@ -7,11 +7,11 @@
 use core::ffi::c_int;
 
 use super::call::admit;
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::sys::{self, number, timespec};
 use crate::engine::engine;
 use crate::execution::{self, Effect, Op, active};
 use crate::platform::descriptor;
-use crate::platform::memory::{EngineVec, engine_vec};
-use crate::platform::sys::{self, number, timespec};
 
 /// The timers of an execution.
 pub(crate) struct Timers(EngineVec<Timer>);

@@ -5,8 +5,8 @@ use core::ffi::{c_int, c_void};
 use super::call::admit;
 use super::disposition::signals;
 use super::signal::{self, Info};
+use crate::base::sys::{self, number, timespec};
 use crate::execution::{self, Effect, Op, State, Wake, active, opaque};
-use crate::platform::sys::{self, number, timespec};
 
 /// Where those wait, in the side table, that go on once a handler has run. No object lies
 /// there.

@@ -67,8 +67,8 @@ impl Panic {
 mod tests {
     use super::super::Place;
     use super::*;
+    use crate::base::memory::engine_vec;
     use crate::execution::TaskId;
-    use crate::platform::memory::engine_vec;
 
     fn panic(task: u32, message: &str) -> Panic {
         let mut bytes = engine_vec();

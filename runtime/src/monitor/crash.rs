@@ -4,8 +4,8 @@ use core::ffi::c_int;
 use std::fmt::Write;
 
 use super::{Failure, Kind, Monitor, Panic};
+use crate::base::sys;
 use crate::execution::Execution;
-use crate::platform::sys;
 
 /// The end of a process in which an execution was going on.
 pub(crate) struct Death<'a> {

@@ -1,9 +1,9 @@
 //! Failures: their kinds, places and words.
 
 use super::Panic;
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::stored;
 use crate::execution::Site;
-use crate::platform::memory::{EngineVec, engine_vec};
-use crate::search::stored;
 
 /// The kinds of failure, as users and scripts know them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

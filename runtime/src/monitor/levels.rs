@@ -1,7 +1,7 @@
 //! What a finding means to a run: nothing, a warning or a failure; by package.
 
+use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Site, covers};
-use crate::platform::memory::{EngineVec, engine_vec};
 
 /// What a finding means, such as a race.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -2,8 +2,8 @@
 
 use super::blame::blamed;
 use super::{Failure, Kind, Monitor, Panic, Place};
+use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Ending, Execution};
-use crate::platform::memory::{EngineVec, engine_vec};
 
 /// Panics remembered in one execution; programs that panic on purpose may have many.
 const REMEMBERED: usize = 64;

@@ -6,9 +6,9 @@ use std::io::Write;
 use std::panic::PanicHookInfo;
 
 use super::{Monitor, Place, monitors};
+use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{self, TaskId};
 use crate::harness::{debugger, trace};
-use crate::platform::memory::{EngineVec, engine_vec};
 
 /// One panic of one task.
 #[derive(Clone, Debug)]

@@ -4,9 +4,9 @@ use core::ops::ControlFlow;
 
 use super::levels::{Level, Levels};
 use super::{End, Failure, Kind, Monitor, Place};
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::stored;
 use crate::execution::{Access, Execution};
-use crate::platform::memory::{EngineVec, engine_vec};
-use crate::search::stored;
 
 /// A read that a loop repeats without a yield.
 #[derive(Clone, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Keeps a process from all but its own memory: the kernel ends it where it asks for more.
 
-use super::sys::{self, number};
+use crate::base::sys::{self, number};
 
 /// An instruction of the kernel's filter machine.
 #[repr(C)]

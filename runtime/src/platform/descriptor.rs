@@ -2,7 +2,7 @@
 
 use core::ffi::c_int;
 
-use super::sys::{self, number};
+use crate::base::sys::{self, number};
 
 pub(crate) const POLLIN: i16 = 1;
 pub(crate) const POLLPRI: i16 = 2;

@@ -11,11 +11,11 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::context::{self, Context};
-use super::fingerprint;
 use super::handover::{ABANDON, Backend, Baton, Flow, GO};
-use super::memory::{EngineMemory, EngineVec, engine_vec};
 use super::refusal::refuse;
-use super::sys;
+use crate::base::fingerprint;
+use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
+use crate::base::sys;
 use crate::interpose::real;
 use crate::interpose::robust::RobustList;
 

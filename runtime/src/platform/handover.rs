@@ -4,7 +4,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::context::{self, Context};
 use super::donor::Donor;
-use super::sys;
+use crate::base::sys;
 
 /// How control passes between tasks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

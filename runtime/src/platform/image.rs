@@ -11,9 +11,10 @@
 
 use core::ffi::{CStr, c_int, c_void};
 
-use super::memory::{EngineVec, engine_vec};
+use super::heap;
 use super::refusal::refuse;
-use super::{fingerprint, heap, sys};
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::{fingerprint, sys};
 use crate::engine::engine;
 use crate::execution;
 use crate::interpose::{self, real};

@@ -3,7 +3,7 @@
 use core::ffi::c_int;
 
 use super::descriptor::{self, Kind};
-use super::sys::{self, number};
+use crate::base::sys::{self, number};
 use crate::engine::engine;
 
 const SOL_SOCKET: usize = 1;

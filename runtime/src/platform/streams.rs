@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::io::{stderr, stdin, stdout};
 use std::thread;
 
-use super::sys::{self, number};
+use crate::base::sys::{self, number};
 
 /// In a futex word of std: nobody holds the mutex.
 const FREE: u32 = 0;

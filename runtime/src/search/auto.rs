@@ -8,12 +8,14 @@
 //! are left early where, by an estimate of what they have still to explore, they come
 //! to no end: what they would take is better sampled.
 
-use super::stored::stored;
 use super::{
     ChoicePoint, Divergence, Dpor, Ended, Icb, Part, Pct, Portfolio, Pos, Progress, Random, Surw,
 };
-use super::{SchedulingPoint, Share, Stored, Strategy, Written};
-use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
+use super::{SchedulingPoint, Share, Strategy};
+use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
+use crate::base::stored::Stored;
+use crate::base::stored::stored;
+use crate::base::written::Written;
 
 /// `icb` begins with so many schedules.
 const FIRST: u64 = 32;

@@ -2,9 +2,9 @@
 
 use core::ops::{Index, IndexMut};
 
-use super::stored::Stored;
-use super::written::Written;
-use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
+use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
+use crate::base::stored::Stored;
+use crate::base::written::Written;
 
 /// So many items lie one after another.
 const CHUNK: usize = 1 << 14;

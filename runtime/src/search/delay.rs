@@ -7,10 +7,10 @@
 //! first, then all with one, and so on, each once: their number grows with the
 //! steps of the program, and hardly with its tasks.
 
-use super::stored::{kept_between_executions, stored};
 use super::{ChoicePoint, Draw, Ended, Estimate, Progress, SchedulingPoint, Strategy};
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::stored::{kept_between_executions, stored};
 use crate::execution::TaskId;
-use crate::platform::memory::{EngineVec, engine_vec};
 
 /// A schedule, named by its last decision that is not the scheduler's, after those
 /// of its parent.

@@ -2,8 +2,8 @@
 //! "Estimating the efficiency of backtrack programs", Mathematics of Computation 29,
 //! 1975).
 
-use super::stored::{Stored, stored};
-use super::written::Written;
+use crate::base::stored::{Stored, stored};
+use crate::base::written::Written;
 
 /// How schedules are drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,8 +8,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::{ChoicePoint, Decision, Ended, Progress, SchedulingPoint, Strategy};
+use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
 use crate::execution::{TaskId, Trace, TraceStep};
-use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
 
 /// A plan's next turn is looked for among so many.
 const LOOK_AHEAD: usize = 64;

@@ -2,7 +2,9 @@
 
 use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 
-use crate::platform::memory::{EngineVec, engine_vec};
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::stored::Stored;
+use crate::base::written::Written;
 
 /// A set of hashes: a table, or many once they are large. They grow one by one, so that an
 /// explorer whose helpers wait for it is never long about that.
@@ -196,6 +198,22 @@ impl RecentHashes {
 
 fn place_of(hash: u64) -> usize {
     usize::from(hash as u16)
+}
+
+impl Stored for HashSet {
+    fn write(&self, out: &mut Written) {
+        self.count().write(out);
+        self.iter().for_each(|hash| hash.write(out));
+    }
+
+    fn read(input: &mut &[u8]) -> Option<Self> {
+        let count = u64::read(input)?;
+        let mut hashes = Self::new();
+        for _ in 0..count {
+            hashes.insert(u64::read(input)?);
+        }
+        Some(hashes)
+    }
 }
 
 #[cfg(test)]

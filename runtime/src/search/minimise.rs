@@ -12,7 +12,7 @@ use std::ops::Range;
 
 use super::follow::{Plan, Turn};
 use super::hash_set::HashSet;
-use crate::platform::memory::{EngineVec, engine_vec};
+use crate::base::memory::{EngineVec, engine_vec};
 
 /// How large an execution is, what counts most first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -235,7 +235,7 @@ mod tests {
     use super::super::model::{self, Exhaustive, Final, Program};
     use super::super::{ChoicePoint, Decision, Ended, Progress, Random, SchedulingPoint, Strategy};
     use super::*;
-    use crate::platform::memory::EngineMemory;
+    use crate::base::memory::EngineMemory;
 
     /// So many random programs, with one of their rarer ends each.
     const PROGRAMS: u64 = 300;

@@ -18,11 +18,9 @@ mod profile;
 mod races;
 mod random;
 mod replay;
-mod rng;
 mod sampler;
-pub(crate) mod stored;
+mod stored;
 mod surw;
-mod written;
 
 pub(crate) use auto::Auto;
 pub(crate) use delay::Delay;
@@ -37,13 +35,11 @@ pub(crate) use portfolio::Portfolio;
 pub(crate) use pos::Pos;
 pub(crate) use random::Random;
 pub(crate) use replay::{Replay, Taken};
-pub(crate) use rng::Rng;
-pub(crate) use stored::Stored;
 pub(crate) use surw::Surw;
-pub(crate) use written::{Piece, Written};
 
+use crate::base::memory::EngineVec;
+use crate::base::written::Written;
 use crate::execution::{ObjectId, Op, TaskId, Trace};
-use crate::platform::memory::EngineVec;
 
 /// What a strategy sees where more than one task can run.
 pub(crate) struct SchedulingPoint<'a> {
@@ -245,7 +241,7 @@ pub(crate) trait Strategy {
 /// # Errors
 /// The token that is not understood.
 pub(crate) fn parse_schedule(text: &str) -> Result<EngineVec<Decision>, &str> {
-    let mut schedule = crate::platform::memory::engine_vec();
+    let mut schedule = crate::base::memory::engine_vec();
     for token in text.split_whitespace() {
         if let Some(outcome) = token.strip_prefix('?') {
             schedule.push(Decision::Outcome(outcome.parse().map_err(|_| token)?));
@@ -283,6 +279,8 @@ pub(crate) fn format_schedule(schedule: &[Decision]) -> String {
     text
 }
 
+#[cfg(test)]
+mod resume_tests;
 #[cfg(test)]
 mod unsteady;
 

@@ -11,10 +11,11 @@
 
 use super::random::is_unusual;
 use super::sampler::{Rule, Sampler};
-use super::stored::kept_between_executions;
-use super::{Ended, Rng, SchedulingPoint};
+use super::{Ended, SchedulingPoint};
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::rng::Rng;
+use crate::base::stored::kept_between_executions;
 use crate::execution::{Op, TaskId};
-use crate::platform::memory::{EngineVec, engine_vec};
 
 /// The largest depth.
 const DEPTHS: u64 = 5;

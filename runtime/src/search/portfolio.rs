@@ -1,8 +1,10 @@
 //! Several sampling strategies that share a budget (Agarwal and others, ASE'21: no
 //! one of them is the best on all programs).
 
-use super::{ChoicePoint, Divergence, Ended, Progress, SchedulingPoint, Stored, Strategy, Written};
-use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
+use super::{ChoicePoint, Divergence, Ended, Progress, SchedulingPoint, Strategy};
+use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
+use crate::base::stored::Stored;
+use crate::base::written::Written;
 
 /// So many schedules of one strategy, then as many of the next one.
 const SLICE: u32 = 100;

@@ -13,9 +13,10 @@
 //! much has happened in between, else loses too many draws ever to be sampled.
 
 use super::sampler::{Rule, Sampler};
-use super::{Pending, Rng, SchedulingPoint};
+use super::{Pending, SchedulingPoint};
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::rng::Rng;
 use crate::execution::{Dependence, Effect, Op, TaskId};
-use crate::platform::memory::{EngineVec, engine_vec};
 
 /// What a task does next, and its priority.
 #[derive(Clone, Copy)]

@@ -1,12 +1,13 @@
 //! What earlier executions showed of a program: on which objects its tasks race, how
 //! often each task touches them, and who spawns whom.
 
+use super::Past;
 use super::races::HappensBefore;
-use super::stored::{Stored, stored};
-use super::written::Written;
-use super::{Past, Rng};
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::rng::Rng;
+use crate::base::stored::{Stored, stored};
+use crate::base::written::Written;
 use crate::execution::{Dependence, Effect, ObjectId, TaskId, Trace, TraceStep};
-use crate::platform::memory::{EngineVec, engine_vec};
 
 /// So many executions from the first one are read, and then one in as many.
 const EARLY: u32 = 32;

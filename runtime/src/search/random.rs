@@ -1,7 +1,8 @@
 //! `random`: a uniform choice among the enabled tasks at each scheduling point.
 
 use super::sampler::{Rule, Sampler};
-use super::{ChoicePoint, Draw, Estimate, Rng, SchedulingPoint};
+use super::{ChoicePoint, Draw, Estimate, SchedulingPoint};
+use crate::base::rng::Rng;
 
 /// One in so many operations may take an outcome that is not the ordinary one.
 const UNUSUAL: u64 = 16;

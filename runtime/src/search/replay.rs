@@ -1,8 +1,8 @@
 //! `replay`: takes the decisions of one schedule, once.
 
 use super::{ChoicePoint, Decision, Divergence, Ended, Progress, SchedulingPoint, Strategy};
+use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::TaskId;
-use crate::platform::memory::{EngineVec, engine_vec};
 
 /// A decision, and what it could have been instead.
 pub(crate) struct Taken {

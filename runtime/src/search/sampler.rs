@@ -1,9 +1,10 @@
 //! What the strategies that sample have in common: a generator, an estimate, and no end.
 
 use super::random::draw_outcome;
-use super::stored::Stored;
-use super::written::Written;
-use super::{ChoicePoint, Draw, Ended, Estimate, Progress, Rng, SchedulingPoint, Strategy};
+use super::{ChoicePoint, Draw, Ended, Estimate, Progress, SchedulingPoint, Strategy};
+use crate::base::rng::Rng;
+use crate::base::stored::Stored;
+use crate::base::written::Written;
 
 /// How a strategy that samples draws the task that runs next.
 pub(crate) trait Rule: Default {

@@ -13,10 +13,11 @@
 use super::pos::Priorities;
 use super::profile::Profile;
 use super::sampler::{Rule, Sampler};
-use super::stored::kept_between_executions;
-use super::{Ended, Past, Rng, SchedulingPoint};
+use super::{Ended, Past, SchedulingPoint};
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::rng::Rng;
+use crate::base::stored::kept_between_executions;
 use crate::execution::{Op, TaskId};
-use crate::platform::memory::{EngineVec, engine_vec};
 
 /// A task in the current execution.
 #[derive(Clone, Copy)]

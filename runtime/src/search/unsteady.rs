@@ -1,7 +1,8 @@
 //! What searches make of programs that depend on more than their schedule.
 
 use super::model::{Program, execute_unsteady, random_program, seeds};
-use super::{Auto, Delay, Dpor, Icb, Part, Pct, Pos, Random, Rng, Strategy, Surw};
+use super::{Auto, Delay, Dpor, Icb, Part, Pct, Pos, Random, Strategy, Surw};
+use crate::base::rng::Rng;
 
 /// A program that does something else now and then: some of its tasks end earlier, or it
 /// is another one altogether.

@@ -14,12 +14,12 @@ use std::process;
 use super::json::Object;
 use super::run::Root;
 use super::tell;
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::sys;
 use crate::engine::engine;
 use crate::execution::stack::{self, Frame};
 use crate::execution::{self, Aside, Ending, Execution, State, Step, Task, TaskId};
 use crate::monitor::Panic;
-use crate::platform::memory::{EngineVec, engine_vec};
-use crate::platform::sys;
 
 /// No debugger has come yet.
 const NOWHERE: u32 = 0;

@@ -1,6 +1,7 @@
 //! Schedules that are run again: is the program deterministic, does a failure repeat, what does a saved one show?
 
 use super::{Explorer, TRIES};
+use crate::base::memory::{EngineVec, engine_vec};
 use crate::engine::Engine;
 use crate::execution::{Event, Execution};
 use crate::harness::difference::{difference, events_of};
@@ -8,7 +9,6 @@ use crate::harness::request::Request;
 use crate::harness::run::{Root, set_strategy, strategy};
 use crate::harness::{debugger, failures, report, trace};
 use crate::monitor::{Failure, Kind, Monitor};
-use crate::platform::memory::{EngineVec, engine_vec};
 use crate::search::{Decision, Divergence, Replay};
 
 impl Explorer<'_> {

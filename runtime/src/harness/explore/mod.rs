@@ -12,6 +12,8 @@ use super::request::{Isolation, Request};
 use super::run::{Root, run_tasks, strategy, warm_up};
 use super::work::{self, Counted};
 use super::{Test, body, debugger, foreign, trace};
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::sys;
 use crate::engine::Engine;
 use crate::execution::{Ending, Entry, Limit};
 use crate::interpose;
@@ -19,9 +21,8 @@ use crate::monitor::race::{Accesses, Found, GivenUp, Line, Races};
 use crate::monitor::{self, BodyOutcome, End, Failure, Level, Monitor};
 use crate::platform::donor::{self, DEFAULT_STACK};
 use crate::platform::handover::Backend;
-use crate::platform::memory::{EngineVec, engine_vec};
 use crate::platform::observers::Observers;
-use crate::platform::{heap, image, streams, sys};
+use crate::platform::{heap, image, streams};
 use crate::search::{Ended, Part, Past, Progress};
 
 /// Donors to begin with; a test with more tasks makes the pool grow.

@@ -5,12 +5,14 @@
 //! one. Its schedules are a superset: whatever it finishes is finished of both.
 
 use super::{Explorer, begin_anew};
+use crate::base::stored::Stored;
+use crate::base::written::Written;
 use crate::execution::Timers;
 use crate::harness::counters::Reach;
 use crate::harness::helpers::Helpers;
 use crate::harness::request::Request;
 use crate::harness::run::Root;
-use crate::search::{Part, Stored, Written};
+use crate::search::Part;
 
 /// One part in so many of the budget is the second phase's.
 const SHARE: u64 = 4;

@@ -4,12 +4,14 @@ use std::time::Instant;
 
 use super::phases::{Phase, Phases};
 use super::{Explorer, note_progress};
+use crate::base::memory::{EngineMemory, engine_vec};
+use crate::base::stored::Stored;
+use crate::base::written::Written;
 use crate::execution::Timers;
 use crate::harness::request::{Allowance, Isolation, Request, StrategyName};
 use crate::harness::run::{BoxedStrategy, Root, set_boxed, set_strategy, strategy};
 use crate::harness::{Paused, state};
-use crate::platform::memory::{EngineMemory, engine_vec};
-use crate::search::{Auto, Delay, Dpor, Icb, Pct, Portfolio, Pos, Random, Stored, Surw, Written};
+use crate::search::{Auto, Delay, Dpor, Icb, Pct, Portfolio, Pos, Random, Surw};
 
 impl Explorer<'_> {
     /// Goes on from the state of an earlier run, if there is one.

@@ -4,7 +4,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::platform::sys;
+use crate::base::sys;
 use crate::search::{Deviation, Icb, Listed, Need, prefetch};
 
 /// At most so many helpers.

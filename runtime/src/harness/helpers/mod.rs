@@ -26,7 +26,8 @@ use super::explore::{Explorer, end_schedule};
 use super::process;
 use super::run::{Root, set_strategy, strategy};
 use super::work::{self, Counted};
-use crate::platform::{confine, memory, sys};
+use crate::base::{memory, sys};
+use crate::platform::confine;
 use crate::search::{Deviation, Icb, Need};
 
 impl Explorer<'_> {

@@ -1,5 +1,6 @@
 //! What a verdict shows of its execution: tasks, events, panics, decisions, and who waits.
 
+use crate::base::memory::{EngineVec, engine_vec};
 use crate::engine::Engine;
 use crate::execution::calls::NONE;
 use crate::execution::{Early, Effect, Event, Execution, ObjectId, Op, Site, TaskId, Value};
@@ -7,7 +8,6 @@ use crate::harness::json::Object;
 use crate::harness::names::ObjectNames;
 use crate::harness::notes::noted;
 use crate::monitor::{Blocked, Place};
-use crate::platform::memory::{EngineVec, engine_vec};
 use crate::search::{Decision, Taken};
 
 pub(super) fn location(place: &Place) -> String {

@@ -12,11 +12,11 @@ use super::super::request::Request;
 use super::super::silence::{self, Activity};
 use super::super::{Exploration, Test};
 use super::{Status, watch};
+use crate::base::memory::engine_vec;
 use crate::engine::{self, Engine};
 use crate::execution::Timers;
 use crate::monitor::race::{Learnt, Points};
 use crate::monitor::{Failure, Level};
-use crate::platform::memory::engine_vec;
 use crate::search::{Decision, format_schedule};
 
 /// The last line of the answer to a request: the verdict.

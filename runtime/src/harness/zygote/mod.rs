@@ -14,11 +14,12 @@ use super::request::{Request, VARIABLE};
 use super::saved::Passing;
 use super::silence::{self, Activity, Silence};
 use super::{Exploration, Paused, Test, debugger, explore, process, report, tell};
+use crate::base::sys;
 use crate::engine::{self, engine};
 use crate::execution::Known;
 use crate::interpose;
 use crate::platform::handover::Backend;
-use crate::platform::{context, refusal, sys};
+use crate::platform::{context, refusal};
 use crate::search::parse_schedule;
 
 /// How often the explorer is looked at.

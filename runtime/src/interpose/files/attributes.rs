@@ -4,8 +4,8 @@ use core::ffi::{c_char, c_int, c_uint, c_void};
 
 use super::known::{attributes, file_of};
 use super::{AT_FDCWD, Call, elsewhere};
+use crate::base::sys::{self, number};
 use crate::execution::{Effect, Op, active};
-use crate::platform::sys::{self, number};
 
 const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
 

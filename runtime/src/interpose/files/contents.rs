@@ -6,8 +6,8 @@ use super::super::buffers::{Buffer, admit_buffers};
 use super::super::call::admit;
 use super::known::{Inode, attributes, contents, file_of, position};
 use super::{AT_FDCWD, Call, elsewhere};
+use crate::base::sys::{self, number};
 use crate::execution::{Effect, Op, active};
-use crate::platform::sys::{self, number};
 
 /// A task's call `act` on a file that is open as `descriptor`, from which it reads, or to
 /// which it writes; `moves`: from its position on.

@@ -8,9 +8,9 @@ use super::known::known;
 use super::path::{self, CURRENT_DIRECTORY};
 use super::touches::Touches;
 use super::{AT_FDCWD, Call};
+use crate::base::memory::engine_vec;
+use crate::base::sys::{self, number};
 use crate::execution::{Effect, Named, Op, active, named};
-use crate::platform::memory::engine_vec;
-use crate::platform::sys::{self, number};
 
 /// libc's `opendir`.
 #[unsafe(no_mangle)]

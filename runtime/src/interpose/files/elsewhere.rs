@@ -9,9 +9,9 @@ use core::ffi::{CStr, c_char, c_int};
 use super::known::known;
 use super::path::{self, Place, read_link};
 use super::touches::Touches;
+use crate::base::memory::{EngineVec, engine_vec};
 use crate::engine::engine;
 use crate::platform::descriptor::own_path;
-use crate::platform::memory::{EngineVec, engine_vec};
 
 /// So many paths are told.
 const MOST: usize = 256;

@@ -6,8 +6,8 @@ use super::super::call::admit;
 use super::super::real;
 use super::known::{attributes, contents, file_of};
 use super::{AT_FDCWD, Call, path};
+use crate::base::sys::{self, number};
 use crate::execution::{Effect, Op, active};
-use crate::platform::sys::{self, number};
 
 const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
 const AT_EMPTY_PATH: c_int = 0x1000;

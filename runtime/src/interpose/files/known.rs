@@ -3,10 +3,11 @@
 use core::ffi::c_int;
 
 use super::touches::Touches;
+use crate::base::fingerprint::mix;
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::sys::{self, number};
 use crate::engine::engine;
-use crate::execution::{Effect, Named, Site, TaskId, current, mix, named};
-use crate::platform::memory::{EngineVec, engine_vec};
-use crate::platform::sys::{self, number};
+use crate::execution::{Effect, Named, Site, TaskId, current, named};
 
 /// A file's place: its device, and its number there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

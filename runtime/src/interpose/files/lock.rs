@@ -11,9 +11,9 @@ use super::super::call::wait_for;
 use super::known::{Held, Inode, file_of, known};
 use super::touches::Touches;
 use super::{Call, elsewhere};
+use crate::base::sys::{self, number};
 use crate::execution::{self, Effect, Named, Op, active, current, files, marked_line, named};
 use crate::platform::descriptor::{self, Identity, Kind, POLLIN, PollEntry};
-use crate::platform::sys::{self, number};
 
 const LOCK_NB: c_int = 4;
 const LOCK_UN: c_int = 8;

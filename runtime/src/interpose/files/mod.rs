@@ -37,8 +37,8 @@ pub(super) use names::{
 pub(super) use open::{creat, dup, dup2, dup3, fcntl, open64, openat64};
 
 use self::touches::Touches;
+use crate::base::sys;
 use crate::execution::{Effect, Op, files};
-use crate::platform::sys;
 
 /// A path is taken from the current directory.
 const AT_FDCWD: c_int = -100;

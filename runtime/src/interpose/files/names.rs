@@ -6,8 +6,8 @@ use super::elsewhere;
 use super::known::{Inode, attributes, known};
 use super::path::{self, Place};
 use super::{AT_FDCWD, Call};
+use crate::base::sys::{self, number};
 use crate::execution::{Effect, Op, active};
-use crate::platform::sys::{self, number};
 
 const AT_REMOVEDIR: c_int = 0x200;
 const AT_SYMLINK_FOLLOW: c_int = 0x400;

@@ -5,8 +5,8 @@ use core::ffi::{c_char, c_int, c_uint};
 use super::super::call::admit;
 use super::known::{Inode, contents, known};
 use super::{AT_FDCWD, Call, elsewhere, lock, path};
+use crate::base::sys::{self, number};
 use crate::execution::{Effect, Op, active};
-use crate::platform::sys::{self, number};
 
 const O_ACCMODE: c_int = 3;
 const O_CREAT: c_int = 0o100;

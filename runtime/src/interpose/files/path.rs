@@ -8,10 +8,11 @@ use core::ffi::{CStr, c_char, c_int};
 use super::AT_FDCWD;
 use super::known::{Inode, attributes, known};
 use super::touches::Touches;
-use crate::execution::{Effect, Named, mix, named};
+use crate::base::fingerprint::mix;
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::sys::{self, number};
+use crate::execution::{Effect, Named, named};
 use crate::platform::descriptor::own_path;
-use crate::platform::memory::{EngineVec, engine_vec};
-use crate::platform::sys::{self, number};
 
 const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
 const ENOENT: isize = 2;

@@ -10,11 +10,11 @@ use std::fmt::Write;
 use super::super::{End, Failure, Kind, Monitor};
 use super::places::{self, Found};
 use super::{Allocation, Block};
+use crate::base::memory::{EngineVec, engine_vec};
 use crate::engine::engine;
 use crate::execution::{Ending, Execution, State, Task};
 use crate::harness::{called, line_of, line_of_place};
 use crate::platform::heap;
-use crate::platform::memory::{EngineVec, engine_vec};
 
 /// So many lost blocks are told of.
 const TOLD: usize = 8;

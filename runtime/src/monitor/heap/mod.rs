@@ -9,9 +9,9 @@ use core::ops::ControlFlow;
 pub(crate) use self::leak::Leaks;
 use self::places::Found;
 use super::{DataAccess, End, Failure, Kind, Monitor, Place, SyncAccess};
+use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Ending, Execution, Op, Site};
 use crate::platform::heap;
-use crate::platform::memory::{EngineVec, engine_vec};
 
 /// A block of the program's heap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

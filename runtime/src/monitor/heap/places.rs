@@ -5,8 +5,8 @@
 //! block's allocation and free come up the stack is walked.
 
 use super::super::Place;
+use crate::base::memory::engine_vec;
 use crate::execution::{Execution, Site, TaskId, stack};
-use crate::platform::memory::engine_vec;
 
 /// Who did something to a block, and where.
 #[derive(Clone, Debug)]

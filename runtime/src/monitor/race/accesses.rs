@@ -9,8 +9,8 @@ use super::record::Record;
 use super::shadow::{Cell, Extent, GRANULE, Word};
 use super::tasks::is_known;
 use super::{Earlier, GivenUp, Point, Races, What};
+use crate::base::memory::engine_vec;
 use crate::execution::{Op, Site, TaskId};
-use crate::platform::memory::engine_vec;
 
 /// So many granules have a longer history at most.
 const MOST_RECORDS: usize = 1 << 20;

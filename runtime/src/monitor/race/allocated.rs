@@ -10,10 +10,10 @@ use super::Races;
 use super::lines::mark_of;
 use super::shadow::{Extent, Word};
 use super::tasks::is_known;
+use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Site, TaskId};
 use crate::monitor::Block;
 use crate::platform::heap;
-use crate::platform::memory::{EngineVec, engine_vec};
 
 /// The allocations of one execution.
 pub(super) struct Allocations {

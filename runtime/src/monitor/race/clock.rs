@@ -5,8 +5,8 @@
 //! alone says whose it is, and whether it is of this execution. A clock holds, in
 //! the entry of each task, the last epoch of it that is known to have ended.
 
+use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Op, Site};
-use crate::platform::memory::{EngineVec, engine_vec};
 
 /// Names a part of a task's life; 0 names none. Later ones have larger numbers.
 pub(super) type Epoch = u32;

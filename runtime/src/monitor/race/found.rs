@@ -4,9 +4,10 @@ use core::fmt::{self, Write};
 
 use super::clock::{Owner, Release};
 use super::{Earlier, Races, What};
-use crate::execution::{Op, Site, TaskId, mix};
+use crate::base::fingerprint::mix;
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::execution::{Op, Site, TaskId};
 use crate::harness::short_path;
-use crate::platform::memory::{EngineVec, engine_vec};
 
 /// So many pairs of lines of one execution are told.
 const MOST: usize = 16;

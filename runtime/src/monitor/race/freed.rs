@@ -5,8 +5,8 @@ use super::record::Record;
 use super::shadow::{Cell, Word};
 use super::tasks::{TaskOrder, is_known};
 use super::{Earlier, Races, What};
+use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Site, TaskId};
-use crate::platform::memory::{EngineVec, engine_vec};
 
 /// What a task that gives memory back knows, and what it races with.
 struct Judge<'r> {

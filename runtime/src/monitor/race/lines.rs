@@ -5,8 +5,8 @@ use core::ffi::c_void;
 use core::panic::Location;
 
 use super::shadow::MARK_AT;
+use crate::base::sys;
 use crate::execution::Site;
-use crate::platform::sys;
 
 /// So many bits a word has for the line.
 pub(super) const MARK_BITS: u32 = 25;

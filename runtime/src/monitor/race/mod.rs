@@ -39,8 +39,8 @@ pub(crate) use order::{
 };
 
 use super::levels::{Level, Levels};
+use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Op, Site, TaskId};
-use crate::platform::memory::{EngineVec, engine_vec};
 use allocated::Allocations;
 pub(crate) use clock::MOST_EPOCHS;
 use clock::{Clock, Epoch, Epochs};

@@ -1,8 +1,8 @@
 //! What synchronization objects pass on: the clocks that were released to them, by address.
 
 use super::clock::Clock;
+use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::TaskId;
-use crate::platform::memory::{EngineVec, engine_vec};
 
 /// What was released to one object.
 pub(super) struct Object {

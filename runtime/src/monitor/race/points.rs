@@ -4,11 +4,11 @@
 //! What is a point decides what there is to explore. So lines are only ever added, a
 //! search begins anew when one is, and each failure knows how many there were.
 
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::stored::{self, Stored};
+use crate::base::written::Written;
 use crate::execution::Site;
 use crate::harness::short_path;
-use crate::platform::memory::{EngineVec, engine_vec};
-use crate::search::Written;
-use crate::search::stored::{self, Stored};
 
 /// So many lines become scheduling points.
 const MOST: usize = 64;

@@ -4,8 +4,8 @@
 use super::clock::{Clock, Epoch};
 use super::shadow::Word;
 use super::{Earlier, What};
+use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Op, Site};
-use crate::platform::memory::{EngineVec, engine_vec};
 
 /// Bytes of a granule that have one history of plain accesses.
 struct Segment {

@@ -10,8 +10,8 @@ use core::ops::Range;
 
 use super::clock::{Epoch, LAST, MOST_EPOCHS, OLD};
 use super::lines::{self, MARK_BITS};
+use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
 use crate::execution::Site;
-use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
 
 /// The bytes that one cell is for.
 pub(super) const GRANULE: usize = 8;

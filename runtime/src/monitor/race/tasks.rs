@@ -11,8 +11,8 @@ use super::clock::{Clock, Epoch, Epochs, Owner, Release};
 use super::order::How;
 use super::window::NO_WINDOW;
 use super::{GivenUp, Races, acquires, releases};
+use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Op, Site, TaskId};
-use crate::platform::memory::{EngineVec, engine_vec};
 
 /// So many entries a clock has at most: tasks whose end the maker of the next one did not
 /// know of.

@@ -10,10 +10,10 @@ use super::allocated::Arena;
 use super::clock::LAST;
 use super::shadow::PAGE;
 use super::{Atomic, How, Races, What};
+use crate::base::rng::Rng;
 use crate::execution::{Op, Site, TaskId};
 use crate::monitor::{Block, Level};
 use crate::platform::heap::FIRST;
-use crate::search::Rng;
 
 /// The way by which an access was noted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,12 +3,12 @@
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use super::super::sys;
 use super::block::{
     ALIGNED, CLASSES, FREED, HEADER, LIVE, NUMBER_SHIFT, OBJECTS, STATE, class_at, class_of,
     class_size, inspect, link, next_of,
 };
 use super::{index, refuse};
+use crate::base::sys;
 use crate::execution;
 use crate::monitor::{Allocation, Block, Free};
 

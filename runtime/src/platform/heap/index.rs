@@ -5,8 +5,8 @@
 //! they are for the rest of the execution. So this costs an allocation next to nothing,
 //! and a free nothing at all.
 
-use super::super::sys;
 use super::arena::{BASE, GRANULE, SIZE};
+use crate::base::sys;
 
 /// Where the words lie in every process: a word for each chunk, the granule at which the
 /// header of its block begins.

@@ -14,7 +14,7 @@ mod usual;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU8, Ordering};
 
-use super::sys;
+use crate::base::sys;
 use crate::execution;
 use crate::monitor::Free;
 pub(crate) use arena::{

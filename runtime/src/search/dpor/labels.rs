@@ -1,9 +1,10 @@
 //! Steps as executions have shown them: each is kept once, and named by a number.
 
-use super::super::stored::{Stored, stored};
-use super::super::written::Written;
-use crate::execution::{Effect, TaskId, mix};
-use crate::platform::memory::{EngineVec, engine_vec};
+use crate::base::fingerprint::mix;
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::stored::{Stored, stored};
+use crate::base::written::Written;
+use crate::execution::{Effect, TaskId};
 
 /// A step of a task, as an execution has shown it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

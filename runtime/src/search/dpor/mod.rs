@@ -14,10 +14,10 @@ use self::labels::{Label, Labels, Outcomes, commute};
 use self::turning::touches_of;
 use self::wakeup::{Branch, Sequence, size};
 use super::races::HappensBefore;
-use super::stored::{kept_between_executions, stored};
 use super::{ChoicePoint, Ended, Past, Progress, SchedulingPoint, Strategy};
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::stored::{kept_between_executions, stored};
 use crate::execution::{TaskId, Trace, TraceStep};
-use crate::platform::memory::{EngineVec, engine_vec};
 
 /// So many steps are planned at most: a search that needs more gives up.
 const MOST_PLANNED: usize = 1 << 25;

@@ -3,8 +3,8 @@
 use super::labels::{ANYTHING, Label, Outcomes, Touches};
 use super::wakeup::insert;
 use super::{Dpor, Node};
+use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::Effect;
-use crate::platform::memory::{EngineVec, engine_vec};
 use crate::search::Past;
 use crate::search::races::Race;
 

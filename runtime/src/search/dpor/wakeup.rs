@@ -3,10 +3,10 @@
 //! Abdulla, Aronis, Jonsson and Sagonas, "Optimal dynamic partial order reduction"
 //! (POPL'14), section 6.
 
-use super::super::stored::stored;
 use super::labels::{Label, Labels, Outcomes};
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::stored::stored;
 use crate::execution::TaskId;
-use crate::platform::memory::{EngineVec, engine_vec};
 
 /// A sequence of steps of an execution.
 pub(super) struct Sequence {

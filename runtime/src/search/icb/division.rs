@@ -10,9 +10,9 @@
 use core::cmp::Reverse;
 
 use super::super::chunks::Chunks;
-use super::super::stored::stored;
 use super::{DEFAULT, Icb, Node, Progress, Strategy};
-use crate::platform::memory::{EngineVec, engine_vec};
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::stored::stored;
 
 /// Which part it is, from 0, of how many.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -28,10 +28,10 @@ pub(crate) use self::rounds::{Deviation, Findings, Listed, Need};
 use super::chunks::{Chunks, Plain};
 use super::hash_set::{HashSet, RecentHashes};
 use super::races::HappensBefore;
-use super::stored::kept_between_executions;
 use super::{ChoicePoint, Ended, Progress, SchedulingPoint, Strategy};
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::stored::kept_between_executions;
 use crate::execution::TaskId;
-use crate::platform::memory::{EngineVec, engine_vec};
 
 /// A schedule that was or will be run: its last deviation, after those of its
 /// parent. All schedules are one tree, so that each costs a few bytes.

@@ -3,10 +3,10 @@
 
 use super::super::chunks::Chunks;
 use super::super::hash_set::{HashSet, prefetch};
-use super::super::stored::Stored;
-use super::super::written::Written;
 use super::{DEFAULT, Icb, Node, Strategy};
-use crate::platform::memory::{EngineVec, engine_vec};
+use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::stored::Stored;
+use crate::base::written::Written;
 
 /// One decision that is not the default one.
 #[derive(Clone, Copy, PartialEq, Eq)]

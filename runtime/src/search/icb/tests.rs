@@ -75,7 +75,7 @@ fn yields_with_nothing_between_them_are_as_one() {
     let mut shorter = 0;
     for seed in model::seeds() {
         let mut program = model::random_program(seed);
-        let mut rng = crate::search::Rng::new(seed);
+        let mut rng = crate::base::rng::Rng::new(seed);
         for acts in &mut program {
             let place = rng.below(1 + acts.len() as u64) as usize;
             let count = rng.below(4) as usize;

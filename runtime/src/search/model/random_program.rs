@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::super::Rng;
 use super::{Act, BOUNDED, Program};
+use crate::base::rng::Rng;
 
 /// Seeds of the random programs that searches are compared with brute force on: as
 /// many as the environment's `CHESS_PROGRAMS` says.

@@ -1,8 +1,8 @@
 //! What the steps of a trace did to each object.
 
 use super::NOTHING;
+use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Effect, ObjectId, Touch};
-use crate::platform::memory::{EngineVec, engine_vec};
 
 /// An access to an object.
 #[derive(Clone, Copy)]

@@ -1,6 +1,6 @@
 //! Vector clocks of the steps of a trace.
 
-use crate::platform::memory::{EngineVec, engine_vec};
+use crate::base::memory::{EngineVec, engine_vec};
 
 /// Four numbers of a clock: its length is a multiple of so many.
 type Lane = [u32; 4];

@@ -13,8 +13,8 @@ mod matters;
 use self::accesses::{Access, Accesses, is_exclusive};
 use self::clocks::{Clock, Clocks};
 use self::judge::takes;
+use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Dependence, Effect, Touch, Trace, TraceStep};
-use crate::platform::memory::{EngineVec, engine_vec};
 
 /// Two steps that race, the earlier one first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

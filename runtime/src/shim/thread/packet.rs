@@ -14,8 +14,8 @@ use std::thread::Result;
 
 use super::Thread;
 use super::scope::ScopeData;
+use crate::base::sys::EAGAIN;
 use crate::execution::{self, Site, TaskId};
-use crate::platform::sys::EAGAIN;
 
 /// A handle of a thread, `R` if that is none of ours. It is as large as std's.
 pub(super) struct Joining<R, T> {

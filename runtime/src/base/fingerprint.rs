@@ -1,10 +1,15 @@
-//! A hash of memory, to see that it is as it was.
-
-use crate::execution::mix;
+//! Hashes: of two numbers, and of memory, to see that it is as it was.
 
 /// Words that are hashed side by side.
 const LANES: usize = 4;
 const WORD: usize = size_of::<u64>();
+
+/// Combines two hashes; order matters.
+#[inline]
+pub(crate) fn mix(a: u64, b: u64) -> u64 {
+    let product = u128::from(a ^ 0x9e37_79b9_7f4a_7c15) * u128::from(b ^ 0xd6e8_feb8_6659_fd93);
+    (product as u64) ^ (product >> 64) as u64
+}
 
 /// Combines `start` with the hash of `bytes`: only by chance that of others.
 pub(crate) fn of(start: u64, bytes: &[u8]) -> u64 {

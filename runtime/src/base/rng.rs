@@ -10,7 +10,7 @@ impl Rng {
     }
 
     /// What [`Self::new`] makes it from, as it is now.
-    pub(super) fn state(&self) -> u64 {
+    pub(crate) fn state(&self) -> u64 {
         self.0
     }
 

@@ -4,7 +4,7 @@
 //! which would hold it up: whoever passes the state on reads it from there, while the
 //! search goes on.
 
-use crate::platform::memory::{EngineVec, engine_vec};
+use super::memory::{EngineVec, engine_vec};
 
 /// Less is copied.
 const WORTH_LENDING: usize = 1 << 16;
@@ -68,7 +68,7 @@ impl Written {
 
     /// Appends what is there, which is not changed, in a way that would make a difference,
     /// before the state is withdrawn or another one is wanted.
-    pub(super) fn lend(&mut self, bytes: &[u8]) {
+    pub(crate) fn lend(&mut self, bytes: &[u8]) {
         if bytes.len() < WORTH_LENDING {
             self.bytes.extend_from_slice(bytes);
             return;

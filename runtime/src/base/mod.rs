@@ -1,0 +1,9 @@
+//! What all of the runtime stands on: system calls, the engine's memory, random numbers, saved bytes.
+
+pub(crate) mod fingerprint;
+pub(crate) mod memory;
+pub(crate) mod number;
+pub(crate) mod rng;
+pub(crate) mod stored;
+pub(crate) mod sys;
+pub(crate) mod written;
