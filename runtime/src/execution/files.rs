@@ -36,6 +36,10 @@ pub(crate) struct FileUse {
     /// How many calls only looked since the engine's pulse was at `since`.
     looks: u32,
     since: u64,
+    /// Calls that had an effect, or could have had one.
+    pub(crate) calls: u32,
+    /// Those of them that change a directory.
+    pub(crate) directory_changes: u32,
 }
 
 impl FileUse {
@@ -46,6 +50,8 @@ impl FileUse {
             version: 0,
             looks: 0,
             since: 0,
+            calls: 0,
+            directory_changes: 0,
         }
     }
 
@@ -54,6 +60,19 @@ impl FileUse {
         self.are_points = are_points;
         self.conflicts.clear();
         (self.version, self.looks, self.since) = (0, 0, 0);
+        (self.calls, self.directory_changes) = (0, 0);
+    }
+
+    fn count(&mut self, op: Op) {
+        self.calls += u32::from(!matches!(op, Op::EnvironmentRead | Op::EnvironmentWrite));
+        self.directory_changes += u32::from(matches!(
+            op,
+            Op::FileRemove
+                | Op::FileRename
+                | Op::FileLink
+                | Op::DirectoryMake
+                | Op::DirectoryRemove
+        ));
     }
 
     #[inline]
@@ -225,7 +244,10 @@ pub(crate) fn used(op: Op, touches: &[(usize, Effect)]) {
         }
     }
     // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe { perform((*execution).use_files(op, touches)) };
+    unsafe {
+        (*execution).files.count(op);
+        perform((*execution).use_files(op, touches));
+    }
 }
 
 /// The current task changes what its process may do with files: calls on them are

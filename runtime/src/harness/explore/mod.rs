@@ -490,6 +490,8 @@ fn work_of(engine: &Engine) -> u64 {
     work::of(Counted {
         steps: execution.steps,
         tasks: execution.live as u64,
+        file_calls: execution.files.calls.into(),
+        directory_changes: execution.files.directory_changes.into(),
         has_process: engine.exploration.has_processes,
     })
 }

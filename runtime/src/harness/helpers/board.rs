@@ -130,6 +130,8 @@ pub(super) struct Found {
     pub(super) has_finished: bool,
     pub(super) tasks: usize,
     pub(super) steps: u64,
+    pub(super) file_calls: u32,
+    pub(super) directory_changes: u32,
     pub(super) graph: u64,
     pub(super) possible: u64,
 }

@@ -63,6 +63,8 @@ impl Explorer<'_> {
         let work = work::of(Counted {
             steps: found.steps,
             tasks: found.tasks as u64,
+            file_calls: found.file_calls.into(),
+            directory_changes: found.directory_changes.into(),
             // Where executions have processes there are no helpers.
             has_process: false,
         });
@@ -295,6 +297,8 @@ impl Explorer<'_> {
                 has_finished: execution.has_finished(),
                 tasks: execution.live,
                 steps: execution.steps,
+                file_calls: execution.files.calls,
+                directory_changes: execution.files.directory_changes,
                 graph: execution.log.graph(),
                 possible: findings.possible,
             };
