@@ -1,29 +1,29 @@
-//! The calls in progress at each event: kept of executions that are told.
+//! The calls in progress at each event, kept only for executions that are reported.
 //!
-//! Calls form a tree: a call is a return address in the one that made it. The tool finds
-//! functions and source lines for the addresses; this process does not read them.
+//! Calls form a tree: a call is a return address within the call that made it. The tool looks up
+//! the functions and source lines of the addresses; this process does not read them.
 
 use super::TaskId;
 use super::thread::aside;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::platform::unwind::{executable_start, return_addresses};
 
-/// Of a deeper stack the innermost calls are kept.
+/// The maximum depth. Of a deeper stack the innermost calls are kept.
 const MOST_DEEP: usize = 512;
 
-/// So many calls are kept of an execution; what comes later has none.
+/// The maximum number of calls that are kept of an execution. Later calls are not kept.
 const MOST: usize = 1 << 17;
 
-/// A call in progress: its number is its place in [`Calls::made`].
+/// A call in progress. Its number is its index in [`Calls::made`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
     /// The call within which it was made, or [`NONE`].
     pub(crate) within: u32,
-    /// Its return address, from the start of the executable.
+    /// Its return address, relative to the start of the executable.
     pub(crate) address: usize,
     /// The newest call made within it.
     newest: u32,
-    /// The one made before it within the same call.
+    /// The call made before it within the same call.
     earlier: u32,
 }
 
@@ -33,9 +33,9 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// The calls of an execution.
 pub(crate) struct Calls {
     pub(crate) made: EngineVec<Call>,
-    /// For each event its innermost call.
+    /// The innermost call of each event.
     of_events: EngineVec<u32>,
-    /// The innermost call of each task when it last gave control away.
+    /// The innermost call of each task at its last transfer of control.
     of_tasks: EngineVec<u32>,
     /// The newest of the outermost calls.
     newest: u32,
@@ -60,25 +60,25 @@ impl Calls {
         self.newest = NONE;
     }
 
-    /// The innermost call of the event numbered `event`, if it is known.
+    /// The innermost call of the event numbered `event`, if it was kept.
     pub(crate) fn of_event(&self, event: usize) -> Option<u32> {
         self.of_events.get(event).copied().filter(|it| *it != NONE)
     }
 
-    /// The innermost call of a task that does not run, if it is known.
+    /// The innermost call of a task that does not run, if it was kept.
     pub(crate) fn of_task(&self, task: TaskId) -> Option<u32> {
         let call = self.of_tasks.get(task.0 as usize);
         call.copied().filter(|it| *it != NONE)
     }
 
-    /// The event numbered `event` happens in the calling function.
+    /// Records that the event numbered `event` happens in the calling function.
     #[cold]
     pub(super) fn event_happens(&mut self, event: usize) {
         let call = self.here();
         set(&mut self.of_events, event, call);
     }
 
-    /// The calling task gives control away.
+    /// Records that the calling task transfers control.
     #[cold]
     pub(super) fn task_waits(&mut self, task: TaskId) {
         let call = self.here();
@@ -93,7 +93,7 @@ impl Calls {
         let start = executable_start();
         let mut call = NONE;
         for place in (0..count).rev() {
-            // What lies before the executable is of another object, and has no lines.
+            // An address before the executable belongs to another object file, and has no lines.
             if let Some(address) = self.addresses[place].checked_sub(start) {
                 call = self.call(call, address);
                 if call == NONE {

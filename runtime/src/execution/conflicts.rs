@@ -1,9 +1,8 @@
-//! Which uses of files and of the environment conflict: two tasks use one object, their
-//! effects do not commute, and neither use comes before the other in all schedules.
+//! Conflicting uses of files and of the environment: two tasks use one object, their effects do not
+//! commute, and neither use comes before the other in all schedules.
 //!
-//! Only spawning and joining count as order here. Locks and channels order uses, too:
-//! a program that relies on these has a conflict by this rule, which costs schedules
-//! and misses nothing.
+//! Only spawning and joining count as order here. Locks and channels order uses, too: a program
+//! that relies on them has a conflict by this rule, which costs schedules and misses nothing.
 
 use super::object::ObjectId;
 use super::{Effect, TaskId};
@@ -14,28 +13,28 @@ use crate::base::memory::{EngineVec, engine_vec};
 struct Use {
     task: TaskId,
     effect: Effect,
-    /// The number of the use: uses are counted from 1.
+    /// The number of the use, counted from 1.
     number: u32,
-    /// The place in `uses` of another use of the object.
+    /// The index in `uses` of another use of the object.
     next: u32,
 }
 
-/// In place of a place in `uses`.
+/// Stands for a missing index in `uses`.
 const NO_USE: u32 = u32::MAX;
 
-/// For each task, the newest use that comes before all that follows.
+/// For each task, the newest of its uses that comes before the later operations of the owner.
 type Known = EngineVec<u32>;
 
 /// The uses of objects in one execution.
 pub(super) struct Conflicts {
-    /// How many uses there were.
+    /// The number of uses.
     count: u32,
     /// By task.
     known: EngineVec<Known>,
-    /// By address: what the tasks of a scope knew when they left it.
+    /// By address: the uses that the tasks of a scope followed when they left it.
     scopes: EngineVec<(usize, Known)>,
     uses: EngineVec<Use>,
-    /// By object: the place of one of its uses.
+    /// By object: the index of one of its uses.
     first: EngineVec<u32>,
     /// Two uses conflicted.
     pub(super) found: bool,
@@ -64,7 +63,7 @@ impl Conflicts {
         self.found = false;
     }
 
-    /// `child` follows what `parent` did so far.
+    /// Orders the operations of `parent` so far before those of `child`.
     #[inline]
     pub(super) fn spawned(&mut self, parent: TaskId, child: TaskId) {
         if self.count > 0 {
@@ -72,7 +71,7 @@ impl Conflicts {
         }
     }
 
-    /// `task` follows all that `ended` did.
+    /// Orders all operations of `ended` before the next ones of `task`.
     #[inline]
     pub(super) fn joined(&mut self, task: TaskId, ended: TaskId) {
         if self.count > 0 {
@@ -80,7 +79,7 @@ impl Conflicts {
         }
     }
 
-    /// `task` leaves the scope at address `scope`.
+    /// Records that `task` leaves the scope at address `scope`.
     pub(super) fn leave_scope(&mut self, task: TaskId, scope: usize) {
         if self.count == 0 {
             return;
@@ -92,7 +91,8 @@ impl Conflicts {
         }
     }
 
-    /// `task` follows all that the tasks of the scope at address `scope` did in it.
+    /// Orders all operations of the tasks of the scope at address `scope` in it before the next
+    /// ones of `task`.
     pub(super) fn end_scope(&mut self, task: TaskId, scope: usize) {
         if let Some(place) = self.scopes.iter().position(|(at, _)| *at == scope) {
             let (_, known) = self.scopes.swap_remove(place);
@@ -100,7 +100,7 @@ impl Conflicts {
         }
     }
 
-    /// `task` uses `object`.
+    /// Records that `task` uses `object`.
     pub(super) fn add(&mut self, task: TaskId, object: ObjectId, effect: Effect) {
         self.count += 1;
         let number = self.count;
@@ -152,7 +152,7 @@ impl Conflicts {
         &mut self.known[task.0 as usize]
     }
 
-    /// What `task` knows, all that it did so far included.
+    /// The uses that come before the next operations of `task`, including its own.
     fn known_by(&mut self, task: TaskId) -> Known {
         let now = self.count;
         let mut known = self.row(task).clone();

@@ -1,50 +1,51 @@
-//! How operations touch their objects, and so depend on each other.
+//! The effects of operations on their objects, and the dependences that follow from them.
 
-/// How an operation touches its object (CHESS section 3.3: `is_write`, `is_release`).
+/// The effect of an operation on its object (CHESS section 3.3: `is_write`, `is_release`).
 ///
-/// The effects of two operations on one object say whether these depend on each
+/// The effects of two operations on one object determine whether the operations depend on each
 /// other (`Effect::depends`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Effect {
-    /// Leaves the object as it was.
+    /// Leaves the object unchanged.
     Read,
-    /// Finds that a lock is taken, and does without it.
+    /// Finds that a lock is held, and does not acquire it.
     Fail,
-    /// Takes a lock that others may hold, too, without waiting: in vain, and then
-    /// [`Effect::Fail`], where one holds or awaits it alone.
+    /// Acquires a lock that others may hold, too, without waiting. If another task holds the lock
+    /// alone or waits to do so, the attempt fails, with the effect [`Effect::Fail`].
     TryEnter,
-    /// Takes a lock that others may hold, too; blocks while it cannot.
+    /// Acquires a lock that others may hold, too; blocks while it cannot.
     Enter,
-    /// Gives back what [`Effect::Enter`] or [`Effect::TryEnter`] took.
+    /// Releases a lock that [`Effect::Enter`] or [`Effect::TryEnter`] acquired.
     Leave,
-    /// Comes to wait until all have left, before [`Effect::Acquire`]: none enters any more.
+    /// Begins to wait until all shared holders have left, before [`Effect::Acquire`]: no new one
+    /// enters.
     Queue,
     /// Changes the object in a way that commutes with other updates of it.
     Update,
-    /// Lets one go on that [`Effect::Acquire`] or [`Effect::Enter`] keeps waiting.
+    /// Enables a task that [`Effect::Acquire`] or [`Effect::Enter`] blocks.
     Release,
-    /// Takes what others may not have; blocks while it cannot.
+    /// Acquires exclusively; blocks while it cannot.
     Acquire,
-    /// Writes what the object holds already: all that others can tell by it is what its task
-    /// did before.
+    /// Writes the value that the object already holds: other tasks can observe it only by the
+    /// earlier operations of the writing task.
     Rewrite,
     /// May change the object in any way.
     Write,
 }
 
-/// How an operation depends on an earlier one of another task.
+/// The dependence of an operation on an earlier one of another task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Dependence {
     /// They commute.
     None,
-    /// The earlier one lets the later one go on: they cannot change places.
+    /// The earlier one enables the later one: they cannot be reversed.
     Enables,
-    /// They do not commute, and could change places.
+    /// They do not commute, and could be reversed.
     Races,
 }
 
-/// What [`Effect::depends`] says of each two: it is asked for all that meets.
+/// The result of [`Effect::depends`] for each pair: it is needed for every two accesses that meet.
 static DEPENDENCES: [[Dependence; Effect::ALL.len()]; Effect::ALL.len()] = {
     const COUNT: usize = Effect::ALL.len();
     let mut table = [[Dependence::None; COUNT]; COUNT];
@@ -58,7 +59,7 @@ static DEPENDENCES: [[Dependence; Effect::ALL.len()]; Effect::ALL.len()] = {
 };
 
 impl Effect {
-    /// All of them.
+    /// All effects.
     pub(crate) const ALL: [Self; Self::Write as usize + 1] = [
         Self::Read,
         Self::Fail,
@@ -73,7 +74,7 @@ impl Effect {
         Self::Write,
     ];
 
-    /// How an operation of this effect depends on an `earlier` one on its object.
+    /// The dependence of an operation with this effect on an `earlier` one on its object.
     #[inline]
     pub(crate) fn depends(self, earlier: Self) -> Dependence {
         DEPENDENCES[self as usize][earlier as usize]
@@ -106,8 +107,8 @@ impl Effect {
         self.depends(other) == Dependence::None && other.depends(self) == Dependence::None
     }
 
-    /// Whether the object is as it was, for a task that polls it: what is taken
-    /// and given back is.
+    /// Whether the object is unchanged for a task that polls it. A lock that was acquired and
+    /// released is.
     pub(crate) const fn is_quiet(self) -> bool {
         matches!(
             self,

@@ -1,12 +1,12 @@
-//! Tasks that compute without end: set aside, so that the others go on without them.
+//! Tasks that compute without end: they are set aside, so that the others continue without them.
 //!
-//! A fiber is not preempted while it computes. The zygote sees that a task reaches no
-//! scheduling point, ends the explorer, and has the search begun anew with the task's
-//! history known: the hash of its last event's happens-before. What a task does up to its
-//! next scheduling point depends on its history alone, so a task that has it again would
-//! compute as long again. Right after that event it gives way for good. Where the event
-//! tells of an operation that is still to be done, it cannot: there the execution ends,
-//! if the test's body has returned, as the end of the process ends all threads.
+//! A fiber is not preempted while it computes. The zygote detects that a task reaches no scheduling
+//! point, ends the explorer, and restarts the search with the task's known history: the hash of its
+//! last event's happens-before. The behaviour of a task up to its next scheduling point depends on
+//! its history alone, so a task with the same history would compute equally long. Such a task gives
+//! way permanently right after that event. It cannot do so if the event is recorded before its
+//! operation is complete: then the execution ends if the test's body has returned, as the end of
+//! the process ends all threads.
 
 use core::time::Duration;
 
@@ -17,20 +17,20 @@ use super::{TaskId, Wake, perform};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::stored::stored;
 
-/// So many histories are learnt in one exploration: each costs a search that begins anew.
+/// The maximum number of such histories in one exploration: each costs a restart of the search.
 const MOST: usize = 64;
 
-/// The processor time after which a task counts as one that computes without end, once
-/// the test's body has returned.
+/// The processor time after which a task counts as one that computes without end, after the test's
+/// body has returned.
 pub(crate) const AFTER_BODY: Duration = Duration::from_secs(1);
-/// The same, as long as the body runs: a result may still be waited for.
+/// The same, while the body runs: the test may still wait for a result.
 pub(crate) const WITHIN_BODY: Duration = Duration::from_secs(10);
 
 /// A history after which a task computes without end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Known {
     history: u64,
-    /// It computed for [`WITHIN_BODY`], or the watchdog's time if that is less.
+    /// The task computed for [`WITHIN_BODY`], or for the watchdog's time if that is less.
     within_body: bool,
 }
 
@@ -39,12 +39,12 @@ stored!(Known {
     within_body,
 });
 
-/// What is known of tasks that compute without end.
+/// The known tasks that compute without end.
 pub(crate) struct Endless {
     pub(crate) known: EngineVec<Known>,
-    /// In the running execution a task was set aside, or cut off.
+    /// In the running execution a task was set aside, or ended.
     pub(crate) is_met: bool,
-    /// The others went on without it before the test's body had returned.
+    /// The other tasks continued without it before the test's body had returned.
     pub(crate) is_missed: bool,
 }
 
@@ -57,14 +57,14 @@ impl Endless {
         }
     }
 
-    /// A new execution begins.
+    /// Begins a new execution.
     #[inline]
     pub(super) fn begin(&mut self) {
         self.is_met = false;
         self.is_missed = false;
     }
 
-    /// Remembers a history; whether it is news and there is room for it.
+    /// Remembers a history. Returns whether it is new and there is room for it.
     pub(crate) fn learn(&mut self, news: Known) -> bool {
         if self.known.contains(&news) || self.known.len() == MOST {
             return false;
@@ -80,8 +80,8 @@ impl Endless {
 }
 
 impl Execution {
-    /// What is known if the current task computes without end; `None` if nothing could go
-    /// on without it. The second one is the time that it is given.
+    /// The history to remember if the current task computes without end, and the time before it
+    /// counts as such; `None` if no other task could continue without it.
     pub(crate) fn endless_if_silent(&self) -> Option<(Known, Duration)> {
         let (current, task) = self.live_tasks().nth(self.current.0 as usize)?;
         let within_body = !self.body_done;
@@ -100,8 +100,8 @@ impl Execution {
         Some((known, time))
     }
 
-    /// What becomes of the current task, which computes without end. `is_done` says that
-    /// its operation is.
+    /// Handles the current task if it computes without end. `is_done` states whether its operation
+    /// is complete.
     #[cold]
     fn meet_endless(&mut self, is_done: bool) -> Step {
         let history = self.running().last_event;
@@ -121,8 +121,8 @@ impl Execution {
         }
     }
 
-    /// Nothing else can go on: lets the tasks that were set aside compute. Whether there
-    /// are some.
+    /// If no other task is enabled, lets the tasks that were set aside compute. Returns whether
+    /// there are any.
     #[cold]
     pub(super) fn lets_compute(&mut self) -> bool {
         let mut found = false;
@@ -136,8 +136,8 @@ impl Execution {
     }
 }
 
-/// The current task's event was recorded: it stays here if it would only compute.
-/// `is_done` says that nothing of its operation is left to do.
+/// Sets the current task aside after its event was recorded, if it would only compute. `is_done`
+/// states whether its operation is complete.
 ///
 /// # Safety
 /// As [`perform`].

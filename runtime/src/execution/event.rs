@@ -1,10 +1,10 @@
 //! The events of one execution, and the hash of their happens-before graph.
 //!
-//! Each event's hash covers its task's previous event and what it depends on at
-//! its object: the last write, and since then the updates for a read, the reads
-//! for an update, and both for a write. The sum over all events names the graph,
-//! whatever order the execution ran them in (CHESS section 4.4.2; the sums make
-//! reads of one object commute, and updates).
+//! Each event's hash covers its task's previous event and the earlier events at its object on which
+//! it depends: the last write, and since then the updates for a read, the reads for an update, and
+//! both for a write. The sum over all events identifies the graph, in whatever order the execution
+//! ran them (CHESS section 4.4.2; because of the sums, reads of one object commute, and so do
+//! updates).
 
 use super::calls::Calls;
 use super::object::{ObjectId, ObjectTable};
@@ -14,53 +14,53 @@ use super::{Effect, Op, Site, TaskId};
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
 
-/// What is not plain from an operation alone. One word, not an enum with a
-/// field: it is written and read at every event, and must be as wide both times
-/// for the processor to pass it on.
+/// A detail of an event that its operation alone does not show. It is one word, not an enum with a
+/// field: it is written and read at every event, and both accesses must have the same width for the
+/// processor's store forwarding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Note(u32);
 
 impl Note {
-    /// Nothing.
+    /// No detail.
     pub(crate) const NONE: Self = Self(0);
-    /// It waited, and went on for no reason.
+    /// It waited, and continued spuriously.
     pub(crate) const WOKE_SPURIOUSLY: Self = Self(1);
-    /// It waited, and its time was over.
+    /// It waited, and timed out.
     pub(crate) const TIMED_OUT: Self = Self(2);
-    /// It could have succeeded, and failed for no reason.
+    /// It could have succeeded, and failed spuriously.
     pub(crate) const FAILED_SPURIOUSLY: Self = Self(3);
     /// Its task has allocated memory that was freed before.
     pub(crate) const REUSED: Self = Self(4);
-    /// It waited, and its time was over while others could have gone on.
+    /// It waited, and timed out while other tasks could have run.
     pub(crate) const TIMED_OUT_EARLY: Self = Self(5);
-    /// It slept no longer, though others could have gone on.
+    /// It was a sleep that ended while other tasks could have run.
     pub(crate) const ENDED_EARLY: Self = Self(6);
     const FIRST_TASK: u32 = 16;
     const FIRST_DRAW: u32 = 1 << 31;
 
-    /// It was this waiter that it woke.
+    /// The note of an event that woke this waiter.
     pub(crate) fn wakes(task: TaskId) -> Self {
         Self(Self::FIRST_TASK + task.0)
     }
 
-    /// The waiter that it woke.
+    /// The waiter that the event woke.
     pub(crate) fn woken(self) -> Option<TaskId> {
         let is_task = (Self::FIRST_TASK..Self::FIRST_DRAW).contains(&self.0);
         is_task.then(|| TaskId(self.0 - Self::FIRST_TASK))
     }
 
-    /// It was this number that it drew.
+    /// The note of an event that drew this number.
     pub(crate) fn drew(outcome: u32) -> Self {
         Self(Self::FIRST_DRAW.saturating_add(outcome))
     }
 
-    /// The number that it drew.
+    /// The number that the event drew.
     pub(crate) fn drawn(self) -> Option<u32> {
         self.0.checked_sub(Self::FIRST_DRAW)
     }
 }
 
-/// The longest circle that a task is seen to go round in, in events.
+/// The longest cycle of a task that is recognised, in events.
 const LONGEST_CIRCLE: usize = 64;
 
 /// One operation of one task.
@@ -92,9 +92,9 @@ pub(crate) struct EventLog {
     pub(crate) values: Values,
     pub(crate) calls: Calls,
     graph: u64,
-    /// So many events are kept; all are part of the graph.
+    /// The maximum number of events that are kept; all are part of the graph.
     pub(crate) most: usize,
-    /// Each event is told of as it happens.
+    /// Whether each event is reported when it happens.
     pub(crate) is_told: bool,
 }
 
@@ -126,8 +126,8 @@ impl EventLog {
         self.graph
     }
 
-    /// Records `event`; `last` is the hash of its task's previous event, and
-    /// becomes that of this one. Whether it changes what tasks watch.
+    /// Records `event`. `last` is the hash of its task's previous event, and becomes the hash of
+    /// this one. Returns whether the event changes an object that tasks watch.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "an event's fields stay in registers")]
     pub(crate) fn record(
@@ -141,8 +141,8 @@ impl EventLog {
         }
         let effect = event.effect;
         let mut is_watched = false;
-        // The operation in the top byte; one multiplication for all that it
-        // depends on, whose parts are hashes themselves.
+        // The operation in the top byte, and one multiplication for all dependences, whose parts
+        // are hashes themselves.
         let own = *last ^ (event.op as u64) << 56;
         if event.object == ObjectId::NONE {
             *last = mix(own, 0);
@@ -159,8 +159,8 @@ impl EventLog {
         is_watched
     }
 
-    /// Makes the event just recorded depend on `object`, too. Whether it changes what
-    /// tasks watch.
+    /// Makes the newest event also depend on `object`. Returns whether the event changes an object
+    /// that tasks watch.
     pub(crate) fn depend(
         &mut self,
         object: ObjectId,
@@ -198,7 +198,7 @@ impl EventLog {
                 object.updates = object.updates.wrapping_add(hash);
                 object.version = object.version.wrapping_add(1);
             }
-            // No event of the graph: it shows in what comes of it.
+            // This is no event of the graph: only its consequences are.
             Effect::Queue => {
                 object.version = object.version.wrapping_add(1);
                 return object.watchers != 0;
@@ -219,8 +219,8 @@ impl EventLog {
         object.watchers != 0 && !effect.is_quiet()
     }
 
-    /// Whether the last `length` events are the same few again and again. What is
-    /// sent piles up, and who is woken has work: such loops are no circles.
+    /// Whether the last `length` events repeat a short sequence. Loops that send or wake do not
+    /// count: messages accumulate, and a woken task has work.
     pub(crate) fn ends_in_a_circle(&self, length: usize) -> bool {
         let Some(start) = self.events.len().checked_sub(length) else {
             return false;

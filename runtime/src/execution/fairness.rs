@@ -1,35 +1,34 @@
 //! The fair scheduler of Musuvathi and Qadeer (PLDI'08, "Fair Stateless Model Checking").
 //!
-//! A task that yields gives way: it may not run again while a task that it has
-//! starved is enabled. Starved are those that were enabled throughout its window
-//! (the time since its last yield), or that it disabled itself, and that did not
-//! run in it. The paper keeps three sets a task and updates each at every step;
-//! here E and S are read off two step numbers a task, so that a step costs
-//! nothing and a yield costs one pass over the tasks.
+//! A task that yields gives way: it may not run again while a task that it has starved is enabled.
+//! The starved tasks are those that did not run in its window (the time since its last yield), and
+//! that either were enabled throughout it or were disabled by the task itself. The paper keeps
+//! three sets for each task and updates them at every step. Here E and S are derived from two step
+//! numbers for each task, so that a step costs nothing and a yield costs one pass over the tasks.
 
 use super::TaskId;
 use super::task_set::TaskSet;
 use crate::base::memory::{EngineVec, engine_vec};
 
-/// Yields of a task before it waits for one that sleeps: two loops of crossbeam's
+/// The number of yields of a task before it waits for a sleeping one: two loops of crossbeam's
 /// `Backoff` have 22.
 const TURNS: u32 = 64;
 
-/// What the scheduler knows of one task.
+/// The scheduler's state for one task.
 struct Window {
-    /// Step of the last yield: the window's start.
+    /// The step of the last yield: the window's start.
     began: u64,
-    /// No yield has been seen: the first one adds no edge.
+    /// The task has not yielded yet. The first yield adds no edge.
     first: bool,
     /// D: tasks that this one disabled in its window.
     disabled: TaskSet,
-    /// Step at which the task last ran.
+    /// The step at which the task last ran.
     ran: u64,
-    /// Step at which the task last became enabled.
+    /// The step at which the task last became enabled.
     enabled: u64,
     /// P: tasks that this one must wait for while they are enabled.
     waits_for: TaskSet,
-    /// Yields since this task was last made to wait for one that sleeps.
+    /// The number of yields since this task last had to wait for a sleeping one.
     turns: u32,
 }
 
@@ -57,7 +56,7 @@ impl Fairness {
         self.restrained = 0;
     }
 
-    /// A new task, enabled at `step`.
+    /// Adds a new task, enabled at `step`.
     #[inline]
     pub(crate) fn add(&mut self, task: TaskId, step: u64) {
         let at = task.0 as usize;
@@ -80,7 +79,7 @@ impl Fairness {
         }
     }
 
-    /// `task` became enabled at `step`.
+    /// Records that `task` became enabled at `step`.
     #[inline]
     pub(crate) fn enabled(&mut self, task: TaskId, step: u64) {
         let window = &mut self.windows[task.0 as usize];
@@ -88,13 +87,13 @@ impl Fairness {
         window.turns = 0;
     }
 
-    /// `by` disabled `task`.
+    /// Records that `by` disabled `task`.
     #[inline]
     pub(crate) fn disabled(&mut self, task: TaskId, by: TaskId) {
         self.windows[by.0 as usize].disabled.insert(task);
     }
 
-    /// `task` runs at `step`: nobody waits for it any more.
+    /// Records that `task` runs at `step`: no task waits for it any more.
     #[inline]
     pub(crate) fn ran(&mut self, task: TaskId, step: u64) {
         self.windows[task.0 as usize].ran = step;
@@ -115,10 +114,9 @@ impl Fairness {
         }
     }
 
-    /// `task` yields at `step`, where `enabled` are the enabled tasks; of these
-    /// the `late` ones sleep, or wait with a timeout. Many loops spin for a while
-    /// before they block, and do so much sooner than a sleep ends: only one that
-    /// goes on for [`TURNS`] turns gives way to a sleeper.
+    /// Records that `task` yields at `step`. `enabled` are the enabled tasks; of these, the `late`
+    /// ones sleep, or wait with a timeout. Many loops spin for a while before they block, usually
+    /// much shorter than a sleep: only a loop of [`TURNS`] turns gives way to a sleeping task.
     pub(crate) fn yielded(&mut self, task: TaskId, step: u64, enabled: &TaskSet, late: &TaskSet) {
         let at = task.0 as usize;
         self.windows[at].turns += 1;
@@ -154,7 +152,7 @@ impl Fairness {
         self.windows[at].began = step;
     }
 
-    /// The step at which `task` ran last.
+    /// The step at which `task` last ran.
     pub(crate) fn last_ran(&self, task: TaskId) -> u64 {
         self.windows[task.0 as usize].ran
     }
@@ -179,7 +177,7 @@ mod tests {
 
     type Tasks = BTreeSet<u32>;
 
-    /// The paper's algorithm, word for word: three sets a task, updated at each step.
+    /// The paper's algorithm, literally: three sets for each task, updated at each step.
     #[derive(Default)]
     struct Literal {
         enabled: Vec<Tasks>,
@@ -255,7 +253,7 @@ mod tests {
                 };
                 let before = enabled.clone();
                 fair.ran(TaskId(task), step * 2);
-                // The step disables or enables another task now and then.
+                // Some steps disable or enable another task.
                 let other = rng.below(TASKS.into()) as u32;
                 if other != task && rng.below(3) == 0 {
                     if enabled.remove(&other) {

@@ -1,12 +1,13 @@
-//! Calls that use files, directories and environment variables: scheduling points where that matters.
+//! Calls that use files, directories and environment variables: scheduling points where their order
+//! matters.
 //!
-//! In most programs no two tasks use one file such that the order matters. There all these
-//! calls commute, and are no scheduling points. Where two uses conflict ([`Conflicts`]),
-//! each such call becomes one, and the search begins anew ([`Execution::has_file_conflict`]).
-//! That is sound: as long as none conflict, the schedules explored are all that exist. What
-//! the first task does before it has spawned another one comes before everything.
+//! In most programs no two tasks use one file such that the order matters. There all these calls
+//! commute, and are no scheduling points. If two uses conflict ([`Conflicts`]), each such call
+//! becomes one, and the search begins anew ([`Execution::has_file_conflict`]). This is sound: as
+//! long as none conflict, the explored schedules are all that exist. The operations of the first
+//! task before it has spawned another one come before all others.
 //!
-//! What a call uses, and how, is found where it is interposed.
+//! The interposed functions find the objects and the effects of each call.
 
 use core::panic::Location;
 
@@ -19,11 +20,11 @@ use super::state::Execution;
 use super::{Effect, Op, Site, TaskId, Wait, marked_line, perform, running};
 use crate::monitor::race;
 
-/// Where no line is known: for recognising a loop that asks again and again.
+/// Stands for an unknown line, to recognise a loop that polls.
 const NO_LINE: Site = Location::caller();
 
-/// After so many calls that only looked, and no scheduling point between, a task is taken
-/// to wait for another one.
+/// After this number of calls that only read, without a scheduling point in between, a task is
+/// taken to wait for another one.
 const MANY_LOOKS: u32 = 2000;
 
 /// The use of files and of the environment in one execution.
@@ -31,9 +32,9 @@ pub(crate) struct FileUse {
     /// Each such call is a scheduling point.
     are_points: bool,
     conflicts: Conflicts,
-    /// How often one of them was changed.
+    /// The number of changes of all files and variables.
     version: u32,
-    /// How many calls only looked since the engine's pulse was at `since`.
+    /// The number of calls that only read since the engine's pulse was at `since`.
     looks: u32,
     since: u64,
     /// Calls that had an effect, or could have had one.
@@ -55,7 +56,7 @@ impl FileUse {
         }
     }
 
-    /// An execution begins in which these calls are scheduling points or not.
+    /// Begins an execution, in which these calls are scheduling points or not.
     pub(crate) fn begin(&mut self, are_points: bool) {
         self.are_points = are_points;
         self.conflicts.clear();
@@ -92,18 +93,19 @@ impl FileUse {
 }
 
 impl Execution {
-    /// Whether the order of two calls on files mattered though these are no scheduling points.
+    /// Whether the order of two calls on files mattered although these calls are no scheduling
+    /// points.
     pub(crate) fn has_file_conflict(&self) -> bool {
         !self.files.are_points && self.files.conflicts.found
     }
 
-    /// The object at `address`, which stands for something outside the program's memory:
-    /// the address is its name, the same in all executions.
+    /// The object at `address`, which stands for something outside the program's memory. The
+    /// address is its identity, and the same in all executions.
     fn named_object(&mut self, address: usize) -> ObjectId {
         self.objects.at(address, address as u64)
     }
 
-    /// Whether only one task has ever run: whatever it does comes before all others.
+    /// Whether only one task has ever run: all its operations come before those of others.
     fn is_only_task(&self) -> bool {
         self.live == 1
     }
@@ -126,7 +128,8 @@ impl Execution {
         }
     }
 
-    /// A call that is no scheduling point: one that looks for ever must let others go on.
+    /// Passes a call that is no scheduling point. A task that polls forever must let others
+    /// continue.
     fn pass_file(&mut self, op: Op, object: ObjectId) -> Step {
         let now = self.pulse;
         let files = &mut self.files;
@@ -142,9 +145,10 @@ impl Execution {
         self.yield_step(0)
     }
 
-    /// The current task's call has used this. The first object is what the call is about.
+    /// Records the objects that the current task's call has used. The first object is the main one
+    /// of the call.
     fn use_files(&mut self, op: Op, touches: &[(usize, Effect)]) -> Step {
-        // What other processes do to files is not seen.
+        // The engine does not see the changes of files by other processes.
         self.running().spin.sees_more();
         let Some((&(main, effect), others)) = touches.split_first() else {
             return Step::Continue;
@@ -175,7 +179,7 @@ impl Execution {
             self.running().spin.progress();
         }
         self.running().spin.sees_more();
-        // With another outcome the call may touch more.
+        // With another outcome, the call may touch more objects.
         self.log.trace.go_on();
         self.log_event(op, main, effect, site);
         let mut step = Step::Continue;
@@ -195,8 +199,8 @@ pub(crate) fn are_points() -> bool {
     })
 }
 
-/// Before a call that uses what is named `object`, and perhaps more: a scheduling point,
-/// where such calls are.
+/// Before a call that uses the object at `object`, and perhaps more: a scheduling point, if such
+/// calls are.
 pub(crate) fn arrive(op: Op, object: usize) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
@@ -213,8 +217,8 @@ pub(crate) fn arrive(op: Op, object: usize) {
     }
 }
 
-/// As [`arrive`], before a call that commutes with all that others do first: no scheduling
-/// point.
+/// As [`arrive`], before a call that commutes with all operations that other tasks can perform
+/// before it: no scheduling point.
 pub(crate) fn pass(op: Op) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
@@ -226,13 +230,13 @@ pub(crate) fn pass(op: Op) {
     }
 }
 
-/// What the call did that was announced by [`arrive`]: the objects that it used, and how,
-/// first the one that it is about.
+/// Records the objects that the call announced by [`arrive`] used, with their effects, the main
+/// object of the call first.
 ///
-/// The kernel serves the calls on one object one after the other. A program may rely on
-/// that: what a task did before it wrote a file comes before what another one does that
-/// has read it. Neither Rust nor POSIX promises it, so a race may be missed here; none is
-/// reported that cannot happen.
+/// The kernel serves the calls on one object one after the other. A program may rely on this: the
+/// operations of a task before it wrote a file come before those of another task after it has read
+/// the file. Neither Rust nor POSIX promises this, so a race may be missed here; but no impossible
+/// race is reported.
 pub(crate) fn used(op: Op, touches: &[(usize, Effect)]) {
     let Some(execution) = running() else { return };
     for &(object, effect) in touches {
@@ -250,8 +254,8 @@ pub(crate) fn used(op: Op, touches: &[(usize, Effect)]) {
     }
 }
 
-/// The current task changes what its process may do with files: calls on them are
-/// scheduling points, and none is known to commute with this.
+/// Records that the current task changes the permissions of its process for files. Calls on files
+/// become scheduling points, and none is known to commute with this change.
 pub(crate) fn permissions_change() {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`.
@@ -261,17 +265,17 @@ pub(crate) fn permissions_change() {
     }
 }
 
-/// Waits until a file lock that is named `object` may be free, which it was not now.
+/// Waits until the file lock at `object`, which is not free now, may be free.
 pub(crate) fn wait_for_lock(op: Op, object: usize) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
         let object = (*execution).named_object(object);
         if !(*execution).files.are_points {
-            // Where a task waits the order matters.
+            // If a task waits, the order matters.
             (*execution).files.conflicts.found = true;
         }
-        // That it is not free is something that the task saw.
+        // The task has observed that the lock is not free.
         let trace = &mut (*execution).log.trace;
         trace.access(object, Effect::Read, Effect::Write);
         trace.go_on();
@@ -285,7 +289,7 @@ pub(crate) fn wait_for_lock(op: Op, object: usize) {
     }
 }
 
-/// Enables all that wait for the file lock named `object`.
+/// Enables all tasks that wait for the file lock at `object`.
 pub(crate) fn wake_for_lock(object: usize) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`.
@@ -295,7 +299,8 @@ pub(crate) fn wake_for_lock(object: usize) {
     }
 }
 
-/// For deadlock reports: who holds the file lock named `object`, and where it was taken.
+/// For deadlock reports: records the holder of the file lock at `object`, and the line where it was
+/// acquired.
 pub(crate) fn hold_lock(object: usize, holder: Option<(TaskId, Option<Site>)>) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`.
@@ -307,7 +312,7 @@ pub(crate) fn hold_lock(object: usize, holder: Option<(TaskId, Option<Site>)>) {
     }
 }
 
-/// The running task follows all that the tasks of `scope` did.
+/// Orders all operations of the tasks of `scope` before the next ones of the running task.
 pub fn end_scope(scope: usize) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`.

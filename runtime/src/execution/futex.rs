@@ -1,11 +1,11 @@
-//! Futexes of code that is not redirected: who waits at which word, and who is woken.
+//! Futexes of code that is not redirected: waits, wakes and requeues.
 
 use super::state::Execution;
 use super::task::Wait;
 use super::{Effect, Op, State, TaskId, Wake, perform, running};
 
-/// A futex wait, to be called once its word was found to hold the expected
-/// value; whether it timed out.
+/// A futex wait, to be called after its word was found to hold the expected value. Returns whether
+/// it timed out.
 pub(crate) fn wait(address: usize, bits: u32, deadline: Option<u64>) -> bool {
     let Some(execution) = running() else {
         return false;
@@ -21,8 +21,8 @@ pub(crate) fn wait(address: usize, bits: u32, deadline: Option<u64>) -> bool {
     }
 }
 
-/// Wakes up to `count` tasks from futex waits at `address`, the one that waits
-/// longest first, as the kernel does; how many it woke.
+/// Wakes up to `count` tasks from futex waits at `address`, the one that has waited longest first,
+/// as the kernel does. Returns the number of woken tasks.
 pub(crate) fn wake(address: usize, bits: u32, count: usize) -> usize {
     let mut woken = 0;
     let Some(execution) = running() else { return 0 };
@@ -38,8 +38,8 @@ pub(crate) fn wake(address: usize, bits: u32, count: usize) -> usize {
     woken
 }
 
-/// Makes up to `count` tasks that wait at `from` wait at `to`, behind those that
-/// do already; how many.
+/// Moves up to `count` tasks that wait at `from` to `to`, after the tasks that already wait there.
+/// Returns the number of moved tasks.
 pub(crate) fn requeue(from: usize, to: usize, count: usize) -> usize {
     let mut moved = 0;
     let Some(execution) = running() else { return 0 };

@@ -1,46 +1,48 @@
-//! Past the step limit: in which turns an execution runs on, and when and as what it is given up.
+//! Execution past the step limit: the order of the tasks there, and when and how the execution is
+//! ended.
 
 use super::TaskId;
 use super::state::{Ending, Execution};
 use crate::engine::engine;
 
-/// An execution that passes the step limit is given so many times as many steps to
-/// end by itself: stress tests with loops of thousands of operations do.
+/// An execution that passes the step limit may take this many times the limit to end by itself:
+/// stress tests with loops of thousands of operations do.
 const PATIENCE: u64 = 50;
 
-/// As [`PATIENCE`], before any execution has ended by itself: nothing is known of
-/// the test's length.
+/// As [`PATIENCE`], before any execution has ended by itself: the length of the test is not known
+/// then.
 const FIRST_PATIENCE: u64 = 5_000;
 
-/// As [`FIRST_PATIENCE`], where one task does the same again and again: some loops
-/// count to a million.
+/// As [`FIRST_PATIENCE`], if one task repeats the same steps: some loops count to a million.
 const CIRCLE_PATIENCE: u64 = 1_000;
 
-/// As [`CIRCLE_PATIENCE`], where several tasks do: hardly a loop counts so.
+/// As [`CIRCLE_PATIENCE`], if several tasks repeat the same steps: hardly any loop counts in this
+/// way.
 const ROUND_PATIENCE: u64 = 250;
 
-/// It is also given so many times the steps of the longest that ended by itself.
+/// The execution may also take this many times the steps of the longest one that ended by itself.
 const FAR_LONGER: u64 = 10;
 
-/// A test that is only run takes turns so much shorter: it is to end soon.
+/// A test that is only run has time slices that are shorter by this factor, because it should end
+/// soon.
 const SLICES: u64 = 40;
 
-/// What a step past the limit takes, in virtual nanoseconds: about what it takes
-/// natively. A loop that goes on for a second does far more than look at the clock.
+/// The duration of a step past the limit, in virtual nanoseconds: about the duration of a native
+/// step. A loop that runs for a second does far more than read the clock.
 const STEP: u64 = 100;
 
-/// What ends a test that is only run.
+/// The limit of a test that is only run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Limit {
-    /// Very many steps.
+    /// A very large number of steps.
     Steps,
     /// The time budget.
     Time,
 }
 
 impl Execution {
-    /// At the step limit: whether the execution ends here, and as what. It first
-    /// runs on without choices: a test may be long, and is then no failure.
+    /// At the step limit: whether the execution ends here; sets its ending. The execution first
+    /// continues without choices, because a long test is no failure.
     #[cold]
     pub(super) fn passes_limit(&mut self) -> bool {
         if self.ending == Ending::Stopped {
@@ -57,8 +59,8 @@ impl Execution {
             self.log.trace.end();
             self.slice_end = self.steps + self.max_steps / 2;
         }
-        // What confirms a failure, or replays it, takes the time that it takes. So does the
-        // first execution that ends: without it the test has no verdict.
+        // A confirmation or a replay of a failure has no time limit. Neither has the first
+        // execution that ends, without which the test has no verdict.
         let may_end = !self.keeps_output && (self.longest > 0 || self.only_runs.is_some());
         // SAFETY: only the flag is read, which the zygote sets.
         if may_end && unsafe { (*engine()).exploration.is_out_of_time() } {
@@ -67,7 +69,7 @@ impl Execution {
         }
         if !is_first && self.steps == self.max_steps + self.max_steps / 2 {
             let circles = self.log.ends_in_a_circle(self.max_steps as usize / 2);
-            // Tasks that only read and do not wait are at work, each on its own.
+            // Tasks that only read and do not wait are computing, independently of each other.
             let is_alone = self.last_switch < self.max_steps;
             let waits = self.last_wait >= self.max_steps;
             self.circle = (circles && (is_alone || waits)).then_some(self.last_switch);
@@ -90,10 +92,10 @@ impl Execution {
         true
     }
 
-    /// Which task runs next past the limit: of those that can for nothing, the first
-    /// `free` ones, and those whose sleep is over by now, the one that ran the longest ago,
-    /// as an operating system would have it. Tasks that block and wake one another, or
-    /// never wait, would else keep all others from running.
+    /// The next task past the limit. The candidates are the tasks that can run at no cost, which
+    /// are the first `free` ones, and those whose sleep is over by now. The one that ran the
+    /// longest time ago runs, as under an operating system. Otherwise tasks that block and wake one
+    /// another, or never wait, would keep all others from running.
     #[cold]
     pub(super) fn longest_waiting(&self, options: &[TaskId], free: usize) -> TaskId {
         let is_due = |task: TaskId| {
@@ -106,10 +108,10 @@ impl Execution {
         *may_run.min_by_key(ran).expect("a task can run").1
     }
 
-    /// Whether the current task must give way now, as an operating system would
-    /// make it: natively a loop may poll for ever and count on that. Not one that
-    /// goes round in a circle since before the limit: it spins, and is to be seen,
-    /// unless the test is only run, as under `cargo test`, and not explored.
+    /// Whether the current task must be preempted now, as by an operating system: natively a loop
+    /// may poll forever and rely on that. A task that has repeated a cycle of states since before
+    /// the limit is not preempted: it spins, and must be reported, unless the test is only run, as
+    /// under `cargo test`, and not explored.
     #[cold]
     pub(super) fn slice_is_over(&mut self) -> bool {
         let slice = match self.only_runs {

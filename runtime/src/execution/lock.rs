@@ -1,10 +1,9 @@
-//! Locks: who holds them, who may take them, and who waits.
+//! Locks: holders, acquisition, and waiting tasks.
 //!
-//! A task whose next operation cannot run is disabled already at the scheduling
-//! point before it (CHESS section 3.4: try and wait), so the search never
-//! switches to a task only to find it blocked. The one exception is real: a
-//! writer that finds a read-write lock read-locked takes a step to enter its
-//! queue, after which new readers wait behind it.
+//! A task whose next operation cannot run is already disabled at the scheduling point before it
+//! (CHESS section 3.4: try and wait), so the search never switches to a task only to find it
+//! blocked. The one exception is a real step: a writer that finds a read-write lock read-locked
+//! takes a step to enter its queue, and new readers then wait for this writer.
 
 use super::arrival::Arrival;
 use super::object::ObjectId;
@@ -14,11 +13,11 @@ use super::task::{State, Wait};
 use super::{Effect, Mode, Op, Site, TaskId, endless, perform};
 use crate::monitor::race;
 
-/// So many tasks have a bit of their own among those that contend for a lock.
+/// The number of tasks that have a bit of their own in the set of contenders of a lock.
 const OWN_BITS: usize = u64::BITS as usize;
 
 impl Execution {
-    /// Whether a lock can be taken now.
+    /// Whether a lock can be acquired now.
     pub(super) fn is_free(&self, object: ObjectId, mode: Mode) -> bool {
         let lock = self.objects.get(object);
         match mode {
@@ -27,7 +26,7 @@ impl Execution {
         }
     }
 
-    /// Whether a task whose next operation is to take the lock can make a step.
+    /// Whether a task whose next operation acquires the lock can make a step.
     fn is_passable(&self, object: ObjectId, mode: Mode, queued: bool) -> bool {
         let enters_queue =
             mode == Mode::Exclusive && self.objects.get(object).shared > 0 && !queued;
@@ -80,14 +79,14 @@ impl Execution {
         }
     }
 
-    /// The current task arrives before taking a lock.
+    /// The scheduling point of the current task before it acquires a lock.
     fn arrive_to_acquire(&mut self, op: Op, object: ObjectId, mode: Mode, site: Site) -> Step {
         self.contend(object, mode);
         let arrival = self.announce(op, object, Some(site));
         self.arrived_to_acquire(object, mode, arrival)
     }
 
-    /// The next operation of the current task is to take a lock.
+    /// Records that the next operation of the current task acquires a lock.
     pub(super) fn contend(&mut self, object: ObjectId, mode: Mode) {
         let lock = self.objects.get_mut(object);
         lock.contenders += 1;
@@ -95,7 +94,7 @@ impl Execution {
         self.running().awaits = Some(Wait::Lock(object, mode));
     }
 
-    /// What follows the announcement of an operation that takes a lock.
+    /// Continues after the announcement of an operation that acquires a lock.
     pub(super) fn arrived_to_acquire(
         &mut self,
         object: ObjectId,
@@ -113,7 +112,7 @@ impl Execution {
         }
     }
 
-    /// The current task enters the queue of a lock that it cannot take.
+    /// The current task enters the queue of a lock that it cannot acquire.
     pub(super) fn enter_queue(&mut self, object: ObjectId, mode: Mode) -> Step {
         if mode == Mode::Exclusive && !core::mem::replace(&mut self.running().queued, true) {
             self.objects.get_mut(object).queued_writers += 1;
@@ -124,13 +123,13 @@ impl Execution {
         self.decide(false)
     }
 
-    /// The current task holds the lock from now on.
+    /// Records that the current task now holds the lock.
     fn take(&mut self, op: Op, object: ObjectId, mode: Mode, site: Site) -> Step {
         self.hold(object, mode, Some(site));
         self.record(op, object, op.effect(), Some(site))
     }
 
-    /// As [`Self::take`], with no event.
+    /// As [`Self::take`], without an event.
     pub(super) fn hold(&mut self, object: ObjectId, mode: Mode, site: Option<Site>) {
         let current = self.current;
         let contended = self.running().awaits.take().is_some();
@@ -153,7 +152,7 @@ impl Execution {
         }
     }
 
-    /// The lock is held no more.
+    /// Records that the lock is released.
     pub(super) fn drop_lock(&mut self, object: ObjectId, mode: Mode) {
         if race::is_watched() {
             let lock = self.objects.get(object);
@@ -173,8 +172,8 @@ impl Execution {
     }
 }
 
-/// A scheduling point that the task passes only when the lock at `object` is
-/// free for `mode`; the lock is then held by it.
+/// A scheduling point that the task passes only when the lock at `object` is free for `mode`. The
+/// task then holds the lock.
 pub fn acquire(op: Op, object: usize, mode: Mode, site: Site) {
     let Some(execution) = super::running() else {
         return;
@@ -191,7 +190,7 @@ pub fn acquire(op: Op, object: usize, mode: Mode, site: Site) {
     }
 }
 
-/// A scheduling point, then an attempt to take the lock: whether it is now held.
+/// A scheduling point, then an attempt to acquire the lock. Returns whether the task holds it now.
 pub fn try_acquire(op: Op, object: usize, mode: Mode, site: Site) -> bool {
     let Some(execution) = super::running() else {
         return true;
@@ -212,9 +211,10 @@ pub fn try_acquire(op: Op, object: usize, mode: Mode, site: Site) -> bool {
     }
 }
 
-/// A scheduling point; the shim releases the real lock in `unlock`, which must
-/// neither panic nor reach a scheduling point, and waiting tasks become enabled.
-/// No `site`: a drop has no caller; the event shows where the lock was taken.
+/// A scheduling point, then the release of the lock: the shim releases the real lock in `unlock`,
+/// which must neither panic nor reach a scheduling point, and waiting tasks become enabled. There
+/// is no `site`, because a drop has no caller; the event shows the line where the lock was
+/// acquired.
 #[inline]
 pub fn release(op: Op, object: usize, mode: Mode, unlock: impl FnOnce()) {
     let object = release_point(op, object);
@@ -248,7 +248,7 @@ fn released(op: Op, object: ObjectId, mode: Mode) {
     }
 }
 
-/// An exclusive holder becomes a shared one (a scheduling point first).
+/// A scheduling point, then an exclusive holder becomes a shared one.
 #[inline]
 pub fn downgrade(op: Op, object: usize, change: impl FnOnce()) {
     let object = release_point(op, object);
@@ -272,11 +272,11 @@ fn downgraded(op: Op, object: ObjectId) {
     }
 }
 
-/// A scheduling point, then `clear` clears the poison of the lock at `object`, and says
-/// whether there was any.
+/// A scheduling point, then a call of `clear`, which clears the poison of the lock at `object` and
+/// returns whether the lock was poisoned.
 ///
-/// What the only holder changes shows to the next one, which can come only after it: it is
-/// a part of what the holder releases. As a write of the lock, it would stand between the
+/// The next holder, which can only come after the release, observes the change of an exclusive
+/// holder: the change is a part of the release. As a write of the lock, it would stand between the
 /// acquisitions of the two, and hide their race.
 pub fn clear_poison(object: usize, site: Site, clear: impl FnOnce() -> bool) {
     super::access_with(Op::ClearPoison, object, Some(site), || {
@@ -301,8 +301,8 @@ fn effect_of_cleared_poison(object: usize) -> Effect {
         if lock.owner == Some(current) {
             return Effect::Release;
         }
-        // One of those that share the lock may be the current task: no effect says that
-        // others that share it see the change, and a writer only after all have left.
+        // The current task may be one of the shared holders. No effect states that the other shared
+        // holders observe the change, but a writer only after all of them have left.
         (*execution).log.trace.is_irregular |= lock.shared > 0;
     }
     Effect::Write

@@ -1,32 +1,32 @@
-//! Whether the calling task is within a call into `atomic` code, and the mark with
-//! which `preempt` code says that it has control again.
+//! Marks: whether the calling task is within a call into `atomic` code, or `preempt` code has
+//! control again.
 //!
-//! The engine sees operations, not calls, so it cannot see that a call has
-//! returned. Rewritten `preempt` code therefore marks each of its statements: two
-//! calls in a row are two steps. A mark is one store, and no scheduling point.
+//! The engine sees operations, not calls, so it cannot detect the return of a call. Rewritten
+//! `preempt` code therefore marks each of its statements: two consecutive calls are two steps. A
+//! mark is one store, and no scheduling point.
 
 use core::cell::Cell;
 
 use super::Site;
 
-/// Thread-local, and so a task's own: a mark needs no look at the engine.
+/// Thread-local, and so separate for each task: a mark needs no access to the engine.
 #[thread_local]
 static INSIDE: Cell<bool> = Cell::new(false);
 
-/// The line of the newest mark, and how deep the stack was there.
+/// The line of the newest mark, and the depth of the stack there.
 #[thread_local]
 static LINE: Cell<Option<(Site, usize)>> = Cell::new(None);
 
-/// The calling thread is in `preempt` code, at `line`.
+/// Records that the calling thread is in `preempt` code, at `line`.
 #[inline]
 pub fn mark(line: Site) {
     INSIDE.set(false);
     LINE.set(Some((line, depth())));
 }
 
-/// The line of `preempt` code from which the calling thread came to where it is.
+/// The line of `preempt` code that called the current function, directly or not.
 pub fn marked_line() -> Option<Site> {
-    // A stack less deep has left the function that marked its line.
+    // If the stack is less deep than at the mark, the function with the mark has returned.
     LINE.get()
         .filter(|mark| depth() < mark.1)
         .map(|mark| mark.0)
@@ -39,13 +39,13 @@ fn depth() -> usize {
     (&raw const here).addr()
 }
 
-/// The calling thread is no more in `atomic` code.
+/// Records that the calling thread has left `atomic` code.
 #[inline]
 pub(crate) fn leave() {
     INSIDE.set(false);
 }
 
-/// The calling thread enters `atomic` code; whether it was there already.
+/// Records that the calling thread enters `atomic` code. Returns whether it was there already.
 #[inline]
 pub(crate) fn enter() -> bool {
     INSIDE.replace(true)

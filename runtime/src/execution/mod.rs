@@ -1,8 +1,9 @@
-//! What the shims call: scheduling points, blocking, and the tasks of the running execution.
+//! The engine's interface for the shims: scheduling points, blocking, and the tasks of the running
+//! execution.
 //!
-//! Every function here is cheap and inert outside an execution: [`active`] says
-//! whether the calling thread is a task. Shims ask it once and, where it is
-//! false, do what the real thing does.
+//! Every function here is cheap and has no effect outside an execution: [`active`] returns whether
+//! the calling thread is a task. A shim checks it once and, where it is false, does the same as the
+//! real operation.
 
 mod arrival;
 pub(crate) mod calls;
@@ -102,7 +103,7 @@ pub(crate) use watch::{allocated, frees, frees_objects, reallocated};
 /// The source line of an event: the caller of the shim.
 pub type Site = &'static Location<'static>;
 
-/// A task of the running execution; 0 runs the test's body.
+/// A task of the running execution; task 0 runs the test's body.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TaskId(pub u32);
 
@@ -111,11 +112,11 @@ pub struct TaskId(pub u32);
 pub enum Mode {
     /// By one task alone.
     Exclusive,
-    /// Beside other shared holders.
+    /// Together with other shared holders.
     Shared,
 }
 
-/// Why a blocked task goes on.
+/// The reason why a blocked task continues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wake {
     /// Another task woke it.
@@ -126,8 +127,8 @@ pub enum Wake {
     Spurious,
 }
 
-/// Whether the caller is a task, and what it does to an `Arc`'s counters may be seen:
-/// else it commutes with all that others do, and is no operation.
+/// Whether the caller is a task whose operations on the counters of an `Arc` can be observed. If
+/// they cannot, they commute with all operations of other tasks, and are no events.
 #[inline]
 pub fn counters_matter() -> bool {
     // SAFETY: see `running`.
@@ -147,8 +148,8 @@ pub fn access(op: Op, object: usize, site: Site) {
     }
 }
 
-/// As [`access`], with an effect that is known once the operation is done: what `act` does, and
-/// gives back beside its effect.
+/// As [`access`], with an effect that is known only after the operation. `act` performs the
+/// operation and returns its result and its effect.
 #[inline]
 pub fn access_with<R>(
     op: Op,
@@ -159,7 +160,7 @@ pub fn access_with<R>(
     access_and(op, object, site, act, true)
 }
 
-/// As [`access_with`]; whether `act` `is_all` that is to be done.
+/// As [`access_with`]. `is_all` states whether `act` is the whole operation.
 #[inline]
 fn access_and<R>(
     op: Op,
@@ -188,8 +189,8 @@ pub fn has_fenced() -> bool {
     running().is_some_and(|execution| unsafe { (*execution).running().fenced })
 }
 
-/// A scheduling point alone: [`effect`] must follow once the operation's
-/// result is known, with no other scheduling point between.
+/// A scheduling point alone. A call of [`effect`] must follow when the operation's result is known,
+/// with no other scheduling point in between.
 pub fn before(op: Op, object: usize, site: Site) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
@@ -210,7 +211,7 @@ pub fn effect(op: Op, object: usize, effect: Effect, site: Site) {
     }
 }
 
-/// The running step touches `object`, too: no event of its own.
+/// Records that the running step also touches `object`. This is no event of its own.
 pub fn touch(object: usize, effect: Effect) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`.
@@ -220,15 +221,16 @@ pub fn touch(object: usize, effect: Effect) {
     }
 }
 
-/// The running step touches what nobody sees: no schedule is like another one for certain.
+/// Records that the running step touches state that the engine does not see. After that, no two
+/// schedules of the test are known to be equivalent.
 pub(crate) fn touch_unseen() {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`.
     unsafe { (*execution).log.trace.is_irregular = true };
 }
 
-/// The running step is the last one of a task of `scope`, which waits for that: it touches
-/// the scope.
+/// Records that the running step is the last one of a task of `scope`. The scope waits for this
+/// step, so the step touches the scope.
 pub fn leave_scope(scope: usize) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`.
@@ -241,9 +243,9 @@ pub fn leave_scope(scope: usize) {
     touch(scope, Effect::Release);
 }
 
-/// Whether this weak compare-exchange, which could succeed, is to fail: a
-/// choice of the search that costs as a preemption does. Call it after
-/// [`before`], only where the exchange would succeed.
+/// Whether this weak compare-exchange, which could succeed, must fail. This is a choice of the
+/// search that costs as much as a preemption. Call it after [`before`], only where the exchange
+/// would succeed.
 pub fn fails_spuriously() -> bool {
     let Some(execution) = running() else {
         return false;
@@ -258,8 +260,8 @@ pub fn fails_spuriously() -> bool {
     }
 }
 
-/// For deadlock reports: the running task is what others wait for at `object`
-/// (it runs an initialiser, say), until [`disown`].
+/// For deadlock reports: records that other tasks wait at `object` for the running task (which runs
+/// an initialiser, for example), until [`disown`].
 pub fn own(object: usize, site: Site) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`.
@@ -292,15 +294,15 @@ pub fn now() -> u64 {
     })
 }
 
-/// Keeps what a task printed, up to a limit; whether a task called.
+/// Keeps the output of a task, up to a limit. Returns whether the caller is a task.
 pub(crate) fn print(bytes: &[u8]) -> bool {
     const LIMIT: usize = 256 << 10;
-    /// No object lies there.
+    /// An address at which no object lies.
     const OUTPUT: usize = 16;
     let Some(execution) = running() else {
         return false;
     };
-    // What is printed passes through a lock of std's.
+    // Printing acquires and releases a lock of std.
     race::acquire(OUTPUT);
     race::release(OUTPUT, Op::DescriptorWrite, None);
     // SAFETY: see `running`.
@@ -314,7 +316,7 @@ pub(crate) fn print(bytes: &[u8]) -> bool {
     true
 }
 
-/// Notes where the program accessed memory that it may not.
+/// Records the address of an invalid memory access of the program.
 pub(crate) fn note_fault(address: usize) {
     // SAFETY: the engine's root is mapped wherever the fault handler is installed.
     unsafe { (*engine()).exploration.fault = Some(address) };
@@ -323,12 +325,12 @@ pub(crate) fn note_fault(address: usize) {
 
 // requested by shim
 
-/// As [`access`], from a drop: it has no caller, so the event has no line of its own.
+/// As [`access`], for a drop. A drop has no caller, so the event has no line of its own.
 pub fn access_in_drop(op: Op, object: usize) {
     drop_with(op, object, || op.effect());
 }
 
-/// As [`access_in_drop`], with an `effect` that is known once the drop's turn has come.
+/// As [`access_in_drop`], with an effect that is known only after the scheduling point of the drop.
 pub fn drop_with(op: Op, object: usize, effect: impl FnOnce() -> Effect) {
     access_and(op, object, None, || ((), effect()), false);
 }
@@ -345,16 +347,16 @@ pub fn is_owned(object: usize) -> bool {
     }
 }
 
-/// The name of `task`: what [`spawn`] was given, or the test's for task 0.
+/// The name of `task`: the name that [`spawn`] was given, or the test's name for task 0.
 ///
 /// # Safety
-/// The name must not be used when the execution is over.
+/// The name must not be used after the end of the execution.
 pub unsafe fn task_name<'a>(task: TaskId) -> Option<&'a str> {
     let execution = running()?;
     // SAFETY: see `running`.
     let name: *const [u8] = unsafe { (*execution).task_mut(task).name.as_slice() };
-    // SAFETY: it is written before anyone has the task's number, and stays until the
-    // execution is over: it lies apart from the task, which may move.
+    // SAFETY: the name is written before the task's number is available to any caller, and it stays
+    // until the end of the execution. It lies apart from the task, which may move.
     let name = unsafe { &*name };
     str::from_utf8(name).ok().filter(|name| !name.is_empty())
 }

@@ -1,14 +1,14 @@
-//! Side table: what the engine knows of each synchronization object, by address.
+//! Side table of the synchronization objects, by address.
 //!
-//! Objects keep the exact layout of std's, so their state lives here. The table
-//! is emptied between executions by starting a new generation.
+//! Objects keep the exact layout of std's types, so the engine's state for them lies here. The
+//! table is emptied between executions by starting a new generation.
 
 use super::{Site, TaskId};
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::platform::heap;
 
-/// Names an object within one execution: the order of first use.
+/// Identifies an object within one execution: its position in the order of first use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ObjectId(pub(crate) u32);
 
@@ -17,14 +17,13 @@ impl ObjectId {
     pub(crate) const NONE: Self = Self(u32::MAX);
 }
 
-/// What the engine knows of one object.
+/// The engine's state for one object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Object {
-    /// Where it lies.
     pub(crate) address: usize,
     /// Identity that does not depend on addresses, for hashes of happens-before.
     pub(crate) identity: u64,
-    /// How often it was written.
+    /// The number of writes to it.
     pub(crate) version: u32,
     /// Hash of the last write's happens-before.
     pub(crate) last_write: u64,
@@ -32,24 +31,24 @@ pub(crate) struct Object {
     pub(crate) reads: u64,
     /// Sum of the hashes of the updates since then.
     pub(crate) updates: u64,
-    /// Who holds it alone, or runs its initialiser.
+    /// The task that holds it exclusively, or runs its initialiser.
     pub(crate) owner: Option<TaskId>,
-    /// Where the newest holder took it.
+    /// The line where the newest holder acquired it.
     pub(crate) held_at: Option<Site>,
-    /// How many hold it together.
+    /// The number of its shared holders.
     pub(crate) shared: u32,
     /// Tasks whose next operation is to acquire it.
     pub(crate) contenders: u32,
-    /// Their numbers modulo 64, as bits; of many tasks there may be others among them.
+    /// The numbers of these tasks modulo 64, as bits. Two tasks may share a bit.
     pub(crate) contending: u64,
     /// Writers that found it read-locked and wait in its queue.
     pub(crate) queued_writers: u32,
-    /// Tasks that wait on it to be woken.
+    /// The number of tasks that wait on it to be woken.
     pub(crate) waiters: u32,
-    /// Tasks that wait for it to change, or did and have not run since.
+    /// The number of tasks that wait for it to change, or did and have not run since.
     pub(crate) watchers: u32,
-    /// It lies on the heap, and since its last access, if there was one, its memory may
-    /// have been freed.
+    /// It lies on the heap, and its memory may have been freed since its last access (if there was
+    /// one).
     is_doubtful: bool,
 }
 
@@ -92,8 +91,8 @@ impl ObjectTable {
         }
     }
 
-    /// The object at `address`; `history` is that of the task that uses it, and
-    /// names it where this is its first use.
+    /// The object at `address`. `history` is the history of the calling task, and identifies the
+    /// object if this is its first use.
     #[inline]
     pub(crate) fn at(&mut self, address: usize, history: u64) -> ObjectId {
         let mask = self.slots.len() - 1;
@@ -166,10 +165,10 @@ impl ObjectTable {
         object
     }
 
-    /// A block is freed in which objects lie.
+    /// Marks the objects in a block that is freed.
     #[cold]
     pub(super) fn doubt(&mut self, start: usize, size: usize) {
-        // Looked for one by one where they are fewer than the places.
+        // The objects are searched if they are fewer than the addresses of the block.
         if size > self.objects.len() {
             let there = start..start + size;
             let inside = |object: &&mut Object| there.contains(&object.address);
@@ -184,7 +183,7 @@ impl ObjectTable {
         }
     }
 
-    /// Whether the object's memory may have been freed since this was last asked.
+    /// Whether the object's memory may have been freed since the last call of this method.
     #[inline]
     pub(super) fn take_doubt(&mut self, object: ObjectId) -> bool {
         let object = self.get_mut(object);
@@ -227,8 +226,8 @@ impl ObjectTable {
 mod tests {
     use super::*;
 
-    // Engine memory exists only in an exploring process; the table's logic is
-    // tested there (tests of the harness). Here: the hash spreads neighbours.
+    // Engine memory exists only in an exploring process; the table's logic is tested there (by the
+    // tests of the harness). This test checks that the hash spreads neighbouring addresses.
     #[test]
     fn neighbouring_addresses_start_apart() {
         let starts: std::collections::BTreeSet<usize> = (0..64)

@@ -1,4 +1,4 @@
-//! The operations that tasks perform: their names, and how each touches its object.
+//! The operations of tasks, with their names and their effects on their objects.
 
 use super::Effect;
 
@@ -6,8 +6,8 @@ macro_rules! operations {
     ($($(#[$doc:meta])* $variant:ident = $name:literal, $effect:ident;)*) => {
         /// An operation at a scheduling point.
         ///
-        /// The one place where an operation's name in reports and its default
-        /// [`Effect`] are declared.
+        /// The only declaration of each operation's name in reports and of its default
+        /// [`Effect`].
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         #[repr(u8)]
         pub enum Op {
@@ -21,8 +21,8 @@ macro_rules! operations {
                 match self { $(Op::$variant => $name,)* }
             }
 
-            /// The effect that the operation has unless it says otherwise
-            /// afterwards (a failed compare-exchange is a read).
+            /// The operation's effect by default. A caller may record another one after the
+            /// operation (a failed compare-exchange is a read).
             #[inline]
             pub const fn effect(self) -> Effect {
                 match self { $(Op::$variant => Effect::$effect,)* }
@@ -40,7 +40,7 @@ operations! {
     Spawn = "spawn", Release;
     /// `JoinHandle::join`.
     Join = "join", Acquire;
-    /// The end of a task's main function, its result stored: what `is_finished` sees.
+    /// The end of a task's main function, after its result is stored. `is_finished` observes this.
     Finish = "finish", Write;
     /// `JoinHandle::is_finished`.
     IsFinished = "is_finished", Read;
@@ -89,7 +89,7 @@ operations! {
     AtomicFetchMax = "fetch_max", Write;
     /// `Atomic*::fetch_min`.
     AtomicFetchMin = "fetch_min", Write;
-    /// One turn of `Atomic*::fetch_update` and its kin.
+    /// One iteration of `Atomic*::fetch_update` and its kin.
     AtomicFetchUpdate = "fetch_update", Write;
     /// `AtomicPtr::fetch_ptr_add` and its kin.
     AtomicFetchPtr = "fetch_ptr", Write;
@@ -105,7 +105,7 @@ operations! {
     MutexLock = "Mutex::lock", Acquire;
     /// `Mutex::try_lock`.
     MutexTryLock = "Mutex::try_lock", Write;
-    /// The lock taken again at the end of `Condvar::wait`.
+    /// The mutex locked again at the end of `Condvar::wait`.
     MutexRelock = "Mutex::lock after wait", Acquire;
     /// The drop of a `MutexGuard`.
     MutexUnlock = "Mutex unlock", Release;
@@ -192,9 +192,9 @@ operations! {
 
     /// `Arc::clone`.
     ArcClone = "Arc::clone", Update;
-    /// The drop of an `Arc`, whose last one runs a destructor.
+    /// The drop of an `Arc` whose value has a destructor, which the last drop runs.
     ArcDrop = "Arc drop", Update;
-    /// The drop of an `Arc` of what has no destructor.
+    /// The drop of an `Arc` whose value has no destructor.
     ArcLeave = "Arc drop", Update;
     /// `Weak::clone`.
     WeakClone = "Weak::clone", Update;
@@ -223,7 +223,7 @@ operations! {
     FutexWake = "futex wake", Write;
     /// A futex requeue by code that is not redirected.
     FutexRequeue = "futex requeue", Write;
-    /// A random number of an executor.
+    /// A random number drawn by an executor.
     Draw = "draw", Read;
     /// The end of a wait in `parking_lot`.
     Parked = "parked", Write;
@@ -320,7 +320,7 @@ operations! {
     PthreadMutexTimedLock = "pthread_mutex_timedlock", Write;
     /// `pthread_mutex_trylock`.
     PthreadMutexTryLock = "pthread_mutex_trylock", Write;
-    /// The mutex taken again at the end of `pthread_cond_wait`.
+    /// The mutex locked again at the end of `pthread_cond_wait`.
     PthreadMutexRelock = "pthread_mutex_lock after wait", Acquire;
     /// `pthread_mutex_unlock`.
     PthreadMutexUnlock = "pthread_mutex_unlock", Release;
@@ -352,7 +352,7 @@ operations! {
     PthreadBarrierWait = "pthread_barrier_wait", Write;
     /// `pthread_once`.
     PthreadOnce = "pthread_once", Write;
-    /// The end of what `pthread_once` runs.
+    /// The end of the function that `pthread_once` runs.
     PthreadOnceComplete = "pthread_once complete", Write;
     /// `sem_wait`.
     SemWait = "sem_wait", Write;
@@ -362,14 +362,14 @@ operations! {
     SemTryWait = "sem_trywait", Write;
     /// `sem_post`.
     SemPost = "sem_post", Write;
-    /// A function of a package that is compiled as it is was called.
+    /// A call of a function of a package that is compiled unchanged.
     OpaqueCall = "a call into opaque code", Write;
 }
 
 impl Op {
-    /// The strongest effect that the operation can have: which one it has may depend
-    /// on its object's state. None where the trace does not need it: a task's start
-    /// follows the step that spawned it, as one that is woken does.
+    /// The strongest effect that the operation can have. Its actual effect may depend on its
+    /// object's state. `None` where the trace does not need it: a task's start follows the step
+    /// that spawned the task, as the first step of a woken task follows the step that woke it.
     pub(crate) const fn strongest_effect(self) -> Option<Effect> {
         match self {
             Self::Spawn | Self::Start => None,
@@ -422,7 +422,8 @@ impl Op {
         Op::FileOpen as u8 <= n && n <= Op::EnvironmentWrite as u8
     }
 
-    /// Whether only code that is not redirected does this: it has no line.
+    /// Whether only code that is not redirected performs this operation. Such an operation has no
+    /// line.
     pub const fn is_opaque(self) -> bool {
         let n = self as u8;
         let futex = Op::FutexWait as u8 <= n && n <= Op::FutexRequeue as u8;

@@ -1,12 +1,12 @@
-//! Operations of code that is not redirected: C code, packages compiled as they are, std's own locks.
+//! The operations of code that is not redirected: C code, packages compiled unchanged, and std's
+//! own locks.
 //!
-//! Such code has neither a line nor a policy. A call into it is one step, as one
-//! into `atomic` code is: a scheduling point before the first operation by which
-//! it shows itself, and none after that until code of policy `preempt` has
-//! control again. In between only its blocking is seen. This leaves out the
-//! schedules that preempt such code half-way, and invents none: whatever is
-//! explored can happen. A point before each operation would be as sound, and would
-//! make every allocation of an allocator in C a choice.
+//! Such code has neither a line nor a policy. A call into it is one step, as is one into `atomic`
+//! code: there is a scheduling point before the first operation that the engine sees, and none
+//! after that until code of policy `preempt` has control again. In between, the engine sees only
+//! blocking. This leaves out the schedules that preempt such code half-way, and adds none: every
+//! explored schedule can happen. A point before each operation would be as sound, but would make
+//! every allocation of an allocator in C a choice.
 
 use super::event::Note;
 use super::object::ObjectId;
@@ -20,13 +20,13 @@ use super::{
 use crate::monitor::race;
 use core::panic::Location;
 
-/// Stands for all that opaque code touches and nobody sees: any two calls into
-/// it depend on each other.
+/// Stands for all unseen state that opaque code touches: any two calls into it depend on each
+/// other.
 const UNSEEN: usize = 8;
 
 impl Execution {
-    /// Notes what the current task does next; whether it does so within a call
-    /// into code that is one step.
+    /// Records the next operation of the current task. Returns whether the operation is within a
+    /// call into code that is one step.
     #[inline]
     pub(super) fn announce_opaque(&mut self, op: Op, object: ObjectId) -> bool {
         let task = self.running();
@@ -36,12 +36,14 @@ impl Execution {
         mark::enter()
     }
 
-    /// The event just recorded accesses an atomic, which C code may access, too.
+    /// Makes the newest event, an access to an atomic, depend on C code, which may access the
+    /// atomic, too.
     #[cold]
     pub(super) fn depend_on_unseen(&mut self) {
         let object = self.object(UNSEEN);
         let task = self.tasks.running_mut();
-        // Whether it reads or writes: with calls of C code alone it must not change places.
+        // A read, no matter whether the event reads or writes: it must not commute with calls of C
+        // code only.
         _ = self.log.depend(
             object,
             Effect::Read,
@@ -50,7 +52,7 @@ impl Execution {
         );
     }
 
-    /// As it saw what `op` read at `site`, the task saw what C code has done.
+    /// Records for the read of `op` at `site` that the task may have seen an effect of C code.
     #[cold]
     pub(super) fn read_unseen(&mut self, op: Op, site: Site) {
         let object = self.object(UNSEEN);
@@ -69,8 +71,8 @@ impl Execution {
     }
 }
 
-/// The task is about to perform `op` on the object at address `object`: whether
-/// this was a scheduling point, and not within a call.
+/// The scheduling point of a task before it performs `op` on the object at address `object`.
+/// Returns whether this was a scheduling point, and not within a call.
 pub(crate) fn arrive(op: Op, object: usize) -> bool {
     let Some(execution) = running() else {
         return false;
@@ -84,9 +86,9 @@ pub(crate) fn arrive(op: Op, object: usize) -> bool {
     }
 }
 
-/// As [`arrive`], before an attempt that does not wait. Where the task has made
-/// it in vain already and nothing has changed since, it yields: code that polls
-/// a lock for ever must let the holder go on.
+/// As [`arrive`], before an attempt that does not wait. If the task's earlier attempts failed and
+/// nothing has changed since, the task yields: code that polls a lock forever must let the holder
+/// continue.
 pub(crate) fn arrive_to_try(op: Op, object: usize) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
@@ -104,7 +106,7 @@ pub(crate) fn arrive_to_try(op: Op, object: usize) {
     }
 }
 
-/// Ends an attempt announced by [`arrive_to_try`] that was in vain.
+/// Ends an attempt announced by [`arrive_to_try`] that failed.
 pub(crate) fn failed_to_take(op: Op, object: usize) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`.
@@ -117,7 +119,7 @@ pub(crate) fn failed_to_take(op: Op, object: usize) {
     }
 }
 
-/// In place of the line that opaque code does not have, to tell spins.
+/// Stands for the line that opaque code does not have, to detect spins.
 fn nowhere() -> Site {
     Location::caller()
 }
@@ -133,7 +135,7 @@ pub(crate) fn record(op: Op, object: usize, effect: Effect) {
     }
 }
 
-/// Waits at `object` to be woken there, or for the deadline. No event.
+/// Waits at `object` to be woken there, or for the deadline. This is no event.
 pub(crate) fn sleep(op: Op, object: usize, deadline: Option<u64>) -> Wake {
     let Some(execution) = running() else {
         return Wake::Notified;
@@ -145,7 +147,7 @@ pub(crate) fn sleep(op: Op, object: usize, deadline: Option<u64>) -> Wake {
         task.op = op;
         task.object = object;
         task.retries = true;
-        // What opaque code does when its time is over is not known.
+        // The behaviour of opaque code after a timeout is not known.
         (*execution).log.trace.is_irregular |= deadline.is_some();
         perform((*execution).sleep_on(Wait::Object(object), deadline));
         (*execution).running().retries = false;
@@ -153,9 +155,9 @@ pub(crate) fn sleep(op: Op, object: usize, deadline: Option<u64>) -> Wake {
     }
 }
 
-/// Waits at `object` as [`sleep`] does, or wakes for no reason: a choice of the
-/// search that costs as a preemption does, where `outermost` says that the wait
-/// is not within a call that is one step.
+/// Waits at `object` as [`sleep`] does, or wakes spuriously. This is a choice of the search that
+/// costs as much as a preemption. It exists only if the wait is `outermost`, which means not within
+/// a call that is one step.
 pub(crate) fn sleep_lightly(op: Op, object: usize, deadline: Option<u64>, outermost: bool) -> Wake {
     let Some(execution) = running() else {
         return Wake::Spurious;
@@ -164,7 +166,7 @@ pub(crate) fn sleep_lightly(op: Op, object: usize, deadline: Option<u64>, outerm
     unsafe {
         if outermost && (*execution).chooses_spurious() {
             (*execution).running().note = Note::WOKE_SPURIOUSLY;
-            // It slept, so that going on with another task costs nothing more.
+            // The task slept, so continuing with another task costs nothing more.
             perform((*execution).decide(true));
             return Wake::Spurious;
         }
@@ -172,8 +174,8 @@ pub(crate) fn sleep_lightly(op: Op, object: usize, deadline: Option<u64>, outerm
     sleep(op, object, deadline)
 }
 
-/// One waiter (a choice of the search) or all waiters of `object` become enabled: part of
-/// the running step.
+/// Enables one waiter (a choice of the search) or all waiters of `object`, as part of the running
+/// step.
 pub(crate) fn wake(object: usize, all: bool) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
@@ -188,8 +190,8 @@ pub(crate) fn wake(object: usize, all: bool) {
     }
 }
 
-/// A scheduling point, then one waiter (a choice of the search) or all waiters
-/// of `object` become enabled.
+/// A scheduling point, then one waiter (a choice of the search) or all waiters of `object` become
+/// enabled.
 pub(crate) fn notify(op: Op, object: usize, all: bool) {
     arrive(op, object);
     let Some(execution) = running() else { return };
@@ -205,7 +207,7 @@ pub(crate) fn notify(op: Op, object: usize, all: bool) {
     }
 }
 
-/// For deadlock reports: the running task holds the lock at `object` alone,
+/// For deadlock reports: records that the running task holds the lock at `object` exclusively,
 /// until [`super::disown`].
 pub(crate) fn own(object: usize) {
     let Some(execution) = running() else { return };
@@ -219,7 +221,7 @@ pub(crate) fn own(object: usize) {
     }
 }
 
-/// The running task waits to write the lock at `object`, or does so no longer.
+/// Records whether the running task waits to write the lock at `object`.
 pub(crate) fn queue_writer(object: usize, waits: bool) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`.
@@ -257,7 +259,7 @@ pub(crate) fn is_known(object: usize) -> bool {
     running().is_some_and(|execution| unsafe { (*execution).objects.find(object).is_some() })
 }
 
-/// One more task has arrived at the barrier at `object`: how many are there.
+/// Adds a task to the barrier at `object`. Returns the number of tasks there.
 pub(crate) fn join_barrier(object: usize) -> u32 {
     let Some(execution) = running() else { return 0 };
     // SAFETY: see `running`.
@@ -269,7 +271,7 @@ pub(crate) fn join_barrier(object: usize) -> u32 {
     }
 }
 
-/// All go on from the barrier at `object`.
+/// Releases all tasks from the barrier at `object`.
 pub(crate) fn open_barrier(object: usize) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`.
@@ -304,7 +306,7 @@ pub(crate) fn join(task: TaskId, deadline: Option<u64>) -> Wake {
     }
 }
 
-/// Whether `task` has ended. Where it was asked in vain already, the caller yields.
+/// Whether `task` has ended. If an earlier check of the caller failed, the caller yields.
 pub(crate) fn has_ended(task: TaskId) -> bool {
     let object = thread_object(task);
     arrive_to_try(Op::IsFinished, object);
@@ -323,36 +325,37 @@ pub(crate) fn has_ended(task: TaskId) -> bool {
     ended
 }
 
-/// A function of a package that is compiled as it is was entered.
+/// Records a call of a function of a package that is compiled unchanged.
 ///
-/// What the task got there may be a guard of a lock that is not seen. Where the task
-/// drops it, in code of its own, there is no call. So each later step of the task counts
-/// as one that touches what opaque code keeps.
+/// The result of the call may be a guard of a lock that the engine does not see. If the task drops
+/// the guard in its own code, there is no call. Therefore each later step of the task counts as one
+/// that touches the state of opaque code.
 pub(crate) fn enter() {
     enter_for("called into packages that are compiled as they are", true);
 }
 
-/// Rust code calls a function of C code, or of another language. What it does there later,
-/// it does by such a call: C has no guards.
+/// Records a call from Rust code of a function in C or another language. C has no guards, so all
+/// its later operations are in calls as well.
 pub(crate) fn enter_foreign() {
     enter_for("called into C code", false);
 }
 
-/// A step into code that is not seen; whether its task `keeps` what may touch the same later.
+/// A step into code that the engine does not see. `keeps` states whether the task may touch the
+/// same state later without a call.
 fn enter_for(what: &'static str, keeps: bool) {
     let Some(execution) = running() else { return };
     let is_inside = mark::is_inside();
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
         if is_inside {
-            // No step of its own; it orders all the same.
+            // It is no step of its own, but it still orders.
             race::enter_unseen();
             if (*execution).running().has_called_opaque {
                 return;
             }
         }
         super::note_outside(what);
-        // What they read and write is not seen.
+        // The engine does not see the reads and writes of this code.
         (*execution).awaits = false;
         let object = (*execution).object(UNSEEN);
         if is_inside {

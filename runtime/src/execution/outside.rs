@@ -1,9 +1,9 @@
-//! The real wait for what lies outside the process, and what users are told of it.
+//! The real wait for events outside the process, and the notes about it for the user.
 //!
-//! The outside answers when it likes, which no schedule could repeat. So it is
-//! taken to be slower than every task: it is asked only when no task can go on,
-//! or when the only one that can does nothing but yield. Then the process waits
-//! in the kernel, no longer than until the earliest deadline.
+//! The outside answers at times that no schedule could repeat. It is therefore assumed to be slower
+//! than every task: the engine polls it only when no task is enabled, or when the only enabled task
+//! does nothing but yield. Then the process waits in the kernel, until the earliest deadline at the
+//! latest.
 
 use core::ffi::c_int;
 use core::fmt::{self, Write};
@@ -20,40 +20,40 @@ use crate::engine::engine;
 use crate::harness::short_path;
 use crate::platform::descriptor::{self, POLLIN, PollEntry};
 
-/// How long a task that only yields is held up to give the outside time.
+/// The real time for the outside, in nanoseconds, at each yield of a task that only yields.
 const BREATH: u64 = 1_000_000;
-/// How long one who waits for the outside is held up for the others who do, in
-/// milliseconds: at first, and at least. In which order they go on is then the
+/// The time in which other tasks that wait for the outside may become ready, after one has, in
+/// milliseconds: the first value and the least. The order in which they continue is then the
 /// search's choice, not the outside's.
 pub(super) const GRACE: u32 = 1_000;
 const LEAST_GRACE: u32 = 4;
 const CHILD: &str = "waited for a child process";
 
 impl Execution {
-    /// Whether the outside is to be asked where no task can go on.
+    /// Whether the outside is to be polled if no task is enabled.
     #[inline]
     pub(super) fn awaits_outside(&self) -> bool {
         (self.descriptors.waiting > 0 || !self.descriptors.children.is_empty()) && !self.body_done
     }
 
-    /// Blocks the current task for the outside. How often that happens is up to
-    /// the outside, so it is no step.
+    /// Blocks the current task for the outside. The number of such waits depends on the outside, so
+    /// this is no step.
     pub(super) fn sleep_uncounted(&mut self, wait: Wait, deadline: Option<u64>) -> Step {
         self.pulse += 1;
         self.block(wait, deadline);
         self.choose_next(false)
     }
 
-    /// The current task found nothing outside, and would only ask again.
+    /// The current task found nothing outside, and would only poll again.
     fn yield_uncounted(&mut self) -> Step {
         self.pulse += 1;
         self.wait_outside(true);
         self.choose_next(true)
     }
 
-    /// Where no task can go on but by timing out, waits in the kernel until the
-    /// outside has made something ready, and enables who waits for it. If
-    /// `yielded` and no other task can go on, gives the outside a little time.
+    /// If no task is enabled except by timing out, waits in the kernel until the outside has made a
+    /// descriptor ready, and enables the tasks that wait for it. If `yielded` and no other task is
+    /// enabled, gives the outside a little time.
     #[cold]
     pub(super) fn wait_outside(&mut self, yielded: bool) {
         let (first, second) = {
@@ -76,7 +76,7 @@ impl Execution {
             if self.wake_ready(true) {
                 return;
             }
-            // Finding out costs more than everything else here.
+            // This check costs more than everything else here.
             let worth_it = self.descriptors.watchful || self.enabled.is_empty();
             if !worth_it || !self.gather() {
                 return;
@@ -90,21 +90,20 @@ impl Execution {
                 return;
             }
             if limit.is_some() && !self.wakes_by_now() {
-                // A child has ended that nobody waits for.
+                // A child has ended for which no task waits.
                 return;
             }
         }
     }
 
-    /// Whether what somebody waits for is ready.
+    /// Whether a descriptor is ready for which a task waits.
     fn wakes_by_now(&self) -> bool {
         self.all_awaited()
             .any(|(_, entries, _)| descriptor::poll_now(entries) != 0)
     }
 
-    /// Once one who waits for the outside is answered, gives the others time to be
-    /// answered, too. Less each time that this was in vain: some wait for what
-    /// only the answered one will cause.
+    /// Once a task that waits for the outside is ready, gives the others time to become ready, too.
+    /// Each time in vain reduces this time: some tasks wait for an effect of the one that is ready.
     fn wait_for_the_others(&mut self) {
         for _ in 0..self.descriptors.grace {
             let (mut answered, mut waiting) = (false, false);
@@ -121,13 +120,13 @@ impl Execution {
         self.descriptors.grace = (self.descriptors.grace / 2).max(LEAST_GRACE);
     }
 
-    /// Virtual time until the earliest deadline, which is as much real time.
+    /// The virtual time until the earliest deadline, which equals the real time of the wait.
     fn until_deadline(&self) -> Option<u64> {
         let deadlines = self.late.iter().filter_map(|task| self.task(task).deadline);
         Some(deadlines.min()?.saturating_sub(self.clock))
     }
 
-    /// Collects all that the outside may make ready; whether there is anything.
+    /// Collects all descriptors that the outside may make ready. Returns whether there are any.
     fn gather(&mut self) -> bool {
         let mut gathered = core::mem::replace(&mut self.descriptors.gathered, engine_vec());
         gathered.clear();
@@ -144,7 +143,7 @@ impl Execution {
         }
         for (_, entries, outside) in self.all_awaited() {
             let mut asked = outside || handles > 0;
-            // What is known to wait for the outside was told when it was found out.
+            // A wait that is known to be for the outside was noted when it was found.
             let unknown = if outside { &[][..] } else { &*entries };
             for entry in unknown {
                 if let Some(sentence) = source::of(entry.descriptor, entry.wanted) {
@@ -161,8 +160,8 @@ impl Execution {
         !self.descriptors.gathered.is_empty()
     }
 
-    /// Waits until something of what was gathered is ready, for at most `limit`
-    /// nanoseconds; whether something is.
+    /// Waits until a collected descriptor is ready, for at most `limit` nanoseconds. Returns
+    /// whether one is.
     fn wait_in_kernel(&mut self, limit: Option<u64>) -> bool {
         let gathered = &mut self.descriptors.gathered;
         let time = limit.map(timespec::from_nanos);
@@ -173,7 +172,8 @@ impl Execution {
         let interrupted = -(sys::EINTR as isize);
         self.descriptors.in_kernel.store(true, Ordering::Relaxed);
         let ready = loop {
-            // SAFETY: so many writable entries, and null or a time.
+            // SAFETY: `at` points to `count` writable entries, and `time` is null or points to a
+            // time.
             let ready = unsafe { sys::syscall(number::PPOLL, [at, count, time, 0, 8, 0]) };
             if ready != interrupted {
                 break ready;
@@ -188,7 +188,7 @@ impl Execution {
 }
 
 impl Descriptors {
-    /// Ends the children that an execution left behind: the next one knows nothing of them.
+    /// Ends the remaining children of an execution, which the next execution does not know.
     pub(crate) fn end_children(&mut self) {
         for child in self.children.drain(..) {
             if source::is_running(child).is_none() {
@@ -204,7 +204,7 @@ impl Descriptors {
     }
 }
 
-/// A process was started that the tasks may wait for.
+/// Records a new process for which the tasks may wait.
 pub(crate) fn add_child(child: c_int) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`.
@@ -214,7 +214,7 @@ pub(crate) fn add_child(child: c_int) {
     }
 }
 
-/// A task has waited for `child`, whose number may now be another's.
+/// Forgets `child`, for which a task has waited. Its number may now belong to another process.
 pub(crate) fn forget_child(child: c_int) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`.
@@ -226,7 +226,7 @@ pub(crate) fn forget_child(child: c_int) {
     };
 }
 
-/// The children that nobody has waited for.
+/// The children for which no task has waited.
 pub(crate) fn children() -> &'static [c_int] {
     running().map_or(&[], |execution| {
         // SAFETY: see `running`; used before the next scheduling point.
@@ -234,12 +234,13 @@ pub(crate) fn children() -> &'static [c_int] {
     })
 }
 
-/// A task waits for a child process.
+/// Records that a task waits for a child process.
 pub(crate) fn note_wait_for_child() {
     note(CHILD);
 }
 
-/// A socket was connected: from now on it is asked whose sockets are.
+/// Records the connection of a socket. If its peer is outside, the peers of sockets are checked
+/// from now on.
 pub(crate) fn note_connection(socket: c_int) {
     if let Some(execution) = running()
         && source::of_one(socket, POLLIN).is_some()
@@ -271,14 +272,14 @@ pub(crate) fn is_outside(descriptor: c_int, wanted: i16) -> bool {
     true
 }
 
-/// The outside had nothing to tell: a yield, if the task only asks again.
+/// A poll of the outside found nothing. This is a yield, if the task only polls again.
 pub(crate) fn yield_to_outside() {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe { perform((*execution).yield_uncounted()) };
 }
 
-/// Keeps what the user is told of the outside.
+/// Keeps a note about the outside for the user.
 pub(crate) fn note(sentence: &'static str) {
     // SAFETY: one task runs at a time, and holds no reference to this.
     let known = unsafe { &mut (*engine()).exploration.outside };
@@ -287,7 +288,7 @@ pub(crate) fn note(sentence: &'static str) {
     }
 }
 
-/// As [`note`], for what the program did at `site`.
+/// As [`note`], for an operation of the program at `site`.
 pub(crate) fn note_at(what: fmt::Arguments<'_>, site: Site) {
     let mut sentence = Sentence(engine_vec());
     let _ = write!(

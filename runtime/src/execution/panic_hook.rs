@@ -1,14 +1,14 @@
-//! The lock that std has around the panic hook: a task that panics holds it, shared, while the hook runs.
+//! The lock of std around the panic hook. A task that panics holds it, shared, while the hook runs.
 //!
-//! The hook may lock and wait as all code may. So the lock takes part in deadlocks, and
-//! which hook a panic runs depends on who changed it before.
+//! The hook may lock and wait like any other code. The lock therefore takes part in deadlocks, and
+//! the hook that a panic runs depends on the order of the changes.
 
 use core::panic::Location;
 
 use super::state::Execution;
 use super::{Effect, Mode, Op, Step, perform, running};
 
-/// The object that stands for the hook: no object of the program lies there.
+/// The address that stands for the hook: no object of the program lies there.
 const HOOK: usize = 24;
 
 /// Whether the object at `address` is the panic hook.
@@ -17,10 +17,10 @@ pub(crate) fn is_panic_hook(address: usize) -> bool {
 }
 
 impl Execution {
-    /// The panic of the current task takes the lock of the hook, or gives it back.
+    /// The panic of the current task acquires or releases the lock of the hook.
     ///
-    /// No scheduling point: std has taken the real lock by then, or is about to give it
-    /// back.
+    /// This is no scheduling point: std has already acquired the real lock, or is about to release
+    /// it.
     fn panics(&mut self, effect: Effect) -> Step {
         let object = self.object(HOOK);
         match effect {
@@ -35,11 +35,11 @@ impl Execution {
     }
 }
 
-/// A scheduling point that the task passes only when no task runs the hook; then `change`
-/// changes it.
+/// A scheduling point that the task passes only when no task runs the hook. Then `change` changes
+/// the hook.
 #[track_caller]
 pub fn change_hook<R>(op: Op, change: impl FnOnce() -> R) -> R {
-    /// Gives the lock back, also where `change` panics.
+    /// Releases the lock, also if `change` panics.
     struct Held;
 
     impl Drop for Held {
@@ -71,7 +71,7 @@ pub(crate) fn run_hook(hook: impl FnOnce()) {
     note_panic(Effect::Leave);
 }
 
-/// The current task panics, and runs no hook of the program.
+/// Records that the current task panics and runs no hook of the program.
 pub(crate) fn pass_hook() {
     note_panic(Effect::Read);
 }

@@ -1,10 +1,10 @@
-//! Parking of tasks by other libraries than std, with the words for what they wait for.
+//! Parking of tasks by libraries other than std, with the names of their waits for reports.
 
 use super::task::Wait;
 use super::{Op, Site, Wake, perform, running};
 
-/// Blocks the calling task until [`unpark_at`] names `parker` or the deadline
-/// passes. To reports, it waits in `op` for the object at `key`.
+/// Blocks the calling task until [`unpark_at`] is called for `parker` or the deadline passes. In
+/// reports, it waits in `op` for the object at `key`.
 pub fn park_at(parker: usize, op: Op, key: usize, deadline: Option<u64>, site: Site) -> Wake {
     let Some(execution) = running() else {
         return Wake::Notified;

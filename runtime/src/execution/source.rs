@@ -1,4 +1,4 @@
-//! Who makes a descriptor ready: this process, or something outside it, and what.
+//! The source of a descriptor's readiness: this process, or something outside it.
 
 use core::ffi::c_int;
 
@@ -6,7 +6,7 @@ use crate::base::sys::{self, number};
 use crate::platform::descriptor::{self, Identity, Kind, POLLIN, POLLOUT};
 use crate::platform::socket;
 
-/// An `epoll` descriptor can watch another one; so deep is looked.
+/// The depth of the search: an `epoll` descriptor can watch another one.
 const DEPTH: u32 = 4;
 
 const PROCESS: &str = "waited for another process";
@@ -17,13 +17,13 @@ const SIGNALS: &str = "waited for signals";
 const FILES: &str = "waited for changes of files";
 const STRANGE: &str = "used a descriptor of a kind that is not known";
 
-/// What outside the process can make `descriptor` ready for `wanted`, in words;
-/// `None` if only this process can.
+/// The source outside the process that can make `descriptor` ready for `wanted`, in words; `None`
+/// if only this process can.
 pub(super) fn of(descriptor: c_int, wanted: i16) -> Option<&'static str> {
     look_into(descriptor, wanted, DEPTH)
 }
 
-/// As [`of`], without what an `epoll` watches: that takes long.
+/// As [`of`], but without the descriptors that an `epoll` watches, whose check takes long.
 pub(super) fn of_one(descriptor: c_int, wanted: i16) -> Option<&'static str> {
     look_into(descriptor, wanted, 0)
 }
@@ -47,14 +47,14 @@ pub(crate) fn open_process(process: c_int) -> c_int {
     unsafe { sys::syscall(number::PIDFD_OPEN, [process as usize, 0, 0, 0, 0, 0]) as c_int }
 }
 
-/// As [`of`]. An `epoll` is looked into `depth` deep.
+/// As [`of`], with `depth` levels of `epoll` descriptors.
 fn look_into(descriptor: c_int, wanted: i16, depth: u32) -> Option<&'static str> {
     let identity = descriptor::look(descriptor);
     match identity.kind {
         Kind::Closed => None,
         Kind::Pipe => (!has_other_end(descriptor, identity, wanted)).then_some(PIPE),
         Kind::Socket => socket::has_foreign_peer(descriptor).then_some(SOCKET),
-        // Those of memory, like /dev/null, are always ready.
+        // Memory devices, like /dev/null, are always ready.
         Kind::Device => (identity.device >> 8 != 1).then_some(DEVICE),
         // Handles of processes have been files since Linux 6.9.
         Kind::Anonymous | Kind::File => {
@@ -62,7 +62,8 @@ fn look_into(descriptor: c_int, wanted: i16, depth: u32) -> Option<&'static str>
             let mut name = [0u8; 64];
             let (from, to) = (path.as_ptr() as usize, &raw mut name as usize);
             let arguments = [from, to, name.len(), 0, 0, 0];
-            // SAFETY: a path that ends in a zero, and so many writable bytes.
+            // SAFETY: `from` points to a path that ends in a zero, and `to` to `name.len()`
+            // writable bytes.
             let length = unsafe { sys::syscall(number::READLINK, arguments) };
             let name = &name[..usize::try_from(length).unwrap_or(0)];
             match name.strip_prefix(b"anon_inode:")? {
@@ -73,7 +74,7 @@ fn look_into(descriptor: c_int, wanted: i16, depth: u32) -> Option<&'static str>
     }
 }
 
-/// What outside the process can make a descriptor ready whose file has only this name.
+/// The source outside the process that can make a descriptor ready whose file has only this name.
 fn anonymous(name: &[u8]) -> Option<&'static str> {
     match name {
         b"[eventfd]" | b"[timerfd]" => None,
@@ -84,7 +85,7 @@ fn anonymous(name: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Whether this process holds the end of a pipe that makes this one ready.
+/// Whether this process holds the other end of the pipe, which makes this end ready.
 fn has_other_end(descriptor: c_int, identity: Identity, wanted: i16) -> bool {
     const O_ACCMODE: isize = 3;
     const O_RDONLY: isize = 0;
@@ -104,7 +105,7 @@ fn has_other_end(descriptor: c_int, identity: Identity, wanted: i16) -> bool {
     })
 }
 
-/// What outside the process can make something ready that an `epoll` watches.
+/// The source outside the process that can make a descriptor ready that an `epoll` watches.
 fn watched_source(descriptor: c_int, depth: u32) -> Option<&'static str> {
     if depth == 0 {
         return None;

@@ -1,14 +1,13 @@
-//! Recognises loops that re-read what nobody changed: those that have no yield of
-//! their own, and turns that left everything as it was.
+//! Detection of loops that read unchanged objects again: loops without a yield of their own, and
+//! turns that changed nothing.
 //!
-//! A spin without a hint would run to the step limit under a scheduler that
-//! preempts seldom. A task that performs the same operation, at the same line, on
-//! an object that has not changed since, several times with no write of its own
-//! between, is taken to yield.
+//! A spin without a hint would run to the step limit under a scheduler that preempts seldom. A task
+//! is taken to yield if it performs the same operation, at the same line, on an object that has not
+//! changed since, several times without a write of its own in between.
 //!
-//! A turn goes from one yield to the next. If its task only read, is then in
-//! exactly the state in which the turn before left it, and what it read has not
-//! changed, all further turns would be the same: see [`super::turn`].
+//! A turn is the part of a task from one yield to the next. If its task only read, ends it in
+//! exactly the same state as the turn before, and the objects that it read have not changed, all
+//! further turns would be the same: see [`super::turn`].
 
 use core::panic::Location;
 
@@ -16,17 +15,17 @@ use super::object::ObjectId;
 use super::{Op, Site};
 
 const REMEMBERED: usize = 8;
-/// So many unchanged repetitions make a spin: fewer would take short loops over
-/// a flag for one, and make switches there free.
+/// The number of unchanged repetitions that make a spin. With a lower number, short loops over a
+/// flag would count as spins, and switches there would be free.
 const TURNS: u8 = 3;
 
-/// Turns until a loop that waits repeats itself: compilers peel the first one off.
+/// The number of turns until a waiting loop repeats itself: compilers peel the first one off.
 const NEW_TURNS: u32 = 3;
-/// A loop that does not repeat itself after so many turns most likely counts: its state,
-/// which takes time to find, is then looked at ever less often.
+/// A loop that does not repeat itself after this number of turns most likely counts. Its state,
+/// which takes time to compute, is then computed less and less often.
 const WATCHED_TURNS: u32 = 32;
 
-/// An operation of the program: what, where, and on which object.
+/// An operation of the program: its kind, its line and its object.
 #[derive(Clone, Copy)]
 pub(crate) struct Access {
     pub(crate) op: Op,
@@ -44,7 +43,7 @@ impl Access {
 impl PartialEq for Access {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
-        // A place has one address: its words need not be compared.
+        // A line has one address, so its content need not be compared.
         core::ptr::eq(self.site, other.site) && self.op == other.op && self.object == other.object
     }
 }
@@ -53,7 +52,7 @@ impl PartialEq for Access {
 struct Seen {
     access: Access,
     version: u32,
-    /// Since the last yield.
+    /// The number of repetitions since the last yield.
     repeats: u8,
 }
 
@@ -67,19 +66,19 @@ const NOTHING: Seen = Seen {
     repeats: 0,
 };
 
-/// What one task has read since it last changed something or saw a change.
+/// The reads of one task since it last changed an object or saw a change.
 #[derive(Clone, Copy)]
 pub(crate) struct SpinDetector {
     seen: [Seen; REMEMBERED],
     count: u8,
-    /// It looked at more than is remembered, or at what has no version.
+    /// It read more objects than are remembered, or state that has no version.
     saw_more: bool,
-    /// The task's state at its last yield, 0 if it is not known.
+    /// The task's state at its last yield; 0 if it is not known.
     last_turn: u64,
-    /// Turns that did nothing but read.
+    /// The number of turns with nothing but reads.
     turns: u32,
-    /// Where the turns of a loop end that has no yield: at the first of its reads that was
-    /// seen to spin, by its place in `seen`. At the others its state is another one.
+    /// The read at which the turns of a loop without a yield end, by its index in `seen`: the first
+    /// of the loop's reads that was detected to spin. At its other reads the task's state differs.
     end: Option<u8>,
 }
 
@@ -95,7 +94,7 @@ impl SpinDetector {
         }
     }
 
-    /// The task changed something, or saw that another did.
+    /// Records that the task changed an object, or saw a change by another task.
     #[inline]
     pub(crate) fn progress(&mut self) {
         self.count = 0;
@@ -105,19 +104,19 @@ impl SpinDetector {
         self.end = None;
     }
 
-    /// The task looked at what has no version: the time, or what opaque code sees.
+    /// Records that the task read state that has no version: the time, or the state of opaque code.
     #[inline]
     pub(crate) fn sees_more(&mut self) {
         self.saw_more = true;
     }
 
-    /// Whether anything is remembered.
+    /// Whether a read is remembered.
     #[inline]
     pub(crate) fn is_watching(&self) -> bool {
         self.count != 0
     }
 
-    /// Whether the operation that the task is about to repeat is a spin's.
+    /// Whether the next operation of the task, which is a repetition, is part of a spin.
     pub(crate) fn spins(&self, access: Access, version: u32) -> bool {
         let seen = self.seen[..self.count as usize]
             .iter()
@@ -134,7 +133,7 @@ impl SpinDetector {
         self.end == place
     }
 
-    /// The task performed an operation that changed nothing.
+    /// Records that the task performed an operation that changed nothing.
     pub(crate) fn read(&mut self, access: Access, version: u32) {
         let seen = &mut self.seen[..self.count as usize];
         if let Some(same) = seen.iter_mut().find(|s| s.access == access) {
@@ -156,36 +155,36 @@ impl SpinDetector {
         }
     }
 
-    /// Whether a turn that ends here did nothing but read what is remembered.
+    /// Whether a turn that ends here consists only of reads that are remembered.
     #[inline]
     fn only_read(&self) -> bool {
         !self.saw_more && self.in_turn().next().is_some()
     }
 
-    /// Whether a turn that ends here is one of two that may be the same.
+    /// Whether a turn that ends here is one of two turns that may be equal.
     #[inline]
     pub(crate) fn may_repeat(&self) -> bool {
         let first_of_two = self.turns & !1;
         self.only_read() && (self.turns < WATCHED_TURNS || first_of_two.is_power_of_two())
     }
 
-    /// What the task has read since its last yield: objects, and their versions then.
+    /// The objects that the task has read since its last yield, with their versions at that time.
     pub(crate) fn in_turn(&self) -> impl Iterator<Item = (ObjectId, u32)> {
         let seen = self.seen[..self.count as usize].iter();
         let read = seen.filter(|seen| seen.repeats != 0);
         read.map(|seen| (seen.access.object, seen.version))
     }
 
-    /// The read that names a loop without a yield: of those that it repeats, the first one
-    /// in the source, wherever in its turn the loop was seen to spin.
+    /// The read that identifies a loop without a yield in reports: the first one in the source of
+    /// the reads that the loop repeats, no matter at which of them the loop was detected to spin.
     pub(crate) fn repeated(&self) -> Option<Access> {
         let seen = self.seen[..self.count as usize].iter();
         let repeated = seen.filter(|seen| seen.repeats >= TURNS);
         repeated.map(|seen| seen.access).min_by_key(|it| it.site)
     }
 
-    /// The task yields in this `state`, 0 if it is not known; whether the turn before
-    /// left it in the same one.
+    /// Records that the task yields in this `state`, which is 0 if it is not known. Returns whether
+    /// the turn before ended in the same state.
     pub(crate) fn ends_turn(&mut self, state: u64) -> bool {
         let same = state != 0 && state == self.last_turn;
         self.last_turn = state;
@@ -193,7 +192,7 @@ impl SpinDetector {
         same
     }
 
-    /// Whether the turn that just ended is too early to tell if it will be repeated.
+    /// Whether it is too early to decide if the turn that just ended will be repeated.
     pub(crate) fn is_new(&self) -> bool {
         self.last_turn != 0 && self.turns < NEW_TURNS
     }

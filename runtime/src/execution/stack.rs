@@ -1,7 +1,7 @@
-//! The stack of the calling task, as people read it.
+//! The stack of the calling task, in readable form.
 //!
-//! It is walked in a process of its own: names and lines take memory, and the program's
-//! must not be used for that.
+//! The stack is walked in a process of its own: names and lines need memory, and the walk must not
+//! use the program's memory.
 
 use std::backtrace::Backtrace;
 
@@ -13,21 +13,22 @@ use crate::engine::engine;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Frame {
     pub(crate) function: String,
-    /// The source file and the line in it, if the executable tells lines.
+    /// The source file and the line in it, if the executable has debug information for them.
     pub(crate) place: Option<(String, u32)>,
 }
 
-/// Calls `look` in a copy of this process, which shares the engine's memory alone, and
-/// waits until it has returned.
+/// Calls `look` in a copy of this process, which shares only the engine's memory with it, and waits
+/// until the call has returned.
 #[cold]
 pub(crate) fn in_a_copy(look: impl FnOnce()) {
     let child = sys::fork_silently();
     if child == 0 {
-        // SAFETY: the process has but this thread, a copy of the program's memory, and
-        // the engine's, which nobody else uses now.
+        // SAFETY: the process has only this thread, a copy of the program's memory, and the
+        // engine's memory, which no other process uses now.
         unsafe { (*engine()).image.open() };
         forget_task();
-        // Paths are shown relative to the current directory: away from the sources.
+        // Paths are shown relative to the current directory, which must therefore not contain the
+        // sources.
         sys::change_directory(c"/proc");
         look();
         sys::exit_now(0);
@@ -37,15 +38,15 @@ pub(crate) fn in_a_copy(look: impl FnOnce()) {
     }
 }
 
-/// The caller's frames, the innermost first; those that the compiler inlined are frames,
-/// too. Only within [`in_a_copy`].
+/// The caller's frames, the innermost first, including those of functions that the compiler
+/// inlined. Only within [`in_a_copy`].
 pub(crate) fn frames() -> Vec<Frame> {
     let frames = format!("{:?}", Backtrace::force_capture());
     frames.split("{ fn: ").skip(1).map(Frame::read).collect()
 }
 
 impl Frame {
-    /// As std shows one: `"name", file: "path", line: 12 }`.
+    /// Parses a frame as std formats it: `"name", file: "path", line: 12 }`.
     fn read(text: &str) -> Self {
         let place = || {
             let (_, rest) = text.split_once(", file: \"")?;
@@ -60,7 +61,7 @@ impl Frame {
         }
     }
 
-    /// The source file as sites name it, if it is not the standard library's, and the line.
+    /// The source file in the form that sites use, and the line; `None` for the standard library.
     pub(crate) fn own_place(&self) -> Option<(&str, u32)> {
         // SAFETY: see `in_a_copy`.
         let policies = unsafe { &(*engine()).execution.policies };
@@ -77,8 +78,8 @@ impl Frame {
     }
 }
 
-/// The number of the innermost frame of code that is preempted; where there is none, of
-/// code that is not the standard library's.
+/// The index of the innermost frame of code that is preempted. If there is none, the innermost
+/// frame of code outside the standard library.
 pub(crate) fn innermost(frames: &[Frame]) -> Option<usize> {
     let other = || frames.iter().position(|frame| frame.own_place().is_some());
     frames.iter().position(Frame::is_preempted).or_else(other)

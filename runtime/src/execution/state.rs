@@ -1,4 +1,4 @@
-//! One execution: its tasks and objects, and what wakes and blocks.
+//! The state of one execution: its tasks and objects, with waking and blocking.
 
 use super::descriptors::Descriptors;
 use super::endless::Endless;
@@ -27,47 +27,48 @@ use crate::search::{Decision, Strategy};
 
 /// Virtual time at an execution's start: a moment in 2025, in nanoseconds since 1970.
 const START_OF_TIME: u64 = 1_750_000_000 * 1_000_000_000;
-/// Why an execution ended.
+/// The reason why an execution ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Ending {
-    /// Every task ended, or the test's body did and the rest is idle.
+    /// Every task ended, or the test's body did and the other tasks are idle.
     Finished,
-    /// No task can go on, and the test's body has not returned.
+    /// No task is enabled, and the test's body has not returned.
     Deadlock,
     /// A fair execution passed the step limit.
     Livelock,
-    /// It took very many steps, and nothing says that it would not end.
+    /// It took a very large number of steps, without a sign that it would never end.
     TooLong,
-    /// A monitor ended it, and says why.
+    /// A monitor ended it and states the reason.
     Stopped,
-    /// This task ran on without yielding while others could run.
+    /// This task ran without yielding while other tasks were enabled.
     Spin(TaskId),
-    /// A task needs a donor with so large a stack, and none is left.
+    /// A task needs a donor with a stack of this size, and none is left.
     NoDonor(usize),
-    /// A task's state is looked at that may contain what earlier executions left: to be
-    /// run again in clean memory.
+    /// A monitor reads a task's state that may contain remains of earlier executions: the execution
+    /// must be repeated in clean memory.
     Unclean,
-    /// A task calls this function, which changes the process for good: each execution
-    /// needs one of its own.
+    /// A task calls this function, which changes the process permanently: each execution needs a
+    /// process of its own.
     NeedsProcess(&'static str),
 }
 
-/// When the deadline of a task may pass.
+/// The rule for when the deadline of a task may pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Timers {
-    /// At any time; while a task can run, or before an earlier deadline, this
-    /// costs as a preemption does.
+    /// At any time. While a task can run, or before an earlier deadline, this costs as much as a
+    /// preemption.
     Any,
-    /// Only when nothing else can run, the earliest first.
+    /// Only when no other task can run, the earliest deadline first.
     Last,
 }
 
-/// What happens for no reason: that a task wakes up, or that its weak exchange fails.
+/// The rule for spurious events: a task wakes up, or its weak compare-exchange fails, without a
+/// reason.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Spurious {
-    /// Whatever may; each time costs as a preemption does.
+    /// All of them may happen; each costs as much as a preemption.
     Any,
-    /// Nothing.
+    /// None happens.
     Never,
 }
 
@@ -78,14 +79,14 @@ pub(crate) enum Spurious {
 )]
 pub(crate) struct Execution {
     pub(crate) tasks: Tasks,
-    /// How many of `tasks` belong to this execution.
+    /// The number of `tasks` that belong to this execution.
     pub(crate) live: usize,
-    /// Where among them the search for a donor that is free again begins.
+    /// The index at which the search for a free donor among them begins.
     retired: usize,
     pub(crate) current: TaskId,
-    /// Tasks that can go on, some of them only by timing out.
+    /// The enabled tasks, some of them only by timing out.
     pub(crate) enabled: TaskSet,
-    /// Those of them that can go on only by timing out.
+    /// The enabled tasks that can continue only by timing out.
     pub(crate) late: TaskSet,
     pub(crate) objects: ObjectTable,
     pub(crate) log: EventLog,
@@ -99,55 +100,55 @@ pub(crate) struct Execution {
     pub(crate) endless: Endless,
     pub(crate) strategy: Option<Box<dyn Strategy, EngineMemory>>,
     pub(crate) decisions: EngineVec<Decision>,
-    /// Where a confined search has no choice and another has one: the decisions before, and
-    /// the task that goes on.
+    /// The points where a confined search has no choice and another search has one: the number of
+    /// decisions before the point, and the task that continues there.
     pub(super) passed_over: EngineVec<(u32, TaskId)>,
     pub(super) options: EngineVec<TaskId>,
-    /// Hash of all that led here.
+    /// Hash of all decisions and states that led here.
     pub(super) prefix: u64,
     pub(crate) steps: u64,
     pub(crate) max_steps: u64,
-    /// At this step something is to be looked at: the step limit, or 0 once a monitor
-    /// has ended the execution.
+    /// The next step with a check: the step limit, or 0 after a monitor has ended the execution.
     pub(super) horizon: u64,
-    /// Steps of the longest execution that ended by itself.
+    /// The number of steps of the longest execution that ended by itself.
     pub(crate) longest: u64,
     /// When timeouts fire.
     pub(crate) timers: Timers,
-    /// In some execution a task began to wait with a deadline while there were others: time
-    /// could pass early.
+    /// In some execution, a task began to wait with a deadline while there were other tasks: time
+    /// could have passed early.
     pub(crate) could_be_early: bool,
-    /// So many timeouts fired while another task could run.
+    /// The number of timeouts that fired while another task could run.
     pub(crate) early: u32,
-    /// Which waits they ended, kept of executions that are told.
+    /// The waits that these timeouts ended; kept only for executions that are reported.
     pub(crate) early_waits: EngineVec<Early>,
-    /// What happens for no reason.
+    /// The spurious events that may happen.
     pub(crate) spurious: Spurious,
-    /// Turns that changed nothing are not repeated: see [`super::turn`].
+    /// Whether turns that changed nothing are not repeated: see [`super::turn`].
     pub(crate) awaits: bool,
-    /// Nothing is explored or replayed, the test is only run once: what ends it then.
+    /// The limit of an execution that is neither explored nor replayed: the test only runs once.
     pub(crate) only_runs: Option<Limit>,
-    /// The step limit was passed: nothing is chosen any more.
+    /// The step limit was passed: the search chooses no more.
     pub(crate) past_limit: bool,
     pub(crate) preemptions: u32,
-    /// Step of the newest switch between tasks.
+    /// The step of the newest switch between tasks.
     pub(crate) last_switch: u64,
-    /// Step at which a task last waited, as far as its yields tell.
+    /// The step at which a task last waited, as its yields indicate.
     pub(crate) last_wait: u64,
     /// Past the limit: no task's turn ends before this step.
     pub(super) slice_end: u64,
-    /// Past the limit, if the tasks went round in a circle there: their newest switch then.
+    /// Past the limit, if the tasks repeated a cycle of states there: their newest switch at that
+    /// moment.
     pub(super) circle: Option<u64>,
-    /// How many waits have begun, futex requeues included.
+    /// The number of waits that have begun, futex requeues included.
     pub(super) waits: u64,
     pub(crate) clock: u64,
     pub(crate) entropy: Rng,
     pub(crate) ending: Ending,
     pub(crate) body_done: bool,
-    /// What the tasks printed, where it is kept.
+    /// The output of the tasks, if it is kept.
     pub(crate) output: EngineVec<u8>,
     pub(crate) keeps_output: bool,
-    /// Scheduling points of all executions: the watchdog's pulse.
+    /// The number of scheduling points of all executions, which the watchdog observes.
     pub(crate) pulse: u64,
 }
 
@@ -238,12 +239,12 @@ impl Execution {
         self.output.clear();
     }
 
-    /// Whether it came to an end by itself.
+    /// Whether the execution ended by itself.
     pub(crate) fn has_finished(&self) -> bool {
         self.ending == Ending::Finished
     }
 
-    /// `task` runs from now on.
+    /// Makes `task` the running task.
     #[inline]
     pub(crate) fn run(&mut self, task: TaskId) {
         self.current = task;
@@ -283,7 +284,7 @@ impl Execution {
         };
         let flow = pool.prepare(donor);
         let id = TaskId(self.live as u32);
-        // A child's identity: its parent's history so far.
+        // A child's identity is the history of its parent so far.
         let (parent, site, history) = if self.live == 0 {
             (None, None, 0)
         } else {
@@ -315,7 +316,7 @@ impl Execution {
         Some(id)
     }
 
-    /// The donor of a task that has ended and that nobody will ask for again.
+    /// The donor of a task that has ended and to which the program can no longer refer.
     #[cold]
     fn retired_donor(&mut self, pool: &mut Pool, stack: usize) -> Option<usize> {
         let fits = |task: &Task| {
@@ -332,7 +333,7 @@ impl Execution {
         Some(donor)
     }
 
-    /// The event just recorded touches `object`, too; gives back what [`Self::record`] does.
+    /// Records that the newest event also touches `object`. Returns the same as [`Self::record`].
     pub(super) fn touch(&mut self, object: ObjectId, effect: Effect) -> Step {
         let task = self.tasks.running_mut();
         let is_watched = self
@@ -365,7 +366,7 @@ impl Execution {
         if wake == Wake::TimedOut && state != State::Blocked(Wait::Time) {
             woken.note = Note::TIMED_OUT;
         }
-        // A lock's dependences are those of its object.
+        // The dependences of a lock are those of its object.
         if wake == Wake::Notified && !matches!(state, State::Blocked(Wait::Lock(..))) {
             woken.waker = step;
         }
@@ -381,7 +382,7 @@ impl Execution {
         }
     }
 
-    /// Blocks the current task. With a deadline it stays enabled: it can time out.
+    /// Blocks the current task. With a deadline it stays enabled, because it can time out.
     pub(crate) fn block(&mut self, wait: Wait, deadline: Option<u64>) {
         let current = self.current;
         match wait {

@@ -1,11 +1,11 @@
-//! The locks that std has around its standard streams: which task holds one, and whether that matters.
+//! The locks of std around its standard streams: their holders, and whether the order of their uses
+//! matters.
 //!
-//! Nearly always a task takes such a lock, prints, and gives it back within one step. Then
-//! no other task can find it held, and all its uses commute: it is no scheduling point.
-//! Where a task keeps one across a scheduling point, or while it takes another one, every
-//! use of a stream becomes a scheduling point, and the search begins anew
-//! ([`Execution::has_kept_stream`]). That
-//! is sound: as long as no task has kept one, the schedules explored are all that exist.
+//! Nearly always a task acquires such a lock, prints, and releases it within one step. Then no
+//! other task can find it held, and all its uses commute: it is no scheduling point. If a task
+//! keeps a lock across a scheduling point, or while it acquires another one, every use of a stream
+//! becomes a scheduling point, and the search begins anew ([`Execution::has_kept_stream`]). This is
+//! sound: as long as no task has kept one, the explored schedules are all that exist.
 
 use super::arrival::Arrival;
 use super::object::ObjectId;
@@ -36,7 +36,8 @@ impl StreamUse {
         }
     }
 
-    /// An execution begins in which taking a stream's lock is a scheduling point or not.
+    /// Begins an execution, in which the acquisition of a stream's lock is a scheduling point or
+    /// not.
     pub(crate) fn begin(&mut self, are_points: bool) {
         *self = Self {
             are_points,
@@ -46,7 +47,7 @@ impl StreamUse {
 }
 
 impl Execution {
-    /// Whether a task kept a stream's lock across a scheduling point though taking one is
+    /// Whether a task kept a stream's lock across a scheduling point although its acquisition is
     /// none.
     pub(crate) fn has_kept_stream(&self) -> bool {
         let StreamUse {
@@ -97,8 +98,8 @@ pub(crate) unsafe fn lock(word: usize) {
         (*execution).hold(object, mode, site);
         let now = (*execution).pulse;
         let streams = &mut (*execution).streams;
-        // Another stream is held where this one is taken, by this task or another one:
-        // between the two others could have taken them in the opposite order.
+        // Another stream is held while this one is acquired, by this task or another one: in
+        // between, other tasks could have acquired the two locks in the opposite order.
         streams.was_kept |= streams.held > 0;
         if streams.held == 0 {
             streams.since = now;

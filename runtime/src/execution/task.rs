@@ -1,4 +1,4 @@
-//! A task: what it is about to do, what it waits for, and what runs it.
+//! A task: its next operation, its wait, and its flow of control.
 
 use core::ffi::c_void;
 
@@ -12,55 +12,54 @@ use crate::base::sys::{Destructor, ThreadStart};
 use crate::platform::handover::Flow;
 use crate::search::Pending;
 
-/// What a task waits for.
+/// The reason why a task is blocked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Wait {
-    /// This lock, to be free for the mode.
+    /// It needs this lock to be free for the mode.
     Lock(ObjectId, Mode),
-    /// Being woken at this object.
+    /// It waits to be woken at this object.
     Object(ObjectId),
-    /// The end of a task.
+    /// The end of another task.
     Task(TaskId),
     /// Its own token.
     Token,
-    /// A change of something that it read in its turn.
+    /// A change of an object that it read in its turn.
     Change,
-    /// Time alone.
+    /// A deadline alone.
     Time,
-    /// The end of what it computes: see [`super::endless`].
+    /// The end of its computation: see [`super::endless`].
     Computation,
-    /// Nothing: it stays here, and is of no interest any more.
+    /// Nothing: it never continues, and no report mentions it.
     Nothing,
     /// A futex wake at this address, with a bit in common.
     Futex(usize, u32),
-    /// One of so many descriptors to be ready; what is polled lies at the address.
+    /// Until one of several descriptors is ready: the address of the polled ones and their number.
     Descriptors(usize, u32),
-    /// The same, and only something outside the process makes them ready.
+    /// The same, but only something outside the process makes them ready.
     Outside(usize, u32),
 }
 
-/// Whether a task can go on.
+/// Whether a task can run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum State {
     /// Its next operation can run.
     Runnable,
-    /// Its next operation cannot run. With a deadline it can go on all the
-    /// same: by timing out.
+    /// Its next operation cannot run. With a deadline the task can still run, by timing out.
     Blocked(Wait),
     /// It has ended.
     Finished,
 }
 
-/// What a task runs.
+/// The function that a task runs.
 #[derive(Clone, Copy)]
 pub(crate) enum Entry {
     /// A closure of our own `spawn`.
     Rust(unsafe fn(*mut ()), *mut ()),
-    /// What `pthread_create` was given.
+    /// The function and the argument that `pthread_create` was given.
     C(ThreadStart, *mut c_void),
 }
 
-/// One task. Kept and reused between executions, for its vectors' memory.
+/// One task. The structure is kept and reused between executions, for the memory of its vectors.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "independent facts, not a state machine"
@@ -68,75 +67,75 @@ pub(crate) enum Entry {
 pub(crate) struct Task {
     pub(crate) entry: Entry,
     pub(crate) donor: usize,
-    /// The donor's: who runs the task passes control to it, and gets it from there.
+    /// The flow of the donor: control passes to and from the task through it.
     pub(crate) flow: Flow,
-    /// The object that stands for the task, once there is one.
+    /// The object that stands for the task, once it exists.
     pub(super) own_object: ObjectId,
-    /// Another task waits for its end, or has.
+    /// Whether another task waits or has waited for its end.
     pub(super) is_awaited: bool,
     pub(crate) state: State,
     /// The operation that the task performs next, or is blocked in.
     pub(crate) op: Op,
     pub(crate) object: ObjectId,
     pub(crate) site: Option<Site>,
-    /// The wait that its next operation begins with, while the task could run.
+    /// The wait with which its next operation begins, while the task can run.
     pub(crate) awaits: Option<Wait>,
-    /// Its place among the tasks that wait: who began to wait first has the lowest.
+    /// Its place among the waiting tasks: the task that has waited longest has the lowest.
     pub(crate) queue: u64,
     /// When a blocked task times out, in virtual nanoseconds.
     pub(crate) deadline: Option<u64>,
     /// When that wait began.
     pub(super) waits_since: u64,
     pub(crate) wake: Wake,
-    /// What its next event is to say.
+    /// The note of its next event.
     pub(crate) note: Note,
-    /// How often it was unparked since it last went on from `park`: its token.
+    /// The number of unparks since it last returned from `park`: its token.
     pub(crate) unparks: u32,
     /// The step that woke it, if it has not run since.
     pub(crate) waker: u32,
-    /// What it waits for is looked at again when it is woken.
+    /// Its operation checks its condition again after it is woken.
     pub(crate) retries: bool,
     /// It waited at this object with a deadline, and has not run since.
     pub(crate) timed: Option<ObjectId>,
-    /// It awaits a change of what it read in its turn, or did and has not run since.
+    /// It awaits a change of the objects that it read in its turn, or did and has not run since.
     pub(crate) watches: bool,
-    /// It has done a fence: all that it writes from then on may release what it did before.
+    /// It has performed a fence: each later write may release its earlier operations.
     pub(crate) fenced: bool,
-    /// It has called into a package that is compiled as it is.
+    /// It has called into a package that is compiled unchanged.
     pub(super) has_called_opaque: bool,
-    /// Switched out by a preemption, and not run since.
+    /// It was switched out by a preemption, and has not run since.
     pub(crate) preempted: bool,
-    /// A writer in a read-write lock's queue.
+    /// It is a writer in a read-write lock's queue.
     pub(crate) queued: bool,
     pub(crate) spin: SpinDetector,
-    /// Hash of its last event's happens-before.
+    /// Hash of the happens-before of its last event.
     pub(crate) last_event: u64,
     /// Its closure unwound.
     pub(crate) panicked: bool,
-    /// It did, and nobody has received the panic.
+    /// Its closure unwound, and no task has received the panic.
     pub(crate) unhandled_panic: bool,
-    /// Turns that it yielded since the test's body returned.
+    /// The number of turns that it has yielded since the test's body returned.
     pub(crate) idle_turns: u32,
-    /// Random numbers that it drew as choices of the search.
+    /// The number of random numbers that it drew as choices of the search.
     pub(crate) draws: u32,
-    /// A pthread that nobody will join.
+    /// It is a pthread that no task will join.
     pub(crate) detached: bool,
-    /// A pthread that is gone for the program; its donor serves again.
+    /// The program can no longer refer to its pthread, so its donor is free after its end.
     pub(crate) released: bool,
     pub(crate) result: *mut c_void,
-    /// Its main function has returned, and somebody may ask for that.
+    /// Its main function has returned. Set only if the program may check that.
     pub(crate) has_finished: bool,
-    /// The scope that waits for its end, once it has left that.
+    /// The scope that waits for its end, after the task has left it.
     pub(crate) scope: ObjectId,
     pub(crate) name: EngineVec<u8>,
-    /// Destructors of thread-locals, to run last to first.
+    /// Destructors of thread-locals, to run from last to first.
     pub(crate) destructors: EngineVec<(Destructor, *mut c_void)>,
     /// Its values of pthread keys.
     pub(crate) key_values: EngineVec<*mut c_void>,
 }
 
 impl Task {
-    /// What the task does next.
+    /// The task's next operation.
     pub(crate) fn pending(&self, objects: &ObjectTable) -> Pending {
         let object = match self.object {
             ObjectId::NONE => 0,
@@ -148,7 +147,7 @@ impl Task {
         }
     }
 
-    /// In place of a donor that serves another task again.
+    /// Stands for the donor of a task whose donor serves another task.
     pub(crate) const NO_DONOR: usize = usize::MAX;
 
     pub(crate) fn new(entry: Entry, donor: usize, flow: Flow) -> Self {
@@ -194,8 +193,7 @@ impl Task {
         }
     }
 
-    /// Makes the structure serve a new task. Field by field: most of it is
-    /// memory that is kept.
+    /// Makes the structure serve a new task, field by field: most of it is memory that is kept.
     #[inline]
     pub(crate) fn renew(&mut self, entry: Entry, donor: usize, flow: Flow) {
         self.entry = entry;

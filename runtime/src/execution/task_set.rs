@@ -5,7 +5,7 @@ use crate::base::memory::{EngineVec, engine_vec};
 
 const BITS: u32 = u64::BITS;
 
-/// A set of tasks, as large as need be.
+/// A set of tasks, of any size.
 #[derive(Clone, Debug)]
 pub(crate) struct TaskSet {
     first: u64,
@@ -99,7 +99,7 @@ impl TaskSet {
         self.first & other.first != 0 || self.rest.iter().zip(&other.rest).any(|(a, b)| a & b != 0)
     }
 
-    /// The set as one word, where no task is beyond the first 64.
+    /// The set as one word, if it has no task beyond the first 64.
     #[inline]
     pub(crate) fn small(&self) -> Option<u64> {
         self.rest.is_empty().then_some(self.first)
@@ -124,7 +124,7 @@ impl TaskSet {
             })
     }
 
-    /// A number that tells sets apart, for checking that a prefix repeats.
+    /// A number that distinguishes sets, to check that a prefix repeats.
     #[inline]
     pub(crate) fn fingerprint(&self) -> u64 {
         self.rest

@@ -7,11 +7,11 @@ use super::TaskId;
 use super::task::Task;
 use crate::base::memory::{EngineVec, engine_vec};
 
-/// All tasks that executions have had so far: the first ones serve the one at hand.
+/// All tasks of the executions so far. The first ones serve the current execution.
 pub(crate) struct Tasks {
     all: EngineVec<Task>,
-    /// Points to the task that runs, which every operation asks for many times; null
-    /// before the first one exists.
+    /// Points to the running task, which every operation uses many times. Null before the first
+    /// task exists.
     running: *mut Task,
 }
 
@@ -23,7 +23,7 @@ impl Tasks {
         }
     }
 
-    /// Adds a task; the one that runs is the same as before, or else the first.
+    /// Adds a task. The running task stays the same; if there was none, it is the first.
     pub(crate) fn push(&mut self, task: Task) {
         let running = if self.running.is_null() {
             0
@@ -35,7 +35,7 @@ impl Tasks {
         self.running = &raw mut self.all[running];
     }
 
-    /// `task` runs from now on.
+    /// Makes `task` the running task.
     ///
     /// # Panics
     /// If there is no such task, unless there is none at all.
@@ -46,20 +46,20 @@ impl Tasks {
         }
     }
 
-    /// The task that runs.
+    /// The running task.
     #[inline]
     pub(crate) fn running(&self) -> &Task {
         debug_assert!(!self.running.is_null(), "an execution has a task");
-        // SAFETY: it points to an element of `all`, which only `push` moves; an execution
-        // adds its first task before anything asks for the one that runs.
+        // SAFETY: the pointer points to an element of `all`, which only `push` moves. An execution
+        // adds its first task before any use of the running task.
         unsafe { &*self.running }
     }
 
-    /// The task that runs.
+    /// The running task.
     #[inline]
     pub(crate) fn running_mut(&mut self) -> &mut Task {
         debug_assert!(!self.running.is_null(), "an execution has a task");
-        // SAFETY: as in `running`; nobody else has a reference, since `self` is borrowed.
+        // SAFETY: as in `running`; no other reference exists, since `self` is borrowed.
         unsafe { &mut *self.running }
     }
 }
@@ -80,9 +80,9 @@ impl DerefMut for Tasks {
     }
 }
 
-/// The first of `count` tasks that fits, from the task `start` on and then from the first
-/// one. A test may spawn thousands, a few at a time: the tasks that ended lately lie behind
-/// the one that was found last.
+/// The first of `count` tasks that fits, searched from the task `start` to the last and then from
+/// the first. A test may spawn thousands of tasks, a few at a time; the tasks that ended recently
+/// come after the one that was found last.
 pub(super) fn search_on(
     count: usize,
     start: usize,
@@ -113,8 +113,8 @@ mod tests {
         assert_eq!(search_on(0, 0, |_| true), None);
     }
 
-    /// Task 0 spawns 100 tasks and waits for them, again and again; each needs the donor of
-    /// one that has ended, once the pool of 100 is used up.
+    /// Task 0 spawns 100 tasks and waits for them, repeatedly. Once the pool of 100 is used up,
+    /// each task needs the donor of a task that has ended.
     #[test]
     fn the_search_for_a_donor_does_not_take_longer_with_each_task() {
         let mut has_donor = vec![true];

@@ -1,4 +1,4 @@
-//! Tasks as threads: how they start, end, are joined, and pass control.
+//! The tasks as threads: start, end, join, and transfer of control.
 
 use core::cell::Cell;
 use core::ffi::c_void;
@@ -17,9 +17,9 @@ use crate::monitor::race::{self, How, Paused};
 use crate::platform::donor::DEFAULT_STACK;
 use crate::platform::handover::{self, Backend, Flow};
 
-/// The task of this thread-local block plus one; 0 where there is none. A
-/// task keeps its block while it runs, so this tells tasks apart for free. Not
-/// the macro: every shim reads it, also in code that is not optimised.
+/// The task of this thread-local block plus one; 0 where there is none. A task keeps its block
+/// while it runs, so this value distinguishes tasks at no cost. It does not use the `thread_local!`
+/// macro, because every shim reads it, also in code that is not optimised.
 #[thread_local]
 static TASK: Cell<u32> = Cell::new(0);
 
@@ -29,10 +29,10 @@ pub fn active() -> bool {
     TASK.get() != 0
 }
 
-/// The running execution, where the caller is one of its tasks.
+/// The running execution, if the caller is one of its tasks.
 ///
-/// The pointer may be used as a unique reference between two calls of
-/// [`perform`]: one task runs at a time, and nobody else touches it meanwhile.
+/// The pointer may be used as a unique reference between two calls of [`perform`]: one task runs at
+/// a time, and no other code accesses the execution meanwhile.
 #[inline]
 pub(crate) fn running() -> Option<*mut Execution> {
     // SAFETY: only the field's address is taken.
@@ -45,8 +45,8 @@ pub(crate) fn forget_task() {
     race::leave();
 }
 
-/// Runs code of the current task as if it were no task: nothing that it does is
-/// a scheduling point.
+/// Runs code of the current task as if the thread were no task: none of its operations is a
+/// scheduling point.
 pub(crate) fn aside(code: impl FnOnce()) {
     let _aside = Aside::step();
     code();
@@ -74,11 +74,11 @@ impl Drop for Aside {
     }
 }
 
-/// Carries out what a scheduling point decided; returns when the current task
-/// runs again, and never if the execution ends first.
+/// Carries out the decision of a scheduling point. Returns when the current task runs again, and
+/// never if the execution ends first.
 ///
 /// # Safety
-/// Only from a task, holding no reference into the engine.
+/// Only from a task that holds no reference into the engine.
 #[inline]
 pub(crate) unsafe fn perform(step: Step) {
     match step {
@@ -115,7 +115,8 @@ unsafe fn switch_to(next: TaskId) {
     }
 }
 
-/// The current task gives control away: notes where, if the execution is told.
+/// Records the calls of the current task before it transfers control, if the values of the
+/// execution are kept.
 fn note_calls(execution: &mut Execution) {
     let (current, log) = (execution.current, &mut execution.log);
     if log.values.is_wanted {
@@ -123,7 +124,7 @@ fn note_calls(execution: &mut Execution) {
     }
 }
 
-/// Goes back to the exploring thread; the current task is never resumed.
+/// Returns to the exploring thread. The current task is never resumed.
 #[inline(never)]
 unsafe fn leave_execution() {
     // SAFETY: as `switch_to`.
@@ -144,7 +145,7 @@ unsafe fn leave_execution() {
     }
 }
 
-/// Nobody will join `task`, which is called `name`.
+/// Detaches `task`, which no task will join, and names it `name`.
 pub(crate) fn leave_alone(task: TaskId, name: &str) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`.
@@ -155,7 +156,7 @@ pub(crate) fn leave_alone(task: TaskId, name: &str) {
     }
 }
 
-/// `task`, which sleeps or has not begun, never goes on.
+/// Ensures that `task`, which sleeps or has not begun, never continues.
 pub(crate) fn strand(task: TaskId) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`.
@@ -170,7 +171,7 @@ pub(crate) fn strand(task: TaskId) {
     }
 }
 
-/// Whether a task could go on besides the calling one, and not only by time.
+/// Whether a task other than the calling one can continue, and not only by a timeout.
 pub(crate) fn others_can_go_on() -> bool {
     running().is_some_and(|execution| {
         // SAFETY: see `running`.
@@ -181,8 +182,8 @@ pub(crate) fn others_can_go_on() -> bool {
     })
 }
 
-/// The calling task is about to call a function of this `name`, which changes its process
-/// for good. Ends the execution if that is not its own.
+/// Announces that the calling task is about to call the function `name`, which changes its process
+/// permanently. Ends the execution if it does not have a process of its own.
 pub(crate) fn needs_process(name: &'static str) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
@@ -202,7 +203,7 @@ pub(crate) fn explorer() -> Flow {
     }
 }
 
-/// A task's whole life, on its donor's stack.
+/// The whole life of a task, on its donor's stack.
 pub(crate) unsafe extern "C" fn task_main() -> ! {
     // SAFETY: entered by the first switch to a task, which is then the current one.
     unsafe {
@@ -229,10 +230,10 @@ pub(crate) unsafe extern "C" fn task_main() -> ! {
     }
 }
 
-/// Ends the calling task, from whatever frame of it: its last step.
+/// Ends the calling task, from any of its frames. This is the last step of the task.
 ///
 /// # Safety
-/// Only from a task; its frames are given up.
+/// Only from a task; its frames are abandoned.
 pub(crate) unsafe fn end_task(result: *mut c_void) -> ! {
     interpose::run_thread_destructors();
     interpose::robust::give_up();
@@ -244,7 +245,7 @@ pub(crate) unsafe fn end_task(result: *mut c_void) -> ! {
             // The child of a fork has nowhere to return to.
             sys::exit_now(0);
         }
-        // Whatever ran last: a task's end is a step of its own.
+        // A task's end is a step of its own, also directly after `atomic` code.
         mark::leave();
         let id = current();
         let own = (*execution).object_of_task(id);
@@ -272,7 +273,7 @@ pub(crate) unsafe fn end_task(result: *mut c_void) -> ! {
 }
 
 impl Execution {
-    /// The current task has ended; what runs next.
+    /// Records the end of the current task, and returns the next step.
     fn finish(&mut self, own: ObjectId, result: *mut c_void) -> Step {
         let current = self.current;
         self.record(Op::Exit, own, Op::Exit.effect(), None);
@@ -280,7 +281,7 @@ impl Execution {
         task.op = Op::Exit;
         task.state = State::Finished;
         task.result = result;
-        // Nobody can ask for it any more.
+        // The program has no way to refer to a detached task after its end.
         task.released |= task.detached;
         let is_awaited = task.is_awaited;
         self.enabled.remove(current);
@@ -297,14 +298,15 @@ impl Execution {
         self.decide(false)
     }
 
-    /// Whether anybody could see that the current task has ended, but by waiting for
-    /// it. Else its end commutes with all that others do: it belongs to its last step.
+    /// Whether the end of the current task can be observed other than by waiting for it. If it
+    /// cannot, the end commutes with all operations of other tasks, and belongs to the task's last
+    /// step.
     fn is_end_observed(&self) -> bool {
         let is_pthread = matches!(self.tasks.running().entry, Entry::C(..));
         is_pthread || self.observers.of_ends
     }
 
-    /// The current task has seen that `task` has ended.
+    /// Records that the current task has observed the end of `task`.
     pub(super) fn follows(&mut self, task: TaskId) {
         race::joined(self.current, task);
         self.files.joined(self.current, task);
@@ -322,7 +324,7 @@ impl Execution {
         own
     }
 
-    /// The current task arrives before joining `task`, for which `object` stands.
+    /// The scheduling point of the current task before it joins `task`, for which `object` stands.
     fn arrive_to_join(&mut self, task: TaskId, object: ObjectId, site: Site) -> Step {
         if self.task(task).state == State::Finished {
             return self.arrive(Op::Join, object, Some(site));
@@ -339,8 +341,8 @@ pub(crate) fn thread_object(task: TaskId) -> usize {
     (1 << 12) + ((task.0 as usize) << 4)
 }
 
-/// The address that stands for the token of a task's `park`: its start and end
-/// have nothing to do with it.
+/// The address that stands for the token of a task's `park`. It is separate from [`thread_object`],
+/// because the start and the end of the task do not depend on the token.
 pub(crate) fn token_object(task: TaskId) -> usize {
     thread_object(task) + 8
 }
@@ -358,14 +360,14 @@ pub(crate) fn task_of_object(address: usize) -> Option<TaskId> {
         .then(|| TaskId(((address - (1 << 12)) >> 4) as u32))
 }
 
-/// The task that calls. Only inside an execution.
+/// The calling task. Only inside an execution.
 #[inline]
 pub fn current() -> TaskId {
     TaskId(TASK.get().wrapping_sub(1))
 }
 
-/// A new task that runs `entry(data)`: part of the calling task's step. `stack` is
-/// the least stack size in bytes, `name` is copied.
+/// Starts a new task that runs `entry(data)`, as part of the calling task's step. `stack` is the
+/// minimum stack size in bytes; `name` is copied.
 ///
 /// # Safety
 /// `entry(data)` must be sound to call once on another thread. It must not unwind.
@@ -380,7 +382,7 @@ pub unsafe fn spawn(
     start(entry, stack, Some((site, name)))
 }
 
-/// A new task for what `pthread_create` was given.
+/// Starts a new task with the arguments of `pthread_create`.
 pub(crate) fn spawn_pthread(
     start_routine: ThreadStart,
     argument: *mut c_void,
@@ -389,7 +391,7 @@ pub(crate) fn spawn_pthread(
     start(Entry::C(start_routine, argument), stack, None)
 }
 
-/// A new task, at the given line and with that name if it is of our own `spawn`.
+/// Starts a new task; `own` is the line and the name of a task of our own `spawn`.
 #[inline]
 fn start(entry: Entry, stack: usize, own: Option<(Site, Option<&str>)>) -> TaskId {
     let Some(execution) = running() else {
@@ -399,7 +401,7 @@ fn start(entry: Entry, stack: usize, own: Option<(Site, Option<&str>)>) -> TaskI
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
         match own {
-            // That a task is there commutes with all that others do.
+            // The existence of a task commutes with all operations of other tasks.
             Some((site, _)) => perform((*execution).pass(Op::Spawn, site)),
             None => {
                 opaque::arrive(Op::Spawn, 0);
@@ -414,7 +416,7 @@ fn start(entry: Entry, stack: usize, own: Option<(Site, Option<&str>)>) -> TaskI
         let child = (*execution).task_mut(task);
         child.waker = waker;
         if let Some((_, name)) = own {
-            // Nobody can ask for this task by its pthread.
+            // The program does not have a pthread for this task.
             child.released = true;
             child
                 .name
@@ -428,7 +430,7 @@ fn start(entry: Entry, stack: usize, own: Option<(Site, Option<&str>)>) -> TaskI
     }
 }
 
-/// Waits until `task` has ended (a scheduling point before it).
+/// Waits until `task` has ended, with a scheduling point before that.
 pub fn join(task: TaskId, site: Site) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
@@ -441,9 +443,9 @@ pub fn join(task: TaskId, site: Site) {
     }
 }
 
-/// The main function of the calling task has returned, and its result is stored: what
-/// [`is_finished`] sees (a scheduling point before it, if the program asks). Thread-local
-/// destructors run after that.
+/// Records that the main function of the calling task has returned and that its result is stored,
+/// which [`is_finished`] observes. It has a scheduling point before it, if the program calls that
+/// function. Thread-local destructors run after that.
 pub fn finish() {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
@@ -451,26 +453,26 @@ pub fn finish() {
         if !(*execution).observers.of_finishes {
             return;
         }
-        // Whatever ran last: this is a step of its own.
+        // This is a step of its own, also directly after `atomic` code.
         mark::leave();
         let object = finish_object(current());
         let id = (*execution).object(object);
         perform((*execution).arrive(Op::Finish, id, None));
-        // As std drops the task's share of the result.
+        // In std, the task drops its share of the result here.
         race::count(object, (How::Exchange, Ordering::Release), Op::Finish);
         (*execution).running().has_finished = true;
         perform((*execution).record(Op::Finish, id, Op::Finish.effect(), None));
     }
 }
 
-/// Whether the main function of `task` has returned (a scheduling point before it).
+/// Whether the main function of `task` has returned, with a scheduling point before the check.
 pub fn is_finished(task: TaskId, site: Site) -> bool {
     let Some(execution) = running() else {
         return true;
     };
     let object = finish_object(task);
     super::access(Op::IsFinished, object, site);
-    // As std counts the shares of the result: that alone orders nothing.
+    // In std, this reads the count of the result's shares, which alone orders nothing.
     race::count(object, (How::Load, Ordering::Relaxed), Op::IsFinished);
     // SAFETY: see `running`.
     unsafe { (*execution).task(task).has_finished }
@@ -485,7 +487,7 @@ pub fn pthread_of(task: TaskId) -> usize {
     unsafe {
         let named = (*execution).task_mut(task);
         if named.donor == Task::NO_DONOR {
-            // It ended, and its donor serves another task: a name of its own.
+            // It ended, and its donor serves another task: it gets an identifier of its own.
             return thread_object(task);
         }
         named.released = false;
@@ -493,8 +495,8 @@ pub fn pthread_of(task: TaskId) -> usize {
     }
 }
 
-/// The calling task's closure unwound. Unless [`panic_handled`] follows, the
-/// test fails with that panic.
+/// Records that the calling task's closure unwound. Unless [`panic_handled`] follows, the test
+/// fails with that panic.
 pub fn panicked() {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`.
@@ -505,7 +507,7 @@ pub fn panicked() {
     };
 }
 
-/// The program received the panic of `task` from `join`.
+/// Records that the program received the panic of `task` from `join`.
 pub fn panic_handled(task: TaskId) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`.

@@ -1,9 +1,9 @@
-//! Virtual time: when sleeps and timeouts end, and what a search is told of it.
+//! Virtual time: the ends of sleeps and timeouts, and their accesses in the trace.
 //!
-//! To a search the clock is an object. A deadline that passes writes to it, and so does
-//! nobody else; who looks at it, or begins to wait with a deadline, reads it. A timeout
-//! touches what its task waited at, too, and so does a wake-up of a task that could have
-//! timed out before: it races with what woke it.
+//! To a search the clock is an object. Only a deadline that passes writes to it; a task that reads
+//! the time, or begins to wait with a deadline, reads it. A timeout also touches the object at
+//! which its task waited, and so does the wake-up of a task that could have timed out before: the
+//! timeout races with this wake-up.
 
 use super::event::Note;
 use super::object::ObjectId;
@@ -14,26 +14,26 @@ use super::{Effect, Op, Site, TaskId, Wake, token_object};
 /// A wait or sleep that ended while another task could run.
 #[derive(Clone, Copy)]
 pub(crate) struct Early {
-    /// Who waited, in which operation, at what and where.
+    /// The task that waited, its operation, its object and its line.
     pub(crate) task: TaskId,
     pub(crate) op: Op,
     pub(crate) object: ObjectId,
     pub(crate) site: Option<Site>,
-    /// How long it was to wait at most, in virtual nanoseconds.
+    /// The longest duration of the wait, in virtual nanoseconds.
     pub(crate) length: u64,
-    /// The execution had so many events then.
+    /// The number of events of the execution at that time.
     pub(crate) event: u32,
-    /// A task that could have run instead, its operation and where that is.
+    /// A task that could have run instead, with its operation and the line.
     pub(crate) other: (TaskId, Op, Option<Site>),
     /// That operation was a wait with an earlier deadline.
     pub(crate) other_waits: bool,
 }
 
-/// Where the side table has the clock. No other object lies there.
+/// The address of the clock in the side table. No other object lies there.
 const CLOCK: usize = 32;
 
 impl Execution {
-    /// The running step looks at the clock, or changes it.
+    /// Records that the running step reads or changes the clock.
     pub(crate) fn touch_clock(&mut self, effect: Effect) {
         if self.log.trace.is_wanted {
             let clock = self.object(CLOCK);
@@ -41,14 +41,14 @@ impl Execution {
         }
     }
 
-    /// The current task begins to wait with a deadline.
+    /// Records that the current task begins to wait with a deadline.
     pub(super) fn begin_timed(&mut self, wait: Wait) {
         self.touch_clock(Effect::Read);
         let is_traced = matches!(wait, Wait::Time | Wait::Object(_) | Wait::Token);
         self.log.trace.is_irregular |= !is_traced;
     }
 
-    /// What `task`, which waits with a deadline, waits at.
+    /// The object at which `task`, which waits with a deadline, waits.
     pub(super) fn timed_object(&self, task: TaskId) -> ObjectId {
         match self.task(task).state {
             State::Blocked(Wait::Object(object)) => object,
@@ -60,8 +60,8 @@ impl Execution {
         }
     }
 
-    /// Traces that the running step goes on after a wait of `task` at `object` that could
-    /// have timed out before, or did with that of another task.
+    /// Traces that the running step continues after a wait of `task` at `object` that could have
+    /// timed out before, or timed out together with that of another task.
     #[cold]
     pub(super) fn trace_timed(&mut self, task: TaskId, object: ObjectId) {
         self.log.trace.timed();
@@ -73,8 +73,8 @@ impl Execution {
         }
     }
 
-    /// Time moves to `task`'s deadline: it and all that were due before time out.
-    /// `is_early` says that others could have gone on.
+    /// Advances time to the deadline of `task`: it times out, as do all tasks that were due before.
+    /// `is_early` states whether other tasks could have run.
     pub(super) fn fire_timers(&mut self, task: TaskId, is_early: bool) {
         let deadline = self.task(task).deadline.unwrap_or(self.clock);
         self.clock = self.clock.max(deadline);
@@ -109,12 +109,12 @@ impl Execution {
         }
     }
 
-    /// Keeps what is to be told of `task`, whose time is over while others could go on.
+    /// Keeps the details for a report on `task`, which times out while other tasks could run.
     #[cold]
     fn tell_early(&mut self, task: TaskId) {
         let object = self.timed_object(task);
         let waits = self.task(task);
-        // The first of the options is what runs where time passes last.
+        // The first of the options is the task that would run if time passed last.
         let other = self.options.first().copied().unwrap_or(task);
         let pending = self.task(other);
         let early = Early {
@@ -133,14 +133,14 @@ impl Execution {
         self.early_waits.push(early);
     }
 
-    /// Notes that `task`, whose time is over, could have waited longer.
+    /// Notes that `task`, which timed out, could have waited longer.
     #[cold]
     fn note_early(&mut self, task: TaskId) {
         let note = &mut self.task_mut(task).note;
         if *note == Note::TIMED_OUT {
             *note = Note::TIMED_OUT_EARLY;
         } else if self.log.values.is_wanted {
-            // A sleep is told of where it begins. To look for it takes time.
+            // The event of a sleep is its beginning. The search for it takes time.
             let mut events = self.log.events.iter_mut().rev();
             let last = events.find(|event| event.task == task);
             if let Some(sleep) = last.filter(|event| event.op == Op::Sleep) {

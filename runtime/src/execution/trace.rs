@@ -1,8 +1,9 @@
-//! The trace of an execution, for searches that reason about it: its steps, and what each one touched.
+//! The trace of an execution: its steps and their accesses, for searches that reason about
+//! dependences.
 //!
-//! A step is what a task does from one scheduling point to its next. Two steps
-//! of different tasks depend on each other if they touch one object in ways that
-//! do not commute, or if one wakes the other's task.
+//! A step is the part of a task from one scheduling point to the task's next one. Two steps of
+//! different tasks depend on each other if they touch one object in ways that do not commute, or if
+//! one wakes the task of the other.
 
 use super::object::ObjectId;
 use super::{Effect, TaskId};
@@ -15,50 +16,51 @@ pub(crate) struct TraceStep {
     pub(crate) task: TaskId,
     /// The decision that chose the task; [`TraceStep::NONE`] where there was no choice.
     pub(crate) decision: u32,
-    /// The first of its accesses.
+    /// The index of its first access.
     pub(crate) accesses: u32,
-    /// The step that woke the task, [`TraceStep::NONE`] if it did not wait to be woken.
+    /// The step that woke the task; [`TraceStep::NONE`] if the task did not wait to be woken.
     pub(crate) waker: u32,
-    /// It waited at an object that it looks at again now, so that what it touches
-    /// there says all about its waker.
+    /// It waited at an object that it checks again now. Its accesses to this object therefore
+    /// contain the whole dependence on its waker.
     pub(crate) retries: bool,
-    /// It has more than one operation: what the later ones are may depend on what the
-    /// first one saw.
+    /// It has more than one operation. The later operations may depend on the result of the first.
     pub(crate) goes_on: bool,
-    /// The task yielded at its end, so that switching away there was free.
+    /// The task yielded at its end, so switching away there was free.
     pub(crate) yields: bool,
     /// It waited for the end of tasks.
     pub(crate) joins: bool,
-    /// Its task looked for a change of all that it had read in this turn of a loop: it
-    /// did so only because of what it saw last.
+    /// Its task checked all objects that it had read in this iteration of a loop for changes. The
+    /// task did so only because of the values that it read last.
     pub(crate) awaits: bool,
-    /// Its task waited with a deadline: it could have gone on sooner, whoever woke it.
+    /// Its task waited with a deadline: it could have continued earlier, no matter which task woke
+    /// it.
     pub(crate) timed: bool,
-    /// Time passed in it only because no task could go on: all that was done came before.
+    /// Time passed in it only because no task was enabled: all earlier steps of the execution come
+    /// before it.
     pub(crate) comes_last: bool,
 }
 
 impl TraceStep {
-    /// In place of a decision or a step.
+    /// Stands for a missing decision or step.
     pub(crate) const NONE: u32 = u32::MAX;
-    /// In place of the decision of a step that was still blocked at the end.
+    /// Stands for the decision of a step that was still blocked at the end.
     pub(crate) const NEVER: u32 = u32::MAX - 1;
 }
 
-/// What a step touched.
+/// An access of a step to an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Touch {
     pub(crate) object: ObjectId,
     pub(crate) effect: Effect,
-    /// What the effect could be if the object were in another state.
+    /// The effect that the access could have in another state of the object.
     pub(crate) could: Effect,
 }
 
 /// The tasks whose every step may touch an object without an event.
 #[derive(Clone, Copy)]
 struct Unseen {
-    /// A bit for each of 64 groups of tasks. One task of a group counts for all of it: a
-    /// dependence too many costs schedules, and hides none.
+    /// A bit for each of 64 groups of tasks. One task of a group counts for the whole group: a
+    /// superfluous dependence costs schedules, and hides none.
     tasks: u64,
     object: ObjectId,
 }
@@ -77,19 +79,20 @@ impl Unseen {
 /// The steps of one execution, up to the step limit.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(crate) struct Trace {
-    /// Whether anybody reads it: else nothing is kept.
+    /// Whether the trace has a reader; otherwise nothing is kept.
     pub(crate) is_wanted: bool,
-    /// Whether what happens now is kept.
+    /// Whether the current steps are kept.
     keeps: bool,
-    /// Something happened whose dependences are not traced: fairness held a task
-    /// back, or time passed for a wait that is not traced.
+    /// An event happened whose dependences are not traced: fairness held a task back, or time
+    /// passed for a wait that is not traced.
     pub(crate) is_irregular: bool,
-    /// Time could pass where tasks could go on.
+    /// Time could pass while tasks were enabled.
     pub(crate) has_timers: bool,
     /// A task yielded.
     pub(crate) has_yields: bool,
     unseen: Unseen,
-    /// A task tried to read a lock: that others wait for readers to leave may have shown.
+    /// A task tried to read a lock. The result may have revealed that other tasks wait for the
+    /// readers to leave.
     pub(crate) tries_to_read: bool,
     pub(crate) steps: EngineVec<TraceStep>,
     pub(crate) touches: EngineVec<Touch>,
@@ -122,7 +125,7 @@ impl Trace {
         self.touches.clear();
     }
 
-    /// The running step touches `object`.
+    /// Records that the running step touches `object`.
     #[inline]
     pub(crate) fn access(&mut self, object: ObjectId, effect: Effect, could: Effect) {
         if self.keeps {
@@ -134,7 +137,7 @@ impl Trace {
         }
     }
 
-    /// `task` begins a step.
+    /// Records that `task` begins a step.
     #[inline]
     pub(crate) fn begin(&mut self, task: TaskId, decision: u32, waker: u32, retries: bool) {
         if self.keeps {
@@ -157,13 +160,14 @@ impl Trace {
         }
     }
 
-    /// From its next step on, each step of `task` may change `object`, with no event.
+    /// Records that each step of `task` may change `object` without an event, beginning with its
+    /// next one.
     pub(super) fn touches_unseen(&mut self, task: TaskId, object: ObjectId) {
         self.unseen.tasks |= Unseen::bit(task);
         self.unseen.object = object;
     }
 
-    /// The running step goes on with one more operation.
+    /// Records that the running step continues with one more operation.
     #[inline]
     pub(super) fn go_on(&mut self) {
         if let Some(step) = self.steps.last_mut() {
@@ -171,14 +175,14 @@ impl Trace {
         }
     }
 
-    /// The running step looks for changes of what was read before.
+    /// Records that the running step checks earlier reads for changes.
     pub(crate) fn awaits(&mut self) {
         if let Some(step) = self.steps.last_mut() {
             step.awaits = true;
         }
     }
 
-    /// The running step waited for the end of tasks.
+    /// Records that the running step waited for the end of tasks.
     #[inline]
     pub(super) fn joins(&mut self) {
         if let Some(step) = self.steps.last_mut() {
@@ -186,21 +190,21 @@ impl Trace {
         }
     }
 
-    /// The task of the running step waited with a deadline.
+    /// Records that the task of the running step waited with a deadline.
     pub(super) fn timed(&mut self) {
         if let Some(step) = self.steps.last_mut() {
             step.timed = true;
         }
     }
 
-    /// Nothing else could go on before the running step.
+    /// Records that no task was enabled before the running step.
     pub(super) fn comes_last(&mut self) {
         if let Some(step) = self.steps.last_mut() {
             step.comes_last = true;
         }
     }
 
-    /// The running step ends with a yield.
+    /// Records that the running step ends with a yield.
     #[inline]
     pub(crate) fn yields(&mut self) {
         if let Some(step) = self.steps.last_mut() {
@@ -209,25 +213,25 @@ impl Trace {
         }
     }
 
-    /// The execution ends while `task` is still blocked in an operation on `object`:
-    /// a step of its own, so that what keeps it blocked is seen to race with it.
+    /// Records that the execution ends while `task` is still blocked in an operation on `object`.
+    /// This is a step of its own, so that the step that keeps it blocked races with it.
     pub(crate) fn pend(&mut self, task: TaskId, object: ObjectId, effect: Effect) {
         self.begin(task, TraceStep::NEVER, TraceStep::NONE, false);
         self.access(object, effect, effect);
     }
 
-    /// Nothing of what follows is kept.
+    /// Stops keeping steps and accesses.
     pub(super) fn end(&mut self) {
         self.keeps = false;
     }
 
-    /// The running step's number.
+    /// The number of the running step.
     #[inline]
     pub(super) fn step(&self) -> u32 {
         (self.steps.len() as u32).wrapping_sub(1)
     }
 
-    /// The same, but for what was touched to one effect.
+    /// A copy of the trace without the accesses that have this effect.
     #[cfg(test)]
     pub(crate) fn without(&self, effect: Effect) -> Self {
         let mut rest = Self::new();
@@ -242,7 +246,7 @@ impl Trace {
         rest
     }
 
-    /// What the step numbered `step` touched.
+    /// The accesses of the step with the number `step`.
     pub(crate) fn touches_of(&self, step: usize) -> &[Touch] {
         let end = self.steps.get(step + 1);
         let end = end.map_or(self.touches.len(), |next| next.accesses as usize);

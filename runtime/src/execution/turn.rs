@@ -1,12 +1,12 @@
-//! Awaits: a turn of a loop that changed nothing is not repeated until something
+//! Awaits: the engine does not repeat an iteration of a loop that changed nothing, until an object
 //! that it read has changed.
 //!
-//! A task that yields in exactly the state of its last yield - registers, stack,
-//! thread-locals, statics and heap - and that did nothing in between but read
-//! what is still as it was, would do the same for ever. Its further turns are
-//! left out, as spin-assume does by transformation of the program (Kokologiannakis
-//! and others, CAV'21 and CAV'23): it blocks until another task writes to what it
-//! read. So loops that wait end, under any search, and have finitely many schedules.
+//! A task that yields in exactly the state of its last yield (registers, stack, thread-locals,
+//! statics and heap), and that only read objects in between which have not changed, would repeat
+//! this forever. Its further iterations are left out, as in spin-assume, which transforms the
+//! program (Kokologiannakis and others, CAV'21 and CAV'23): the task blocks until another task
+//! writes to an object that it read. Loops that wait therefore end, under any search, and have
+//! finitely many schedules.
 
 use super::object::ObjectId;
 use super::schedule::Step;
@@ -18,12 +18,12 @@ use crate::base::fingerprint::mix;
 use crate::engine::engine;
 use crate::platform::context;
 
-/// The state of a task that may contain what earlier executions left in memory.
+/// The state of a task that may contain remains of earlier executions in memory.
 pub(super) const UNCLEAN: u64 = u64::MAX;
 
 impl Execution {
-    /// Whether the current task, which yields in this `state`, would only do the
-    /// same again.
+    /// Whether the current task, which yields in this `state`, would only repeat its last
+    /// iteration.
     pub(super) fn repeats_its_turn(&mut self, state: u64) -> bool {
         let task = self.tasks.running_mut();
         let is_closed = self.awaits && self.descriptors.children.is_empty();
@@ -34,13 +34,13 @@ impl Execution {
         self.log.trace.awaits();
         for (object, version) in task.spin.in_turn() {
             unchanged &= self.objects.get(object).version == version;
-            // Whether it goes on depends on it.
+            // Whether the task continues depends on this object.
             self.log.trace.access(object, Effect::Read, Effect::Read);
         }
         unchanged
     }
 
-    /// Blocks the current task until something that it read in this turn changes.
+    /// Blocks the current task until an object that it read in this turn changes.
     pub(super) fn await_change(&mut self) -> Step {
         for (object, _) in self.tasks.running().spin.in_turn() {
             self.objects.get_mut(object).watchers += 1;
@@ -50,7 +50,7 @@ impl Execution {
         self.decide(true)
     }
 
-    /// The current task, which had to wait for a change, looks at everything again.
+    /// Makes the current task, which had to wait for a change, check all its objects again.
     #[cold]
     pub(super) fn look_again(&mut self) {
         let task = self.tasks.running_mut();
@@ -63,7 +63,7 @@ impl Execution {
         task.spin.progress();
     }
 
-    /// The current task, which yielded, runs again.
+    /// Begins the next turn of the current task, which yielded.
     pub(super) fn begin_turn(&mut self) {
         if self.running().watches {
             self.look_again();
@@ -71,7 +71,7 @@ impl Execution {
         self.running().spin.begin_turn();
     }
 
-    /// `object`, which tasks watch, was written to by the current one.
+    /// Wakes the tasks that watch `object`, to which the current task has written.
     #[cold]
     pub(super) fn wake_watchers(&mut self, object: ObjectId) {
         for id in (0..self.live as u32).map(TaskId) {
@@ -83,14 +83,14 @@ impl Execution {
                 self.wake(id, Wake::Notified);
                 self.task_mut(id).retries = true;
             } else {
-                // It does not need the one that woke it.
+                // The task would have continued without its earlier waker, too.
                 self.task_mut(id).waker = TraceStep::NONE;
             }
         }
     }
 
-    /// No task can go on: lets those that await a change repeat their turns from now
-    /// on, as they would natively; whether there is one.
+    /// If no task is enabled, makes the tasks that await a change repeat their turns from now on,
+    /// as they would natively. Returns whether there is such a task.
     #[cold]
     pub(super) fn stops_awaiting(&mut self) -> bool {
         self.awaits = false;
@@ -105,26 +105,27 @@ impl Execution {
         found
     }
 
-    /// Whether the state of the current task, whose turn ends, is looked at. Past the
-    /// limit nothing is explored and very much may be waited for: there now and then.
+    /// Whether the state of the current task, whose turn ends, is computed. Past the limit nothing
+    /// is explored, and there may be a very large number of waiting turns: there the state is
+    /// computed only for some of them.
     pub(super) fn looks_at_state(&self) -> bool {
         let is_time = !self.past_limit || (self.steps / self.max_steps).is_power_of_two();
         self.awaits && is_time && self.tasks.running().spin.may_repeat()
     }
 
-    /// The state of the current task, whose registers and stack lie at and above
-    /// `stack_pointer`, if it is looked at; 0 if not, or if it is too large.
+    /// The state of the current task, whose registers and stack lie at and above `stack_pointer`.
+    /// It is 0 if the state is not computed or is too large.
     ///
-    /// It contains memory that the program has not initialized: frames have gaps, and so
-    /// have blocks of the heap. What executions before this one left there must not decide
-    /// whether two turns are the same: [`UNCLEAN`] if it could.
+    /// The state contains memory that the program has not initialized: frames have gaps, and so
+    /// have blocks of the heap. Remains of earlier executions there must not decide whether two
+    /// turns are the same: the result is [`UNCLEAN`] if they could.
     pub(super) fn state_above(&self, stack_pointer: usize) -> u64 {
         if !self.looks_at_state() {
             return 0;
         }
         let task = self.tasks.running();
-        // SAFETY: both lie beside the execution in the engine's root, and the calling
-        // task is the only one that runs.
+        // SAFETY: both lie next to the execution in the engine's root, and the calling task is the
+        // only one that runs.
         let (pool, image) = unsafe { (&mut (*engine()).pool, &(*engine()).image) };
         let Ok(locals) = pool.fingerprint(task.donor, stack_pointer) else {
             return UNCLEAN;
@@ -135,8 +136,8 @@ impl Execution {
         })
     }
 
-    /// [`Self::state_above`] the caller's frame, whose gaps may make it another one each
-    /// time: what is the same is seen less often than by [`super::yield_now`].
+    /// [`Self::state_above`] the caller's frame. The gaps of this frame may differ each time, so
+    /// equal states are recognised less often than by [`super::yield_now`].
     #[cold]
     pub(super) fn state_here(&self) -> u64 {
         extern "C" fn above(execution: &Execution, stack_pointer: usize) -> u64 {

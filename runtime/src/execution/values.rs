@@ -1,6 +1,6 @@
-//! What atomic operations read and wrote: kept of executions that are told.
+//! The values that atomic operations read and wrote, kept only for executions that are reported.
 //!
-//! A search keeps nothing: it asks one flag at each operation.
+//! A search keeps no values: it checks one flag at each operation.
 
 use super::running;
 use crate::base::memory::{EngineVec, engine_vec};
@@ -17,7 +17,6 @@ pub(crate) enum Value {
 
 /// A type whose values atomics hold.
 pub(crate) trait Held: Copy {
-    /// The value, whatever its type.
     fn value(self) -> Value;
 }
 
@@ -31,7 +30,7 @@ macro_rules! held {
     };
 }
 
-/// Widens what `From` has no conversion for.
+/// Widens the types for which `From` has no conversion.
 trait IntoWide<W> {
     fn into_wide(self) -> W;
 }
@@ -64,18 +63,18 @@ impl<T> Held for *mut T {
     }
 }
 
-/// What one event read and wrote.
+/// The values that one event read and wrote.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
-    /// Its place among the events.
+    /// The index of the event.
     pub(crate) event: u32,
     pub(crate) read: Option<Value>,
     pub(crate) written: Option<Value>,
 }
 
-/// What the events of an execution read and wrote, in order.
+/// The values that the events of an execution read and wrote, in order.
 pub(crate) struct Values {
-    /// Whether anybody reads it: else nothing is kept.
+    /// Whether the values have a reader; otherwise none is kept.
     pub(crate) is_wanted: bool,
     pub(crate) seen: EngineVec<Seen>,
 }
@@ -89,7 +88,7 @@ impl Values {
     }
 }
 
-/// The task's newest event read and wrote what `values` gives.
+/// Records the values that the task's newest event read and wrote.
 #[inline]
 pub(crate) fn saw<T: Held>(values: impl FnOnce() -> (Option<T>, Option<T>)) {
     // SAFETY: only tasks call, so there is an engine; its memory stays mapped.
@@ -104,7 +103,7 @@ fn keep(read: Option<Value>, written: Option<Value>) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`.
     let log = unsafe { &mut (*execution).log };
-    // Past the most that are kept, the last one is not the newest.
+    // Beyond the maximum number of kept events, the last kept event is not the newest.
     if log.events.len() < log.most && !log.events.is_empty() {
         log.values.seen.push(Seen {
             event: log.events.len() as u32 - 1,

@@ -10,13 +10,13 @@ use super::{Effect, Mode, Op, Site, TaskId, Wake, endless, mark, perform, runnin
 use crate::monitor::race;
 
 impl Execution {
-    /// Whether something happens for no reason that may.
+    /// Whether a spurious event that may happen does: a choice of the search.
     pub(super) fn chooses_spurious(&mut self) -> bool {
         self.spurious == Spurious::Any && self.choose_outcome(2, true) == 1
     }
 
-    /// Whether this wait ends at once and for no reason: a choice of the search
-    /// that costs as a preemption does. Not within `atomic` code.
+    /// Whether this wait ends at once and spuriously: a choice of the search that costs as much as
+    /// a preemption. Not within `atomic` code.
     fn wakes_spuriously(&mut self) -> bool {
         let wakes = !mark::is_inside() && self.chooses_spurious();
         if wakes {
@@ -43,7 +43,7 @@ impl Execution {
         }
     }
 
-    /// Enables one task that waits on `object`: which one is a choice of the search.
+    /// Enables one task that waits on `object`, by a choice of the search.
     pub(super) fn wake_a_waiter(&mut self, object: ObjectId) {
         if self.objects.get(object).waiters == 0 {
             return;
@@ -62,10 +62,9 @@ impl Execution {
     }
 }
 
-/// `Condvar::wait`: a scheduling point; then, in one step, `unlock` releases the
-/// real mutex and the task waits on `condvar`. Returns before the mutex is taken
-/// again: the shim then calls [`super::acquire`] with [`Op::MutexRelock`].
-/// `deadline` is in nanoseconds of [`super::now`].
+/// `Condvar::wait`: a scheduling point; then, in one step, `unlock` releases the real mutex and the
+/// task waits on `condvar`. Returns before the mutex is locked again: the shim then calls
+/// [`super::acquire`] with [`Op::MutexRelock`]. `deadline` is in nanoseconds of [`super::now`].
 #[inline]
 pub fn condvar_wait(
     op: Op,
@@ -92,7 +91,7 @@ fn condvar_sleep(condvar: usize, mutex: usize, deadline: Option<u64>) -> Wake {
         (*execution).drop_lock(mutex, Mode::Exclusive);
         (*execution).touch(mutex, Effect::Release);
         if spurious {
-            // It slept, so that going on with another task costs nothing more.
+            // The task slept, so continuing with another task costs nothing more.
             perform((*execution).decide(true));
             return Wake::Spurious;
         }
@@ -119,16 +118,16 @@ pub fn notify(op: Op, object: usize, all: bool, site: Site) {
     }
 }
 
-/// Blocks until [`wake_all`] names `object` or the deadline passes. No scheduling
-/// point before it: call [`super::before`] first. For shims that are a state of
-/// their own plus a wait (barriers): loop over trying and waiting.
+/// Blocks until [`wake_all`] is called for `object` or the deadline passes. There is no scheduling
+/// point before it: call [`super::before`] first. For shims that consist of a state of their own
+/// and a wait (barriers): loop over trying and waiting.
 pub fn wait(op: Op, object: usize, deadline: Option<u64>, site: Site) -> Wake {
     let wake = wait_quietly(op, object, deadline, site);
     super::effect(op, object, op.effect(), site);
     wake
 }
 
-/// As [`wait`], with no event: the operation has one when it is done.
+/// As [`wait`], without an event: the operation records one when it is complete.
 pub fn wait_quietly(op: Op, object: usize, deadline: Option<u64>, site: Site) -> Wake {
     let Some(execution) = running() else {
         return Wake::Notified;
@@ -147,8 +146,8 @@ pub fn wait_quietly(op: Op, object: usize, deadline: Option<u64>, site: Site) ->
     }
 }
 
-/// As [`wait_quietly`], for what tasks take from each other: that nothing was left is
-/// something that the task saw.
+/// As [`wait_quietly`], for objects that tasks take from each other: the task has observed that
+/// none was left.
 pub fn wait_in_vain(op: Op, object: usize, deadline: Option<u64>, site: Site) -> Wake {
     if let Some(execution) = running() {
         // SAFETY: see `running`.
@@ -171,8 +170,8 @@ pub fn wake_all(object: usize) {
     }
 }
 
-/// `thread::park` and `park_timeout`: a scheduling point, then waits for the
-/// task's token. A spurious return is a choice of the search.
+/// `thread::park` and `park_timeout`: a scheduling point, then a wait for the task's token. A
+/// spurious return is a choice of the search.
 pub fn park(op: Op, deadline: Option<u64>, site: Site) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
@@ -194,7 +193,7 @@ pub fn park(op: Op, deadline: Option<u64>, site: Site) {
     }
 }
 
-/// `Thread::unpark`: a scheduling point, then gives `task` its token.
+/// `Thread::unpark`: a scheduling point, then `task` gets its token.
 pub fn unpark(task: TaskId, site: Site) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
@@ -209,7 +208,7 @@ pub fn unpark(task: TaskId, site: Site) {
         if parked.state == State::Blocked(Wait::Token) {
             (*execution).wake(task, Wake::Notified);
         } else if more {
-            // It does not need the one that woke it.
+            // The task would have continued without its earlier waker, too.
             parked.waker = TraceStep::NONE;
         }
         endless::look(execution, true);
@@ -221,7 +220,7 @@ pub fn sleep(deadline: u64, site: Site) {
     sleep_until(deadline, Some(site));
 }
 
-/// As [`sleep`], for code of which no line is known.
+/// As [`sleep`], for code whose line may be unknown.
 pub(crate) fn sleep_until(deadline: u64, site: Option<Site>) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
@@ -233,12 +232,12 @@ pub(crate) fn sleep_until(deadline: u64, site: Option<Site>) {
     }
 }
 
-/// A yield: a scheduling point at which switching away is free. It has no `site`
-/// where no line is known.
+/// A yield: a scheduling point at which switching away is free. It has no `site` if no line is
+/// known.
 ///
-/// Saves the registers that its caller counts on, so that all of the program's state
-/// lies at and above the stack pointer: a frame that a compiler lays out has gaps, and
-/// in these whatever was there before.
+/// The function saves the callee-saved registers, so that all of the program's state lies at and
+/// above the stack pointer. A frame that a compiler lays out has gaps, which contain remains of
+/// earlier calls.
 #[unsafe(naked)]
 pub extern "C" fn yield_now(op: Op, site: Option<Site>) {
     core::arch::naked_asm!(
