@@ -1,4 +1,4 @@
-//! Operations arrive at scheduling points, and what they did is recorded.
+//! The arrival of operations at scheduling points, and the records of their events.
 
 use super::event::{Event, Note};
 use super::object::ObjectId;
@@ -10,7 +10,7 @@ use super::turn::UNCLEAN;
 use super::{Effect, Op, Site, mark};
 use crate::harness::trace;
 
-/// What the place of an operation is.
+/// The kind of place at which an operation arrives.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Arrival {
     /// A scheduling point.
@@ -42,7 +42,7 @@ impl Execution {
         }
     }
 
-    /// Notes what the current task does next, and what this makes of the place.
+    /// Records the next operation of the current task, and returns the kind of its place.
     #[inline]
     pub(crate) fn announce(&mut self, op: Op, object: ObjectId, site: Option<Site>) -> Arrival {
         let policy = site.and_then(|site| self.policies.of(site));
@@ -80,11 +80,11 @@ impl Execution {
         self.policies.of(site) == Some(Policy::Preempt)
     }
 
-    /// The current task performs `op` within its step: no scheduling point, since `op`
-    /// commutes with all that others could do.
+    /// The current task performs `op` within its step. This is no scheduling point, since `op`
+    /// commutes with all operations that other tasks could perform.
     pub(super) fn pass(&mut self, op: Op, site: Site) -> Step {
-        // The one scheduling point of a call into `atomic` code is that of its first
-        // operation that has one.
+        // The only scheduling point of a call into `atomic` code is the one of its first operation
+        // with a scheduling point.
         if self.policies.of(site) == Some(Policy::Preempt) {
             mark::leave();
         }
@@ -103,7 +103,7 @@ impl Execution {
         self.count_step()
     }
 
-    /// Counts a step at which nothing is chosen.
+    /// Counts a step without a choice.
     #[inline]
     fn count_step(&mut self) -> Step {
         self.pulse += 1;
@@ -115,16 +115,16 @@ impl Execution {
         }
     }
 
-    /// The current task yields: switching away is free. `state` is its own, 0 if it is
-    /// not known.
+    /// The current task yields: switching away is free. `state` is the task's state, 0 if it is not
+    /// known.
     pub(crate) fn yield_step(&mut self, state: u64) -> Step {
         self.last_wait = self.steps;
         self.give_way(state, false)
     }
 
-    /// The current task reads the same again and again, and yields without saying so. As
-    /// long as its own state is seen to change it may be at work on something long; if
-    /// it is alone, it works or waits for ever.
+    /// Yields for the current task, which repeats the same reads without a yield of its own. While
+    /// its own state changes, it may be in a long computation. If no other task is enabled, it
+    /// computes or waits forever.
     #[cold]
     pub(super) fn spin_step(&mut self) -> Step {
         let task = self.tasks.running_mut();
@@ -146,7 +146,7 @@ impl Execution {
         self.give_way(state, true)
     }
 
-    /// The current task yields in this `state`; `spins` says that the program does not tell.
+    /// The current task yields in this `state`. `spins` states that it has no yield of its own.
     fn give_way(&mut self, state: u64, spins: bool) -> Step {
         if state == UNCLEAN {
             return self.end(Ending::Unclean);
@@ -166,8 +166,8 @@ impl Execution {
         if self.body_done {
             self.running().idle_turns += 1;
         }
-        // One that is about to block is not held back before: what goes on then would
-        // be the scheduler's doing, not the program's.
+        // A task that is about to block is not held back before that: otherwise, the scheduler and
+        // not the program would determine which tasks continue.
         if !self.running().spin.is_new() {
             self.fairness
                 .yielded(self.current, self.steps, &self.enabled, &self.late);
@@ -175,7 +175,7 @@ impl Execution {
         self.decide(true)
     }
 
-    /// Records the current task's operation; whether the execution goes on, for callers
+    /// Records the current task's operation. Returns whether the execution continues, for callers
     /// that can leave it.
     #[inline]
     pub(crate) fn record(
@@ -197,8 +197,8 @@ impl Execution {
                     self.read_unseen(op, site);
                 }
             }
-            // They change nothing: lock-free code has fences between the loads of a
-            // loop that waits, and yields end its turns.
+            // These operations change nothing: lock-free code has fences between the loads of a
+            // loop that waits, and yields end the turns of such a loop.
             _ if op == Op::Fence => task.fenced = true,
             _ if matches!(op, Op::YieldNow | Op::SpinLoop) => {}
             _ => task.spin.progress(),
@@ -206,7 +206,7 @@ impl Execution {
         self.log_event(op, id, effect, site)
     }
 
-    /// As [`Self::record`], and says nothing about whether the task spins.
+    /// As [`Self::record`], without an effect on the detection of spins.
     #[inline]
     pub(super) fn log_event(
         &mut self,

@@ -1,9 +1,9 @@
 //! Calls on descriptors: their scheduling points, waits and events.
 //!
-//! A task never waits in the kernel. It tries without blocking; if that leads
-//! nowhere it is disabled until a call of another task makes its descriptor
-//! ready (CHESS section 3.4). What the outside of the process makes ready is the
-//! affair of [`super::outside`].
+//! A task never waits in the kernel. It tries the call without blocking. If the call would block,
+//! the task is disabled until a call of another task makes its descriptor ready (CHESS section
+//! 3.4). Descriptors that something outside the process makes ready are handled by
+//! [`super::outside`].
 
 use core::panic::Location;
 use core::sync::atomic::AtomicBool;
@@ -18,27 +18,26 @@ use super::{Effect, Op, Site, TaskId, Wake, now, perform, running};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::platform::descriptor::{self, Identity, Kind, PollEntry};
 
-/// In place of the lines that calls on descriptors do not have: for recognising
-/// a loop that asks again and again.
+/// Stands for the lines that calls on descriptors do not have, to recognise a loop that polls.
 const NO_LINE: Site = Location::caller();
 
-/// What an execution's descriptors are about.
+/// The state of an execution's descriptors.
 pub(crate) struct Descriptors {
-    /// Tasks that wait for one.
+    /// The number of tasks that wait for a descriptor.
     pub(super) waiting: u32,
-    /// Something beside this process may hold the other end of a descriptor.
+    /// Another process or device may hold the other end of a descriptor.
     pub(super) watchful: bool,
-    /// Children that nobody has waited for yet.
+    /// Children for which no task has waited yet.
     pub(crate) children: EngineVec<i32>,
-    /// All that the tasks wait for, for the kernel.
+    /// All descriptors for which the tasks wait, in the form for the kernel.
     pub(super) gathered: EngineVec<PollEntry>,
-    /// The explorer waits in the kernel for the outside. Atomic, for the zygote
-    /// reads it meanwhile.
+    /// The explorer waits in the kernel for the outside. It is atomic, because the zygote reads it
+    /// meanwhile.
     pub(crate) in_kernel: AtomicBool,
-    /// How long one who is answered by the outside waits for the others, in
-    /// milliseconds. Kept from one execution to the next.
+    /// The time for which a task that is ready because of the outside waits for the others, in
+    /// milliseconds. It is kept from one execution to the next.
     pub(super) grace: u32,
-    /// So many of them are handles of children.
+    /// The number of handles of children at the start of `gathered`.
     pub(super) handles: usize,
 }
 
@@ -63,15 +62,14 @@ impl Descriptors {
     }
 }
 
-/// Where addresses that stand for descriptors begin: no object of a program lies there.
+/// The first of the addresses that stand for descriptors: no object of a program lies there.
 const FIRST: usize = 1 << 63;
 const KIND_AT: u32 = 56;
 const NUMBERS: u64 = (1 << (KIND_AT - 4)) - 1;
-/// Stands for all that the kernel keeps behind descriptors.
+/// Stands for all state of the kernel that descriptors refer to.
 const KERNEL: usize = FIRST;
 
-/// What a name stands for, of things outside the program's memory that are named by what
-/// they are, in all executions alike.
+/// The kind of a thing outside the program's memory whose name identifies it in all executions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Named {
     /// An entry of a directory: a path.
@@ -80,27 +78,27 @@ pub(crate) enum Named {
     Directory,
     /// The bytes of a file.
     Contents,
-    /// What `stat` says of a file besides.
+    /// The attributes of a file that `stat` returns.
     Attributes,
     /// An open file: its position.
     Opened,
     /// The lock of a file.
     FileLock,
-    /// The current directory, or a place that is not known.
+    /// The current directory, or an unknown place.
     Place,
     /// Environment variables.
     Environment,
 }
 
-/// The address that stands in the side table for something that has a `name` of its own.
+/// The address that stands in the side table for the thing of this kind with this `name`.
 pub(crate) fn named(kind: Named, name: u64) -> usize {
-    // The lowest bits tell objects apart that a step uses first.
+    // The lowest bits distinguish objects that a step uses for the first time.
     let low = (1 << KIND_AT) - 1;
     FIRST | (kind as usize) << KIND_AT | (name as usize & low)
 }
 
-/// The address that stands in the side table for what is behind a descriptor:
-/// the same for both ends of a pipe and for duplicates of a socket.
+/// The address that stands in the side table for the object to which a descriptor refers. It is the
+/// same for both ends of a pipe and for duplicates of a socket.
 pub(crate) fn descriptor_object(descriptor: i32, identity: Identity) -> usize {
     let (kind, number) = match identity.kind {
         Kind::Pipe => (1, identity.inode),
@@ -111,8 +109,8 @@ pub(crate) fn descriptor_object(descriptor: i32, identity: Identity) -> usize {
     FIRST | kind << KIND_AT | ((number & NUMBERS) << 4) as usize
 }
 
-/// What reports call the kind of what `address` stands for, if it is a
-/// descriptor's; and its number, if that says more than the order of first use.
+/// The name in reports for the kind of object at `address`, if the address stands for a descriptor
+/// or a named thing, and its number, if that is more useful than the order of first use.
 pub(crate) fn descriptor_of_object(address: usize) -> Option<(&'static str, Option<usize>)> {
     if address < FIRST {
         return None;
@@ -135,21 +133,21 @@ pub(crate) fn descriptor_of_object(address: usize) -> Option<(&'static str, Opti
 }
 
 impl Execution {
-    /// What a task waits to be ready, and whether only the outside makes it so.
+    /// The descriptors for which a task waits, and whether only the outside makes them ready.
     fn awaited(&self, task: TaskId) -> Option<(&'static mut [PollEntry], bool)> {
         let (first, count, outside) = match self.task(task).state {
             State::Blocked(Wait::Descriptors(first, count)) => (first, count, false),
             State::Blocked(Wait::Outside(first, count)) => (first, count, true),
             _ => return None,
         };
-        // SAFETY: they lie on the stack of the blocked task, or in memory that it
-        // passed to `poll`, and it alone uses them when it runs again.
+        // SAFETY: they lie on the stack of the blocked task, or in memory that it passed to `poll`,
+        // and only this task uses them when it runs again.
         let entries =
             unsafe { core::slice::from_raw_parts_mut(first as *mut PollEntry, count as usize) };
         Some((entries, outside))
     }
 
-    /// What each task waits to be ready.
+    /// The descriptors for which each task waits.
     pub(super) fn all_awaited(
         &self,
     ) -> impl Iterator<Item = (TaskId, &'static mut [PollEntry], bool)> {
@@ -159,8 +157,8 @@ impl Execution {
         })
     }
 
-    /// Enables the tasks whose descriptors are ready, with or without those that
-    /// wait for the outside; whether there was one.
+    /// Enables the tasks whose descriptors are ready, with or without those that wait for the
+    /// outside. Returns whether there was one.
     pub(super) fn wake_ready(&mut self, outside_too: bool) -> bool {
         if self.descriptors.waiting == 0 {
             return false;
@@ -178,7 +176,8 @@ impl Execution {
         any
     }
 
-    /// The current task made a call on `object`, which left the kernel as it was or not.
+    /// Records that the current task made a call on `object`, which changed the state of the kernel
+    /// or not.
     fn record_call(&mut self, op: Op, object: ObjectId, effect: Effect) {
         let kernel = self.object(KERNEL);
         let version = self.objects.get(kernel).version;
@@ -205,7 +204,8 @@ impl Execution {
     }
 }
 
-/// A scheduling point before a call on what `object` stands for (0: nothing in particular).
+/// A scheduling point before a call on the thing for which `object` stands (0: nothing in
+/// particular).
 pub(crate) fn before_call(op: Op, object: usize) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
@@ -215,7 +215,8 @@ pub(crate) fn before_call(op: Op, object: usize) {
     }
 }
 
-/// The event of the call announced by [`before_call`]; those that now can go on are enabled.
+/// Records the event of the call announced by [`before_call`], and enables the tasks that can
+/// continue now.
 pub(crate) fn after_call(op: Op, object: usize, effect: Effect) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`.
@@ -228,14 +229,14 @@ pub(crate) fn after_call(op: Op, object: usize, effect: Effect) {
     }
 }
 
-/// Enables those that can go on by what the current call did so far.
+/// Enables the tasks that can continue because of the current call's effects so far.
 pub(crate) fn descriptors_changed() {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`.
     unsafe { (*execution).wake_ready(false) };
 }
 
-/// Enables all that wait for descriptors: what they wait for has changed.
+/// Enables all tasks that wait for descriptors, because the set of these descriptors has changed.
 pub(crate) fn wake_all_awaiting() {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`.
@@ -251,8 +252,8 @@ pub(crate) fn wake_all_awaiting() {
     }
 }
 
-/// Blocks the calling task until one of `entries` may be ready, or time passes
-/// `deadline`, or `alarm`, when a timer descriptor becomes ready.
+/// Blocks the calling task until one of `entries` may be ready, or time passes `deadline`, or time
+/// passes `alarm`, at which a timer descriptor becomes ready.
 pub(crate) fn await_descriptors(
     op: Op,
     object: usize,
@@ -281,7 +282,7 @@ pub(crate) fn await_descriptors(
         }
         let task = (*execution).running();
         if task.wake == Wake::TimedOut && deadline.is_none_or(|deadline| deadline > now()) {
-            // It went on for a timer's sake: that is no timeout.
+            // It continued because of a timer descriptor, which is no timeout.
             task.note = Note::NONE;
         }
     }

@@ -8,8 +8,8 @@ use crate::base::fingerprint::mix;
 use crate::engine::engine;
 use crate::harness::trace;
 
-/// So many draws of a task have their first outcome unless the search says
-/// otherwise. After that it varies: a loop that counts on chance must end.
+/// The number of draws of a task that have their first outcome by default. After that the default
+/// varies: a loop that relies on chance must end.
 const IN_ORDER: u32 = 32;
 
 impl Execution {
@@ -18,9 +18,9 @@ impl Execution {
         self.running().draws += 1;
         let outcome = (usual + self.choose_outcome(outcomes, true)) % outcomes;
         let task = self.tasks.running_mut();
-        // What the task does next depends on it.
+        // The behaviour of the task after the draw depends on the outcome.
         task.last_event = mix(task.last_event, outcome.into());
-        // Not by `record`: a spin with a draw in each turn makes no progress.
+        // Not by `record`: a spin with a draw in each iteration makes no progress.
         let event = Event {
             site: Some(site),
             task: self.current,
@@ -39,15 +39,14 @@ impl Execution {
     }
 }
 
-/// A draw among `outcomes`, at least one: a choice of the search, of which all
-/// outcomes but the usual one cost as much as a preemption. `None` outside an
-/// execution.
+/// A draw among `outcomes`, at least one. It is a choice of the search, in which all outcomes but
+/// the default one cost as much as a preemption. `None` outside an execution.
 pub fn draw(outcomes: u32, site: Site) -> Option<u32> {
     // SAFETY: see `running`.
     running().map(|execution| unsafe { (*execution).draw(outcomes, site) })
 }
 
-/// Notes that a runtime of this library runs its tasks on the thread that waits for them.
+/// Records that a runtime of this library runs its tasks on the thread that waits for them.
 pub fn runs_on_one_thread(library: &'static str) {
     if running().is_some() {
         // SAFETY: one task runs at a time, and holds no reference to this.

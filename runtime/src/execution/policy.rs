@@ -1,35 +1,36 @@
-//! How the code at a source line is treated: decided by its file, cached by the line's address.
+//! The policies of source lines, chosen by their files and cached by the lines' addresses.
 
 use super::Site;
 use crate::base::memory::{EngineVec, engine_vec};
 
-/// How much of a package's behaviour is explored.
+/// The explored part of a package's behaviour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Policy {
     /// A scheduling point before each synchronization access.
     Preempt,
-    /// A call into the package is one step: events and blocking are seen, and
-    /// nothing is preempted inside.
+    /// A call into the package is one step: the engine sees its events and its blocking, and
+    /// preempts nothing inside.
     Atomic,
 }
 
 struct Rule {
     prefix: EngineVec<u8>,
-    /// The lines of the file that it is for; all of them where this is empty.
+    /// The lines of the file to which the rule applies, or `ALL_LINES`.
     lines: (u32, u32),
     policy: Policy,
 }
 
 const CACHE: usize = 512;
-/// So many files of `atomic` code are remembered.
+/// The maximum number of files of `atomic` code that are remembered.
 const ATOMIC_FILES: usize = 64;
 
-/// The policies of a run. The longest matching prefix wins, and with lines over
-/// without; where none matches, relative paths (the workspace's) are `Preempt` and absolute ones `Atomic`.
+/// The policies of a run. The longest matching prefix wins; among equal prefixes, a rule with lines
+/// wins. If no rule matches, relative paths (the workspace's) are `Preempt` and absolute ones
+/// `Atomic`.
 pub(crate) struct Policies {
     rules: EngineVec<Rule>,
-    /// The only lines before which tasks are preempted, in their order, by the ends of their
-    /// files' paths; empty for all.
+    /// The only lines before which tasks are preempted, in ascending order, with the ends of their
+    /// files' paths. Empty if tasks are preempted before all lines.
     preempted: EngineVec<(EngineVec<u8>, u32)>,
     /// The directory of the workspace.
     root: EngineVec<u8>,
@@ -49,8 +50,8 @@ impl Policies {
         }
     }
 
-    /// Adds a rule for the files at `place`: `src/ring.rs`, what lies below `src/`, or
-    /// the lines of `src/lib.rs:12-40`.
+    /// Adds a rule for the files at `place`: `src/ring.rs`, the files below `src/`, or the lines of
+    /// `src/lib.rs:12-40`.
     pub(crate) fn add(&mut self, place: &str, policy: Policy) {
         let (prefix, lines) = match place.rsplit_once(':') {
             Some((file, lines)) => match range(lines) {
@@ -68,7 +69,7 @@ impl Policies {
         });
     }
 
-    /// Adds one to the only lines before which tasks are preempted.
+    /// Adds a line to the only lines before which tasks are preempted.
     pub(crate) fn preempt_at(&mut self, file: &str, line: u32) {
         let mut bytes = engine_vec();
         bytes.extend_from_slice(file.as_bytes());
@@ -76,18 +77,18 @@ impl Policies {
         self.preempted.insert(place, (bytes, line));
     }
 
-    /// Lifts what [`preempt_at`](Self::preempt_at) has confined.
+    /// Ends the confinement by [`preempt_at`](Self::preempt_at).
     pub(crate) fn preempt_anywhere(&mut self) {
         self.preempted.clear();
     }
 
-    /// Whether tasks are preempted before some lines only.
+    /// Whether tasks are preempted only before some lines.
     #[inline]
     pub(crate) fn confines(&self) -> bool {
         !self.preempted.is_empty()
     }
 
-    /// Whether a task may be preempted before what it does at `site`.
+    /// Whether a task may be preempted before its operation at `site`.
     pub(crate) fn may_preempt_at(&self, site: Option<Site>) -> bool {
         let is_at = |site: Site| {
             let line = site.line();
@@ -98,7 +99,7 @@ impl Policies {
         !self.confines() || site.is_some_and(is_at)
     }
 
-    /// The policy of the code at `site`; `None` for std's own, which is as its
+    /// The policy of the code at `site`. `None` for std's own code, which has the policy of its
     /// caller: an iterator's `sum` calls a channel's `next` for the program.
     #[inline]
     pub(crate) fn of(&mut self, site: Site) -> Option<Policy> {
@@ -118,13 +119,13 @@ impl Policies {
         policy
     }
 
-    /// Paths of source files are relative to this directory.
+    /// Sets the directory to which the paths of source files are relative.
     pub(crate) fn set_root(&mut self, root: &str) {
         self.root.clear();
         self.root.extend_from_slice(root.as_bytes());
     }
 
-    /// The name that sites have for a source file, if it is not the standard library's.
+    /// The name that sites use for a source file; `None` for the standard library.
     pub(crate) fn source_name<'a>(&self, path: &'a str) -> Option<&'a str> {
         let root = str::from_utf8(&self.root).unwrap_or_default();
         let is_known = !is_std(path) && !path.starts_with("/cargo-chess/");
@@ -150,9 +151,8 @@ impl Policies {
     }
 }
 
-/// Whether a file belongs to the standard library, or to what stands for it
-/// here: its paths begin as the toolchain's builders (or this tool) remapped
-/// them, or lie in the component `rust-src`.
+/// Whether a file belongs to the standard library, or to its replacement here: its path begins as
+/// the toolchain's builders (or this tool) remapped it, or lies in the component `rust-src`.
 fn is_std(file: &str) -> bool {
     file.starts_with("/rustc/")
         || file.starts_with("/cargo-chess/runtime/")
@@ -167,7 +167,7 @@ fn ends(file: &str, end: &[u8]) -> bool {
 
 const ALL_LINES: (u32, u32) = (0, u32::MAX);
 
-/// `12-40`
+/// Parses a range of lines, such as `12-40`.
 fn range(text: &str) -> Option<(u32, u32)> {
     let (first, last) = text.split_once('-')?;
     Some((first.parse().ok()?, last.parse().ok()?))

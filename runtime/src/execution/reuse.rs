@@ -1,11 +1,10 @@
-//! Memory that is used again, as a choice of the search.
+//! Reuse of freed memory, as a choice of the search.
 //!
-//! What a task frees is kept back, so that later uses of it are found. But code that
-//! compares pointers fails where a block is used again while a task still holds its old
-//! address, as in the ABA problem. So in programs that compare and exchange pointers, a
-//! block whose address another task has read from an atomic may be given to whoever
-//! allocates as much, as long as that task has not ended. Such an allocation costs as much
-//! as a preemption.
+//! Blocks that a task frees are kept back, so that later accesses to them are found. But code that
+//! compares pointers fails if a block is reused while a task still holds its old address, as in the
+//! ABA problem. Therefore, in programs that compare and exchange pointers, a block whose address
+//! another task has read from an atomic may be reused for an allocation of the same class, until
+//! that task has ended. Such an allocation costs as much as a preemption.
 
 use super::event::Note;
 use super::object::ObjectId;
@@ -16,22 +15,22 @@ use crate::base::memory::{EngineVec, engine_vec};
 use crate::monitor::Block;
 use crate::platform::heap;
 
-/// So many addresses that tasks have read are remembered.
+/// The maximum number of addresses read by tasks that are remembered.
 const SEEN: usize = 256;
-/// So many blocks are kept for a choice.
+/// The maximum number of blocks that are kept for a choice.
 const KEPT: usize = 64;
-/// An allocation may get one of so many.
+/// The maximum number of blocks in the choice of an allocation.
 const OFFERED: usize = 3;
 
-/// Where the objects of the side table lie that stand for the blocks of a class; no
-/// other object does.
+/// The first address of the objects that stand for the blocks of a class in the side table. No
+/// other object lies there.
 const CLASSES: usize = 512;
 
-/// What may be used again in one execution.
+/// The blocks that may be reused in one execution.
 pub(crate) struct Reuse {
-    /// Blocks, by their start, and tasks that have read a pointer to them.
+    /// Blocks, by their start, with a task that has read a pointer to them.
     seen: EngineVec<(usize, TaskId)>,
-    /// Free blocks, and their classes.
+    /// Free blocks, with their classes.
     kept: EngineVec<(usize, usize)>,
 }
 
@@ -51,7 +50,7 @@ impl Reuse {
 }
 
 impl Execution {
-    /// The current task has read `pointer` from an atomic.
+    /// Records that the current task has read `pointer` from an atomic.
     fn see(&mut self, pointer: usize) {
         if let Some((block, true)) = heap::block_around(pointer) {
             let seen = (block.start, self.current);
@@ -74,7 +73,7 @@ impl Execution {
         self.object(CLASSES + class * 8)
     }
 
-    /// Whether `block`, which the current task frees, is kept for a choice.
+    /// Keeps `block`, which the current task frees, for a choice. Returns whether it is kept.
     #[cold]
     pub(super) fn keeps(&mut self, block: Block, class: usize) -> bool {
         let has_room = self.reuse.kept.len() < KEPT && block.size <= heap::QUARANTINE_BLOCK;
@@ -88,7 +87,7 @@ impl Execution {
         keeps
     }
 
-    /// The block that an allocation of the current task gets, if it is one that was kept.
+    /// The kept block that an allocation of the current task gets, if the search chooses one.
     #[cold]
     fn reuse(&mut self, class: usize) -> Option<usize> {
         if mark::is_inside() {
@@ -114,7 +113,7 @@ impl Execution {
     }
 }
 
-/// The task has read a pointer from an atomic.
+/// Records that the task has read a pointer from an atomic.
 pub fn read_pointer(pointer: usize) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`.
@@ -125,7 +124,7 @@ pub fn read_pointer(pointer: usize) {
     }
 }
 
-/// The start of the free block that the task's allocation gets, if the search says so.
+/// The start of the free block that the task's allocation gets, if the search chooses one.
 #[inline]
 pub(crate) fn reused(class: usize) -> Option<usize> {
     let execution = running()?;

@@ -1,4 +1,4 @@
-//! The scheduling point: which task performs the next step.
+//! The scheduling point: the choice of the task that performs the next step.
 
 use super::state::{Ending, Execution, Timers};
 use super::task::{State, Wait};
@@ -9,26 +9,26 @@ use crate::base::memory::{EngineVec, engine_vec};
 use crate::harness::trace;
 use crate::search::{ChoicePoint, Decision, Past, SchedulingPoint};
 
-/// A task that yielded so often since the test's body returned is idle.
+/// A task with this number of yields since the test's body returned is idle.
 const IDLE_TURNS: u32 = 3;
 
-/// The options of so many tasks are listed without memory of their own.
+/// Up to this number of tasks, the options are listed without memory of their own.
 const FEW: usize = 8;
 
-/// What a scheduling point decided.
+/// The decision of a scheduling point.
 #[derive(Clone, Copy)]
 pub(crate) enum Step {
-    /// The current task goes on.
+    /// The current task continues.
     Continue,
-    /// Another one runs.
+    /// Another task runs.
     Switch(TaskId),
     /// The execution ends.
     End,
 }
 
 impl Execution {
-    /// The heart: which task performs the next step. `yielded` says that the
-    /// current task gives way.
+    /// The core of the scheduler: decides which task performs the next step. `yielded` states that
+    /// the current task gives way.
     pub(crate) fn decide(&mut self, yielded: bool) -> Step {
         self.pulse += 1;
         self.steps += 1;
@@ -71,7 +71,7 @@ impl Execution {
         }
     }
 
-    /// As [`Self::choose_next`], whoever is enabled or held back.
+    /// As [`Self::choose_next`], for any set of enabled and restrained tasks.
     #[inline(never)]
     fn choose_in_general(&mut self, yielded: bool) -> Step {
         if self.awaits_outside() {
@@ -107,7 +107,7 @@ impl Execution {
         step
     }
 
-    /// Whether the current task could go on, and may not be preempted here.
+    /// Whether the current task can continue, and may not be preempted here.
     #[cold]
     fn holds_on(&self) -> bool {
         let current = self.current;
@@ -117,7 +117,7 @@ impl Execution {
             && !self.policies.may_preempt_at(self.task(current).site)
     }
 
-    /// The current task goes on where only a confined search has no choice.
+    /// The current task continues where a confined search has no choice but another search has one.
     #[cold]
     fn pass_over(&mut self) -> TaskId {
         self.list_many(false);
@@ -128,7 +128,7 @@ impl Execution {
         self.current
     }
 
-    /// The decisions of this execution as a search would have made them that is not confined.
+    /// The decisions of this execution in the form for a search that is not confined.
     pub(crate) fn whole_decisions(&self) -> EngineVec<Decision> {
         let mut whole = engine_vec();
         let mut next = 0;
@@ -141,7 +141,8 @@ impl Execution {
         whole
     }
 
-    /// `task` runs, chosen by the decision numbered `decided` if there is one.
+    /// Begins a step of `task`, which was chosen by the decision numbered `decided`, if there is
+    /// one.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "as `choose`")]
     fn begin_step(&mut self, task: TaskId, decided: usize) -> Step {
@@ -166,8 +167,8 @@ impl Execution {
         }
     }
 
-    /// The common case: few tasks, all runnable, none held back. The options stay
-    /// in registers and on the stack: this runs at every scheduling point.
+    /// The common case: few tasks, all runnable, none restrained. The options stay in registers and
+    /// on the stack, because this code runs at every scheduling point.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "as `choose`")]
     fn choose_of_few(&mut self, enabled: u64, yielded: bool) -> TaskId {
@@ -207,17 +208,16 @@ impl Execution {
         let runnable = options
             .iter()
             .take_while(|&&task| !self.late.contains(task));
-        // Time passes for free only while no task can run, and in its order: a
-        // program that sleeps to let others finish is right nearly always.
+        // Time passes at no cost only while no task can run, and in the order of the deadlines: a
+        // program that sleeps to let others finish is nearly always right.
         let free = if preempts { 1 } else { runnable.count().max(1) };
         let next = self.choose(&options, free, preempts);
         self.options = options;
         next
     }
 
-    /// Asks the strategy which of the options runs, if there is a choice. The
-    /// first `free` of them cost nothing; `preempts` says that the first is the
-    /// current task, which could go on.
+    /// Lets the strategy choose one of the options, if there is a choice. The first `free` of them
+    /// cost nothing; `preempts` states that the first is the current task, which could continue.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -254,7 +254,7 @@ impl Execution {
         self.prefix ^= u64::from(next.0) << 48;
         if chosen >= free {
             self.preemptions += 1;
-            // Else a timeout fired early.
+            // Otherwise, a timeout fired early.
             self.running().preempted = preempts;
             if preempts && self.log.is_told {
                 trace::preemption(self);
@@ -263,9 +263,9 @@ impl Execution {
         next
     }
 
-    /// Fills `options`: first the task that an execution without preemptions runs
-    /// next. Tasks that could only time out come last, the earliest first. Whether
-    /// every other option is a preemption.
+    /// Fills `options`. The first one is the task that runs next in an execution without
+    /// preemptions. Tasks that could only time out come last, the earliest deadline first. Returns
+    /// whether every other option is a preemption.
     fn list_many(&mut self, yielded: bool) -> bool {
         let Self {
             options,
@@ -294,17 +294,17 @@ impl Execution {
         }
         let first_late = options.len();
         options.extend(late.iter().filter(|&task| allowed(task)));
-        // As time would have it: the earliest deadline first.
+        // In the order of virtual time: the earliest deadline first.
         options[first_late..].sort_unstable_by_key(|&task| (tasks[task.0 as usize].deadline, task));
         debug_assert!(!options.is_empty(), "the fair relation is acyclic");
-        // Past the limit each step takes time: a sleep ends, however long the others poll.
+        // Past the limit each step takes time: a sleep ends, however long the other tasks poll.
         if *timers == Timers::Last && !*past_limit {
             options.truncate(first_late.max(1));
         }
         runs_on && !yielded
     }
 
-    /// An outcome of the current task's operation, of `outcomes` many.
+    /// Chooses an outcome of the current task's operation, of `outcomes` possible ones.
     pub(crate) fn choose_outcome(&mut self, outcomes: u32, costs: bool) -> u32 {
         if outcomes < 2 || self.past_limit {
             return 0;
@@ -331,14 +331,14 @@ impl Execution {
             self.preemptions += 1;
         }
         if outcome != 0 {
-            // What the task does next depends on it.
+            // The behaviour of the task after the operation depends on the outcome.
             let last = &mut self.running().last_event;
             *last = mix(*last, outcome.into());
         }
         outcome
     }
 
-    /// Whether every task that could go on only polls or waits for time.
+    /// Whether every enabled task only polls or waits for time.
     #[cold]
     fn is_idle(&self) -> bool {
         self.enabled.iter().all(|id| {
@@ -350,7 +350,7 @@ impl Execution {
     /// Ends the execution.
     pub(crate) fn end(&mut self, ending: Ending) -> Step {
         self.ending = ending;
-        // What those would have done that still sleep is not known.
+        // The further operations of tasks that still sleep are not known.
         self.log.trace.is_irregular |= !self.late.is_empty();
         for at in 0..self.live {
             let task = &self.tasks[at];

@@ -16,11 +16,11 @@ use crate::platform::streams;
 
 /// The use of the streams' locks in one execution.
 pub(crate) struct StreamUse {
-    /// Taking such a lock is a scheduling point.
+    /// The acquisition of such a lock is a scheduling point.
     are_points: bool,
-    /// How many tasks hold one now.
+    /// The number of such locks that tasks hold now.
     held: u32,
-    /// The engine's pulse when the first of them took it.
+    /// The engine's pulse when the first of them was acquired.
     since: u64,
     /// A task kept one across a scheduling point.
     was_kept: bool,
@@ -59,8 +59,8 @@ impl Execution {
         !are_points && (was_kept || held > 0)
     }
 
-    /// The current task arrives before taking the lock of a stream that is a scheduling
-    /// point, or that another task holds.
+    /// The current task arrives before it acquires the lock of a stream, if the acquisition is a
+    /// scheduling point or another task holds the lock.
     fn arrive_to_lock_stream(&mut self, object: ObjectId, site: Option<Site>) -> Step {
         self.contend(object, Mode::Exclusive);
         let is_inside = self.announce_opaque(Op::StreamLock, object);
@@ -76,7 +76,7 @@ impl Execution {
     }
 }
 
-/// The current task takes the lock of a stream, whose futex word lies at `word`.
+/// Acquires the lock of a stream for the current task. The futex word of the lock lies at `word`.
 ///
 /// # Safety
 /// `word` is the futex word of such a lock.
@@ -112,9 +112,11 @@ pub(crate) unsafe fn lock(word: usize) {
     }
 }
 
-/// The current task has given back the lock of a stream, whose futex word lies at `word`.
+/// Records that the current task has released the lock of a stream, whose futex word lies at
+/// `word`.
 ///
-/// No scheduling point before it: it commutes with all that other tasks can do first.
+/// There is no scheduling point before it: the release commutes with all operations that other
+/// tasks can perform before it.
 ///
 /// # Safety
 /// As [`lock`].

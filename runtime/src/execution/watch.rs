@@ -1,4 +1,4 @@
-//! What monitors are told, and how an execution ends that one of them stops.
+//! The calls of the monitors, and the end of an execution that a monitor stops.
 
 use core::ops::ControlFlow;
 
@@ -10,14 +10,15 @@ use crate::monitor::race::Point;
 use crate::monitor::{Allocation, Block, DataAccess, Free, Monitor, SyncAccess, monitors};
 
 impl Execution {
-    /// The current task arrives before an operation.
+    /// Announces to the monitors that the current task arrives before an operation.
     #[inline]
     pub(super) fn tell_point(&self) {
         // SAFETY: one task runs at a time, and monitors do not call the engine.
         unsafe { (*monitors()).scheduling_point(self) };
     }
 
-    /// The current task performs an operation: whether the execution goes on.
+    /// Reports an operation of the current task to the monitors. Returns whether the execution
+    /// continues.
     #[inline]
     pub(super) fn tell_access(
         &mut self,
@@ -40,7 +41,8 @@ impl Execution {
         })
     }
 
-    /// The current task waits in a loop that does not yield: whether the execution goes on.
+    /// Reports to the monitors that the current task waits in a loop without a yield. Returns
+    /// whether the execution continues.
     #[cold]
     pub(super) fn tell_spin(&self) -> ControlFlow<()> {
         let Some(read) = self.tasks.running().spin.repeated() else {
@@ -59,15 +61,15 @@ impl Execution {
         }
     }
 
-    /// A monitor has seen enough. Where the caller cannot leave the execution, its
-    /// next step does.
+    /// Stops the execution for a monitor. If the caller cannot leave the execution, the task's next
+    /// step does.
     #[cold]
     pub(super) fn stop(&mut self) -> Step {
         self.horizon = 0;
         self.end(Ending::Stopped)
     }
 
-    /// What an execution is that is given up.
+    /// The ending of an execution that is given up.
     pub(super) fn given_up(&self) -> Ending {
         // SAFETY: as in `tell_point`.
         let ending = unsafe { (*monitors()).given_up(self) };
@@ -75,8 +77,8 @@ impl Execution {
     }
 }
 
-/// The task is about to access plain memory: no scheduling point. Of packages that are
-/// not explored nobody looks.
+/// Reports that the task is about to access plain memory. This is no scheduling point. Accesses of
+/// packages that are not explored are ignored.
 #[inline(never)]
 pub(crate) fn data_access(
     address: usize,
@@ -129,12 +131,13 @@ pub(crate) fn data_access(
     }
 }
 
-/// An access to plain memory has an event, and a scheduling point before it, if it `is_point`.
-/// What depends on it accesses a granule of the same ones.
+/// Records an event for an access to plain memory, with a scheduling point before it if it
+/// `is_point`. The objects of the event are the granules of the accessed memory, so that accesses
+/// to the same granule depend on each other.
 #[cold]
 fn event(access: DataAccess, is_point: bool) {
     const GRANULE: usize = 8;
-    /// So many of them are told apart.
+    /// The maximum number of granules that one access touches individually.
     const MOST: usize = 64;
     let Some(execution) = running() else { return };
     let op = if access.is_write {
@@ -165,7 +168,7 @@ fn event(access: DataAccess, is_point: bool) {
     }
 }
 
-/// The task was given a block.
+/// Reports that the task allocated a block.
 #[inline]
 pub(crate) fn allocated(allocation: Allocation) {
     let Some(execution) = running() else { return };
@@ -173,7 +176,7 @@ pub(crate) fn allocated(allocation: Allocation) {
     unsafe { (*monitors()).allocated(&*execution, allocation) };
 }
 
-/// The task gave a block back, and was given the same one again.
+/// Reports that the task freed a block and reallocated the same one.
 #[inline]
 pub(crate) fn reallocated(old: Block, new: Block) {
     let Some(execution) = running() else { return };
@@ -190,7 +193,7 @@ pub(crate) fn reallocated(old: Block, new: Block) {
     }
 }
 
-/// The task frees a block in which synchronization objects lie.
+/// Marks the synchronization objects in a block that the task frees.
 #[cold]
 pub(crate) fn frees_objects(start: usize, size: usize) {
     let Some(execution) = running() else { return };
@@ -198,9 +201,9 @@ pub(crate) fn frees_objects(start: usize, size: usize) {
     unsafe { (*execution).objects.doubt(start, size) };
 }
 
-/// The task is about to free memory; does not return if that is an error. Whether
-/// synchronization objects lie there is known of live blocks, as is their class. Whether
-/// the block is kept for a choice.
+/// Reports that the task is about to free memory. Does not return if that is an error.
+/// `has_objects` (whether synchronization objects lie there) and `class` are known only for live
+/// blocks. Returns whether the block is kept for a choice.
 #[inline]
 pub(crate) fn frees(free: Free, has_objects: bool, class: usize) -> bool {
     let Some(execution) = running() else {

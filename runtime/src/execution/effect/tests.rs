@@ -1,4 +1,4 @@
-//! The dependences of a lock's operations, against what the lock does.
+//! The dependences of a lock's operations, compared with the behaviour of a model lock.
 
 use super::{Dependence, Effect};
 
@@ -59,12 +59,12 @@ impl Lock {
         self.reads.contains(&true)
     }
 
-    /// A step of `task` with the effect that it has, if `task` can make it.
+    /// A step of `task` with its effect, if `task` can make it.
     fn step(mut self, task: usize, call: Call) -> Option<(Effect, Self)> {
         let awaited = self.queued.contains(&true);
         let may_read = self.writer.is_none() && !awaited;
         let may_write = self.writer.is_none() && !self.is_read();
-        // To read once is enough to be told from others.
+        // One read hold of a task is enough to distinguish it from the others.
         let reads_again = self.reads[task] && matches!(call, Call::Read | Call::TryRead);
         if reads_again || self.queued[task] && call != Call::Write {
             return None;
@@ -99,7 +99,7 @@ impl Lock {
     }
 }
 
-/// Whether two tasks' steps lead to the same, the other way round.
+/// Whether the steps of two tasks have the same effects and lead to the same state in both orders.
 fn commute(lock: Lock, first: (usize, Call), second: (usize, Call)) -> bool {
     let in_order = |(one, call): (usize, Call), (other, next): (usize, Call)| {
         let (effect, lock) = lock.step(one, call)?;
@@ -129,13 +129,13 @@ fn what_commutes_on_a_lock_does_so_in_each_of_its_states() {
             let could_come_first = lock.step(1, second).map(|(effect, _)| effect);
             let named = format!("{first:?}, then {second:?}: {earlier:?}, {later:?}, {lock:?}");
             match later.depends(earlier) {
-                // Whether a task waits before the last reader leaves or comes after that shows
-                // only in who enters in between.
+                // Whether a task queues before or after the last reader leaves only affects which
+                // tasks enter in between.
                 Dependence::None if earlier == Effect::Queue && later == Effect::Leave => {}
                 Dependence::None => {
                     assert!(commute(lock, (0, first), (1, second)), "{named}");
                 }
-                // A race with what lets the other one go on would hide the real one.
+                // A race with the operation that enables the other one would hide the real race.
                 Dependence::Races => assert!(could_come_first.is_some(), "{named}"),
                 Dependence::Enables => {
                     let waits = matches!(could_come_first, None | Some(Effect::Queue));
