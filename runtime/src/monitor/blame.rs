@@ -1,21 +1,22 @@
-//! Which panic made a test fail, of all that an execution saw.
+//! The cause of a test's failure among all panics of an execution.
 
 use super::Panic;
 
-/// Messages with one of these pass on what went wrong in another place.
+/// Messages with one of these texts report a failure of another place.
 const PASSED_ON: [&str; 4] = [
     "a scoped thread panicked",
     "PoisonError",
     "JoinError::Panic",
-    // What `JoinHandle::join` gives back, unwrapped.
+    // The result of `JoinHandle::join`, unwrapped.
     "Any { .. }",
 ];
 
-/// So does one with these, if another task ended with a panic: it held the other half.
+/// Messages with one of these texts do so if another task, which held the other end, panicked and
+/// ended.
 const PASSED_ON_BY_ITS_END: [&str; 2] = ["RecvError", "SendError"];
 
-/// The panic behind the one that ended the test's body, in which `said` was the message.
-/// `panics` are in order, and `ended_task` says which of them ended their tasks.
+/// The panic that caused the end of the test's body, whose panic message was `said`. `panics` are
+/// in order, and `ended_task` returns whether a panic ended its task.
 pub(super) fn blamed<'a>(
     panics: &'a [Panic],
     said: &[u8],
@@ -23,9 +24,11 @@ pub(super) fn blamed<'a>(
 ) -> Option<&'a Panic> {
     let of_test = |panic: &&Panic| panic.task.0 == 0;
     let mut same = panics.iter().filter(|panic| *panic.message == *said);
-    // Of two alike the test's own came last; another task's was resumed by the test.
+    // Of several panics with this message, the last one of the test itself counts; if there is
+    // none, the test resumed the panic of another task.
     let Some(own) = same.clone().rfind(of_test).or_else(|| same.next_back()) else {
-        // The message is new to a panic that was resumed: what came first is the cause.
+        // No panic has this message if the test resumed a panic with a new one: the first panic is
+        // the cause.
         return panics.first();
     };
     let before = panics
@@ -56,7 +59,7 @@ fn contains_one_of(panic: &Panic, texts: &[&str]) -> bool {
 }
 
 impl Panic {
-    /// Whether its message has that of `other` in it.
+    /// Whether its message contains the message of `other`.
     fn quotes(&self, other: &Self) -> bool {
         let message = String::from_utf8_lossy(&other.message);
         !message.is_empty() && self.contains(&message)
@@ -85,7 +88,7 @@ mod tests {
         }
     }
 
-    /// The message that is blamed; panics of other tasks than the test's ended them.
+    /// The message of the blamed panic. The panics of tasks other than the test ended these tasks.
     fn blamed_of(panics: &[(u32, &str)], said: &str) -> String {
         let panics: Vec<Panic> = panics.iter().map(|&(task, it)| panic(task, it)).collect();
         let found = blamed(&panics, said.as_bytes(), |panic| panic.task.0 != 0);

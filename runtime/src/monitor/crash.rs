@@ -7,14 +7,14 @@ use super::{Failure, Kind, Monitor, Panic};
 use crate::base::sys;
 use crate::execution::Execution;
 
-/// The end of a process in which an execution was going on.
+/// The end of a process during an execution.
 pub(crate) struct Death<'a> {
     pub(crate) execution: &'a Execution,
-    /// Its wait status.
+    /// The wait status of the process.
     pub(crate) status: c_int,
-    /// The address of the access that killed it.
+    /// The address of the access that caused its death.
     pub(crate) fault: Option<usize>,
-    /// The address is the guard of a task's stack.
+    /// The address is in the guard of a task's stack.
     pub(crate) overflows: bool,
 }
 

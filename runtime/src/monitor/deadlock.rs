@@ -1,9 +1,9 @@
-//! Deadlocks: which task waits for what, held by whom, and where the circle closes.
+//! Deadlocks: the blocked tasks, the holders of the objects that they need, and the cycle.
 
 use super::{BodyOutcome, End, Failure, Kind, Monitor};
 use crate::execution::{Ending, Execution, ObjectId, Op, Site, State, TaskId, Wait};
 
-/// Judges executions in which no task can go on before the test's body has returned.
+/// Judges executions in which no task is enabled before the test's body has returned.
 pub(crate) struct Deadlock;
 
 impl Deadlock {
@@ -22,28 +22,28 @@ impl Monitor for Deadlock {
             }
             _ => false,
         };
-        // The words name tasks and lines: they are found when it is reported.
+        // The message names tasks and lines, which are found when the failure is reported.
         is_stuck.then(|| Failure::new(Kind::Deadlock, ""))
     }
 }
 
-/// A task that cannot go on.
+/// A blocked task.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Blocked {
     pub(crate) task: TaskId,
     pub(crate) op: Op,
     pub(crate) object: ObjectId,
-    /// Where it waits; where it was last seen, if it waits in code without lines.
+    /// The line where it waits, or its last known line if it waits in code without lines.
     pub(crate) site: Option<Site>,
     /// It was switched out by a preemption, and has not run since.
     pub(crate) preempted: bool,
-    /// The task that holds what this one waits for.
+    /// The task that holds the object for which this one waits.
     pub(crate) holder: Option<TaskId>,
-    /// Where the holder took it.
+    /// The line where the holder acquired it.
     pub(crate) held_at: Option<Site>,
 }
 
-/// The blocked tasks of the execution as it stands.
+/// The blocked tasks in the current state of the execution.
 pub(crate) fn blocked_tasks(execution: &Execution) -> Vec<Blocked> {
     let mut blocked = Vec::new();
     for id in (0..execution.live as u32).map(TaskId) {
@@ -60,7 +60,7 @@ pub(crate) fn blocked_tasks(execution: &Execution) -> Vec<Blocked> {
             Wait::Task(other) => (Some(other), None),
             Wait::Lock(..) | Wait::Object(_) | Wait::Futex(..) if object != ObjectId::NONE => {
                 let held = execution.objects.get(object);
-                // Who upgrades waits for the other readers, of which nothing is known.
+                // A task that upgrades its lock waits for the other readers, which are not known.
                 let upgrades = op == Op::RwLockUpgrade;
                 let holder = held.owner.filter(|&owner| !(upgrades && owner == id));
                 let is_held = holder.is_some() || held.shared > 0;
@@ -81,8 +81,8 @@ pub(crate) fn blocked_tasks(execution: &Execution) -> Vec<Blocked> {
     blocked
 }
 
-/// The tasks of a circle in which each waits for what the next one holds; empty
-/// where there is none.
+/// The tasks of a cycle in which each waits for an object that the next one holds. Empty if there
+/// is none.
 pub(crate) fn cycle(blocked: &[Blocked]) -> Vec<TaskId> {
     let next = |task: TaskId| {
         blocked

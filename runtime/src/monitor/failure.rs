@@ -1,30 +1,30 @@
-//! Failures: their kinds, places and words.
+//! Failures: their kinds, places and messages.
 
 use super::Panic;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::stored;
 use crate::execution::Site;
 
-/// The kinds of failure, as users and scripts know them.
+/// The kinds of failure, as in reports and in the interface for scripts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// A panic that the test did not expect, or a missing one.
     Panic,
-    /// No task can go on.
+    /// No task is enabled.
     Deadlock,
     /// A fair execution passed the step limit.
     Livelock,
-    /// A task ran on without yielding (the good-samaritan rule).
+    /// A task ran without yielding (the good-samaritan rule).
     Spin,
     /// The process died.
     Crash,
-    /// Two accesses to common memory that nothing orders.
+    /// Two unordered accesses to common memory.
     Race,
     /// Memory was used after it was freed.
     UseAfterFree,
     /// A block was freed twice.
     DoubleFree,
-    /// What was freed was never allocated.
+    /// Memory was freed that had never been allocated.
     InvalidFree,
     /// Memory was not freed, and nothing refers to it.
     Leak,
@@ -33,7 +33,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The kind's name in the contract.
+    /// The kind's name in the documented interface.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Panic => "panic",
@@ -73,13 +73,13 @@ impl Place {
     }
 }
 
-/// Why an execution failed. Two are equal if they are told in the same words.
+/// The reason why an execution failed. Two failures are equal if their reports are.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Failure {
     pub(crate) kind: Kind,
-    /// What is known when the failure is found. Words that name tasks, or need much
-    /// time, are found when it is reported: two failures with the same message and place
-    /// are taken for one.
+    /// The details that are known when the failure is found. Words that name tasks, or that take
+    /// long to find, are added when it is reported: two failures with the same message and place
+    /// count as one.
     pub(crate) message: EngineVec<u8>,
     pub(crate) place: Option<Place>,
 }
@@ -95,9 +95,8 @@ impl Failure {
         }
     }
 
-    /// Whether both are the same failure, though values that are told with it may be
-    /// others: those that an assertion compared, or what the system gave out this time,
-    /// such as a port or a descriptor.
+    /// Whether both are the same failure, even if some values in their messages differ: the values
+    /// that an assertion compared, or numbers from the system, such as a port or a descriptor.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         self.kind == other.kind && self.place == other.place && self.said().eq(other.said())
     }
@@ -109,7 +108,7 @@ impl Failure {
         bytes.filter(|byte| !byte.is_ascii_digit())
     }
 
-    /// What is said of a failure that its schedule did not lead to again.
+    /// The failure in place of one that did not occur again under its schedule.
     pub(crate) fn not_repeated(mut self) -> Self {
         let intro = "the same schedule did not fail in the same way again; at first: ";
         self.message.splice(0..0, intro.bytes());

@@ -1,12 +1,12 @@
-//! What a finding means to a run: nothing, a warning or a failure; by package.
+//! The levels of findings in a run (ignored, warning or failure), by package.
 
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Site, covers};
 
-/// What a finding means, such as a race.
+/// The consequence of a finding, such as a race.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Level {
-    /// Nothing is said of it.
+    /// It is not reported.
     Allow,
     /// The test has a warning.
     Warn,
@@ -15,7 +15,7 @@ pub(crate) enum Level {
 }
 
 impl Level {
-    /// By its name in requests.
+    /// The level with this name in requests.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "allow" => Self::Allow,
@@ -29,12 +29,12 @@ impl Level {
 /// The levels of a run.
 pub(super) struct Levels {
     of_others: Level,
-    /// The longest prefix of a file counts.
+    /// The rule with the longest prefix of a file applies.
     rules: EngineVec<(EngineVec<u8>, Level)>,
 }
 
 impl Levels {
-    /// Every file has this level, until it is said otherwise.
+    /// Gives this level to every file, until [`Self::set`] is called.
     pub(super) const fn new(of_others: Level) -> Self {
         Self {
             of_others,
@@ -42,7 +42,7 @@ impl Levels {
         }
     }
 
-    /// Files have this level, but for those below some prefixes.
+    /// Gives this level to all files except those below some prefixes.
     pub(super) fn set(&mut self, of_others: Level, rules: &[(String, Level)]) {
         self.of_others = of_others;
         for (prefix, level) in rules {
@@ -52,7 +52,7 @@ impl Levels {
         }
     }
 
-    /// That of what happens at `site`.
+    /// The level of findings at `site`.
     pub(super) fn of(&self, site: Site) -> Level {
         let file = site.file().as_bytes();
         let rules = self.rules.iter().filter(|(prefix, _)| covers(prefix, file));

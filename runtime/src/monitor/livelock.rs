@@ -1,4 +1,4 @@
-//! Livelocks and spins: executions that come to no end, and whether that is a failure.
+//! Livelocks and spins: executions that do not end, and whether that is a failure.
 
 use super::{End, Failure, Kind, Monitor};
 use crate::execution::{Ending, Execution};
@@ -13,8 +13,9 @@ impl Livelock {
 }
 
 impl Monitor for Livelock {
-    /// Tasks that yield and come to no end though every one gets its turns are a
-    /// livelock; one that runs on while others could is a spin (the good-samaritan rule).
+    /// If tasks yield and the execution does not end although every task runs again and again, it
+    /// is a livelock. If one task runs without yielding while other tasks are enabled, it is a spin
+    /// (the good-samaritan rule).
     fn given_up(&mut self, execution: &Execution) -> Option<Ending> {
         let lately = |step: u64| step != 0 && step >= execution.steps / 2;
         let current = execution.current;
@@ -30,7 +31,7 @@ impl Monitor for Livelock {
 
     #[inline]
     fn end(&mut self, end: &End<'_>) -> Option<Failure> {
-        // The words name tasks and lines: they are found when it is reported.
+        // The message names tasks and lines, which are found when the failure is reported.
         match end.execution.ending {
             Ending::Livelock => Some(Failure::new(Kind::Livelock, "")),
             Ending::Spin(_) => Some(Failure::new(Kind::Spin, "")),

@@ -1,22 +1,21 @@
-//! Monitors: what watches an execution, and says whether it failed.
+//! Monitors: they watch executions, and judge whether these failed.
 //!
-//! A monitor is told what happens, as in CHESS ("Writing a CHESS Monitor" in its tutorial;
-//! OSDI'08 section 4.5): that an execution begins and ends, each scheduling point, each
-//! synchronization access, each data access, each allocation and free. It sees tasks,
-//! objects and operations, no fibers, shims or memory of the program. One task runs at a
-//! time, so it is never called twice at once.
+//! The engine calls a monitor for each event of interest, as in CHESS ("Writing a CHESS Monitor" in
+//! its tutorial; OSDI'08 section 4.5): the begin and the end of an execution, each scheduling
+//! point, each synchronization access, each data access, each allocation and free. A monitor sees
+//! tasks, objects and operations, but no fibers, shims or memory of the program. One task runs at a
+//! time, so calls of a monitor never overlap.
 //!
-//! **A monitor must not depend on the order of what commutes.** Searches run one of the
-//! schedules that have the same happens-before graph, and leave out the others: a monitor
-//! that would find its failure only in those left out makes "complete" a lie. Judge by
-//! what happens-before says (objects, effects, the order of one task), not by which of two
-//! tasks came first.
+//! **A monitor must not depend on the order of operations that commute.** Searches run one of the
+//! schedules that have the same happens-before graph, and leave out the others: if a monitor would
+//! find its failure only in those left out, "complete" would be untrue. Judge by the happens-before
+//! relation (objects, effects, the order of one task), not by which of two tasks came first.
 //!
-//! All monitors are fields of [`Monitors`], which calls each of them; there is no dynamic
-//! dispatch, so that a hook that no monitor has costs nothing. What a monitor keeps lies in
-//! the engine's memory (`EngineVec`), which is not put back with the program's; it forgets
-//! in [`Monitor::begin`] what it knows of the execution before. Nor may a hook that runs in
-//! a task use other memory: that would be an allocation of the program.
+//! All monitors are fields of [`Monitors`], which calls each of them. There is no dynamic dispatch,
+//! so a hook that no monitor implements costs nothing. The state of a monitor lies in the engine's
+//! memory (`EngineVec`), which is not restored with the program's memory; in [`Monitor::begin`] a
+//! monitor resets its state of the execution before. A hook that runs in a task must not use other
+//! memory: that would be an allocation of the program.
 
 mod blame;
 mod crash;
@@ -50,19 +49,19 @@ use crate::execution::{Access, Effect, Ending, Execution, ObjectId, Op, Site};
 #[allow(dead_code, reason = "what is there to be read, whoever reads it")]
 pub(crate) struct SyncAccess {
     pub(crate) op: Op,
-    /// [`ObjectId::NONE`] where the operation is on no object (a fence, a yield).
+    /// [`ObjectId::NONE`] for an operation without an object (a fence, a yield).
     pub(crate) object: ObjectId,
-    /// What it did to the object: by this, and only by this, accesses of two tasks to one
-    /// object are ordered or not.
+    /// Its effect on the object. Only the effects determine whether accesses of two tasks to one
+    /// object are ordered.
     pub(crate) effect: Effect,
     /// The source line; `None` in drops and in code that is not redirected.
     pub(crate) site: Option<Site>,
-    /// The object lies on the heap, and this is its first access, or the first since its
-    /// block was freed: else its memory is not free.
+    /// The object lies on the heap, and this is its first access, or the first since its block was
+    /// freed. Otherwise its memory is not free.
     pub(crate) may_be_free: bool,
 }
 
-/// One access to plain memory, which is about to be made.
+/// One access to plain memory, which the program is about to make.
 #[derive(Clone, Copy, Debug)]
 #[allow(dead_code, reason = "as above")]
 pub(crate) struct DataAccess {
@@ -70,37 +69,37 @@ pub(crate) struct DataAccess {
     /// In bytes; may be 0.
     pub(crate) size: usize,
     pub(crate) is_write: bool,
-    /// A reference is made: whoever has it may read, or write, from then on.
+    /// The access creates a reference: the program may read, or write, through it from then on.
     pub(crate) is_borrow: bool,
     pub(crate) site: Site,
 }
 
-/// What watches executions. Each hook is optional. Who runs is `execution.current`; the
+/// The interface of monitors. Each hook is optional. The running task is `execution.current`; the
 /// number of an access is that of its event, `execution.log.events.len()`.
 ///
-/// A hook that gives back [`ControlFlow::Break`] ends the execution there, before the
-/// program does what it was about to do; [`Monitor::end`] then says why. Others end it
-/// without a verdict of their own or let it go on.
+/// A hook that returns [`ControlFlow::Break`] ends the execution there, before the program's next
+/// operation; [`Monitor::end`] then returns the reason. Other monitors end the execution without a
+/// verdict of their own or let it continue.
 pub(crate) trait Monitor {
-    /// An execution begins.
+    /// Called at the begin of an execution.
     #[inline]
     fn begin(&mut self) {}
 
-    /// The current task arrives before an operation: its `op`, `object` and `site` say
-    /// which. Whether others run first is not decided yet.
+    /// The current task arrives before an operation, which its `op`, `object` and `site` describe.
+    /// Whether other tasks run first is not decided yet.
     #[inline]
     fn scheduling_point(&mut self, execution: &Execution) {
         let _ = execution;
     }
 
-    /// Whether it looks at every synchronization access in this execution: else it is
-    /// told only of those whose object may be free.
+    /// Whether the monitor watches every synchronization access in this execution. Otherwise it is
+    /// called only for those whose object may be free.
     #[inline]
     fn wants_accesses(&self) -> bool {
         false
     }
 
-    /// The current task performs an operation; nobody else runs until it is done. See
+    /// The current task performs an operation; no other task runs until it is complete. See
     /// [`Monitor::wants_accesses`].
     #[inline]
     fn sync_access(&mut self, execution: &Execution, access: SyncAccess) -> ControlFlow<()> {
@@ -115,20 +114,20 @@ pub(crate) trait Monitor {
         ControlFlow::Continue(())
     }
 
-    /// Whether this execution, which has begun, is one in which [`Monitor::allocated`] is to
-    /// be called, and [`Monitor::frees`] where nothing is wrong.
+    /// Whether [`Monitor::allocated`] is to be called in this execution, which has begun, and
+    /// [`Monitor::frees`] for correct frees.
     #[inline]
     fn watches_heap(&self) -> bool {
         false
     }
 
-    /// The current task was given a block of the heap.
+    /// The current task allocated a block of the heap.
     #[inline]
     fn allocated(&mut self, execution: &Execution, allocation: Allocation) {
         let _ = (execution, allocation);
     }
 
-    /// The current task is about to free memory, rightly or not.
+    /// The current task is about to free memory, correctly or not.
     #[inline]
     fn frees(&mut self, execution: &Execution, free: Free) -> ControlFlow<()> {
         let _ = (execution, free);
@@ -140,52 +139,52 @@ pub(crate) trait Monitor {
         let _ = panic;
     }
 
-    /// The current task, which has not yielded, is in exactly the state of a turn before, and
-    /// has done nothing since but read what is still as it was: `read`, and maybe more.
+    /// The current task, which has not yielded, is in exactly the state of an earlier turn, and
+    /// since then it has only read objects that have not changed: `read`, and maybe more.
     fn spins(&mut self, execution: &Execution, read: Access) -> ControlFlow<()> {
         let _ = (execution, read);
         ControlFlow::Continue(())
     }
 
-    /// The execution has gone on far beyond the step limit, and is given up: as what.
+    /// The execution has run far beyond the step limit, and is given up. Returns its ending.
     fn given_up(&mut self, execution: &Execution) -> Option<Ending> {
         let _ = execution;
         None
     }
 
-    /// The execution is over, and the program's memory is still as it left it.
+    /// The execution is over, and the program's memory is still in its final state.
     #[inline]
     fn ended(&mut self, execution: &Execution) {
         let _ = execution;
     }
 
-    /// The execution ended, in the process that explores: whether it failed.
+    /// The execution ended; called in the process that explores. Returns a failure if it failed.
     fn end(&mut self, end: &End<'_>) -> Option<Failure> {
         let _ = end;
         None
     }
 
-    /// The execution that this monitor called a failure will be reported: whether it is to
-    /// be run once more, so that the monitor can find what to say of it.
+    /// The execution for which this monitor reported a failure will be reported. Returns whether to
+    /// repeat it once, so that the monitor can find the details of its message.
     fn wants_another_look(&mut self) -> bool {
         false
     }
 
-    /// Adds to `failure`, which the last execution led to and which is reported, the words
-    /// and the place that take time to find. May be asked in another process, as `died`.
+    /// Adds the words and the place that take long to find to `failure`, the reported failure of
+    /// the last execution. May be called in another process, as `died`.
     fn explain(&self, failure: &mut Failure) {
         let _ = failure;
     }
 
-    /// The execution ended with its process: whether that is this monitor's failure. It
-    /// is asked in another process, which shares the engine's memory alone.
+    /// The execution ended with its process. Returns a failure if that is one of this monitor. It
+    /// is called in another process, which shares only the engine's memory.
     fn died(&mut self, death: &Death<'_>) -> Option<Failure> {
         let _ = death;
         None
     }
 }
 
-/// Declares [`Monitors`]. Where several find a failure, that of the first one counts.
+/// Declares [`Monitors`]. If several monitors find a failure, that of the first one counts.
 macro_rules! monitors {
     ($($(#[$doc:meta])* $name:ident: $Monitor:ty,)*) => {
         /// All monitors.
@@ -283,29 +282,29 @@ macro_rules! monitors {
 }
 
 monitors! {
-    /// Uses of memory that is free, double and invalid frees: they are certain, whatever
-    /// raced.
+    /// Accesses to free memory, double and invalid frees: they are certain, even if there are
+    /// races.
     heap: heap::Heap,
-    /// Data races: what else goes wrong may follow from them.
+    /// Data races: other errors may follow from them.
     races: race::Races,
-    /// No task can go on.
+    /// No task is enabled.
     deadlock: deadlock::Deadlock,
-    /// A loop that waits, and does not yield.
+    /// A loop that waits and does not yield.
     spins: spin::Spins,
-    /// No end, though every task gets its turns; or a task that does not yield.
+    /// No end although every task runs again and again, or a task that does not yield.
     livelock: livelock::Livelock,
     /// The process died.
     crash: crash::Crash,
-    /// Panics, and what the test's attributes make of them.
+    /// Panics, and their meaning by the test's attributes.
     outcome: outcome::Outcome,
-    /// What nothing refers to at the end, where that is asked for.
+    /// Memory without references at the end, if that is checked.
     leaks: heap::Leaks,
 }
 
 /// The monitors of the running execution.
 ///
-/// The pointer may be used as a unique reference as long as no monitor is called from a
-/// monitor: one task runs at a time, and the explorer only between executions.
+/// The pointer may be used as a unique reference as long as no monitor is called from a monitor:
+/// one task runs at a time, and the explorer runs only between executions.
 #[inline]
 pub(crate) fn monitors() -> *mut Monitors {
     // SAFETY: only the field's address is taken.

@@ -1,17 +1,18 @@
-//! The test's outcome: panics and errors, and what its attributes make of them.
+//! The test's outcome: panics and errors, and their meaning by the test's attributes.
 
 use super::blame::blamed;
 use super::{Failure, Kind, Monitor, Panic, Place};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Ending, Execution};
 
-/// Panics remembered in one execution; programs that panic on purpose may have many.
+/// The maximum number of panics remembered in one execution; programs that panic on purpose may
+/// have many.
 const REMEMBERED: usize = 64;
 
-/// What the test's attributes ask for.
+/// The outcome that the test's attributes require.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Expectation {
-    /// The test returns, and not with an error.
+    /// The test returns without an error.
     Pass,
     /// The test panics (`should_panic`).
     Panic,
@@ -19,16 +20,16 @@ pub enum Expectation {
     PanicWith(&'static str),
 }
 
-/// How the test's body ended.
+/// The end of the test's body.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum BodyOutcome {
     /// It did not return in this execution.
     Unfinished,
-    /// It returned, and not with an error.
+    /// It returned without an error.
     Passed,
-    /// It returned an error, in these words.
+    /// It returned an error with this text.
     Failed(EngineVec<u8>),
-    /// It panicked, or went on with a panic of another task, with this message.
+    /// It panicked, or resumed a panic of another task, with this message.
     Panicked(EngineVec<u8>),
 }
 
@@ -39,14 +40,14 @@ pub(crate) struct End<'a> {
     pub(crate) expectation: Expectation,
 }
 
-/// What became of a panic.
+/// The consequence of a panic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fate {
     /// It ended the test's body.
     Failed,
     /// It ended its task, and the program received it.
     Joined,
-    /// It ended its task, and nobody received it.
+    /// It ended its task, and no join received it.
     Unseen,
     /// Its task caught it, or had not ended.
     Unknown,
@@ -64,15 +65,15 @@ impl Fate {
     }
 }
 
-/// Judges how the test's body ended.
+/// Judges the end of the test's body.
 pub(crate) struct Outcome {
     pub(crate) panics: EngineVec<Panic>,
-    /// Panics that nobody received are no failure.
+    /// Panics that no join received are no failure.
     pub(crate) allows_unseen: bool,
-    /// The execution is the first one, and what happens without preemptions in it happens under
-    /// `cargo test`: panics that nobody receives are meant to be.
+    /// The execution is the first one. Its events without preemptions also happen under `cargo
+    /// test`, so panics that no join receives are intended.
     pub(crate) is_first: bool,
-    /// Where tasks panicked in it that nobody joins.
+    /// The places in it where tasks panicked that no task joins.
     pub(crate) intended: EngineVec<Place>,
 }
 
@@ -86,7 +87,7 @@ impl Outcome {
         }
     }
 
-    /// Panics at this line are meant to be, where no join receives them.
+    /// Marks panics at this line as intended, if no join receives them.
     pub(crate) fn intend(&mut self, file: &str, line: u32) {
         let mut name = engine_vec();
         name.extend_from_slice(file.as_bytes());
@@ -102,7 +103,7 @@ impl Outcome {
         intended.any(|it| (&it.file, it.line) == (&place.file, place.line))
     }
 
-    /// What the body's end is, by itself.
+    /// The failure that follows from the body's end alone.
     fn of_body(&self, end: &End<'_>) -> Option<Failure> {
         match (end.body, end.expectation) {
             (BodyOutcome::Failed(message), Expectation::Pass) => {
@@ -144,7 +145,7 @@ impl Outcome {
         }
     }
 
-    /// What became of one of the panics.
+    /// The consequence of one of the panics.
     pub(crate) fn fate(&self, panic: &Panic, execution: &Execution, body: &BodyOutcome) -> Fate {
         let task = execution.task(panic.task);
         let ends_body = || matches!(body, BodyOutcome::Panicked(said) if *said == panic.message);
@@ -161,14 +162,14 @@ impl Outcome {
         }
     }
 
-    /// Whether its task has not panicked again.
+    /// Whether this is the last panic of its task.
     fn is_last(&self, panic: &Panic) -> bool {
         let mut panics = self.panics.iter().rev();
         let last = panics.find(|other| other.task == panic.task);
         last.is_some_and(|last| core::ptr::eq(last, panic))
     }
 
-    /// A panic that nobody received: it would go unseen under `cargo test`.
+    /// The failure for a panic that no join received: `cargo test` would not report it.
     fn unseen(&mut self, end: &End<'_>) -> Option<Failure> {
         if end.expectation != Expectation::Pass || self.allows_unseen {
             return None;
@@ -199,7 +200,7 @@ impl Monitor for Outcome {
     }
 
     fn panicked(&mut self, panic: &Panic) {
-        // The last one may be what ends the test.
+        // The last panic may be the one that ends the test.
         self.panics.truncate(REMEMBERED - 1);
         self.panics.push(panic.clone());
     }

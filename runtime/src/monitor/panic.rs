@@ -1,4 +1,4 @@
-//! Panics: what a task said before it unwound.
+//! Panics of tasks: their messages and places.
 
 use core::cell::Cell;
 use std::any::Any;
@@ -16,7 +16,7 @@ pub(crate) struct Panic {
     pub(crate) task: TaskId,
     pub(crate) message: EngineVec<u8>,
     pub(crate) place: Place,
-    /// So many events of the execution came before it.
+    /// The number of events of the execution before it.
     pub(crate) event: u32,
 }
 
@@ -27,11 +27,12 @@ impl Panic {
     }
 }
 
-/// A hook of the program runs for a panic of the task whose thread this is.
+/// Whether a hook of the program runs for a panic of this thread's task.
 #[thread_local]
 static IN_HOOK: Cell<bool> = Cell::new(false);
 
-/// Makes panics of tasks silent notes; those of other threads print as ever.
+/// Installs a hook that records panics of tasks silently; those of other threads are printed as
+/// usual.
 pub(crate) fn install_hook() {
     let default = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
@@ -44,8 +45,8 @@ pub(crate) fn install_hook() {
     }));
 }
 
-/// Runs `hook`, which the program has set. A task's panic is noted once, also where the
-/// hook runs the one that it replaces.
+/// Runs `hook`, which the program has set. A task's panic is recorded once, even if the hook runs
+/// the hook that it replaces.
 pub(crate) fn run_hook(info: &PanicHookInfo<'_>, hook: &dyn Fn(&PanicHookInfo<'_>)) {
     if !execution::active() || IN_HOOK.get() {
         return hook(info);
@@ -56,7 +57,7 @@ pub(crate) fn run_hook(info: &PanicHookInfo<'_>, hook: &dyn Fn(&PanicHookInfo<'_
     IN_HOOK.set(false);
 }
 
-/// What a panic says.
+/// The message of a panic.
 pub(crate) fn payload_text(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<&'static str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));

@@ -16,16 +16,16 @@ pub(crate) struct Spin {
     pub(crate) place: Place,
 }
 
-/// Notes the loops in which tasks wait without yielding. Such a wait is seen where a turn
-/// repeats the one before and can do nothing else until another task writes, so that it
-/// depends on nothing but what the loop has read.
+/// Records the loops in which tasks wait without yielding. Such a wait is detected when a turn
+/// repeats the one before and the task can do nothing else until another task writes. It therefore
+/// depends only on the objects that the loop has read.
 pub(crate) struct Spins {
     levels: Levels,
-    /// Those of this execution that warn.
+    /// The loops of this execution that cause a warning.
     noted: EngineVec<Access>,
-    /// The one that ends this execution.
+    /// The loop that ends this execution.
     denied: Option<Access>,
-    /// Those of earlier executions that warn.
+    /// The loops of earlier executions that cause a warning.
     pub(crate) known: EngineVec<Spin>,
 }
 
@@ -39,12 +39,12 @@ impl Spins {
         }
     }
 
-    /// What such loops mean, but for those in the files below some prefixes.
+    /// Sets the level of such loops, and those for files below some prefixes.
     pub(crate) fn set_levels(&mut self, of_others: Level, rules: &[(String, Level)]) {
         self.levels.set(of_others, rules);
     }
 
-    /// Those that warn, one a line of the source, in its order.
+    /// The loops that cause a warning, one for each line of the source, in its order.
     pub(crate) fn by_line(&self) -> Vec<Spin> {
         let mut all = self.known.to_vec();
         let place = |spin: &Spin| (spin.place.file.clone(), spin.place.line);
@@ -53,7 +53,7 @@ impl Spins {
         all
     }
 
-    /// Keeps what the last execution has shown.
+    /// Keeps the loops that the last execution has shown.
     pub(crate) fn learn(&mut self) {
         for read in self.noted.drain(..) {
             let is_known = |spin: &Spin| spin.is_of(read);

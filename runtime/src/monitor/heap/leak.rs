@@ -1,9 +1,8 @@
-//! Leaks: blocks that an execution allocated and did not free, and that nothing refers to.
+//! Leaks: blocks that an execution allocated and did not free, and to which no reference exists.
 //!
-//! Whatever may be a pointer counts as one, wherever into the block it leads: in statics,
-//! in older blocks, on the stacks and in the thread-locals of tasks that have not ended,
-//! and in blocks that are found in this way. What was allocated before the first execution
-//! is no leak.
+//! Every word that may be a pointer counts as one, to any place in the block: in statics, in older
+//! blocks, on the stacks and in the thread-locals of tasks that have not ended, and in blocks that
+//! are found in this way. Blocks that were allocated before the first execution are no leaks.
 
 use std::fmt::Write;
 
@@ -16,21 +15,21 @@ use crate::execution::{Ending, Execution, State, Task};
 use crate::harness::{called, line_of, line_of_place};
 use crate::platform::heap;
 
-/// So many lost blocks are told of.
+/// The maximum number of lost blocks that are described.
 const TOLD: usize = 8;
 
-/// Looks for leaks, where they are asked for.
+/// Finds leaks, if that is enabled.
 pub(crate) struct Leaks {
     pub(crate) is_on: bool,
-    /// Where the first block of this execution is.
+    /// The address of the first block of this execution.
     start: usize,
     /// The number of the newest allocation when it began.
     first: u32,
-    /// What was lost, without what only other lost blocks refer to.
+    /// The lost blocks, without those to which only other lost blocks refer.
     lost: EngineVec<Block>,
-    /// How many blocks in all.
+    /// The number of all lost blocks.
     count: usize,
-    /// The execution is run once more, to find the places of these allocations.
+    /// The execution is repeated once, to find the places of these allocations.
     looks: bool,
     will_look: bool,
     wanted: EngineVec<u32>,
@@ -101,16 +100,16 @@ impl Leaks {
         let outer = candidates.iter().filter(|candidate| !candidate.is_inner);
         self.lost.extend(outer.map(|candidate| candidate.block));
         if self.lost.is_empty() {
-            // They refer to each other in a circle.
+            // The blocks refer to each other in a cycle.
             self.lost
                 .extend(candidates.first().map(|first| first.block));
         }
     }
 }
 
-/// The memory in which pointers count, in parts.
+/// Calls `part` for each part of the memory in which pointers count.
 fn roots(execution: &Execution, start: usize, mut part: impl FnMut(usize, usize)) {
-    // SAFETY: both lie beside the monitors in the engine's root; no task runs.
+    // SAFETY: both lie next to the monitors in the engine's root; no task runs.
     let (pool, image) = unsafe { (&(*engine()).pool, &(*engine()).image) };
     image.written(&mut part);
     if !image.is_taken() {
@@ -129,7 +128,7 @@ fn roots(execution: &Execution, start: usize, mut part: impl FnMut(usize, usize)
     }
 }
 
-/// Marks the candidates that are referred to between `low` and `high`.
+/// Marks the candidates to which words between `low` and `high` refer.
 fn reach(
     candidates: &mut EngineVec<Candidate>,
     reached: &mut EngineVec<Block>,
@@ -145,7 +144,7 @@ fn reach(
     });
 }
 
-/// The place of the candidate that has `address`; they are sorted.
+/// The index of the candidate that contains `address`; the candidates are sorted.
 fn find(candidates: &[Candidate], address: usize) -> Option<usize> {
     let first = candidates.first()?.block.start;
     if address < first || !heap::contains(address) {
@@ -154,7 +153,7 @@ fn find(candidates: &[Candidate], address: usize) -> Option<usize> {
     let after = candidates.partition_point(|candidate| candidate.block.start <= address);
     let at = after.checked_sub(1)?;
     let Block { start, size, .. } = candidates[at].block;
-    // A pointer behind the last byte is what is left of an iterator, say.
+    // A pointer directly after the last byte may belong to an iterator at its end.
     (address - start <= size).then_some(at)
 }
 
@@ -201,7 +200,7 @@ impl Monitor for Leaks {
 
     #[inline]
     fn end(&mut self, _: &End<'_>) -> Option<Failure> {
-        // The words need places: they are found when it is reported.
+        // The message needs places, which are found when the failure is reported.
         (!self.lost.is_empty()).then(|| Failure::new(Kind::Leak, ""))
     }
 
@@ -230,7 +229,7 @@ impl Monitor for Leaks {
         if self.count > 1 {
             text = text.replace("refers to it", "refers to them");
         }
-        // Blocks of one place are told of once.
+        // Blocks of one place are described once.
         let mut lines: Vec<(String, usize)> = Vec::new();
         for found in &self.found {
             let line = line(found);

@@ -1,4 +1,4 @@
-//! Memory errors: uses of memory that is free, and frees of what cannot be freed.
+//! Memory errors: accesses to free memory, and invalid frees.
 
 mod leak;
 mod places;
@@ -17,32 +17,32 @@ use crate::platform::heap;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Block {
     pub(crate) start: usize,
-    /// How many bytes may be used there: at least as many as were asked for.
+    /// The number of usable bytes: at least the requested number.
     pub(crate) size: usize,
     /// The number of its allocation.
     pub(crate) number: u32,
 }
 
-/// A block that a task was given.
+/// A block that a task allocated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Allocation {
     pub(crate) block: Block,
-    /// It was free before.
+    /// The block was free before.
     pub(crate) is_reused: bool,
 }
 
-/// What a task is about to free.
+/// The memory that a task is about to free.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Free {
-    /// A block, as it should be.
+    /// A live block, which is correct.
     Live(Block),
     /// A block that is free already.
     Freed(Block),
-    /// What was never handed out.
+    /// Memory that was never allocated.
     Unknown(usize),
 }
 
-/// What a task does to memory that it may not do.
+/// A forbidden access to memory.
 #[derive(Clone, Copy, Debug)]
 enum Wrong {
     Read(usize),
@@ -57,27 +57,27 @@ enum Wrong {
 struct Error {
     wrong: Wrong,
     site: Option<Site>,
-    /// The block, if it ever was one.
+    /// The block, if the memory ever was in one.
     block: Option<Block>,
 }
 
 /// Judges accesses and frees.
 pub(crate) struct Heap {
     error: Option<Error>,
-    /// The execution is run once more, to find the places of an error that it led to.
+    /// The execution is repeated once, to find the places of an error to which it led.
     looks: bool,
     will_look: bool,
     /// The number of the newest allocation when the execution began.
     first: u32,
-    /// The block whose places are wanted, by its number after that.
+    /// The block whose places are wanted, by its number relative to `first`.
     wanted: Option<u32>,
-    /// Of the allocation, the free and the error.
+    /// The places of the allocation, the free and the error.
     found: EngineVec<Found>,
-    /// Which of them, in the order in which they were found.
+    /// The roles of these places, in the order in which they were found.
     roles: [Option<Role>; 3],
 }
 
-/// What a place is the place of.
+/// The event to which a place belongs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Role {
     Allocation,
@@ -111,7 +111,7 @@ impl Heap {
         Some(block.number.wrapping_sub(self.first)) == self.wanted
     }
 
-    /// Notes where the current task is.
+    /// Records the place of the current task.
     #[cold]
     fn look(&mut self, execution: &Execution, role: Role) {
         if self.found.len() < self.roles.len() {
@@ -130,7 +130,7 @@ impl Heap {
         self.uses(execution, address, Wrong::Sync(access.op), access.site)
     }
 
-    /// The current task does something to the memory at `address`, which may be free.
+    /// The current task accesses the memory at `address`, which may be free.
     #[inline]
     fn uses(
         &mut self,
@@ -149,7 +149,8 @@ impl Heap {
     }
 }
 
-/// Whether the operation touches its object's memory. Some only name an address.
+/// Whether the operation accesses its object's memory. Some operations only use its address as a
+/// name.
 const fn touches(op: Op) -> bool {
     let number = op as u8;
     let atomic = Op::AtomicLoad as u8 <= number && number < Op::Fence as u8;
@@ -222,7 +223,7 @@ impl Monitor for Heap {
         let error = self
             .error
             .filter(|_| end.execution.ending == Ending::Stopped)?;
-        // The words need places: they are found when it is reported.
+        // The message needs places, which are found when the failure is reported.
         let kind = match error.wrong {
             Wrong::Free if error.block.is_some() => Kind::DoubleFree,
             Wrong::Free => Kind::InvalidFree,

@@ -1,18 +1,19 @@
 //! The places in the program's source at which memory is allocated and freed.
 //!
-//! The allocator is called from the standard library's code, which knows no caller's
-//! line. So once a schedule has failed it is run again, and where the numbers of the
-//! block's allocation and free come up the stack is walked.
+//! The allocator is called from the standard library's code, which does not know the line of its
+//! caller. Therefore a schedule that has failed is repeated, and the stack is walked at the block's
+//! allocation and free, which are recognised by their numbers.
 
 use super::super::Place;
 use crate::base::memory::engine_vec;
 use crate::execution::{Execution, Site, TaskId, stack};
 
-/// Who did something to a block, and where.
+/// The task of an event of a block, and the place of the event.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
     pub(super) task: TaskId,
-    /// The innermost line of the program's own, if the executable tells lines.
+    /// The innermost line of the program's own code, if the executable has debug information for
+    /// it.
     pub(super) place: Option<Place>,
     /// The line of the task's newest operation.
     pub(super) after: Option<Site>,
@@ -30,7 +31,7 @@ impl Found {
     }
 }
 
-/// Finds the place where the caller is, for a [`Found`] that lies in the engine's memory.
+/// Finds the place of the caller, for a [`Found`] that lies in the engine's memory.
 #[cold]
 pub(super) fn find(found: &mut Found) {
     stack::in_a_copy(|| {

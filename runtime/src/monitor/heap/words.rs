@@ -1,4 +1,4 @@
-//! The words for a memory error: what was done, and where the block was allocated and freed.
+//! The message of a memory error: the access, and the places of the block's allocation and free.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use super::{Error, Found, Heap, Role, Wrong};
 use crate::harness::{called, line_of, line_of_place};
 
 impl Heap {
-    /// Gives a failure the words and the place of the error.
+    /// Adds the message and the place of the error to a failure.
     pub(super) fn describe(&self, error: &Error, failure: &mut Failure) {
         let words = self.words(error);
         failure.message.extend_from_slice(words.as_bytes());
@@ -52,7 +52,7 @@ impl Heap {
         for (what, found) in lines {
             let Some(found) = found else { continue };
             let _ = write!(text, "\n{what} by {}", called(found.task));
-            // The shim's caller is nearer than what a stack tells.
+            // The line of the shim's caller is more precise than the stack.
             let exact = error.site.filter(|_| what == done);
             if let Some(site) = exact {
                 let _ = write!(text, " at {}", line_of(site));

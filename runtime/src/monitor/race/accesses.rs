@@ -1,4 +1,4 @@
-//! What accesses to memory do: which earlier ones they race with, and what is kept of them.
+//! Accesses to memory: the check for races with earlier accesses, and the update of the history.
 
 use core::sync::atomic::Ordering;
 
@@ -12,23 +12,24 @@ use super::{Earlier, GivenUp, Point, Races, What};
 use crate::base::memory::engine_vec;
 use crate::execution::{Op, Site, TaskId};
 
-/// So many granules have a longer history at most.
+/// The maximum number of granules with a longer history.
 const MOST_RECORDS: usize = 1 << 20;
 
 impl Races {
-    /// What words have of a line, if it is known that its code is explored and that its accesses
-    /// are no events.
+    /// The mark of a line in words, if it is known that the line's code is explored and that its
+    /// accesses are no events.
     #[inline]
     pub(crate) fn mark_of(&self, site: Site) -> Option<u64> {
         self.glance.mark_of(site)
     }
 
-    /// Notes that a line is so; what words have of it.
+    /// Records that the code of a line is explored and that its accesses are no events. Returns the
+    /// line's mark.
     pub(crate) fn add_line(&mut self, site: Site) -> u64 {
         self.glance.add_line(site)
     }
 
-    /// It is known that the code of a line is explored, whatever its file is: it was rewritten.
+    /// Records that the code of a line is explored, whatever its file is: it was rewritten.
     #[inline]
     pub(crate) fn explore(&mut self, site: Site) {
         if self.glance.mark_of(site).is_none() && self.points.of(site) == Point::None {
@@ -36,7 +37,7 @@ impl Races {
         }
     }
 
-    /// An atomic access of `task`.
+    /// Checks and records an atomic access of `task`.
     pub(crate) fn atomic(&mut self, task: TaskId, address: usize, length: usize, access: Atomic) {
         let Atomic {
             op,
@@ -85,7 +86,7 @@ impl Races {
         }
     }
 
-    /// A plain access of `task` to bytes anywhere.
+    /// Checks and records a plain access of `task` to any bytes.
     pub(crate) fn access(
         &mut self,
         task: TaskId,
@@ -114,8 +115,9 @@ impl Races {
         }
     }
 
-    /// Notes the running task's first plain access to bytes of one granule in this execution, if
-    /// that is all there is to do, and found at once. Else it may be [`Self::notes`] that does.
+    /// Records the running task's first plain access to bytes of one granule in this execution, if
+    /// nothing else must be done, and if this is certain at once. Otherwise [`Self::notes`] may
+    /// record it. Returns whether the access is recorded.
     #[inline]
     pub(crate) fn notes_first(
         &mut self,
@@ -125,7 +127,8 @@ impl Races {
     ) -> bool {
         let (glance, first) = (&self.glance, self.epochs.first());
         let is_settled = || self.allocations.is_settled(address);
-        // SAFETY: no page is in its table whose cells are gone, and nobody else uses them.
+        // SAFETY: the table contains no page whose cells no longer exist, and no other code uses
+        // them.
         unsafe {
             glance.notes_first(
                 address,
@@ -138,9 +141,9 @@ impl Races {
         }
     }
 
-    /// Notes a plain access of `task` to bytes anywhere, if that is all there is to do: none
-    /// of them is free, and there is nothing to judge. What words have of its line is the
-    /// `mark`.
+    /// Records a plain access of `task` to any bytes, if nothing else must be done: none of the
+    /// bytes is free, and no earlier access must be checked. `mark` is the mark of its line.
+    /// Returns whether the access is recorded.
     #[inline]
     pub(crate) fn notes(
         &mut self,
@@ -167,9 +170,9 @@ impl Races {
         }
     }
 
-    /// As [`Self::notes`], in one granule. `None` where there is no room for its cell. Where it
-    /// was not accessed before in this execution, whether it is live and its allocation is known
-    /// of is asked of `is_settled`.
+    /// As [`Self::notes`], in one granule. `None` if there is no room for its cell. If the granule
+    /// was not accessed before in this execution, `is_settled` returns whether it is live and the
+    /// task knows of its allocation.
     #[inline]
     fn notes_word(
         &mut self,
@@ -184,7 +187,8 @@ impl Races {
             Some(cell) => cell,
             None => self.find_cell(address)?,
         };
-        // SAFETY: no page is in a table whose cells are gone, and nothing below uses the cell.
+        // SAFETY: no table contains a page whose cells no longer exist, and no code below uses the
+        // cell.
         let cell = unsafe { &mut *cell };
         let is_over = if cell.is_new(first) {
             !cell.is_doubtful() || is_settled(self)
@@ -199,7 +203,7 @@ impl Races {
         Some(is_over)
     }
 
-    /// The cell of a granule, also where finding it takes a search.
+    /// The cell of a granule, even if it must be searched.
     #[inline(never)]
     fn find_cell(&mut self, address: usize) -> Option<*mut Cell> {
         let cell = self.shadow.cell(address, self.epochs.first())?;
@@ -207,8 +211,8 @@ impl Races {
         Some(cell)
     }
 
-    /// Whether an earlier access was to the same bytes as `task`'s own one, and happened before
-    /// it.
+    /// Whether an earlier access was to the same bytes as the `own` one of `task`, and happened
+    /// before it.
     #[inline]
     fn is_over(&mut self, task: TaskId, own: Word, earlier: Word) -> bool {
         let epoch = earlier.epoch();
@@ -226,8 +230,8 @@ impl Races {
         is_known
     }
 
-    /// An access in one granule that was accessed last by a task that `task` has not heard of, or
-    /// at other bytes, or that has a record.
+    /// An access in one granule whose last access is not known to have happened before it, or was
+    /// to other bytes, or which has a record.
     #[inline(never)]
     fn access_shared(
         &mut self,
@@ -256,14 +260,14 @@ impl Races {
         }
     }
 
-    /// Bytes of the program whose accesses are tracked, and what that takes.
+    /// The number of bytes of the program whose accesses are tracked, and the memory for that.
     #[expect(dead_code, reason = "printed by a benchmark soon")]
     pub(crate) fn memory(&self) -> (usize, usize) {
         let records = self.records.len() * size_of::<Record>();
         (self.shadow.covered(), self.shadow.size() + records)
     }
 
-    /// The record of a granule, made where it has none.
+    /// The record of a granule, created if it has none.
     fn record_at(&mut self, address: usize) -> Option<usize> {
         let first = self.epochs.first();
         let cell = self.shadow.cell(address, first)?;
@@ -296,8 +300,7 @@ impl Races {
         is_known(&self.epochs, clock, epoch, task)
     }
 
-    /// Looks which of the earlier accesses that an access of `task` conflicts with race
-    /// with it.
+    /// Records the races of an access of `task` with the earlier accesses that conflict with it.
     fn look(
         &mut self,
         task: TaskId,
@@ -317,7 +320,8 @@ impl Races {
     }
 }
 
-/// The granules of a range: where each begins in it, and which of its bytes are in it.
+/// The granules of a range: the first address of the range in each, and the bytes of the range in
+/// it.
 #[inline]
 fn granules(address: usize, length: usize) -> impl Iterator<Item = (usize, Extent)> {
     let end = address.saturating_add(length);

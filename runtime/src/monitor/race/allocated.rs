@@ -1,10 +1,10 @@
-//! Allocations: each is a write of its whole block, by the task that allocates.
+//! Allocations: each counts as a write of its whole block by the allocating task.
 //!
-//! What an initialiser writes in safe code nobody sees. So a block is as good as written when
-//! it is allocated, and whoever accesses it must have heard of that (Rust's memory model knows
-//! such a write, too). To note it in each granule of the block would cost too much. It is looked
-//! up where a granule is accessed for the first time, and noted where the granule has a longer
-//! history: who knows of a later access knows of the allocation, or races with it.
+//! The engine does not see the writes of an initialiser in safe code. Therefore a block counts as
+//! written when it is allocated, and the allocation must happen before each access to it (Rust's
+//! memory model has such a write, too). A record of the write in each granule of the block would
+//! cost too much. It is looked up at the first access to a granule, and recorded if the granule has
+//! a longer history: a task that knows of a later access knows of the allocation, or races with it.
 
 use super::Races;
 use super::lines::mark_of;
@@ -17,21 +17,21 @@ use crate::platform::heap;
 
 /// The allocations of one execution.
 pub(super) struct Allocations {
-    /// The number of the newest one before it.
+    /// The number of the newest allocation before it.
     before: u32,
-    /// What is known of each one, by its number after that: a word of all bytes of a granule,
-    /// or none where all tasks know of it.
+    /// The write of each allocation, by its number relative to `before`: a word for all bytes of a
+    /// granule, or [`Word::NONE`] if all tasks know of it.
     words: EngineVec<Word>,
-    /// A live block whose allocation the running task knows of: from where to where.
+    /// The bounds of a live block whose allocation the running task knows.
     settled: (usize, usize),
     heap: Arena,
 }
 
-/// What is asked of the heap.
+/// The functions of the heap that the monitor needs.
 pub(super) struct Arena {
     /// The live block around an address.
     pub(super) block: fn(usize) -> Option<Block>,
-    /// Where the next block will begin.
+    /// The address at which the next block will begin.
     pub(super) end: fn() -> usize,
 }
 
@@ -55,8 +55,8 @@ impl Allocations {
         }
     }
 
-    /// A new execution begins; from where on memory lies that it allocates, unless that is given
-    /// back first.
+    /// Begins a new execution. Returns the address from which on its allocations lie, except those
+    /// in memory that it freed before.
     pub(super) fn begin(&mut self) -> usize {
         self.before = heap::allocations();
         self.words.clear();
@@ -64,21 +64,21 @@ impl Allocations {
         (self.heap.end)()
     }
 
-    /// Another task runs, or a block is given back.
+    /// Forgets the settled block, because another task runs or a block is freed.
     #[inline]
     pub(super) fn unsettle(&mut self) {
         self.settled = (0, 0);
     }
 
-    /// Whether memory is live, and the running task knows of its allocation, if it is memory of
-    /// the heap. At once or not at all: it may say no where that is so.
+    /// Whether memory is live, and the running task knows of its allocation, if it is memory of the
+    /// heap. This is a quick check, which may return false although both hold.
     #[inline]
     pub(super) fn is_settled(&self, address: usize) -> bool {
         let (start, end) = self.settled;
         start <= address && address < end || !heap::contains(address)
     }
 
-    /// What is known of a block's allocation; [`Word::NONE`] where all tasks know of it.
+    /// The write of a block's allocation; [`Word::NONE`] if all tasks know of it.
     fn word_of(&self, block: Block) -> Word {
         let place = block.number.wrapping_sub(self.before).wrapping_sub(1);
         let word = self.words.get(place as usize);
@@ -90,13 +90,13 @@ impl Allocations {
         (self.heap.block)(address).map_or(Word::NONE, |block| self.word_of(block))
     }
 
-    /// Another heap than the program's.
+    /// Replaces the program's heap by another one.
     #[cfg(test)]
     pub(super) fn set_heap(&mut self, heap: Arena) {
         self.heap = heap;
     }
 
-    /// As if all memory was of one block that has just been looked at.
+    /// Treats all memory as one block that has just been settled.
     #[cfg(test)]
     pub(super) fn settle_all(&mut self) {
         self.settled = (0, usize::MAX);
@@ -104,9 +104,10 @@ impl Allocations {
 }
 
 impl Races {
-    /// `task` was given a block.
+    /// Records that `task` allocated a block.
     pub(crate) fn allocate(&mut self, task: TaskId, block: Block, site: Option<Site>) {
-        // Tasks that are made later know of all that the first one did before.
+        // All operations of the first task so far happen before those of tasks that are created
+        // later.
         let word = if self.tasks.live == 1 {
             Word::NONE
         } else if let Some(epoch) = self.epoch_of(task) {
@@ -117,7 +118,7 @@ impl Races {
         let all = &mut self.allocations;
         let place = block.number.wrapping_sub(all.before).wrapping_sub(1) as usize;
         if place >= all.words.len() {
-            // Those between were for no task.
+            // The allocations in between were not made by tasks.
             all.words.resize(place, Word::NONE);
             all.words.push(word);
         } else {

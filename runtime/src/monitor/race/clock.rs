@@ -1,14 +1,14 @@
-//! Vector clocks over epochs: which accesses of which task another one has heard of.
+//! Vector clocks over epochs.
 //!
-//! An epoch is a part of a task's life between two releases (`FastTrack`, Flanagan and
-//! Freund, PLDI'09). Epochs are numbered over all tasks and executions, so that a number
-//! alone says whose it is, and whether it is of this execution. A clock holds, in
-//! the entry of each task, the last epoch of it that is known to have ended.
+//! An epoch is a part of a task's life between two releases (`FastTrack`, Flanagan and Freund,
+//! PLDI'09). Epochs are numbered over all tasks and executions, so that a number alone determines
+//! its task, and whether it belongs to this execution. A clock holds, in the entry of each task,
+//! the last epoch of it that is known to have ended.
 
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Op, Site};
 
-/// Names a part of a task's life; 0 names none. Later ones have larger numbers.
+/// Identifies a part of a task's life; 0 identifies none. Later ones have larger numbers.
 pub(super) type Epoch = u32;
 
 /// For each task, in its entry, the last epoch of it that happened before.
@@ -33,7 +33,7 @@ impl Clock {
         self.0[place] = epoch;
     }
 
-    /// What either knows.
+    /// Makes the clock the union of the two.
     pub(super) fn join(&mut self, other: &Self) {
         if self.0.len() < other.0.len() {
             self.0.resize(other.0.len(), 0);
@@ -53,15 +53,15 @@ impl Clock {
     }
 }
 
-/// What a number of the sequence of epochs stands for.
+/// The meaning of a number in the sequence of epochs.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Owner {
     /// A part of this task's life.
     Task {
         task: u32,
-        /// The task's in clocks.
+        /// The task's entry in clocks.
         entry: u16,
-        /// How it ended, if it has.
+        /// The release that ended it, if it has ended.
         end: Option<Release>,
     },
     /// No epoch: the record of a granule with a longer history.
@@ -72,7 +72,7 @@ pub(super) enum Owner {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Release {
     pub(super) op: Op,
-    /// None in drops and opaque code.
+    /// `None` in drops and opaque code.
     pub(super) site: Option<Site>,
 }
 
@@ -82,14 +82,15 @@ pub(super) struct Epochs {
     owners: EngineVec<Owner>,
 }
 
-/// Before numbers run out, all histories are forgotten between two executions.
+/// The limit at which all histories are forgotten between two executions, before the numbers run
+/// out.
 pub(super) const LAST: Epoch = 0x3000_0000;
-/// Is before all epochs of all executions.
+/// An epoch before all epochs of all executions.
 pub(super) const OLD: Epoch = 1;
-/// The first one of all.
+/// The first epoch of all executions.
 const FIRST: Epoch = OLD + 1;
 
-/// So many parts of tasks' lives are told apart in an execution.
+/// The maximum number of epochs and records of an execution.
 pub(crate) const MOST_EPOCHS: usize = 1 << 22;
 
 impl Epochs {
@@ -100,13 +101,13 @@ impl Epochs {
         }
     }
 
-    /// As if executions before had used all numbers below this one.
+    /// Continues as if earlier executions had used all numbers below this one.
     #[cfg(test)]
     pub(super) fn begin_at(&mut self, first: Epoch) {
         self.first = first;
     }
 
-    /// A new execution begins; whether numbers begin anew.
+    /// Begins a new execution. Returns whether the numbers begin anew.
     pub(super) fn begin(&mut self) -> bool {
         self.first += self.owners.len() as u32;
         self.owners.clear();
@@ -117,7 +118,7 @@ impl Epochs {
         is_full
     }
 
-    /// The first number of this execution: lower ones are of earlier executions.
+    /// The first number of this execution: lower ones belong to earlier executions.
     #[inline]
     pub(super) fn first(&self) -> Epoch {
         self.first
@@ -129,19 +130,19 @@ impl Epochs {
         self.first + (self.owners.len() - 1) as u32
     }
 
-    /// Whether there is no room for another one.
+    /// Whether there is no room for another epoch.
     #[inline]
     pub(super) fn are_all_used(&self) -> bool {
         self.owners.len() >= MOST_EPOCHS
     }
 
-    /// What a number of this execution stands for.
+    /// The meaning of a number of this execution.
     #[inline]
     pub(super) fn owner(&self, number: Epoch) -> Owner {
         self.owners[(number - self.first) as usize]
     }
 
-    /// The epoch ends with this release.
+    /// Records that the epoch ends with this release.
     pub(super) fn end(&mut self, epoch: Epoch, release: Release) {
         if let Owner::Task { end, .. } = &mut self.owners[(epoch - self.first) as usize] {
             *end = Some(release);

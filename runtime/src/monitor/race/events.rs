@@ -1,5 +1,5 @@
-//! The monitor's hooks; what orders tasks by the events of an execution is all but what
-//! shims and locks tell of more exactly.
+//! The monitor's hooks. They derive the order of tasks from the events of an execution, except
+//! where shims and locks report it more exactly.
 
 use core::ops::ControlFlow;
 
@@ -10,18 +10,19 @@ use crate::monitor::{
     Allocation, DataAccess, End, Failure, Free, Kind, Level, Monitor, Place, SyncAccess,
 };
 
-/// How an operation orders its task and others, by its object.
+/// The order that an operation creates between its task and others, by its object.
 enum Orders {
-    /// Not at all, or it is told of elsewhere.
+    /// None, or another part of the runtime reports it.
     Nothing,
-    /// It goes on after what was released there.
+    /// The operation comes after the earlier releases to the object.
     Acquires,
-    /// It lets others go on after itself.
+    /// The operation comes before later acquisitions of the object.
     Releases,
     /// Both: all operations on the object are in one order.
     Both,
-    /// It goes on after all that others did who came there before, and lets others go on after
-    /// all that its task does from now on: see [`Races::enter_unseen`].
+    /// The operation comes after all operations of the other tasks that called opaque code before,
+    /// and all later operations of its task come before those of others that call it: see
+    /// [`Races::enter_unseen`].
     Unseen,
     /// It may order anything.
     All,
@@ -29,7 +30,7 @@ enum Orders {
 
 fn orders(op: Op, effect: Effect) -> Orders {
     match op {
-        // One that sets it in vain reads it.
+        // A failed `set` reads the value.
         Op::OnceLockSet if effect == Effect::Write => Orders::Releases,
         Op::OnceComplete => Orders::Releases,
         Op::OnceLockSet
@@ -45,9 +46,9 @@ fn orders(op: Op, effect: Effect) -> Orders {
         Op::OpaqueCall => Orders::Unseen,
         Op::Asm => Orders::All,
         Op::Draw => Orders::Nothing,
-        // Told by what they use.
+        // Their shims report the order by the objects that they use.
         _ if op.uses_files() => Orders::Nothing,
-        // C code, the kernel.
+        // C code and the kernel.
         _ if op as u8 >= Op::FutexWait as u8 => match op {
             Op::Parked | Op::Unparks => Orders::Nothing,
             _ => Orders::Both,
@@ -58,7 +59,7 @@ fn orders(op: Op, effect: Effect) -> Orders {
 }
 
 impl Races {
-    /// A task has performed an operation on what lies at `object`, or on nothing.
+    /// Orders the tasks after an operation of a task on the object at `object`, or on none.
     fn order(&mut self, task: TaskId, object: usize, access: SyncAccess) {
         let SyncAccess {
             op, effect, site, ..
@@ -82,7 +83,7 @@ impl Monitor for Races {
     #[inline]
     fn begin(&mut self) {
         if self.is_wanted {
-            // SAFETY: the image lies beside the monitors in the engine's root.
+            // SAFETY: the image lies next to the monitors in the engine's root.
             self.renew(unsafe { (*engine()).image.is_taken() });
         }
     }

@@ -1,4 +1,4 @@
-//! Races that were found, each pair of lines once, and the words for them.
+//! The races that were found, one for each pair of lines, and their descriptions.
 
 use core::fmt::{self, Write};
 
@@ -9,7 +9,7 @@ use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Op, Site, TaskId};
 use crate::harness::short_path;
 
-/// So many pairs of lines of one execution are told.
+/// The maximum number of pairs of lines that are reported for one execution.
 const MOST: usize = 16;
 
 /// Two accesses that race.
@@ -20,12 +20,12 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// Where to look: the later access, if its line is known.
+    /// The line to report: that of the later access, if it is known.
     pub(crate) fn site(&self) -> Option<Site> {
         self.later.or(self.earlier)
     }
 
-    /// A sentence: both accesses, and the order that is missing.
+    /// A sentence that names both accesses and the missing order.
     pub(crate) fn words(&self) -> &[u8] {
         &self.words
     }
@@ -34,7 +34,7 @@ impl Found {
         [self.earlier, self.later]
     }
 
-    /// A number for the pair of lines, whichever access came first.
+    /// A number for the pair of lines, independent of the order of the accesses.
     pub(crate) fn pair(&self) -> u64 {
         let name = |site: Option<Site>| {
             let (file, number) = line(site).unwrap_or_default();
@@ -55,7 +55,7 @@ fn line(site: Option<Site>) -> Option<(&'static str, u32)> {
 }
 
 impl Races {
-    /// An access of `task` races with an earlier one.
+    /// Records that an access of `task` races with an earlier one.
     #[cold]
     pub(super) fn note(&mut self, earlier: Earlier, task: TaskId, what: What, site: Option<Site>) {
         let known = |found: &Found| found.is_between(earlier.site, site);

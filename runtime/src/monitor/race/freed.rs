@@ -1,4 +1,4 @@
-//! Memory that is given back, or that others begin to use: what is known of it is forgotten.
+//! Memory that is freed, or used by another task from now on: its history is forgotten.
 
 use super::clock::{Epoch, Epochs, Owner};
 use super::record::Record;
@@ -8,14 +8,14 @@ use super::{Earlier, Races, What};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Site, TaskId};
 
-/// What a task that gives memory back knows, and what it races with.
+/// The knowledge of a task that frees memory, and the races of the free.
 struct Judge<'r> {
     epochs: &'r Epochs,
     records: &'r [Record],
     task: TaskId,
     own: &'r TaskOrder,
     first: Epoch,
-    /// The last access that was found to be known of.
+    /// The last access that was found to be known to the task.
     known: Word,
     races: EngineVec<Earlier>,
 }
@@ -41,7 +41,7 @@ impl Judge<'_> {
             return;
         }
         if is_known(epochs, &own.clock, epoch, task) {
-            // Whoever knows of the last access knows of all.
+            // A task that knows of the last access knows of all.
             self.known = cell.last;
             return;
         }
@@ -55,7 +55,7 @@ impl Judge<'_> {
 }
 
 impl Races {
-    /// Memory is given back: nothing that was done to it concerns what comes after.
+    /// Records that memory is freed: the earlier accesses to it do not matter for later ones.
     pub(crate) fn free(&mut self, task: TaskId, address: usize, length: usize, site: Option<Site>) {
         self.allocations.unsettle();
         let first = self.epochs.first();
@@ -92,8 +92,8 @@ impl Races {
         }
     }
 
-    /// A new execution begins; whether memory `is_put_back`: what was given back in the last one
-    /// is not free.
+    /// Begins a new execution. `is_put_back` states whether memory is restored: then the memory
+    /// that the last execution freed is not free.
     pub(super) fn begin_memory(&mut self, is_put_back: bool) {
         if is_put_back {
             for &(low, high) in &self.freed {
@@ -105,8 +105,8 @@ impl Races {
         self.freed.clear();
     }
 
-    /// Another task begins to use this memory, a stack: as [`Self::free`], but nobody looks, and
-    /// it is not free.
+    /// Records that another task begins to use this memory as a stack: as [`Self::free`], but
+    /// without a check for races, and the memory is not free.
     pub(crate) fn forget(&mut self, low: usize, high: usize) {
         let first = self.epochs.first();
         self.shadow.parts(low, high, |page, part| {

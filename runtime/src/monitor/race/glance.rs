@@ -1,11 +1,11 @@
-//! Accesses about which there is nothing to judge: they are noted in the user's code, without
-//! a call.
+//! Fast path: accesses that need no check are recorded in the user's code, without a call of the
+//! monitor.
 //!
-//! That takes what is known to be so: where the granule's cell is, that accesses of this
-//! source line are nothing but accesses, and which epochs happened before. For each of
-//! them there is a small table, or a range, that knows the common case at once; what it does
-//! not know is asked of the monitor, which comes to the same result. So what the tables
-//! hold, which earlier executions decide, too, changes no verdict.
+//! The fast path needs to know the granule's cell, that the accesses of this source line are
+//! nothing but accesses, and which epochs happened before. For each of these there is a small
+//! table, or a range, which answers the common case at once. In other cases the monitor is called,
+//! with the same result. The contents of the tables, which also depend on earlier executions,
+//! therefore change no verdict.
 
 use super::clock::Epoch;
 use super::lines::{mark_at, mark_of};
@@ -17,29 +17,30 @@ const PAGES: usize = 64;
 /// A power of two.
 const LINES: usize = 128;
 
-/// What is asked.
+/// The tables and ranges of the fast path.
 pub(super) struct Glance {
-    /// The first of a range of epochs that are no matter to the running task, as in a word.
+    /// The first of a range of epochs that cannot race with the running task, in its position in a
+    /// word.
     low: u64,
-    /// How many these are, times the distance of two in words; 0 where nothing may be
-    /// noted here.
+    /// The number of these epochs, times the distance of two in words; 0 if no access may be
+    /// recorded here.
     span: u64,
     /// The epoch of the running task, as in a word.
     own: u64,
-    /// Where pages of the program begin that were accessed in this execution.
+    /// The addresses of pages of the program that were accessed in this execution.
     pages: [usize; PAGES],
-    /// The cells of each.
+    /// The cells of each of these pages.
     cells: [*mut Cell; PAGES],
-    /// Source lines of which accesses are looked at, and are no events: where they lie.
+    /// The addresses of source lines whose accesses are watched, and are no events.
     lines: [usize; LINES],
-    /// Whether words have room for all lines: else none is noted here.
+    /// Whether words have room for all lines. If not, no access is recorded here.
     pub(super) has_all_lines: bool,
 }
 
-/// One that knows nothing.
+/// Empty tables: every access calls the monitor.
 pub(super) static NONE: Glance = Glance::new();
 
-// SAFETY: the one that threads share has no cells; others are of the monitor, which one
+// SAFETY: the one that threads share has no cells; the others belong to the monitor, which only one
 // thread at a time uses.
 unsafe impl Sync for Glance {}
 
@@ -56,8 +57,8 @@ impl Glance {
         }
     }
 
-    /// The running task is in the epoch `own`, and knows of all from `low` to `high`, or they are
-    /// of earlier executions.
+    /// Sets the epoch of the running task to `own`, and the range of epochs from `low` to `high`,
+    /// which it knows or which belong to earlier executions.
     #[inline]
     pub(super) fn show(&mut self, own: Epoch, (low, high): (Epoch, Epoch)) {
         if !self.has_all_lines {
@@ -68,15 +69,15 @@ impl Glance {
         self.span = u64::from(high - low + 1) << EPOCH_AT;
     }
 
-    /// All accesses are asked of the monitor.
+    /// Makes all accesses call the monitor.
     #[inline]
     pub(super) fn hide(&mut self) {
         self.span = 0;
         self.own = NO_EPOCH;
     }
 
-    /// The page of this address of the program was accessed in this execution, and this is the
-    /// address's cell; it stays there until [`Self::forget_pages`].
+    /// Records that the page of this address of the program was accessed in this execution, and
+    /// that `cell` is the address's cell. The cell stays there until [`Self::forget_pages`].
     #[inline]
     pub(super) fn add_page(&mut self, address: usize, cell: *mut Cell) {
         let place = address % PAGE;
@@ -98,7 +99,7 @@ impl Glance {
         (place < PAGE).then(|| self.cells[at].wrapping_add(place / GRANULE))
     }
 
-    /// What words have of a line that was added.
+    /// The mark in words of a line that was added.
     #[inline]
     pub(super) fn mark_of(&self, site: Site) -> Option<u64> {
         let address = core::ptr::from_ref(site).addr();
@@ -106,7 +107,7 @@ impl Glance {
         (self.lines[at] == address).then(|| mark_at(address))
     }
 
-    /// Adds a line, unless words have no room for it; what they have of it.
+    /// Adds a line, unless words have no room for it. Returns its mark.
     pub(super) fn add_line(&mut self, site: Site) -> u64 {
         let address = core::ptr::from_ref(site).addr();
         let mark = mark_of(Some(site));
@@ -120,13 +121,13 @@ impl Glance {
         self.lines = [0; LINES];
     }
 
-    /// Notes an access of the running task, if there is nothing to judge: the bytes were accessed
-    /// since they were last given back, so they are not free, and who accessed them last in
-    /// this execution is known of. It may say no where that is so. The caller may know that the
-    /// line's code is explored.
+    /// Records an access of the running task, if it needs no check: the bytes were accessed since
+    /// they were last freed, so they are not free, and the last access to them in this execution is
+    /// known to the task. The method may return false although this holds. The caller may know that
+    /// the line's code is explored.
     ///
     /// # Safety
-    /// The cells of its pages are there, and nobody else uses them meanwhile.
+    /// The cells of the pages in the table exist, and no other code uses them meanwhile.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -142,7 +143,7 @@ impl Glance {
         let Some((cell, extent)) = self.find(address, length) else {
             return false;
         };
-        // SAFETY: as the caller says.
+        // SAFETY: the caller's promise.
         let cell = unsafe { &mut *cell };
         if cell.last.from(self.low | extent) >= self.span {
             return !is_write && cell.write.is_of(self.own | extent);
@@ -162,8 +163,8 @@ impl Glance {
         true
     }
 
-    /// As [`Self::notes`], of bytes that were not accessed in the execution of this `first` epoch
-    /// before, if they are not free.
+    /// As [`Self::notes`], for bytes that were not accessed before in the execution with this
+    /// `first` epoch, if they are not free.
     ///
     /// # Safety
     /// As [`Self::notes`].
@@ -181,7 +182,7 @@ impl Glance {
         else {
             return false;
         };
-        // SAFETY: as the caller says.
+        // SAFETY: the caller's promise.
         let cell = unsafe { &mut *cell };
         let is_noted = self.span != 0 && cell.is_new(first) && (!cell.is_doubtful() || is_live());
         if is_noted {
@@ -190,12 +191,12 @@ impl Glance {
         is_noted
     }
 
-    /// The cell of bytes of one granule of a page that was added, and which bytes these are.
+    /// The cell of bytes in one granule of a page that was added, and the extent of these bytes.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "as for `Self::notes`")]
     fn find(&self, address: usize, length: usize) -> Option<(*mut Cell, u64)> {
         let at = address / PAGE % PAGES;
-        // The place in the page, if it is the page, and the bytes are where they are aligned.
+        // The offset in the page, if the page is the right one and the bytes are aligned.
         let place = address ^ self.pages[at];
         if !(1..=GRANULE).contains(&length) || place & !(PAGE - length) != 0 {
             return None;
@@ -211,8 +212,8 @@ impl Glance {
     }
 }
 
-/// No address differs from it in its last bits only.
+/// No address differs from it only in its last bits.
 const NO_PAGE: usize = usize::MAX;
 
-/// That of no word.
+/// The epoch of no word.
 const NO_EPOCH: u64 = (Epoch::MAX as u64) << EPOCH_AT;

@@ -1,4 +1,4 @@
-//! Source lines as words have them: by the lower bits of the addresses of their places.
+//! Source lines in words: the lower bits of the addresses of their places.
 
 use core::ffi::c_int;
 use core::ffi::c_void;
@@ -8,35 +8,35 @@ use super::shadow::MARK_AT;
 use crate::base::sys;
 use crate::execution::Site;
 
-/// So many bits a word has for the line.
+/// The number of bits for the line in a word.
 pub(super) const MARK_BITS: u32 = 25;
 pub(super) const MARK: u64 = ((1 << MARK_BITS) - 1) << MARK_AT;
-/// So many lower bits of the addresses of places are 0.
+/// The number of lower bits that are 0 in the addresses of places.
 const ALIGNED: u32 = align_of::<Location<'static>>().trailing_zeros();
-/// So far from ours a place's address may be.
+/// The maximum distance of a place's address from [`origin`].
 const FAR: usize = 1 << (MARK_BITS + ALIGNED - 1);
 
-/// Somewhere among the places that the compiler has put into the executable.
+/// An address among the places that the compiler has put into the executable.
 fn origin() -> usize {
     core::ptr::from_ref(Location::caller()).addr()
 }
 
-/// What words have of a source line whose place is at this address: the lower bits of that,
-/// which is aligned.
+/// The mark in words of a source line whose place is at this address: the lower bits of the
+/// address, which is aligned.
 #[inline]
 pub(super) fn mark_at(address: usize) -> u64 {
     (address as u64 >> (ALIGNED - MARK_AT)) & MARK
 }
 
-/// What words have of a source line. 0 if there is none, or it is so far away from ours that the
-/// lower bits say nothing.
+/// The mark in words of a source line. 0 if there is no line, or if it is too far from [`origin`]
+/// for its lower bits to identify it.
 pub(super) fn mark_of(site: Option<Site>) -> u64 {
     let address = site.map_or(0, |site| core::ptr::from_ref(site).addr());
     let mark = mark_at(address);
     if address_of(mark) == address { mark } else { 0 }
 }
 
-/// The address with these bits that is next to ours.
+/// The address with these bits that is nearest to [`origin`].
 fn address_of(mark: u64) -> usize {
     const UNUSED: u32 = u64::BITS - ALIGNED - MARK_BITS;
     let bits = (mark as usize) << (ALIGNED - MARK_AT);
@@ -48,16 +48,16 @@ pub(super) fn site_of(mark: u64) -> Option<Site> {
     if mark == 0 {
         return None;
     }
-    // SAFETY: `mark_of` made it of a place, which is there for ever; or it is of one of which
-    // `are_all_near` said so.
+    // SAFETY: `mark_of` made the mark of a place, which exists forever; or `are_all_near` returned
+    // true for the place.
     Some(unsafe { &*(address_of(mark) as *const Location<'static>) })
 }
 
-/// Whether words have room for all lines whose code may tell of accesses to this runtime: those
-/// of the executable, if the runtime is a part of it. A library that had code of another
-/// crate would have a runtime of its own.
+/// Whether words have room for all lines whose code may report accesses to this runtime: those of
+/// the executable, if the runtime is a part of it. A library with code of another crate would have
+/// a runtime of its own.
 pub(super) fn are_all_near() -> bool {
-    /// The bounds of the first object.
+    /// Stores the bounds of the first object.
     unsafe extern "C" fn visit(
         object: *mut sys::LoadedObject,
         _size: usize,

@@ -1,15 +1,16 @@
-//! Data races: accesses to common memory, one of them a write, one of them not atomic,
-//! that nothing orders in Rust's memory model.
+//! Data races: two accesses to common memory, one of them a write, one of them not atomic, without
+//! an order in Rust's memory model.
 //!
-//! `FastTrack` (Flanagan and Freund, PLDI'09): a vector clock for each task and for each
-//! object that orders tasks, and for each granule of memory the epochs of its last
-//! accesses. The order is the language's, not the search's: that of
-//! [`crate::search`] says what depends on what under a scheduler that runs one task at a
-//! time, this one what the program may rely on. So a `Relaxed` load orders nothing here.
+//! The algorithm is `FastTrack` (Flanagan and Freund, PLDI'09): a vector clock for each task and
+//! for each object that orders tasks, and for each granule of memory the epochs of its last
+//! accesses. The order is that of the language, not of the search. The order of [`crate::search`]
+//! states which events depend on each other under a scheduler that runs one task at a time; this
+//! one states which order the program may rely on. A `Relaxed` load, for example, orders nothing
+//! here.
 //!
-//! It reports no race on a program without one, as long as all that orders tasks is told.
-//! What is not seen (inline assembly, code that is compiled as it is) is taken to order
-//! everything.
+//! The monitor reports no race on a program without one, as long as all operations that order tasks
+//! are reported to it. Code that the engine does not see (inline assembly, code that is compiled
+//! unchanged) is taken to order everything.
 
 mod accesses;
 mod allocated;
@@ -54,30 +55,30 @@ use shadow::{Extent, Shadow, Word};
 pub(crate) use tasks::MOST_TASKS;
 use tasks::Tasks;
 
-/// What accesses ask in the user's code: the monitor's, where it looks. Thread-local, and so the
-/// task's own.
+/// The tables for accesses in the user's code: the monitor's, if it watches the task. Thread-local,
+/// and so separate for each task.
 #[thread_local]
 static GLANCE: Cell<*const Glance> = Cell::new(&raw const glance::NONE);
 
-/// Whether accesses and what orders them are looked at here.
+/// Whether the monitor watches the accesses, and the operations that order them, of this thread.
 #[inline]
 pub(crate) fn is_watched() -> bool {
     GLANCE.get() != &raw const glance::NONE
 }
 
-/// What accesses to plain memory are to the search.
+/// The treatment of accesses to plain memory in a search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Accesses {
-    /// Nothing, not even looked at.
+    /// They are not watched.
     Ignored,
-    /// Looked at; scheduling points where they race.
+    /// They are watched, and are scheduling points where they race.
     Watched,
-    /// Scheduling points.
+    /// They are scheduling points.
     Preempted,
 }
 
 impl Accesses {
-    /// By its name in requests.
+    /// The treatment with this name in requests.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "ignore" => Self::Ignored,
@@ -88,22 +89,22 @@ impl Accesses {
     }
 }
 
-/// What an access does.
+/// The kind of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum What {
     /// It reads.
     Read,
     /// It writes.
     Write,
-    /// It makes a shared reference: whoever has it may read.
+    /// It creates a shared reference, through which the program may read.
     Borrow,
-    /// It makes a unique reference: whoever has it may write.
+    /// It creates a unique reference, through which the program may write.
     BorrowMut,
-    /// It takes the memory's block from the allocator: it writes all of it.
+    /// It allocates the memory's block, which counts as a write of the whole block.
     Allocation,
-    /// It gives the memory back to the allocator.
+    /// It frees the memory.
     Free,
-    /// It is atomic; whether it writes.
+    /// It is atomic; the flag states whether it writes.
     Atomic(Op, bool),
 }
 
@@ -117,7 +118,7 @@ impl What {
     }
 }
 
-/// An access of which a granule's history knows.
+/// An access in the history of a granule.
 #[derive(Clone, Copy)]
 struct Earlier {
     epoch: Epoch,
@@ -141,7 +142,7 @@ impl Earlier {
     }
 }
 
-/// What executions of a search have shown, as of some moment.
+/// The results of the executions of a search, at some moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Learnt {
     /// How many lines are scheduling points.
@@ -157,46 +158,46 @@ impl Learnt {
     };
 }
 
-/// Why an execution was looked at no further.
+/// The reason why the monitor stopped watching an execution.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum GivenUp {
     /// More tasks than clocks have entries.
     Tasks,
-    /// More memory was accessed than there is room to keep the history of.
+    /// The program accessed more memory than there is room for its history.
     Memory,
-    /// Tasks released what they did more often than there is room to tell apart.
+    /// Tasks released more often than there is room to distinguish their epochs.
     Releases,
 }
 
 /// The monitor of one execution.
 pub(crate) struct Races {
-    /// Whether executions are to be looked at.
+    /// Whether executions are to be watched.
     is_wanted: bool,
-    /// Whether this one still is.
+    /// Whether this execution still is.
     is_on: bool,
-    /// Why it is not.
+    /// The reason why it is not.
     pub(crate) given_up: Option<GivenUp>,
     epochs: Epochs,
     tasks: Tasks,
     objects: Objects,
     shadow: Shadow,
     allocations: Allocations,
-    /// What was given back in this execution: from where to where.
+    /// The bounds of the memory that was freed in this execution.
     freed: EngineVec<(usize, usize)>,
     glance: Glance,
     records: EngineVec<Record>,
-    /// How many of `records` belong to this execution.
+    /// The number of `records` that belong to this execution.
     used: usize,
-    /// What was sent along with messages; those in `received` serve again.
+    /// The clocks that were sent with messages; those in `received` can be reused.
     messages: EngineVec<Clock>,
     received: EngineVec<u32>,
-    /// Something that nobody sees may order tasks: all that ran before is taken to have
-    /// happened before.
+    /// An unseen operation may order tasks: all earlier operations are taken to have happened
+    /// before.
     orders_all: bool,
     found: EngineVec<Found>,
     /// The pairs of lines that raced in earlier executions.
     pub(crate) known: EngineVec<u64>,
-    /// So many of them are no failure any more.
+    /// The number of these pairs that are no failure any more.
     pub(crate) forgiven: usize,
     levels: Levels,
     pub(crate) points: Points,
@@ -228,7 +229,7 @@ impl Races {
         }
     }
 
-    /// Looks at accesses from the next execution on; each is a scheduling point, or only
+    /// Watches accesses from the next execution on. Each of them is a scheduling point, or only
     /// those that race.
     pub(crate) fn turn_on(&mut self, all_are_points: bool) {
         self.is_wanted = true;
@@ -236,20 +237,20 @@ impl Races {
         self.points.all = all_are_points;
     }
 
-    /// What races mean, but for those in the files below some prefixes.
+    /// Sets the level of races, and those for files below some prefixes.
     pub(crate) fn set_levels(&mut self, of_others: Level, rules: &[(String, Level)]) {
         self.levels.set(of_others, rules);
     }
 
-    /// That of a race: where one of its packages is forgiven, so is the race.
+    /// The level of a race: the lower one of the levels of its two lines.
     fn level_of(&self, found: &Found) -> Level {
         let level = |site: Option<Site>| site.map_or(Level::Deny, |site| self.levels.of(site));
         let [first, second] = found.sites().map(level);
         first.min(second)
     }
 
-    /// The races of the last execution that have this level, in the order in which they
-    /// showed; not those that were told and are forgiven.
+    /// The races of the last execution with this level, in the order in which they were found,
+    /// except those that were reported and are forgiven.
     pub(crate) fn found(&self, level: Level) -> impl Iterator<Item = &Found> {
         let forgiven = &self.known[..self.forgiven];
         self.found
@@ -258,7 +259,7 @@ impl Races {
             .filter(move |found| forgiven.is_empty() || !forgiven.contains(&found.pair()))
     }
 
-    /// What executions have shown so far.
+    /// The results of the executions so far.
     pub(crate) fn learnt(&self) -> Learnt {
         Learnt {
             points: self.points.count(),
@@ -266,21 +267,22 @@ impl Races {
         }
     }
 
-    /// Goes back to what executions had shown before.
+    /// Returns to earlier results of executions.
     pub(crate) fn recall(&mut self, learnt: Learnt) {
         self.points.set_count(learnt.points);
         self.forgiven = learnt.forgiven.min(self.known.len());
     }
 
-    /// Whether a pair of lines raced in the last execution that is not known to.
+    /// Whether a pair of lines that is not known raced in the last execution.
     pub(crate) fn has_news(&self) -> bool {
         self.found
             .iter()
             .any(|found| !self.known.contains(&found.pair()))
     }
 
-    /// Notes which lines raced in the last execution, and makes them scheduling points;
-    /// whether any was none before. They are told, and fail no more.
+    /// Records the lines that raced in the last execution, and makes them scheduling points.
+    /// Returns whether any was none before. These races are reported, and no longer cause a
+    /// failure.
     pub(crate) fn learn(&mut self) -> bool {
         let before = self.points.count();
         for found in &self.found {
@@ -295,8 +297,8 @@ impl Races {
         self.points.count() > before
     }
 
-    /// Lets the accesses that raced in the last execution have events in the next one,
-    /// which they have not unless they are scheduling points.
+    /// Gives events in the next execution to the accesses that raced in the last one. Accesses have
+    /// no events unless they are scheduling points.
     pub(crate) fn show(&mut self) {
         let before = self.learnt();
         self.learn();
@@ -304,7 +306,7 @@ impl Races {
         self.points.show_all();
     }
 
-    /// A new execution begins; whether the program's memory `is_put_back` as it was.
+    /// Begins a new execution. `is_put_back` states whether the program's memory is restored.
     fn renew(&mut self, is_put_back: bool) {
         self.is_on = self.is_wanted;
         self.given_up = None;
@@ -326,18 +328,19 @@ impl Races {
         self.found.clear();
     }
 
-    /// Looks no further at this execution: what was found so far holds.
+    /// Stops watching this execution. The races found so far remain valid.
     #[cold]
     fn give_up(&mut self, why: GivenUp) {
         self.is_on = false;
         self.given_up = Some(why);
-        // Nothing is passed over for being known.
+        // No access is skipped by the fast path.
         self.shadow.begin(true, usize::MAX);
         self.glance.hide();
         self.glance.forget_pages();
     }
 
-    /// `task` learns what was released to `object`; `excludes` says that it has it alone.
+    /// Adds the releases to `object` to the clock of `task`. `excludes` states that the task holds
+    /// the object exclusively.
     pub(crate) fn acquire(&mut self, task: TaskId, object: usize, excludes: bool) {
         let own = &mut self.tasks.get_mut(task).clock;
         if let Some(object) = self.objects.find(object) {
@@ -351,14 +354,14 @@ impl Races {
         }
     }
 
-    /// What `task` does from now on is released to `object`, too: nobody sees where that
-    /// ends.
+    /// Releases the later operations of `task` to `object`, too: the end of this release is not
+    /// seen.
     pub(crate) fn release_on(&mut self, task: TaskId, object: usize) {
         self.objects.at(object).until = Some(task);
     }
 
-    /// `task` releases what it knows to `object`: to all, or only to those that have
-    /// the object alone.
+    /// Releases the clock of `task` to `object`: to all tasks, or only to those that hold the
+    /// object exclusively.
     pub(crate) fn release(
         &mut self,
         task: TaskId,
@@ -376,7 +379,7 @@ impl Races {
         self.end_epoch(task, op, site);
     }
 
-    /// `task` sends a message: what names what it knows now.
+    /// Records that `task` sends a message. Returns a number for the clock that is sent with it.
     pub(crate) fn send(&mut self, task: TaskId, op: Op, site: Option<Site>) -> u32 {
         let message = self.received.pop().unwrap_or_else(|| {
             self.messages.push(Clock::new());
@@ -387,14 +390,14 @@ impl Races {
         message
     }
 
-    /// `task` receives what was sent with a message.
+    /// Records that `task` receives the clock that was sent with a message.
     pub(crate) fn receive(&mut self, task: TaskId, message: u32) {
         let own = &mut self.tasks.get_mut(task).clock;
         own.join(&self.messages[message as usize]);
         self.received.push(message);
     }
 
-    /// A fence of `task`.
+    /// Records a fence of `task`.
     pub(crate) fn fence(&mut self, task: TaskId, order: Ordering, site: Option<Site>) {
         let own = self.tasks.get_mut(task);
         if acquires(order) {

@@ -1,16 +1,17 @@
-//! What synchronization objects pass on: the clocks that were released to them, by address.
+//! The clocks that were released to synchronization objects, by address.
 
 use super::clock::Clock;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::TaskId;
 
-/// What was released to one object.
+/// The clocks that were released to one object.
 pub(super) struct Object {
-    /// To whoever acquires it.
+    /// For every task that acquires it.
     pub(super) all: Clock,
-    /// To those that have it alone: by readers of a read-write lock.
+    /// For tasks that hold it exclusively: released by readers of a read-write lock.
     pub(super) exclusive: Clock,
-    /// Whatever this task will have done: until it is known when that is over.
+    /// A task whose later operations are released, too, because the end of the release is not
+    /// known.
     pub(super) until: Option<TaskId>,
 }
 
@@ -23,10 +24,10 @@ struct Slot {
 
 /// The objects of one execution.
 pub(super) struct Objects {
-    /// A hash table with a power of two of places.
+    /// A hash table whose size is a power of two.
     slots: EngineVec<Slot>,
     known: EngineVec<Object>,
-    /// How many of `known` belong to this execution.
+    /// The number of `known` that belong to this execution.
     used: usize,
     generation: u32,
 }
@@ -48,7 +49,7 @@ impl Objects {
         }
     }
 
-    /// A new execution begins.
+    /// Begins a new execution.
     pub(super) fn begin(&mut self) {
         self.used = 0;
         self.generation = self.generation.wrapping_add(1);
@@ -59,7 +60,7 @@ impl Objects {
         }
     }
 
-    /// The object at `address`, if anything was released to it.
+    /// The object at `address`, if a clock was released to it.
     pub(super) fn find(&self, address: usize) -> Option<&Object> {
         let slot = self.slots[self.place(address)];
         (slot.generation == self.generation).then(|| &self.known[slot.object as usize])

@@ -1,5 +1,5 @@
-//! What shims tell: plain accesses, and what orders tasks. Each function does nothing
-//! unless the caller is a task of a program that tells of its accesses.
+//! The interface for shims: reports of plain accesses, and of operations that order tasks. Each
+//! function does nothing unless the caller is a task of a program that reports its accesses.
 
 use core::sync::atomic::Ordering;
 
@@ -7,12 +7,12 @@ use super::{GLANCE, Glance, Races, glance, is_watched};
 use crate::execution::{self, Op, Site, TaskId, active, current};
 use crate::monitor::monitors;
 
-/// How an atomic access touches its location.
+/// The kind of an atomic access to its location.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum How {
     /// It reads.
     Load,
-    /// It writes, whatever was there.
+    /// It writes, independent of the old value.
     Store,
     /// It reads and writes in one step.
     Exchange,
@@ -27,10 +27,10 @@ pub(crate) struct Atomic {
     pub(crate) site: Option<Site>,
 }
 
-/// Notes what the running task is about to do to memory, if that is all there is to do about
-/// it; whether it was. Else [`told`] is to be told. The access is of a `kind` (whether it
-/// writes, whether it is a borrow); the `line` comes with whether it is known that its code is
-/// explored.
+/// Records an access of the running task to memory before it is made, if nothing else must be done.
+/// Returns whether it is recorded; if not, the caller must call [`told`]. The `kind` consists of
+/// two flags: whether it writes, and whether it is a borrow. The flag in `line` states whether its
+/// code is known to be explored.
 #[inline(always)]
 #[expect(
     clippy::inline_always,
@@ -42,13 +42,13 @@ pub(crate) fn is_noted(
     kind: (bool, bool),
     line: (Site, bool),
 ) -> bool {
-    // SAFETY: it is the monitor's only where an execution runs, so the engine is mapped; no
-    // unique reference to the monitor or its cells lives while the program's code runs. No page
-    // is in its table whose cells are gone.
+    // SAFETY: it is the monitor's only while an execution runs, so the engine is mapped; no unique
+    // reference to the monitor or its cells lives while the program's code runs. Its table contains
+    // no page whose cells no longer exist.
     unsafe { (*GLANCE.get()).notes(address, length, kind, line) }
 }
 
-/// The running task is about to access memory.
+/// Reports that the running task is about to access memory.
 #[inline]
 pub(crate) fn told(
     address: usize,
@@ -75,8 +75,8 @@ pub(crate) fn told(
     }
 }
 
-/// Nobody looks until [`go_on`], which is to be given what this gives back: the running task
-/// is none for a while.
+/// Stops watching the running thread, which is no task for a while, until [`go_on`] is called with
+/// the result.
 pub(crate) fn pause() -> Paused {
     Paused(GLANCE.replace(&raw const glance::NONE))
 }
@@ -86,10 +86,10 @@ pub(crate) fn go_on(paused: &Paused) {
     GLANCE.set(paused.0);
 }
 
-/// Who looked.
+/// The tables that [`pause`] replaced.
 pub(crate) struct Paused(*const Glance);
 
-/// A new task, made by `parent`; the first one by none.
+/// Adds a new task, created by `parent`; the first task has none.
 pub(crate) fn added(parent: Option<TaskId>, task: TaskId, site: Option<Site>) {
     with_if_on(|races| match parent {
         None => _ = races.add_task(task, None),
@@ -97,50 +97,50 @@ pub(crate) fn added(parent: Option<TaskId>, task: TaskId, site: Option<Site>) {
     });
 }
 
-/// The running task has begun.
+/// Records that the running task has begun.
 pub(crate) fn enter() {
     // SAFETY: as in `with_if_on`.
     let races = unsafe { &mut (*monitors()).races };
-    // Where no race is looked for any more, accesses are told for others that look.
+    // If the monitor has given up, accesses are still reported to other monitors.
     if races.is_wanted {
         GLANCE.set(&raw const races.glance);
     }
 }
 
-/// The running task is about to end.
+/// Records that the running task is about to end.
 pub(crate) fn leave() {
     GLANCE.set(&raw const glance::NONE);
 }
 
-/// `next` runs after `task`.
+/// Records that `next` runs after `task`.
 #[inline]
 pub(crate) fn switched(task: TaskId, next: TaskId) {
     with_if_on(|races| races.switched(task, next));
 }
 
-/// The running task calls opaque code, within a call that is one step.
+/// Records that the running task calls opaque code, within a call that is one step.
 #[inline]
 pub(crate) fn enter_unseen() {
     with(Races::enter_unseen);
 }
 
-/// The running task goes on where it was, perhaps in opaque code.
+/// Records that the running task continues, perhaps in opaque code.
 #[inline]
 pub(crate) fn resume_unseen() {
     with(Races::resume_unseen);
 }
 
-/// `task` goes on after the end of `other`.
+/// Records that `task` continues after the end of `other`.
 pub(crate) fn joined(task: TaskId, other: TaskId) {
     with_if_on(|races| races.joined(task, other));
 }
 
-/// Another task begins to use this memory as its stack.
+/// Records that another task begins to use this memory as its stack.
 pub(crate) fn forget(low: usize, high: usize) {
     with_if_on(|races| races.forget(low, high));
 }
 
-/// The running task performs an atomic access.
+/// Records an atomic access of the running task.
 #[inline]
 pub(crate) fn atomic(address: usize, length: usize, access: Atomic) {
     if is_watched() {
@@ -153,49 +153,50 @@ fn watched(address: usize, length: usize, access: Atomic) {
     with(|races, task| races.atomic(task, address, length, access));
 }
 
-/// The running task performs an atomic operation on a counter that only such operations touch.
+/// Records an atomic operation of the running task on a counter that only such operations touch.
 pub(crate) fn count(counter: usize, access: (How, Ordering), op: Op) {
     with(|races, task| races.count(task, counter, access, op));
 }
 
-/// A fence of the running task.
+/// Records a fence of the running task.
 pub(crate) fn fence(order: Ordering, site: Site) {
     with(|races, task| races.fence(task, order, Some(site)));
 }
 
-/// The running task learns what was released to `object`.
+/// Adds the releases to `object` to the clock of the running task.
 pub(crate) fn acquire(object: usize) {
     acquire_for(object, true);
 }
 
-/// As [`acquire`], where others may have the object too, unless it is taken alone.
+/// As [`acquire`], for an object that may have shared holders. `excludes` states that it is
+/// acquired exclusively.
 pub(crate) fn acquire_for(object: usize, excludes: bool) {
     with(|races, task| races.acquire(task, object, excludes));
 }
 
-/// The running task releases what it knows to `object`.
+/// Releases the clock of the running task to `object`.
 pub(crate) fn release(object: usize, op: Op, site: Option<Site>) {
     release_to(object, true, op, site);
 }
 
-/// As [`release`], to all or only to those that take the object alone.
+/// As [`release`], to all tasks or only to those that acquire the object exclusively.
 pub(crate) fn release_to(object: usize, to_all: bool, op: Op, site: Option<Site>) {
     with(|races, task| races.release(task, object, to_all, (op, site)));
 }
 
-/// As [`release`], with what the running task does from now on.
+/// As [`release`], with the later operations of the running task.
 pub(crate) fn release_on(object: usize) {
     with(|races, task| races.release_on(task, object));
 }
 
-/// The running task sends what it knows along with a message; what names it.
+/// Sends the clock of the running task with a message. Returns an identifier of the clock.
 pub(crate) fn send(op: Op, site: Option<Site>) -> Message {
     let mut message = Message(None);
     with(|races, task| message.0 = Some(races.send(task, op, site)));
     message
 }
 
-/// The running task receives a message, and what was sent along with it.
+/// Receives a message, and the clock that was sent with it, in the running task.
 pub(crate) fn receive(message: Message) {
     with(|races, task| {
         if let Some(sent) = message.0 {
@@ -204,11 +205,11 @@ pub(crate) fn receive(message: Message) {
     });
 }
 
-/// What the sender of a message knew, for its receiver.
+/// The clock of a message's sender, for its receiver.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Message(Option<u32>);
 
-/// Tells it what the running task does.
+/// Calls the monitor for the running task, if that is watched.
 #[inline]
 fn with(tell: impl FnOnce(&mut Races, TaskId)) {
     if is_watched() && active() {
@@ -216,7 +217,7 @@ fn with(tell: impl FnOnce(&mut Races, TaskId)) {
     }
 }
 
-/// Tells the monitor something, if it looks.
+/// Calls the monitor, if it is on.
 #[inline]
 fn with_if_on(tell: impl FnOnce(&mut Races)) {
     // SAFETY: called in an execution, so the engine is mapped, and not by a monitor.

@@ -1,8 +1,8 @@
-//! Lines whose accesses are scheduling points: those that were seen to race (CHESS,
-//! section 3.5), or all.
+//! Lines whose accesses are scheduling points: those that were found to race (CHESS, section 3.5),
+//! or all.
 //!
-//! What is a point decides what there is to explore. So lines are only ever added, a
-//! search begins anew when one is, and each failure knows how many there were.
+//! The scheduling points determine the schedules that exist. Therefore lines are only ever added, a
+//! search begins anew when one is added, and each failure stores their number.
 
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::stored::{self, Stored};
@@ -10,11 +10,11 @@ use crate::base::written::Written;
 use crate::execution::Site;
 use crate::harness::short_path;
 
-/// So many lines become scheduling points.
+/// The maximum number of lines that become scheduling points.
 const MOST: usize = 64;
 const CACHE: usize = 256;
 
-/// A line of a source file, named as on every machine.
+/// A line of a source file, with a name that is the same on every machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Line {
     pub(crate) file: EngineVec<u8>,
@@ -34,33 +34,32 @@ impl Line {
     }
 }
 
-/// The name that the locks of the standard streams have in place of a line's file.
+/// Stands for a file name: the entry of the locks of the standard streams.
 const STREAMS: &str = "<standard streams>";
-/// The name that files and environment variables have there.
+/// Stands for a file name: the entry of files and environment variables.
 const FILES: &str = "<files and environment>";
 
 /// The lines whose accesses are scheduling points.
 pub(crate) struct Points {
     lines: EngineVec<Line>,
-    /// The place in `lines` that stands for the locks of the standard streams.
+    /// The index in `lines` of the entry for the locks of the standard streams.
     streams: Option<usize>,
     /// The same for files and environment variables.
     files: Option<usize>,
-    /// How many of `lines` count now.
+    /// The number of `lines` that are scheduling points now.
     count: usize,
-    /// All lines do.
+    /// All lines are scheduling points.
     pub(super) all: bool,
-    /// Those of `lines` that do not count have events, too.
+    /// The other `lines` have events, too.
     shows_all: bool,
-    /// What a line is may have changed since somebody last asked.
+    /// The kinds of lines may have changed since the last check.
     has_changed: bool,
     cache: [(usize, Point); CACHE],
 }
 
-/// What an access is, beside an access.
+/// The effect of an access on the search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Point {
-    /// Nothing.
     None,
     /// An event.
     Event,
@@ -82,19 +81,19 @@ impl Points {
         }
     }
 
-    /// Whether any access is a scheduling point.
+    /// Whether any access may be a scheduling point or an event.
     #[inline]
     pub(super) fn is_any(&self) -> bool {
         self.all || self.count > 0 || self.shows_all
     }
 
-    /// Whether what a line is may have changed since this was last asked.
+    /// Whether the kinds of lines may have changed since the last call of this method.
     #[inline]
     pub(super) fn have_changed(&mut self) -> bool {
         core::mem::take(&mut self.has_changed)
     }
 
-    /// What an access at `site` is.
+    /// The effect of an access at `site` on the search.
     #[inline]
     pub(crate) fn of(&mut self, site: Site) -> Point {
         if !self.is_any() {
@@ -116,7 +115,8 @@ impl Points {
         point
     }
 
-    /// Lets those that do not count have events, until other ones do.
+    /// Gives events to the lines that are no scheduling points, until the number of points is set
+    /// again.
     pub(super) fn show_all(&mut self) {
         self.set_count(self.count);
         self.shows_all = true;
@@ -128,7 +128,7 @@ impl Points {
         self.lines.iter().position(is)
     }
 
-    /// Makes the line of `site` one; whether it was none before, and there was room.
+    /// Adds the line of `site`. Returns whether it is new, and there was room.
     pub(super) fn add(&mut self, site: Site) -> bool {
         let is_new = self.place(site).is_none() && self.lines.len() < MOST;
         if is_new {
@@ -137,12 +137,12 @@ impl Points {
         is_new
     }
 
-    /// Whether taking the lock of a standard stream is a scheduling point.
+    /// Whether the acquisition of the lock of a standard stream is a scheduling point.
     pub(crate) fn has_streams(&self) -> bool {
         self.streams.is_some_and(|place| place < self.count)
     }
 
-    /// Makes taking the lock of a standard stream a scheduling point.
+    /// Makes the acquisition of the lock of a standard stream a scheduling point.
     pub(crate) fn add_streams(&mut self) {
         if !self.has_streams() {
             self.push(Line::new(STREAMS, 0));
@@ -181,7 +181,7 @@ impl Points {
         self.count
     }
 
-    /// Lets only the first `count` lines count.
+    /// Makes only the first `count` lines scheduling points.
     pub(crate) fn set_count(&mut self, count: usize) {
         self.count = count.min(self.lines.len());
         self.shows_all = false;

@@ -1,4 +1,4 @@
-//! The longer history of a granule: bytes with different ones, reads by several tasks,
+//! The longer history of a granule: different histories of its bytes, reads by several tasks, or
 //! atomic accesses.
 
 use super::clock::{Clock, Epoch};
@@ -7,19 +7,19 @@ use super::{Earlier, What};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Op, Site};
 
-/// Bytes of a granule that have one history of plain accesses.
+/// Bytes of a granule with the same history of plain accesses.
 struct Segment {
     /// A bit for each byte.
     mask: u8,
     write: Word,
-    /// The last ones, of tasks that had not heard of each other's.
+    /// The last reads, by tasks that did not know of each other's.
     reads: EngineVec<Word>,
 }
 
 /// The last load or store of a task.
 #[derive(Clone, Copy)]
 struct Use {
-    /// 0 if there is none.
+    /// 0 if there was none.
     epoch: Epoch,
     site: Option<Site>,
     op: Op,
@@ -33,8 +33,8 @@ impl Use {
     };
 }
 
-/// What the last task with this entry in clocks did to an atomic: whoever knows of it knows
-/// what earlier ones did.
+/// The accesses to an atomic by the last task with this entry in clocks. A task that knows of them
+/// knows of those by earlier tasks with this entry.
 struct Uses {
     entry: u16,
     load: Use,
@@ -44,19 +44,20 @@ struct Uses {
 /// Bytes of a granule that are accessed atomically.
 struct Atomic {
     mask: u8,
-    /// What a load that acquires learns: the release sequence that its value is from.
+    /// The clock that an acquiring load learns: that of the release sequence of its value.
     release: Clock,
     uses: EngineVec<Uses>,
 }
 
-/// All that is known of one granule.
+/// The whole history of one granule.
 pub(super) struct Record {
     segments: EngineVec<Segment>,
     atomics: EngineVec<Atomic>,
 }
 
 impl Record {
-    /// A granule with at most an allocation, one write after it and one read after that.
+    /// The record of a granule with at most an allocation, one write after it and one read after
+    /// that.
     pub(super) fn new(allocation: Word, write: Word, read: Word) -> Self {
         let mut record = Self {
             segments: engine_vec(),
@@ -77,7 +78,7 @@ impl Record {
         }
     }
 
-    /// Calls `each` with all earlier accesses that a plain access to these bytes conflicts with.
+    /// Calls `each` with all earlier accesses that conflict with a plain access to these bytes.
     pub(super) fn conflicts(&self, mask: u8, is_write: bool, mut each: impl FnMut(Earlier)) {
         for segment in self.segments.iter().filter(|s| s.mask & mask != 0) {
             segment.conflicts(is_write, &mut each);
@@ -106,7 +107,8 @@ impl Record {
         }
     }
 
-    /// Notes a write. Whoever conflicts with what was before conflicts with it, too.
+    /// Records a write. Each access that conflicts with the earlier ones conflicts with the write,
+    /// too.
     pub(super) fn write(&mut self, word: Word) {
         let mask = word.extent().mask();
         for atomic in self.atomics.iter_mut().filter(|a| a.mask & mask != 0) {
@@ -120,7 +122,7 @@ impl Record {
         self.note(word, true);
     }
 
-    /// Notes a read; `is_known` says of an earlier one that it happened before.
+    /// Records a read. `is_known` returns whether an earlier one happened before.
     pub(super) fn read(&mut self, word: Word, is_known: impl Fn(Epoch) -> bool) {
         self.note_in_segments(word.extent().mask(), |segment| {
             segment.reads.retain(|read| !is_known(read.epoch()));
@@ -128,7 +130,8 @@ impl Record {
         });
     }
 
-    /// Notes an atomic access; what its location releases to those that acquire.
+    /// Records an atomic access. Returns the clock that its location releases to acquiring
+    /// accesses.
     pub(super) fn atomic(
         &mut self,
         mask: u8,
@@ -165,7 +168,7 @@ impl Record {
         &mut atomic.release
     }
 
-    /// Notes a plain access, beside those before it unless it is a write.
+    /// Records a plain access. A write replaces the earlier ones.
     fn note(&mut self, word: Word, is_write: bool) {
         self.note_in_segments(word.extent().mask(), |segment| {
             if is_write {
@@ -177,7 +180,7 @@ impl Record {
         });
     }
 
-    /// Notes something in the segments of some bytes, which get some of their own.
+    /// Changes the segments of some bytes, which are split at the bounds of these bytes.
     fn note_in_segments(&mut self, mask: u8, mut note: impl FnMut(&mut Segment)) {
         let mut rest = mask;
         for at in 0..self.segments.len() {

@@ -1,10 +1,10 @@
 //! Shadow memory: a cell for each eight bytes that were accessed, found by address.
 //!
-//! A cell has the last access and the last write, a word each: the accessed bytes in its
-//! highest bits, then the epoch, the source line in its lowest. So that the bytes are these, and
-//! the epoch one of a range, is one comparison. Epochs say which execution a word is of, so that
-//! nothing needs clearing between executions. What does not fit, such as reads by several
-//! tasks, is in a record that the cell points to.
+//! A cell holds the last access and the last write, in one word each: the accessed bytes in its
+//! highest bits, then the epoch, and the source line in its lowest. One comparison therefore checks
+//! both the bytes and whether the epoch is in a range. Epochs identify the execution of a word, so
+//! that nothing needs clearing between executions. A history that does not fit, such as reads by
+//! several tasks, is in a record to which the cell points.
 
 use core::ops::Range;
 
@@ -13,29 +13,30 @@ use super::lines::{self, MARK_BITS};
 use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
 use crate::execution::Site;
 
-/// The bytes that one cell is for.
+/// The number of bytes for which one cell stands.
 pub(super) const GRANULE: usize = 8;
-/// The bytes whose cells lie together.
+/// The number of bytes whose cells lie together.
 pub(super) const PAGE: usize = 4096;
 const CELLS: usize = PAGE / GRANULE;
-/// So many pages have cells at most: 512 MB for 256 MB of the program's.
+/// The maximum number of pages with cells: 512 MB for 256 MB of the program's memory.
 const MOST_PAGES: usize = 1 << 16;
-/// So many bytes of the program, if all of their pages.
+/// The corresponding number of bytes of the program, if all of their pages are accessed.
 pub(crate) const MOST_MEMORY: usize = MOST_PAGES * PAGE;
 const FIRST_SIZE: usize = 1 << 10;
-/// The first epoch of no execution.
+/// Stands for the first epoch of no execution.
 const NEVER: Epoch = Epoch::MAX;
-/// In the epochs of what was given back in this execution.
+/// The bit in the epochs of memory that was freed in this execution.
 const FREE: Epoch = 1 << (Epoch::BITS - 1);
 
-/// Which of a granule's bytes are accessed: how many are not, and the first one that is.
+/// The accessed bytes of a granule: the number of the others, and the first accessed byte.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Extent(u8);
 
 impl Extent {
-    /// None at all: eight bytes from the last one on.
+    /// An impossible extent, eight bytes from the last one on, for a word that points to a record.
     const OF_RECORD: Self = Self(7);
-    /// All of them, as bytes of a block that is allocated: eight from the second one on.
+    /// All bytes, as a part of an allocated block: the impossible extent of eight bytes from the
+    /// second one on.
     pub(super) const OF_BLOCK: Self = Self(1);
 
     /// `size` bytes from `address` on, which lie in one granule.
@@ -63,7 +64,7 @@ impl Extent {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Word(u64);
 
-/// Below the epoch: the source line, and whether it is a borrow.
+/// The bits below the epoch: the source line, and whether the access is a borrow.
 pub(super) const BORROW: u64 = 1;
 pub(super) const MARK_AT: u32 = 1;
 pub(super) const EPOCH_AT: u32 = MARK_AT + MARK_BITS;
@@ -72,7 +73,7 @@ const EXTENT_AT: u32 = EPOCH_AT + Epoch::BITS;
 impl Word {
     pub(super) const NONE: Self = Self(0);
 
-    /// What a word has of the line is its `mark`.
+    /// The word of an access whose line has this `mark`.
     #[inline]
     pub(super) fn new(epoch: Epoch, extent: Extent, mark: u64, is_borrow: bool) -> Self {
         let borrow = if is_borrow { BORROW } else { 0 };
@@ -84,7 +85,7 @@ impl Word {
         Self(word)
     }
 
-    /// Not an access: points to a record.
+    /// A word that is no access, but points to a record.
     pub(super) fn of_record(number: Epoch) -> Self {
         Self::new(number, Extent::OF_RECORD, 0, false)
     }
@@ -112,35 +113,36 @@ impl Word {
         lines::site_of(self.0 & lines::MARK)
     }
 
-    /// Whether this is an access to the bytes, and in the epoch, of another word.
+    /// Whether this is an access to the same bytes, and in the same epoch, as another word.
     #[inline]
     pub(super) fn is_like(self, other: Self) -> bool {
         self.is_of(other.0)
     }
 
-    /// As [`Self::is_like`], of a word's upper part.
+    /// As [`Self::is_like`], for a word's upper part.
     #[inline]
     pub(super) fn is_of(self, upper: u64) -> bool {
         (self.0 ^ upper) >> EPOCH_AT == 0
     }
 
-    /// How far this is from an access to the same bytes in some epoch; very far, if it is to
-    /// other bytes.
+    /// The distance of this from an access to the same bytes in some epoch; very large, if it is an
+    /// access to other bytes.
     #[inline]
     pub(super) fn from(self, low: u64) -> u64 {
         self.0.wrapping_sub(low)
     }
 }
 
-/// What is known of the accesses to one granule: each of them was to the same bytes as the one
-/// before, and came after it by what orders tasks. So who knows of the last one knows of all.
+/// The history of the accesses to one granule: each of them was to the same bytes as the one
+/// before, and came after it in the order of tasks. A task that knows of the last one therefore
+/// knows of all.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cell {
-    /// The last access; or what points to the record, where there is more to know. It stays for
-    /// later executions, to which it says that the memory was used rightly.
+    /// The last access; or a pointer to the record, if the history is longer. It stays for later
+    /// executions, as evidence that the memory was live when it was accessed.
     pub(super) last: Word,
-    /// The last write; one of an earlier execution says nothing. With a record: the last read,
-    /// if no write came after it.
+    /// The last write; one of an earlier execution has no meaning. With a record: the last read, if
+    /// no write came after it.
     pub(super) write: Word,
 }
 
@@ -150,37 +152,36 @@ impl Cell {
         write: Word::NONE,
     };
 
-    /// Whether nothing was accessed in any execution since the memory was last given back: it
-    /// may be free.
+    /// Whether the memory may be free: no execution has accessed it since it was last freed.
     #[inline]
     pub(super) fn is_doubtful(&self) -> bool {
         !(1..FREE).contains(&self.last.epoch())
     }
 
-    /// Whether nothing was accessed in the execution of this `first` epoch, or the memory was
-    /// given back since then.
+    /// Whether the execution with this `first` epoch has not accessed the memory, or it was freed
+    /// since then.
     #[inline]
     pub(super) fn is_new(&self, first: Epoch) -> bool {
         const { assert!(LAST as usize + 2 * MOST_EPOCHS < 1 << (Epoch::BITS - 2)) };
-        // Beyond the last one are those that are free, and, wrapped around, all before.
+        // Larger distances are those of freed memory, and, wrapped around, of all earlier epochs.
         self.last.epoch().wrapping_sub(first) >= 1 << (Epoch::BITS - 2)
     }
 
-    /// The memory is given back: what was done to it does not matter any more, and it is
-    /// asked about whoever accesses it next.
+    /// Records that the memory is freed: its earlier accesses no longer matter, and the next access
+    /// must check whether it is live.
     #[inline]
     pub(super) fn free(&mut self) {
         self.last = Word(self.last.0 | u64::from(FREE) << EPOCH_AT);
         self.write = Word::NONE;
     }
 
-    /// The memory is not free any more: it is as before this execution.
+    /// Records that the memory is not free any more: it is in its state from before this execution.
     #[inline]
     pub(super) fn put_back(&mut self) {
         self.last = Word(self.last.0 & !(u64::from(FREE) << EPOCH_AT));
     }
 
-    /// What was done to the memory does not matter any more.
+    /// Records that the earlier accesses to the memory no longer matter.
     #[inline]
     pub(super) fn age(&mut self) {
         let others = self.last.0 & !(u64::from(Epoch::MAX) << EPOCH_AT);
@@ -188,9 +189,9 @@ impl Cell {
         self.write = Word::NONE;
     }
 
-    /// The last write in the execution of this `first` epoch, and the last read since then, of
-    /// a cell without a record. Who conflicts with a read of the write's own epoch conflicts
-    /// with the write, so that is left out.
+    /// The last write in the execution with this `first` epoch, and the last read since then, of a
+    /// cell without a record. A read in the epoch of the write is left out, because each access
+    /// that conflicts with it also conflicts with the write.
     pub(super) fn write_and_read(&self, first: Epoch) -> (Word, Word) {
         if self.is_new(first) {
             (Word::NONE, Word::NONE)
@@ -203,7 +204,7 @@ impl Cell {
         }
     }
 
-    /// Notes an access that comes after all that was before.
+    /// Records an access that comes after all earlier ones.
     #[inline]
     pub(super) fn note(&mut self, word: Word, is_write: bool) {
         if is_write {
@@ -214,16 +215,16 @@ impl Cell {
 }
 
 pub(super) struct Page {
-    /// The number of the page; 0 where there is none.
+    /// The number of the page; 0 for an empty slot.
     number: usize,
     cells: *mut Cell,
-    /// The first epoch of the execution that last accessed it; 0 where all that its cells have
-    /// is to be forgotten.
+    /// The first epoch of the execution that last accessed it; 0 if the contents of all its cells
+    /// are to be forgotten.
     touched: Epoch,
 }
 
 impl Page {
-    /// Whether the execution of this `first` epoch accessed anything there.
+    /// Whether the execution with this `first` epoch accessed the page.
     #[inline]
     pub(super) fn is_touched(&self, first: Epoch) -> bool {
         self.touched == first
@@ -232,12 +233,12 @@ impl Page {
     #[inline]
     pub(super) fn part(&mut self, part: Range<usize>) -> &mut [Cell] {
         debug_assert!(part.start <= part.end && part.end <= CELLS);
-        // SAFETY: a page has as many cells as granules, and who uses other references to them
-        // is not called meanwhile.
+        // SAFETY: a page has as many cells as granules, and no code that uses other references to
+        // them is called meanwhile.
         unsafe { core::slice::from_raw_parts_mut(self.cells.add(part.start), part.len()) }
     }
 
-    /// A part of it is given back in an execution that accessed nothing there.
+    /// Records that a part of the page is freed in an execution that did not access the page.
     pub(super) fn free(&mut self, part: Range<usize>) {
         if part == (0..CELLS) {
             self.touched = 0;
@@ -252,8 +253,8 @@ impl Page {
     }
 }
 
-/// The number of the page that an address lies in: that of null, where programs go wrong, has
-/// one, too.
+/// The number of the page of an address. The page of null, which invalid pointers refer to, has a
+/// number, too.
 #[inline]
 fn number_of(address: usize) -> usize {
     address / PAGE + 1
@@ -261,11 +262,11 @@ fn number_of(address: usize) -> usize {
 
 /// The cells of all pages that were accessed.
 pub(super) struct Shadow {
-    /// A hash table with a power of two of places.
+    /// A hash table whose size is a power of two.
     pages: EngineVec<Page>,
     count: usize,
-    /// From this address on there is memory that was allocated in this execution: what earlier
-    /// ones did there, and that it was used rightly then, says nothing.
+    /// The first address of the memory that was allocated in this execution. The history there from
+    /// earlier executions, and that the memory was live in them, has no meaning.
     fresh: usize,
 }
 
@@ -278,8 +279,8 @@ impl Shadow {
         }
     }
 
-    /// A new execution begins; `forgets` what all earlier ones left. What it allocates lies
-    /// behind `fresh`, or is given back first.
+    /// Begins a new execution. `forgets` states whether all earlier histories are forgotten. The
+    /// allocations of the execution lie from `fresh` on, or in memory that it freed before.
     pub(super) fn begin(&mut self, forgets: bool, fresh: usize) {
         self.fresh = fresh;
         if self.pages.is_empty() {
@@ -298,8 +299,8 @@ impl Shadow {
         }
     }
 
-    /// The cell of a granule that is accessed in the execution of this `first` epoch;
-    /// `None` where there is no room for more pages.
+    /// The cell of a granule that is accessed in the execution with this `first` epoch; `None` if
+    /// there is no room for more pages.
     #[inline]
     pub(super) fn cell(&mut self, address: usize, first: Epoch) -> Option<&mut Cell> {
         let number = number_of(address);
@@ -318,7 +319,7 @@ impl Shadow {
         Some(unsafe { &mut *page.cells.add(address % PAGE / GRANULE) })
     }
 
-    /// The pages of a range, and the granules of each that are in it.
+    /// Calls `each` for the pages of a range, with the granules of each that are in the range.
     #[inline]
     pub(super) fn parts(
         &mut self,
@@ -341,17 +342,17 @@ impl Shadow {
         }
     }
 
-    /// Bytes of the program that have cells.
+    /// The number of bytes of the program that have cells.
     pub(super) fn covered(&self) -> usize {
         self.count * PAGE
     }
 
-    /// Bytes that the cells take.
+    /// The size of the cells in bytes.
     pub(super) fn size(&self) -> usize {
         self.count * CELLS * size_of::<Cell>() + self.pages.len() * size_of::<Page>()
     }
 
-    /// Where a page is in the table, or would be.
+    /// The slot of a page in the table, or the slot for it.
     #[inline]
     fn place(&self, number: usize) -> usize {
         let mask = self.pages.len() - 1;

@@ -1,9 +1,9 @@
-//! What each task knows of the others, and where clocks have a place for it.
+//! The knowledge of each task about the others, and the entries of tasks in clocks.
 //!
-//! A clock with an entry for each task that ever was would make a test with many short
-//! tasks quadratic. So entries are used again: a new task takes that of one that has ended,
-//! if all that this one did happened before the new one. Then nobody can know of the new
-//! task and not of the old one, and a larger epoch stands for both.
+//! A clock with an entry for each task that ever existed would make a test with many short tasks
+//! quadratic. Therefore entries are reused: a new task gets the entry of one that has ended, if all
+//! operations of the old task happened before the new one. Then a task that knows of the new task
+//! also knows of the old one, and a larger epoch stands for both.
 
 use core::sync::atomic::Ordering;
 
@@ -14,32 +14,32 @@ use super::{GivenUp, Races, acquires, releases};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Op, Site, TaskId};
 
-/// So many entries a clock has at most: tasks whose end the maker of the next one did not
-/// know of.
+/// The maximum number of entries of a clock: of tasks whose end was not known to the creator of a
+/// later task.
 pub(crate) const MOST_TASKS: usize = 1024;
 
-/// Stands for all that opaque code keeps; no object lies there.
+/// Stands for the state of all opaque code; no object lies there.
 const UNSEEN: usize = 24;
 
-/// So many of the tasks that ended last are looked at for an entry.
+/// The number of recently ended tasks that are searched for a free entry.
 const CANDIDATES: usize = 32;
 
-/// What a task knows of the others.
+/// The knowledge of a task about the others.
 pub(super) struct TaskOrder {
-    /// 0 from a release on until it accesses anything that is tracked.
+    /// 0 from a release until the task's next access to tracked memory.
     pub(super) epoch: Epoch,
-    /// The last epoch that it had.
+    /// The task's last epoch.
     last: Epoch,
-    /// All epochs from the first to the second one happened before, or are its own.
+    /// All epochs from the first to the second one happened before, or are the task's own.
     pub(super) window: (Epoch, Epoch),
     /// Its entry in clocks.
     pub(super) entry: u16,
     pub(super) clock: Clock,
-    /// The clock at its last fence that releases.
+    /// The clock at its last releasing fence.
     pub(super) released: Clock,
-    /// What its next fence that acquires learns, from loads that did not.
+    /// The clock that its next acquiring fence learns, from loads that did not acquire.
     pub(super) readable: Clock,
-    /// It has called opaque code: what it does may be what others wait for there.
+    /// It has called opaque code: its operations may be those for which other tasks wait there.
     is_unseen: bool,
 }
 
@@ -72,11 +72,11 @@ impl TaskOrder {
 /// The tasks of one execution.
 pub(super) struct Tasks {
     pub(super) all: EngineVec<TaskOrder>,
-    /// How many of `all` belong to this execution.
+    /// The number of `all` that belong to this execution.
     pub(super) live: usize,
-    /// How many entries are in use.
+    /// The number of entries in use.
     entries: usize,
-    /// Tasks that have ended, and whose entries nobody has taken.
+    /// Tasks that have ended and whose entries are free.
     ended: EngineVec<u32>,
 }
 
@@ -90,7 +90,7 @@ impl Tasks {
         }
     }
 
-    /// A new execution begins.
+    /// Begins a new execution.
     pub(super) fn begin(&mut self) {
         self.live = 0;
         self.entries = 0;
@@ -107,12 +107,12 @@ impl Tasks {
         &mut self.all[task.0 as usize]
     }
 
-    /// `task` has performed its last operation.
+    /// Records that `task` has performed its last operation.
     pub(super) fn end(&mut self, task: TaskId) {
         self.ended.push(task.0);
     }
 
-    /// An entry for a task that `parent` makes; `None` where there is none left.
+    /// An entry for a task that `parent` creates; `None` if none is left.
     fn entry(&mut self, parent: Option<TaskId>) -> Option<u16> {
         if let Some(parent) = parent {
             let clock = &self.get(parent).clock;
@@ -136,7 +136,8 @@ impl Tasks {
     }
 }
 
-/// Whether what was done in an epoch happened before what `task` does, whose clock it is.
+/// Whether the accesses of an epoch happened before the next operations of `task`, to which `clock`
+/// belongs.
 #[inline]
 pub(super) fn is_known(epochs: &Epochs, clock: &Clock, epoch: Epoch, task: TaskId) -> bool {
     match epochs.owner(epoch) {
@@ -148,7 +149,7 @@ pub(super) fn is_known(epochs: &Epochs, clock: &Clock, epoch: Epoch, task: TaskI
 }
 
 impl Races {
-    /// `task` is new; `parent` has made it. Whether there is room for it.
+    /// Adds `task`, created by `parent`. Returns whether there is room for it.
     pub(crate) fn add_task(&mut self, task: TaskId, parent: Option<TaskId>) -> bool {
         let place = task.0 as usize;
         let Some(entry) = self.tasks.entry(parent) else {
@@ -185,8 +186,7 @@ impl Races {
         true
     }
 
-    /// The epoch of the running `task`, which accesses something; `None` where there is no room
-    /// for a new one.
+    /// The epoch of the running `task` for an access; `None` if there is no room for a new one.
     #[inline]
     pub(super) fn epoch_of(&mut self, task: TaskId) -> Option<Epoch> {
         match self.tasks.get(task).epoch {
@@ -213,7 +213,8 @@ impl Races {
         Some(epoch)
     }
 
-    /// What the running `task` did so far is released: what it does from now on is not.
+    /// Ends the epoch of the running `task`: its operations so far are released, and later ones are
+    /// not.
     pub(super) fn end_epoch(&mut self, task: TaskId, op: Op, site: Option<Site>) {
         let own = self.tasks.get_mut(task);
         if own.epoch != 0 {
@@ -223,14 +224,14 @@ impl Races {
         self.glance.hide();
     }
 
-    /// `task` has made another one.
+    /// Records that `task` has created another one.
     pub(crate) fn spawned(&mut self, task: TaskId, child: TaskId, site: Option<Site>) {
         if self.add_task(child, Some(task)) {
             self.end_epoch(task, Op::Spawn, site);
         }
     }
 
-    /// `task` goes on after the end of `other`.
+    /// Records that `task` continues after the end of `other`.
     pub(crate) fn joined(&mut self, task: TaskId, other: TaskId) {
         let (task, other) = (task.0 as usize, other.0 as usize);
         if let Ok([own, other]) = self.tasks.all.get_disjoint_mut([task, other]) {
@@ -238,8 +239,8 @@ impl Races {
         }
     }
 
-    /// `next` runs after `task`. Not inlined: nobody looks in most programs, where a switch is
-    /// quick without.
+    /// Records that `next` runs after `task`. Not inlined: the monitor is off for most programs, in
+    /// which a switch is faster without this code.
     #[inline(never)]
     pub(crate) fn switched(&mut self, task: TaskId, next: TaskId) {
         if self.orders_all && task != next {
@@ -253,22 +254,24 @@ impl Races {
         self.show_now(next);
     }
 
-    /// `task` is in opaque code: it may take what others give back there. Where they give it back
-    /// is not seen: a guard of opaque code may be dropped in code of the user's. So each that has
-    /// been there lets go of all that it does, whenever another task runs.
+    /// Records that `task` is in opaque code, where it may acquire releases of other tasks. The
+    /// release itself is not seen: a guard of opaque code may be dropped in the user's code.
+    /// Therefore each task that has been in opaque code releases all its operations there whenever
+    /// another task runs.
     pub(crate) fn enter_unseen(&mut self, task: TaskId) {
         self.acquire(task, UNSEEN, true);
         self.tasks.get_mut(task).is_unseen = true;
     }
 
-    /// `task` goes on, perhaps in opaque code: as [`Self::enter_unseen`], if it has been there.
+    /// Records that `task` continues, perhaps in opaque code: as [`Self::enter_unseen`], if it has
+    /// been there.
     pub(crate) fn resume_unseen(&mut self, task: TaskId) {
         if self.tasks.get(task).is_unseen {
             self.acquire(task, UNSEEN, true);
         }
     }
 
-    /// Something happens that may order tasks in ways that nobody sees.
+    /// Records an operation that may order tasks in unseen ways.
     pub(crate) fn order_all(&mut self, task: TaskId) {
         if self.orders_all {
             return;
@@ -315,7 +318,7 @@ mod tests {
                 races.release(task, 0x10, true, (Op::Exit, None));
                 races.tasks.end(task);
             }
-            // As where a scope ends, and not its tasks, is waited for.
+            // As if the end of the scope, and not that of its tasks, is awaited.
             races.acquire(MAIN, 0x10, true);
         }
         assert!(races.tasks.entries == 3 && races.is_on && !is_racy(&races));
@@ -390,7 +393,7 @@ mod tests {
         assert!(races.is_on && races.given_up.is_none());
     }
 
-    /// Two tasks that have called opaque code, of which the first one then writes.
+    /// Two tasks that have called opaque code; the first one then writes.
     fn after_opaque_calls() -> Races {
         let mut races = races();
         for task in [1, 2] {

@@ -1,5 +1,5 @@
-//! The monitor's ways to note an access, each where it may be taken and where it may not, and
-//! all of them against brute force on random programs.
+//! The monitor's ways to record an access, with cases in which each may and may not be used. All of
+//! them are compared with brute force on random programs.
 
 use core::cell::Cell;
 use core::panic::Location;
@@ -15,43 +15,43 @@ use crate::execution::{Op, Site, TaskId};
 use crate::monitor::{Block, Level};
 use crate::platform::heap::FIRST;
 
-/// The way by which an access was noted.
+/// The way in which an access was recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
     /// Without a call.
     Glance,
-    /// As the first one in the execution.
+    /// As the first access in the execution.
     First,
-    /// By the monitor, with nothing to judge.
+    /// By the monitor, without a check.
     Note,
-    /// It was judged.
+    /// With a check for races.
     Judged,
 }
 
-/// A monitor, and the task that runs.
+/// A monitor, and the running task.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 struct Machine {
     races: Races,
     task: TaskId,
-    /// Nothing is noted without a call.
+    /// No access is recorded without a call.
     is_blind: bool,
     /// The program's code was rewritten, so it is known to be explored.
     is_rewritten: bool,
-    /// Memory is used that is free.
+    /// Free memory is accessed.
     is_free: bool,
-    /// The memory is of [`BLOCKS`], and not of one block that was there before.
+    /// The memory consists of [`BLOCKS`], not of one block that existed before.
     has_blocks: bool,
 }
 
-/// So many bytes each block has.
+/// The size of each block, in bytes.
 const BLOCK: usize = 16;
 
 thread_local! {
-    /// The numbers of the blocks from [`PLACE`] on, where they are live.
+    /// The numbers of the live blocks from [`PLACE`] on.
     static BLOCKS: Cell<[Option<u32>; 2]> = const { Cell::new([None; 2]) };
 }
 
-/// What the program's heap would say of [`BLOCKS`].
+/// The results of the program's heap for [`BLOCKS`].
 const HEAP: Arena = Arena {
     block: |address| {
         let place = address.checked_sub(PLACE)? / BLOCK;
@@ -66,7 +66,7 @@ const HEAP: Arena = Arena {
 };
 
 impl Machine {
-    /// One with so many tasks, of which none knows of any other.
+    /// A machine with this number of tasks, none of which knows of any other.
     fn new(tasks: u32) -> Self {
         let mut races = Races::new();
         races.turn_on(false);
@@ -86,7 +86,7 @@ impl Machine {
         machine
     }
 
-    /// One whose memory is of blocks that are allocated while it runs.
+    /// A machine whose memory consists of blocks that are allocated while it runs.
     fn with_blocks() -> Self {
         let mut machine = Self::new(1);
         machine.races.allocations.set_heap(HEAP);
@@ -94,7 +94,7 @@ impl Machine {
         machine
     }
 
-    /// A new execution.
+    /// Begins a new execution.
     fn begin(&mut self, tasks: u32) {
         self.races.renew(true);
         for task in 0..tasks {
@@ -108,7 +108,7 @@ impl Machine {
         self.task = TaskId(task);
     }
 
-    /// As the program's code and the engine do.
+    /// Makes an access in the same way as the program's code and the engine.
     fn access(&mut self, address: usize, length: usize, what: What, site: Site) -> Way {
         let is_write = matches!(what, What::Write | What::BorrowMut);
         let is_borrow = matches!(what, What::Borrow | What::BorrowMut);
@@ -122,7 +122,7 @@ impl Machine {
         }
         let (bytes, kind) = ((address, length), (is_write, is_borrow));
         let line = (site, self.is_rewritten);
-        // SAFETY: the cells are the monitor's own, and nobody else uses it.
+        // SAFETY: the cells are the monitor's own, and no other code uses it.
         if unsafe { races.glance.notes(address, length, kind, line) } {
             return Way::Glance;
         }
@@ -166,14 +166,14 @@ impl Machine {
         self.races.found(Level::Deny).next().is_some()
     }
 
-    /// Of all races.
+    /// The descriptions of all races.
     fn words(&self) -> Vec<String> {
         let words = |found: &super::Found| String::from_utf8_lossy(found.words()).into_owned();
         self.races.found(Level::Deny).map(words).collect()
     }
 }
 
-/// In the heap, as far as its address tells.
+/// An address in the range of the heap.
 const PLACE: usize = FIRST + 0x10_0000;
 const LOCK: usize = 0x10;
 
@@ -368,7 +368,7 @@ fn each_execution_looks_at_memory_anew() {
     assert!(!machine.is_racy(), "with the write of the execution before");
 }
 
-/// A bad pointer is one to there, most likely: the access is noted before it fails.
+/// An invalid pointer is most likely one near null: the access is recorded before it fails.
 #[test]
 fn accesses_next_to_null_are_noted() {
     let mut machine = Machine::new(1);
@@ -415,7 +415,7 @@ fn what_was_accessed_in_an_earlier_execution_is_not_free_until_it_is_given_back(
                 machine.is_free = true;
             }
         }
-        // Memory is not put back.
+        // Memory is not restored.
         machine.races.renew(false);
         assert!(machine.races.add_task(TaskId(0), None));
         assert_eq!(machine.write(), Way::Judged);
@@ -446,7 +446,7 @@ fn lines_that_become_scheduling_points_are_told_of() {
     }
 }
 
-/// A task that has released nothing for long leaves a gap in what another one knows.
+/// A task without a recent release leaves a gap in the epochs that another one knows.
 #[test]
 fn what_is_known_beyond_a_gap_is_noted_and_the_gap_is_judged() {
     let mut machine = Machine::new(3);
@@ -469,7 +469,7 @@ fn what_is_known_beyond_a_gap_is_noted_and_the_gap_is_judged() {
     assert_eq!(machine.words().len(), 2);
 }
 
-/// Words are compared as numbers, of which epochs are but a part.
+/// Words are compared as numbers, of which the epoch is only a part.
 #[test]
 fn numbers_of_epochs_may_be_large() {
     for first in [2, LAST - 3] {
@@ -498,21 +498,21 @@ fn numbers_of_epochs_may_be_large() {
     }
 }
 
-/// What is known of an access, by brute force.
+/// An access in the brute-force model.
 struct Known {
     task: usize,
     is_write: bool,
     is_atomic: bool,
-    /// How many steps of each task happened before it, its own among them.
+    /// The number of steps of each task that happened before it, its own included.
     clock: Vec<usize>,
 }
 
-/// What is known of all accesses to a byte, by brute force.
+/// All accesses to a byte in the brute-force model.
 #[derive(Default)]
 struct Byte(Vec<Known>);
 
 impl Byte {
-    /// Notes an access; whether it races with an earlier one.
+    /// Records an access. Returns whether it races with an earlier one.
     fn access(&mut self, access: Known) -> bool {
         let is_racy = self.0.iter().any(|known| {
             (known.is_write || access.is_write)
@@ -524,7 +524,7 @@ impl Byte {
     }
 }
 
-/// Runs a random program; whether it has a race.
+/// Runs a random program. Returns whether it has a race.
 #[expect(clippy::too_many_lines, reason = "a branch for each kind of step")]
 fn run_random(machine: &mut Machine, seed: u64) -> bool {
     const TASKS: usize = 3;
@@ -540,7 +540,7 @@ fn run_random(machine: &mut Machine, seed: u64) -> bool {
     let mut bytes: Vec<Byte> = (0..64).map(|_| Byte::default()).collect();
     let mut is_racy = false;
     machine.begin(TASKS as u32);
-    // Each block is allocated by a task of the execution, or was before it.
+    // Each block is allocated by a task of the execution, or before it.
     let mut allocations = 0;
     BLOCKS.set([rng.below(2) == 0; 2].map(|is_old| is_old.then_some(0)));
     let mut task = 0;
@@ -593,7 +593,8 @@ fn run_random(machine: &mut Machine, seed: u64) -> bool {
                 .races
                 .free(TaskId(task as u32), PLACE + place, BLOCK, site);
             for granule in bytes[place..place + BLOCK].chunks_mut(8) {
-                // That nobody has accessed what others allocated is not known of.
+                // The monitor does not detect a race of a free with the allocation of a granule
+                // without accesses.
                 let is_accessed = !machine.has_blocks
                     || blocks[block] == Some(0)
                     || granule.iter().any(|byte| byte.0.len() > 1);
@@ -609,7 +610,7 @@ fn run_random(machine: &mut Machine, seed: u64) -> bool {
         let length = if mixes_sizes { 1 << rng.below(5) } else { 8 };
         let start = (rng.below(32) as usize & !(length - 1)) % 32;
         if machine.has_blocks && blocks[start / BLOCK].is_none() {
-            // It is free.
+            // The block is free.
             continue;
         }
         let is_write = rng.below(2) == 0;

@@ -1,21 +1,21 @@
-//! A window for each task: a range of epochs all of which it knows of, so that whether it knows
-//! of an access is one comparison.
+//! A window for each task: a range of epochs that the task knows completely, so that one comparison
+//! determines whether it knows of an access.
 //!
-//! What tasks accessed is numbered in the order in which they came to it, so mostly there is
-//! nothing in such a range that the task has not heard of: nothing but what others did since
-//! they last released something. What it knows of beyond that its clock tells.
+//! Epochs are numbered in the order in which they begin. Such a range therefore usually contains no
+//! epoch that the task does not know, except those of other tasks since their last release. Its
+//! clock contains the epochs that it knows outside this range.
 
 use super::Races;
 use super::clock::{Epoch, OLD};
 use crate::execution::TaskId;
 
-/// So many epochs are looked at to make a window wider.
+/// The maximum number of epochs that are checked to widen a window.
 const FAR: Epoch = 16;
-/// No epoch is in it.
+/// The empty window.
 pub(super) const NO_WINDOW: (Epoch, Epoch) = (1, 0);
 
 impl Races {
-    /// As [`Self::epoch_of`]; further accesses of the epoch may be noted where they are made.
+    /// As [`Self::epoch_of`]; further accesses of the epoch may be recorded by the fast path.
     #[inline]
     pub(super) fn shown_epoch_of(&mut self, task: TaskId) -> Option<Epoch> {
         let epoch = self.epoch_of(task)?;
@@ -26,7 +26,7 @@ impl Races {
         Some(epoch)
     }
 
-    /// Makes the window of the running `task` one with its own epoch.
+    /// Sets the window of the running `task` to one that contains its own epoch.
     #[inline(never)]
     fn open_window(&mut self, task: TaskId, epoch: Epoch) {
         if !self.widen(task, epoch) {
@@ -39,8 +39,8 @@ impl Races {
         }
     }
 
-    /// Makes an epoch that `task` knows of one of its window, if it knows of all between,
-    /// and these are few; whether it did.
+    /// Adds an epoch that `task` knows to its window, if it knows all epochs in between, and these
+    /// are few. Returns whether it did.
     pub(super) fn widen(&mut self, task: TaskId, epoch: Epoch) -> bool {
         let (low, high) = self.tasks.get(task).window;
         let (between, window) = if epoch > high {
@@ -58,15 +58,15 @@ impl Races {
         is_one
     }
 
-    /// Lets accesses of the running `task` be noted where they are made. Not where some may be
-    /// scheduling points: none is passed over for being known.
+    /// Enables the fast path for the running `task`, unless some accesses may be scheduling points,
+    /// which it must not skip.
     #[inline]
     pub(super) fn show_now(&mut self, task: TaskId) {
         let own = self.tasks.get(task);
         let (low, high) = own.window;
         let is_open = low <= own.epoch && own.epoch <= high;
         if is_open && self.is_on && !self.points.is_any() {
-            // Those of earlier executions are before the first one.
+            // The epochs of earlier executions come before the first one.
             let low = if low == self.epochs.first() { OLD } else { low };
             self.glance.show(own.epoch, (low, high));
         } else {
