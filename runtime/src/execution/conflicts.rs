@@ -22,7 +22,8 @@ struct Use {
 /// Stands for a missing index in `uses`.
 const NO_USE: u32 = u32::MAX;
 
-/// For each task, the newest of its uses that comes before the later operations of the owner.
+/// For one task, and by the number of each other task, the newest use of the latter that comes
+/// before the next operations of the former.
 type Known = EngineVec<u32>;
 
 /// The uses of objects in one execution.

@@ -25,7 +25,7 @@ const NO_LINE: Site = Location::caller();
 pub(crate) struct Descriptors {
     /// The number of tasks that wait for a descriptor.
     pub(super) waiting: u32,
-    /// Another process or device may hold the other end of a descriptor.
+    /// Something outside the process may hold the other end of a descriptor.
     pub(super) watchful: bool,
     /// Children for which no task has waited yet.
     pub(crate) children: EngineVec<i32>,
@@ -117,7 +117,8 @@ pub(crate) fn descriptor_of_object(address: usize) -> Option<(&'static str, Opti
     }
     let number = (address & ((1 << KIND_AT) - 1)) >> 4;
     Some(match (address ^ FIRST) >> KIND_AT {
-        // What is initialised once, beside what lies at its address.
+        // The object of a value that is initialised once: the value's address with the highest bit
+        // set.
         0 => return None,
         1 => ("pipe ", None),
         2 => ("socket ", None),
@@ -236,7 +237,8 @@ pub(crate) fn descriptors_changed() {
     unsafe { (*execution).wake_ready(false) };
 }
 
-/// Enables all tasks that wait for descriptors, because the set of these descriptors has changed.
+/// Enables all tasks that wait for descriptors, because the deadline of a timer descriptor has
+/// changed.
 pub(crate) fn wake_all_awaiting() {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`.

@@ -11,10 +11,10 @@ pub enum Effect {
     Read,
     /// Finds that a lock is held, and does not acquire it.
     Fail,
-    /// Acquires a lock that others may hold, too, without waiting. If another task holds the lock
-    /// alone or waits to do so, the attempt fails, with the effect [`Effect::Fail`].
+    /// Acquires a lock that other tasks may hold, too, without waiting. If another task holds the
+    /// lock alone or waits to do so, the attempt fails, with the effect [`Effect::Fail`].
     TryEnter,
-    /// Acquires a lock that others may hold, too; blocks while it cannot.
+    /// Acquires a lock that other tasks may hold, too; blocks while it cannot.
     Enter,
     /// Releases a lock that [`Effect::Enter`] or [`Effect::TryEnter`] acquired.
     Leave,
@@ -27,8 +27,8 @@ pub enum Effect {
     Release,
     /// Acquires exclusively; blocks while it cannot.
     Acquire,
-    /// Writes the value that the object already holds: other tasks can observe it only by the
-    /// earlier operations of the writing task.
+    /// Writes the value that the object already holds: the only effect that other tasks can observe
+    /// is the order after the earlier operations of the writing task.
     Rewrite,
     /// May change the object in any way.
     Write,

@@ -1,12 +1,12 @@
 //! Tasks that compute without end: they are set aside, so that the others continue without them.
 //!
 //! A fiber is not preempted while it computes. The zygote detects that a task reaches no scheduling
-//! point, ends the explorer, and restarts the search with the task's known history: the hash of its
-//! last event's happens-before. The behaviour of a task up to its next scheduling point depends on
-//! its history alone, so a task with the same history would compute equally long. Such a task gives
-//! way permanently right after that event. It cannot do so if the event is recorded before its
-//! operation is complete: then the execution ends if the test's body has returned, as the end of
-//! the process ends all threads.
+//! point, and ends the explorer. The search restarts, and now knows the task's history, which is
+//! the hash of its last event's happens-before. The behaviour of a task up to its next scheduling
+//! point depends on its history alone, so a task with the same history would compute equally long.
+//! Such a task gives way permanently right after that event. It cannot do so if the event is
+//! recorded before its operation is complete: then the execution ends if the test's body has
+//! returned, as the end of the process ends all threads.
 
 use core::time::Duration;
 

@@ -59,8 +59,9 @@ impl Execution {
             self.log.trace.end();
             self.slice_end = self.steps + self.max_steps / 2;
         }
-        // A confirmation or a replay of a failure has no time limit. Neither has the first
-        // execution that ends, without which the test has no verdict.
+        // A confirmation or a replay of a failure has no time limit. Neither has an execution of a
+        // search before a first one has ended by itself, because the test has no verdict until
+        // then.
         let may_end = !self.keeps_output && (self.longest > 0 || self.only_runs.is_some());
         // SAFETY: only the flag is read, which the zygote sets.
         if may_end && unsafe { (*engine()).exploration.is_out_of_time() } {
@@ -109,7 +110,7 @@ impl Execution {
     }
 
     /// Whether the current task must be preempted now, as by an operating system: natively a loop
-    /// may poll forever and rely on that. A task that has repeated a cycle of states since before
+    /// may poll forever and rely on that. A task that has repeated a cycle of events since before
     /// the limit is not preempted: it spins, and must be reported, unless the test is only run, as
     /// under `cargo test`, and not explored.
     #[cold]

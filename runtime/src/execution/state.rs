@@ -44,8 +44,8 @@ pub(crate) enum Ending {
     Spin(TaskId),
     /// A task needs a donor with a stack of this size, and none is left.
     NoDonor(usize),
-    /// A monitor reads a task's state that may contain remains of earlier executions: the execution
-    /// must be repeated in clean memory.
+    /// The state of a yielding task may contain remains of earlier executions: the execution must
+    /// be repeated in clean memory.
     Unclean,
     /// A task calls this function, which changes the process permanently: each execution needs a
     /// process of its own.
@@ -136,7 +136,7 @@ pub(crate) struct Execution {
     pub(crate) last_wait: u64,
     /// Past the limit: no task's turn ends before this step.
     pub(super) slice_end: u64,
-    /// Past the limit, if the tasks repeated a cycle of states there: their newest switch at that
+    /// Past the limit, if the tasks repeated a cycle of events there: their newest switch at that
     /// moment.
     pub(super) circle: Option<u64>,
     /// The number of waits that have begun, futex requeues included.

@@ -115,8 +115,7 @@ unsafe fn switch_to(next: TaskId) {
     }
 }
 
-/// Records the calls of the current task before it transfers control, if the values of the
-/// execution are kept.
+/// Records the calls of the current task before it transfers control, if the execution is reported.
 fn note_calls(execution: &mut Execution) {
     let (current, log) = (execution.current, &mut execution.log);
     if log.values.is_wanted {

@@ -2,7 +2,7 @@
 
 use super::Panic;
 
-/// Messages with one of these texts report a failure of another place.
+/// Messages with one of these texts report a failure at another place.
 const PASSED_ON: [&str; 4] = [
     "a scoped thread panicked",
     "PoisonError",

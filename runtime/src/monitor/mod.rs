@@ -1,7 +1,7 @@
 //! Monitors: they watch executions, and judge whether these failed.
 //!
 //! The engine calls a monitor for each event of interest, as in CHESS ("Writing a CHESS Monitor" in
-//! its tutorial; OSDI'08 section 4.5): the begin and the end of an execution, each scheduling
+//! its tutorial; OSDI'08 section 4.5): the start and the end of an execution, each scheduling
 //! point, each synchronization access, each data access, each allocation and free. A monitor sees
 //! tasks, objects and operations, but no fibers, shims or memory of the program. One task runs at a
 //! time, so calls of a monitor never overlap.
@@ -81,7 +81,7 @@ pub(crate) struct DataAccess {
 /// operation; [`Monitor::end`] then returns the reason. Other monitors end the execution without a
 /// verdict of their own or let it continue.
 pub(crate) trait Monitor {
-    /// Called at the begin of an execution.
+    /// Called at the start of an execution.
     #[inline]
     fn begin(&mut self) {}
 

@@ -56,7 +56,7 @@ impl Allocations {
     }
 
     /// Begins a new execution. Returns the address from which on its allocations lie, except those
-    /// in memory that it freed before.
+    /// in memory that was freed first.
     pub(super) fn begin(&mut self) -> usize {
         self.before = heap::allocations();
         self.words.clear();

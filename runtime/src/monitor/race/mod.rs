@@ -145,9 +145,9 @@ impl Earlier {
 /// The results of the executions of a search, at some moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Learnt {
-    /// How many lines are scheduling points.
+    /// The number of lines that are scheduling points.
     pub(crate) points: usize,
-    /// How many races are forgiven.
+    /// The number of races that are forgiven.
     pub(crate) forgiven: usize,
 }
 
@@ -242,7 +242,8 @@ impl Races {
         self.levels.set(of_others, rules);
     }
 
-    /// The level of a race: the lower one of the levels of its two lines.
+    /// The level of a race: the lower one of the levels of its two lines, so that a race is allowed
+    /// if one of its packages is.
     fn level_of(&self, found: &Found) -> Level {
         let level = |site: Option<Site>| site.map_or(Level::Deny, |site| self.levels.of(site));
         let [first, second] = found.sites().map(level);

@@ -34,9 +34,9 @@ impl Line {
     }
 }
 
-/// Stands for a file name: the entry of the locks of the standard streams.
+/// The name in place of a file for the locks of the standard streams.
 const STREAMS: &str = "<standard streams>";
-/// Stands for a file name: the entry of files and environment variables.
+/// The name in place of a file for files and environment variables.
 const FILES: &str = "<files and environment>";
 
 /// The lines whose accesses are scheduling points.

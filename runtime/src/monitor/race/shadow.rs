@@ -280,7 +280,7 @@ impl Shadow {
     }
 
     /// Begins a new execution. `forgets` states whether all earlier histories are forgotten. The
-    /// allocations of the execution lie from `fresh` on, or in memory that it freed before.
+    /// allocations of the execution lie from `fresh` on, or in memory that was freed first.
     pub(super) fn begin(&mut self, forgets: bool, fresh: usize) {
         self.fresh = fresh;
         if self.pages.is_empty() {

@@ -44,8 +44,9 @@ pub(super) struct TaskOrder {
 }
 
 impl TaskOrder {
-    /// An atomic operation of the task on a location, to which that was `released` that whoever
-    /// reads it there may learn. Whether what it did so far is now released.
+    /// Orders an atomic operation of the task on a location. `released` is the clock that tasks
+    /// which read the location may learn. Returns whether the operations of the task so far are
+    /// released now.
     pub(super) fn synchronize(&mut self, released: &mut Clock, how: How, order: Ordering) -> bool {
         if how != How::Store {
             if acquires(order) {
