@@ -193,7 +193,7 @@ fn loops_that_count_are_no_livelock() {
 }
 
 #[test]
-fn a_loop_that_spins_for_another_task_passes_only_where_nothing_is_explored() {
+fn a_loop_that_spins_for_another_task_gives_way_unless_spins_are_denied() {
     let workspace = Workspace::with_library(LIBRARY);
     let args = [
         "test",
@@ -207,6 +207,11 @@ fn a_loop_that_spins_for_another_task_passes_only_where_nothing_is_explored() {
         .run()
         .assert_code(0);
     let run = workspace.chess(&args).arg("--max-steps=1000").run();
+    run.assert_code(0);
+    let warnings = run.verdict()["warnings"].to_string();
+    assert!(warnings.contains("more than --max-steps steps"), "{run:?}");
+    let denied = workspace.chess(&args).arg("--max-steps=1000");
+    let run = denied.arg("--spins=deny").run();
     run.assert_code(100);
     assert_eq!(run.verdict()["kind"], "spin");
 }

@@ -110,16 +110,18 @@ impl Execution {
     }
 
     /// Whether the current task must be preempted now, as by an operating system: natively a loop
-    /// may poll forever and rely on that. A task that has repeated a cycle of events since before
-    /// the limit is not preempted: it spins, and must be reported, unless the test is only run, as
-    /// under `cargo test`, and not explored.
+    /// may poll forever and rely on that. Where spins are failures, a task that has repeated a
+    /// cycle of events since before the limit is not preempted: it spins, and must be reported,
+    /// unless the test is only run, as under `cargo test`, and not explored.
     #[cold]
     pub(super) fn slice_is_over(&mut self) -> bool {
         let slice = match self.only_runs {
             Some(_) => self.max_steps / SLICES,
             None => self.max_steps,
         };
-        let spins = self.only_runs.is_none() && self.circle == Some(self.last_switch);
+        let spins = self.only_runs.is_none()
+            && self.circle == Some(self.last_switch)
+            && self.denies_spins();
         let end = self.slice_end.max(self.last_switch + slice);
         if spins || self.steps < end || self.enabled.is_only(self.current) {
             return false;

@@ -52,6 +52,13 @@ impl Execution {
         unsafe { (*monitors()).spins(self, read) }
     }
 
+    /// Whether it is a failure that the current task runs without yielding.
+    #[cold]
+    pub(super) fn denies_spins(&self) -> bool {
+        // SAFETY: as in `tell_point`.
+        unsafe { (*monitors()).spins.denies(self.tasks.running().site) }
+    }
+
     #[inline(never)]
     fn tell_monitors(&mut self, access: SyncAccess) -> Step {
         // SAFETY: as in `tell_point`.

@@ -1,12 +1,16 @@
 //! Loops that wait without yielding (the good-samaritan rule of CHESS): a warning or a failure.
 
 use core::ops::ControlFlow;
+use core::panic::Location;
 
 use super::levels::{Level, Levels};
 use super::{End, Failure, Kind, Monitor, Place};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::stored;
-use crate::execution::{Access, Execution};
+use crate::execution::{Access, Execution, Site};
+
+/// In place of a line that is not known: no rule for a package applies.
+const NO_SITE: Site = Location::caller();
 
 /// A read that a loop repeats without a yield.
 #[derive(Clone, PartialEq, Eq)]
@@ -42,6 +46,11 @@ impl Spins {
     /// Sets the level of such loops, and those for files below some prefixes.
     pub(crate) fn set_levels(&mut self, of_others: Level, rules: &[(String, Level)]) {
         self.levels.set(of_others, rules);
+    }
+
+    /// Whether a loop at `site`, if that is known, is a failure.
+    pub(crate) fn denies(&self, site: Option<Site>) -> bool {
+        self.levels.of(site.unwrap_or(NO_SITE)) == Level::Deny
     }
 
     /// The loops that cause a warning, one for each line of the source, in its order.
