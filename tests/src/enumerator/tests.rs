@@ -111,7 +111,7 @@ fn who_downgrades_lets_readers_in_but_no_writer() {
     ]);
     let ends = seen(&all);
     assert!(ends.contains(&("[], [0, 3], [1, 77", 1)), "{ends:?}");
-    // The reader runs either before the others or at the end.
+    // The third task runs before the second one, or after it.
     assert!(ends.contains(&("[], [1, 3], [0, 0", 0)), "{ends:?}");
     assert!(ends.contains(&("[], [0, 0], [1, 1", 0)), "{ends:?}");
 }

@@ -86,8 +86,7 @@ impl<'a> Comparison<'a> {
                 Some(verdict) => describe(verdict),
             };
             let failed = verdict.is_some_and(|verdict| verdict["outcome"] == "failed");
-            // The exploration may have a test without a verdict here, because a test of the same
-            // name failed.
+            // `orderly` may also have a test without a verdict, if a test of the same name failed.
             let counts_on_sleeps = failed
                 && orderly
                     .and_then(|orderly| orderly.verdicts.get(*test))

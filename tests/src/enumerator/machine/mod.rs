@@ -358,7 +358,7 @@ impl State {
                     self.tasks[task].phase = Phase::Waits;
                     return;
                 }
-                // The task checks the number again after it has acquired the lock.
+                // The next step, `SeeGate`, checks the number again.
                 lock.take(Mode::Exclusive, task);
             }
             Step::Send(at) | Step::TrySend(at) => {
