@@ -7,7 +7,7 @@ use crate::sample::{Profile, Sample, Spread};
 
 /// The tests of `fixtures/benchmarks/accesses` with a thousand accesses per execution.
 const TESTS: [&str; 2] = ["few_places", "many_places"];
-/// The test that accesses [`MEBIBYTES`] of memory.
+/// The test that accesses a large memory, and the size of that memory in MiB.
 const MUCH: &str = "much";
 const BYTES: f64 = 32.0;
 
