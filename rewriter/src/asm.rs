@@ -1,13 +1,14 @@
-//! Inline assembly in a file, also where macros will make it.
+//! The inline assembly of a file, including assembly in the arguments of macros.
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
 use crate::source::{Source, SyntaxError};
 
-/// The macros whose arguments are assembly.
+/// The names of the macros whose arguments are assembly.
 const MACROS: &[&str] = &["asm", "global_asm", "naked_asm", "llvm_asm"];
 
-/// The beginnings of instructions that order memory accesses between threads, or ask the system.
+/// The prefixes of instructions that order memory accesses between threads, or that enter the
+/// system.
 const SYNCHRONIZING: &[&str] = &[
     "lock", "xchg", "cmpxchg", "xadd", "mfence", "lfence", "sfence", "syscall", "sysenter",
 ];
@@ -17,13 +18,15 @@ const SYNCHRONIZING: &[&str] = &[
 pub struct Asm {
     /// The line of the macro's name, from 1.
     pub line: usize,
-    /// Whether an instruction of it synchronizes: fences, locked instructions, system calls.
+    /// Whether one of its instructions synchronizes: a fence, a locked instruction or a system
+    /// call.
     pub synchronizes: bool,
 }
 
-/// Lists the inline assembly of a file, by line.
+/// Lists the uses of inline assembly in a file, by line.
 ///
-/// Counts what is there, within macros too: what `cfg` leaves out is not known here.
+/// Uses within macros are counted too. Code that `cfg` removes is also listed, because `cfg` is not
+/// evaluated here.
 pub fn inline_asm(text: &str) -> Result<Vec<Asm>, SyntaxError> {
     let mut found = Vec::new();
     if text.contains("asm") {
@@ -33,7 +36,7 @@ pub fn inline_asm(text: &str) -> Result<Vec<Asm>, SyntaxError> {
 }
 
 fn scan(tokens: TokenStream, found: &mut Vec<Asm>) {
-    // The line of `asm`, then of `asm!`: what a group must follow to be assembly.
+    // The lines of `asm` and of `asm!`, which must precede a group for it to be assembly.
     let mut name = None;
     let mut invocation = None;
     for token in tokens {
@@ -56,7 +59,7 @@ fn scan(tokens: TokenStream, found: &mut Vec<Asm>) {
     }
 }
 
-/// Whether a template, or a part of it given to `concat!`, has a synchronizing instruction.
+/// Whether a template, or a part of it in a `concat!`, has a synchronizing instruction.
 fn synchronizes(arguments: &Group) -> bool {
     let mut operand = false;
     for token in arguments.stream() {

@@ -1,23 +1,23 @@
-//! How a block begins and ends: what is marked there depends on what it is the body of.
+//! The marks at the start and at the end of a block, which depend on the kind of the block.
 
 use syn::{Block, Expr, Stmt, StmtMacro};
 
 use crate::{calls, extent};
 
-/// What a block is the body of.
+/// The construct that a block is the body of.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Body {
-    /// Of a function, closure or future: others call it.
+    /// A function, closure or future, which other code calls.
     Callable,
-    /// Of a loop that is more than its body.
+    /// A loop other than `loop`: it also has a condition or an iterator.
     Turn,
-    /// Of `loop`.
+    /// The expression `loop`.
     Loop,
-    /// Of nothing in particular.
+    /// Any other construct.
     Plain,
 }
 
-/// Whether a body that others call has nothing to separate from the caller.
+/// Whether the body of a callable needs no mark: it has no step to separate from its caller.
 pub(crate) fn is_trivial(block: &Block) -> bool {
     match &block.stmts[..] {
         [] => true,
@@ -26,23 +26,25 @@ pub(crate) fn is_trivial(block: &Block) -> bool {
     }
 }
 
-/// How a block's end is marked.
+/// The form of the mark at the end of a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EndMark {
     None,
-    /// Behind the last statement.
+    /// A mark after the last statement.
     Plain,
-    /// Behind the last statement, a macro that lacks a semicolon.
+    /// A mark after the last statement, a macro without a semicolon.
     Macro,
-    /// Behind the last statement, a unit value that is made a statement.
+    /// A mark after the last expression, a unit value that becomes a statement.
     Unit,
 }
 
-/// How the end of a block is marked, for what the block then drops to be a step
-/// of its own, and a loop's next condition.
+/// Returns the form of the mark at the end of a block. The mark makes the drops
+/// at the end of the block a step of their own, and likewise the evaluation of
+/// a loop's next condition.
 ///
 /// The value at the end of a block becomes a statement only if the block has no
-/// variables, for its temporaries may be meant to be dropped after those.
+/// variables: otherwise the order of drops would change, since the temporaries
+/// of the value may have to be dropped after the variables.
 pub(crate) fn end_mark(block: &Block, body: Body) -> EndMark {
     let Some(last) = block.stmts.last() else {
         return EndMark::None;
@@ -79,7 +81,7 @@ fn is_mere_statement(value: &Expr) -> bool {
     }
 }
 
-/// Whether a condition has a pattern: what is matched lives on behind the body.
+/// Whether a condition has a pattern: the matched value then lives until after the body.
 fn binds(condition: &Expr) -> bool {
     match condition {
         Expr::Let(_) => true,

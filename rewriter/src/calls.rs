@@ -1,12 +1,13 @@
-//! Whether code may call something, as far as its syntax tells.
+//! Whether code may call a function, as far as its syntax shows.
 //!
-//! Operators, indexing and fields count, for a type can overload them (a field
-//! may be reached through `Deref`). What is within blocks, arms, closures and
-//! functions does not: it has marks of its own.
+//! Operators, indexing and field accesses count as calls, because a type can
+//! overload them (a field may be reached through `Deref`). The contents of
+//! blocks, arms, closures and functions do not count: they have marks of their
+//! own.
 
 use syn::{Expr, Stmt};
 
-/// Whether a statement may call something.
+/// Whether a statement may call a function.
 pub(crate) fn in_statement(statement: &Stmt) -> bool {
     match statement {
         Stmt::Local(local) => local
@@ -21,7 +22,7 @@ pub(crate) fn in_statement(statement: &Stmt) -> bool {
     }
 }
 
-/// Whether an expression may call something, or leave a scope and drop what is in it.
+/// Whether an expression may call a function, or leave a scope and drop its variables.
 pub(crate) fn in_expression(expression: &Expr) -> bool {
     match expression {
         Expr::Async(_)
@@ -60,7 +61,8 @@ pub(crate) fn in_expression(expression: &Expr) -> bool {
     }
 }
 
-/// Whether this is the name of a tuple struct or variant, as `Some`: those of functions are in lower case.
+/// Whether this is the name of a tuple struct or variant, such as `Some`. Names of functions are in
+/// lower case.
 pub(crate) fn is_constructor(function: &Expr) -> bool {
     let Expr::Path(path) = function else {
         return false;

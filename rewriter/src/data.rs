@@ -1,12 +1,12 @@
-//! Files that are one expression, for `include!` where a value is expected: a table of data has
-//! nothing to mark.
+//! Files that are one expression, for `include!` in place of a value. A table of data needs no
+//! marks.
 
 use syn::{Expr, UnOp};
 
 use crate::calls::is_constructor;
 use crate::source::Source;
 
-/// Whether the text is an expression that calls nothing.
+/// Whether the text is an expression without calls.
 pub(crate) fn is_data(source: &Source) -> bool {
     let tokens = source.tokens().ok();
     let expression = tokens.and_then(|tokens| syn::parse2::<Expr>(tokens).ok());

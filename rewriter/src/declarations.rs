@@ -1,4 +1,4 @@
-//! What a package declares that decides how accesses to it are told, in whatever file they are.
+//! Declarations of a package that change how accesses in any of its files are reported.
 
 use std::collections::BTreeSet;
 
@@ -6,9 +6,9 @@ use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
 use crate::source::{Source, SyntaxError};
 
-/// The mutable statics of a package and the fields of its packed types, by name.
+/// The names of the mutable statics of a package and of the fields of its packed types.
 ///
-/// Found in tokens, so that those which macros declare are known, too.
+/// They are searched in tokens, so that declarations in macros are found too.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Declarations {
     statics: BTreeSet<String>,
@@ -16,7 +16,7 @@ pub struct Declarations {
 }
 
 impl Declarations {
-    /// Adds what a file of the package declares.
+    /// Adds the declarations of a file of the package.
     pub fn add(&mut self, text: &str) -> Result<(), SyntaxError> {
         if text.contains("static mut") || text.contains("packed") {
             self.scan(Source::new(text).tokens()?);

@@ -1,17 +1,18 @@
-//! Tokens of edition 2015 as tokens of a later one, at the same places.
+//! Conversion of tokens of edition 2015 to a later edition, with the same spans.
 
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 
-/// What names something in edition 2015, and nothing since.
+/// Words that are names in edition 2015, and keywords since then.
 const KEYWORDS_OF_2018: &[&str] = &["async", "await", "try"];
 
-/// What types need no `dyn` before them in editions 2015 and 2018.
+/// Traits whose trait objects may lack `dyn` in editions 2015 and 2018.
 const CALLABLE: &[&str] = &["Fn", "FnMut", "FnOnce"];
 
-/// The tokens in which names are no keywords, and trait objects have their `dyn`.
+/// Returns the tokens with raw identifiers for names that are keywords today, and with `dyn` before
+/// trait objects.
 ///
-/// It is tried with files that are not of the newest edition otherwise. Trait
-/// objects are seen only where `syn` does not take them for ordinary types.
+/// This is the second attempt for files that do not parse in the newest edition. It finds only
+/// those trait objects that `syn` does not parse as ordinary types.
 pub(crate) fn modernize(tokens: TokenStream) -> TokenStream {
     let tokens: Vec<_> = tokens.into_iter().collect();
     let mut modern = Vec::with_capacity(tokens.len());
@@ -43,7 +44,7 @@ fn unkeyword(ident: &Ident) -> Ident {
     }
 }
 
-/// Whether what follows this token is a bound, or the rest of a path.
+/// Whether this token is followed by a bound or by the rest of a path.
 fn begins_bounds(token: &TokenTree) -> bool {
     match token {
         TokenTree::Punct(punct) => matches!(punct.as_char(), ':' | '+' | '>' | '?'),

@@ -1,4 +1,4 @@
-//! Statements at the start of the functions that are named.
+//! Statements at the start of named functions.
 
 use std::borrow::Cow;
 
@@ -13,16 +13,16 @@ use crate::source::Source;
 /// A statement for the start of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EntrySplice<'a> {
-    /// `Type::function` for each of that name in the type's `impl` blocks, or of a
-    /// trait; `function` for each that is in neither. Modules and generic
-    /// arguments are not part of a name. Or [`Self::EVERY`].
+    /// The name of the functions: `Type::function` for each function of that name in the `impl`
+    /// blocks of the type, or in a trait; `function` for each function outside of both. Modules and
+    /// generic arguments are not part of a name. [`Self::EVERY`] selects all functions.
     pub function: &'a str,
     /// The statement, in one line.
     pub statement: &'a str,
 }
 
 impl EntrySplice<'_> {
-    /// Stands for all functions that run only at run time.
+    /// Selects all functions that are never evaluated at compile time.
     pub const EVERY: &'static str = "*";
 
     pub(crate) fn edit(&self, at: usize) -> Edit {
@@ -34,7 +34,7 @@ impl EntrySplice<'_> {
     }
 }
 
-/// For each splice, the offsets where its functions begin.
+/// Returns the offsets where the functions of each splice begin.
 pub(crate) fn find<'a>(
     source: &Source,
     file: &File,
@@ -53,7 +53,7 @@ pub(crate) fn find<'a>(
 
 struct Finder<'s, 'a> {
     source: &'s Source<'s>,
-    /// The type or trait of the functions looked at.
+    /// The type or trait of the functions that are visited.
     owner: Option<String>,
     found: Vec<(&'a EntrySplice<'a>, Vec<usize>)>,
 }

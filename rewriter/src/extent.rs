@@ -1,7 +1,8 @@
-//! Where statements, expressions and the heads of blocks end.
+//! The ends of statements, of expressions and of the heads of blocks.
 //!
-//! `syn` can tell the span of anything, but makes all its tokens anew to do so.
-//! What is long, because it may hold blocks, is therefore looked at by hand.
+//! `syn` can compute the span of any node, but it builds all tokens of the node
+//! again to do so. For nodes that may be long, because they may contain blocks,
+//! the functions here look up the last token directly.
 
 use proc_macro2::Span;
 use syn::spanned::Spanned;
@@ -9,7 +10,7 @@ use syn::{AttrStyle, Attribute, Block, Expr, MacroDelimiter, Stmt, UnOp};
 
 use crate::source::Source;
 
-/// Where a statement ends.
+/// Returns the offset where a statement ends.
 pub(crate) fn end_of_statement(source: &Source, statement: &Stmt) -> usize {
     source.end_of(match statement {
         Stmt::Local(local) => local.semi_token.span,
@@ -23,12 +24,12 @@ pub(crate) fn end_of_statement(source: &Source, statement: &Stmt) -> usize {
     })
 }
 
-/// Where an expression begins, behind its attributes.
+/// Returns the offset where an expression begins, after its attributes.
 pub(crate) fn start_of(source: &Source, expression: &Expr) -> usize {
     source.start_of(first_of(expression))
 }
 
-/// A span that begins where the expression does.
+/// Returns a span that begins where the expression begins.
 fn first_of(expression: &Expr) -> Span {
     match expression {
         Expr::Assign(e) => first_of(&e.left),
@@ -57,12 +58,12 @@ fn first_of(expression: &Expr) -> Span {
     }
 }
 
-/// Where an expression ends.
+/// Returns the offset where an expression ends.
 pub(crate) fn end_of(source: &Source, expression: &Expr) -> usize {
     source.end_of(last_of(expression))
 }
 
-/// A span that ends where the expression does.
+/// Returns a span that ends where the expression ends.
 fn last_of(expression: &Expr) -> Span {
     match expression {
         Expr::Array(e) => e.bracket_token.span.close(),
@@ -107,7 +108,8 @@ fn last_of_block(block: &Block) -> Span {
     block.brace_token.span.close()
 }
 
-/// Where a block's statements may begin: behind its brace and its inner attributes.
+/// Returns the offset where a block's statements may begin: after its brace and its inner
+/// attributes.
 pub(crate) fn head_of(source: &Source, attributes: &[Attribute], block: &Block) -> usize {
     let inner = attributes
         .iter()
@@ -115,7 +117,7 @@ pub(crate) fn head_of(source: &Source, attributes: &[Attribute], block: &Block) 
     let Some(last) = inner else {
         return source.end_of(block.brace_token.span.open());
     };
-    // What follows `//!` on its line is a comment.
+    // The rest of the line after `//!` is a comment.
     if source
         .from(source.start_of(last.pound_token.span))
         .starts_with("//")
@@ -128,8 +130,8 @@ pub(crate) fn head_of(source: &Source, attributes: &[Attribute], block: &Block) 
     source.end_of(last.bracket_token.span.close())
 }
 
-/// Whether the expression, where a statement could begin, would end before its end:
-/// there, `match x {} + 1` is a statement and a plus sign.
+/// Whether the expression would end early if it stood where a statement can begin. There, `match x
+/// {} + 1` is a statement, a plus sign and a number.
 pub(crate) fn ends_early_as_statement(expression: &Expr) -> bool {
     let mut leftmost = expression;
     loop {

@@ -1,22 +1,21 @@
-//! Finds what to insert into the source text of code under test: text in, edits out.
+//! Computes insertions into the source text of code under test. The input is text, the output is a
+//! list of edits.
 //!
-//! Nothing is printed anew. An edit inserts text at a byte offset, never a line
-//! break, so that lines, comments and what is not edited stay as they are.
+//! No code is printed again from its syntax tree. An edit inserts text at a byte offset, and never
+//! a line break. The line numbers, the comments and all other text of the file therefore stay
+//! unchanged.
 //!
-//! - **Accesses** ([`Accesses`]) are where unsafe code touches memory: what is
-//!   inserted tells the engine of the place before it is touched. Each site has an
-//!   identity that does not depend on the edits, so that one which does not
-//!   compile can be left out.
-//! - **Marks** ([`MARK`]) say that control is in the package's own code again.
-//!   The engine takes what a trusted package does within one call for one step
-//!   and does not see a call return; a mark between two statements makes two
-//!   calls two steps.
-//! - **Entries** ([`EntrySplice`]) are statements at the start of functions that
-//!   are named, by which a function that draws random numbers can ask instead.
-
+//! - **Accesses** ([`Accesses`]) are the places where unsafe code accesses memory. The inserted
+//!   code reports the place to the engine before the access. Each site has an identity that does
+//!   not depend on the edits, so that a site whose edit does not compile can be left out.
+//! - **Marks** ([`MARK`]) announce that control is in the package's own code again. The engine
+//!   treats all operations of a trusted package within one call as one step, and does not see that
+//!   a call returns. A mark between two statements makes two calls two steps.
+//! - **Entries** ([`EntrySplice`]) are statements at the start of named functions. With them, a
+//!   function that draws random numbers can request them from the engine.
 //!
-//! What needs no edit, because the crates that it comes from are swapped, is listed
-//! by [`audit`].
+//! Some uses of `std` need no edit, because the crates that define them are swapped. [`audit`]
+//! lists them.
 
 #![forbid(unsafe_code)]
 
@@ -54,20 +53,20 @@ use std::ops::RangeInclusive;
 use lines::Lines;
 use source::Source;
 
-/// What to insert.
+/// The edits that are requested for a file.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Request<'a> {
     /// Whether to mark statements.
     pub marks: bool,
-    /// The lines, from 1, in which statements are marked; none for all.
+    /// The lines, from 1, in which statements are marked. An empty list means all lines.
     pub lines: &'a [RangeInclusive<usize>],
-    /// The accesses to tell of, if any are; those in the same lines as the marks.
+    /// The accesses to report, if any. Only those in the lines of the marks are reported.
     pub accesses: Option<Accesses<'a>>,
-    /// Statements for the start of functions.
+    /// Statements to insert at the start of functions.
     pub entries: &'a [EntrySplice<'a>],
 }
 
-/// Finds the edits that `request` asks for in the text of a source file.
+/// Computes the edits that `request` asks for in the text of a source file.
 pub fn rewrite(text: &str, request: &Request) -> Result<Rewrite, SyntaxError> {
     let source = Source::new(text);
     let file = match source.parse() {
@@ -101,8 +100,8 @@ pub fn rewrite(text: &str, request: &Request) -> Result<Rewrite, SyntaxError> {
             .extend(places.into_iter().map(|at| splice.edit(at)));
     }
     rewrite.edits.append(&mut openings);
-    // Stable: at one offset accesses end first, then marks stand before entries,
-    // and accesses begin last.
+    // The sort is stable: at one offset, accesses end first, then come marks, then entries, and
+    // accesses begin last.
     rewrite.edits.sort_by_key(|edit| edit.at);
     Ok(rewrite)
 }

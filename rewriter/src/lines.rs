@@ -1,4 +1,4 @@
-//! Lines of a file: those of a module that is written within it, and what lies in them.
+//! Ranges of lines, and the lines of an inline module.
 
 use std::ops::RangeInclusive;
 
@@ -7,8 +7,8 @@ use syn::spanned::Spanned;
 
 use crate::source::{Source, SyntaxError};
 
-/// The lines, from 1, of the module `path` within a file; `None` if no such module
-/// is written there.
+/// Returns the lines, from 1, of the inline module `path` of a file, or `None` if the file has no
+/// such module.
 pub fn module_lines(
     text: &str,
     path: &[&str],
@@ -31,7 +31,7 @@ pub fn module_lines(
     Ok(found)
 }
 
-/// Some lines of a text, as byte ranges.
+/// Ranges of lines of a text, as byte ranges.
 pub(crate) struct Lines(Vec<RangeInclusive<usize>>);
 
 impl Lines {
@@ -45,7 +45,7 @@ impl Lines {
         Self(ranges.collect())
     }
 
-    /// Whether the byte at an offset lies in them.
+    /// Whether the byte at an offset lies in these lines.
     pub(crate) fn contain(&self, at: usize) -> bool {
         self.0.iter().any(|range| range.contains(&at))
     }

@@ -1,8 +1,8 @@
-//! Where marks go: between statements, and where control comes back into a body.
+//! The positions of marks: between statements, and where control returns to a body.
 //!
-//! A mark follows directly on the token before the statement: there it shifts
-//! no line, and the statement's columns only if that token is on its line.
-//! Nothing that is computed while compiling is marked.
+//! A mark directly follows the token before the statement. There it moves no line, and it moves the
+//! columns of the statement only if that token is on the same line. Code that is evaluated at
+//! compile time gets no marks.
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use syn::visit::{self, Visit};
@@ -18,20 +18,20 @@ use crate::rewrite::Edit;
 use crate::source::Source;
 use crate::{calls, extent};
 
-/// The statement that says: control is in this package's own code again.
+/// The statement which announces that control is in this package's own code again.
 pub const MARK: &str = "__chess_mark!();";
 
-/// Makes an expression the value of a block that begins with a mark; `}` closes it.
+/// Opens a block that begins with a mark and has an expression as its value. `}` closes it.
 const MARKED_BLOCK: &str = "{__chess_mark!();";
 
-/// Makes the unit value at the end of a block a statement that a mark can follow.
-/// The pattern keeps what the value's type is inferred from.
+/// Makes the unit value at the end of a block a statement that a mark can follow. The pattern keeps
+/// the type that the value is inferred from.
 const MARKED_UNIT: &str = "__chess_mark!();let () = ";
 
-/// Makes the value at the end of a block a statement, and marks the end.
+/// Makes the value at the end of a block a statement, and marks the end of the block.
 const MARK_OF_VALUE: &str = ";__chess_mark!();";
 
-/// All marks of a file, in the order of the text.
+/// Returns all marks of a file, in the order of the text.
 pub(crate) fn find(source: &Source, file: &File) -> Vec<Edit> {
     let mut marker = Marker {
         source,
@@ -44,7 +44,7 @@ pub(crate) fn find(source: &Source, file: &File) -> Vec<Edit> {
     marker.edits
 }
 
-/// Whether the function is never called while compiling, and its body is Rust.
+/// Whether the function is never evaluated at compile time, and its body is Rust.
 ///
 /// Attributes can make a function `const`: `#[cfg_attr(feature = "x", const_fn)]`,
 /// `#[rustversion::attr(since(1.61), const)]`.
@@ -72,7 +72,7 @@ fn is_forbidding(name: &Ident) -> bool {
         .any(|forbidding| name == forbidding)
 }
 
-/// Whether names of `std`'s prelude can be used within the module of these attributes.
+/// Whether names of `std`'s prelude are in scope in the module with these attributes.
 pub(crate) fn has_prelude(attributes: &[Attribute]) -> bool {
     !attributes
         .iter()
@@ -82,7 +82,7 @@ pub(crate) fn has_prelude(attributes: &[Attribute]) -> bool {
 struct Marker<'s> {
     source: &'s Source<'s>,
     edits: Vec<Edit>,
-    /// Whether the code looked at is computed while compiling.
+    /// Whether the visited code is evaluated at compile time.
     constant: bool,
 }
 
@@ -141,10 +141,11 @@ impl Marker<'_> {
         }
     }
 
-    /// The last statement that a mark may precede; their number, if also the end may be marked.
+    /// Returns the index of the last statement that a mark may precede, or the number of statements
+    /// if the end may be marked too.
     ///
-    /// A statement without a semicolon, as `#[cfg(x)] { 1 }`, is the block's
-    /// value if `cfg` leaves out all behind it.
+    /// A statement without a semicolon, such as `#[cfg(x)] { 1 }`, is the value of the block if
+    /// `cfg` removes all statements after it.
     fn markable(&self, block: &Block) -> usize {
         let mut markable = block.stmts.len();
         for index in (1..markable).rev() {
@@ -158,7 +159,8 @@ impl Marker<'_> {
         markable
     }
 
-    /// Whether the statement of this index has attributes, in a block whose statements begin at `head`.
+    /// Whether the statement at this index has attributes, in a block whose statements begin at
+    /// `head`.
     fn is_attributed(&self, block: &Block, head: usize, index: usize) -> bool {
         let end = match index.checked_sub(1) {
             None => head,
@@ -167,7 +169,8 @@ impl Marker<'_> {
         self.source.has_attribute_behind(end)
     }
 
-    /// Visits an expression, as the value of a block that begins with a mark if it may call something.
+    /// Visits an expression, and makes it the value of a block with a mark if it may call a
+    /// function.
     fn value(&mut self, behind: usize, value: &Expr) {
         let marked = calls::in_expression(value)
             && !extent::ends_early_as_statement(value)
@@ -269,7 +272,8 @@ impl<'ast> Visit<'ast> for Marker<'_> {
         });
     }
 
-    // What is computed while compiling: only functions and closures within it run later.
+    // The following items are evaluated at compile time: only functions and closures in them run
+    // later.
 
     fn visit_item_const(&mut self, node: &'ast ItemConst) {
         self.within(true, |marker| marker.visit_expr(&node.expr));
@@ -297,7 +301,7 @@ impl<'ast> Visit<'ast> for Marker<'_> {
         self.visit_expr(&node.expr);
     }
 
-    // What has expressions, if any, only for the compiler.
+    // Any expressions in the following nodes are evaluated only by the compiler.
 
     fn visit_angle_bracketed_generic_arguments(&mut self, _: &'ast AngleBracketedGenericArguments) {
     }

@@ -1,4 +1,4 @@
-//! The files that a file names: its modules, and what it includes.
+//! The files that a file refers to: its modules and the files that it includes.
 
 use std::path::{Path, PathBuf};
 
@@ -7,18 +7,18 @@ use syn::{Attribute, Expr, ExprLit, ItemMod, Lit, LitStr, Macro, Meta};
 
 use crate::source::{Source, SyntaxError};
 
-/// A file that another one names.
+/// A file that another file refers to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reference {
-    /// Where it is, if it is there, relative to the directory of the file that names it.
+    /// The path of the file, which may not exist, relative to the directory of the referring file.
     pub path: PathBuf,
-    /// Whether its own modules lie beside it, as those of a crate's root file and of `mod.rs`
-    /// do; those of others lie in a directory of its name.
+    /// Whether its own modules lie in the same directory, as for the root file of a crate and
+    /// `mod.rs`. The modules of any other file lie in a directory of that file's name.
     pub is_root: bool,
 }
 
-/// The files that the text of the file `name` refers to, by `mod` and `include!`, whatever `cfg`
-/// says of them. Paths that are computed are not among them.
+/// Returns the files that the text of the file `name` refers to by `mod` and `include!`. The
+/// conditions of `cfg` are ignored. Computed paths are left out.
 pub fn references(text: &str, name: &str, is_root: bool) -> Result<Vec<Reference>, SyntaxError> {
     let file = Source::new(text).parse()?;
     let stem = name.strip_suffix(".rs").unwrap_or(name);
@@ -33,9 +33,9 @@ pub fn references(text: &str, name: &str, is_root: bool) -> Result<Vec<Reference
 }
 
 struct Finder {
-    /// Where the modules lie that are declared here.
+    /// The directory of the modules that are declared here.
     directory: PathBuf,
-    /// Whether that is within a module that has no file.
+    /// Whether the current module is an inline module, which has no file.
     is_inline: bool,
     is_root: bool,
     found: Vec<Reference>,
@@ -44,7 +44,7 @@ struct Finder {
 impl<'ast> Visit<'ast> for Finder {
     fn visit_item_mod(&mut self, node: &'ast ItemMod) {
         let path = path_of(&node.attrs);
-        // Paths that are given are relative to the file, but for those in inline modules.
+        // Explicit paths are relative to the file, except in inline modules.
         let beside = if self.is_inline {
             &*self.directory
         } else {
@@ -93,7 +93,7 @@ impl<'ast> Visit<'ast> for Finder {
     }
 }
 
-/// What `#[path = ".."]` says.
+/// Returns the path in `#[path = ".."]`.
 fn path_of(attributes: &[Attribute]) -> Option<PathBuf> {
     attributes.iter().find_map(|attribute| {
         let Meta::NameValue(meta) = &attribute.meta else {

@@ -1,4 +1,4 @@
-//! The edits of a file, and what they do to its text and columns.
+//! The edits of a file, and their effect on its text and columns.
 
 use std::borrow::Cow;
 
@@ -6,14 +6,14 @@ use crate::access::Site;
 use crate::marks::MARK;
 use crate::source::start_of_text;
 
-/// Text to insert.
+/// An insertion of text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Edit {
     /// The byte offset in the original text.
     pub at: usize,
-    /// What is inserted there; it has no line break.
+    /// The inserted text, without line breaks.
     pub text: Cow<'static, str>,
-    /// The index of the site that it belongs to, in [`Rewrite::sites`].
+    /// The index of its site in [`Rewrite::sites`].
     pub site: Option<usize>,
 }
 
@@ -39,28 +39,28 @@ impl Edit {
     }
 }
 
-/// What to insert into a file.
+/// All edits of a file.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Rewrite {
-    /// The edits by rising offset; those of one offset in the order of their texts.
+    /// The edits in ascending order of offset. Edits at one offset are in the order of their texts.
     pub edits: Vec<Edit>,
-    /// Where memory is accessed, if that was asked for: in the order of the text,
-    /// outer sites first.
+    /// The memory accesses, if they were requested, in the order of the text, with outer sites
+    /// first.
     pub sites: Vec<Site>,
-    /// How many marks there are.
+    /// The number of marks.
     pub marks: usize,
-    /// How many functions got a statement.
+    /// The number of functions that got a statement.
     pub entries: usize,
-    /// The functions asked for that the file does not have, or that are `const`.
+    /// The requested functions that are missing in the file, or that are `const`.
     pub missing_entries: Vec<String>,
 }
 
 impl Rewrite {
-    /// The text with the edits made.
+    /// Returns the text with all edits applied.
     ///
     /// # Panics
     ///
-    /// If `source` is not the text in which the edits were found.
+    /// If `source` is not the text for which the edits were computed.
     pub fn apply(&self, source: &str) -> String {
         let inserted: usize = self.edits.iter().map(|edit| edit.text.len()).sum();
         let mut text = String::with_capacity(source.len() + inserted);
@@ -74,10 +74,10 @@ impl Rewrite {
         text
     }
 
-    /// The innermost site whose text is at a place of the rewritten text, and which
-    /// tells of its access.
+    /// Returns the innermost site at a place of the rewritten text, among the sites that report
+    /// their access.
     ///
-    /// Lines and columns count from 1, columns in characters, as rustc counts them.
+    /// Lines and columns count from 1, columns in characters, as in rustc.
     pub fn site_at(&self, source: &str, line: usize, column: usize) -> Option<&Site> {
         let place = offset_of(&self.apply(source), line, column)?;
         let mut ranges: Vec<Option<(usize, usize)>> = vec![None; self.sites.len()];
@@ -99,11 +99,11 @@ impl Rewrite {
             .map(|(site, ..)| site)
     }
 
-    /// The line and column of the original text for those of the rewritten text.
+    /// Returns the line and column in the original text of a place in the rewritten text.
     ///
-    /// Lines and columns count from 1, columns in characters, as rustc counts
-    /// them. A place within text that tells of an access is that of its site,
-    /// within other inserted text that of the character behind it.
+    /// Lines and columns count from 1, columns in characters, as in rustc. A place within text that
+    /// reports an access has the place of its site. A place within other inserted text has the
+    /// place of the next original character.
     pub fn original_place(&self, source: &str, line: usize, column: usize) -> (usize, usize) {
         let Some(start) = start_of_line(source, line) else {
             return (line, column);
@@ -134,7 +134,7 @@ impl Rewrite {
     }
 }
 
-/// The offset of a place in a text.
+/// Returns the offset of a place in a text.
 fn offset_of(text: &str, line: usize, column: usize) -> Option<usize> {
     let start = start_of_line(text, line)?;
     let mut characters = text[start..].char_indices();

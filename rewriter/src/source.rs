@@ -1,4 +1,4 @@
-//! A source file as tokens, and the way from their spans to byte offsets of its text.
+//! A source file as tokens, and the conversion of their spans to byte offsets of its text.
 
 use std::fmt;
 
@@ -9,14 +9,15 @@ use crate::edition_2015;
 /// The byte order mark that a file may begin with.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-/// Why a file cannot be rewritten: it is not Rust, or newer Rust than is known here.
+/// The reason why a file cannot be rewritten: it is not Rust, or it uses newer syntax than the
+/// parser supports.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SyntaxError {
     /// The line, from 1.
     pub line: usize,
     /// The column, from 1, in characters.
     pub column: usize,
-    /// What was expected, or found.
+    /// A message with the expected or the unexpected syntax.
     pub message: String,
 }
 
@@ -44,10 +45,10 @@ impl fmt::Display for SyntaxError {
 
 impl std::error::Error for SyntaxError {}
 
-/// A file's text.
+/// The text of a file.
 pub(crate) struct Source<'s> {
     text: &'s str,
-    /// Where the text begins of which the tokens are: spans count from there.
+    /// The offset where the tokenized text begins. Spans count from there.
     base: usize,
 }
 
@@ -58,7 +59,7 @@ impl<'s> Source<'s> {
         Self { text, base }
     }
 
-    /// The file's syntax tree; what is not of the newest edition may be of that of 2015.
+    /// Parses the file into a syntax tree, in the newest edition or else in edition 2015.
     pub(crate) fn parse(&self) -> Result<syn::File, SyntaxError> {
         syn::parse2(self.tokens()?).or_else(|error: syn::Error| {
             syn::parse2(edition_2015::modernize(self.tokens()?))
@@ -80,22 +81,22 @@ impl<'s> Source<'s> {
         self.base + span.byte_range().end
     }
 
-    /// The line of the text, from 1, at a place in its tokens.
+    /// Returns the line of the text, from 1, of a place in its tokens.
     pub(crate) fn line_of(&self, place: LineColumn) -> usize {
         self.text[..self.base].matches('\n').count() + place.line
     }
 
-    /// The text between two offsets.
+    /// Returns the text between two offsets.
     pub(crate) fn between(&self, start: usize, end: usize) -> &'s str {
         &self.text[start..end]
     }
 
-    /// The text from an offset to the end.
+    /// Returns the text from an offset to the end.
     pub(crate) fn from(&self, offset: usize) -> &'s str {
         &self.text[offset..]
     }
 
-    /// Whether the first token behind an offset, comments apart, begins an attribute.
+    /// Whether the first token after an offset begins an attribute. Comments are skipped.
     pub(crate) fn has_attribute_behind(&self, offset: usize) -> bool {
         let mut rest = self.from(offset).trim_start();
         while rest.starts_with("//") || rest.starts_with("/*") {
@@ -128,7 +129,7 @@ fn length_of_comment(text: &str) -> usize {
     text.len()
 }
 
-/// Where a file's text begins: behind its byte order mark.
+/// Returns the offset where the text of a file begins: after its byte order mark.
 pub(crate) fn start_of_text(text: &str) -> usize {
     if text.starts_with(BYTE_ORDER_MARK) {
         BYTE_ORDER_MARK.len()
@@ -137,9 +138,9 @@ pub(crate) fn start_of_text(text: &str) -> usize {
     }
 }
 
-/// The length of a first line for the system, `#!/usr/bin/env ...`, which is no Rust.
+/// Returns the length of an initial shebang line, `#!/usr/bin/env ...`, which is not Rust.
 ///
-/// `#!` also begins inner attributes, `#![no_std]`, in which there may be blanks.
+/// `#!` also begins inner attributes such as `#![no_std]`, which may contain blanks.
 fn length_of_shebang(text: &str) -> usize {
     match text.strip_prefix("#!") {
         Some(rest) if !rest.trim_start().starts_with('[') => text.find('\n').unwrap_or(text.len()),

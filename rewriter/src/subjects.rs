@@ -1,16 +1,17 @@
-//! The expression that a call acts on, by the line and column of the call.
+//! The expression that a call acts on, found by the line and column of the call.
 //!
-//! Tokens are enough, and they reach into the arguments of macros: from a method's name
-//! the receiver lies to the left, and of a function of a type it is the first argument.
+//! The search uses tokens only, so it also works in the arguments of macros. The receiver of a
+//! method lies to the left of the method's name. For a function of a type, the expression is the
+//! first argument.
 
 use proc_macro2::{Delimiter, Group, LineColumn, Span, TokenStream, TokenTree};
 
 use crate::source::{Source, SyntaxError};
 
-/// A longer expression is no name.
+/// The length of the longest expression that is used as a name, in characters.
 const LONGEST: usize = 28;
 
-/// Methods that give what they are called on, as far as people are concerned.
+/// Methods whose result a reader identifies with their receiver.
 const TRANSPARENT: &[&str] = &[
     "as_mut", "as_ref", "await", "borrow", "by_ref", "clone", "deref", "expect", "unwrap",
 ];
@@ -23,7 +24,7 @@ struct Token {
     at: (usize, usize),
     kind: Kind,
     text: String,
-    /// Of a bracket: the place of the other one.
+    /// For a bracket: the index of the matching bracket.
     partner: usize,
 }
 
@@ -38,16 +39,17 @@ enum Kind {
 }
 
 impl Subjects {
-    /// Those of the calls in a file's text.
+    /// Returns the tokens of a file's text.
     pub fn of(text: &str) -> Result<Self, SyntaxError> {
         let mut tokens = Vec::new();
         flatten(Source::new(text).tokens()?, &mut tokens);
         Ok(Self(tokens))
     }
 
-    /// The expression that the call at a line and a column acts on, both from 1: `self.head` for
-    /// `self.head.load(..)` and `AtomicU32::load(&self.head, ..)`. None where there is no
-    /// such call, or where the expression is no short path of fields, calls and indices.
+    /// Returns the expression that the call at a line and a column, both from 1, acts on:
+    /// `self.head` for `self.head.load(..)` and `AtomicU32::load(&self.head, ..)`. Returns `None`
+    /// if there is no such call, or if the expression is not a short path of fields, calls and
+    /// indices.
     pub fn at(&self, line: u32, column: u32) -> Option<String> {
         let at = (line as usize, column as usize);
         let call = self.0.iter().position(|it| it.at == at)?;
@@ -66,7 +68,7 @@ impl Subjects {
         self.0.get(place).is_some_and(|it| it.text == text)
     }
 
-    /// Where the path of fields, calls and indices begins that ends before `end`.
+    /// Returns the start of the path of fields, calls and indices that ends before `end`.
     fn start_of(&self, end: usize) -> Option<usize> {
         let mut start = end;
         loop {
@@ -74,7 +76,7 @@ impl Subjects {
             match token.kind {
                 Kind::Close if token.text != "}" => {
                     start = token.partner;
-                    // What is called or indexed stands before the bracket.
+                    // The called or indexed expression stands before the bracket.
                     let before = start.checked_sub(1).map(|it| &self.0[it]);
                     let goes_on = before.is_some_and(|it| {
                         matches!(it.kind, Kind::Word | Kind::Close) && !is_keyword(&it.text)
@@ -102,7 +104,7 @@ impl Subjects {
         }
     }
 
-    /// The first argument of a call of a type's function, as `Arc::clone(&x)`.
+    /// Returns the first argument of a call of a type's function, such as `Arc::clone(&x)`.
     fn first_argument(&self, call: usize) -> Option<(usize, usize)> {
         let mut path = vec![call];
         let mut next = call + 1;
@@ -133,7 +135,7 @@ impl Subjects {
         is_path.then_some((start, end))
     }
 
-    /// The end of the expression without calls such as `.unwrap()` at its end.
+    /// Returns the end of the expression without calls such as `.unwrap()` at its end.
     fn without_transparent(&self, start: usize, mut end: usize) -> usize {
         loop {
             let last = &self.0[end - 1];
@@ -152,9 +154,9 @@ impl Subjects {
         }
     }
 
-    /// The text of some tokens, if it is fit for a name.
+    /// Returns the text of a range of tokens, if it can serve as a name.
     fn name(&self, start: usize, end: usize) -> Option<String> {
-        // Brackets around all of it say nothing.
+        // Parentheses around the whole expression are left out.
         if self.is(start, "(") && self.0[start].partner + 1 == end {
             let mut start = start + 1;
             while self.is(start, "&") || self.is(start, "*") {
@@ -170,7 +172,7 @@ impl Subjects {
         if fits && text.chars().count() <= LONGEST {
             return Some(text);
         }
-        // Of a long path as many of the last fields as there is room for.
+        // A long path is reduced to as many of its last fields as fit.
         let (mut fields, mut length) = (end, 0);
         while fits
             && fields >= start + 2
@@ -250,7 +252,7 @@ fn brackets(group: &Group) -> Option<(&'static str, &'static str)> {
 mod tests {
     use super::*;
 
-    /// The subject of the call whose name stands behind `#` in `line`.
+    /// Returns the subject of the call whose name follows `#` in `line`.
     fn subject(line: &str) -> Option<String> {
         let column = u32::try_from(line.find('#').expect("a mark") + 1).expect("a short line");
         let text = line.replacen('#', "", 1);

@@ -1,7 +1,8 @@
-//! Programs do the same when they tell of their accesses, and what they tell.
+//! Rewritten programs behave as the original, and report the expected accesses.
 //!
-//! Each is compiled as it is and rewritten; what both print is compared. What the
-//! rewritten one tells is a snapshot: for each access its line, hook and size.
+//! Each program is compiled in its original and in its rewritten form, and the output of both is
+//! compared. The accesses that the rewritten program reports are a snapshot: the line, hook and
+//! size of each.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,7 +48,7 @@ fn rustc(directory: &Path, args: &[&str], text: &str) -> Output {
     compiled
 }
 
-/// A directory with the stand-in for `__chess`.
+/// Returns a directory with the replacement for `__chess`.
 fn hooks() -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let text = fs::read_to_string(tests().join("hooks/lib.rs")).unwrap();

@@ -1,10 +1,10 @@
-//! What an audit lists: imports and paths that lead to something under control.
+//! The list of an audit: imports and paths of items under control.
 
 use std::fmt::Write;
 
 use rewriter::audit;
 
-/// A line for each.
+/// Returns a line for each entry of the audit.
 fn list(text: &str) -> String {
     let mut lines = String::new();
     for reach in audit(text).unwrap() {

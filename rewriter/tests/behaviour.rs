@@ -1,7 +1,7 @@
-//! Programs do the same with marks as without.
+//! Programs behave the same with marks as without.
 //!
-//! Each is compiled as it is and marked, for each edition that it is written for,
-//! with a mark that counts; what both print, and how they end, is compared.
+//! Each program is compiled in its original form and with marks that count, for each of its
+//! editions. The output and the exit status of both are compared.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::process::Command;
 
 use rewriter::{Request, Rewrite, rewrite};
 
-/// A mark that does something.
+/// A mark with a side effect.
 const COUNTING: &str = "\
 static MARKS: ::std::sync::atomic::AtomicUsize = ::std::sync::atomic::AtomicUsize::new(0); \
 macro_rules! __chess_mark { () => { \
@@ -63,7 +63,8 @@ fn marked(text: &str) -> Rewrite {
     rewrite(text, &request).unwrap()
 }
 
-/// The marked text; the second line of each program is empty, for the mark's definition.
+/// Returns the marked text. The second line of each program is empty, for the definition of the
+/// mark.
 fn apply(rewritten: &Rewrite, text: &str) -> String {
     rewritten
         .apply(text)

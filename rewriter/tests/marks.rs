@@ -1,4 +1,4 @@
-//! Where marks go. `·` stands for one.
+//! The positions of marks. `·` stands for a mark.
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +23,7 @@ fn marked(text: &str) -> String {
     try_marked(text).unwrap()
 }
 
-/// The marked body of a function.
+/// Returns the body of a function with its marks.
 #[track_caller]
 fn body(statements: &str) -> String {
     let whole = marked(&format!("fn f() {{{statements}}}"));

@@ -1,4 +1,4 @@
-//! The files that a file names.
+//! The files that a file refers to.
 
 use rewriter::references;
 

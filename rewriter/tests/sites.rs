@@ -1,4 +1,4 @@
-//! Which sites are found, what tells them apart, and why some are left as they are.
+//! The sites of a file, their identities, and the reasons to leave some unchanged.
 
 use rewriter::{Accesses, Declarations, Kind, Left, Request, Rewrite, Site, SiteId, rewrite};
 
@@ -23,7 +23,7 @@ fn find(text: &str, declarations: &Declarations, without: &[SiteId]) -> Rewrite 
     found
 }
 
-/// What is found in the body of an unsafe function.
+/// Returns the sites and edits in the body of an unsafe function.
 fn found(statements: &str) -> Rewrite {
     let text = in_function(statements);
     find(&text, &declarations(&[&text]), &[])
@@ -39,7 +39,8 @@ fn body(statements: &str) -> String {
     inner.strip_suffix('}').unwrap().to_owned()
 }
 
-/// Kind and column of each site within the statements, and why it was left.
+/// Returns the kind and column of each site within the statements, and the reason why it was left,
+/// if any.
 fn sites(statements: &str) -> Vec<(Kind, usize, Option<Left>)> {
     let before = in_function("").len() - 1;
     let sites = found(statements).sites;

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use crate::needs::{needs, works};
 
-/// The names that distributions give it.
+/// The names of Chromium in distributions.
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
-/// What it is called here.
+/// Returns the name of Chromium on this machine.
 fn name() -> Option<&'static str> {
     NAMES.into_iter().find(|name| works(name))
 }
@@ -23,29 +23,29 @@ pub struct Browser {
     process: Child,
     commands: ChildStdin,
     answers: BufReader<ChildStdout>,
-    /// The page's session; none before it is attached to.
+    /// The session of the page, or `None` until it is attached.
     session: Option<String>,
     sent: u64,
-    /// What scripts of the page threw.
+    /// The exceptions of the page's scripts.
     pub errors: Vec<Value>,
-    /// Where the browser keeps what it keeps.
+    /// The directory of the browser's profile.
     _profile: tempfile::TempDir,
 }
 
 impl Browser {
-    /// Whether the running test can go on, since there is a browser; else it is skipped.
+    /// Whether a browser is installed. Otherwise the running test is skipped.
     pub fn is_there() -> bool {
         needs(&[name().unwrap_or(NAMES[0])])
     }
 
-    /// Starts it, with a window of so many pixels.
+    /// Starts the browser with a window of this size, in pixels.
     ///
     /// # Panics
-    /// If there is none.
+    /// If no browser is installed.
     pub fn start(width: u32, height: u32) -> Self {
         let profile = tempfile::tempdir().expect("a directory for the browser");
         let name = name().expect("the test asks for one before");
-        // It reads commands from descriptor 3, and writes answers to 4.
+        // The browser reads commands from descriptor 3, and writes responses to 4.
         let mut process = Command::new("sh")
             .args(["-c", "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null", "sh"])
             .arg(name)
@@ -80,7 +80,7 @@ impl Browser {
         browser
     }
 
-    /// Carries out a command of the protocol.
+    /// Executes a command of the protocol, and returns its result.
     pub fn call(&mut self, method: &str, params: &Value) -> Value {
         self.sent += 1;
         let mut command = json!({ "id": self.sent, "method": method, "params": params });
@@ -112,7 +112,7 @@ impl Browser {
         }
     }
 
-    /// The value of an expression.
+    /// Returns the value of an expression.
     pub fn eval(&mut self, expression: &str) -> Value {
         let params =
             json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
@@ -122,13 +122,13 @@ impl Browser {
         answer["result"]["value"].clone()
     }
 
-    /// The text of the first element that a selector finds.
+    /// Returns the text of the first element that a selector matches.
     pub fn text(&mut self, selector: &str) -> String {
         let text = self.eval(&format!("document.querySelector({selector:?}).textContent"));
         text.as_str().unwrap_or_default().to_owned()
     }
 
-    /// Presses a key, as a person does.
+    /// Presses a key, as a user does.
     pub fn press(&mut self, key: &str) {
         let text = match key {
             "Enter" => "\r",
@@ -141,14 +141,14 @@ impl Browser {
         self.call("Input.dispatchKeyEvent", &up);
     }
 
-    /// Types into what has the focus.
+    /// Types text into the focused element.
     pub fn type_in(&mut self, text: &str) {
         for key in text.chars() {
             self.press(&key.to_string());
         }
     }
 
-    /// Clicks on the first element that a selector finds.
+    /// Clicks on the first element that a selector matches.
     pub fn click(&mut self, selector: &str) {
         let place = self.eval(&format!(
             "(() => {{ const it = document.querySelector({selector:?}).getBoundingClientRect(); \
@@ -165,7 +165,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // It may be gone already.
+        // The process may have ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

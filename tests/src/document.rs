@@ -3,23 +3,23 @@
 /// A fenced block of code.
 #[derive(Clone, Debug)]
 pub struct Block {
-    /// The first word behind the fence.
+    /// The first word after the opening fence.
     pub language: String,
-    /// What stands behind it and a comma: `file=src/lib.rs`, say.
+    /// The text after that word and a comma, for instance `file=src/lib.rs`.
     pub note: String,
-    /// The text of a comment right before it.
+    /// The text of a comment directly before the block.
     pub mark: String,
-    /// The lines in it.
+    /// The lines of the block.
     pub lines: Vec<String>,
 }
 
 impl Block {
-    /// The file that it is the content of.
+    /// Returns the name of the file that the block is the content of.
     pub fn file(&self) -> Option<&str> {
         self.note.strip_prefix("file=")
     }
 
-    /// The commands of a block in `sh` or `console`, and the lines that stand behind each.
+    /// Returns the commands of a block in `sh` or `console`, each with the lines that follow it.
     pub fn commands(&self) -> Vec<(String, Vec<String>)> {
         let mut commands: Vec<(String, Vec<String>)> = Vec::new();
         for line in &self.lines {
@@ -38,7 +38,7 @@ impl Block {
     }
 }
 
-/// All blocks of `text`.
+/// Returns all blocks of `text`.
 pub fn blocks(text: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut mark = String::new();

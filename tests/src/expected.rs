@@ -1,4 +1,4 @@
-//! The results that a fixture's `expected.toml` promises.
+//! The expected results of a fixture, from its `expected.toml`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,24 +9,24 @@ use serde_json::Value;
 
 use crate::Run;
 
-/// The bound that a test which passes must have finished, unless stated.
+/// The bound that a passing test must complete, unless stated otherwise.
 const DEFAULT_BOUND: u64 = 2;
 
 /// A whole `expected.toml`.
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
 pub struct Expected {
-    /// A table for each test.
+    /// The tables of all tests.
     pub test: Vec<ExpectedTest>,
 }
 
-/// What is known of one test.
+/// The expected result of one test.
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
 pub struct ExpectedTest {
-    /// Its binary.
+    /// The binary of the test.
     pub binary: String,
-    /// Its path.
+    /// The path of the test.
     pub test: String,
     /// `passed`, `failed`, `timing`, `skipped` or `timeout`.
     pub outcome: String,
@@ -34,43 +34,44 @@ pub struct ExpectedTest {
     pub kind: Option<String>,
     /// The fewest preemptions of a failing schedule.
     pub preemptions: Option<u64>,
-    /// Part of the message.
+    /// A part of the message.
     pub message: Option<String>,
-    /// The bound that must have been finished, if it is not the usual one.
+    /// The bound that must be completed, if it is not the default.
     pub bound_completed: Option<u64>,
-    /// The number of schedules, where it is known.
+    /// The exact number of schedules, if stated.
     pub schedules: Option<u64>,
-    /// False where no bound can be finished.
+    /// False if no bound can be completed.
     pub complete: Option<bool>,
-    /// Nothing is said of the bound that is finished.
+    /// Whether the completed bound is not checked.
     #[serde(default)]
     pub unfinished: bool,
-    /// Why CI leaves it to `cargo league`.
+    /// The reason why CI leaves the test to `cargo league`.
     pub league: Option<String>,
-    /// Part of each warning that a test which passes has; none has any without it.
+    /// A part that each warning of a passing test must contain. Without it, the test must have no
+    /// warnings.
     pub warning: Option<String>,
-    /// A sentence that is told of what was outside control.
+    /// A sentence that the report must have about operations outside control.
     pub outside: Option<String>,
-    /// What plain `cargo test` does, for readers.
+    /// The behaviour under plain `cargo test`, as a note for readers.
     pub native: Option<String>,
 }
 
 impl Expected {
-    /// Of the workspace at `root`.
+    /// Reads the expected results of the workspace at `root`.
     pub fn of(root: &Path) -> Self {
         let path = root.join("expected.toml");
         let text = fs::read_to_string(&path).expect("a fixture says what is expected");
         toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// The paths of the tests that CI does not explore.
+    /// Returns the paths of the tests that CI does not explore.
     pub fn of_the_league(&self) -> impl Iterator<Item = &str> {
         let tests = self.test.iter().filter(|test| test.league.is_some());
         tests.map(|test| &*test.test)
     }
 
-    /// Panics, listing all differences, unless `run` has the expected verdict on
-    /// each expected test and no other. Those of the league are passed over.
+    /// Panics, listing all differences, unless `run` has the expected verdict for each expected
+    /// test and no other verdicts. The tests of the league are not checked.
     #[track_caller]
     pub fn assert_met_by(&self, run: &Run) {
         let verdicts = run.verdicts();
@@ -115,7 +116,7 @@ impl std::fmt::Display for ExpectedTest {
 }
 
 impl ExpectedTest {
-    /// All in which `verdict` is not as expected, in one line.
+    /// Returns all differences of `verdict` from the expected result, in one line.
     fn differences(&self, verdict: &Value) -> Option<String> {
         let mut wrong = Vec::new();
         let mut compare = |field: &str, expected: Value| {
@@ -136,7 +137,7 @@ impl ExpectedTest {
                 let bound = self.bound_completed.unwrap_or(DEFAULT_BOUND);
                 compare("bound_completed", bound.into());
             }
-            // The search has finished every bound below that of the failure.
+            // The search must have completed every bound below that of the failure.
             "failed" | "timing" if !self.unfinished => {
                 let below = self
                     .preemptions
@@ -148,7 +149,8 @@ impl ExpectedTest {
                     _ => verdict,
                 };
                 let bound = &found["bound_completed"];
-                // Or one that found it by sampling has shown the same afterwards.
+                // Otherwise, a sampling search has proved the bound afterwards, when it minimised
+                // the failure.
                 let is_shown = verdict["minimised"]["fewest_preemptions"] == true;
                 if !is_shown && *bound != Value::from(below) {
                     wrong.push(format!("bound_completed {bound} instead of {below:?}"));

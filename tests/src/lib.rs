@@ -1,5 +1,6 @@
-//! What the end-to-end tests share: the real tool, workspaces to run it in, and
-//! the results that the fixtures' `expected.toml` promise.
+//! Common code of the end-to-end tests: it calls the real tool, creates
+//! workspaces for it, and reads the expected results of the fixtures from
+//! `expected.toml`.
 
 #![forbid(unsafe_code)]
 

@@ -1,8 +1,8 @@
-//! Programs that not every machine has, without which some tests are skipped.
+//! Programs that some tests need and that not every machine has.
 //!
-//! libtest cannot skip a test that has begun, so that it counts as passed. Each is said on standard
-//! error, past libtest's capture, and is noted in a file: the last test binary,
-//! `z_skipped`, says how many there were.
+//! libtest cannot skip a running test, so a skipped test counts as passed. Each skipped test is
+//! printed on standard error, bypassing the capture of libtest, and recorded in a file. The last
+//! test binary, `z_skipped`, prints their number.
 
 use std::env;
 use std::fs::{self, File};
@@ -14,19 +14,18 @@ use std::thread;
 
 use crate::tool::build_dirs;
 
-/// With this variable, a program that is missing is a failure.
+/// The variable that makes a missing program a failure.
 const NEED_ALL: &str = "CHESS_TESTS_NEED_ALL";
 
-/// Whether the running test can go on, since these commands work; without one of them it
-/// is skipped.
+/// Whether all of these commands work. Otherwise the running test is skipped.
 ///
 /// # Panics
-/// If one is missing, and the variable `CHESS_TESTS_NEED_ALL` says that none may be.
+/// If a command is missing while the variable `CHESS_TESTS_NEED_ALL` is set.
 pub fn needs(commands: &[&str]) -> bool {
     goes_on(commands, env::var_os(NEED_ALL).is_some())
 }
 
-/// As [`needs`], for what `.ci/run` does not install: it may be missing anywhere.
+/// Like [`needs`], for a program that `.ci/run` does not install. It may be missing on any machine.
 pub fn wants(command: &str) -> bool {
     goes_on(&[command], false)
 }
@@ -42,7 +41,7 @@ fn goes_on(commands: &[&str], is_needed: bool) -> bool {
     let why = format!("this machine has no {missing}");
     assert!(!is_needed, "{why}, which {test} needs");
     let line = format!("skipped: {test}: {why}\n");
-    // Nothing is lost where standard error is gone.
+    // The test can continue if standard error is closed.
     let _ = io::stderr().write_all(line.as_bytes());
     let file = File::options().append(true).create(true).open(file());
     let noted = file.and_then(|mut file| file.write_all(line.as_bytes()));
@@ -50,21 +49,23 @@ fn goes_on(commands: &[&str], is_needed: bool) -> bool {
     false
 }
 
-/// The tests that this call of cargo has skipped so far, a line each. They are forgotten.
+/// Returns the tests that were skipped so far during this call of cargo, a line each, and clears
+/// the list.
 pub fn take_skipped() -> Vec<String> {
     let text = fs::read_to_string(file()).unwrap_or_default();
-    // It may not be there.
+    // The file may not exist.
     let _ = fs::remove_file(file());
     text.lines().map(str::to_owned).collect()
 }
 
-/// Cargo starts all test binaries: its process id tells its calls apart.
+/// Returns the file of this call of cargo. Cargo starts all test binaries, so its process id
+/// identifies the call.
 fn file() -> PathBuf {
     let name = format!("skipped-{}", parent_id());
     build_dirs().target.join(name)
 }
 
-/// Whether a command says its version.
+/// Whether a command prints its version.
 pub(crate) fn works(command: &str) -> bool {
     let mut words = command.split(' ');
     let program = words.next().unwrap_or_default();

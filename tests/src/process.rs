@@ -1,4 +1,4 @@
-//! A started command: signals to it, and its end.
+//! A running command: signals to it, and its end.
 
 use std::fs;
 use std::io::Read;
@@ -16,11 +16,12 @@ use signal_hook::flag;
 
 use crate::Run;
 
-/// How often a waiting test looks again.
+/// The interval at which a waiting test checks its condition.
 const TICK: Duration = Duration::from_millis(5);
 
-/// A script's background jobs are started to ignore Ctrl-C, and what these tests start would
-/// inherit that. What is caught here is not ignored there; here it still ends the process.
+/// Catches Ctrl-C in this process. A script starts its background jobs with Ctrl-C ignored, and the
+/// processes that these tests start would inherit that. A signal that is caught here is not ignored
+/// by them; it still ends this process.
 fn listen_to_interrupts() {
     static LISTENS: Once = Once::new();
     LISTENS.call_once(|| {
@@ -55,33 +56,33 @@ impl Process {
         }
     }
 
-    /// Its process id.
+    /// Returns the process id.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// What Ctrl-C on a terminal does: SIGINT to the whole process group.
+    /// Sends SIGINT to the whole process group, as Ctrl-C on a terminal does.
     pub fn interrupt(&self) {
-        // It may have ended by itself.
+        // The process may have ended by itself.
         let _gone = kill_process_group(self.pid(), Signal::INT);
     }
 
-    /// What the end of a terminal does: SIGHUP to the whole process group.
+    /// Sends SIGHUP to the whole process group, as the end of a terminal does.
     pub fn hang_up(&self) {
         let _gone = kill_process_group(self.pid(), Signal::HUP);
     }
 
-    /// SIGTERM to the tool alone.
+    /// Sends SIGTERM to the tool alone.
     pub fn terminate(&self) {
         let _gone = kill_process(self.pid(), Signal::TERM);
     }
 
-    /// SIGKILL to the tool alone; what it started must notice.
+    /// Sends SIGKILL to the tool alone. Its child processes must notice that.
     pub fn kill(&self) {
         let _gone = kill_process(self.pid(), Signal::KILL);
     }
 
-    /// Waits until `condition` holds; whether it came to hold before the process ended.
+    /// Waits until `condition` holds. Returns false if the process ends before that.
     pub fn wait_until(&mut self, mut condition: impl FnMut() -> bool) -> bool {
         loop {
             if condition() {
@@ -94,8 +95,8 @@ impl Process {
         }
     }
 
-    /// Waits for its end; the most memory that one of the processes below it held at
-    /// once, in bytes, what it shares with others included.
+    /// Waits for the end of the process. Returns the peak memory of the largest process below it in
+    /// bytes, including memory that it shares with others.
     pub fn peak_memory(&mut self) -> u64 {
         let (id, mut peak) = (self.id(), 0);
         self.wait_until(|| {
@@ -109,7 +110,7 @@ impl Process {
         peak
     }
 
-    /// Waits for its end; kills its whole group and panics after `patience`.
+    /// Waits for the end of the process. Kills its whole group and panics after `patience`.
     pub fn finish(self, patience: Duration) -> Run {
         let run = self.finish_or_kill(patience);
         assert!(
@@ -120,7 +121,7 @@ impl Process {
         run
     }
 
-    /// Waits for its end, and kills its whole group after `patience`.
+    /// Waits for the end of the process. Kills its whole group after `patience`.
     pub fn finish_or_kill(mut self, patience: Duration) -> Run {
         let deadline = Instant::now() + patience;
         let mut killed = false;
@@ -162,7 +163,7 @@ fn read(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
     })
 }
 
-/// The most memory that a process has held at once, in bytes; 0 if it has ended.
+/// Returns the peak memory of a process in bytes, or 0 if it has ended.
 fn peak_of(id: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -172,8 +173,8 @@ fn peak_of(id: u32) -> u64 {
 
 /// Whether a process with this command line runs a test.
 ///
-/// Any child has its parent's line until it runs a program of its own: that a test is named
-/// there says nothing.
+/// A child has its parent's command line until it executes another program, so the name of a test
+/// in a child's command line does not count.
 pub fn is_test_process(line: &str) -> bool {
     let program = line.split(' ').next().unwrap_or_default();
     program.contains("/chess/build/") && line.contains("--exact")
@@ -182,7 +183,7 @@ pub fn is_test_process(line: &str) -> bool {
 /// Waits until no program below `directory` runs.
 ///
 /// # Panics
-/// If one still does after ten seconds: it would for ever.
+/// If a program still runs after ten seconds: it would probably never end.
 pub fn assert_none_is_left(directory: &Path) {
     let programs = || {
         let entries = fs::read_dir("/proc").expect("there is a /proc");
@@ -201,7 +202,7 @@ pub fn assert_none_is_left(directory: &Path) {
     }
 }
 
-/// The processes below process `root` that now run, with their command lines.
+/// Returns the processes below process `root` that are running, with their command lines.
 pub fn descendants(root: u32) -> Vec<(u32, String)> {
     let processes: Vec<(u32, u32)> = fs::read_dir("/proc")
         .expect("there is a /proc")

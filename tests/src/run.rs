@@ -1,16 +1,16 @@
-//! What a finished call of the tool said.
+//! The exit status and the output of a call of the tool.
 
 use std::fmt;
 
 use serde_json::Value;
 
-/// The end of a process and its output.
+/// The end of a process, and its output.
 pub struct Run {
-    /// Its exit code, unless a signal ended it.
+    /// The exit code, unless a signal ended the process.
     pub code: Option<i32>,
-    /// The signal that ended it.
+    /// The signal that ended the process.
     pub signal: Option<i32>,
-    /// Whether the signal came from here, as it took too long.
+    /// Whether the test sent that signal because the process took too long.
     pub killed: bool,
     /// Standard output.
     pub stdout: String,
@@ -21,13 +21,13 @@ pub struct Run {
 }
 
 impl Run {
-    /// Panics, with all that was said, unless it exited with `code`.
+    /// Panics, with the whole output, unless the process exited with `code`.
     #[track_caller]
     pub fn assert_code(&self, code: i32) {
         assert_eq!(self.code, Some(code), "exit code of {self:?}");
     }
 
-    /// Fails unless the call ended with `code` and said all of `parts` on standard error.
+    /// Checks that the call exited with `code` and printed all of `parts` on standard error.
     ///
     /// # Panics
     /// If it did not.
@@ -42,7 +42,7 @@ impl Run {
         }
     }
 
-    /// The JSON events, in order.
+    /// Returns the JSON events, in order.
     #[track_caller]
     pub fn events(&self) -> Vec<Value> {
         let parse = |line| match serde_json::from_str::<Value>(line) {
@@ -52,7 +52,7 @@ impl Run {
         self.stdout.lines().map(parse).collect()
     }
 
-    /// The `test-finished` events.
+    /// Returns the `test-finished` events.
     #[track_caller]
     pub fn verdicts(&self) -> Vec<Value> {
         let mut events = self.events();
@@ -60,7 +60,7 @@ impl Run {
         events
     }
 
-    /// The verdict on the only test.
+    /// Returns the verdict of the only test.
     #[track_caller]
     pub fn verdict(&self) -> Value {
         match &*self.verdicts() {
@@ -69,10 +69,11 @@ impl Run {
         }
     }
 
-    /// Standard error without what differs from run to run: for snapshots.
+    /// Returns standard error without the parts that differ between runs, for
+    /// snapshots.
     ///
-    /// Progress lines of cargo and of the tool go too: who built what, and how
-    /// fast, depends on what was there before.
+    /// The progress lines of cargo and of the tool are removed too: they depend
+    /// on what was built before, and on the speed of the machine.
     pub fn message(&self) -> String {
         let is_progress = |line: &&str| {
             let verbs = [
@@ -119,7 +120,7 @@ impl fmt::Debug for Run {
     }
 }
 
-/// `events` without the times that they took.
+/// Returns `events` without their durations.
 pub fn without_durations(mut events: Vec<Value>) -> Vec<Value> {
     for event in &mut events {
         if let Some(fields) = event.as_object_mut() {

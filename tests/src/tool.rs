@@ -1,4 +1,4 @@
-//! Finds the real `cargo-chess`, builds it where needed, and starts it as a user would.
+//! The real `cargo-chess`: it is located, built if needed, and started as a user would start it.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -9,23 +9,24 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use crate::{Process, Run};
 
-/// No call of the tool in these tests takes so long.
+/// The time limit of a call of the tool in these tests.
 const PATIENCE: Duration = Duration::from_mins(5);
 
-/// Where this test executable and its siblings were built.
+/// The directories in which this test executable and its siblings were built.
 pub(crate) struct BuildDirs {
-    /// The directory of the profile, as in `target/debug`.
+    /// The directory of the profile, such as `target/debug`.
     profile: PathBuf,
     /// The target directory.
     pub(crate) target: PathBuf,
 }
 
-/// The directories that this executable lies in.
+/// Returns the directories that contain this executable.
 pub(crate) fn build_dirs() -> &'static BuildDirs {
     static DIRS: OnceLock<BuildDirs> = OnceLock::new();
     DIRS.get_or_init(|| {
         let executable = env::current_exe().expect("this executable has a path");
-        // A test is target/[triple/]profile/deps/executable; a program lies one higher.
+        // The path of a test is target/[triple/]profile/deps/executable. A program is one level
+        // higher.
         let profile = executable
             .ancestors()
             .skip(1)
@@ -43,17 +44,18 @@ pub(crate) fn build_dirs() -> &'static BuildDirs {
     })
 }
 
-/// The tool, built once in this process: cargo knows whether it is stale.
+/// Returns the path of the tool, built once per process. Cargo decides whether it is stale.
 fn binary() -> &'static Path {
     static BINARY: OnceLock<Option<PathBuf>> = OnceLock::new();
     let binary = BINARY.get_or_init(|| build().then(|| build_dirs().profile.join("cargo-chess")));
     binary.as_deref().expect("cargo-chess could not be built")
 }
 
-/// Which build of the tool this is: its size, and when it was last linked.
+/// Identifies the build of the tool by its size and the time of its last
+/// linking.
 ///
 /// # Panics
-/// If it cannot be built.
+/// If the tool cannot be built.
 pub fn tool_revision() -> String {
     let metadata = binary().metadata().expect("the tool is there");
     let linked = metadata.modified().expect("files have times");
@@ -61,12 +63,12 @@ pub fn tool_revision() -> String {
     format!("{}-{}", metadata.len(), since.as_nanos())
 }
 
-/// The cargo that runs this executable.
+/// Returns the path of the cargo that runs this executable.
 fn cargo() -> OsString {
     env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// Builds the tool in the profile of this executable; whether that succeeded.
+/// Builds the tool in the profile of this executable. Returns whether that succeeded.
 fn build() -> bool {
     let BuildDirs { profile, target } = build_dirs();
     let name = profile
@@ -95,29 +97,29 @@ fn build() -> bool {
     build.status().expect("cargo runs").success()
 }
 
-/// A call of `cargo-chess` in some directory, with an environment in which
-/// nothing of cargo's own (which runs these tests) is left.
+/// A call of `cargo-chess` in a directory. Its environment has no variables of
+/// the cargo that runs these tests.
 #[derive(Debug)]
 pub struct Chess {
     command: Command,
 }
 
 impl Chess {
-    /// In `directory`, with `args`; standard output and error are kept.
+    /// A call in `directory` with `args`. Standard output and standard error are captured.
     pub fn new(directory: &Path, args: &[&str]) -> Self {
         let mut command = Command::new(binary());
         command.args(args);
         Self::from_command(command, directory)
     }
 
-    /// Cargo itself, as the user would call it.
+    /// A call of cargo itself, as a user would call it.
     pub fn cargo(directory: &Path, args: &[&str]) -> Self {
         let mut command = Command::new(cargo());
         command.args(args);
         Self::from_command(command, directory)
     }
 
-    /// A shell script that calls the tool as `"$CHESS"`, for what only a shell can arrange.
+    /// A shell script that calls the tool as `"$CHESS"`, for set-ups that need a shell.
     pub fn in_shell(directory: &Path, script: &str) -> Self {
         let mut command = Command::new("sh");
         command.args(["-euc", script]).env("CHESS", binary());
@@ -157,18 +159,19 @@ impl Chess {
         self
     }
 
-    /// Starts it, in a process group of its own.
+    /// Starts the call in its own process group.
     pub fn start(self) -> Process {
         Process::start(self.command)
     }
 
-    /// Runs it to its end.
+    /// Runs the call to its end.
     pub fn run(self) -> Run {
         self.start().finish(PATIENCE)
     }
 }
 
-/// Variables that cargo sets for these tests, or that steer it, and that a user's shell would not have.
+/// Whether this is a variable that cargo sets for these tests, or that configures cargo, and that
+/// is absent in a user's shell.
 fn is_of_the_outer_cargo(name: &str) -> bool {
     let kept = [
         "CARGO_HOME",

@@ -1,20 +1,21 @@
-//! A user's tree of files as it is at one moment, to be compared with a later one.
+//! A snapshot of a user's tree of files, for comparison with a later one.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Every file below a directory, `target` aside: its mode and its bytes.
+/// All files below a directory except `target`, each with its mode and its
+/// bytes.
 ///
-/// Directories count, empty ones too.
+/// Directories are included, even empty ones.
 #[derive(PartialEq, Eq)]
 pub struct Tree {
     entries: BTreeMap<PathBuf, (u32, Vec<u8>)>,
 }
 
 impl Tree {
-    /// The tree below `root` as it is now.
+    /// Reads the current tree below `root`.
     pub fn of(root: &Path) -> Self {
         let mut entries = BTreeMap::new();
         let mut open = vec![root.to_owned()];
@@ -41,7 +42,7 @@ impl Tree {
         Self { entries }
     }
 
-    /// Panics, naming the files, unless the tree below `root` is still the same.
+    /// Panics with the names of the files, unless the tree below `root` is unchanged.
     #[track_caller]
     pub fn assert_same_as(&self, root: &Path) {
         let now = Self::of(root);
@@ -56,9 +57,9 @@ impl Tree {
         );
     }
 
-    /// Writes into `root` what differs there, and removes what is not in this
-    /// tree: files that are the same keep their times, so that nothing is built
-    /// without need.
+    /// Writes the files that differ into `root`, and removes the files that are
+    /// not in this tree. Unchanged files keep their times, so that cargo does
+    /// not rebuild them.
     pub(crate) fn write_to(&self, root: &Path) {
         fs::create_dir_all(root).expect("the directory can be made");
         let present = Self::of(root);
@@ -82,7 +83,7 @@ impl Tree {
             }
             let (mode, content) = entry;
             let path = root.join(name);
-            // The type of a file is in its mode.
+            // The mode contains the type of the file.
             if mode & 0o170_000 == 0o040_000 {
                 fs::create_dir_all(&path).expect("the directory can be made");
             } else {

@@ -1,4 +1,4 @@
-//! Workspaces to run the tool in: copies of fixtures, and small packages made up on the spot.
+//! Workspaces for calls of the tool: copies of fixtures, and small generated packages.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::{Chess, Tree};
 /// A directory with a user's workspace in it.
 pub struct Workspace {
     root: PathBuf,
-    /// Removes it at the end, where it is nobody else's.
+    /// Removes the directory at the end, unless it is shared with other tests.
     _temporary: Option<TempDir>,
 }
 
@@ -33,12 +33,12 @@ fn locked(threads: u32, increments: u32) {
 ";
 
 impl Workspace {
-    /// The copy of a fixture that all tests share, its target directory with it:
-    /// built once. Nothing but the target directory may change in it.
+    /// Returns the copy of a fixture that all tests share. It is built once, because its target
+    /// directory is shared too. Only the target directory may change in it.
     pub fn shared(fixture: &str) -> Self {
         let root = build_dirs().target.join("end-to-end").join(fixture);
         fs::create_dir_all(&root).expect("the directory can be made");
-        // Other tests, of this process or of another, may be doing the same.
+        // Other tests, in this process or in another, may do the same at this time.
         let lock = File::create(root.with_extension("lock")).expect("the file can be made");
         lock.lock().expect("the file can be locked");
         Tree::of(&source_of(fixture)).write_to(&root);
@@ -48,14 +48,14 @@ impl Workspace {
         }
     }
 
-    /// A copy of a fixture for one test alone.
+    /// Returns a copy of a fixture for one test alone.
     pub fn copy_of(fixture: &str) -> Self {
         let workspace = Self::empty();
         Tree::of(&source_of(fixture)).write_to(&workspace.root);
         workspace
     }
 
-    /// A copy of a fixture in a directory called `name`, for one test alone.
+    /// Returns a copy of a fixture for one test alone, in a directory called `name`.
     pub fn copy_called(name: &str, fixture: &str) -> Self {
         let mut workspace = Self::empty();
         workspace.root.push(name);
@@ -63,8 +63,8 @@ impl Workspace {
         workspace
     }
 
-    /// The directory `name` beside the shared copies: made by `fill` at the first
-    /// call, and then kept.
+    /// Returns the directory `name` next to the shared copies. The first call creates it with
+    /// `fill`, and it is kept for later calls.
     pub fn kept(name: &str, fill: impl FnOnce(&Self)) -> Self {
         let root = build_dirs().target.join("end-to-end").join(name);
         if !root.exists() {
@@ -72,7 +72,7 @@ impl Workspace {
             fs::create_dir_all(parent).expect("the directory can be made");
             let new = Self::empty();
             fill(&new);
-            // In one step: who finds it finds all of it.
+            // The rename is atomic: another process finds either no directory or a complete one.
             fs::rename(&new.root, &root).expect("it can be moved on one disk");
         }
         Self {
@@ -81,7 +81,7 @@ impl Workspace {
         }
     }
 
-    /// A directory with nothing in it.
+    /// Returns an empty directory.
     pub fn empty() -> Self {
         let place = build_dirs().target.join("end-to-end/tmp");
         fs::create_dir_all(&place).expect("the directory can be made");
@@ -95,13 +95,13 @@ impl Workspace {
         }
     }
 
-    /// As [`Self::with_library`]: a library of `tests` that may call `locked(threads,
-    /// increments)`, whose space is as large as these say.
+    /// Like [`Self::with_library`], for a library of `tests` that may call `locked(threads,
+    /// increments)`. The arguments determine the number of schedules.
     pub fn with_locks(tests: &str) -> Self {
         Self::with_library(&format!("{LOCKS}{tests}"))
     }
 
-    /// A package `small` whose library is `source`.
+    /// Returns a package `small` whose library is `source`.
     pub fn with_library(source: &str) -> Self {
         let workspace = Self::empty();
         workspace.write(
@@ -116,19 +116,20 @@ impl Workspace {
         workspace
     }
 
-    /// Its root directory.
+    /// Returns the root directory.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The file beside its root that keeps `what` is known of it.
+    /// Returns a file next to the root directory, for data about this workspace that is called
+    /// `what`.
     pub fn beside(&self, what: &str) -> PathBuf {
         let mut path = self.root.as_os_str().to_owned();
         path.push(format!(".{what}"));
         path.into()
     }
 
-    /// Writes a file, its directories with it.
+    /// Writes a file, and creates its directories.
     pub fn write(&self, name: &str, content: &str) {
         let path = self.root.join(name);
         let dir = path.parent().expect("it lies below the root");
@@ -136,27 +137,27 @@ impl Workspace {
         fs::write(path, content).expect("the file can be written");
     }
 
-    /// Makes its files those of `source`.
+    /// Makes the files of the workspace equal to those of `source`.
     pub fn fill_with(&self, source: &Path) {
         Tree::of(source).write_to(&self.root);
     }
 
-    /// The files as they are now.
+    /// Returns the current files.
     pub fn tree(&self) -> Tree {
         Tree::of(&self.root)
     }
 
-    /// A call of the tool here.
+    /// Returns a call of the tool in this workspace.
     pub fn chess(&self, args: &[&str]) -> Chess {
         Chess::new(&self.root, args)
     }
 
-    /// A shell script here that calls the tool as `"$CHESS"`.
+    /// Returns a shell script in this workspace that calls the tool as `"$CHESS"`.
     pub fn shell(&self, script: &str) -> Chess {
         Chess::in_shell(&self.root, script)
     }
 
-    /// `text` with the paths of this workspace and of its neighbours made the same everywhere.
+    /// Returns `text` with placeholders for the paths of this workspace and of its neighbours.
     pub fn redact(&self, text: &str) -> String {
         let neighbours = build_dirs().target.join("end-to-end");
         text.replace(&*self.root.to_string_lossy(), "[ROOT]")
@@ -164,7 +165,7 @@ impl Workspace {
     }
 }
 
-/// Where the files of a fixture are. They must not be changed.
+/// Returns the directory of a fixture. Its files must not be changed.
 pub fn source_of(fixture: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../fixtures")

@@ -1,4 +1,5 @@
-//! Sources that tell of their memory accesses: what compiles, what is left out, which places are named.
+//! Sources that report their memory accesses: the code compiles, some sites are left out, and
+//! reports name the right places.
 
 use std::fs;
 use std::path::Path;
@@ -62,7 +63,7 @@ fn workspace() -> Workspace {
     workspace
 }
 
-/// The files below a directory whose paths end so.
+/// Returns the texts of the files below a directory whose paths have this ending.
 fn texts(directory: &Path, end: &str) -> String {
     let mut text = String::new();
     for entry in fs::read_dir(directory).expect("it can be read") {
@@ -90,7 +91,7 @@ fn accesses_are_told_of_but_for_those_that_rustc_refuses() {
         refused.ends_with(" 21 27 Inspect src/lib.rs\n"),
         "{refused}"
     );
-    // Library and test may each have found it.
+    // The library and its test may each have rejected the site.
     let first = refused.lines().next();
     assert!(refused.lines().all(|it| Some(it) == first), "{refused}");
     let told = texts(&build, "src/lib.rs");

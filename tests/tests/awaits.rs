@@ -1,4 +1,4 @@
-//! A turn of a loop that changed nothing is not repeated; one that changed anything is.
+//! An iteration of a loop that changed nothing is not repeated. One that changed anything is.
 
 use end_to_end::Workspace;
 

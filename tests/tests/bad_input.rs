@@ -1,4 +1,4 @@
-//! Whatever is wrong with the input, the message says it plainly and the exit code is the contract's.
+//! Wrong input: the message names the problem, and the exit code is the documented one.
 
 use std::fs;
 use std::path::Path;
@@ -29,7 +29,7 @@ macro_rules! assert_message {
                 (r"-[0-9a-f]{4,16}\b", "-[HASH]"),
                 (r"chess replay [0-9a-f]{4,16}\b", "chess replay [HASH]"),
                 (r"\(os error \d+\)", "(os error [N])"),
-                // Which file does not fit any more, and which unit fails first, is chance.
+                // The file that no longer fits, and the unit that fails first, vary between runs.
                 (r"could not write \S+:", "could not write [FILE]:"),
                 (r"(error: could not compile|warning: build failed).*\n", ""),
             ],
@@ -46,7 +46,8 @@ fn test_with_config(config: &str) -> (Workspace, Run) {
 
 #[test]
 fn a_directory_without_a_manifest() {
-    // Not below this repository, whose manifest cargo would find.
+    // The directory is outside this repository, because cargo would find the manifest of the
+    // repository.
     let outside = tempfile::tempdir().unwrap();
     let run = end_to_end::Chess::new(outside.path(), &["test"]).run();
     run.assert_code(102);
@@ -142,7 +143,7 @@ fn a_filter_that_matches_nothing() {
 fn a_package_that_does_not_exist() {
     let workspace = Workspace::with_library(ONE_TEST);
     let run = workspace.chess(&["test", "-p", "smal"]).run();
-    // As in `cargo test`, whose own words these are.
+    // The exit code is that of `cargo test`, whose message is printed unchanged.
     run.assert_code(101);
     assert_message!(workspace, run);
 }
@@ -191,7 +192,7 @@ fn a_schedule_file_that_is_none() {
     assert_message!(workspace, run);
 }
 
-/// A saved failure of the fixture `no_std_alloc`, in a copy of its own.
+/// Returns a saved failure of the fixture `no_std_alloc`, in a separate copy.
 fn failing() -> (Workspace, String) {
     let workspace = Workspace::copy_of("no_std_alloc");
     let run = workspace
@@ -216,7 +217,7 @@ fn a_schedule_of_another_project() {
     assert_message!(other, run);
 }
 
-/// Replays a saved failure after `from` has become `to` in the test's source.
+/// Replays a saved failure after `from` was replaced by `to` in the test's source.
 fn replay_after_a_change(from: &str, to: &str) -> (Workspace, Run) {
     let (workspace, schedule) = failing();
     let path = workspace.root().join("tests/registry.rs");
@@ -238,7 +239,7 @@ fn a_schedule_that_no_longer_fits_the_program() {
 
 #[test]
 fn a_schedule_longer_than_the_program() {
-    // No second task, no decisions.
+    // Without a second task there are no decisions.
     let from = "scope.spawn(|| add(&registry, \"theirs\"));";
     let (workspace, run) = replay_after_a_change(from, "let _ = scope;");
     run.assert_code(1);
@@ -247,7 +248,7 @@ fn a_schedule_longer_than_the_program() {
 
 #[test]
 fn a_schedule_that_still_fits_a_changed_program() {
-    // Nothing that happens before there is a second task is a decision.
+    // The operations before the start of a second task are not decisions.
     let from = "let registry = Registry::new(1);";
     let to = "let registry = Registry::new(1);\n    assert!(registry.is_empty());";
     let (workspace, run) = replay_after_a_change(from, to);
@@ -316,13 +317,13 @@ fn a_strategy_that_does_not_exist() {
     assert_message!(workspace, run);
 }
 
-/// A script that mounts what `mount` says on the target directory, in a mount
+/// Returns a script that mounts `mount` on the target directory, in a mount
 /// namespace of its own, and then tests.
 fn test_on_mount(mount: &str) -> String {
     format!("mkdir target; mount -t tmpfs -o {mount} tmpfs target; exec \"$CHESS\" test")
 }
 
-/// Panics, saying what is missing, where mounts cannot be made: no test is skipped silently.
+/// Panics with the reason if mounts are not possible, so that no test is skipped silently.
 fn in_mount_namespace(workspace: &Workspace, script: &str) -> Run {
     let unshare = ["--map-root-user", "--mount"];
     let works = Command::new("unshare").args(unshare).arg("true").status();

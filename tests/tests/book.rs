@@ -1,4 +1,5 @@
-//! Every command in the book runs, prints what the book says, and the book names what there is.
+//! The book: every command in it runs and prints the output in the book, and all commands and
+//! options are mentioned.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +13,7 @@ use tempfile::TempDir;
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 const BOOK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../cargo-chess/book/src");
 
-/// Stands for any lines.
+/// A placeholder for any number of lines.
 const ELISION: &str = "[...]";
 
 fn chapter(name: &str) -> String {
@@ -20,8 +21,8 @@ fn chapter(name: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// What cargo prints of its own work, and ends of lines that are not to be seen, are left out;
-/// times and the digits of ids are the same everywhere.
+/// Returns the lines without cargo's progress and without trailing white space. Times and the
+/// digits of ids are replaced by placeholders.
 fn shown(text: &str) -> Vec<String> {
     let of_cargo =
         Regex::new(r"^ +(Compiling|Finished `|Blocking|Locking|Adding|Updating) ?").unwrap();
@@ -40,7 +41,7 @@ fn shown(text: &str) -> Vec<String> {
     trimmed(&lines).to_vec()
 }
 
-/// `lines` without the empty ones at both ends.
+/// Returns `lines` without the empty ones at both ends.
 fn trimmed(lines: &[String]) -> &[String] {
     let is_blank = |line: &&String| line.is_empty();
     let before = lines.iter().take_while(is_blank).count();
@@ -48,7 +49,7 @@ fn trimmed(lines: &[String]) -> &[String] {
     &lines[before..lines.len() - after]
 }
 
-/// Whether `actual` is `expected`, where what is elided may be anything.
+/// Whether `actual` matches `expected`, in which an elision matches any lines.
 fn fits(expected: &[String], actual: &[String]) -> bool {
     let mut parts = expected.split(|line| line == ELISION).map(trimmed);
     let first = parts.next().unwrap_or_default();
@@ -68,13 +69,13 @@ fn fits(expected: &[String], actual: &[String]) -> bool {
     rest.ends_with(last)
 }
 
-/// A reader who works through a chapter.
+/// A reader who follows the instructions of a chapter.
 struct Reader {
-    /// Where everything is done, outside of this repository.
+    /// The directory of the reader's work, outside of this repository.
     place: TempDir,
-    /// Where it is kept in which directory the reader is.
+    /// The directory of a file with the reader's current directory.
     notes: TempDir,
-    /// An id in the book, and what it is here.
+    /// Pairs of an id in the book and the id here.
     ids: Vec<(String, String)>,
 }
 
@@ -148,7 +149,7 @@ impl Reader {
     }
 }
 
-/// Does what a chapter says, in its order.
+/// Follows the instructions of a chapter, in its order.
 fn work_through(name: &str) {
     let blocks = blocks(&chapter(name));
     let commands = blocks.iter().flat_map(Block::commands).count();
@@ -242,7 +243,7 @@ fn the_reference_has_the_keys_that_are_parsed() {
     let explore = &schema["$defs"]["explore"]["properties"];
     for key in keys(explore) {
         let row = row(&key);
-        // Of a list, the names stand one level deeper.
+        // In a list, the names are one level deeper.
         let names = [
             &explore[&key]["enum"],
             &explore[&key]["anyOf"][0]["anyOf"][0]["enum"],
@@ -280,7 +281,7 @@ fn the_defaults_of_the_reference_are_the_defaults() {
         .assert_code(0);
     let file = fs::read_to_string(init.directory().join("Chess.toml")).expect("written");
     for line in lines {
-        // `init`'s defaults are those of the tool, by a test of its own.
+        // Another test checks that the defaults in the file of `init` are those of the tool.
         assert!(file.contains(&format!("# {line} ")), "{line}\n{file}");
     }
 }
@@ -328,7 +329,8 @@ fn problem_matchers_match_what_is_printed() {
     }
 }
 
-/// The texts of all sources below `directory`, with what the compiler joins joined.
+/// Adds the texts of all sources below `directory`, with continued string literals joined as the
+/// compiler joins them.
 fn sources(directory: &Path, text: &mut String) {
     for entry in fs::read_dir(directory).expect("readable").flatten() {
         let path = entry.path();
@@ -346,7 +348,7 @@ fn each_message_of_the_troubleshooting_chapter_is_one() {
     for place in ["cargo-chess/src", "runtime/src"] {
         sources(&Path::new(REPOSITORY).join(place), &mut code);
     }
-    // Texts go on in the next line behind a backslash, and have lines of their own.
+    // String literals may continue on the next line after a backslash, and may contain line breaks.
     let code = Regex::new(r"(\\n)?\\\n\s*").unwrap().replace_all(&code, "");
     let code = code.replace("{SUPPORTED_TARGET}", "x86_64-unknown-linux-gnu");
     let chapter = chapter("troubleshooting.md");

@@ -1,4 +1,5 @@
-//! The budget of work: the same on every machine and with any number of cores; and how `auto` spends it.
+//! The budget of work: it does not depend on the machine or the number of cores. Also, the division
+//! of the budget by `auto`.
 
 use end_to_end::{Workspace, without_durations};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! The real bugs of published crates are found, and nothing is found where they are fixed.
+//! The real bugs of published crates are found, and no failure is found in the fixed versions.
 
 use std::process::Command;
 
@@ -10,6 +10,6 @@ fn known_bugs_of_published_crates_are_found_and_their_fixes_pass() {
     let table = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{table}");
     assert_eq!(table.matches(" failed ").count(), 8, "{table}");
-    // Their fixed versions, and three clean entries.
+    // The passing rows are the fixed versions and three clean entries.
     assert_eq!(table.matches(" passed ").count(), 11, "{table}");
 }

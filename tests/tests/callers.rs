@@ -1,8 +1,8 @@
-//! Reports in the terms of the user's code, where what happens is in a dependency.
+//! Reports about operations in a dependency, in terms of the user's code.
 
 use end_to_end::Workspace;
 
-/// What `chess test` and `chess explain` say of the sale that is lost.
+/// Returns the report of `chess test` or `chess explain` about the lost sale.
 fn told(command: &[&str]) -> String {
     let workspace = Workspace::shared("calls");
     workspace
@@ -10,7 +10,7 @@ fn told(command: &[&str]) -> String {
         .run()
         .assert_code(100);
     let said = workspace.chess(command).run().message();
-    // What comes before has times in it.
+    // The output before the report contains times.
     let (_, report) = said.split_once("\npanic: ").unwrap_or(("", &said));
     report.to_owned()
 }
@@ -36,7 +36,7 @@ fn editors_are_led_to_the_users_line() {
     assert!(run.stdout.contains(note), "{}", run.stdout);
 }
 
-/// Without debug information nothing is known of calls, and nothing is said.
+/// Without debug information the callers are unknown, and are left out.
 #[test]
 fn without_debug_information_the_line_in_the_dependency_is_told() {
     let workspace = Workspace::copy_of("calls");

@@ -1,4 +1,4 @@
-//! `list`, `demo`, `clean`, and what people read of a failure.
+//! `list`, `demo`, `clean`, and the report of a failure.
 
 use end_to_end::Workspace;
 
@@ -46,7 +46,7 @@ fn clean_removes_what_was_written_and_nothing_else() {
     workspace.chess(&["clean"]).run().assert_code(0);
     assert!(!workspace.root().join("target/chess").exists());
     assert!(workspace.root().join("target/mine.txt").exists());
-    // There is nothing left to remove, which is no error.
+    // There is nothing left to remove, which is not an error.
     workspace.chess(&["clean"]).run().assert_code(0);
 }
 

@@ -1,8 +1,9 @@
-//! Shells complete the tool's commands, flags and values, and its manual pages can be printed.
+//! Shell completion of the tool's commands, flags and values, and its manual pages.
 
 use end_to_end::{Chess, Run, Workspace, needs};
 
-/// Asks a real bash what it would complete `words` to, the last of which is not finished.
+/// A script that prints the completions of `words` by a real bash. The last of these words is
+/// incomplete.
 const ASK_BASH: &str = r#"
 "$CHESS" completions bash > completions.bash
 # What cargo brings for itself: here it only has to be asked.
@@ -16,7 +17,8 @@ COMP_CWORD=$(($# - 1))
 printf '%s\n' "${COMPREPLY[@]}"
 "#;
 
-/// What `shell` prints for `script` with `words` as arguments; none where there is no such shell.
+/// Returns the output of `shell` for `script` with `words` as arguments, or `None` if the shell is
+/// not installed.
 fn ask(shell: &str, options: &[&str], script: &str, words: &[&str]) -> Option<Vec<String>> {
     if !needs(&[shell]) {
         return None;
@@ -89,7 +91,7 @@ fn zsh_understands_its_script() {
     const ASK: &str = "autoload -U compinit && compinit -u -D\n\"$CHESS\" completions zsh > _cargo-chess\n\
                        source ./_cargo-chess\nprint ${_comps[cargo-chess]}\n";
     if let Some(function) = ask("zsh", &["-f"], ASK, &[]) {
-        // The one that cargo's own completion looks for, too.
+        // This is the name that cargo's own completion also looks up.
         assert_eq!(function, ["_cargo-chess"]);
     }
 }

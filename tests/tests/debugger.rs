@@ -1,4 +1,4 @@
-//! `replay --debugger`: where gdb and lldb stop, what they show there, and how they end.
+//! `replay --debugger`: the places where gdb and lldb stop, their output there, and their exit.
 
 use std::env;
 use std::fs::{self, Permissions};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use end_to_end::{LOSES_AN_UPDATE, Process, Run, Workspace, needs};
 
-/// Finds the failure of `test`; its id.
+/// Finds the failure of `test`, and returns its id.
 fn find(workspace: &Workspace, test: &str) -> String {
     let args = ["test", "--exact", test, "--message-format", "json"];
     let run = workspace.chess(&args).run();
@@ -19,7 +19,7 @@ fn find(workspace: &Workspace, test: &str) -> String {
     stem.rsplit_once('-').expect("an id").1.to_owned()
 }
 
-/// Replays `id` in a debugger that is given `commands`, and no terminal.
+/// Replays `id` in a debugger with `commands` as input, and without a terminal.
 fn debug(workspace: &Workspace, id: &str, debugger: &str, commands: &[&str]) -> Run {
     let (batch, execute) = match debugger {
         "gdb" => ("-batch", "-ex"),
@@ -32,7 +32,7 @@ fn debug(workspace: &Workspace, id: &str, debugger: &str, commands: &[&str]) -> 
     workspace.chess(&args).run()
 }
 
-/// Panics unless `text` has these parts, one after the other.
+/// Panics unless `text` contains these parts in this order.
 #[track_caller]
 fn assert_in_order(text: &str, parts: &[&str]) {
     let mut rest = text;
@@ -44,7 +44,7 @@ fn assert_in_order(text: &str, parts: &[&str]) {
     }
 }
 
-/// What the user's functions of the fixture's bug are called in stacks.
+/// The name of the user's functions in the stacks of the fixture's bug.
 const WITHDRAWS: &str = "locks::bank::Account::withdraw_in_two_sections";
 const DEPOSITS: &str = "locks::bank::Account::deposit";
 
@@ -135,7 +135,7 @@ fn lldb_stops_at_the_preemption_in_the_users_line_and_shows_the_stack_of_each_ta
     assert_in_order(&run.stdout, &parts);
 }
 
-/// The next switches after the preemption of the fixture's bug.
+/// The switches that follow the preemption of the fixture's bug.
 const SWITCHES: [&str; 3] = [
     "task 2 is preempted before Mutex::lock M1 at tests/locks/bank.rs:21; task 1 goes on",
     "task 1 has ended; task 2 goes on",
@@ -152,7 +152,7 @@ fn both_run_to_the_next_switch_wherever_the_project_is() {
     for debugger in ["gdb", "lldb"] {
         let commands = ["run-to-next-switch", "run-to-next-switch"];
         let run = debug(&workspace, &id, debugger, &commands);
-        // Whoever leaves the debugger lets the process run to its end.
+        // When the debugger quits, the process runs to its end.
         assert_reproduced(&run, "catalog::locks bank::buggy: panic");
         assert_in_order(&run.stdout, &SWITCHES);
     }
@@ -309,12 +309,12 @@ fn a_program_without_debug_information_is_refused_with_what_gives_it_some() {
         "{advised:?}"
     );
 
-    // The information is there while it is compiled, and removed at the end.
+    // The information is present during compilation, and removed at the end.
     with("[profile.release]", "debug = true\nstrip = true");
     let run = replay().run();
     run.assert_code(1);
     assert!(run.message().contains("(it was stripped after"), "{run:?}");
-    // Packages that others wrote have some, this one has none.
+    // Packages from other authors have debug information, and this one has none.
     with("[profile.release]", "debug = false\nstrip = \"none\"");
     let run = replay().run();
     run.assert_code(1);
@@ -324,7 +324,7 @@ fn a_program_without_debug_information_is_refused_with_what_gives_it_some() {
     );
 }
 
-/// Replays the fixture's bug in a program that is called gdb, a shell script.
+/// Replays the fixture's bug in a shell script that is called gdb.
 fn debug_by(script: &str, executable: bool) -> (Workspace, Process) {
     let workspace = Workspace::copy_of("catalog");
     let id = find(&workspace, "bank::buggy");
@@ -339,7 +339,7 @@ fn debug_by(script: &str, executable: bool) -> (Workspace, Process) {
     (workspace, process)
 }
 
-/// Waits until the script has written its process id to `file`.
+/// Waits until the script has written its process id to `file`, and returns the id.
 fn await_script(process: &mut Process, file: &Path) -> u32 {
     let number = || fs::read_to_string(file).ok()?.trim().parse().ok();
     assert!(process.wait_until(|| number().is_some()));
@@ -380,7 +380,7 @@ fn ctrl_c_is_the_debuggers() {
     await_script(&mut process, &workspace.root().join("started"));
     process.interrupt();
     let run = process.finish(PATIENCE);
-    // The tool went on until the debugger had ended.
+    // The tool continued until the debugger had ended.
     run.assert_code(1);
     assert!(
         run.message().contains("/bin/gdb has ended before"),

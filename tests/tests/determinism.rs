@@ -1,4 +1,4 @@
-//! What a run prints depends on the sources and the options, on nothing else.
+//! The output of a run depends only on the sources and the options.
 
 use end_to_end::{Workspace, without_durations};
 
@@ -43,7 +43,7 @@ fn results_do_not_depend_on_how_many_tests_run_at_once() {
     assert_eq!(verdicts("1"), verdicts("4"));
 }
 
-/// A test that does other things whenever it runs again: it depends on a file.
+/// A test that behaves differently in each execution, because it depends on a file.
 const TOGGLES: &str = r#"
 #[test]
 fn toggles() {

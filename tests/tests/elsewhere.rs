@@ -1,5 +1,5 @@
-//! Source files outside their package's directory and generated ones: where reports say that
-//! they are, and what follows when they change.
+//! Source files outside their package's directory, and generated ones: their locations in reports,
+//! and the rebuilds after a change.
 
 use end_to_end::{Run, Workspace};
 use serde_json::Value;
@@ -86,7 +86,7 @@ fn one_that_changes_is_compiled_again_and_none_is_written_to() {
         ("checks/targets.rs", &["root"][..]),
         ("library/lib.rs", &["library"]),
         ("modules/other.rs", &["other"]),
-        // What is generated is made of it.
+        // The generated code is derived from this file.
         ("included/adding.rs", &["included", "generated"]),
     ];
     for (file, places) in files {
@@ -102,7 +102,7 @@ fn one_that_changes_is_compiled_again_and_none_is_written_to() {
     }
 }
 
-/// Reads and writes a number in two steps without an order.
+/// Reads and writes a number in two unordered steps.
 const RACE: &str = "pub static mut X: u32 = 0; pub fn touch() { unsafe { X += 1 } }\n";
 
 const TEST: &str = "

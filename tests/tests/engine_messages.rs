@@ -1,4 +1,5 @@
-//! What the engine inside a test says, of a test that it cannot serve, that dies, or that leaves its control.
+//! Messages of the engine inside a test: about tests that it does not support, that die, or that
+//! leave its control.
 
 use end_to_end::{Run, Workspace};
 use serde_json::Value;

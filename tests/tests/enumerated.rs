@@ -1,7 +1,8 @@
-//! What the tool finds of random programs is what an enumerator of std's documentation finds.
+//! The outcomes of random programs under the tool are those of an enumerator of std's
+//! documentation.
 //!
-//! `end_to_end::enumerator` knows each operation by its documentation and goes through all
-//! interleavings; `fixtures/enumerated` runs the same programs on real threads.
+//! `end_to_end::enumerator` implements each operation by its documentation and visits all
+//! interleavings. `fixtures/enumerated` runs the same programs on real threads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -14,13 +15,13 @@ use serde_json::Value;
 /// Kinds of objects on which the tool and the documentation do not agree yet.
 const NOT_YET: &[Kind] = &[];
 
-/// More states than this take too long to be gone through.
+/// Programs with more states than this are left out, because their enumeration takes too long.
 const STATES: usize = 20_000;
 
-/// A call of the tool explores this many programs.
+/// The number of programs that a call of the tool explores.
 const BATCH: usize = 500;
 
-/// How many programs there are: as many as the environment's `CHESS_PROGRAMS` says.
+/// Returns the number of programs, which the environment variable `CHESS_PROGRAMS` sets.
 fn programs() -> usize {
     const USUAL: usize = 2_000;
     let asked = std::env::var("CHESS_PROGRAMS");
@@ -29,8 +30,8 @@ fn programs() -> usize {
     })
 }
 
-/// The kinds of objects: all on which both agree, or those that the environment's
-/// `CHESS_KINDS` names (`Mutex,Stdio`).
+/// Returns the kinds of objects: all on which both agree, or those in the environment variable
+/// `CHESS_KINDS` (`Mutex,Stdio`).
 fn kinds() -> Vec<Kind> {
     let Ok(names) = std::env::var("CHESS_KINDS") else {
         let all = Kind::ALL.into_iter();
@@ -44,17 +45,17 @@ fn kinds() -> Vec<Kind> {
     names.split(',').map(kind_of).collect()
 }
 
-/// A way to explore, and what it promises.
+/// A way to explore, and its guarantee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Search {
-    /// All with so many preemptions.
+    /// All schedules with at most this number of preemptions.
     Bounded(usize),
-    /// All there is, by this strategy.
+    /// All schedules, by this strategy.
     All(&'static str),
 }
 
 impl Search {
-    /// Those of each program, or those that the environment's `CHESS_SEARCHES` names
+    /// Returns the searches of each program, or those in the environment variable `CHESS_SEARCHES`
     /// (`1,dpor,delay`; a number is a bound).
     fn chosen() -> Vec<Self> {
         let names = std::env::var("CHESS_SEARCHES");
@@ -88,19 +89,19 @@ impl Search {
     }
 }
 
-/// What the tool found of one program.
+/// The result of the tool for one program.
 #[derive(Debug, Default)]
 struct Found {
     ends: BTreeSet<String>,
     deadlocks: bool,
-    /// Whether the search ended by itself.
+    /// Whether the search completed.
     whole: bool,
-    /// Failures that none of the programs has.
+    /// Failures that are not outcomes of programs.
     others: Vec<String>,
 }
 
 impl Found {
-    /// What is wrong with it, if anything is.
+    /// Returns a description of the difference from the expected outcomes, if there is one.
     fn differs(&self, expected: &Outcomes) -> Option<String> {
         let mut text = String::new();
         for other in &self.others {
@@ -126,10 +127,10 @@ impl Found {
     }
 }
 
-/// The fixture's copy, with programs in it.
+/// A copy of the fixture that contains programs.
 struct Bench {
     workspace: Workspace,
-    /// Whether the searches may leave out what is redundant.
+    /// Whether the searches may leave out redundant schedules.
     reduced: bool,
 }
 
@@ -160,7 +161,7 @@ impl Bench {
         self.workspace.write("tests/programs.rs", &tests);
     }
 
-    /// What the search finds of each of the programs that were written.
+    /// Returns the result of the search for each of the programs in the copy.
     fn explore(&self, search: Search) -> BTreeMap<usize, Found> {
         let outcomes = self.workspace.root().join("outcomes");
         _ = fs::remove_dir_all(&outcomes);
@@ -185,7 +186,7 @@ impl Bench {
         found.collect()
     }
 
-    /// The programs of which a search does not find what is known of them.
+    /// Returns the programs with a search whose result differs from the expected outcomes.
     fn faults(&self, batch: &[(Program, Outcomes)]) -> Vec<(Program, Search)> {
         self.write(batch.iter().map(|(program, _)| program));
         let mut faults = Vec::new();
@@ -203,14 +204,15 @@ impl Bench {
         faults
     }
 
-    /// What is wrong with what the search finds of a program, if anything is.
+    /// Returns a description of the difference in the result of a search for one program, if there
+    /// is one.
     fn fault(&self, program: &Program, search: Search) -> Option<String> {
         let known = enumerate(program, STATES)?;
         self.write([program]);
         self.explore(search)[&0].differs(&search.expected(&known))
     }
 
-    /// A few of the faults, by the smallest programs that show them.
+    /// Reports a few of the faults, by the smallest programs that show them.
     fn report(&self, mut faults: Vec<(Program, Search)>) -> String {
         let mut text = format!("{} faults, of which\n", faults.len());
         faults.sort_by_key(|(program, _)| program.text().len());
@@ -246,11 +248,12 @@ impl Found {
     }
 }
 
-/// Programs of which a search missed an outcome, and which are too rare among random ones.
+/// Returns programs of which a search once missed an outcome, and which are too rare among random
+/// programs.
 fn wrong_once() -> Vec<Program> {
     use Op::{Lock, Sealed, SealedTry};
-    // After an opaque call each step counts as one more access to what opaque code keeps.
-    // Those under the lock hid the race of the two that take it.
+    // After an opaque call, each step counts as an additional access to the state of opaque code.
+    // Such accesses under the lock hid the race between the two tasks that acquire it.
     let one_waits = [
         vec![],
         vec![Lock(0, vec![Sealed(0, vec![])])],
@@ -270,9 +273,9 @@ fn wrong_once() -> Vec<Program> {
 #[test]
 fn the_tool_finds_what_the_documentation_allows() {
     let kinds = kinds();
-    // The first of the random programs, to see others than CI does.
+    // The number of the first random program, which can be set to test other programs than CI does.
     let first = std::env::var("CHESS_FIRST").map_or(0, |text| text.parse().expect("a number"));
-    // Where a fault stays with `CHESS_REDUCTION=off`, it is none of the reduction.
+    // A fault that remains with `CHESS_REDUCTION=off` is not a fault of the reduction.
     let reduced = std::env::var("CHESS_REDUCTION").as_deref() != Ok("off");
     let bench = Bench::new(reduced);
     let random = (first..).map(|seed| random_program(seed, &kinds));

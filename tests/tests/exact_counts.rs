@@ -1,4 +1,5 @@
-//! `dpor` takes one execution for each happens-before graph, of ordinary programs on the real engine.
+//! The number of executions of `dpor` is one for each happens-before graph, for ordinary programs
+//! on the real engine.
 
 use end_to_end::Workspace;
 use serde_json::Value;
@@ -135,7 +136,7 @@ fn last_owner_drops() {
 }
 ";
 
-/// Executions of each test, as theory has them: the orders of what does not commute.
+/// The number of executions of each test in theory: the orders of operations that do not commute.
 const EXPECTED: [(&str, u64); 12] = [
     ("two_threads_lock_three_times", 20),
     ("three_threads_lock_once", 6),

@@ -1,8 +1,8 @@
-//! `cargo chess explain` shows how a failure comes about.
+//! `cargo chess explain` shows the cause of a failure.
 
 use end_to_end::{Run, Workspace};
 
-/// Finds the failure of `test`, which is the newest one then; its id.
+/// Finds the failure of `test`, which then is the newest one, and returns its id.
 fn find(workspace: &Workspace, test: &str) -> String {
     let run = workspace.chess(&["test", "--exact", test]).run();
     run.assert_code(100);
@@ -13,7 +13,7 @@ fn find(workspace: &Workspace, test: &str) -> String {
     replay.lines().next().expect("it has an id").to_owned()
 }
 
-/// What is said of the failure of `test`.
+/// Returns the explanation of the failure of `test`.
 fn explained(fixture: &str, test: &str) -> String {
     let workspace = Workspace::shared(fixture);
     let id = find(&workspace, test);

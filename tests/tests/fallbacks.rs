@@ -1,5 +1,5 @@
-//! What does not compile as it should be treated is treated less, and told; where nothing
-//! is left to explore, that is an error.
+//! Packages that do not compile under their policy are compiled with less instrumentation, and
+//! reported. If nothing is left to explore, that is an error.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,7 +8,7 @@ use end_to_end::{Run, Workspace};
 
 const ARGS: [&str; 4] = ["test", "--no-fail-fast", "--message-format", "json"];
 
-/// The warnings on standard error, in order.
+/// Returns the warnings on standard error, in order.
 fn warnings(run: &Run) -> String {
     let lines = run.stderr.lines();
     let warnings: Vec<&str> = lines.filter(|line| line.starts_with("warning: ")).collect();
@@ -22,7 +22,7 @@ fn what_does_not_compile_redirected_or_marked_is_told_in_each_run() {
     first.assert_code(100);
     insta::assert_snapshot!(warnings(&first));
     for verdict in first.verdicts() {
-        // Not marked is still redirected: each of these loses its update all the same.
+        // Code without marks is still redirected: each of these tests still loses its update.
         assert_eq!(verdict["kind"], "panic", "{verdict}");
         assert_eq!(verdict["preemptions"], 1, "{verdict}");
         let test = verdict["test"].as_str().expect("a name");
@@ -97,7 +97,7 @@ fn a_run_in_which_no_test_is_under_control_is_an_error() {
     insta::assert_snapshot!(error(&run));
 }
 
-/// The error that ended the run.
+/// Returns the error that ended the run.
 fn error(run: &Run) -> &str {
     let at = run
         .stderr
@@ -106,7 +106,8 @@ fn error(run: &Run) -> &str {
     &run.stderr[at..]
 }
 
-/// What is warned of where the linker is a script that is called `name` and says `script`.
+/// Returns the warnings of a run whose linker is a script that is called `name` and contains
+/// `script`.
 fn warnings_of_linker(name: &str, script: &str) -> String {
     let workspace = Workspace::copy_of("opaque");
     workspace.write(name, &format!("#!/bin/sh\n{script}\n"));

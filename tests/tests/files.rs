@@ -1,8 +1,8 @@
-//! Files, file locks and environment variables: reduced searches reach what all schedules reach,
-//! for each pair of operations and for random programs of three.
+//! Files, file locks and environment variables: the reduced searches reach the outcomes of all
+//! schedules, for each pair of operations and for random programs of three operations.
 //!
-//! The reference is `delay`, which leaves nothing out, of a program that makes each call on
-//! a file a scheduling point by a conflict of its own.
+//! The reference is `delay`, which omits no schedule, on a program with an added conflict that
+//! makes each call on a file a scheduling point.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use std::fs;
 
 use end_to_end::Workspace;
 
-/// How many random programs there are: as many as the environment's `CHESS_PROGRAMS` says.
+/// Returns the number of random programs, which the environment variable `CHESS_PROGRAMS` sets.
 fn programs() -> usize {
     const USUAL: usize = 12;
     let asked = std::env::var("CHESS_PROGRAMS");
@@ -19,13 +19,13 @@ fn programs() -> usize {
     })
 }
 
-/// So many operations the library has.
+/// The number of operations in the library.
 const OPERATIONS: usize = 28;
 
-/// Short ones, of which each pair is always tried.
+/// Short operations, of which each pair is always tested.
 const SHORT: [usize; 13] = [0, 2, 3, 5, 6, 7, 8, 10, 11, 14, 20, 22, 23];
 
-/// With so many programs asked for, each pair of operations is tried: that takes an hour.
+/// From this number of programs on, each pair of operations is tested, which takes an hour.
 const MANY: usize = 1000;
 
 const LIBRARY: &str = r#"
@@ -181,7 +181,7 @@ pub fn run(name: &str, tasks: &[&[usize]], conflicts: bool) {
 }
 "#;
 
-/// A test of a program, both as it is and with a conflict of its own.
+/// Returns a test of a program, both unchanged and with the added conflict.
 fn test_of(name: &str, tasks: &[Vec<usize>]) -> String {
     let mut tests = String::new();
     let tasks: Vec<_> = tasks.iter().map(|task| format!("&{task:?}")).collect();
@@ -193,7 +193,7 @@ fn test_of(name: &str, tasks: &[Vec<usize>]) -> String {
     tests
 }
 
-/// What each program came to, by its name.
+/// Returns the outcomes of each program, by its name.
 fn outcomes(workspace: &Workspace, arguments: &[&str]) -> BTreeMap<String, BTreeSet<String>> {
     let directory = workspace.root().join("outcomes");
     _ = fs::remove_dir_all(&directory);
@@ -219,12 +219,12 @@ fn outcomes(workspace: &Workspace, arguments: &[&str]) -> BTreeMap<String, BTree
     files.map(lines).collect()
 }
 
-/// Compares reduced searches with all schedules.
+/// Compares the reduced searches with all schedules.
 fn compare(workspace: &Workspace) {
     let all = outcomes(workspace, &["--strategy=delay", "all"]);
     for strategy in ["dpor", "auto", "icb"] {
         let strategy = format!("--strategy={strategy}");
-        // A pair of short tasks needs no more.
+        // A pair of short tasks needs no more preemptions than that.
         let reduced = outcomes(workspace, &[&strategy, "--preemptions=4", "reduced"]);
         assert_eq!(reduced.len(), all.len());
         for (name, reached) in &reduced {

@@ -1,4 +1,5 @@
-//! `cargo chess gate`: what a change may matter to is explored, and nothing else; what is wrong closes it.
+//! `cargo chess gate` explores only the tests that a change may affect, and fails if it finds a
+//! problem.
 
 use std::path::Path;
 use std::process::Command;
@@ -25,7 +26,7 @@ impl Counter {
 }
 ";
 
-/// The same, but for an increment that can be lost.
+/// The same code, except for an increment that can be lost.
 const RACY: &str = "let old = self.get();\n        self.0.store(old + 1, SeqCst);";
 
 const USER: &str = r"
@@ -81,7 +82,7 @@ fn member(workspace: &Workspace, name: &str, dependencies: &str, library: &str) 
     workspace.write(&format!("{name}/src/lib.rs"), library);
 }
 
-/// A repository of three crates, one of which uses another, with one commit on `main`.
+/// Returns a repository of three crates, one of which uses another, with one commit on `main`.
 fn repository() -> Workspace {
     let workspace = Workspace::empty();
     workspace.write("Cargo.toml", MEMBERS);
@@ -112,7 +113,7 @@ fn gate(workspace: &Workspace, args: &[&str]) -> Run {
     workspace.chess(&[&["gate"], args].concat()).run()
 }
 
-/// The tests that were explored, and whether each verdict is an earlier run's.
+/// Returns the explored tests, each with whether its verdict is that of an earlier run.
 fn explored(run: &Run) -> Vec<(String, bool)> {
     let verdicts = run.verdicts();
     let told = verdicts.iter().map(|test| {
@@ -130,7 +131,7 @@ fn assert_says(run: &Run, words: &str) {
 fn a_change_explores_what_depends_on_it_and_nothing_else() {
     let workspace = repository();
     let json = ["--message-format", "json"];
-    // Committed, tracked, untracked: it is all part of the change.
+    // Committed changes, tracked files and untracked files are all part of the change.
     workspace.write("counter/src/lib.rs", &format!("// New.\n{COUNTER}"));
     commit(&workspace);
     let run = gate(&workspace, &json);
@@ -151,7 +152,7 @@ fn a_change_explores_what_depends_on_it_and_nothing_else() {
     );
     let mut names = explored(&run);
     names.sort();
-    // Of `user` nothing has changed since.
+    // `user` has not changed since then.
     let expected = [
         ("more", false),
         ("two_threads_count", true),
@@ -182,7 +183,7 @@ fn what_no_test_can_tell_is_not_explored() {
         !workspace.root().join("target").exists(),
         "nothing was built"
     );
-    // What concerns all packages is another matter.
+    // A change of a file that concerns all packages affects all of them.
     workspace.write("Chess.toml", "[explore]\npreemptions = 1\n");
     let run = gate(&workspace, &[]);
     run.assert_code(0);
@@ -207,13 +208,13 @@ fn each_kind_of_fault_closes_it_with_words_of_its_own() {
     let run = gate(&workspace, &["--save-regressions"]);
     run.assert_code(100);
     assert_says(&run, "error: the gate is closed: 1 test fails\n");
-    // The test failed when it was at the changed lines alone.
+    // The test failed while it explored only the changed lines.
     assert_says(
         &run,
         "user two_threads_count: panic (schedule 3, 1 preemption",
     );
 
-    // Mended, it passes, the regression with it; then somebody breaks it again.
+    // The corrected version passes, and so does the regression. Then the fault comes back.
     workspace.write("counter/src/lib.rs", COUNTER);
     workspace
         .chess(&["rewrite", "--accept"])
@@ -226,7 +227,7 @@ fn each_kind_of_fault_closes_it_with_words_of_its_own() {
     run.assert_code(100);
     assert_says(&run, "error: the gate is closed: 1 kept regression fails\n");
 
-    // Nothing wrong but a rewrite that nobody has read.
+    // The only remaining problem is a rewrite that has not been reviewed.
     let fence = "std::sync::atomic::fence(SeqCst);\n        self.0.load(SeqCst)";
     let fenced = COUNTER.replace("self.0.load(SeqCst)", fence);
     workspace.write("counter/src/lib.rs", &fenced);

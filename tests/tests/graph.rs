@@ -1,4 +1,4 @@
-//! Every kind of package that cargo knows is under control, and real where it must be.
+//! Every kind of package that cargo supports is under control, or is left real where necessary.
 
 use std::fs;
 
@@ -19,7 +19,8 @@ fn each_package_of_the_graph_is_redirected() {
     let run = workspace.chess(&ARGS).run();
     run.assert_code(100);
     Expected::of(workspace.root()).assert_met_by(&run);
-    // Neither by the compiler nor by the tool: nothing was compiled as it is.
+    // There are no warnings of the compiler or of the tool: no package was compiled without
+    // instrumentation.
     let warnings = run.stderr.lines().filter(|it| it.starts_with("warning"));
     assert_eq!(warnings.count(), 1, "{run:?}");
     assert!(
@@ -44,7 +45,7 @@ fn a_call_into_each_dependency_is_told_with_its_version() {
     assert_eq!(told("version_1"), r#"["near 1.0.0"]"#);
     assert_eq!(told("version_2"), r#"["near 2.0.0"]"#);
     assert_eq!(told("without_std"), r#"["bare 0.2.0"]"#);
-    // What the build script of a member generated is the member's.
+    // The code that the build script of a member generates belongs to the member.
     assert_eq!(told("build_script"), "[]");
     assert_eq!(told("derive"), "[]");
 }
@@ -65,7 +66,7 @@ fn what_a_build_script_generated_is_treated_as_its_package() {
     );
 }
 
-/// The library of the git repository; its `bump` loses an update within a call.
+/// The library of the git repository. Its `bump` loses an update within a call.
 const COUNTER: &str = "use std::sync::Mutex;
 
 static COUNT: Mutex<u32> = Mutex::new(0);
@@ -111,7 +112,7 @@ fn a_git_dependency_is_treated_as_chess_toml_says() {
         }
         let manifest = place.root().join("user/Cargo.toml");
         let run = place.chess(&["test", "--message-format", "json", "--manifest-path"]);
-        // The checkout goes to a home of its own.
+        // The checkout goes to a separate home directory of cargo.
         let run = run
             .arg(manifest)
             .env("CARGO_HOME", place.root().join("home"));

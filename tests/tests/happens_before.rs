@@ -1,17 +1,18 @@
-//! The table of what orders what: each row of `fixtures/happens_before` has its verdict.
+//! The table of happens-before edges: each row of `fixtures/happens_before` has its expected
+//! verdict.
 
 use std::collections::BTreeMap;
 
 use end_to_end::Workspace;
 
-/// So many rows there are at least.
+/// The smallest expected number of rows.
 const ROWS: usize = 220;
 
 #[test]
 fn each_operation_orders_what_std_says_and_no_more() {
     let workspace = Workspace::shared("happens_before");
     let args = ["test", "--no-fail-fast", "--message-format", "json"];
-    // Rows about timeouts need these to end early.
+    // Rows about timeouts need timeouts to end early.
     let run = workspace.chess(&args).arg("--timers=any").run();
     run.assert_code(100);
     let mut wrong = Vec::new();

@@ -1,4 +1,4 @@
-//! Tests that leave the scheduler's reach end with a plain word about what they did.
+//! Tests that escape the scheduler end with a plain message about their action.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ fn explore(test: &str) -> Run {
     workspace.chess(&["test", "--exact", test]).run()
 }
 
-/// What people read about a failing test.
+/// Compares the report on a failing test with a snapshot.
 macro_rules! assert_report {
     ($run:expr) => {{
         let run = $run;
@@ -138,7 +138,7 @@ fn a_test_process_killed_from_outside_is_told_from_a_crash_of_the_test() {
     assert!(run.stderr.contains("SIGKILL"), "{run:?}");
 }
 
-/// Real privileges are given up, in each execution anew: only root has them.
+/// Drops real privileges, again in each execution. Only root has them.
 const DROPS: &str = r#"
 use std::{fs, io::ErrorKind, ptr, thread};
 

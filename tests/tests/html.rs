@@ -1,10 +1,11 @@
-//! `cargo chess explain --html` writes a page to step through, tried in a real browser.
+//! `cargo chess explain --html` writes a page to step through a failure. It is tested in a real
+//! browser.
 
 use std::path::PathBuf;
 
 use end_to_end::{Browser, Workspace};
 
-/// A program, its failure and the page on it.
+/// A program, and the page about its failure.
 struct Page {
     workspace: Workspace,
     file: PathBuf,
@@ -29,7 +30,7 @@ impl Page {
     }
 }
 
-/// The step that the page shows, by its position and by the address.
+/// Returns the current step, by its position on the page and by the address.
 fn step(browser: &mut Browser) -> u64 {
     let said = browser.text("#position");
     let number = said
@@ -42,7 +43,7 @@ fn step(browser: &mut Browser) -> u64 {
     number
 }
 
-/// Chooses an option of a list.
+/// Selects an option of a list.
 fn choose(browser: &mut Browser, list: &str, value: &str) {
     browser.eval(&format!(
         "(() => {{ const it = document.getElementById({list:?}); it.value = {value:?}; \
@@ -50,7 +51,7 @@ fn choose(browser: &mut Browser, list: &str, value: &str) {
     ));
 }
 
-/// Two tasks that lock in opposite orders; and a flag.
+/// Two tasks that lock in opposite orders, and a flag.
 const CROSSED: &str = r"
 #[test]
 fn crossed() {
@@ -85,7 +86,7 @@ fn keys_and_buttons_step_and_source_and_locks_follow() {
             .contains("was switched out at src/lib.rs:")
     );
 
-    // It begins where a task is switched out.
+    // The page begins where a task is switched out.
     let begin = step(&mut browser);
     let next = browser.text(&format!(
         ".row[data-event='{}'] + .mark.preempted",
@@ -113,7 +114,7 @@ fn keys_and_buttons_step_and_source_and_locks_follow() {
     );
     assert!(browser.text("#event .what").contains(": start"));
 
-    // The source follows, with its line in sight.
+    // The source is scrolled to the line of the step.
     browser.press("End");
     assert!(browser.text("#event").contains("Mutex::lock"));
     let current = browser.text("#source .code .current:nth-child(3n)");
@@ -123,7 +124,7 @@ fn keys_and_buttons_step_and_source_and_locks_follow() {
         return line.top >= pane.top && line.bottom <= pane.bottom; })()";
     assert_eq!(browser.eval(in_sight), true);
 
-    // Locks, and who waits for whom.
+    // Locks, and the wait-for relation of tasks.
     let locks = browser.text("#locks");
     assert!(locks.contains("left") && locks.contains("right"), "{locks}");
     let graph = browser.eval("document.querySelector('#graph svg').getAttribute('aria-label')");
@@ -136,7 +137,7 @@ fn keys_and_buttons_step_and_source_and_locks_follow() {
     browser.press("Home");
     assert_eq!(browser.text("#locks"), "No lock is held.");
 
-    // Another theme; and the other execution.
+    // Another theme, and the other execution.
     let theme = browser.eval("document.documentElement.dataset.theme");
     browser.press("t");
     let other = browser.eval("document.documentElement.dataset.theme");
@@ -155,7 +156,7 @@ fn arrows_filters_searches_and_links_lead_to_steps() {
     let page = Page::of(CROSSED);
     let mut browser = page.open(1300, "#step=1");
 
-    // Arrows of happens-before: those of this step stand out, and are links.
+    // Happens-before arrows: those of this step are highlighted, and are links.
     browser.press("ArrowRight");
     assert!(browser.text("#event .what").contains("spawn task 1"));
     assert_eq!(
@@ -169,7 +170,7 @@ fn arrows_filters_searches_and_links_lead_to_steps() {
         "{target}"
     );
 
-    // A filter by object leaves only its events, by which steps go then.
+    // A filter by object leaves only the events of that object, and steps follow them.
     choose(&mut browser, "filter", "right");
     let rows = "[...document.querySelectorAll('.row:not(.mark)')].every(it => it.textContent.includes('right'))";
     assert_eq!(browser.eval(rows), true);
@@ -185,7 +186,7 @@ fn arrows_filters_searches_and_links_lead_to_steps() {
     browser.press("f");
     assert_eq!(browser.eval("document.getElementById('filter').value"), "");
 
-    // A search, from the keyboard alone.
+    // A search, by keyboard only.
     browser.press("Home");
     browser.press("/");
     browser.type_in("store begun");
@@ -202,7 +203,7 @@ fn arrows_filters_searches_and_links_lead_to_steps() {
 
     assert_eq!(browser.errors, Vec::<serde_json::Value>::new());
 
-    // A deep link leads to its step, in a page that was not open.
+    // A deep link leads to its step, in a page that is newly opened.
     let mut other = page.open(1300, &format!("#step={found}"));
     assert!(other.text("#event .what").contains("store begun: true"));
     other.eval("location.hash = '#step=4'");
@@ -329,7 +330,7 @@ fn the_page_is_written_where_it_is_wanted() {
     );
 }
 
-/// A library and a dependency beside it that is no member.
+/// Returns a page about a library with a dependency that is not a member of the workspace.
 fn shop() -> Page {
     let workspace = Workspace::copy_of("calls");
     workspace

@@ -1,14 +1,14 @@
-//! A run that is asked to end while something is built ends then, with the compilers.
+//! A signal during a build ends the run at once, together with the compilers.
 
 use std::fs;
 use std::time::Duration;
 
 use end_to_end::{Process, Workspace, descendants};
 
-/// Far below the time that a build takes which is not ended.
+/// A time limit far below the duration of a build that is not ended.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Sends SIGTERM to the tool alone once a process below it has this in its command.
+/// Sends SIGTERM to the tool alone once a process below it has `command` in its command line.
 fn end_while_it_runs(mut process: Process, command: &str) {
     let id = process.id();
     let runs = || {

@@ -1,10 +1,10 @@
-//! `--keep-going` finds every distinct failure of a test, and tells them apart.
+//! `--keep-going` finds every distinct failure of a test, and distinguishes them.
 
 use end_to_end::{Run, Workspace, without_durations};
 use serde_json::Value;
 
-/// Three things go wrong: an update is lost (one preemption), the locks are taken
-/// in opposite orders (one), a flag is seen between its two stores (two).
+/// Three faults: an update is lost (one preemption), the locks are acquired in opposite orders
+/// (one), and a flag is read between its two stores (two).
 const THREE_FAILURES: &str = r#"
 #![cfg(test)]
 use std::sync::Mutex;
@@ -32,7 +32,7 @@ fn three() {
 }
 "#;
 
-/// The assertion fails before the schedule that kills the process is reached.
+/// A test whose assertion fails before the schedule that kills the process is reached.
 const A_PANIC_AND_A_CRASH: &str = r#"
 #![cfg(test)]
 use std::process;
@@ -56,7 +56,7 @@ fn both() {
 }
 "#;
 
-/// With one preemption the task waits for a flag that nobody sets.
+/// A test in which, with one preemption, the task waits for a flag that is never set.
 const A_LIVELOCK: &str = r"
 #![cfg(test)]
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -86,7 +86,7 @@ fn run(workspace: &Workspace, more_args: &[&str]) -> Run {
     run
 }
 
-/// Kind and, in short, message of each failure, the verdict's first.
+/// Returns the kind and the shortened message of each failure, beginning with that of the verdict.
 fn failures<'a>(verdict: &'a Value) -> Vec<(&'a str, &'a str)> {
     let others = verdict["other_failures"].as_array().expect("a list");
     let describe = |failure: &'a Value| {
@@ -99,7 +99,7 @@ fn failures<'a>(verdict: &'a Value) -> Vec<(&'a str, &'a str)> {
     [verdict].into_iter().chain(others).map(describe).collect()
 }
 
-/// Replays the schedule of each failure, and checks that it leads to that one.
+/// Replays the schedule of each failure, and checks that it leads to the same failure.
 fn assert_each_replays(workspace: &Workspace, verdict: &Value) {
     let others = verdict["other_failures"].as_array().expect("a list");
     for failure in [verdict].into_iter().chain(others) {

@@ -1,4 +1,4 @@
-//! Any test that `cargo test` runs is explored, or the run says why not.
+//! Every test that `cargo test` runs is explored, or the run reports why it is not.
 
 use end_to_end::Workspace;
 use serde_json::Value;
@@ -21,7 +21,7 @@ fn a_test_of_one_task_costs_one_execution() {
 
 #[test]
 fn a_binary_with_a_harness_of_its_own_runs_once_and_is_not_called_explored() {
-    // Nothing was explored, which is no success.
+    // No test was explored, so the run is not a success.
     let verdicts = verdicts(&["--test", "own_harness"], 1);
     assert_eq!(verdicts.len(), 1);
     assert_eq!(verdicts[0]["outcome"], "skipped");

@@ -1,4 +1,4 @@
-//! `cargo league` tells what each strategy finds, beside what is published.
+//! `cargo league` prints the bugs that each strategy finds, next to published results.
 
 use std::process::Command;
 
@@ -21,7 +21,8 @@ fn the_league_shows_what_a_strategy_finds_beside_published_numbers() {
         let row = row.unwrap_or_else(|| panic!("no row for {name}: {said}"));
         row[name.len()..].split_whitespace().collect()
     };
-    // Our two strategies, then SURW, PCT-3, PCT-10, POS, a random walk and RFF.
+    // The columns are two strategies of the tool, then SURW, PCT-3, PCT-10, POS, a random walk and
+    // RFF.
     let reorder = row("cs reorder_3 ");
     assert!(reorder[..2].iter().all(|cell| *cell != "-"), "{said}");
     assert_eq!(

@@ -1,4 +1,5 @@
-//! Executions of many operations are explored in bounded memory; those of many tasks use their stacks again.
+//! Executions of many operations are explored in bounded memory. Executions of many tasks reuse
+//! stacks.
 
 use std::time::Duration;
 
@@ -31,7 +32,7 @@ fn explore(strategy: &str) {
         strategy,
     ];
     let call = || workspace.chess(&[&fixed[..], &search, &limits].concat());
-    // Building is no part of it.
+    // The build is not included in the measurement.
     call().run().assert_code(0);
     let mut process = call().start();
     let peak = process.peak_memory();
@@ -57,7 +58,7 @@ fn long_executions_are_explored_without_a_bound_in_less_than_a_gibibyte() {
     explore("dpor");
 }
 
-/// More tasks than there are stacks, a few at a time; one of them loses an update.
+/// More tasks than there are stacks, a few at a time. One of them loses an update.
 const MANY_TASKS: &str = "\
 #[test]
 fn spawns_many() {

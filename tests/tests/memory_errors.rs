@@ -1,4 +1,5 @@
-//! Misused memory is found where it is misused, and the report names where it was allocated and freed.
+//! Misuse of memory is found where it happens, and the report names the places of allocation and
+//! free.
 
 use end_to_end::{Chess, Expected, Run, Workspace};
 
@@ -17,7 +18,7 @@ fn assert_verdicts(more: &[&str]) {
     Expected::of(Workspace::shared("memory-errors").root()).assert_met_by(&run);
 }
 
-/// What people read about a failing test.
+/// Compares the report on a failing test with a snapshot.
 macro_rules! assert_report {
     ($test:literal) => {{
         let run = explore($test);

@@ -1,4 +1,5 @@
-//! What is wrong around a project (its tools, variables, git, files that the tool has written) is said with what to do.
+//! Messages about problems in the environment of a project (its tools, variables, git, files that
+//! the tool has written) include a remedy.
 
 use std::fs;
 use std::path::PathBuf;
@@ -159,7 +160,7 @@ fn a_git_that_knows_no_branch_to_compare_with_or_is_not_there() {
     workspace.shell(script).run().assert_code(0);
     let run = workspace.chess(&["gate"]).run();
     run.assert_says(1, &["there is no default branch to compare with", "--base"]);
-    // The compiler and cargo are there, and nothing else.
+    // Only the compiler and cargo are installed.
     workspace.write("bin/of-rust", "");
     let bin = workspace.root().join("bin");
     for tool in ["cargo", "rustc"] {
@@ -173,7 +174,7 @@ fn a_git_that_knows_no_branch_to_compare_with_or_is_not_there() {
     run.assert_says(1, &["could not run git", "`cargo chess test`"]);
 }
 
-/// A workspace, and the text of the schedule of its failure.
+/// Returns a workspace, and the text of the schedule of its failure.
 fn failed() -> (Workspace, String) {
     let workspace = Workspace::with_library(LOSES_AN_UPDATE);
     workspace.chess(&["test"]).run().assert_code(100);
@@ -251,7 +252,7 @@ fn a_schedule_that_fails_in_another_way_by_now() {
     }
 }
 
-/// The saved failure of a workspace, as the command line names it.
+/// Returns the saved failure of a workspace, as the command line names it.
 fn saved(workspace: &Workspace) -> String {
     let failures = fs::read_dir(workspace.root().join("target/chess/failures"));
     let failure = failures.expect("it was saved").flatten().next();

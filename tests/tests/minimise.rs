@@ -1,4 +1,4 @@
-//! A failing schedule is made smaller: fewest preemptions, then switches, then steps.
+//! Minimisation of a failing schedule: fewest preemptions, then fewest switches, then fewest steps.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,7 +6,7 @@ use std::fs;
 use end_to_end::{Workspace, without_durations};
 use serde_json::Value;
 
-/// Livelocks take long to be seen, and sampling need not find a task that spins.
+/// Binaries without livelocks: these take long to detect, and a sample may miss a task that spins.
 const FEW: &[&str] = &["locks", "condvars", "channels", "threads", "isolation"];
 
 const LOST_UPDATE: &str = "
@@ -26,7 +26,7 @@ fn count() {
 }
 ";
 
-/// The fewest preemptions of the catalog's buggy tests.
+/// Returns the fewest preemptions of each buggy test of the catalog.
 fn fewest(workspace: &Workspace) -> BTreeMap<String, u64> {
     let text = fs::read_to_string(workspace.root().join("expected.toml")).unwrap();
     let tests = text.split("[[test]]").filter_map(|test| {
@@ -55,8 +55,8 @@ fn what_random_schedules_find_is_told_with_the_fewest_preemptions() {
         assert!(verdicts.len() > 15);
         for verdict in verdicts {
             let test = verdict["test"].as_str().unwrap();
-            // What this one means to do is learnt from the schedule without preemptions, which
-            // a sample is hardly ever.
+            // This test needs the schedule without preemptions, to learn what it intends to do. A
+            // sample is almost never that schedule.
             if test.starts_with("unjoined_panic::") {
                 continue;
             }

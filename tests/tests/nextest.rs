@@ -1,4 +1,4 @@
-//! cargo nextest runs the tests, and each one's run is its exploration.
+//! cargo nextest runs the tests: each test that it runs is explored.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -8,7 +8,7 @@ use end_to_end::{Chess, Run, Workspace, wants};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Notes how it is called, and does nothing.
+/// A script that records its arguments and environment.
 const NOTES: &str = r#"#!/bin/sh
 [ "$2" = --version ] && exit 0
 printf '%s\n' "$@" > "$NOTES/arguments"
@@ -54,7 +54,7 @@ fn its_environment_is_the_users() {
 }
 "#;
 
-/// What `cargo chess nextest` lets cargo nextest know.
+/// The arguments and the environment that `cargo chess nextest` passes to cargo nextest.
 struct Told {
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
@@ -62,7 +62,7 @@ struct Told {
     workspace: Workspace,
 }
 
-/// Calls the tool with `args`, and a cargo nextest that only notes.
+/// Calls the tool with `args`, and a cargo nextest that only records its call.
 fn told(args: &[&str]) -> Told {
     told_in(Workspace::with_library(TESTS), args)
 }
@@ -88,7 +88,7 @@ fn told_in(workspace: Workspace, args: &[&str]) -> Told {
     }
 }
 
-/// A directory with `script` as cargo nextest, and a `PATH` that begins with it.
+/// Returns a directory with `script` as cargo nextest, and a `PATH` that begins with it.
 fn nextest_as(script: &str) -> (TempDir, String) {
     let tools = tempfile::tempdir().expect("a directory for the tool");
     let tool = tools.path().join("cargo-nextest");
@@ -99,7 +99,7 @@ fn nextest_as(script: &str) -> (TempDir, String) {
     (tools, path)
 }
 
-/// The only test binary of the build.
+/// Returns the only test binary of the build.
 fn binary(workspace: &Workspace) -> String {
     let builds = fs::read_dir(workspace.root().join("target/chess/build")).expect("it is built");
     let mut files = builds
@@ -113,7 +113,7 @@ fn binary(workspace: &Workspace) -> String {
 }
 
 impl Told {
-    /// Starts the binary as cargo nextest would: behind the runner.
+    /// Starts the binary through the runner, as cargo nextest does.
     fn run(&self, args: &[&str]) -> Run {
         let at = self
             .arguments
@@ -161,7 +161,7 @@ fn the_runner_lists_as_the_binary_does_and_explores_each_test() {
         .assert_code(100);
     told.run(&["--exact", "its_environment_is_the_users"])
         .assert_code(0);
-    // What was found is there for all other commands.
+    // The failures are available to all other commands.
     let saved = fs::read_dir(told.workspace.root().join("target/chess/failures"));
     for schedule in saved.expect("failures").flatten() {
         let schedule = schedule.path().to_string_lossy().into_owned();
@@ -303,7 +303,7 @@ fn cargo_nextest_selects_divides_and_packs_the_tests() {
         "tests.tar.zst",
     ];
     workspace.chess(&archive).run().assert_code(0);
-    // The machine that runs it has the sources, in another place, and builds nothing.
+    // The machine that runs the archive has the sources in another place, and builds nothing.
     let other = Workspace::with_library(TESTS);
     fs::copy(
         workspace.root().join("tests.tar.zst"),

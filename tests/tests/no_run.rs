@@ -1,4 +1,4 @@
-//! `--no-run`: builds the tests, says what was built as cargo does, and runs nothing.
+//! `--no-run` builds the tests, prints the executables as cargo does, and runs nothing.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use end_to_end::{Chess, Run, Workspace};
 
 const PANICS: &str = "#[test] fn is_not_run() { panic!() }\n";
 
-/// What was built, and where it lies.
+/// Returns the names and the paths of the built executables.
 fn executables(run: &Run) -> Vec<(String, String)> {
     run.assert_code(0);
     let lines = run.stderr.lines().filter_map(|line| {

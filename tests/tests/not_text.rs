@@ -1,4 +1,4 @@
-//! Variables, directories and arguments that are not UTF-8 are told of, and never passed over.
+//! Variables, directories and arguments that are not UTF-8 are reported, and never ignored.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -28,7 +28,8 @@ fn a_variable_that_is_not_text_is_named() {
     all.env("CHESS_CACHE_DIR", not_text())
         .run()
         .assert_says(1, &[cache]);
-    // No directory of the system's is text: another one, or the workspace's own, serves.
+    // If none of the system's directories has a UTF-8 path, another one, or that of the workspace,
+    // is used.
     let demo = workspace
         .chess(&["demo"])
         .env("CHESS_CACHE_DIR", "")

@@ -1,8 +1,9 @@
-//! What most programs never look at is no scheduling point, but is one in a program that looks.
+//! Events that most programs never observe are scheduling points only in programs that observe
+//! them.
 
 use end_to_end::Workspace;
 
-/// How a thread's last operation and the end of what it owns can be seen apart.
+/// Operations that can distinguish a thread's last operation from the end of its ownership.
 const LOOKS: [(&str, &str); 4] = [
     (
         "unwraps",
@@ -26,8 +27,8 @@ const LOOKS: [(&str, &str); 4] = [
     ),
 ];
 
-/// A program whose main task looks while a thread, done with its work, may still own
-/// what it was given; `first` comes before it looks.
+/// Returns a program whose main task observes a thread that has finished its work, and that may
+/// still own its values. `first` comes before the observation.
 fn program(looks: &str, first: &str) -> String {
     format!(
         "use std::sync::Arc;

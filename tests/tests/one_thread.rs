@@ -1,4 +1,4 @@
-//! Tests of one thread: what is said of them, and that it is not what is said of others.
+//! Tests of one thread are reported as such, and other tests are not.
 
 use end_to_end::Workspace;
 use serde_json::json;

@@ -1,9 +1,9 @@
-//! What happens outside the scheduler's control is done all the same, and told.
+//! Operations outside the scheduler's control are performed, and reported.
 
 use end_to_end::{Run, Workspace};
 use serde_json::json;
 
-/// Explores tests of the fixture, with what the tool says as JSON.
+/// Explores tests of the fixture, with JSON output.
 fn explore(args: &[&str]) -> Run {
     let always = ["test", "--message-format", "json"];
     Workspace::shared("io")

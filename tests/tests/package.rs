@@ -1,4 +1,4 @@
-//! What `cargo package` packs builds by itself, and works outside of this repository.
+//! The archives of `cargo package` build by themselves, and work outside of this repository.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::{env, fs};
 
 use end_to_end::{Chess, Workspace};
 
-/// All dependencies are built anew.
+/// The time limit. All dependencies are built again.
 const PATIENCE: Duration = Duration::from_mins(30);
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
@@ -25,25 +25,26 @@ fn the_packed_crates_build_and_the_tool_of_them_works_elsewhere() {
         .start()
         .finish(PATIENCE);
     run.assert_code(0);
-    // The program needs nothing of what it was built from.
+    // The program does not need the sources that it was built from.
     fs::remove_dir_all(place.root().join("package")).expect("cargo has unpacked them there");
     let elsewhere = tempfile::tempdir().expect("a directory outside of the repository");
     let run = Chess::in_shell(elsewhere.path(), "exec \"$@\"")
         .arg("sh")
         .arg(place.root().join("debug/cargo-chess"))
         .arg("demo")
-        // Where no runtime was built before.
+        // No runtime is in this cache.
         .env("CHESS_CACHE_DIR", elsewhere.path().join("cache"))
         .run();
     run.assert_code(0);
     assert!(run.stderr.contains("runtime"), "it was built: {run:?}");
 }
 
-/// A home of cargo that has what the usual one has downloaded, but nothing that is unpacked.
+/// Returns a home directory of cargo that has all downloads of the default one, but no unpacked
+/// sources.
 ///
-/// `cargo package` builds the tool with the rewriter that it has just packed. It unpacks
-/// that into its home only if no crate of the same name and version lies there: an older
-/// rewriter in the usual home would be built instead.
+/// `cargo package` builds the tool with the rewriter that it has just packed. It unpacks the
+/// rewriter into its home only if that has no sources of the same name and version: an older
+/// rewriter in the default home would be built instead.
 fn cargo_home_without_sources() -> tempfile::TempDir {
     let usual = env::var_os("CARGO_HOME").map_or_else(
         || env::home_dir().expect("there is a home").join(".cargo"),
@@ -57,8 +58,8 @@ fn cargo_home_without_sources() -> tempfile::TempDir {
     home
 }
 
-/// Links every entry of `from` but `except` into `to`. No entries, no links, if `from` does
-/// not exist.
+/// Links every entry of `from` except `except` into `to`. Creates no links if `from` does not
+/// exist.
 fn link_entries(from: &Path, to: &Path, except: &str) {
     for entry in fs::read_dir(from).into_iter().flatten() {
         let entry = entry.expect("the directory can be read");

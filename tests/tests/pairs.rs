@@ -1,8 +1,8 @@
-//! Every two operations on each type of object, and each two with a third one: the reduced searches
-//! reach the outcomes that all schedules reach.
+//! Every pair of operations on each type of object, and triples of operations: the reduced searches
+//! reach the outcomes of all schedules.
 //!
-//! `fixtures/pairs` performs the operations; here a test is written for each combination of them.
-//! A combination fails with what its tasks saw, so that its failures are its outcomes.
+//! `fixtures/pairs` performs the operations. This file generates a test for each combination of
+//! them. A test fails with the observations of its tasks, so that its failures are its outcomes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use end_to_end::Workspace;
 use serde_json::Value;
 
-/// A type of object, the operations of the first task, and those of the others.
+/// A type of object, the operations of the first task, and those of the other tasks.
 struct Table {
     object: &'static str,
     first: &'static str,
@@ -25,7 +25,7 @@ const fn table(object: &'static str, first: &'static str, others: &'static str) 
     }
 }
 
-/// All types of objects. (The operations on files and environment variables belong here, too.)
+/// All types of objects. (The operations on files and environment variables should be added.)
 const TABLES: [Table; 15] = [
     table("Mutexes", "ltkcp", "ltkcp"),
     table("RwLocks", "rRwWdDp", "rRwWdDp"),
@@ -44,8 +44,8 @@ const TABLES: [Table; 15] = [
     table("Semaphore", "wtp", "wtp"),
 ];
 
-/// How many of the combinations of three operations are left out for each that is tried: none
-/// if the environment's `CHESS_PAIRS` is `all`.
+/// Returns the stride through the combinations of three operations: one combination in each stride
+/// is tested. All are tested if the environment variable `CHESS_PAIRS` is `all`.
 fn stride() -> usize {
     const USUAL: usize = 37;
     match std::env::var("CHESS_PAIRS") {
@@ -56,7 +56,8 @@ fn stride() -> usize {
 }
 
 impl Table {
-    /// The combinations: what each task performs. All of two operations, and some of three.
+    /// Returns the combinations, as the operations of each task: all combinations of two
+    /// operations, and some of three.
     fn combinations(&self, stride: usize) -> Vec<Vec<String>> {
         let pairs = self.first.chars().flat_map(|own| {
             self.others
@@ -72,7 +73,7 @@ impl Table {
                 let after = self.first.chars();
                 let other = String::from(other);
                 threes.extend(after.map(|third| vec![format!("{own}{third}"), other.clone()]));
-                // The others are alike.
+                // The other combinations are symmetric.
                 let beside = self
                     .others
                     .chars()
@@ -83,7 +84,7 @@ impl Table {
         pairs.chain(threes.into_iter().step_by(stride)).collect()
     }
 
-    /// A test for each combination, in a module, and how many there are.
+    /// Returns a module with a test for each combination, and the number of tests.
     fn tests(&self, stride: usize) -> (String, usize) {
         let object = self.object;
         let combinations = self.combinations(stride);
@@ -98,11 +99,11 @@ impl Table {
     }
 }
 
-/// How a test fails: the kinds, and what the tasks saw.
+/// The outcomes of a test: the kinds of its failures, and the observations of its tasks.
 type Outcomes = BTreeSet<String>;
 
-/// What a failure says, without addresses. A search reports one of the deadlocks at one
-/// place: which of two tasks that do the same waits there is left out.
+/// Returns the outcome in a failure, without addresses. A search reports only one of the deadlocks
+/// at one place, so the identity of the waiting task among equal tasks is removed.
 fn outcome(failure: &Value) -> String {
     let text = format!("{}: {}", failure["kind"], failure["message"]);
     let parts = text.split(|char: char| !char.is_ascii_digit());
@@ -113,7 +114,8 @@ fn outcome(failure: &Value) -> String {
     })
 }
 
-/// What a search reaches of each test, and whether it says that this is all.
+/// Returns the outcomes of each test in a search, and whether the search reports that they are
+/// complete.
 fn explored(workspace: &Workspace, strategy: &str) -> BTreeMap<String, (Outcomes, bool)> {
     let most = if stride() == 1 { 1_000_000 } else { 10_000 };
     let (strategy, most) = (
@@ -121,7 +123,7 @@ fn explored(workspace: &Workspace, strategy: &str) -> BTreeMap<String, (Outcomes
         format!("--schedules={most}"),
     );
     let all = ["--keep-going", "--no-fail-fast", "--spurious=never"];
-    // Other tests are about races.
+    // Other tests cover races.
     let enough = ["--races=allow", "--preemptions=30", "--time=600s", &most];
     let common = ["test", "--message-format=json", &strategy];
     let run = workspace.chess(&[&common[..], &all, &enough].concat());
@@ -140,8 +142,9 @@ fn explored(workspace: &Workspace, strategy: &str) -> BTreeMap<String, (Outcomes
     run.verdicts().into_iter().map(read).collect()
 }
 
-/// The reduced searches must reach what all schedules reach, and say so. Where there are too many,
-/// they must reach at least what was reached by some.
+/// Checks that the reduced searches reach the outcomes of all schedules, and report completion. If
+/// there are too many schedules, the reduced searches must reach at least the outcomes of those
+/// that were run.
 fn compare(workspace: &Workspace, count: usize) {
     let all = explored(workspace, "delay");
     assert_eq!(all.len(), count);
@@ -152,7 +155,7 @@ fn compare(workspace: &Workspace, count: usize) {
         let mut wrong = Vec::new();
         for (name, (outcomes, is_all)) in &all {
             let (reached, complete) = &reduced[name];
-            // One search tells so many failures apart.
+            // A search distinguishes no more failures than this.
             assert!(outcomes.len() < 32, "{name}: {outcomes:?}");
             let reaches_more = reached != outcomes && *is_all;
             if !complete || reaches_more || !reached.is_superset(outcomes) {

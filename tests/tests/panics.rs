@@ -1,8 +1,8 @@
-//! Of several panics the report names the one that made the test fail, and tells of the others.
+//! Of several panics, the report names the one that made the test fail, and mentions the others.
 
 use end_to_end::Workspace;
 
-/// What each test asserts holds unless the spawned thread runs at once.
+/// The assertions of each test hold unless the spawned thread runs at once.
 const PANICS: &str = r#"
 #![cfg(test)]
 use std::panic::{catch_unwind, resume_unwind};
@@ -100,7 +100,7 @@ fn detached() {
 }
 "#;
 
-/// What is said of each failure before its execution, and where that says that a task panicked.
+/// Returns the lines about each failure before its execution, and the lines in which a task panics.
 fn told(report: &str) -> String {
     let mut told = String::new();
     let mut in_heading = false;

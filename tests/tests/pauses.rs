@@ -1,4 +1,5 @@
-//! A search that pauses after some work and goes on in another process ends as one that never paused.
+//! A search that is paused and resumed in another process has the same result as one without
+//! pauses.
 
 use end_to_end::Workspace;
 use serde_json::Value;
@@ -77,15 +78,15 @@ fn changes_its_process() {
 }
 "#;
 
-/// The workspace, built.
+/// Returns the workspace, with its tests built.
 fn workspace() -> Workspace {
     let workspace = Workspace::with_library(TESTS);
     workspace.chess(&["list"]).run().assert_code(0);
     workspace
 }
 
-/// The last line of an exploration, and whether a state was told before it, which is in
-/// the file `state` then.
+/// Returns the last line of an exploration, and whether a state was written before it. The state is
+/// then in the file `state`.
 fn explore(workspace: &Workspace, test: &str, request: &str, resume: bool) -> (Value, bool) {
     let start = if resume { "" } else { "echo 01 >state;" };
     let script = format!(
@@ -103,8 +104,8 @@ fn explore(workspace: &Workspace, test: &str, request: &str, resume: bool) -> (V
     (finished, lines.iter().any(|line| line["type"] == "state"))
 }
 
-/// Shows that a search ends in the same way if it pauses, first after `pause` units of work
-/// and then each time after four times as many; how often that was.
+/// Checks that a search has the same result if it pauses, first after `pause` units of work and
+/// then each time after four times as many. Returns the number of pauses.
 #[track_caller]
 fn assert_same(workspace: &Workspace, test: &str, request: &str, mut pause: u64) -> u32 {
     let (whole, _) = explore(workspace, test, request, false);
@@ -147,7 +148,7 @@ fn a_search_that_pauses_ends_as_one_that_does_not() {
     }
     let request = "strategy=auto\nschedules=500";
     assert!(assert_same(&workspace, "waits", request, 2_000) > 1);
-    // The budget is work as well.
+    // The budget is measured in work as well.
     let request = "strategy=auto\nwork=00000000000000100000";
     assert!(assert_same(&workspace, "passes", request, 2_000) > 2);
 }

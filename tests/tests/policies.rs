@@ -1,9 +1,9 @@
-//! How a package is treated decides where its callers' tasks can be preempted, and nothing else.
+//! The policy of a package determines where its callers' tasks can be preempted, and nothing else.
 
 use end_to_end::{Chess, Run, Workspace};
 use serde_json::Value;
 
-/// Explores all tests of the fixture to their end, as Chess.toml in `workspace` says.
+/// Explores all tests of the fixture to completion, with the Chess.toml in `workspace`.
 fn explore(workspace: &Workspace, strategy: &str) -> Run {
     let args = [
         "test",
@@ -16,14 +16,14 @@ fn explore(workspace: &Workspace, strategy: &str) -> Run {
     workspace.chess(&[&args[..], &to_the_end].concat()).run()
 }
 
-/// The verdict on `test`.
+/// Returns the verdict on `test`.
 #[track_caller]
 fn verdict(run: &Run, test: &str) -> Value {
     let found = run.verdicts().into_iter().find(|it| it["test"] == test);
     found.unwrap_or_else(|| panic!("no verdict on {test} in {run:?}"))
 }
 
-/// Panics unless `test` passed after exactly so many schedules, with none left.
+/// Panics unless `test` passed after exactly `schedules` schedules, with none left.
 #[track_caller]
 fn assert_passed(run: &Run, test: &str, schedules: u64) {
     let verdict = verdict(run, test);
@@ -32,7 +32,7 @@ fn assert_passed(run: &Run, test: &str, schedules: u64) {
     assert_eq!(verdict["schedules"], schedules, "{verdict}");
 }
 
-/// Panics unless `test` lost an update to one preemption.
+/// Panics unless `test` lost an update with one preemption.
 #[track_caller]
 fn assert_lost(run: &Run, test: &str) {
     let verdict = verdict(run, test);
@@ -44,7 +44,7 @@ fn assert_lost(run: &Run, test: &str) {
 fn each_call_into_an_atomic_dependency_is_one_step() {
     let run = explore(&Workspace::shared("policies"), "dpor");
     run.assert_code(100);
-    // The orders of the two tasks' calls: 2 of one each, 6 of two each.
+    // The orders of the two tasks' calls: 2 orders of one call each, 6 of two calls each.
     assert_passed(&run, "near::within_a_call", 2);
     assert_passed(&run, "deep::within_a_call", 2);
     assert_passed(&run, "near::two_calls", 6);
@@ -57,12 +57,13 @@ fn each_call_into_an_atomic_dependency_is_one_step() {
 fn a_policy_takes_effect_at_the_next_run_and_rebuilds_what_it_concerns() {
     let workspace = Workspace::copy_of("policies");
     explore(&workspace, "icb").assert_code(100);
-    // Chess.toml, the counters within whose methods a task can be preempted, and what is built.
+    // Chess.toml, the counters in whose methods a task can be preempted, and whether a build is
+    // needed.
     let cases = [
         ("policy = \"preempt\"", true, true, true),
         ("scope = [\"src/near.rs\"]", true, false, true),
         ("scope = [\"src/deep\"]", false, true, true),
-        // The same in other words.
+        // The same configuration, written differently.
         ("scope = [\"store::deep\"]", false, true, false),
         ("scope = [\"store::near\"]", true, false, true),
         ("policy = \"opaque\"", false, false, true),
@@ -179,7 +180,7 @@ fn the_compiler_shows_the_users_own_text() {
     );
     let run = workspace.chess(&["test"]).run();
     run.assert_code(101);
-    // What follows depends on which of the two units of the library came first.
+    // The rest of the message depends on which of the library's two units was compiled first.
     let message = run.message();
     let (said, _) = message
         .split_once("For more information")

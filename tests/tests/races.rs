@@ -1,4 +1,4 @@
-//! Data races: which programs have one, what is said of it, and what follows from one that is let pass.
+//! Data races: detection, reports, and the behaviour after a race that is allowed.
 
 use end_to_end::{Expected, Workspace};
 
@@ -26,7 +26,7 @@ fn so_it_has_in_processes_of_its_own() {
     assert_verdicts(&["--isolate", "fork"]);
 }
 
-/// A counter that is read and written in two steps, without any order.
+/// A counter that is read and written in two steps, without synchronization.
 const COUNTER: &str = r#"
 use std::thread;
 
@@ -89,7 +89,7 @@ fn each_pair_of_lines_is_told_once() {
     let races = others.iter().filter(|other| other["kind"] == "race");
     let told: Vec<_> = races.map(|race| race["message"].to_string()).collect();
     assert!(told.len() <= 2, "three pairs of lines race: {told:?}");
-    // What follows from the race was explored, too.
+    // The behaviour after the race was explored, too.
     assert!(others.iter().any(|it| it["kind"] == "panic"), "{verdict}");
 }
 
@@ -194,7 +194,7 @@ fn the_package_decides_what_a_race_in_it_means() {
     insta::assert_snapshot!(workspace.redact(&run.message()));
 }
 
-/// Threads that write each to its own place, all of them before one is joined.
+/// Threads that each write to their own place, all before the first join.
 const MANY: &str = r"
 use std::thread;
 
@@ -273,7 +273,7 @@ fn what_is_not_looked_at_for_the_memory_that_is_accessed_is_said() {
     }
 }
 
-/// A write that is told of in three ways: what its task did after it decides.
+/// A write that is reported in three ways, depending on the later operations of its task.
 const UNORDERED: &str = r"
 use std::sync::atomic::{AtomicBool, Ordering::{Relaxed, Release}};
 use std::thread;

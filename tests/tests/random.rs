@@ -1,6 +1,6 @@
-//! The search against a model: on small random programs it finds the failures
-//! that a plain enumeration of all schedules predicts, with the fewest
-//! preemptions that are possible, and no others.
+//! The search against a model: on small random programs it finds exactly the
+//! failures that an enumeration of all schedules predicts, with the fewest
+//! possible preemptions.
 
 #[path = "../../fixtures/random/src/lib.rs"]
 #[expect(unreachable_pub, reason = "there it is a library")]
@@ -12,12 +12,12 @@ use std::fmt::Write;
 use end_to_end::Workspace;
 use programs::{LOCKS, NOTHING, Op, Program, VARIABLES, outcome, program};
 
-/// Programs in the fixture.
+/// The number of programs in the fixture.
 const PROGRAMS: u64 = 60;
 /// The bound up to which they are explored.
 const BOUND: usize = 4;
 
-/// A step of a task in the model: everything before which a switch can happen.
+/// A step of a task in the model. A switch can happen before each step.
 #[derive(Clone, Copy)]
 enum Step {
     Perform(Op),
@@ -26,10 +26,10 @@ enum Step {
     Exit,
 }
 
-/// A state of the model; two equal ones have the same future.
+/// A state of the model. Equal states have the same future.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct State {
-    /// The next step of each task; tasks that are not started are not there.
+    /// The next step of each started task.
     next: Vec<usize>,
     exited: Vec<bool>,
     current: usize,
@@ -39,7 +39,7 @@ struct State {
     notes: Vec<Vec<u8>>,
 }
 
-/// The steps of every task: the first starts the others and waits for them.
+/// Returns the steps of every task. The first task starts the others and waits for them.
 fn steps(program: &Program) -> Vec<Vec<Step>> {
     let others = 1..program.len();
     program
@@ -90,7 +90,7 @@ impl State {
             .collect()
     }
 
-    /// After a step of `task`.
+    /// Returns the state after a step of `task`.
     fn after(&self, task: usize, steps: &[Vec<Step>]) -> Self {
         let mut state = self.clone();
         state.current = task;
@@ -149,10 +149,10 @@ impl State {
     }
 }
 
-/// How a program can end, each with its fewest preemptions; none is a deadlock.
+/// The outcomes of a program, each with its fewest preemptions. `None` is a deadlock.
 type Ends = BTreeMap<Option<String>, usize>;
 
-/// Every end of a program: a search over states, cheapest first.
+/// Returns every outcome of a program, by a search over states in ascending order of preemptions.
 fn ends(program: &Program) -> Ends {
     let steps = steps(program);
     let mut ends = Ends::new();
@@ -182,16 +182,16 @@ fn ends(program: &Program) -> Ends {
     ends
 }
 
-/// What is expected of a program whose test fails at the outcome `target`.
+/// The expected results of a program whose test fails at the outcome `target`.
 struct Prediction {
     target: String,
     /// The preemptions of a deadlock.
     deadlock: Option<usize>,
-    /// The preemptions of the target; none where it is impossible.
+    /// The preemptions of the target, or `None` if it is impossible.
     panic: Option<usize>,
 }
 
-/// Aims at an outcome that is hard to reach; every fourth time at an impossible one.
+/// Predicts the results for a target that is hard to reach. Every fourth target is impossible.
 fn predict(number: u64) -> Prediction {
     let ends = ends(&program(number));
     let deadlock = ends.get(&None).copied();

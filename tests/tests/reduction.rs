@@ -1,10 +1,10 @@
-//! What the reduced searches reach, of random programs on the real engine, is what all schedules reach.
+//! The reduced searches reach the outcomes of all schedules, for random programs on the real
+//! engine.
 //!
 //! Random programs of a model are compared with brute force inside the runtime (its
-//! `search/model`). These here are ordinary programs, of threads that spawn and join
-//! others, of locks, atomics and owners, and so show whether the engine tells a search
-//! of all that matters. Assembly that synchronizes makes a search take every schedule
-//! there is.
+//! `search/model`). The programs here are ordinary ones, with threads that spawn and join others,
+//! and with locks, atomics and owners. They therefore show whether the engine reports all relevant
+//! events to a search. Assembly that synchronizes disables the reduction of a search.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,8 +12,8 @@ use std::fs;
 use end_to_end::Workspace;
 use serde_json::Value;
 
-/// How many programs there are of each kind: as many as the environment's
-/// `CHESS_PROGRAMS` says.
+/// Returns the number of programs of each kind, which the environment variable
+/// `CHESS_PROGRAMS` sets.
 fn programs() -> usize {
     const USUAL: usize = 40;
     let asked = std::env::var("CHESS_PROGRAMS");
@@ -22,7 +22,7 @@ fn programs() -> usize {
     })
 }
 
-/// A random program, and what runs it.
+/// A random program, and its interpreter.
 const LIBRARY: &str = r#"
 use std::arch::asm;
 use std::fs::OpenOptions;
@@ -326,7 +326,8 @@ impl Looks for Kind {
 }
 ";
 
-/// That it is there is enough: all that could be seen becomes a scheduling point.
+/// The presence of this code suffices: every event that it could observe becomes a scheduling
+/// point.
 const COULD_LOOK: &str = "
 impl Looks for Kind {}
 
@@ -341,7 +342,7 @@ fn looks() {
 }
 ";
 
-/// The programs of one kind, as tests.
+/// Returns the programs of one kind, as tests.
 fn tests_of(kind: &str, looks: &str, timed: bool, sets: &[(&str, bool)]) -> String {
     use std::fmt::Write as _;
     let mut tests = format!("use small::Looks;\n\nstruct Kind;\n{looks}\n");
@@ -354,8 +355,9 @@ fn tests_of(kind: &str, looks: &str, timed: bool, sets: &[(&str, bool)]) -> Stri
     tests
 }
 
-/// What each program came to, by its kind and seed, with all schedules or reduced;
-/// which of the tests were explored to the end, and how much was left out of all.
+/// The outcomes of each program, by its kind and seed, with all schedules or with a reduced search.
+/// Also, the tests that were explored to completion, and the number of omitted schedules of all
+/// tests.
 struct Outcomes {
     reached: BTreeMap<String, BTreeSet<String>>,
     complete: BTreeSet<String>,
@@ -367,7 +369,7 @@ impl Outcomes {
         let directory = workspace.root().join("outcomes");
         _ = fs::remove_dir_all(&directory);
         fs::create_dir(&directory).expect("it can be made");
-        // Those that wait for ever fail, and say nothing of the others.
+        // Tests that wait for ever fail, and must not end the exploration of others.
         let goes_on = ["--keep-going", "--no-fail-fast", "--message-format=json"];
         let common = ["test", "--schedules=3000000", "--time=600s"];
         let run = workspace.chess(&[&common, &goes_on, arguments].concat());
@@ -399,7 +401,8 @@ impl Outcomes {
         }
     }
 
-    /// What the program came to of which `reduced` is the name in a reduced search.
+    /// Returns the outcomes under all schedules of the program that is called `reduced` in a
+    /// reduced search.
     fn of_all(&self, reduced: &str) -> &BTreeSet<String> {
         &self.reached[&reduced.replace("-false", "-true")]
     }
@@ -434,8 +437,8 @@ fn reduced_searches_reach_what_all_schedules_reach() {
             assert_eq!(outcomes, all.of_all(name), "{named}");
         }
     }
-    // Two phases reach what one search with timeouts at any time does, and not less by far
-    // than where time passes last.
+    // The two phases together reach the outcomes of a single search with timeouts at any time, and
+    // more than a search in which time passes last.
     let reached = |timers| icb("1", timers, "reduced_").reached;
     let (any, both) = (reached("any"), reached("last-then-any"));
     assert_eq!(any, both);
@@ -444,7 +447,8 @@ fn reduced_searches_reach_what_all_schedules_reach() {
             .iter()
             .any(|(name, last)| both[name] != *last)
     );
-    // Without a bound there are too many; what is within the last one it must reach.
+    // There are too many schedules without a bound. All outcomes within the last completed bound
+    // must be reached.
     let (reduced, all) = (
         Outcomes::of(&workspace, &["--strategy=dpor", "reduced"]),
         icb("2", "any", "all"),

@@ -1,4 +1,5 @@
-//! `chess-regressions/`: failures are kept there, run first, and judged when the program has changed.
+//! `chess-regressions/`: saved failures run first, and are checked again when the program has
+//! changed.
 
 use std::fs;
 
@@ -51,7 +52,7 @@ fn with(change: (&str, &str)) -> String {
     changed
 }
 
-/// A workspace whose failure was found and kept, and the file's name.
+/// Returns a workspace whose failure was found and saved, and the name of the file.
 fn with_kept() -> (Workspace, String) {
     let workspace = Workspace::with_library(RACE);
     let run = workspace.chess(&["test", "--save-regressions"]).run();
@@ -76,7 +77,7 @@ fn test(workspace: &Workspace, args: &[&str]) -> Run {
     workspace.chess(&[&base[..], args].concat()).run()
 }
 
-/// What the verdict says of regressions: `(outcome of each, warnings)`.
+/// Returns the regressions of a verdict: `(outcome of each, warnings)`.
 fn regressions(verdict: &Value) -> (Vec<&str>, String) {
     let runs = verdict["regressions"].as_array().expect("a list");
     let outcomes = runs
@@ -97,14 +98,14 @@ fn a_kept_failure_runs_first_whatever_the_search_would_do() {
     assert_eq!(verdict["kind"], "panic");
     assert_eq!(verdict["preemptions"], 1);
     assert_eq!(kept(&workspace), std::slice::from_ref(&name));
-    // For people, and by its id.
+    // In the report for readers, and by its id.
     let run = workspace.chess(&["test"]).run();
     let line = format!("both_set: panic (regression {path}, 1 preemption");
     assert!(run.stderr.contains(&line), "{run:?}");
     let id = name.trim_end_matches(".chess").rsplit('-').next();
     let id = id.expect("names end with an id");
     workspace.chess(&["replay", id]).run().assert_code(100);
-    // With `--keep-going` the search goes on, and finds the same.
+    // With `--keep-going` the search continues, and finds the same failure.
     let verdict = test(&workspace, &["--keep-going"]).verdict();
     assert_eq!(regressions(&verdict).0, ["failed"]);
     assert!(verdict["schedules"].as_u64() > Some(1), "{verdict}");
@@ -121,7 +122,7 @@ fn a_kept_failure_that_the_program_follows_and_survives_is_passed() {
     assert_eq!(verdict["complete"], true, "the test is explored, too");
 }
 
-/// Failures that are none without an option, and those without which they are none.
+/// Failures that occur only with an option, and failures that occur only without it.
 const NEED_OPTIONS: &str = r"
 use std::sync::{Condvar, Mutex};
 use std::thread;
@@ -161,7 +162,7 @@ fn a_kept_failure_that_needs_an_option_which_is_off_is_skipped_with_a_note() {
         assert!(warnings.contains(option), "{warnings}");
         assert!(warnings.contains("which is off now"), "{warnings}");
     }
-    // With them, they run.
+    // With the options, they run.
     let run = test(&workspace, &["--no-fail-fast", "--leaks"]);
     for verdict in run.verdicts() {
         assert_eq!(regressions(&verdict).0, ["failed"], "{verdict}");
@@ -180,7 +181,7 @@ fn a_kept_failure_that_no_longer_fits_is_judged_by_the_search() {
     let words = "none of the schedules with up to 1 preemption fails now";
     assert!(warnings.contains(words), "{warnings}");
 
-    // A search that ends before can say nothing of it.
+    // A search that stops early cannot decide whether the failure is gone.
     let verdict = test(&workspace, &["--schedules", "1"]).verdict();
     let (outcomes, warnings) = regressions(&verdict);
     assert_eq!(outcomes, ["unknown"]);
@@ -206,7 +207,7 @@ fn a_failure_that_is_found_again_takes_the_place_of_the_old_one() {
 fn a_changed_program_is_searched_where_the_kept_schedule_preempts() {
     let (workspace, _) = with_kept();
     let alone = ["--strategy", "icb", "--preemptions", "0"];
-    // The line has moved, and the search of the test alone would not preempt at all.
+    // The line has moved. The search of the test itself, with bound 0, would not preempt at all.
     workspace.write("src/lib.rs", &with(STILL_RACES));
     let run = test(&workspace, &alone);
     run.assert_code(100);
@@ -214,14 +215,14 @@ fn a_changed_program_is_searched_where_the_kept_schedule_preempts() {
     assert_eq!(regressions(&verdict).0, ["refound"]);
     assert_eq!(verdict["preemptions"], 1);
     assert_eq!(verdict["bound_completed"], Value::Null);
-    // What such a search finds is a schedule like any other.
+    // A failure found in this search is saved like any other.
     let found = verdict["schedule"].as_str().expect("it was saved");
     workspace.chess(&["replay", found]).run().assert_code(100);
     workspace.write("src/lib.rs", &with(MENDED_AND_LOOKS));
     let run = test(&workspace, &alone);
     run.assert_code(0);
     assert_eq!(regressions(&run.verdict()).0, ["unknown"]);
-    // Without a preemption the search sees all that there is of this one.
+    // Without preemptions, the search already covers all schedules of this version.
     workspace.write("src/lib.rs", &with(MENDED));
     let verdict = test(&workspace, &alone).verdict();
     assert_eq!(verdict["complete"], true);

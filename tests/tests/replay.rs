@@ -1,4 +1,4 @@
-//! A saved schedule leads to the same failure, each time and anywhere.
+//! A saved schedule reproduces its failure, repeatedly and on any machine.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::thread;
 use end_to_end::Workspace;
 use serde_json::Value;
 
-/// The verdict on one failing test, found now.
+/// Returns the verdict on one failing test, after a new search.
 fn find(workspace: &Workspace, test: &str, more_args: &[&str]) -> Value {
     let args = ["test", "--exact", test, "--message-format", "json"];
     let run = workspace.chess(&[&args, more_args].concat()).run();
@@ -15,7 +15,7 @@ fn find(workspace: &Workspace, test: &str, more_args: &[&str]) -> Value {
     run.verdict()
 }
 
-/// The path of the schedule that was saved with a verdict.
+/// Returns the path of the schedule that was saved with a verdict.
 fn schedule_of(workspace: &Workspace, verdict: &Value) -> PathBuf {
     let schedule = verdict["schedule"]
         .as_str()
@@ -23,14 +23,14 @@ fn schedule_of(workspace: &Workspace, verdict: &Value) -> PathBuf {
     workspace.root().join(schedule)
 }
 
-/// Replays `schedule` and checks that it fails as `found` says.
+/// Replays `schedule`, and checks that it fails in the same way as `found`.
 fn assert_replays(workspace: &Workspace, schedule: &str, found: &Value) {
     let run = workspace
         .chess(&["replay", "--message-format", "json", schedule])
         .run();
     run.assert_code(100);
     let replayed = run.verdict();
-    // What fails is a failure, where it is asked for, though it needs time to pass early.
+    // A replayed failure counts as a failure, even if it needs time to pass early.
     assert_eq!(replayed["outcome"], "failed", "{run:?}");
     for field in [
         "binary",
@@ -102,7 +102,7 @@ fn a_failure_in_whose_message_a_number_changes_is_the_same() {
     assert!(!run.stderr.contains("another failure"), "{run:?}");
 }
 
-/// Every failure of the catalog, as `backend` finds it.
+/// Replays every failure of the catalog that `backend` finds.
 fn assert_every_failure_replays(backend: &str) {
     let workspace = Workspace::shared("catalog");
     let args = [

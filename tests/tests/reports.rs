@@ -1,4 +1,5 @@
-//! `--junit`, `--sarif` and GitHub's annotations: files that their schemas accept, and the user's own lines.
+//! `--junit`, `--sarif` and GitHub's annotations: the files match their schemas, and point to the
+//! user's own lines.
 
 use std::fs;
 
@@ -40,7 +41,7 @@ fn nothing_is_shared() {}
 fn not_now() {}
 ";
 
-/// A workspace at the root of a repository.
+/// Returns a workspace at the root of a repository.
 fn repository() -> Workspace {
     let repository = Workspace::with_library(TESTS);
     repository.write(".git/HEAD", "ref: refs/heads/main\n");
@@ -110,7 +111,7 @@ fn sarif_has_a_result_for_each_failure_and_the_flow_of_each_task() {
     let workspace = repository();
     explored(&workspace, &["--sarif", "chess.sarif"]);
     let text = read(&workspace, "chess.sarif");
-    // The types are made from SARIF's schema.
+    // The types are generated from SARIF's schema.
     let log: Sarif = serde_json::from_str(&text).expect("it is SARIF");
     let results = log.runs[0].results.as_ref().expect("there are results");
     let rules = results.iter().map(|result| result.rule_id.as_deref());
@@ -123,7 +124,7 @@ fn sarif_has_a_result_for_each_failure_and_the_flow_of_each_task() {
     }
 }
 
-/// The line of a result, which is in the package's own file.
+/// Returns the line of a result, which is in the package's own file.
 fn line_of(result: &Finding) -> Option<i64> {
     let place = result.locations.as_ref()?.first()?;
     let place = place.physical_location.as_ref()?;

@@ -1,4 +1,5 @@
-//! `--resume`: a run that was cut short, at whatever moment, ends as if nothing had happened.
+//! `--resume`: a run that was interrupted at any moment has the same results as an uninterrupted
+//! one.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 use end_to_end::{Run, Workspace, assert_none_is_left, without_durations};
 use serde_json::Value;
 
-/// Tests of different lengths and outcomes, in the order of their names.
+/// Tests of different durations and outcomes, in the order of their names.
 const TESTS: &str = r"
 fn unlocked() {
     let count = AtomicU32::new(0);
@@ -52,7 +53,7 @@ fn unlocked() {
 #[test] fn l_short() { locked(2, 2) }
 ";
 
-/// Changes a test, and so the binary.
+/// Changes a test, and thereby the binary.
 fn change_tests(workspace: &Workspace) {
     let tests = fs::read_to_string(workspace.root().join("src/lib.rs")).expect("it was written");
     let changed = tests.replace(
@@ -72,8 +73,8 @@ fn events(run: &Run) -> Vec<Value> {
     without_durations(run.events())
 }
 
-/// A workspace in which a run ended with its third test. The next one may have come
-/// to a verdict before that was known.
+/// Returns a workspace in which a run ended with its third test. The next test may already have a
+/// verdict by then.
 fn cut_short() -> (Workspace, Run) {
     let workspace = Workspace::with_locks(TESTS);
     let run = run(&workspace, &[]);
@@ -95,7 +96,7 @@ fn assert_says(run: &Run, sentence: &str) {
     assert!(run.stderr.contains(sentence), "no `{sentence}` in {run:?}");
 }
 
-/// How many verdicts the run took over.
+/// Returns the number of verdicts that the run took over.
 #[track_caller]
 fn taken_over(run: &Run) -> usize {
     let (_, rest) = run.stderr.split_once("Resuming with ").expect("it says so");
@@ -103,7 +104,7 @@ fn taken_over(run: &Run) -> usize {
     count.parse().unwrap_or(0)
 }
 
-/// Numbers that look random, the same each time.
+/// A deterministic generator of pseudo-random numbers.
 struct Random(u64);
 
 impl Random {
@@ -163,11 +164,11 @@ fn a_search_that_is_killed_on_its_way_goes_on_from_there() {
         let has_state = || fs::read_dir(&journal).is_ok_and(|mut entries| entries.next().is_some());
         let mut resume: &[&str] = &[];
         for delay in [0, 300, 700] {
-            // By two processes, which an undisturbed search does without.
+            // The run uses two processes, unlike an undisturbed search.
             let all = ["test", "--message-format", "json", "--jobs", "2"];
             let mut process = workspace.chess(&[&all, &args[..], resume].concat()).start();
             if !process.wait_until(has_state) {
-                // So fast a machine has nothing to save.
+                // On such a fast machine there is nothing to save.
                 break;
             }
             thread::sleep(Duration::from_millis(delay));
@@ -186,7 +187,7 @@ fn a_run_goes_on_where_its_first_failure_ended_it() {
     let (workspace, first) = cut_short();
     let resumed = run(&workspace, &["--resume", "--no-fail-fast"]);
     assert!(taken_over(&resumed) >= 3, "{resumed:?}");
-    // What is taken over is told as it was, the time that it took with it.
+    // Verdicts that are taken over are reported unchanged, with their original durations.
     let verdicts = resumed.verdicts();
     assert_eq!(verdicts[..4], first.verdicts());
     assert_eq!(resumed.code, Some(100));
@@ -220,7 +221,7 @@ fn without_the_flag_a_run_begins_anew() {
     let again = run(&workspace, &[]);
     assert!(!again.stderr.contains("Resuming"), "{again:?}");
     assert_eq!(events(&again), events(&first));
-    // Of other tests it forgets nothing.
+    // The data of other tests is kept.
     run(&workspace, &["a_short"]).assert_code(0);
     let resumed = run(&workspace, &["--resume"]);
     assert!(taken_over(&resumed) >= 2, "{resumed:?}");

@@ -1,8 +1,8 @@
-//! `rewrite`: what is redirected and rewritten can be read, reviewed and pinned.
+//! `rewrite`: the redirections and edits of code can be listed, reviewed and pinned.
 
 use end_to_end::{Chess, Workspace, source_of};
 
-/// The fixtures whose snapshots are kept here.
+/// The fixtures with snapshots in this directory.
 const KEPT: [&str; 2] = ["members", "parking_lot"];
 
 #[test]

@@ -1,11 +1,12 @@
-//! All tests are looked at before any is explored further, and what is told depends on work alone.
+//! All tests are explored briefly before any is explored further, and the output depends on work
+//! alone.
 
 use std::time::Duration;
 
 use end_to_end::{Run, Workspace, assert_none_is_left, without_durations};
 use serde_json::Value;
 
-/// Tests of different sizes; the larger ones need several rounds.
+/// Tests of different sizes. The larger ones need several rounds.
 const TESTS: &str = r"
 #[test] fn a_largest() { locked(4, 4) }
 #[test] fn b_short() { locked(2, 1) }
@@ -48,7 +49,7 @@ fn what_a_run_tells_does_not_depend_on_how_many_tests_run_at_once() {
     let one = run(&workspace, &["--jobs", "1"]);
     let several = run(&workspace, &["--jobs", "4"]);
     assert_eq!(events(&one), events(&several));
-    // They are told as they are finished, not as they are listed.
+    // Tests are reported in the order in which they finish, not in that of the list.
     let names = names(&one);
     assert_eq!(names[..2], ["b_short", "d_middle"], "{names:?}");
     assert_eq!(names.last().map(String::as_str), Some("a_largest"));
@@ -101,7 +102,7 @@ fn an_interrupted_run_tells_what_each_test_was_explored_to() {
         let mut names = entries.map(|entry| entry.file_name());
         names.any(|it| it.to_string_lossy().contains(name))
     };
-    // The tests that a look does not finish have had it.
+    // The tests that are not finished after the first round have completed that round.
     assert!(process.wait_until(|| is_left("a_largest") && is_left("c_large")));
     process.interrupt();
     let run = process.finish(Duration::from_mins(1));

@@ -1,4 +1,4 @@
-//! What the tool prints and reads is as its JSON schemas say.
+//! The output and the input of the tool conform to its JSON schemas.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ fn schema_of(what: &str) -> Validator {
     let run = Workspace::empty().chess(&["schema", what]).run();
     run.assert_code(0);
     let schema = serde_json::from_str(&run.stdout).expect("it is JSON");
-    // What a schema of the draft may say is checked, too: `formatt` would be an error.
+    // The schema itself is validated against its draft, so that `formatt` would be an error.
     jsonschema::meta::validate(&schema).expect("it is a schema");
     jsonschema::draft202012::new(&schema).expect("it can be used")
 }
@@ -29,7 +29,7 @@ fn assert_all_valid(validator: &Validator, run: &Run) {
     }
 }
 
-/// The Chess.toml files below `directory`.
+/// Adds the Chess.toml files below `directory`.
 fn configurations(directory: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(directory).expect("readable").flatten() {
         let path = entry.path();

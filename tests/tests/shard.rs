@@ -1,4 +1,5 @@
-//! A run divided into shards finds what one run finds: `--shard` deals out the tests, `merge` joins the results.
+//! A run divided into shards has the results of a single run: `--shard` distributes the tests,
+//! `merge` joins the results.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,7 @@ fn run(workspace: &Workspace, more_args: &[&str]) -> Run {
     workspace.chess(&[&args, more_args].concat()).run()
 }
 
-/// The output of each of `count` shards, in files.
+/// Returns the output of each of `count` shards, in files.
 fn shards(workspace: &Workspace, count: usize, more_args: &[&str]) -> (Vec<String>, Vec<Run>) {
     let mut files = Vec::new();
     let mut runs = Vec::new();
@@ -42,7 +43,7 @@ fn names(run: &Run) -> BTreeSet<String> {
     set
 }
 
-/// The lines of a summary that say what was found, without times.
+/// Returns the lines of a summary that have the results, without times.
 fn summary(run: &Run) -> Vec<String> {
     let message = run.message();
     let lines = message.lines().map(str::trim_start);
@@ -55,7 +56,8 @@ fn summary(run: &Run) -> Vec<String> {
     lines.map(without_time).collect()
 }
 
-/// The shards of `args` have each test once, and are joined to what one run tells.
+/// Checks that the shards of `args` have each test once, and that their joined results equal those
+/// of a single run.
 fn assert_joined_as_whole(fixture: &str, args: &[&str], count: usize) {
     let workspace = Workspace::shared(fixture);
     let whole = run(&workspace, args);
@@ -153,7 +155,7 @@ fn a_value_that_is_no_shard_is_a_usage_error() {
     insta::assert_snapshot!(messages.join("\n"));
 }
 
-/// `merge` of `files` fails with exit code 1 and this message.
+/// Checks that `merge` of `files` fails with exit code 1, and returns the message.
 fn refusal(workspace: &Workspace, files: &[&str]) -> String {
     let files: Vec<String> = files.iter().map(|file| (*file).to_owned()).collect();
     let run = merge(workspace, &files);
@@ -214,7 +216,7 @@ fn sources_that_differ_are_different_runs() {
     assert_eq!(options(&one.events()[0]), options(&two.events()[0]));
 }
 
-/// Tests with schedules enough for several machines, but for one.
+/// Tests with enough schedules for several machines, except one.
 const LARGE: &str = r"
 #[test] fn passes() { locked(4, 4) }
 
@@ -242,13 +244,14 @@ const LARGE: &str = r"
 }
 ";
 
-/// What of a verdict does not depend on how many parts it was found in.
+/// Returns the parts of a verdict that do not depend on the number of shards.
 fn without_work(run: &Run) -> Vec<Value> {
     let mut events = without_durations(run.events());
-    // Of what is divided, only the end is told.
+    // For a divided test, only its end is reported.
     events.retain(|event| event["type"] != "progress");
     for event in &mut events {
-        // What was done several times counts as often; what parts saw is not compared.
+        // Work that several shards repeat is counted repeatedly. The other counts of single shards
+        // are not comparable.
         for work in ["executions", "work", "steps", "distinct", "pruned"] {
             if event["type"] == "test-finished" {
                 event[work] = Value::Null;
@@ -286,7 +289,7 @@ fn the_space_of_a_test_is_divided_where_there_are_more_shards_than_tests() {
         let joined = merge(&workspace, &files);
         assert_eq!(without_work(&joined), without_work(&whole));
         assert_eq!(summary(&joined), summary(&whole));
-        // Without one part nothing is claimed.
+        // If one part is missing, there is no guarantee.
         merge(&workspace, &files[1..]).assert_code(1);
     }
 }

@@ -1,10 +1,10 @@
-//! Loops that wait without yielding: which ones are told, where, and what follows from it.
+//! Loops that wait without yielding: the reported loops, their lines, and the consequences.
 
 use end_to_end::{Run, Workspace};
 use serde_json::Value;
 
-/// Tests whose names begin with `spins_` have a loop that waits without yielding, in the
-/// line with the comment `here`.
+/// Tests whose names begin with `spins_` have a loop that waits without yielding, in the line with
+/// the comment `here`.
 const LIBRARY: &str = r"
 #![cfg(test)]
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -212,7 +212,7 @@ fn waits_for_an_end() {
 }
 ";
 
-/// Where the loop of each test is that spins.
+/// Returns the tests with a spinning loop, and the line of each loop.
 fn lines() -> Vec<(String, usize)> {
     let mut lines = Vec::new();
     let mut test = String::new();
@@ -228,7 +228,7 @@ fn lines() -> Vec<(String, usize)> {
     lines
 }
 
-/// The lines that warnings name, and of which test they are.
+/// Returns the tests and lines in the warnings.
 fn told(run: &Run) -> Vec<(String, usize)> {
     let mut told = Vec::new();
     for verdict in run.verdicts() {

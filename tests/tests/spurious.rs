@@ -1,4 +1,4 @@
-//! What happens for no reason, as `std` allows, is tried and told; `--spurious never` leaves it out.
+//! Spurious events that `std` allows are explored and reported. `--spurious never` leaves them out.
 
 use end_to_end::Workspace;
 

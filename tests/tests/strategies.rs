@@ -1,4 +1,5 @@
-//! What sampling strategies and delay bounding find, and that a seed says all about them.
+//! Sampling strategies and delay bounding: the bugs that they find, and their determinism for a
+//! given seed.
 
 use end_to_end::{Workspace, without_durations};
 use serde_json::Value;
@@ -20,11 +21,11 @@ fn verdicts(strategy: &str, args: &[&str]) -> Vec<Value> {
     events
 }
 
-/// What is broken fails, and its correct twin passes.
+/// Checks that each buggy test fails, and that its corrected twin passes.
 fn assert_tells_bugs_from_twins(strategy: &str, args: &[&str]) {
     for verdict in verdicts(strategy, args) {
         let is_buggy = verdict["test"].as_str().unwrap().ends_with("::buggy");
-        // Time may have to pass early for it.
+        // The failure may need time to pass early.
         let expected: &[_] = if is_buggy {
             &["failed", "timing"]
         } else {
@@ -126,7 +127,7 @@ fn what_icb_finished_stays_finished_while_others_sample_on() {
 
 #[test]
 fn progress_estimates_how_much_was_explored() {
-    // It has 39,645 schedules, as `delay` finds when it may go on.
+    // It has 39,645 schedules, as `delay` reports without a limit.
     let args = ["--schedules", "10000", "--exact", "hash_order::fixed"];
     for strategy in ["random", "surw", "delay", "pct,pos"] {
         let mut events = explore(strategy, &args);

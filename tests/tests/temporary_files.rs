@@ -1,4 +1,4 @@
-//! Test processes that run at once do not meet in the file system.
+//! Test processes that run at the same time do not conflict in the file system.
 
 use std::fs;
 use std::time::Duration;
@@ -6,11 +6,11 @@ use std::time::Duration;
 use end_to_end::{Workspace, assert_none_is_left, without_durations};
 use serde_json::Value;
 
-/// A machine that is busy may be this slow.
+/// A time limit that is sufficient on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// Four tests that choose names which are unique in a process, below a directory that
-/// this expression says.
+/// Returns four tests that choose names which are unique in a process, below the directory that
+/// this expression names.
 fn tests_below(directory: &str) -> String {
     let tests = r#"
 static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -43,7 +43,7 @@ fn check() {
     tests.replace("DIRECTORY", directory)
 }
 
-/// The verdicts with so many jobs, and what was said.
+/// Returns the verdicts with this number of jobs, and the output.
 fn explore(workspace: &Workspace, jobs: &str) -> (Vec<Value>, String) {
     let args = ["test", "--no-fail-fast", "--message-format", "json"];
     let run = workspace

@@ -1,4 +1,5 @@
-//! A failure that needs time to pass early says so, and how to leave such schedules out.
+//! The report of a failure that needs time to pass early says so, and names the option that
+//! excludes such schedules.
 
 use end_to_end::{Run, Workspace};
 use serde_json::Value;
@@ -76,7 +77,7 @@ fn words(run: &Run) -> String {
     words.join(" ")
 }
 
-/// The verdict on a test with these options, which end the run with this code.
+/// Returns the verdict on a test with these options. The run must exit with this code.
 fn verdict(test: &str, options: &[&str], code: i32) -> Value {
     let workspace = Workspace::with_library(TESTS);
     let json = ["test", "--exact", test, "--message-format", "json"];
@@ -173,7 +174,8 @@ fn early_timeouts_are_explored_only_where_a_task_waits_beside_others() {
     assert_eq!(alone["timers_last"], Value::Null);
     assert_eq!(alone["coverage"], "complete");
     let both = verdict("two_sleep", &["--strategy", "icb", "--preemptions", "9"], 0);
-    // Of both phases: in which time passes last, and in which it need not.
+    // Both phases are complete: that in which time passes last, and that in which it may pass
+    // early.
     assert_eq!(both["complete"], true);
     assert_eq!(both["coverage"], "complete");
 }

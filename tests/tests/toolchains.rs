@@ -1,10 +1,11 @@
-//! Compilers that are not supported are refused in one sentence; others are, as far as they are installed.
+//! Unsupported compilers are rejected in one sentence. Installed compilers of other channels are
+//! tried.
 
 use std::path::PathBuf;
 
 use end_to_end::{LOSES_AN_UPDATE, Run, Workspace};
 
-/// A compiler that says that it is of another version, and does what `more` says.
+/// Returns a compiler that claims to be of another version, and that executes `more`.
 fn compiler(workspace: &Workspace, release: &str, more: &str) -> PathBuf {
     let script = format!(
         "#!/bin/sh\n\
@@ -20,7 +21,7 @@ fn compiler(workspace: &Workspace, release: &str, more: &str) -> PathBuf {
     workspace.root().join("rustc-of-another-version")
 }
 
-/// The error, if it is one line, and the only one.
+/// Returns the error, which must be the only one and a single line.
 fn sentence(run: &Run) -> &str {
     let lines: Vec<&str> = run.stderr.lines().collect();
     let errors = lines.iter().filter(|line| line.starts_with("error: "));
@@ -51,7 +52,7 @@ fn a_project_that_asks_for_an_old_compiler_is_told_where_it_does() {
     let workspace = Workspace::with_library(LOSES_AN_UPDATE);
     let toolchain = "[toolchain]\nchannel = \"1.80\"\n";
     workspace.write("rust-toolchain.toml", toolchain);
-    // Rustup would install it.
+    // With this file present, rustup would install the compiler.
     let script = "real=$(rustc --print sysroot); mkdir bin; ln -s \"$real/bin/rustc\" bin/rustc";
     let script =
         format!("rm rust-toolchain.toml; {script}; printf '{toolchain}' > rust-toolchain.toml");
@@ -90,7 +91,7 @@ fn a_new_compiler_that_does_not_accept_the_runtime_is_refused_and_its_words_are_
             "do not stand where the standard library was",
         ),
     ] {
-        // Nothing else is compiled in vain.
+        // No other code is compiled in vain.
         let makes = "for last; do :; done; touch \"$(dirname \"$0\")/made\"";
         let more = format!(
             "*chess_canary*|*{name}*) echo 'error: the library is another one' >&2; exit 1 ;;\n\
@@ -121,7 +122,7 @@ fn a_new_compiler_that_does_not_accept_the_runtime_is_refused_and_its_words_are_
     }
 }
 
-/// Whether the runtime fits other compilers than the one of these tests shows where rustup has them.
+/// Whether the runtime works with other compilers can be tested only if rustup has installed them.
 #[test]
 fn beta_and_nightly_explore_or_are_refused() {
     for channel in ["beta", "nightly"] {

@@ -1,11 +1,11 @@
-//! The README's tour: each command prints what the README says it prints.
+//! The tour of the README: the output of each command equals that in the README.
 
 use std::fs;
 use std::path::Path;
 
 use end_to_end::{Workspace, needs};
 
-/// What is elided in the README stands for any lines.
+/// The placeholder in the README for any number of lines.
 const ELISION: &str = "[... the same report ...]";
 
 const MANIFEST: &str = r#"
@@ -17,13 +17,13 @@ edition = "2024"
 [workspace]
 "#;
 
-/// A fenced block: the language behind the fence, and the lines in it.
+/// A fenced block: the language after the fence, and the lines in it.
 struct Block<'a> {
     language: &'a str,
     lines: Vec<&'a str>,
 }
 
-/// The blocks of the section that begins with `heading`.
+/// Returns the blocks of the section that begins with `heading`.
 fn blocks<'a>(text: &'a str, heading: &str) -> Vec<Block<'a>> {
     let mut blocks = Vec::new();
     let mut lines = text.lines().skip_while(|line| *line != heading).skip(1);
@@ -36,8 +36,9 @@ fn blocks<'a>(text: &'a str, heading: &str) -> Vec<Block<'a>> {
     blocks
 }
 
-/// `text` without what differs from machine to machine: times, addresses, threads, the
-/// digits of an id or of a commit, and how many frames of the runtime a stack has.
+/// Returns the lines of `text` with placeholders for the parts that differ between machines: times,
+/// addresses, threads, the digits of an id or of a commit, and the number of frames of the runtime
+/// in a stack.
 fn same_everywhere(text: &str) -> Vec<String> {
     let filters = [
         (r"\b\d+\.\d\ds\b", "[time]"),
@@ -49,7 +50,7 @@ fn same_everywhere(text: &str) -> Vec<String> {
         (r"0x[0-9a-f]+", "[address]"),
         (r"(LWP|process) \d+", "$1 [number]"),
         (r"(?m)^(\(gdb\) )?#\d+ +", "$1#[frame] "),
-        // gdb breaks lines where it guesses the width of a terminal.
+        // gdb breaks lines at its guess of the terminal's width.
         (r"\n +at ", " at "),
     ];
     let mut text = text.to_owned();
@@ -62,7 +63,8 @@ fn same_everywhere(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// `source` with the method that `replacement` defines in place of the one of this name.
+/// Returns `source` with the method that `replacement` defines in place of the one of the same
+/// name.
 fn with_method(source: &str, replacement: &str) -> String {
     let signature = replacement.lines().next().expect("it has a first line");
     let start = source.find(signature).expect("the method is there");
@@ -75,7 +77,7 @@ fn with_method(source: &str, replacement: &str) -> String {
     )
 }
 
-/// `lines` without the empty ones at both ends: what is left out may end with some.
+/// Returns `lines` without the empty ones at both ends. Elided text may end with some.
 fn without_blank_ends(lines: &[String]) -> &[String] {
     let is_blank = |line: &&String| line.is_empty();
     let before = lines.iter().take_while(is_blank).count();
@@ -83,7 +85,7 @@ fn without_blank_ends(lines: &[String]) -> &[String] {
     &lines[before..lines.len() - after]
 }
 
-/// Panics unless `actual` is what the README prints.
+/// Panics unless `actual` equals the output in the README.
 #[track_caller]
 fn assert_printed(command: &str, expected: &[String], actual: &[String]) {
     let parts: Vec<&[String]> = expected
@@ -112,13 +114,13 @@ fn assert_printed(command: &str, expected: &[String], actual: &[String]) {
     );
 }
 
-/// A command of the tour, and what it prints.
+/// A command of the tour, and its output.
 struct Call<'a> {
     command: &'a str,
     printed: Vec<&'a str>,
 }
 
-/// The commands of a block, which stand behind `$`.
+/// Returns the commands of a block, which follow `$`.
 fn calls<'a>(lines: &[&'a str]) -> Vec<Call<'a>> {
     let mut calls: Vec<Call<'a>> = Vec::new();
     for &line in lines {
@@ -132,8 +134,8 @@ fn calls<'a>(lines: &[&'a str]) -> Vec<Call<'a>> {
     calls
 }
 
-/// What a debugger is told in `printed`, a line each. It does not repeat what it does not
-/// read from a terminal, so that an answer comes right behind its prompt.
+/// Returns the debugger commands in `printed`, a line each, and the rest. A debugger without a
+/// terminal does not echo its input, so each answer directly follows its prompt.
 fn dialogue(printed: &str) -> (String, String) {
     const PROMPT: &str = "(gdb) ";
     let said = printed
@@ -147,8 +149,8 @@ fn dialogue(printed: &str) -> (String, String) {
     )
 }
 
-/// A repository with what `cargo new` writes, which would look for workspaces and
-/// repositories around this one, too.
+/// Returns a repository with the files of `cargo new`. The command itself would find the workspace
+/// and the repository around this one.
 fn new_project() -> Workspace {
     let workspace = Workspace::empty();
     workspace.write("Cargo.toml", MANIFEST);
@@ -192,7 +194,8 @@ fn the_tour_prints_what_the_readme_says() {
                     if let Some((_, saved)) = said.split_once("Replay cargo chess replay ") {
                         saved[..4].clone_into(&mut id);
                     }
-                    // As in what is compared with it, cargo's `Finished` and the tool's are left out.
+                    // The `Finished` lines of cargo and of the tool are left out, as in the
+                    // expected output.
                     let printed = printed
                         .lines()
                         .filter(|line| !line.starts_with("    Finished "));
@@ -213,7 +216,7 @@ fn the_tour_prints_what_the_readme_says() {
     );
 }
 
-/// The id of the tour's schedule, as the README prints it.
+/// Returns the id of the tour's schedule in the README.
 fn same_id(readme: &str) -> &str {
     let (_, rest) = readme
         .split_once("$ cargo chess replay ")

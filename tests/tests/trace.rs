@@ -1,4 +1,4 @@
-//! `replay --trace` prints each event as it happens, whatever becomes of the process.
+//! `replay --trace` prints each event when it happens, even if the process dies later.
 
 use end_to_end::{Run, Workspace};
 
@@ -10,7 +10,7 @@ fn traced(workspace: &Workspace, test: &str) -> Run {
     workspace.chess(&["replay", "--trace", &id[..4]]).run()
 }
 
-/// What was printed before the verdict.
+/// Returns the output before the verdict.
 fn trace(run: &Run) -> String {
     let said = run.message();
     let lines = said.lines().take_while(|line| line.starts_with(' '));

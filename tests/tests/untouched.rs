@@ -1,4 +1,5 @@
-//! The user's tree, its `target` aside, is the same after any command, however it ends.
+//! The user's files outside `target` are unchanged after any command, also after an interrupted
+//! one.
 
 use std::thread;
 use std::time::Duration;
@@ -43,7 +44,7 @@ fn another_target_directory_takes_everything() {
     assert!(elsewhere.root().join("chess").exists());
 }
 
-/// Enough to do for it to be interrupted in the middle.
+/// A run that is long enough to be interrupted in the middle.
 const LONG_RUN: [&str; 8] = [
     "test",
     "--no-fail-fast",
@@ -55,7 +56,7 @@ const LONG_RUN: [&str; 8] = [
     "1000000000",
 ];
 
-/// How long after its start a command is disturbed, in milliseconds.
+/// The times after the start at which a command is interrupted, in milliseconds.
 const MOMENTS: [u64; 5] = [5, 60, 250, 700, 1500];
 
 #[test]
@@ -68,12 +69,12 @@ fn an_interrupted_run_changes_nothing_and_says_so() {
         process.interrupt();
         let run = process.finish(Duration::from_secs(20));
         before.assert_same_as(workspace.root());
-        // Before it listens for signals, SIGINT simply ends it.
+        // Before the tool handles signals, SIGINT ends it directly.
         assert!(run.code == Some(130) || run.signal == Some(2), "{run:?}");
     }
 }
 
-/// Until one of the processes below the tool runs a test.
+/// Waits until one of the processes below the tool runs a test.
 fn wait_until_it_explores(process: &mut Process) {
     let id = process.id();
     let explores = || {
@@ -83,7 +84,7 @@ fn wait_until_it_explores(process: &mut Process) {
     assert!(process.wait_until(explores), "a test process starts");
 }
 
-/// As `nohup` has it.
+/// As under `nohup`.
 #[test]
 fn a_run_that_is_to_ignore_the_end_of_its_terminal_goes_on() {
     let workspace = Workspace::shared("catalog");
@@ -136,7 +137,7 @@ fn a_killed_run_leaves_the_tree_and_the_next_run_alone() {
     before.assert_same_as(workspace.root());
 }
 
-/// Test processes must not outlive the tool for long; compilers end by themselves.
+/// Checks that test processes do not outlive the tool for long. Compilers end by themselves.
 fn assert_end(processes: &[(u32, String)]) {
     let alive = |id: &u32| std::path::Path::new(&format!("/proc/{id}/fd/0")).exists();
     for _ in 0..200 {

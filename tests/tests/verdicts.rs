@@ -1,8 +1,8 @@
-//! Every fixture gets its verdict, kind and fewest preemptions, on both backends.
+//! Every fixture has its expected verdict, kind and fewest preemptions, on both backends.
 
 use end_to_end::{Expected, Workspace};
 
-/// Explores all tests of a shared fixture and compares with its `expected.toml`.
+/// Explores all tests of a shared fixture, and compares the results with its `expected.toml`.
 fn assert_verdicts(fixture: &str, more_args: &[&str]) {
     let workspace = Workspace::shared(fixture);
     let expected = Expected::of(workspace.root());
@@ -63,7 +63,7 @@ fn the_regression_programs_of_chess_have_the_verdicts_that_chess_gave() {
 
 #[test]
 fn executions_in_processes_of_their_own_have_the_same_verdicts() {
-    // A process takes so long that all schedules of the default budget would take minutes.
+    // Processes are so slow that all schedules of the default budget would take minutes.
     let args = ["--isolate", "fork", "--schedules", "10000"];
     assert_verdicts("catalog", &args);
 }

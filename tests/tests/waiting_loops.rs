@@ -1,4 +1,5 @@
-//! Loops that wait without a yield, or spin before they block, are let do so as an operating system would.
+//! Loops that wait without a yield, or that spin before they block, make progress as under an
+//! operating system.
 
 use end_to_end::Workspace;
 

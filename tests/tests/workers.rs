@@ -1,4 +1,4 @@
-//! Several processes that explore one test: nothing that is told depends on how many there are.
+//! Several processes that explore one test: the output does not depend on their number.
 
 use std::fs;
 use std::time::Duration;
@@ -56,14 +56,14 @@ fn what_is_told_does_not_depend_on_the_number_of_workers() {
     }
 }
 
-/// A test that is explored for a while, and one that is not.
+/// A test that is explored for a long time, and one that is not.
 const LONG: &str = r"
 #[test] fn long() { locked(4, 5) }
 
 #[test] fn short() {}
 ";
 
-/// The helpers below a process. They alone are confined.
+/// Returns the helper processes below a process. Only they are confined.
 fn helpers(process: u32) -> Vec<u32> {
     let is_confined = |id: &u32| {
         let status = fs::read_to_string(format!("/proc/{id}/status"));
@@ -77,7 +77,8 @@ fn helpers(process: u32) -> Vec<u32> {
 fn the_last_test_has_all_cores_and_ends_even_if_its_helper_is_killed() {
     let workspace = Workspace::with_locks(LONG);
     let args = ["test", "--message-format", "json", "--strategy", "icb"];
-    // More than within two preemptions, which are over before anybody can look.
+    // The bound is above two preemptions, because the search within two is over before it can be
+    // observed.
     let long = ["--preemptions", "3", "--schedules", "150000", "--jobs", "2"];
     let args = [&args[..], &long].concat();
     let undisturbed = workspace.chess(&args).run();

@@ -1,4 +1,5 @@
-//! The last test binary, by its name: how many tests were skipped because a program is missing.
+//! The number of tests that were skipped because a program is missing. By its name, this is the
+//! last test binary.
 
 use std::io::{self, Write};
 
@@ -12,6 +13,6 @@ fn what_was_skipped_is_told() {
         1 => format!("1 test was skipped\n{}", skipped[0]),
         n => format!("{n} tests were skipped\n{}", skipped.join("\n")),
     };
-    // Past libtest's capture: it is to be seen where all tests pass.
+    // The message bypasses libtest's capture, so that it is visible when all tests pass.
     writeln!(io::stderr(), "\n{text}").expect("standard error is open");
 }

@@ -1,4 +1,4 @@
-//! The sites of a file, and the edits that tell of them.
+//! The sites of a file, and the edits that report their accesses.
 
 use proc_macro2::Span;
 use syn::{Expr, ExprCall, ExprMethodCall};
@@ -14,42 +14,42 @@ use crate::lines::Lines;
 use crate::rewrite::Edit;
 use crate::source::Source;
 
-/// What an expression is used for.
+/// The use of an expression.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Use {
-    /// The place that it names is accessed.
+    /// The place that the expression names is accessed.
     Access(Kind),
     /// A pointer to another place is read from it.
     Pointer,
-    /// Its address is taken, or nothing is done.
+    /// Its address is taken, or it is not used.
     Nothing,
 }
 
-/// The use of what is moved or copied.
+/// The use of a place whose value is moved or copied.
 pub(super) const VALUE: Use = Use::Access(Kind::Read);
 
-/// Walks through a file and notes what it finds.
+/// Visits a file and collects its sites and edits.
 pub(super) struct Finder<'s> {
     pub(super) source: &'s Source<'s>,
     pub(super) declarations: &'s Declarations,
     pub(super) without: &'s [SiteId],
     pub(super) lines: Option<&'s Lines>,
     pub(super) sites: Vec<Site>,
-    /// What begins at its offset: outer sites first.
+    /// The edits at the start of sites, with outer sites first.
     pub(super) openings: Vec<Edit>,
-    /// What ends at its offset: inner sites first.
+    /// The edits at the end of sites, with inner sites first.
     pub(super) closings: Vec<Edit>,
-    /// What the expression that is visited next is used for.
+    /// The use of the expression that is visited next.
     pub(super) context: Use,
     /// Whether temporary values may have to live longer than their statement.
     pub(super) extends: bool,
     pub(super) is_unsafe: bool,
-    /// Why nothing is inserted here, if so.
+    /// The reason why no text is inserted at the current position, if there is one.
     pub(super) left: Option<Left>,
 }
 
 impl Finder<'_> {
-    /// Notes a site, whose splice goes around what `inside` visits.
+    /// Adds a site whose splice encloses the code that `inside` visits.
     fn site(
         &mut self,
         whole: &Expr,
@@ -84,7 +84,7 @@ impl Finder<'_> {
             .push(Edit::of_site(form.end, form.behind, index));
     }
 
-    /// Notes an access within tokens of which nothing is known.
+    /// Adds an access within tokens that are not known to be Rust.
     pub(super) fn unknown_site(&mut self, star: Span) {
         let start = self.source.start_of(star);
         if self.lines.is_none_or(|lines| lines.contain(start)) {
@@ -107,7 +107,7 @@ impl Finder<'_> {
         }
     }
 
-    /// A place that is used as the context says.
+    /// Visits a place whose use is `context`.
     pub(super) fn place(&mut self, place: &Place, context: Use) {
         let kind = match context {
             Use::Access(kind) => kind,
@@ -122,11 +122,11 @@ impl Finder<'_> {
         self.site(place.whole, id, form, |finder| finder.within(place));
     }
 
-    /// What computes a place.
+    /// Visits the expressions that compute a place.
     fn within(&mut self, place: &Place) {
         if let Root::Target(deref) = place.root {
             let context = match place.operand() {
-                // Those on the way are told of with the place.
+                // The pointers on the way are reported together with the place.
                 Operand::Steady => Use::Nothing,
                 Operand::Part => Use::Pointer,
                 Operand::Value => VALUE,
@@ -136,7 +136,7 @@ impl Finder<'_> {
         self.apart(|finder| place.indices().for_each(|index| finder.value(index)));
     }
 
-    /// `&raw const place`, which reads only the pointers on the way.
+    /// Visits `&raw const place`, which reads only the pointers on the way.
     pub(super) fn address(&mut self, whole: &Expr, of: &Expr) {
         let place = Place::of(of, self.declarations);
         let pointers = place
@@ -155,7 +155,7 @@ impl Finder<'_> {
         }
     }
 
-    /// A call of a method.
+    /// Visits a call of a method.
     pub(super) fn method(&mut self, whole: &Expr, call: &ExprMethodCall) {
         let place = Place::of(&call.receiver, self.declarations);
         let inside = |finder: &mut Self| {
@@ -183,7 +183,7 @@ impl Finder<'_> {
         self.apart(|finder| finder.site(whole, id, form, inside));
     }
 
-    /// A call of what an expression yields.
+    /// Visits a call whose function is the value of an expression.
     pub(super) fn call(&mut self, whole: &Expr, call: &ExprCall) {
         let place = Place::of(&call.func, self.declarations);
         let inside = |finder: &mut Self| {
@@ -199,14 +199,14 @@ impl Finder<'_> {
                 let form = self.form_of_call(whole, place);
                 self.apart(|finder| finder.site(whole, id, form, inside));
             }
-            // What `let x = Some(&temporary())` borrows lives on.
+            // A value borrowed in `let x = Some(&temporary())` lives longer than the statement.
             _ if is_constructor(&call.func) => inside(self),
             _ => self.apart(inside),
         }
     }
 }
 
-/// Whether the form for a pointer on the way to a place leaves temporary values alone.
+/// Whether the form for a pointer on the way to a place keeps temporary values alive.
 fn may_pass_pointer(place: &Place) -> bool {
     match place.operand() {
         Operand::Steady => true,

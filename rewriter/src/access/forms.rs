@@ -1,18 +1,17 @@
-//! What is inserted to tell of an access.
+//! The text that is inserted to report an access.
 //!
-//! The access itself stays as it is written. There are three forms:
+//! The access itself stays unchanged. There are three forms:
 //!
-//! - **before**: the place is named twice, once for its address:
-//!   `({__chess::read(&raw const *p);*p})`, `({__chess::receive(&raw const *p);},(*p).f()).1`.
-//!   A tuple, unlike a block, does not end the life of temporary values.
-//! - **wrapped**: the address passes through the hook, and the place is what it
-//!   points to: `*__chess::write(&raw mut *p) = x`. Where the place is borrowed
-//!   for longer than its statement, no temporary value may be in it: they would
-//!   be dropped too early.
-//! - **through**: what computes the pointer passes through a block, by value:
-//!   `*match (x.get()) {__chess_p=>{__chess::read(&raw const *__chess_p);__chess_p}}`.
-//!   Nothing else about the place changes; whether it can be moved out of, is
-//!   aligned, or keeps a guard alive stays as it was.
+//! - **before**: the place is named twice, once for its address: `({__chess::read(&raw const
+//!   *p);*p})`, `({__chess::receive(&raw const *p);},(*p).f()).1`. A tuple, unlike a block, does
+//!   not end the life of temporary values.
+//! - **wrapped**: the address passes through the hook, and the result of the hook is dereferenced:
+//!   `*__chess::write(&raw mut *p) = x`. If the place is borrowed for longer than its statement, it
+//!   may contain no temporary value, which would be dropped too early.
+//! - **through**: the pointer to the place passes through a block, by value: `*match (x.get())
+//!   {__chess_p=>{__chess::read(&raw const *__chess_p);__chess_p}}`. No other property of the place
+//!   changes: it can still be moved out of if it could before, it has the same alignment, and it
+//!   keeps the same guards alive.
 
 use proc_macro2::TokenStream;
 use syn::{Expr, ExprMethodCall};
@@ -24,21 +23,22 @@ use super::site::{Kind, Left};
 use crate::extent;
 use crate::source::Source;
 
-/// The name of the pointer that passes through.
+/// The name of the pointer that passes through a block.
 const POINTER: &str = "__chess_p";
 
-/// What to insert before and behind a part of the text, and what it tells of.
+/// Text to insert before and after a part of the source, and the number of accesses that it
+/// reports.
 pub(super) struct Form {
     pub(super) start: usize,
     pub(super) before: String,
     pub(super) end: usize,
     pub(super) behind: String,
-    /// How many pointers on the way to the place it tells of.
+    /// The number of reported pointers on the way to the place.
     pub(super) pointers: usize,
 }
 
 impl Finder<'_> {
-    /// How to tell of an access to a place as such.
+    /// Returns the form that reports an access to a place itself.
     pub(super) fn form(&self, place: &Place, kind: Kind) -> Result<Form, Left> {
         let repeatable = place.is_indexed_repeatably();
         match place.operand() {
@@ -56,13 +56,13 @@ impl Finder<'_> {
         }
     }
 
-    /// How to tell of a call with a place as receiver, or of the place that is called.
+    /// Returns the form that reports a call whose receiver, or whose function, is a place.
     pub(super) fn form_of_call(&self, call: &Expr, place: &Place) -> Result<Form, Left> {
         let tell = |place: &str| format!("__chess::receive(&raw const {place});");
         self.told_before_call(call, place, &tell)
     }
 
-    /// How to tell of a method of a pointer or of memory that may not be initialised.
+    /// Returns the form that reports a method of a pointer or of memory that may be uninitialized.
     pub(super) fn form_of_method(
         &self,
         call: &Expr,
@@ -97,7 +97,8 @@ impl Finder<'_> {
         })
     }
 
-    /// How to tell only of the pointers that are read on the way to a place, before `whole`.
+    /// Returns the form that reports, before `whole`, only the pointers that are read on the way to
+    /// a place.
     pub(super) fn form_of_address(&self, whole: &Expr, place: &Place) -> Result<Form, Left> {
         let (pointers, told) = self.pointers(place)?;
         Ok(self.around(
@@ -176,7 +177,7 @@ impl Finder<'_> {
         })
     }
 
-    /// Tells of the pointers on the way to a place; how many, and the text.
+    /// Returns the number of pointers on the way to a place, and the text that reports them.
     fn pointers(&self, place: &Place) -> Result<(usize, String), Left> {
         let pointers = place.pointers(self.declarations);
         let mut told = String::new();
@@ -208,8 +209,9 @@ impl Finder<'_> {
         Ok(text)
     }
 
-    /// The address of an argument that is a pointer, or becomes one: its value may not be `Copy`.
-    /// What a unique reference is made of is not borrowed, for it would be borrowed twice.
+    /// Returns the address of an argument that is a pointer, or that is coerced to one, because its
+    /// value may not be `Copy`. The operand of a unique reference is not borrowed: this would be a
+    /// second borrow.
     fn address_of_argument(&self, argument: &Expr) -> Result<String, Left> {
         let argument = unwrapped(argument);
         if let Expr::Reference(reference) = argument
@@ -221,7 +223,7 @@ impl Finder<'_> {
         }
         let text = self.repeated(argument)?;
         Ok(match argument {
-            // A name may be that of a constant, which has no address.
+            // The name may be that of a constant, which has no address.
             Expr::Path(_) if Place::of(argument, self.declarations).is_none() => {
                 format!("&{text}")
             }
@@ -230,7 +232,7 @@ impl Finder<'_> {
         })
     }
 
-    /// The text of an expression that may be evaluated twice.
+    /// Returns the text of an expression that may be evaluated twice.
     fn repeated(&self, expression: &Expr) -> Result<String, Left> {
         if !is_repeatable(expression) {
             return Err(Left::Computed);
@@ -259,7 +261,7 @@ impl Finder<'_> {
     }
 }
 
-/// An expression without the parentheses around it.
+/// Returns an expression without its enclosing parentheses.
 fn unwrapped(mut expression: &Expr) -> &Expr {
     loop {
         expression = match expression {
@@ -270,7 +272,7 @@ fn unwrapped(mut expression: &Expr) -> &Expr {
     }
 }
 
-/// The function that is told of an access.
+/// Returns the name of the hook that reports an access.
 fn hook(kind: Kind) -> &'static str {
     match kind {
         Kind::Inspect => "inspect",
@@ -282,14 +284,14 @@ fn hook(kind: Kind) -> &'static str {
     }
 }
 
-/// An expression as it is written, in one line.
+/// Returns the source text of an expression, in one line.
 pub(super) fn text_of(source: &Source, expression: &Expr) -> Option<String> {
     let start = extent::start_of(source, expression);
     let end = extent::end_of(source, expression);
     in_one_line(source.between(start, end))
 }
 
-/// The same tokens without line breaks and comments.
+/// Returns the same tokens without line breaks and comments.
 fn in_one_line(text: &str) -> Option<String> {
     if !text.contains(['\n', '\r']) && !text.contains("//") && !text.contains("/*") {
         return Some(text.to_owned());

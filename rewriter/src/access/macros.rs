@@ -1,4 +1,4 @@
-//! What macros are given, where it is Rust that they pass on.
+//! Arguments of macros that are known to be Rust code.
 
 use proc_macro2::{Delimiter, Punct, Spacing, TokenStream, TokenTree};
 use syn::parse::{ParseStream, Parser};
@@ -12,7 +12,7 @@ use super::site::Left;
 use crate::extent;
 use crate::rewrite::Edit;
 
-/// Macros of expressions, which may take references to them.
+/// Macros with expressions as arguments, which may take references to them.
 const OF_EXPRESSIONS: &[&str] = &[
     "assert",
     "assert_eq",
@@ -35,7 +35,7 @@ const OF_EXPRESSIONS: &[&str] = &[
     "writeln",
 ];
 
-/// Macros that say, or look at, how their arguments are written.
+/// Macros that print or inspect the source text of their arguments.
 const OF_TEXT: &[&str] = &[
     "asm",
     "cfg",
@@ -51,11 +51,11 @@ const OF_TEXT: &[&str] = &[
     "stringify",
 ];
 
-/// Macros of an expression, and what is none.
+/// Macros whose first argument is an expression, while the others are not.
 const OF_ONE: &[&str] = &["assert_matches", "debug_assert_matches", "matches", "ready"];
 
 impl Finder<'_> {
-    /// A macro where an expression or a statement may be.
+    /// Visits a macro in the position of an expression or a statement.
     pub(super) fn expression_macro(&mut self, invoked: &Macro, whole: Option<&Expr>) {
         let name = name_of(invoked);
         let is = |names: &[&str]| names.contains(&name.as_str());
@@ -97,8 +97,8 @@ impl Finder<'_> {
         self.apart(|finder| finder.unknown_arguments(invoked.tokens.clone()));
     }
 
-    /// The condition of an assertion without a message: the one that it has then
-    /// shows the condition as it is written.
+    /// Visits the condition of an assertion without a message. Its default message contains the
+    /// condition as written.
     fn condition(&mut self, condition: &Expr) {
         let text = text_of(self.source, condition);
         let Some(text) = text.filter(|text| !text.contains(['{', '}', '"', '\\'])) else {
@@ -114,8 +114,8 @@ impl Finder<'_> {
         }
     }
 
-    /// What a macro is given of which nothing is known: each part between commas
-    /// that is an expression counts as one.
+    /// Visits the arguments of an unknown macro. Each part between commas that parses as an
+    /// expression counts as one.
     fn unknown_arguments(&mut self, tokens: TokenStream) {
         let mut part = Vec::new();
         let end = TokenTree::from(Punct::new(',', Spacing::Alone));
@@ -132,7 +132,7 @@ impl Finder<'_> {
         }
     }
 
-    /// A macro where an item may be.
+    /// Visits a macro in the position of an item.
     pub(super) fn item_macro(&mut self, invoked: &Macro) {
         match name_of(invoked).as_str() {
             "macro_rules" => self.unknown_tokens(invoked.tokens.clone()),
@@ -167,7 +167,7 @@ impl Finder<'_> {
         }
     }
 
-    /// Counts what may be accesses in tokens of which nothing is known.
+    /// Counts the possible accesses in tokens that are not known to be Rust.
     pub(super) fn unknown_tokens(&mut self, tokens: TokenStream) {
         self.scan(tokens, self.is_unsafe);
     }

@@ -1,31 +1,31 @@
-//! Methods of pointers and of `MaybeUninit` that touch memory, as far as name and arity tell.
+//! Methods of pointers and of `MaybeUninit` that access memory, recognized by name and arity.
 
 use syn::ExprMethodCall;
 
 use super::Kind;
 
-/// What the arguments of a method are to the hook that is told of the call.
+/// The meaning of a method's arguments for the hook that reports the call.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Arguments {
-    /// Nothing: they are values.
+    /// The arguments are values, and the hook does not need them.
     Ignored,
-    /// The last one is a count.
+    /// The last argument is a count.
     Count,
-    /// The only one is a pointer, or a reference that becomes one.
+    /// The only argument is a pointer, or a reference that is coerced to one.
     Pointer,
-    /// A pointer and a count.
+    /// The arguments are a pointer and a count.
     PointerAndCount,
 }
 
-/// A method by which code touches memory, if its receiver is a pointer, or memory
-/// that may not be initialised. Whether it is, the hook finds from its type.
+/// A method that accesses memory, if its receiver is a pointer or memory that may be uninitialized.
+/// The hook checks this by the type of the receiver.
 pub(super) struct Method {
     pub(super) kind: Kind,
     pub(super) hook: &'static str,
     pub(super) arguments: Arguments,
 }
 
-/// What a call may be by its name.
+/// Returns the method that a call may stand for, by its name and arity.
 pub(super) fn of(call: &ExprMethodCall) -> Option<Method> {
     let name = call.method.to_string();
     let (kind, hook) = match (name.as_str(), call.args.len()) {

@@ -1,10 +1,9 @@
-//! Plain memory accesses of unsafe code: where they are, and what is inserted to tell of them.
+//! Plain memory accesses of unsafe code, and the text that is inserted to report them.
 //!
-//! Accesses are looked for where code is `unsafe`, for only there raw pointers
-//! are followed: in its blocks and functions, also in what is given to macros as
-//! far as that is known to be Rust. Nothing that is computed while compiling is
-//! touched. What is spliced calls functions of `__chess`, a module that every
-//! prelude of the facades has.
+//! Accesses are searched in `unsafe` blocks and functions, because raw pointers are dereferenced
+//! only there. The arguments of macros are included where they are known to be Rust. Code that is
+//! evaluated at compile time is not changed. The inserted text calls functions of `__chess`, a
+//! module in every prelude of the facades.
 
 mod find;
 mod forms;
@@ -23,16 +22,16 @@ use crate::rewrite::Edit;
 use crate::source::Source;
 use find::{Finder, VALUE};
 
-/// What was found in a file.
+/// The sites and edits of a file.
 pub(crate) struct Found {
     pub(crate) sites: Vec<Site>,
-    /// What begins at its offset: outer sites first.
+    /// The edits at the start of sites, with outer sites first.
     pub(crate) openings: Vec<Edit>,
-    /// What ends at its offset: inner sites first.
+    /// The edits at the end of sites, with inner sites first.
     pub(crate) closings: Vec<Edit>,
 }
 
-/// Finds the sites of a file.
+/// Returns the sites and edits of a file.
 pub(crate) fn find(
     source: &Source,
     file: &File,

@@ -1,11 +1,12 @@
-//! Places in memory as expressions name them: a pointer's target or a mutable static, and what lies in it.
+//! Places in memory as expressions name them: the target of a pointer or a mutable static, and
+//! their fields and elements.
 
 use proc_macro2::Span;
 use syn::{BinOp, Expr, ExprPath, ExprUnary, Member, UnOp};
 
 use crate::declarations::Declarations;
 
-/// Methods without effects, which may be called once more to learn an address.
+/// Methods without side effects, which may be called once more to compute an address.
 const CALCULATIONS: &[&str] = &[
     "add",
     "as_mut_ptr",
@@ -23,28 +24,28 @@ const CALCULATIONS: &[&str] = &[
 pub(super) struct Place<'e> {
     pub(super) whole: &'e Expr,
     pub(super) root: Root<'e>,
-    /// What it is indexed with.
+    /// The indices of its elements.
     indices: Vec<&'e Expr>,
     fields: Vec<&'e Member>,
 }
 
-/// What a place is, or lies in.
+/// The outermost memory that contains a place.
 #[derive(Clone, Copy)]
 pub(super) enum Root<'e> {
-    /// What a pointer, or anything else that can be dereferenced, points to.
+    /// The target of a pointer, or of any other value that can be dereferenced.
     Target(&'e ExprUnary),
     /// A mutable static.
     Static(&'e ExprPath),
 }
 
-/// What computes the pointer to a place.
+/// The kind of the expression that computes the pointer to a place.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operand {
-    /// Variables, fields and elements: it may be evaluated twice.
+    /// Variables, fields and elements. The expression may be evaluated twice.
     Steady,
-    /// Something that yields a value, which can be passed through a block.
+    /// An expression whose value can be passed through a block.
     Value,
-    /// A part of something that is computed: it cannot always be moved out of there.
+    /// A part of a computed value. It cannot always be moved out of that value.
     Part,
 }
 
@@ -78,7 +79,7 @@ impl<'e> Place<'e> {
         })
     }
 
-    /// The token that the place is known by.
+    /// Returns the span of the token that identifies the place.
     pub(super) fn span(&self) -> Span {
         match self.root {
             Root::Target(deref) => match &deref.op {
@@ -98,7 +99,7 @@ impl<'e> Place<'e> {
         }
     }
 
-    /// Whether all that it is indexed with may be evaluated twice.
+    /// Whether all indices may be evaluated twice.
     pub(super) fn is_indexed_repeatably(&self) -> bool {
         self.indices.iter().all(|index| is_repeatable(index))
     }
@@ -107,7 +108,7 @@ impl<'e> Place<'e> {
         self.indices.iter().copied()
     }
 
-    /// Whether it may not be aligned.
+    /// Whether the place may be unaligned.
     pub(super) fn may_be_packed(&self, declarations: &Declarations) -> bool {
         self.fields.iter().any(|field| match field {
             Member::Named(name) => declarations.is_packed(&name.to_string()),
@@ -115,7 +116,7 @@ impl<'e> Place<'e> {
         })
     }
 
-    /// The places that pointers on the way are read from, the first one first.
+    /// Returns the places from which the pointers on the way are read, in the order of the reads.
     pub(super) fn pointers(&self, declarations: &Declarations) -> Vec<&'e Expr> {
         let mut pointers = Vec::new();
         let mut root = self.root;
@@ -140,7 +141,7 @@ fn names_static(path: &ExprPath, declarations: &Declarations) -> bool {
             .is_some_and(|last| declarations.is_mutable_static(&last.ident.to_string()))
 }
 
-/// An expression without the parentheses and casts around it.
+/// Returns an expression without its enclosing parentheses and casts.
 fn bare(mut expression: &Expr) -> &Expr {
     loop {
         expression = match expression {
@@ -163,12 +164,12 @@ pub(super) fn is_place(expression: &Expr) -> bool {
     }
 }
 
-/// Whether the expression is a place in something that is computed.
+/// Whether the expression is a place in a computed value.
 fn is_part(expression: &Expr) -> bool {
     is_place(expression) && !is_steady(expression)
 }
 
-/// Whether evaluating the expression twice is as good as once: nothing is called by name.
+/// Whether the expression may be evaluated twice: it calls no function by name.
 pub(super) fn is_steady(expression: &Expr) -> bool {
     match expression {
         Expr::Path(_) | Expr::Lit(_) => true,
@@ -182,7 +183,7 @@ pub(super) fn is_steady(expression: &Expr) -> bool {
     }
 }
 
-/// As [`is_steady`], with operators and calculations.
+/// Like [`is_steady`], but operators and calculations are allowed too.
 pub(super) fn is_repeatable(expression: &Expr) -> bool {
     match expression {
         Expr::Paren(e) => is_repeatable(&e.expr),

@@ -1,15 +1,15 @@
-//! Places in a text where memory is accessed, and why some are left as they are.
+//! Sites: places in a text where memory is accessed, and the reasons to leave some unchanged.
 
 use std::fmt;
 
 use crate::declarations::Declarations;
 
-/// How memory is accessed at a site.
+/// The kind of the memory access at a site.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
-    /// All of a place is read: `x = *p`.
+    /// The whole place is read: `x = *p`.
     Read,
-    /// A place is looked at, in whole or in part: `match *p`, `*p == *q`, `macro!(*p)`.
+    /// The place is read in whole or in part: `match *p`, `*p == *q`, `macro!(*p)`.
     Inspect,
     /// `*p = x`.
     Write,
@@ -19,7 +19,7 @@ pub enum Kind {
     Borrow,
     /// `&mut *p`, `ref mut x` of it.
     BorrowMut,
-    /// A method of a place is called, or the place itself: `(*p).f()`, `(*p)()`.
+    /// A method of the place is called, or the place itself: `(*p).f()`, `(*p)()`.
     Receive,
     /// `p.read()`, `read_volatile`, `read_unaligned`, `assume_init_read`.
     ReadThrough,
@@ -58,22 +58,23 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Why nothing is inserted at a site.
+/// The reason why no text is inserted at a site.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Left {
-    /// The code is computed while compiling, too.
+    /// The code may also be evaluated at compile time.
     Constant,
-    /// It is in the definition of a macro, or in an argument that is no expression.
+    /// The site is in the definition of a macro, or in an argument that is not an expression.
     Macro,
-    /// A message has the text of the expression.
+    /// A message contains the source text of the expression.
     Message,
-    /// A field of a packed type may lie where a pointer to it may not be read.
+    /// A field of a packed type may be unaligned, so that no pointer to it may be read.
     Packed,
     /// Temporary values may have to live as long as the borrow.
     Temporary,
-    /// What computes the place, or how much of it is accessed, cannot be evaluated twice.
+    /// The expression that computes the place, or the length of the access, cannot be evaluated
+    /// twice.
     Computed,
-    /// The caller asked for that: rustc refused it.
+    /// The caller excluded the site, because rustc rejected its edit.
     Refused,
 }
 
@@ -91,38 +92,38 @@ impl fmt::Display for Left {
     }
 }
 
-/// What tells a site from all others of its file, whatever is inserted.
+/// The identity of a site within its file, independent of all edits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SiteId {
     /// The line of the original text, from 1.
     pub line: usize,
-    /// The column of the original text, from 1, in characters: of the `*`, of the
-    /// static's name or of the method's.
+    /// The column of the original text, from 1, in characters. It is the column of the `*`, of the
+    /// static's name or of the method's name.
     pub column: usize,
-    /// How memory is accessed.
+    /// The kind of the memory access.
     pub kind: Kind,
 }
 
-/// Where unsafe code accesses memory.
+/// A memory access of unsafe code.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Site {
-    /// Which one it is.
+    /// The identity of the site.
     pub id: SiteId,
     /// The byte offset in the original text where the place, or the call, begins.
     pub start: usize,
-    /// Where it ends.
+    /// The byte offset in the original text where it ends.
     pub end: usize,
-    /// How many pointers are read on the way to the place: two in `(*(*(*a).b).c).d`.
+    /// The number of pointers that are read on the way to the place: two in `(*(*(*a).b).c).d`.
     pub pointers: usize,
-    /// Why nothing is inserted; `None` if it tells of its access.
+    /// The reason why no text is inserted, or `None` if the access is reported.
     pub left: Option<Left>,
 }
 
-/// Which sites are looked for.
+/// The selection of sites.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Accesses<'a> {
-    /// What the package declares.
+    /// The declarations of the package.
     pub declarations: &'a Declarations,
-    /// The sites to leave as they are.
+    /// The sites to leave unchanged.
     pub without: &'a [SiteId],
 }

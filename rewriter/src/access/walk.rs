@@ -1,4 +1,5 @@
-//! The way through a file: what is unsafe, what runs while compiling, and what expressions are used for.
+//! The visitor of a file. It tracks unsafe code, code that is evaluated at compile time, and the
+//! use of each expression.
 
 use syn::visit::{self, Visit};
 use syn::{
@@ -34,14 +35,14 @@ impl Finder<'_> {
         self.used(INSPECTED, expression);
     }
 
-    /// Visits what ends with its temporary values.
+    /// Visits code at whose end its temporary values are dropped.
     pub(super) fn apart(&mut self, visit: impl FnOnce(&mut Self)) {
         let outer = std::mem::replace(&mut self.extends, false);
         visit(self);
         self.extends = outer;
     }
 
-    /// Visits what nothing is inserted into.
+    /// Visits code into which no text is inserted.
     pub(super) fn leaving(&mut self, left: Left, visit: impl FnOnce(&mut Self)) {
         let outer = self.left.replace(left);
         visit(self);
@@ -69,7 +70,7 @@ impl Finder<'_> {
         self.is_unsafe = outer;
     }
 
-    /// The left of an assignment, which may name several places.
+    /// Visits the left side of an assignment, which may name several places.
     fn assigned(&mut self, expression: &Expr) {
         match expression {
             Expr::Tuple(e) => e.elems.iter().for_each(|element| self.assigned(element)),
@@ -138,7 +139,7 @@ impl Finder<'_> {
     }
 }
 
-/// What is done with the place that these patterns are matched with.
+/// Returns the use of a place that is matched with these patterns.
 fn use_of<'p>(patterns: impl IntoIterator<Item = &'p Pat>) -> Use {
     let mut references = References::default();
     let mut one = None;
@@ -167,7 +168,7 @@ fn use_of_one(pattern: &Pat) -> Use {
     }
 }
 
-/// What binds references without a type that says so.
+/// Bindings by reference in patterns, without an explicit type.
 #[derive(Default)]
 struct References {
     shared: bool,
@@ -187,7 +188,7 @@ impl<'ast> Visit<'ast> for References {
     fn visit_expr(&mut self, _: &'ast Expr) {}
 }
 
-/// What is done with the place that a variable, or several, are initialised from.
+/// Returns the use of a place that initializes one or several variables.
 fn use_by_local(pattern: &Pat) -> Use {
     match pattern {
         Pat::Ident(PatIdent {
@@ -281,7 +282,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         self.unknown_tokens(node.tokens.clone());
     }
 
-    // What has expressions, if any, only for the compiler.
+    // Any expressions in the following nodes are evaluated only by the compiler.
 
     fn visit_angle_bracketed_generic_arguments(&mut self, _: &'ast AngleBracketedGenericArguments) {
     }

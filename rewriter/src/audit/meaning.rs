@@ -1,15 +1,15 @@
-//! What the parts of `std` mean to code under test.
+//! The treatment and the meaning of the parts of `std` for code under test.
 
 use std::fmt;
 
-/// Where what is reached is controlled.
+/// The way in which an item is controlled.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Treatment {
-    /// A type or function of ours stands where `std`'s was.
+    /// A type or function of cargo chess stands in place of that of `std`.
     Redirected,
-    /// It is `std`'s own; what it asks the system for is answered by the engine.
+    /// The item is `std`'s own, and the engine answers its requests to the system.
     Interposed,
-    /// It is `std`'s own, and not seen.
+    /// The item is `std`'s own, and the engine does not see its use.
     Unseen,
 }
 
@@ -23,16 +23,16 @@ impl fmt::Display for Treatment {
     }
 }
 
-/// What a name means.
+/// The meaning of a name for code under test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Meaning {
-    /// Where it is controlled.
+    /// The way in which the item is controlled.
     pub treatment: Treatment,
-    /// What it does, in words.
+    /// A description of the item.
     pub words: &'static str,
 }
 
-/// A rule: a module, names in it (all unless some are given), and what they mean.
+/// A rule: a module, names in it (all names if the list is empty), and their meaning.
 type Rule = (
     &'static [&'static str],
     &'static [&'static str],
@@ -48,7 +48,7 @@ const OUTSIDE: (Treatment, &str) = (
     "outside control; seen where a task waits for it",
 );
 
-/// The first rule that fits counts.
+/// The first rule that matches applies.
 const RULES: &[Rule] = &[
     (&["sync", "atomic"], &["Ordering"], None),
     (
@@ -289,8 +289,8 @@ const RULES: &[Rule] = &[
     ),
 ];
 
-/// What a path means, without its `std`, `core` or `alloc`; a module means what it
-/// holds. `None` if nothing is controlled there.
+/// Returns the meaning of a path without its `std`, `core` or `alloc`. A module has the meaning of
+/// its contents. Returns `None` if nothing in it is controlled.
 pub(super) fn of(path: &[&str]) -> Option<Meaning> {
     let (_, _, meaning) = RULES
         .iter()

@@ -1,7 +1,7 @@
-//! What of `std` a file reaches that is under control, and what that means now.
+//! The audit of a file: its uses of the controlled parts of `std`, and their meaning under control.
 //!
-//! Nothing of this needs an edit: the crates named `std`, `core` and `alloc` are
-//! swapped. The audit is for people, who can see what is swapped below their code.
+//! These uses need no edit, because the crates named `std`, `core` and `alloc` are swapped. The
+//! audit shows the user which items are swapped in their code.
 
 mod meaning;
 mod scan;
@@ -10,26 +10,27 @@ pub use meaning::{Meaning, Treatment};
 
 use crate::source::{Source, SyntaxError};
 
-/// A name in a file that leads to something under control.
+/// A name in a file that refers to an item under control.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reach {
     /// The line, from 1.
     pub line: usize,
-    /// The column of its last part, from 1, in characters.
+    /// The column of the last part of the path, from 1, in characters.
     pub column: usize,
-    /// Where it leads to: `std::thread::spawn`, whether written so or as `thread::spawn`.
+    /// The full path: `std::thread::spawn`, also where the file has `thread::spawn`.
     pub path: String,
-    /// Whether it is imported here; it is used, otherwise.
+    /// Whether the name is imported here. Otherwise it is used here.
     pub is_import: bool,
-    /// What it means.
+    /// The meaning of the item.
     pub meaning: Meaning,
 }
 
-/// Lists what a file reaches, by line: what it imports, and each path that begins
-/// with `std`, `core`, `alloc`, or a module of theirs that is imported. What is
-/// imported by itself, as `Mutex`, is listed where that is done, not where it is used.
+/// Lists the controlled items that a file refers to, by line: its imports, and each path that
+/// begins with `std`, `core`, `alloc`, or an imported module of theirs. An item imported by itself,
+/// such as `Mutex`, is listed at its import and not at its uses.
 ///
-/// Lists what is there, within macros too: what `cfg` leaves out is not known here.
+/// Names within macros are listed too. Code that `cfg` removes is also listed, because `cfg` is not
+/// evaluated here.
 pub fn audit(text: &str) -> Result<Vec<Reach>, SyntaxError> {
     let source = Source::new(text);
     let mut found = scan::scan(&source, source.tokens()?);

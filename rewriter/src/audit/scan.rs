@@ -1,4 +1,4 @@
-//! Finds imports and paths in tokens, so that what macros are given counts, too.
+//! Imports and paths, found in tokens, so that the arguments of macros are included.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use syn::{ItemUse, UseTree};
 use super::{Reach, meaning};
 use crate::source::Source;
 
-/// The crates that are swapped.
+/// The swapped crates.
 const ROOTS: &[&str] = &["std", "core", "alloc"];
 
-/// Lists what tokens reach.
+/// Lists the controlled items that tokens refer to.
 pub(super) fn scan(source: &Source, tokens: TokenStream) -> Vec<Reach> {
     let mut scanner = Scanner {
         source,
@@ -21,7 +21,7 @@ pub(super) fn scan(source: &Source, tokens: TokenStream) -> Vec<Reach> {
     scanner.found
 }
 
-/// What names lead to: those of crates, and of modules that are imported.
+/// The full paths of names in scope: those of crates and of imported modules.
 #[derive(Clone, Default)]
 struct Scope {
     names: BTreeMap<String, Vec<String>>,
@@ -45,7 +45,7 @@ struct Scanner<'s> {
 }
 
 impl Scanner<'_> {
-    /// Tokens of a block, or of anything else that sees what is around it.
+    /// Visits the tokens of a block, or of any other group in which the outer scope is visible.
     fn tokens(&mut self, tokens: TokenStream, outer: Scope) {
         let tokens: Vec<_> = tokens.into_iter().collect();
         let mut scope = if outer.names.is_empty() {
@@ -53,7 +53,7 @@ impl Scanner<'_> {
         } else {
             outer
         };
-        // Imports and modules are seen before them, too.
+        // Imports and modules are in scope before their declaration, too.
         for index in 0..tokens.len() {
             match &tokens[index..] {
                 [TokenTree::Ident(word), ..] if word == "use" => {
@@ -71,7 +71,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Looks at the token of this index; how many it took.
+    /// Visits the token at this index, and returns the number of tokens that it consumed.
     fn token(&mut self, tokens: &[TokenTree], index: usize, scope: &Scope) -> usize {
         match &tokens[index] {
             TokenTree::Group(group) => {
@@ -111,11 +111,11 @@ impl Scanner<'_> {
         let rest = segments[1..].iter().map(ToString::to_string);
         let path: Vec<_> = start.iter().cloned().chain(rest).collect();
         let path: Vec<_> = path.iter().map(String::as_str).collect();
-        // `Ordering::SeqCst` and `Instant::now` belong to what is before them.
+        // `Ordering::SeqCst` and `Instant::now` belong to the item before them.
         self.reach(&path, segments[segments.len() - 1].span(), false);
     }
 
-    /// Notes a path, if what it leads to is controlled.
+    /// Adds a path, if it refers to an item under control.
     fn reach(&mut self, path: &[&str], at: Span, is_import: bool) {
         if path.len() < 2 {
             return;
@@ -179,7 +179,7 @@ impl Scanner<'_> {
         let Some(last) = path.last() else { return };
         let known_as = known_as.map_or_else(|| last.clone(), ToString::to_string);
         if !ROOTS.contains(&path[0].as_str()) {
-            // `use crate::sync::thread` means another one.
+            // `use crate::sync::thread` imports another module.
             scope.names.remove(&known_as);
             return;
         }
@@ -191,11 +191,11 @@ impl Scanner<'_> {
     }
 }
 
-/// Whether a path may begin behind these tokens.
+/// Whether a path may begin after these tokens.
 fn begins_path(before: &[TokenTree]) -> bool {
     match before {
         [.., last, colon, other] if is_punct(colon, ':') && is_punct(other, ':') => match last {
-            // `return ::std::..`, but `a::b`.
+            // True for `return ::std::..`, but not for `a::b`.
             TokenTree::Ident(word) => is_keyword(word),
             TokenTree::Punct(punct) => punct.as_char() != '>',
             TokenTree::Group(_) | TokenTree::Literal(_) => true,
@@ -214,7 +214,7 @@ fn is_keyword(word: &Ident) -> bool {
     .any(|keyword| word == keyword)
 }
 
-/// The names of the path that tokens begin with.
+/// Returns the names of the path at the start of the tokens.
 fn path(tokens: &[TokenTree]) -> Vec<&Ident> {
     let mut segments = Vec::new();
     let mut rest = tokens;
@@ -230,7 +230,7 @@ fn path(tokens: &[TokenTree]) -> Vec<&Ident> {
     segments
 }
 
-/// How many tokens an import has that they begin with.
+/// Returns the number of tokens of the import at the start of the tokens.
 fn length_of_import(tokens: &[TokenTree]) -> usize {
     let end = tokens.iter().position(|token| is_punct(token, ';'));
     end.map_or(1, |end| end + 1)

@@ -1,7 +1,7 @@
-//! Stands for `__chess` where there are no facades.
+//! Replacement for `__chess` without the facades.
 //!
-//! Compiled with `cfg(log)`, it prints each access that it is told of to standard
-//! error: the line, the hook, and the size of the place.
+//! Compiled with `cfg(log)`, it prints each reported access to standard error: the line, the hook,
+//! and the size of the place.
 
 use std::panic::Location;
 
@@ -16,9 +16,9 @@ fn tell(hook: &str, size: Option<usize>) {
     }
 }
 
-/// How large a place is.
+/// Returns the size of a place, if accesses are logged.
 fn size<T: ?Sized>(place: *const T) -> Option<usize> {
-    // SAFETY: who tells of a place is about to access it; its size is all that is looked at.
+    // SAFETY: The caller is about to access the place, and only its size is read here.
     cfg!(log).then(|| size_of_val(unsafe { &*place }))
 }
 

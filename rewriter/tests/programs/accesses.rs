@@ -1,4 +1,4 @@
-//! Every form of access, and what the memory holds afterwards.
+//! Every form of access, and the contents of the memory afterwards.
 
 use std::cell::UnsafeCell;
 use std::mem::{ManuallyDrop, MaybeUninit};

@@ -1,4 +1,4 @@
-//! What edition 2015 takes for names.
+//! Names in edition 2015 that are keywords in later editions.
 
 trait Async { fn async(&self) -> u32; fn await(self) -> u32; }
 

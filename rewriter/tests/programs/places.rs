@@ -1,4 +1,4 @@
-//! Lines and columns that the program itself sees.
+//! Lines and columns that the program itself observes.
 
 use std::panic::Location;
 

@@ -1,8 +1,8 @@
-//! When values are dropped: temporaries of statements, conditions, arms and closures.
+//! The drop order of values: temporaries of statements, conditions, arms and closures.
 
 use std::cell::RefCell;
 
-/// Says when it is dropped.
+/// Prints a message when it is dropped.
 struct Noisy(&'static str);
 
 impl Drop for Noisy {

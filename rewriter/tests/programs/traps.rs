@@ -1,4 +1,4 @@
-//! Accesses whose surroundings matter: temporary values, moves, alignment, order.
+//! Accesses whose context matters: temporary values, moves, alignment, order.
 
 use std::cell::{RefCell, UnsafeCell};
 use std::future::Future;
@@ -8,7 +8,7 @@ use std::ptr;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
-/// Says when it is used and dropped, as the guard of a lock does.
+/// Prints a message when it is used and when it is dropped, like the guard of a lock.
 struct Guard<T>(&'static str, T);
 
 impl<T> Deref for Guard<T> {

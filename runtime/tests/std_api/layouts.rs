@@ -1,7 +1,7 @@
-//! That the shims look as what they stand for: name, size, alignment, room for the variants
-//! of an enum around them, whether they are dropped, and auto traits.
+//! Comparison of the layouts of the shims with those of their `std` types: name, size, alignment,
+//! niches for the variants of an enclosing enum, drop glue, and auto traits.
 //!
-//! Every type of ours at a path of std must be here: [`Docs::stand_ins`] lists them.
+//! Every shim at a path of std must be listed here: [`Docs::stand_ins`] returns all of them.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -16,7 +16,7 @@ use chess_runtime::shim::any;
 
 use crate::rustdoc::Docs;
 
-/// What differs, and why it must: a stand-in, one of its properties, the reason.
+/// The differences that are necessary: a shim, one of its properties, and the reason.
 const DIFFERENCES: &[(&str, &str, &str)] = &[(
     "thread::Scope",
     "drop",
@@ -26,10 +26,11 @@ const DIFFERENCES: &[(&str, &str, &str)] = &[(
 /// A type's properties by name.
 type Look = BTreeMap<&'static str, usize>;
 
-/// Pairs of types, ours and std's: the path, what `type_name` says, and the other properties.
+/// Pairs of types, the shim and std's type: the path, both results of `type_name`, and the other
+/// properties.
 type Compared = Vec<(&'static str, [&'static str; 2], Look, Look)>;
 
-/// What a type has that any type has: by function, for it needs to know nothing of it.
+/// Returns the properties that need no knowledge of the type, and so can be computed by a function.
 fn layout<T>() -> Look {
     BTreeMap::from([
         ("size", size_of::<T>()),
@@ -44,7 +45,7 @@ fn layout<T>() -> Look {
     ])
 }
 
-/// Says of a type that it does not have a trait, where nothing else is said.
+/// States that a type lacks a trait, unless an inherent constant of the same name overrides it.
 trait HasNot {
     const HAS: bool = false;
 }
@@ -63,7 +64,8 @@ macro_rules! traits {
             }
         )*
 
-        /// [`layout`], and which traits it has: in place, for they are those of this type.
+        /// The properties of [`layout`], and the traits of the type. It is a macro because the
+        /// traits are looked up for the concrete type.
         macro_rules! look {
             ($T:ty) => {{
                 let mut look = layout::<$T>();
@@ -146,8 +148,8 @@ fn of_values_without_a_size(to: &mut Compared) {
     of_each_without_a_size!(to: [u8], [u64], str, dyn Any, dyn Send + Sync, [Cell<u8>]);
 }
 
-/// Fails where a stand-in does not look as std's type, unless that is listed; where what is
-/// listed is not so; and where a stand-in is missing here.
+/// Fails if a shim differs from std's type without being listed, if a listed difference does not
+/// exist, or if a shim is missing here.
 pub(crate) fn compare(docs: &Docs) {
     let (cell, number) = (look!(Rc<Cell<u8>>), look!(u8));
     for absent in ["Send", "Sync", "UnwindSafe", "RefUnwindSafe", "Copy"] {

@@ -1,6 +1,6 @@
-//! That the shims lack nothing of what they stand for: every stable item,
-//! method and trait implementation of std's concurrency modules, as the
-//! toolchain's own documentation lists them, is there with the same signature.
+//! Completeness of the shims: every stable item, method and trait
+//! implementation of std's concurrency modules, as listed in the toolchain's
+//! own documentation, exists with the same signature.
 
 mod layouts;
 mod page;
@@ -13,13 +13,13 @@ use std::fmt::Write;
 use page::{Member, Page};
 use rustdoc::Docs;
 
-/// A module of std whose items the shims stand for.
+/// A module of std for whose items there are shims.
 struct Module {
     real: &'static str,
     shim: &'static str,
-    /// Items that are std's own, for a reason.
+    /// Items that are deliberately left to std.
     kept: &'static [&'static str],
-    /// The only items that are looked at; all where empty.
+    /// The only items that are compared. An empty list means all items.
     only: &'static [&'static str],
 }
 
@@ -27,7 +27,7 @@ const MODULES: &[Module] = &[
     Module {
         real: "std/sync",
         shim: "shim/sync",
-        // Plain values, which tasks cannot observe each other through.
+        // Plain values, through which tasks cannot observe each other.
         kept: &["PoisonError", "TryLockError", "LockResult", "TryLockResult"],
         only: &[],
     },
@@ -58,7 +58,7 @@ const MODULES: &[Module] = &[
     Module {
         real: "std/thread",
         shim: "shim/thread",
-        // Thread-locals are a task's own; `panicking` counts in one of them.
+        // Thread-locals belong to one task, and `panicking` counts in one of them.
         kept: &["AccessError", "LocalKey", "Result", "panicking"],
         only: &[],
     },

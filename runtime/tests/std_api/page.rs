@@ -1,4 +1,4 @@
-//! An item's page as rustdoc writes it, and what it declares.
+//! The page of an item as rustdoc writes it, and the declarations on it.
 
 use std::fs;
 use std::path::Path;
@@ -13,9 +13,9 @@ pub(crate) struct Page {
 pub(crate) struct Member {
     kind: Kind,
     stable: bool,
-    /// The page says since which version it is there.
+    /// Whether the page has the version since which the member is stable.
     dated: bool,
-    /// The page says that it is for Windows, whose types std documents everywhere.
+    /// Whether the page says that it is for Windows. std documents types of Windows on all systems.
     foreign: bool,
     signature: Signature,
 }
@@ -32,7 +32,7 @@ enum Kind {
 impl Page {
     pub(crate) fn read(path: &Path) -> Option<Page> {
         let mut html = fs::read_to_string(path).ok()?;
-        // What every type has says nothing of this one.
+        // Blanket implementations, which every type has, are left out.
         if let Some(blanket) = html.find("id=\"blanket-implementations\"") {
             html.truncate(blanket);
         }
@@ -50,7 +50,7 @@ impl Page {
         !heading.contains("src/chess_runtime/")
     }
 
-    /// The declaration and what is said of it before the description.
+    /// Returns the declaration and the notes before the description.
     fn head(&self) -> &str {
         let start = self.html.find("item-decl").unwrap_or(0);
         let rest = &self.html[start..];
@@ -123,9 +123,9 @@ impl Page {
 }
 
 impl Member {
-    /// Whether stable code may rely on it. The implementations of unstable
-    /// traits bear no version, nor do those that the compiler finds. How a type
-    /// is dropped is its own affair.
+    /// Whether stable code may rely on the member. The implementations of
+    /// unstable traits have no version, nor do those that the compiler derives
+    /// for auto traits. `Drop` implementations are an internal detail.
     pub(crate) fn is_promised(&self) -> bool {
         let auto = ["Send", "Sync", "Unpin", "UnwindSafe", "RefUnwindSafe"];
         self.stable
@@ -142,7 +142,7 @@ impl Member {
     }
 }
 
-/// The text between the first `start` and the next `end`.
+/// Returns the text between the first `start` and the next `end`.
 fn between<'a>(text: &'a str, start: &str, end: &str) -> Option<&'a str> {
     let from = text.find(start)? + start.len();
     let length = text[from..].find(end)?;

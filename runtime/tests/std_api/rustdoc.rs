@@ -1,4 +1,4 @@
-//! Where the documentation is: the toolchain's, and ours, which is made for the test.
+//! The documentation of the toolchain, and that of the shims, which is built for the test.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,7 +27,7 @@ impl Docs {
         }
     }
 
-    /// The public items of a module of std, unstable ones included.
+    /// Returns the public items of a module of std, unstable ones included.
     pub(crate) fn items(&self, module: &str) -> Vec<Item> {
         let directory = self.real.join(module);
         let entries = fs::read_dir(&directory)
@@ -52,7 +52,7 @@ impl Docs {
         items
     }
 
-    /// The types of ours that stand where std has one of that name: `sync::Mutex`.
+    /// Returns the names of the shims for which std has a type at the same path: `sync::Mutex`.
     pub(crate) fn stand_ins(&self) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
         self.add_stand_ins("", &mut found);
@@ -86,7 +86,7 @@ impl Docs {
         Page::read(&path).unwrap_or_else(|| panic!("cannot read {}", path.display()))
     }
 
-    /// The same item of a shim module, if that shows it.
+    /// Returns the page of the same item in a shim module, if it is there.
     pub(crate) fn shim_page(&self, module: &str, item: &Item) -> Option<Page> {
         Page::read(&page_path(&self.shim.join(module), item))
     }
@@ -114,7 +114,7 @@ fn documentation_of_std() -> PathBuf {
 
 fn document_the_shims() -> PathBuf {
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("std_api");
-    // What an earlier run left would hide what is no more.
+    // Files of an earlier run would hide removed items.
     let _ = fs::remove_dir_all(&out);
     let output = Command::new(env_or("RUSTDOC", "rustdoc"))
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs"))

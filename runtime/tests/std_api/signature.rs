@@ -1,9 +1,9 @@
-//! Signatures as text: taken out of HTML, and brought to one form, so that two
-//! ways of writing the same thing are equal.
+//! Signatures as text, extracted from HTML and normalised, so that different
+//! spellings of the same signature are equal.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The text of a piece of HTML, with single spaces.
+/// Returns the text of a piece of HTML, with single spaces.
 pub(crate) fn plain(html: &str) -> String {
     let mut text = String::new();
     let mut pieces = html.split('<');
@@ -26,7 +26,7 @@ pub(crate) fn plain(html: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What a signature is about: a method's name, an implementation's trait.
+/// Returns the name in a signature: that of a method, or that of an implementation's trait.
 pub(crate) fn name(normalised: &str) -> &str {
     let words: Vec<&str> = normalised.split(' ').collect();
     let marker = words
@@ -38,7 +38,7 @@ pub(crate) fn name(normalised: &str) -> &str {
         .unwrap_or(normalised)
 }
 
-/// A signature in pieces: `head` is all but generics and bounds.
+/// The parts of a signature. `head` is everything except generics and bounds.
 pub(crate) struct Signature {
     head: Vec<String>,
     bounds: BTreeSet<Vec<String>>,
@@ -73,18 +73,18 @@ impl Signature {
             bounds,
         };
         if signature.head.contains(&"!".to_owned()) {
-            // The compiler shows no bounds where a type never has a trait.
+            // The compiler prints no bounds for a negative implementation.
             signature.bounds.clear();
         }
         signature
     }
 
-    /// The type that an inherent implementation is of.
+    /// Returns the type of an inherent implementation.
     fn implementor(&self) -> &[String] {
         &self.head[1..]
     }
 
-    /// A method with what its implementation says: its bounds, and what `Self` is.
+    /// Adds the bounds and the `Self` type of the implementation to a method.
     pub(crate) fn within(mut self, implementation: &Signature) -> Signature {
         let implementor = implementation.implementor();
         let mut head = implementor.to_vec();
@@ -114,7 +114,7 @@ impl Signature {
         self.head.contains(&"for".to_owned())
     }
 
-    /// One text for all that mean the same: lifetimes are named by their order.
+    /// Returns the same text for all equivalent signatures: lifetimes are named by their order.
     pub(crate) fn normalised(&self) -> String {
         let mut names = BTreeMap::new();
         let mut anonymous = 0;
@@ -176,7 +176,7 @@ fn tokenise(code: &str) -> Tokens {
     tokens
 }
 
-/// Takes the allocator parameter out, which stable code cannot name.
+/// Removes the allocator parameter, which stable code cannot name.
 fn drop_allocators(tokens: &[String]) -> Tokens {
     let mut kept = Tokens::new();
     let mut at = 0;
@@ -207,7 +207,7 @@ fn resolve_projections(mut tokens: Tokens) -> Tokens {
     tokens
 }
 
-/// The index of the bracket that closes the first one.
+/// Returns the index of the bracket that closes the first one.
 fn closing(tokens: &[String]) -> usize {
     let mut depth = 0usize;
     for (index, token) in tokens.iter().enumerate() {
@@ -223,7 +223,7 @@ fn closing(tokens: &[String]) -> usize {
     panic!("brackets do not close in {tokens:?}");
 }
 
-/// The parts between separators that no bracket encloses.
+/// Returns the parts between separators that are not enclosed in brackets.
 fn split(tokens: &[String], separator: &str) -> Vec<Tokens> {
     let mut parts = vec![Tokens::new()];
     let mut depth = 0i32;
@@ -243,8 +243,9 @@ fn split(tokens: &[String], separator: &str) -> Vec<Tokens> {
     parts
 }
 
-/// Adds each bound of `T: This + That` by itself. What bounds a lifetime or the
-/// allocator, and constants, say nothing that the head does not.
+/// Adds each bound of `T: This + That` separately. Constants, and the bounds of
+/// lifetimes and of the allocator, are left out, because they add nothing to
+/// the head.
 fn add_bounds(parameter: &[String], bounds: &mut BTreeSet<Tokens>) {
     let sides = split(parameter, ":");
     let [subject, bound] = sides.as_slice() else {

@@ -1,4 +1,4 @@
-//! What telling of accesses to plain memory costs: executions, and memory.
+//! The cost of reporting accesses to plain memory: in executions and in memory.
 
 use end_to_end::{Chess, Workspace};
 
@@ -7,15 +7,15 @@ use crate::sample::{Profile, Sample, Spread};
 
 /// The tests of `fixtures/benchmarks/accesses` with a thousand accesses per execution.
 const TESTS: [&str; 2] = ["few_places", "many_places"];
-/// The test that accesses so many bytes, in MiB.
+/// The test that accesses a large memory, and the size of that memory in MiB.
 const MUCH: &str = "much";
 const BYTES: f64 = 32.0;
 
-/// Executions of the shorter and of the longer exploration of a sample.
+/// The numbers of executions of the shorter and of the longer exploration of a sample.
 const SHORT: u64 = 5_000;
 const LONG: u64 = 205_000;
 
-/// What part of the executions is to be left.
+/// The smallest fraction of the rate of executions that must remain.
 const PART: f64 = 0.5;
 
 /// Prints both.
@@ -94,7 +94,7 @@ fn sample(
     }
 }
 
-/// The memory that one execution of the test that accesses much takes, in MiB.
+/// Returns the memory of one execution of the test with a large memory, in MiB.
 fn memory(workspace: &Workspace, binary: &str) -> f64 {
     let mut process = explore(workspace, Profile::Release, binary, MUCH, 2).start();
     #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]

@@ -1,4 +1,4 @@
-//! Builds and runs the program that explores the workloads under loom and shuttle.
+//! The program that explores the workloads under loom and shuttle: it is built and run here.
 
 use std::env;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::sample::{Profile, Sample};
 
-/// How long a baseline explores for one sample, on a processor.
+/// The processor time that a baseline explores for one sample.
 const MILLISECONDS: &str = "500";
 
 /// The program, built as a user of loom or shuttle would build it.
@@ -35,12 +35,12 @@ impl Baselines {
         }
     }
 
-    /// What `tool` did with `workload`, or why it could do nothing.
+    /// Returns the sample of `tool` on `workload`, or the reason why there is none.
     pub(crate) fn sample(&self, tool: &str, workload: &str) -> Result<Sample, String> {
         self.measure(tool, workload, MILLISECONDS)
     }
 
-    /// As [`Self::sample`], for so many milliseconds.
+    /// Like [`Self::sample`], for this number of milliseconds.
     pub(crate) fn measure(
         &self,
         tool: &str,
@@ -50,7 +50,7 @@ impl Baselines {
         let output = Command::new(&self.program)
             .args([tool, workload, milliseconds])
             .stdin(Stdio::null())
-            // Shuttle tells of its seed.
+            // Shuttle prints its seed there.
             .stderr(Stdio::null())
             .output()
             .expect("the baselines run");

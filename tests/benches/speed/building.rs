@@ -1,4 +1,4 @@
-//! What cargo chess adds to the building of a project with ordinary dependencies.
+//! The time that cargo chess adds to the building of a project with ordinary dependencies.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,10 +8,10 @@ use end_to_end::{Chess, Workspace};
 
 use crate::processor::time_of_children;
 
-/// How much more than cargo alone is hoped for at most.
+/// The highest ratio to the time of cargo alone that is the goal.
 const RATIO: f64 = 1.3;
 
-/// Builds `fixtures/building` from nothing by cargo and by cargo chess.
+/// Builds `fixtures/building` from scratch with cargo and with cargo chess.
 pub(crate) fn print() {
     let workspace = &Workspace::shared("building");
     build_runtime();
@@ -33,16 +33,16 @@ pub(crate) fn print() {
     );
 }
 
-/// How many packages are built, the project's own included.
+/// Returns the number of packages in the build, the project's own included.
 fn packages(workspace: &Workspace) -> usize {
     let run = Chess::cargo(workspace.root(), &["tree", "--locked", "--prefix", "none"]).run();
     run.assert_code(0);
-    // What follows says where it lies, or that it was listed before.
+    // The rest of the line has the path of the package, or a note that it was listed before.
     let names = run.stdout.lines().map(|line| line.split(" (").next());
     names.collect::<BTreeSet<_>>().len()
 }
 
-/// It is built once for each toolchain, and so no part of a project's cost.
+/// Builds the runtime, which happens once for each toolchain, and so is not a cost of a project.
 fn build_runtime() {
     let workspace = Workspace::with_library("#[test]\nfn nothing() {}\n");
     workspace
@@ -58,7 +58,7 @@ fn plainly(workspace: &Workspace, target: &Path) -> Chess {
         .arg(target)
 }
 
-/// Runs the one test as well, which is next to nothing.
+/// A call that also runs the only test, which takes almost no time.
 fn by_chess(workspace: &Workspace, target: &Path) -> Chess {
     workspace
         .chess(&["chess", "test", "-q", "--locked"])

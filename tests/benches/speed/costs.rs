@@ -1,4 +1,5 @@
-//! What single operations cost: in a plain build, and built by cargo chess, outside an execution and inside.
+//! The costs of single operations: in a plain build, and in a build of cargo chess, both outside
+//! and inside an execution.
 
 use std::collections::HashMap;
 use std::fs;
@@ -8,15 +9,17 @@ use end_to_end::{Chess, Workspace};
 use crate::processor::time_of_children;
 use crate::sample::{Profile, Sample, Spread};
 
-/// How long the shorter exploration of a sample takes, and how many times as many
-/// executions the longer one has: a time, since operations differ a hundredfold.
+/// The duration of the shorter exploration of a sample, and the ratio of executions between the
+/// longer one and the shorter one. It is a duration because the costs of operations differ by a
+/// factor of a hundred.
 const SHORT: &str = "200ms";
 const LONGER: f64 = 5.0;
 
-/// How often a test of `fixtures/benchmarks/costs/tests/inside.rs` does its operation.
+/// The number of times that a test in `fixtures/benchmarks/costs/tests/inside.rs` performs its
+/// operation.
 const TIMES: f64 = 1000.0;
 
-/// The test there that does none.
+/// The test there that performs no operation.
 const NOTHING: &str = "nothing";
 
 const NOTES: &str = "\
@@ -34,14 +37,14 @@ longer than an unmarked one.";
 struct Row {
     title: &'static str,
     operation: &'static str,
-    /// What does the same but for what is measured.
+    /// An operation that has the same costs except for the measured one.
     without: Option<&'static str>,
-    /// How many of what the title names there are in one operation.
+    /// The number of units named in the title that one operation contains.
     parts: f64,
 }
 
 impl Row {
-    /// Its number in one round.
+    /// Returns its number in one round.
     fn of(&self, costs: &Costs) -> f64 {
         let without = self.without.map_or(0.0, |operation| costs[operation]);
         (costs[self.operation] - without) / self.parts
@@ -78,10 +81,10 @@ const ROWS: [Row; 11] = [
     Row::new("call within opaque code", "opaque_within", 1.0),
 ];
 
-/// Nanoseconds that each operation took, by its name.
+/// The cost of each operation in nanoseconds, by its name.
 type Costs = HashMap<String, f64>;
 
-/// Prints what each operation costs in each of the three.
+/// Prints the cost of each operation in each of the three settings.
 pub(crate) fn print(workspace: &Workspace, profile: Profile, rounds: usize) {
     let build = |call: Chess| call.run().assert_code(0);
     build(plainly(workspace, profile, &["--no-run"]));
@@ -118,12 +121,12 @@ pub(crate) fn print(workspace: &Workspace, profile: Profile, rounds: usize) {
     }
 }
 
-/// Prints what the tables mean.
+/// Prints an explanation of the tables.
 pub(crate) fn print_notes() {
     println!("\n{NOTES}");
 }
 
-/// What the program `outside` finds, run by `call`.
+/// Returns the measurements of the program `outside`, started by `call`.
 fn of_program(workspace: &Workspace, call: Chess) -> Costs {
     let file = workspace.root().join("target/costs");
     call.env("COSTS", &file).run().assert_code(0);
@@ -136,7 +139,7 @@ fn of_program(workspace: &Workspace, call: Chess) -> Costs {
     costs.unwrap_or_else(|| panic!("not names and numbers: {lines}"))
 }
 
-/// What the tests of `inside` cost beyond the one that does nothing.
+/// Returns the costs of the tests of `inside`, without that of the test without operations.
 fn of_executions(workspace: &Workspace, profile: Profile) -> Costs {
     let cost = |test: &str| {
         let explore = |limit: &[&str]| explore(workspace, profile, test, limit);
@@ -155,7 +158,7 @@ fn of_executions(workspace: &Workspace, profile: Profile) -> Costs {
         .collect()
 }
 
-/// Explores `test` within the budget that `limit` sets.
+/// Explores `test` within the budget `limit`.
 fn explore(workspace: &Workspace, profile: Profile, test: &str, limit: &[&str]) -> Sample {
     let before = time_of_children();
     let json = ["--message-format", "json"];
@@ -173,14 +176,14 @@ fn explore(workspace: &Workspace, profile: Profile, test: &str, limit: &[&str]) 
     }
 }
 
-/// A call of the tool for the tests in `target`.
+/// Returns a call of the tool for the tests in `target`.
 fn chess(workspace: &Workspace, profile: Profile, target: &str, more: &[&str]) -> Chess {
     let profile = ["--cargo-profile", profile.name()];
     let fixed = ["chess", "test", "-q", "-p", "costs", "--test", target];
     workspace.chess(&[&fixed, &profile[..], more].concat())
 }
 
-/// A call of cargo for the program `outside`.
+/// Returns a call of cargo for the program `outside`.
 fn plainly(workspace: &Workspace, profile: Profile, more: &[&str]) -> Chess {
     let profile = ["--profile", profile.name()];
     let fixed = ["test", "-q", "--locked", "-p", "costs", "--test", "outside"];

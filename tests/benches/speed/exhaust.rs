@@ -1,4 +1,5 @@
-//! How long cargo chess and loom take to see all there is: within two preemptions, and without a bound.
+//! The time that cargo chess and loom need for all schedules: within two preemptions, and without a
+//! bound.
 
 use std::time::Duration;
 
@@ -9,15 +10,15 @@ use crate::explored::{Explored, Search};
 use crate::sample::{Profile, Sample, Spread};
 
 const WORKLOADS: [&str; 5] = ["mutex", "fetch_add", "buffer", "store_buffer", "rwlock"];
-/// The one of them in which tasks may wake up for no reason.
+/// The workload in which tasks may wake up spuriously.
 const WAITS: &str = "buffer";
-/// loom is given so long.
+/// The time limit of loom.
 const MOST_MILLISECONDS: &str = "10000";
-/// How many times as fast as loom is hoped for: within two preemptions, and without a
-/// bound on the first workload.
+/// The goals for the ratio to loom's speed: within two preemptions, and without a bound on the
+/// first workload.
 const RATIO_BOUNDED: f64 = 50.0;
 const RATIO_UNBOUNDED: f64 = 500.0;
-/// cargo chess is given so many executions.
+/// The highest number of executions of cargo chess.
 const MOST_EXECUTIONS: u64 = 1_000_000;
 
 /// Prints both tables.
@@ -63,7 +64,7 @@ pub(crate) fn print(workspace: &Workspace, rounds: usize) {
     );
 }
 
-/// The row of a search within two preemptions.
+/// Prints the row of a search within two preemptions.
 fn print_bounded(
     chess: &Explored<'_>,
     workload: &str,
@@ -81,8 +82,8 @@ fn print_bounded(
     row(name, ours, space, theirs, Some(RATIO_BOUNDED));
 }
 
-/// What loom takes within two preemptions, if it does so again and again, as cargo chess
-/// does: its first time may take twice or half as long.
+/// Returns the sample of loom within two preemptions, with repeated searches like those of cargo
+/// chess. The time of a single search may be half or twice as long.
 fn again_and_again(baselines: &Baselines, workload: &str, rounds: usize) -> Result<Sample, String> {
     let once = of_loom(baselines, "loom-2-once", workload)?;
     let samples = (0..rounds).map(|_| baselines.sample("loom-2", workload));

@@ -1,4 +1,4 @@
-//! Measures cargo chess by what the real tool does in a workspace, and prints of it.
+//! Measurements of cargo chess, from the output of the real tool in a workspace.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -9,34 +9,36 @@ use serde_json::Value;
 use crate::processor::time_of_children;
 use crate::sample::{Profile, Sample};
 
-/// Executions of the shorter and of the longer exploration of a sample.
+/// The numbers of executions of the shorter and of the longer exploration of a sample.
 const SHORT: u64 = 50_000;
 const LONG: u64 = 450_000;
-/// A search is named so often on one command line at most: the system takes no longer one.
+/// The highest number of times that a search is named on one command line, whose length the system
+/// limits.
 const MOST_SEARCHES: u64 = 30_000;
-/// Preemptions of the searches with a bound.
+/// The bound on preemptions of the bounded searches.
 const BOUND: u32 = 2;
 
-/// How cargo chess searches.
+/// The search of cargo chess.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Search {
-    /// All schedules with up to two preemptions, again and again.
+    /// All schedules with up to two preemptions, repeatedly.
     Bounded,
     Random,
 }
 
-/// The workloads as tests in a workspace of their own.
+/// The workloads, as tests in a workspace.
 pub(crate) struct Explored<'a> {
     workspace: &'a Workspace,
     profile: Profile,
-    /// Whether what may happen for no reason is tried.
+    /// Whether spurious events are explored.
     spurious: &'static str,
-    /// How many schedules within a bound each workload has, and whether these are all.
+    /// The number of schedules of each workload within a bound, and whether these are all
+    /// schedules.
     spaces: RefCell<HashMap<(String, u32), (u64, bool)>>,
 }
 
 impl<'a> Explored<'a> {
-    /// Builds what there is to build, so that no sample has to.
+    /// Builds everything in advance, so that no sample includes a build.
     pub(crate) fn new(workspace: &'a Workspace, profile: Profile) -> Self {
         let explored = Self {
             workspace,
@@ -48,7 +50,7 @@ impl<'a> Explored<'a> {
         explored
     }
 
-    /// As loom explores: nothing happens for no reason.
+    /// Returns the same without spurious events, as in loom.
     pub(crate) fn without_spurious(&self) -> Self {
         Self {
             spurious: "never",
@@ -57,7 +59,7 @@ impl<'a> Explored<'a> {
         }
     }
 
-    /// The executions of a longer exploration beyond those of a shorter one.
+    /// Returns the executions of a longer exploration beyond those of a shorter one.
     pub(crate) fn sample(&self, workload: &str, search: Search) -> Sample {
         let [short, long] = [SHORT, LONG].map(|executions| match search {
             Search::Random => self.explore(workload, BOUND, "random", executions),
@@ -71,13 +73,13 @@ impl<'a> Explored<'a> {
         long.beyond(&short)
     }
 
-    /// How many schedules with up to two preemptions `workload` has.
+    /// Returns the number of schedules of `workload` with up to two preemptions.
     pub(crate) fn space(&self, workload: &str) -> u64 {
         self.space_within(workload, BOUND).0
     }
 
-    /// The largest bound within which there is not all of `workload`, and the schedules there:
-    /// once all is seen, no search is begun again.
+    /// Returns the largest bound that does not cover all schedules of `workload`, and the number of
+    /// schedules within it. A search that has covered all schedules does not start again.
     fn repeatable(&self, workload: &str) -> (u32, u64) {
         let mut bounds = (0..=BOUND).rev();
         let found = bounds.find_map(|bound| {
@@ -97,8 +99,8 @@ impl<'a> Explored<'a> {
         })
     }
 
-    /// The executions, and the milliseconds, that a search without a bound takes to
-    /// see all of `workload`; `None` if it is not done after `most` executions.
+    /// Returns the executions, and the milliseconds, that a search without a bound needs for all
+    /// schedules of `workload`, or `None` if it is not done after `most` executions.
     pub(crate) fn exhaust(&self, workload: &str, most: u64) -> Option<(u64, u64)> {
         let verdict = self.verdict(workload, BOUND, "dpor", most);
         let is_complete = verdict["complete"] == true;

@@ -1,26 +1,26 @@
-//! What long executions cost: time for each event, and memory.
+//! The costs of long executions: time for each event, and memory.
 
 use end_to_end::{Chess, Workspace};
 
 use crate::processor::time_of_children;
 use crate::sample::{Sample, Spread};
 
-/// The tests of `fixtures/benchmarks/long`, and so many schedules of each that all
-/// have about as many events.
+/// The tests of `fixtures/benchmarks/long`, each with a number of schedules. All have about the
+/// same number of events in total.
 const EXECUTIONS: [(&str, u64); 3] = [
     ("operations_10_000", 1_700),
     ("operations_40_000", 425),
     ("operations_170_000", 100),
 ];
 const STRATEGIES: [&str; 2] = ["icb", "dpor"];
-/// No execution is as long.
+/// A number of steps that no execution reaches.
 const MOST_STEPS: &str = "1000000";
-/// How much memory the longest may take, in MiB.
+/// The highest memory of the longest test that is allowed, in MiB.
 const MOST_MEMORY: f64 = 1024.0;
-/// The part of the schedules that the shorter exploration of a sample has.
+/// The ratio of schedules between the longer and the shorter exploration of a sample.
 const SHORTER: u64 = 5;
 
-/// Prints both for each of them.
+/// Prints the time and the memory of each test.
 pub(crate) fn print(workspace: &Workspace, rounds: usize) {
     explore(workspace, "icb", EXECUTIONS[0].0, 1)
         .run()
@@ -73,7 +73,7 @@ fn sample(workspace: &Workspace, strategy: &str, test: &str, schedules: u64) -> 
     }
 }
 
-/// The memory that an exploration takes, in MiB.
+/// Returns the memory of an exploration, in MiB.
 fn memory(workspace: &Workspace, strategy: &str, test: &str, schedules: u64) -> f64 {
     let mut process = explore(workspace, strategy, test, schedules).start();
     #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]

@@ -1,6 +1,6 @@
-//! How fast cargo chess explores, beside loom and shuttle, alone and in two processes, and what it costs.
+//! The speed of cargo chess, next to loom and shuttle, in one process and in two, and its costs.
 //!
-//! Nothing here asserts a time: what was hoped for is printed beside what was measured.
+//! No time is asserted here: the goals are printed next to the measurements.
 
 #![forbid(unsafe_code)]
 
@@ -29,7 +29,7 @@ use self::sample::Profile;
 
 const USAGE: &str = "usage: cargo bench -p end-to-end --bench speed [-- [--rounds N] [rates|exhaust|long|accesses|workers|costs|building]...]";
 
-/// What can be measured by itself; all of it, unless some are named.
+/// The parts that can be measured separately. The default is all parts.
 const PARTS: [&str; 7] = [
     "rates", "exhaust", "long", "accesses", "workers", "costs", "building",
 ];
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
         .skip(1)
         .partition(|argument| argument == "--bench");
     if told_by_cargo.is_empty() {
-        // `cargo test --all-targets` runs this too, and wants no benchmarks.
+        // `cargo test --all-targets` runs this program too, but should not run benchmarks.
         return ExitCode::SUCCESS;
     }
     let (rounds, parts) = match &*own {
@@ -80,7 +80,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Prints how fast each tool explores, and what is measured beside that.
+/// Prints the rate of each tool, and the related measurements.
 fn print_rates(workspace: &Workspace, rounds: usize) {
     one_offs::print();
     for profile in [Profile::Release, Profile::Dev] {

@@ -1,4 +1,4 @@
-//! What is measured apart from throughput: start-up, building the runtime, a test of one task.
+//! Measurements other than throughput: start-up, building the runtime, a test of one task.
 
 use std::time::{Duration, Instant};
 
@@ -11,12 +11,12 @@ use crate::sample::{Profile, Spread};
 const START_UP: Duration = Duration::from_millis(500);
 const RUNTIME: Duration = Duration::from_mins(1);
 const ONE_TASK_NANOS: f64 = 2000.0;
-/// How often the start is timed.
+/// The number of times that the start is measured.
 const STARTS: usize = 7;
 
-/// Times the building of the runtime, and the start of everything once it is built.
+/// Measures the build of the runtime, and the start-up once it is built.
 pub(crate) fn print() {
-    // The tool itself is built when it is first called.
+    // The first call builds the tool itself.
     let version = Workspace::empty().chess(&["--version"]).run();
     version.assert_code(0);
     let before = time_of_children();
@@ -29,7 +29,7 @@ pub(crate) fn print() {
     );
 }
 
-/// Prints what an execution of one task costs: the body is a few nanoseconds.
+/// Prints the cost of an execution of one task, whose body takes a few nanoseconds.
 pub(crate) fn print_one_task(chess: &Explored<'_>, profile: Profile, rounds: usize) {
     let samples = (0..rounds).map(|_| 1e9 / chess.sample("one_task", Search::Random).rate());
     let Some(Spread {
@@ -52,7 +52,8 @@ pub(crate) fn print_one_task(chess: &Explored<'_>, profile: Profile, rounds: usi
     );
 }
 
-/// The first call with an empty cache, of a workspace with next to nothing to build.
+/// Returns the time of the first call with an empty cache, in a workspace with almost no code to
+/// build.
 fn build_runtime() -> Duration {
     let workspace = Workspace::with_library("#[test]\nfn nothing() {}\n");
     let cache = Workspace::empty();
@@ -65,7 +66,7 @@ fn build_runtime() -> Duration {
     start.elapsed()
 }
 
-/// One test of a small workspace, again and again.
+/// Returns the times of repeated calls for one test of a small workspace.
 fn start_up() -> Vec<Duration> {
     let workspace = Workspace::shared("members");
     let filter = ["chess", "test", "-q", "a_transfer_moves_what_is_there"];

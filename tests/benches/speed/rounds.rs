@@ -1,4 +1,5 @@
-//! The rounds: every tool on every workload, in turn, so that a busy machine slows them all alike.
+//! The rounds of measurement: every tool on every workload in alternation, so that load on the
+//! machine affects all tools equally.
 
 use crate::baselines::Baselines;
 use crate::explored::{Explored, Search};
@@ -14,7 +15,7 @@ pub(crate) const WORKLOADS: [&str; 6] = [
     "spin",
 ];
 
-/// What a row of the table is about.
+/// The tool of a row of the table.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tool {
     ChessBounded,
@@ -49,7 +50,7 @@ impl Tool {
     }
 }
 
-/// One tool on one workload: a sample a round, or why there is none.
+/// The samples of one tool on one workload, one per round, or the reason why there are none.
 pub(crate) type Samples = Result<Vec<Sample>, String>;
 
 /// One workload: the samples of each tool, in the order of [`Tool::ALL`].
@@ -63,7 +64,7 @@ impl Measured {
         &self.samples[tool as usize]
     }
 
-    /// The ratio of two tools' rates in each round in which both have one.
+    /// Returns the ratio of two tools' rates in each round for which both have one.
     pub(crate) fn ratios(&self, tool: Tool, baseline: Tool) -> Vec<f64> {
         match (self.samples(tool), self.samples(baseline)) {
             (Ok(ours), Ok(theirs)) => {
@@ -77,7 +78,7 @@ impl Measured {
     }
 }
 
-/// Measures everything `rounds` times.
+/// Measures all tools on all workloads `rounds` times.
 pub(crate) fn measure(chess: &Explored<'_>, baselines: &Baselines, rounds: usize) -> Vec<Measured> {
     let mut all = WORKLOADS.map(|workload| Measured {
         workload,

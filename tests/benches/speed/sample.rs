@@ -1,8 +1,8 @@
-//! What one measurement of one tool yields, and medians of many.
+//! The result of one measurement of one tool, and medians of several.
 
 use std::time::Duration;
 
-/// How the workloads, and loom and shuttle with them, were compiled.
+/// The profile with which the workloads, loom and shuttle are compiled.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Profile {
     Release,
@@ -10,7 +10,7 @@ pub(crate) enum Profile {
 }
 
 impl Profile {
-    /// Cargo's name for it.
+    /// Returns cargo's name for it.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Release => "release",
@@ -18,7 +18,7 @@ impl Profile {
         }
     }
 
-    /// Where cargo puts what it builds.
+    /// Returns the directory of cargo's output.
     pub(crate) fn directory(self) -> &'static str {
         match self {
             Self::Release => "release",
@@ -27,13 +27,13 @@ impl Profile {
     }
 }
 
-/// Executions that a tool ran in some time.
+/// The executions that a tool ran in a time.
 #[derive(Clone, Copy)]
 pub(crate) struct Sample {
     pub(crate) executions: f64,
-    /// Scheduling points, as the tool counts its own.
+    /// The number of scheduling points, as counted by the tool itself.
     pub(crate) points: f64,
-    /// On a processor: every tool runs its executions one after the other.
+    /// The processor time. Every tool runs its executions one after the other.
     pub(crate) time: Duration,
 }
 
@@ -53,7 +53,8 @@ impl Sample {
         self.points / self.executions
     }
 
-    /// What `self` did beyond `shorter`: the start of processes is in both.
+    /// Returns the difference between `self` and `shorter`, which both include the start of
+    /// processes.
     pub(crate) fn beyond(&self, shorter: &Self) -> Self {
         Self {
             executions: self.executions - shorter.executions,
@@ -66,7 +67,7 @@ impl Sample {
     }
 }
 
-/// The middle one of `values`, and the least and the greatest.
+/// The median of a list of values, with the smallest and the largest.
 #[derive(Clone, Copy)]
 pub(crate) struct Spread {
     pub(crate) median: f64,
@@ -75,7 +76,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// `None` of no values.
+    /// Returns `None` if there are no values.
     pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.into_iter().collect();
         values.sort_by(f64::total_cmp);

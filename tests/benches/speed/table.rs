@@ -1,9 +1,9 @@
-//! Prints the rates, their ratios and what was hoped for.
+//! The printed tables: rates, their ratios and the goals.
 
 use crate::rounds::{Measured, Tool};
 use crate::sample::{Profile, Sample, Spread};
 
-/// The least ratio hoped for, of cargo chess to a baseline.
+/// Returns the goal for the ratio of cargo chess to a baseline.
 fn target(profile: Profile, baseline: Tool) -> f64 {
     match (profile, baseline) {
         (Profile::Release, Tool::Loom) => 30.0,
@@ -12,7 +12,7 @@ fn target(profile: Profile, baseline: Tool) -> f64 {
     }
 }
 
-/// The comparisons: cargo chess's search, the baseline, and what the column says.
+/// The comparisons: the search of cargo chess, the baseline, and the title of the column.
 const RATIOS: [(Tool, Tool, &str); 4] = [
     (Tool::ChessBounded, Tool::Loom, "bound 2 / loom"),
     (
@@ -56,7 +56,7 @@ fn name(tool: Tool) -> &'static str {
     }
 }
 
-/// Prints all about one profile.
+/// Prints the table of one profile.
 pub(crate) fn print(profile: Profile, all: &[Measured]) {
     println!("\n== {} profile ==\n", profile.name());
     println!(
@@ -78,7 +78,7 @@ pub(crate) fn print(profile: Profile, all: &[Measured]) {
     }
 }
 
-/// Prints what the tables mean.
+/// Prints an explanation of the tables.
 pub(crate) fn print_notes() {
     println!("\n{NOTES}");
 }

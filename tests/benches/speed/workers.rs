@@ -1,4 +1,4 @@
-//! How much faster two processes explore one test than one does.
+//! The speed-up from exploring one test in two processes.
 
 use end_to_end::{Workspace, without_durations};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use crate::sample::{Profile, Spread};
 /// Workloads with far more schedules than are explored.
 const WORKLOADS: [&str; 2] = ["rwlock", "buffer"];
 const SCHEDULES: &str = "500000";
-/// How much faster two are to be.
+/// The goal for the speed-up from two processes.
 const RATIO: f64 = 1.8;
 
 /// Prints the table.
@@ -22,7 +22,7 @@ pub(crate) fn print(workspace: &Workspace, rounds: usize) {
         let _build = run(workspace, workload, "1");
         let (mut one, mut two) = (Vec::new(), Vec::new());
         for _ in 0..rounds {
-            // A machine that becomes slower or faster meanwhile does so to both.
+            // In this order, a machine that becomes slower or faster meanwhile affects both alike.
             let runs = ["1", "2", "2", "1"].map(|jobs| run(workspace, workload, jobs));
             let same = runs.iter().all(|run| run.0 == runs[0].0);
             assert!(same, "two workers tell what one tells");
@@ -58,7 +58,7 @@ fn row(workload: &str, one: &[f64], two: &[f64]) {
     );
 }
 
-/// What a run tells, and how long its one test took.
+/// Returns the events of a run, and the duration of its only test.
 fn run(workspace: &Workspace, workload: &str, jobs: &str) -> (Vec<Value>, f64) {
     let explore = ["chess", "test", "-q", "--message-format", "json"];
     let test = ["-p", "explored", "--exact", workload];

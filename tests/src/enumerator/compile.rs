@@ -1,21 +1,21 @@
-//! Turns nested operations into a list of steps for each task.
+//! Translation of nested operations into a list of steps for each task.
 
 use super::objects::{Lock, Mode};
 use super::{Op, Program};
 
-/// One step of a task. Unless a comment says otherwise there is a scheduling point before
-/// it, and it is indivisible.
+/// One step of a task. Each step is indivisible. Unless a comment says otherwise, there is a
+/// scheduling point before it.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
     Acquire {
         lock: Lock,
         mode: Mode,
     },
-    /// As `Acquire`, and looks at no number.
+    /// Like `Acquire`, but the task does not observe the number of the lock.
     LockGate {
         gate: usize,
     },
-    /// Goes on at `otherwise` where the lock is not free.
+    /// Continues at `otherwise` if the lock is not free.
     Attempt {
         lock: Lock,
         mode: Mode,
@@ -45,17 +45,18 @@ pub(super) enum Step {
     CLoad(usize),
     CStore(usize),
     CAdd(usize),
-    /// Gives up a gate's lock, waits for a notification, and takes the lock again.
+    /// Releases a gate's lock, waits for a notification, and acquires the lock again.
     Wait {
         gate: usize,
     },
-    /// Goes on at `otherwise` if the number of a gate is not 0. The task holds the lock, so
-    /// this is no scheduling point.
+    /// Continues at `otherwise` if the number of a gate is not 0. The task holds the lock, so this
+    /// is not a scheduling point.
     SkipUnlessZero {
         gate: usize,
         otherwise: usize,
     },
-    /// Sees the number of a gate and takes one from it, or does not. No scheduling point.
+    /// Observes the number of a gate, and decrements it if `take` is set. This is not a scheduling
+    /// point.
     SeeGate {
         gate: usize,
         take: bool,
@@ -68,11 +69,11 @@ pub(super) enum Step {
     TrySend(usize),
     Recv(usize),
     TryRecv(usize),
-    /// Nothing, and no scheduling point, where the task has none.
+    /// Has no effect, and is not a scheduling point, if the task has no sender.
     DropSender(usize),
     DropReceiver(usize),
-    /// Waits while another task initializes the cell; sees its value, and goes on at
-    /// `otherwise`, where it has one.
+    /// Waits while another task initializes the cell. If the cell then has a value, the task
+    /// observes it and continues at `otherwise`.
     BeginInit {
         cell: usize,
         otherwise: usize,
@@ -86,7 +87,7 @@ pub(super) enum Step {
     Park,
     Unpark(usize),
     Join(usize),
-    /// As `Join`, but nothing where the task is joined already.
+    /// Like `Join`, but has no effect if the task is joined already.
     JoinRest(usize),
     IsFinished(usize),
     StrongCount,
@@ -96,7 +97,7 @@ pub(super) enum Step {
     DropUpgraded,
     TryUnwrap,
     DropArc,
-    /// Locks a stream for a moment.
+    /// Locks a stream briefly.
     Flush(Lock),
     CreateNew(usize),
     Remove(usize),
@@ -110,7 +111,7 @@ pub(super) enum Step {
     Exit,
 }
 
-/// The steps of each task.
+/// Returns the steps of each task.
 pub(super) fn compile(program: &Program) -> Vec<Vec<Step>> {
     let tasks = 0..program.tasks.len();
     tasks.map(|task| steps_of(program, task)).collect()
@@ -137,7 +138,7 @@ fn push_all(steps: &mut Vec<Step>, ops: &[Op]) {
     }
 }
 
-/// A step that may go on behind its body, the body, and the step that ends it.
+/// Adds a step that may skip its body, then the body, and the step that ends it.
 fn branch(
     steps: &mut Vec<Step>,
     first: impl Fn(usize) -> Step,

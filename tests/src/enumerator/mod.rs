@@ -1,9 +1,9 @@
-//! What programs of threads can come to, by std's documentation alone.
+//! The possible outcomes of programs of threads, by std's documentation alone.
 //!
-//! A program is written in a small language ([`Op`]). A machine runs it one operation at
-//! a time, as std's documentation describes each of them, and a search goes through all
-//! interleavings. None of this knows how the tool explores, so it shows what the tool
-//! leaves out or makes up.
+//! A program is written in a small language ([`Op`]). A machine runs it one operation at a time, as
+//! std's documentation describes each of them, and a search visits all interleavings. None of this
+//! code depends on the exploration of the tool, so it shows outcomes that the tool misses or
+//! invents.
 
 mod compile;
 mod machine;

@@ -1,18 +1,18 @@
 //! The objects that tasks share, and their states.
 
-/// A lock of any sort: they differ in who may take one twice, and whether there is a
-/// number under it.
+/// A lock of any kind. The kinds differ in the tasks that may acquire a lock again, and in whether
+/// the lock protects a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Lock(pub(super) usize);
 
-/// How a lock is held.
+/// The mode in which a lock is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     Exclusive,
     Shared,
 }
 
-/// How many locks there are.
+/// The number of locks.
 pub(super) const LOCKS: usize = 17;
 
 impl Lock {
@@ -48,30 +48,30 @@ impl Lock {
         Self(15 + at)
     }
 
-    /// Whether a task that holds it may take it again: stdout and stderr, not stdin.
+    /// Whether its owner may acquire it again. This holds for stdout and stderr, but not for stdin.
     pub(super) fn is_reentrant(self) -> bool {
         self == Self::stream(0) || self == Self::stream(1)
     }
 
-    /// Whether it is a lock inside std. To take one is a scheduling point, to give it back
-    /// is none: the README says that what std does inside itself is one step.
+    /// Whether it is a lock inside std. To acquire it is a scheduling point, to release it is not:
+    /// the README says that all operations inside std are one step.
     pub(super) fn is_of_stream(self) -> bool {
         (Self::stream(0).0..=Self::stream(2).0).contains(&self.0)
     }
 
-    /// Whether there is a number under it, which each holder sees, and those who hold it
-    /// exclusively add to.
+    /// Whether it protects a number, which each holder observes, and which exclusive holders
+    /// increment.
     pub(super) fn has_number(self) -> bool {
         self.0 < 8
     }
 
-    /// Whether a task that waits to write keeps others from reading: of `RwLock`, std's
-    /// documentation says that it may.
+    /// Whether a task that waits to write blocks new readers. std's documentation allows this for
+    /// `RwLock`.
     pub(super) fn is_kept_by_waiting(self) -> bool {
         self == Self::rwlock(0) || self == Self::rwlock(1)
     }
 
-    /// Its place among all.
+    /// Returns its index among all locks.
     pub(super) fn index(self) -> usize {
         self.0
     }
@@ -80,19 +80,19 @@ impl Lock {
 /// The state of a lock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct LockState {
-    /// The task that holds it exclusively, counted from 1; 0 if there is none.
+    /// The task that holds it exclusively, counted from 1, or 0 if there is none.
     pub(super) owner: u8,
-    /// How many times the owner has taken it.
+    /// The number of times that the owner has acquired it.
     pub(super) depth: u8,
-    /// How many hold it shared.
+    /// The number of tasks that hold it shared.
     pub(super) readers: u8,
-    /// The number under it.
+    /// The number that the lock protects.
     pub(super) number: u8,
     pub(super) is_poisoned: bool,
 }
 
 impl LockState {
-    /// Whether `task` could take `lock`, of which this is the state, now.
+    /// Whether `task` could acquire `lock` in this state.
     pub(super) fn is_free_for(self, lock: Lock, mode: Mode, task: usize) -> bool {
         let own = usize::from(self.owner) == task + 1 && lock.is_reentrant();
         match mode {
@@ -131,15 +131,15 @@ impl LockState {
 /// The state of a channel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Channel {
-    /// How many messages it keeps: none, some, or all (`None`).
+    /// The number of messages that it can buffer: none, a fixed number, or any number (`None`).
     pub(super) capacity: Option<usize>,
     pub(super) messages: Vec<u8>,
-    /// Which tasks have a sender: a bit each.
+    /// The tasks that have a sender, one bit each.
     pub(super) senders: u8,
-    /// The task that has the receiver; a number that is no task's for one that the
-    /// program keeps to its end; `None` once it is dropped.
+    /// The task that has the receiver. A number that is not the number of a task stands for a
+    /// receiver that the program keeps to its end. `None` once the receiver is dropped.
     pub(super) receiver: Option<u8>,
-    /// Without capacity: the tasks that wait for their message to be taken, in order.
+    /// Without capacity: the tasks that wait until their message is received, in order.
     pub(super) offers: Vec<u8>,
     /// Without capacity: whether the receiver waits for a message.
     pub(super) is_awaited: bool,
@@ -150,7 +150,7 @@ pub(super) struct Channel {
 pub(super) enum Cell {
     #[default]
     Empty,
-    /// A task initializes it.
+    /// A task is initializing it.
     Begun,
     Full(u8),
 }

@@ -1,8 +1,9 @@
-//! The language of the programs, and how they are written down.
+//! The language of the programs, and its textual form.
 
 use std::fmt::Write as _;
 
-/// What a task does. Numbers name objects; a list is done while something is held.
+/// An operation of a task. Numbers name objects. The operations in a list are performed while the
+/// object is held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is named as in std")]
 pub enum Op {
@@ -13,7 +14,7 @@ pub enum Op {
     CompareExchange(usize),
     Lock(usize, Vec<Op>),
     TryLock(usize, Vec<Op>),
-    /// Panics in the end, while it holds the lock; the task goes on.
+    /// Panics at the end, while it holds the lock. The task then continues.
     LockAndPanic(usize, Vec<Op>),
     IsPoisoned(usize),
     ClearPoison(usize),
@@ -22,7 +23,8 @@ pub enum Op {
     TryRead(usize, Vec<Op>),
     TryWrite(usize, Vec<Op>),
     Downgrade(usize, Vec<Op>),
-    /// Adds to the number under the lock of a gate, which has a condition variable.
+    /// Increments the number that the lock of a gate protects. A gate also has a condition
+    /// variable.
     Raise(usize, Vec<Op>),
     WaitWhile(usize),
     Wait(usize),
@@ -52,9 +54,9 @@ pub enum Op {
     Remove(usize),
     Exists(usize),
     Rename(usize),
-    /// Writes at the end of a file that all have opened.
+    /// Writes at the end of a file that all tasks have opened.
     Append(usize),
-    /// How long that file is.
+    /// Reads the length of that file.
     Length(usize),
     FileLock(usize, Vec<Op>),
     FileTryLock(usize, Vec<Op>),
@@ -71,27 +73,28 @@ pub enum Op {
     CWrite(usize, Vec<Op>),
     CTryRead(usize, Vec<Op>),
     CTryWrite(usize, Vec<Op>),
-    /// Of a number that only C code reads and writes, without a lock.
+    /// Loads a number that only C code accesses, without a lock.
     CLoad(usize),
     CStore(usize),
     CAdd(usize),
-    /// As `Store` and `FetchAdd`, of the same numbers, but by C code, which is given the address.
+    /// Like `Store` and `FetchAdd`, on the same numbers, but performed by C code that gets the
+    /// address.
     CStoreAt(usize),
     CAddAt(usize),
 }
 
-/// What kind of object an operation is about.
+/// The kind of object that an operation acts on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "each is named as in std")]
 pub enum Kind {
     Atomic,
     Mutex,
-    /// As `Mutex`, and tasks that panic while they hold one.
+    /// Like `Mutex`, with tasks that panic while they hold one.
     Poison,
-    /// As `Poison`, and `clear_poison`.
+    /// Like `Poison`, with `clear_poison`.
     ClearPoison,
     RwLock,
-    /// As `RwLock`, and writers that go on as readers.
+    /// Like `RwLock`, with writers that become readers.
     Downgrade,
     Condvar,
     Channel,
@@ -107,11 +110,11 @@ pub enum Kind {
     /// All three standard streams.
     Streams,
     File,
-    /// Files that all have opened.
+    /// Files that all tasks have opened.
     Log,
     FileLock,
     Env,
-    /// The lock of a package that is compiled as it is.
+    /// The lock of a package that is compiled unchanged.
     Sealed,
     Pthread,
     PthreadRwLock,
@@ -122,7 +125,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All there are.
+    /// All kinds.
     pub const ALL: [Self; 26] = [
         Self::Atomic,
         Self::Mutex,
@@ -154,7 +157,7 @@ impl Kind {
 }
 
 impl Op {
-    /// What is done while it holds something.
+    /// Returns the operations that are performed while it holds an object.
     pub fn body(&self) -> &[Op] {
         match self {
             Self::Lock(_, ops)
@@ -185,7 +188,7 @@ impl Op {
         }
     }
 
-    /// As [`Self::body`], to be changed.
+    /// Like [`Self::body`], but mutable.
     pub fn body_mut(&mut self) -> Option<&mut Vec<Op>> {
         match self {
             Self::Lock(_, ops)
@@ -217,31 +220,32 @@ impl Op {
     }
 }
 
-/// What the test's own thread does, after it has spawned one for each other list.
+/// A program. The test's own thread first spawns one thread for each other list, and then performs
+/// its own list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// The tasks, the test's own thread first.
+    /// The operations of each task, with the test's own thread first.
     pub tasks: Vec<Vec<Op>>,
 }
 
 impl Program {
-    /// Whether an operation of the task, or within one, is such a one.
+    /// Whether `is` holds for an operation of the task, nested ones included.
     pub fn task_has(&self, task: usize, is: &dyn Fn(&Op) -> bool) -> bool {
         any(&self.tasks[task], is)
     }
 
-    /// Whether any operation is such a one.
+    /// Whether `is` holds for any operation of the program.
     pub fn has(&self, is: &dyn Fn(&Op) -> bool) -> bool {
         (0..self.tasks.len()).any(|task| self.task_has(task, is))
     }
 
-    /// The program as an expression of the interpreter's language.
+    /// Returns the program as an expression of the interpreter's language.
     pub fn expression(&self) -> String {
         // Only lists have brackets.
         format!("{:?}", self.tasks).replace('[', "&[")
     }
 
-    /// The program for a reader, an operation a line.
+    /// Returns the program in readable form, with an operation per line.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for (task, ops) in self.tasks.iter().enumerate() {

@@ -17,24 +17,24 @@ impl Random {
     }
 }
 
-/// What is open to a task where it stands.
+/// The operations that are possible at a point of a task.
 struct Place<'a> {
     random: &'a mut Random,
     kinds: &'a [Kind],
     task: usize,
     tasks: usize,
-    /// The tasks that have the receivers.
+    /// The tasks that own the receivers.
     receivers: [usize; 3],
-    /// What is held that must not be taken again, by kind and number.
+    /// The held objects that must not be acquired again, by kind and number.
     held: Vec<(Kind, usize)>,
-    /// How many more operations there may be in the program.
+    /// The number of further operations that the program may have.
     left: &'a mut usize,
 }
 
-/// The program `seed` about objects of these kinds.
+/// Returns the program of `seed` with objects of these kinds.
 pub fn random_program(seed: u64, kinds: &[Kind]) -> Program {
     let mut random = Random(seed);
-    // Programs about few kinds have more races.
+    // Programs with few kinds of objects have more races.
     let count = 1 + random.below(3);
     let chosen: Vec<Kind> = (0..count)
         .map(|_| kinds[random.below(kinds.len())])
@@ -43,7 +43,7 @@ pub fn random_program(seed: u64, kinds: &[Kind]) -> Program {
     let receivers = [0; 3].map(|_| random.below(tasks));
     let mut left = 5 + random.below(3);
     let mut program = vec![Vec::new(); tasks];
-    // The last ones first: the test's own thread may do nothing.
+    // The last tasks come first, because the test's own thread may have no operations.
     for task in (0..tasks).rev() {
         let most = if task == 0 { 3 } else { 4 };
         let mut place = Place {
@@ -63,8 +63,8 @@ pub fn random_program(seed: u64, kinds: &[Kind]) -> Program {
     Program { tasks: program }
 }
 
-/// Drops each operation that a task had three times before. The tool takes the fourth one
-/// that changes nothing for a loop that spins, and a switch before it is no preemption.
+/// Drops each operation that the task has already performed three times. The tool regards a fourth
+/// operation without effect as a spinning loop, and a switch before it is not a preemption.
 fn without_spins(ops: &mut Vec<Op>, before: &mut Vec<Op>) {
     const TURNS: usize = 3;
     ops.retain_mut(|op| {
@@ -89,7 +89,7 @@ impl Place<'_> {
             if *self.left == 0 {
                 break;
             }
-            // Not all kinds have an operation for each place.
+            // Some kinds have no operation that is possible at this point.
             if let Some(op) = (0..4).find_map(|_| self.op(depth)) {
                 ops.push(op);
             }
@@ -97,7 +97,7 @@ impl Place<'_> {
         ops
     }
 
-    /// The operations while something is held.
+    /// Returns the operations while an object is held.
     fn body(&mut self, depth: usize, held: Option<(Kind, usize)>) -> Vec<Op> {
         if depth == 0 {
             return Vec::new();
@@ -110,7 +110,7 @@ impl Place<'_> {
         ops
     }
 
-    /// An operation that takes object `at` and holds it.
+    /// Returns an operation that acquires and holds object `at`.
     fn holds(
         &mut self,
         depth: usize,
@@ -204,7 +204,7 @@ impl Place<'_> {
             Kind::Once => match which(self, 4) {
                 0 | 1 => self.holds(depth, object, Op::GetOrInit),
                 2 => self.one(Op::Get(at)),
-                // In its own initialization it would wait for itself.
+                // An initialization that uses its own cell would wait for itself.
                 _ if self.held.contains(&object) => None,
                 _ => self.one(Op::Set(at)),
             },
@@ -242,7 +242,7 @@ impl Place<'_> {
             },
             Kind::Streams if which(self, 3) == 0 => self.holds(depth, (kind, 2), Op::Stdio),
             Kind::Stdio | Kind::Streams if which(self, 3) == 0 => self.one(Op::Flush(at)),
-            // Reentrant.
+            // These locks are reentrant.
             Kind::Stdio | Kind::Streams => {
                 *self.left -= 1;
                 Some(Op::Stdio(at, self.body(depth, None)))

@@ -1,4 +1,4 @@
-//! All interleavings of a program, those with fewest preemptions first.
+//! A search of all interleavings of a program, in ascending order of preemptions.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -6,17 +6,17 @@ use super::Program;
 use super::compile::compile;
 use super::machine::State;
 
-/// What a program can come to, and with how many preemptions at least.
+/// The possible outcomes of a program, each with its smallest number of preemptions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcomes {
-    /// Of the ends of all tasks.
+    /// The outcomes in which all tasks end.
     pub ends: BTreeMap<String, usize>,
-    /// Of a state in which no task can go on and not all have ended.
+    /// The outcome in which no task is enabled and some have not ended.
     pub deadlock: Option<usize>,
 }
 
 impl Outcomes {
-    /// Those with at most so many preemptions.
+    /// Returns the outcomes with at most `bound` preemptions.
     #[must_use]
     pub fn up_to(&self, bound: usize) -> Self {
         let ends = self.ends.iter().filter(|(_, fewest)| **fewest <= bound);
@@ -26,17 +26,17 @@ impl Outcomes {
         }
     }
 
-    /// The most preemptions that an outcome takes.
+    /// Returns the highest number of preemptions that an outcome needs.
     pub fn deepest(&self) -> usize {
         let ends = self.ends.values().copied();
         ends.chain(self.deadlock).max().unwrap_or_default()
     }
 }
 
-/// What `program` can come to; `None` if it has more than `limit` states.
+/// Returns the possible outcomes of `program`, or `None` if it has more than `limit` states.
 ///
-/// A preemption is a switch away from a task that could make its next step. Switches
-/// from a task that waits or has ended are free.
+/// A preemption is a switch away from an enabled task. Switches away from a task that waits or has
+/// ended are free.
 pub fn enumerate(program: &Program, limit: usize) -> Option<Outcomes> {
     let steps = compile(program);
     let mut outcomes = Outcomes::default();

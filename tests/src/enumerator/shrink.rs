@@ -1,9 +1,9 @@
-//! Makes a program that shows a fault smaller.
+//! Reduction of a program that shows a fault.
 
 use super::{Op, Program};
 
-/// The smallest program that still `fails` and is had from `program` by leaving out one
-/// task or operation after the other.
+/// Returns the smallest program that still `fails` and that results from `program` by removing
+/// tasks and operations one at a time.
 pub fn shrink(mut program: Program, fails: &mut dyn FnMut(&Program) -> bool) -> Program {
     while let Some(smaller) = smaller(&program).into_iter().find(|less| fails(less)) {
         program = smaller;
@@ -11,10 +11,10 @@ pub fn shrink(mut program: Program, fails: &mut dyn FnMut(&Program) -> bool) -> 
     program
 }
 
-/// The program without one of its tasks, or one of its operations.
+/// Returns the programs that lack one task or one operation.
 fn smaller(program: &Program) -> Vec<Program> {
     let mut all = Vec::new();
-    // Operations on tasks say their numbers.
+    // Operations on tasks contain the numbers of those tasks.
     let names_tasks = |op: &Op| matches!(op, Op::Unpark(_) | Op::Join(_) | Op::IsFinished(_));
     if program.tasks.len() > 2 && !program.has(&names_tasks) {
         for task in 1..program.tasks.len() {
@@ -33,8 +33,8 @@ fn smaller(program: &Program) -> Vec<Program> {
     all
 }
 
-/// The operations without one of them; what it did while it held something goes with it,
-/// or stays.
+/// Returns the lists that lack one operation, either together with the operations in its body or
+/// without it alone.
 fn without_one(ops: &[Op]) -> Vec<Vec<Op>> {
     let mut all = Vec::new();
     for (at, op) in ops.iter().enumerate() {

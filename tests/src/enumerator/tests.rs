@@ -1,4 +1,4 @@
-//! The enumerator against outcomes that were worked out by hand.
+//! Tests of the enumerator with outcomes that were worked out by hand.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ fn outcomes(tasks: &[&[Op]]) -> Outcomes {
     enumerate(&program(tasks), 100_000).expect("small programs")
 }
 
-/// What the tasks saw, with the fewest preemptions that it takes.
+/// Returns the observations of the tasks, each with its smallest number of preemptions.
 fn seen(outcomes: &Outcomes) -> BTreeSet<(&str, usize)> {
     let seen = outcomes.ends.iter().map(|(end, fewest)| {
         let (seen, _) = end
@@ -111,7 +111,7 @@ fn who_downgrades_lets_readers_in_but_no_writer() {
     ]);
     let ends = seen(&all);
     assert!(ends.contains(&("[], [0, 3], [1, 77", 1)), "{ends:?}");
-    // Before, or at the end.
+    // The third task runs before the second one, or after it.
     assert!(ends.contains(&("[], [1, 3], [0, 0", 0)), "{ends:?}");
     assert!(ends.contains(&("[], [0, 0], [1, 1", 0)), "{ends:?}");
 }
@@ -209,8 +209,8 @@ fn streams_may_be_locked_again_but_stdin() {
 
 #[test]
 fn a_stream_is_given_back_with_the_last_operation_under_its_lock() {
-    // To give it back is no scheduling point, so the others have to run before it is
-    // taken, and then be preempted themselves.
+    // To release it is not a scheduling point. The other tasks therefore have to run before it is
+    // acquired, and then be preempted themselves.
     let all = outcomes(&[&[Stdio(1, vec![])], &[StrongCount, Flush(1), StrongCount]]);
     let expected = [("[], [1, 1", 0), ("[], [2, 1", 2), ("[], [2, 2", 1)];
     assert_eq!(seen(&all), set(expected));
@@ -239,7 +239,7 @@ fn files_are_made_once_and_written_to_in_order() {
     assert_eq!(seen(&all), set([("[], [0], [1", 0), ("[], [1], [0", 0)]));
     let all = outcomes(&[&[], &[Append(0), Length(0)], &[Append(0)]]);
     let ends: Vec<_> = all.ends.keys().map(|end| &end[..12]).collect();
-    // In the last two the same is seen and other contents are left.
+    // The last two have the same observations, but different final contents.
     assert_eq!(ends, ["[[], [1], []", "[[], [2], []", "[[], [2], []"]);
 }
 

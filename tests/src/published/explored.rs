@@ -10,24 +10,24 @@ use super::native::Test;
 use super::sources::Package;
 use crate::{Chess, Run, Workspace};
 
-/// No exploration of a package takes so long, unless it hangs.
+/// The time limit of the exploration of a package. Only a hanging one exceeds it.
 const PATIENCE: Duration = Duration::from_hours(2);
 
 /// The verdicts on the tests of a package.
 pub struct Explored {
     /// The `test-finished` event of each test.
     pub verdicts: BTreeMap<Test, Value>,
-    /// How long building under control took.
+    /// The time that building under control took.
     pub build: Duration,
-    /// How long exploring took.
+    /// The time that exploring took.
     pub run: Duration,
-    /// How the tool ended, unless it ran to its end.
+    /// The error of the tool, unless it ran to its end.
     pub broken: Option<String>,
 }
 
 impl Explored {
-    /// Explores the tests of `package` as the arguments `exploration` say; what
-    /// the tool says is kept beside the workspace under the name `what`.
+    /// Explores the tests of `package` with the arguments `exploration`. The
+    /// output of the tool is kept next to the workspace under the name `what`.
     pub fn of(
         package: &Package,
         workspace: &Workspace,
@@ -37,7 +37,8 @@ impl Explored {
         let call = |kind: &str, args: &[&str], more: &[String]| {
             let [stdout, stderr] = [kind, &format!("{kind}.stderr")]
                 .map(|ending| workspace.beside(&format!("{what}.{ending}")));
-            // Into files, as it comes: for whoever watches, or looks into a failure later.
+            // The output goes to files while the tool runs, so that it can be read during the run
+            // and after a failure.
             let mut chess = Chess::in_shell(
                 workspace.root(),
                 r#"exec "$CHESS" chess "$@" >"$STDOUT" 2>"$STDERR""#,
@@ -84,7 +85,7 @@ impl Explored {
     }
 }
 
-/// How the tool ended, unless it ran to its end.
+/// Returns the error of the tool, unless it ran to its end.
 fn how_it_broke(run: &Run) -> Option<String> {
     match run.code {
         Some(0 | 4 | 100) => None,

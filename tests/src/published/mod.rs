@@ -1,4 +1,5 @@
-//! The tests that published crates ship: their sources, and what `cargo test` and the tool say of them.
+//! The test suites of published crates: their sources, and the results of `cargo test` and of the
+//! tool.
 
 mod explored;
 mod native;

@@ -1,4 +1,4 @@
-//! The result of each test under plain `cargo test`, kept in a file beside the workspace.
+//! The result of each test under plain `cargo test`, kept in a file next to the workspace.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,41 +11,44 @@ use serde_json::Value;
 use super::sources::Package;
 use crate::{Chess, Workspace};
 
-/// No build takes so long.
+/// The time limit of a build.
 const PATIENCE_TO_BUILD: Duration = Duration::from_mins(30);
 
-/// How long the tests of one binary may take; those not done by then have no verdict.
+/// The time limit for the tests of one binary. Tests that are not done by then have no verdict.
 const PATIENCE_TO_RUN: Duration = Duration::from_mins(5);
 
 /// A test as the tool names it: its binary and its path.
 pub type Test = (String, String);
 
-/// The tests of a package, `ignored` ones aside.
+/// The results of the tests of a package, except `ignored` ones.
 pub struct Native {
-    /// Whether each passes.
+    /// Whether each test passes.
     pub tests: BTreeMap<Test, bool>,
-    /// How long building them took.
+    /// The time that building them took.
     pub build: Duration,
-    /// How long running them took.
+    /// The time that running them took.
     pub run: Duration,
 }
 
 /// A test binary.
 struct Binary {
-    /// Its name in the tool's reports.
+    /// The name in the tool's reports.
     id: String,
-    /// The argument of cargo that selects it alone.
+    /// The argument of cargo that selects only this binary.
     selection: String,
 }
 
 impl Native {
-    /// The results of a first, and kept, run of the package's tests.
+    /// Returns the results of the package's tests. The first call runs them and
+    /// keeps the results for later calls.
     ///
     /// # Errors
-    /// The output of cargo where they cannot be built.
+    ///
+    /// The output of cargo if the tests cannot be built.
     ///
     /// # Panics
-    /// If what was kept cannot be written.
+    ///
+    /// If the results cannot be written.
     pub fn of(package: &Package, workspace: &Workspace) -> Result<Self, String> {
         let kept = workspace.beside("native.tsv");
         let known = fs::read_to_string(&kept).ok();
@@ -57,7 +60,7 @@ impl Native {
         Ok(native)
     }
 
-    /// The tests that pass.
+    /// Returns the tests that pass.
     pub fn passed(&self) -> impl Iterator<Item = &Test> {
         self.tests
             .iter()
@@ -81,7 +84,7 @@ impl Native {
         })
     }
 
-    /// A line with the times, and one for each test: its result, its binary, its path.
+    /// Returns a line with the times, and a line for each test: its result, its binary, its path.
     fn print(&self) -> String {
         let [build, run] = [self.build, self.run].map(|time| time.as_millis());
         let mut text = format!("{build}\t{run}\n");
@@ -92,7 +95,7 @@ impl Native {
         text
     }
 
-    /// Reads the text of [`Self::print`]; none if the text is another one.
+    /// Parses the text of [`Self::print`]. Returns `None` for any other text.
     fn parse(text: &str) -> Option<Self> {
         let (times, rest) = text.split_once('\n')?;
         let (build, run) = times.split_once('\t')?;
@@ -110,7 +113,7 @@ impl Native {
     }
 }
 
-/// Whether each test of `binary` passes.
+/// Runs the tests of `binary`, and returns whether each passes.
 fn run_all(package: &Package, workspace: &Workspace, binary: &Binary) -> Vec<(Test, bool)> {
     let log = workspace.beside("log");
     let _none_yet = fs::remove_file(&log);
@@ -128,7 +131,7 @@ fn run_all(package: &Package, workspace: &Workspace, binary: &Binary) -> Vec<(Te
         .arg(&log)
         .start()
         .finish_or_kill(PATIENCE_TO_RUN);
-    // A binary with a harness of its own writes none.
+    // A binary with its own test harness writes no log.
     let results = fs::read_to_string(&log).unwrap_or_default();
     let parse = |line: &str| match line.split_once(' ') {
         Some((result @ ("ok" | "failed"), path)) => {
@@ -139,7 +142,7 @@ fn run_all(package: &Package, workspace: &Workspace, binary: &Binary) -> Vec<(Te
     results.lines().filter_map(parse).collect()
 }
 
-/// Builds the tests; their binaries in the order of their names.
+/// Builds the tests, and returns the binaries in the order of their names.
 fn binaries(package: &Package, root: &Path) -> Result<Vec<Binary>, String> {
     let mut build = Chess::cargo(root, &["test", "--no-run", "--message-format=json"]);
     for arg in package.selection() {

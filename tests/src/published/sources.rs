@@ -1,4 +1,4 @@
-//! The published sources: fetched by cargo, and copied so that each is a workspace of its own.
+//! The published sources: downloaded by cargo, and copied so that each is a workspace of its own.
 
 use std::fmt::Write;
 use std::fs;
@@ -14,27 +14,27 @@ pub struct Package {
     pub name: String,
     /// Its version.
     pub version: String,
-    /// The features that its tests are run with, beside the default ones.
+    /// The features that its tests need, in addition to the default ones.
     pub features: Vec<String>,
-    /// Whether helpers of its tests depend on it, and are to use it as it is there.
+    /// Whether helper crates of its tests depend on it, so that they must use this copy.
     is_used_by_its_tests: bool,
-    /// Where cargo unpacked it.
+    /// The directory where cargo unpacked it.
     sources: PathBuf,
 }
 
 /// The crates that the package in fixtures/corpus depends on.
 pub struct Corpus {
-    /// In alphabetical order.
+    /// All packages, in alphabetical order.
     pub packages: Vec<Package>,
-    /// The names of those that `cargo suites` runs, as the manifest lists them.
+    /// The names of the packages that `cargo suites` runs, as listed in the manifest.
     pub suites: Vec<String>,
 }
 
 impl Corpus {
-    /// All of them, downloaded where they are not there yet.
+    /// Returns all crates, and downloads those that are missing.
     ///
     /// # Panics
-    /// If cargo cannot do so.
+    /// If cargo fails.
     pub fn fetch() -> Self {
         let workspace = Workspace::shared("corpus");
         let args = ["metadata", "--locked", "--format-version=1"];
@@ -66,7 +66,8 @@ impl Corpus {
 }
 
 impl Package {
-    /// `package` as cargo tells it, for the package `root` that depends on it.
+    /// Creates a package from the metadata `package` of cargo. `root` is the package that depends
+    /// on it.
     fn new(package: &Value, root: &Value) -> Self {
         let version = text(&package["version"]);
         let requirement = array(&root["dependencies"]).iter().find(|requirement| {
@@ -87,7 +88,7 @@ impl Package {
         }
     }
 
-    /// The arguments of cargo that select its tests; doctests and examples are none of them.
+    /// Returns the arguments of cargo that select its tests, without doctests and examples.
     pub fn selection(&self) -> Vec<String> {
         let mut all = vec![
             "--lib".to_owned(),
@@ -100,13 +101,14 @@ impl Package {
         all
     }
 
-    /// Whether `name`, as in `tokio` or `parking_lot@0.12`, is a name of it.
+    /// Whether `name`, for instance `tokio` or `parking_lot@0.12`, is a name of this package.
     pub fn is_called(&self, name: &str) -> bool {
         let (name, version) = name.split_once('@').unwrap_or((name, ""));
         self.name == name && self.version.starts_with(version)
     }
 
-    /// A copy of it that is a workspace, made at the first call and then kept.
+    /// Returns a copy of the package that is a workspace. It is created at the
+    /// first call, and then kept.
     ///
     /// # Panics
     /// If it cannot be written.
@@ -133,7 +135,8 @@ impl Package {
         })
     }
 
-    /// `lock` without the copy of this very crate that helpers of its tests depend on.
+    /// Returns `lock` without the published copy of this crate, which helper crates of its tests
+    /// depend on.
     fn without_published_copy(&self, lock: &str) -> String {
         let name = format!("name = \"{}\"\n", self.name);
         let is_copy = |block: &&str| block.contains(&name) && block.contains("\nsource = ");

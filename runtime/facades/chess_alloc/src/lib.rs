@@ -1,5 +1,5 @@
-//! What `alloc` is to code under cargo chess: the real one, with our `Arc` and
-//! `Wake` in their place.
+//! The replacement for `alloc` under cargo chess: the real crate, with the
+//! shims of `Arc` and `Wake`.
 
 extern crate alloc as real;
 

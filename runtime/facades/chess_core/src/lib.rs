@@ -1,5 +1,5 @@
-//! What `core` is to code under cargo chess: the real one, with our atomics,
-//! cells, pointer functions and spin hints in their place. `asm!` is looked at.
+//! The replacement for `core` under cargo chess: the real crate, with the shims
+//! of atomics, cells, pointer functions and spin hints. `asm!` is inspected.
 
 pub use ::core::*;
 
@@ -24,7 +24,7 @@ pub mod arch {
 
 /// See [`core::prelude`].
 pub mod prelude {
-    /// Each is the real one, and what is inserted into sources.
+    /// Each prelude is the real one, with the names that inserted code uses.
     macro_rules! preludes {
         ($($edition:ident)*) => {
             $(

@@ -1,6 +1,6 @@
-//! What `std` is to code under cargo chess: the real one, with our concurrency
-//! in its place. Preludes and macros are the real ones, for they name none of
-//! ours; but `asm!` is looked at.
+//! The replacement for `std` under cargo chess: the real crate, with the shims
+//! of its concurrency. Preludes and macros are the real ones, because they name
+//! no shims, except for `asm!`, which is inspected.
 
 pub use ::std::*;
 
@@ -32,7 +32,7 @@ pub mod panic {
 
 /// See [`std::prelude`].
 pub mod prelude {
-    /// Each is the real one, and what is inserted into sources.
+    /// Each prelude is the real one, with the names that inserted code uses.
     macro_rules! preludes {
         ($($edition:ident)*) => {
             $(

@@ -1,6 +1,6 @@
-//! That the shims do inside an execution what std promises, under every
-//! schedule with up to two preemptions, and that each choice std leaves open is
-//! one that the search makes. What is expected of a test is in its name.
+//! The shims behave inside an execution as std documents, under every schedule
+//! with up to two preemptions, and the search makes each choice that std leaves
+//! open. The name of a test has its expected result.
 
 mod facades;
 
@@ -43,8 +43,8 @@ fn inline_assembly_outside_control_is_named() {
     assert!(call.starts_with(sentence), "{call}");
 }
 
-/// Explores each test of a program, at least so many, on both backends; its name
-/// says what is right.
+/// Explores all tests of a program, of which there must be at least `tests`, on both backends. The
+/// name of each test has its expected result.
 fn assert_verdicts(program: &str, tests: usize) {
     let program = build(program, "");
     let list = finished(Command::new(&program).args(["--list", "--format", "terse"]));
@@ -74,7 +74,7 @@ fn assert_verdicts(program: &str, tests: usize) {
     );
 }
 
-/// The programs of `unchanged.rs`, which print the same inside an execution.
+/// The programs of `unchanged.rs`, which must print the same inside an execution.
 #[test]
 fn programs_print_the_same_inside_an_execution() {
     for name in [
@@ -95,7 +95,7 @@ fn programs_print_the_same_inside_an_execution() {
             &out.join("real"),
         );
         let expected = facades::run(&out.join("real"));
-        // A program's own panic hook shows the last panic too.
+        // The panic hook of a program also prints the last panic.
         let printed = printed
             .strip_suffix("panic: end of output\n")
             .unwrap_or(&printed);
@@ -103,7 +103,7 @@ fn programs_print_the_same_inside_an_execution() {
     }
 }
 
-/// Builds a program's tests as `cargo chess` would, with `more` appended.
+/// Builds a program's tests as `cargo chess` would, with `more` appended to its source.
 fn build(name: &str, more: &str) -> std::path::PathBuf {
     let out = out_directory(&format!("{name}-inside"));
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/programs/{name}.rs"));
@@ -115,7 +115,7 @@ fn build(name: &str, more: &str) -> std::path::PathBuf {
     out.join("program")
 }
 
-/// The report of a test's exploration.
+/// Returns the report of a test's exploration.
 fn explore(program: &Path, test: &str, preemptions: u32, backend: &str) -> String {
     let request = format!(
         "mode=explore\nstrategy=icb\npreemptions={preemptions}\nschedules=20000\nbackend={backend}"
@@ -132,7 +132,7 @@ fn explore(program: &Path, test: &str, preemptions: u32, backend: &str) -> Strin
     last.to_owned()
 }
 
-/// A string member of a line of JSON, as it is escaped there; `null` has none.
+/// Returns the value of a string member in a line of JSON, with its escapes. A `null` has none.
 fn value<'a>(line: &'a str, key: &str) -> &'a str {
     let start = format!("\"{key}\":\"");
     let Some(at) = line.find(&start) else {

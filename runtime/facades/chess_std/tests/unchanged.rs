@@ -1,6 +1,6 @@
-//! That nothing changes outside an execution: each program under `programs`
-//! is compiled against std and against the facades, from the same source, and
-//! both print the same.
+//! Equal behaviour outside an execution: each program under `programs` is
+//! compiled against std and against the facades, from the same source, and both
+//! must print the same.
 
 #[path = "facades/mod.rs"]
 mod facades;

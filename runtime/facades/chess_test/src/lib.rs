@@ -1,5 +1,5 @@
-//! What stands where libtest stood: explores the test that the supervisor asks
-//! for, and is libtest where nobody asks.
+//! The replacement for libtest: it explores the test that the supervisor
+//! requests. Without a request it behaves as libtest.
 
 #![feature(test)]
 #![forbid(unsafe_code)]
@@ -21,7 +21,7 @@ pub fn test_main_static(tests: &[&TestDescAndFn]) {
     }
 }
 
-/// As [`test_main_static`], for programs that abort on panic.
+/// Like [`test_main_static`], for programs that abort on panic.
 pub fn test_main_static_abort(tests: &[&TestDescAndFn]) {
     match Request::from_environment() {
         None => real::test_main_static_abort(tests),
@@ -30,7 +30,7 @@ pub fn test_main_static_abort(tests: &[&TestDescAndFn]) {
 }
 
 fn described(test: &TestDescAndFn) -> Option<Test> {
-    // Other kinds of functions come from nightly's benches and from rustdoc.
+    // Functions of other kinds come from nightly's benches and from rustdoc.
     let TestFn::StaticTestFn(run) = test.testfn else {
         return None;
     };

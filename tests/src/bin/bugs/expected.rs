@@ -1,4 +1,4 @@
-//! What fixtures/bugs/expected.toml promises.
+//! The expected results in fixtures/bugs/expected.toml.
 
 use std::fs;
 
@@ -13,17 +13,17 @@ pub(crate) struct Expected {
     pub(crate) clean: Vec<Clean>,
 }
 
-/// A crate version with a bug, and the same test with the version that fixed it.
+/// A version of a crate with a bug, tested together with the version that fixed it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Bug {
-    /// The directory.
+    /// The directory of the entry.
     pub(crate) entry: String,
     /// The version without the bug.
     pub(crate) fixed: String,
-    /// How the test fails.
+    /// The kind of the failure.
     pub(crate) kind: String,
-    /// The most preemptions that the failing schedule may have.
+    /// The highest number of preemptions that the failing schedule may have.
     pub(crate) preemptions: u64,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Bug {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Clean {
-    /// The directory.
+    /// The directory of the entry.
     pub(crate) entry: String,
 }
 

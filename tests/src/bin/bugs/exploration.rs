@@ -1,18 +1,18 @@
-//! What the real tool says of the tests of one entry.
+//! The verdicts of the real tool on the tests of one entry.
 
 use end_to_end::{Chess, Workspace};
 use serde_json::Value;
 
 use crate::expected::Bug;
 
-/// The bound that a test which passes must have finished.
+/// The bound that a passing test must complete.
 const BOUND: u64 = 2;
 
 /// The verdicts on one entry.
 pub(crate) struct Exploration {
     pub(crate) entry: String,
     pub(crate) verdicts: Vec<Value>,
-    /// All that the tool said, where it said no verdict.
+    /// The whole output of the tool, if it has no verdict.
     failure: Option<String>,
 }
 
@@ -34,27 +34,27 @@ impl Exploration {
         }
     }
 
-    /// The verdict on the test that failed.
+    /// Returns the verdict of the test that failed.
     pub(crate) fn failed(&self) -> Option<&Value> {
         self.verdicts
             .iter()
             .find(|verdict| verdict["outcome"] == "failed")
     }
 
-    /// The sum of `field` over all tests.
+    /// Returns the sum of `field` over all tests.
     pub(crate) fn sum(&self, field: &str) -> u64 {
         let values = self.verdicts.iter().map(|verdict| verdict[field].as_u64());
         values.map(Option::unwrap_or_default).sum()
     }
 
-    /// The outcome that all tests have in common.
+    /// Returns the common outcome of all tests.
     pub(crate) fn outcome(&self) -> &str {
         let outcomes = self.verdicts.iter().map(|verdict| &verdict["outcome"]);
         let worst = outcomes.max_by_key(|outcome| *outcome != "passed");
         worst.and_then(Value::as_str).unwrap_or("no verdict")
     }
 
-    /// In which way the bug was not found.
+    /// Returns the differences from the expected failure of `bug`.
     pub(crate) fn differences_from_bug(&self, bug: &Bug) -> Vec<String> {
         let Some(failed) = self.failed() else {
             return vec![self.describe("the bug is not found")];
@@ -75,7 +75,7 @@ impl Exploration {
         differences
     }
 
-    /// In which way tests that have no bug did not end as they should.
+    /// Returns the differences from the expected results of tests without a bug.
     pub(crate) fn differences_from_clean(&self) -> Vec<String> {
         let is_finished = |verdict: &Value| {
             let bound = verdict["bound_completed"].as_u64();

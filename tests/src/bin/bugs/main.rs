@@ -1,4 +1,5 @@
-//! `cargo bugs`: real bugs of published crates, each beside its fixed version, as the real tool finds them.
+//! `cargo bugs`: explores real bugs of published crates, and their fixed versions, with the real
+//! tool.
 
 #![forbid(unsafe_code)]
 
@@ -16,14 +17,13 @@ use self::expected::Expected;
 use self::exploration::Exploration;
 
 /// Explores the bugs in fixtures/bugs, their fixed versions and the clean
-/// entries, and prints what was found beside what was expected.
+/// entries, and prints the results next to the expected ones.
 ///
-/// The exit code is 1 if anything differs from what fixtures/bugs/expected.toml
-/// says.
+/// The exit code is 1 if a result differs from fixtures/bugs/expected.toml.
 #[derive(Parser)]
 #[command(name = "cargo bugs", bin_name = "cargo bugs")]
 struct Args {
-    /// The most schedules for each test.
+    /// The highest number of schedules for each test.
     #[arg(long, value_name = "N", default_value = "100000")]
     schedules: u64,
     /// Only entries whose name contains one of these.

@@ -1,13 +1,14 @@
-//! A row for each entry: what was found, what was expected, and the fixed version beside it.
+//! The rows of the table: for each entry the result, the expected result, and that of the fixed
+//! version.
 
 use crate::expected::Bug;
 use crate::exploration::Exploration;
 
-/// What the columns are. Seconds are those of exploring alone.
+/// The header with an explanation of the columns. Seconds are those of exploration alone.
 pub(crate) const HEADER: &str = "\
 entry                     verdict  kind         schedules  preemptions  expected  seconds  | fixed    verdict  schedules  seconds";
 
-/// The row of a bug.
+/// Returns the row of a bug.
 pub(crate) fn bug(bug: &Bug, buggy: &Exploration, fixed: &Exploration) -> String {
     let failed = buggy.failed();
     let number = |field: &str| failed.map_or("-".to_owned(), |verdict| verdict[field].to_string());
@@ -28,7 +29,7 @@ pub(crate) fn bug(bug: &Bug, buggy: &Exploration, fixed: &Exploration) -> String
     )
 }
 
-/// The row of an entry without bugs.
+/// Returns the row of an entry without bugs.
 pub(crate) fn clean(explored: &Exploration) -> String {
     let failed = explored.failed();
     let kind = failed.and_then(|verdict| verdict["kind"].as_str());

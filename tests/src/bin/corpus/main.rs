@@ -1,4 +1,5 @@
-//! `cargo corpus`: the tests that published crates ship, under plain `cargo test` and under `cargo chess test`.
+//! `cargo corpus`: the test suites of published crates, under plain `cargo test` and under `cargo
+//! chess test`.
 
 #![forbid(unsafe_code)]
 
@@ -12,26 +13,25 @@ use end_to_end::published::{Corpus, Explored, Native, Package};
 
 use self::table::{Comparison, HEADER, Totals};
 
-/// Runs the tests that published concurrency crates ship, and prints which of
-/// those that pass under `cargo test` do not pass under `cargo chess test`.
+/// Runs the test suites of published concurrency crates, and prints the tests that pass under
+/// `cargo test` but not under `cargo chess test`.
 ///
-/// The crates and their versions are those of fixtures/corpus/Cargo.toml. Each
-/// is copied, as published, below target/end-to-end/published, and explored as the
-/// member of a workspace. What `cargo test` said is kept there; remove the
-/// directory to start afresh. What fails is explored a second time with timeouts
-/// and sleeps that end only when nothing else can run: a test that then passes
-/// counts on its sleeps being long enough. The exit code is 1 if a test that
-/// passes under `cargo test` does not pass.
+/// The crates and their versions are those of fixtures/corpus/Cargo.toml. Each is copied, as
+/// published, below target/end-to-end/published, and explored as the member of a workspace. The
+/// results of `cargo test` are kept there; remove the directory to start again. Failing tests are
+/// explored a second time with timeouts and sleeps that end only when no other task can run: a test
+/// that then passes relies on the length of its sleeps. The exit code is 1 if a test that passes
+/// under `cargo test` does not pass.
 #[derive(Parser)]
 #[command(name = "cargo corpus", bin_name = "cargo corpus")]
 struct Args {
-    /// The most schedules for each test.
+    /// The highest number of schedules for each test.
     #[arg(long, value_name = "N", default_value = "1")]
     schedules: u64,
-    /// The most time for each test, as in 5s.
+    /// The time limit for each test, for instance 5s.
     #[arg(long, value_name = "DUR", default_value = "10s")]
     time: String,
-    /// The crates (all unless some are named), as in `tokio` or `parking_lot@0.12`.
+    /// The crates, for instance `tokio` or `parking_lot@0.12`. The default is all crates.
     #[arg(value_name = "CRATE")]
     crates: Vec<String>,
     /// More arguments for `cargo chess test`.
@@ -45,7 +45,7 @@ impl Args {
         names.is_empty() || names.iter().any(|name| package.is_called(name))
     }
 
-    /// The arguments of `cargo chess test` that say how to explore.
+    /// Returns the arguments of `cargo chess test` that configure the exploration.
     fn exploration(&self) -> Vec<String> {
         let mut all = vec![
             format!("--schedules={}", self.schedules),

@@ -1,19 +1,19 @@
-//! A row for each crate, and a line for each test that only `cargo test` passes.
+//! The table: a row for each crate, and a line for each test that passes only under `cargo test`.
 
 use std::time::Duration;
 
 use end_to_end::published::{Explored, Native, Package, Test};
 use serde_json::Value;
 
-/// What the columns are: tests that are not ignored, and those of them that pass
-/// under `cargo test`; of these, what `cargo chess test` says.
+/// The header. Its columns are the tests that are not ignored, those of them that pass under `cargo
+/// test`, and the verdicts of `cargo chess test` on the latter.
 pub(crate) const HEADER: &str = "\
 crate                     version  tests  natively  passing  failing  no verdict  seconds";
 
-/// The longest part of a message that is shown.
+/// The number of characters to which a message is shortened.
 const LONGEST_MESSAGE: usize = 150;
 
-/// The tests that pass under `cargo test`, and what the tool says of them.
+/// The tests that pass under `cargo test`, with the verdicts of the tool on them.
 pub(crate) struct Comparison<'a> {
     tests: usize,
     verdicts: Vec<(&'a Test, Option<&'a Value>)>,
@@ -47,7 +47,7 @@ impl<'a> Comparison<'a> {
             .count()
     }
 
-    /// The row of `package`.
+    /// Returns the row of `package`.
     pub(crate) fn row(&self, package: &Package, explored: &Explored) -> String {
         let natively = self.verdicts.len();
         let [passing, failing] = ["passed", "failed"].map(|outcome| self.count(outcome));
@@ -66,7 +66,7 @@ impl<'a> Comparison<'a> {
         row.trim_end().to_owned()
     }
 
-    /// The tests in which the tool found a failure.
+    /// Returns the tests in which the tool found a failure.
     pub(crate) fn failed(&self) -> Vec<&'a Test> {
         let failed = self
             .verdicts
@@ -75,8 +75,8 @@ impl<'a> Comparison<'a> {
         failed.map(|(test, _)| *test).collect()
     }
 
-    /// A line for each test that the tool does not pass; `orderly` has those that
-    /// failed once more, with timeouts that end only when nothing else can run.
+    /// Returns a line for each test that does not pass under the tool. `orderly` has the second
+    /// exploration of the failing tests, with timeouts that end only when no other task can run.
     pub(crate) fn alarms(&self, package: &Package, orderly: Option<&Explored>) -> Vec<String> {
         let alarm = |(test, verdict): &(&Test, Option<&Value>)| {
             let (binary, path) = test;
@@ -86,7 +86,7 @@ impl<'a> Comparison<'a> {
                 Some(verdict) => describe(verdict),
             };
             let failed = verdict.is_some_and(|verdict| verdict["outcome"] == "failed");
-            // One that got no verdict may be there too: a test of the same name failed.
+            // `orderly` may also have a test without a verdict, if a test of the same name failed.
             let counts_on_sleeps = failed
                 && orderly
                     .and_then(|orderly| orderly.verdicts.get(*test))
@@ -137,7 +137,7 @@ impl Totals {
         self.failing += comparison.count("failed");
     }
 
-    /// The last row.
+    /// Returns the last row, with the sums.
     pub(crate) fn row(&self, time: Duration) -> String {
         let Self {
             crates,

@@ -1,4 +1,5 @@
-//! `cargo league`: strategies against the bugs in fixtures/sctbench, beside published numbers.
+//! `cargo league`: a comparison of strategies on the bugs in fixtures/sctbench, with published
+//! results.
 
 #![forbid(unsafe_code)]
 
@@ -25,30 +26,30 @@ const STRATEGIES: [&str; 8] = [
     "icb", "dpor", "random", "pct", "pos", "surw", "delay", "auto",
 ];
 
-/// Those that draw nothing from the seed: one trial says all.
+/// The strategies that do not depend on the seed: one trial suffices.
 const WITHOUT_SEED: [&str; 3] = ["icb", "dpor", "delay"];
 
-/// Lets strategies look for the bugs in fixtures/sctbench, and prints after how
-/// many schedules each found them, beside what is published on other tools.
+/// Searches for the bugs in fixtures/sctbench with each strategy, and prints the number of
+/// schedules to each bug, next to the published results of other tools.
 ///
-/// Strategies that the tool does not have are left out, with a note. The exit code
-/// is 1 if a published strategy finds more bugs than `auto` does.
+/// Strategies that the tool does not have are left out, with a note. The exit code is 1 if a
+/// published strategy finds more bugs than `auto`.
 #[derive(Parser)]
 #[command(name = "cargo league", bin_name = "cargo league")]
 struct Args {
-    /// Only this strategy; can be given several times.
+    /// Only this strategy. The option can be repeated.
     #[arg(long = "strategy", value_name = "NAME", value_parser = STRATEGIES)]
     strategies: Vec<String>,
-    /// The most schedules for each program in each trial.
+    /// The highest number of schedules for each program in each trial.
     #[arg(long, value_name = "N", default_value = "10000")]
     schedules: u64,
-    /// The same for the program `safestack`; with 0 it is left out.
+    /// The same for the program `safestack`. With 0 it is left out.
     #[arg(long, value_name = "N", default_value = "1000000")]
     safestack: u64,
-    /// Trials of each strategy that depends on a seed.
+    /// The number of trials of each strategy that depends on a seed.
     #[arg(long, value_name = "N", default_value = "20", value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
-    /// Trials at once.
+    /// The number of trials that run at the same time.
     #[arg(long, value_name = "N", default_value_t = available())]
     jobs: usize,
     /// Only programs whose name contains one of these.
@@ -117,7 +118,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The first trial of each strategy, which tells those that the tool does not have.
+/// Runs the first trial of each strategy, which shows the strategies that the tool does not have.
 fn first_trials(args: &Args, workspace: &Workspace, programs: &[Program]) -> Vec<Results> {
     let first = |strategy: &'static str| {
         let trial = Trial {
@@ -137,14 +138,14 @@ fn first_trials(args: &Args, workspace: &Workspace, programs: &[Program]) -> Vec
     args.strategies().filter_map(first).collect()
 }
 
-/// All other trials, `--jobs` at once, and those of `SafeStack`.
+/// Runs all other trials, `--jobs` at once, and those of `SafeStack`.
 fn further_trials(
     args: &Args,
     workspace: &Workspace,
     programs: &[Program],
     results: &mut [Results],
 ) {
-    // SafeStack's take longest: they begin first.
+    // The trials of SafeStack take longest, so they begin first.
     let mut trials = VecDeque::new();
     for (is_safestack, schedules) in [(true, args.safestack), (false, args.schedules)] {
         for (column, one) in results.iter().enumerate() {

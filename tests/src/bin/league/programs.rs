@@ -1,46 +1,46 @@
-//! The programs of fixtures/sctbench that have a bug, and what is published on the original of each.
+//! The programs of fixtures/sctbench that have a bug, with the published results for the originals.
 
 use end_to_end::{Expected, Workspace};
 
-/// The strategies of other tools for which numbers are published, as the columns of the file are named.
+/// The strategies of other tools with published results, named as the columns of the file.
 pub(crate) const COLUMNS: [&str; 6] = ["SURW", "PCT-3", "PCT-10", "POS", "random walk", "RFF"];
 
-/// How often each of them was tried.
+/// The number of published trials of each strategy.
 pub(crate) const TRIALS: usize = 20;
 
-/// A line of the file for each program: see [`Published`].
+/// The published results, a line for each program: see [`Published`].
 const FILE: &str = include_str!("published.csv");
 
 /// One program with its bug.
 pub(crate) struct Program {
-    /// The binary and the module, as in `cs reorder_10`.
+    /// The binary and the module, for instance `cs reorder_10`.
     pub(crate) name: String,
     /// The path of the test.
     pub(crate) test: String,
-    /// How the test is to fail.
+    /// The kind of the expected failure.
     pub(crate) kind: String,
-    /// What is published for each of [`COLUMNS`].
+    /// The published results for each of [`COLUMNS`].
     pub(crate) published: Vec<Option<Published>>,
 }
 
-/// What others report: trials with at most 10,000 schedules each, and 1,000,000 for `SafeStack`.
+/// Published results: trials with at most 10,000 schedules each, and 1,000,000 for `SafeStack`.
 ///
 /// The artifacts of SURW (ASPLOS 2025) and RFF (ASPLOS 2024) have the raw data.
 #[derive(Clone, Copy)]
 pub(crate) struct Published {
     /// The mean number of schedules to the first failure.
     pub(crate) schedules: u64,
-    /// How many trials found it.
+    /// The number of trials that found it.
     pub(crate) found: usize,
 }
 
 impl Program {
-    /// Whether it is the one that gets a budget of its own.
+    /// Whether this is `SafeStack`, which has its own budget.
     pub(crate) fn is_safestack(&self) -> bool {
         self.name.starts_with("safestack ")
     }
 
-    /// Every program of `workspace` that is expected to fail.
+    /// Returns every program of `workspace` that is expected to fail.
     pub(crate) fn all(workspace: &Workspace) -> Vec<Self> {
         let lines: Vec<Vec<&str>> = FILE.lines().map(|line| line.split(',').collect()).collect();
         assert_eq!(lines[0][4..], COLUMNS, "the columns of published.csv");
@@ -71,7 +71,8 @@ impl Program {
 }
 
 impl Published {
-    /// Of `schedules/trials`, or nothing where nothing was measured.
+    /// Parses `schedules/trials`. Returns `None` for an empty cell, which means that nothing was
+    /// measured.
     fn parse(cell: &str) -> Option<Self> {
         let (schedules, found) = cell.split_once('/')?;
         Some(Self {

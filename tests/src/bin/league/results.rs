@@ -1,4 +1,4 @@
-//! What all trials of a strategy found, program by program.
+//! The results of all trials of a strategy, by program.
 
 use crate::programs::{Program, Published, TRIALS};
 use crate::trial::Verdict;
@@ -7,18 +7,19 @@ use crate::trial::Verdict;
 pub(crate) struct Results {
     /// Its name.
     pub(crate) strategy: String,
-    /// The schedules to the first failure of each program, a trial each.
+    /// The numbers of schedules to the first failure, by program and trial.
     trials: Vec<Vec<Option<u64>>>,
-    /// What failed in another way than expected.
+    /// The failures of an unexpected kind.
     pub(crate) remarks: Vec<String>,
 }
 
-/// How many trials of a program there were, how many found its bug, and after how many schedules.
+/// The number of trials of a program, the number of those that found its bug, and the mean number
+/// of schedules to it.
 #[derive(Clone, Copy)]
 pub(crate) struct Score {
     pub(crate) trials: usize,
     pub(crate) found: usize,
-    /// The mean of those that found it, rounded.
+    /// The mean over the trials that found the bug, rounded.
     pub(crate) schedules: u64,
 }
 
@@ -46,7 +47,7 @@ impl Results {
         }
     }
 
-    /// Of program `program`, if it was tried.
+    /// Returns the score of program `program`, if it was tried.
     pub(crate) fn score(&self, program: usize) -> Option<Score> {
         let trials = &self.trials[program];
         let found: Vec<u64> = trials.iter().flatten().copied().collect();
@@ -69,18 +70,18 @@ impl From<Published> for Score {
     }
 }
 
-/// The bugs that a strategy found in some programs.
+/// The numbers of bugs that a strategy found in a set of programs.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Total {
     pub(crate) programs: usize,
-    /// Found in any trial.
+    /// The bugs that any trial found.
     pub(crate) ever: usize,
-    /// Found in a trial, on average.
+    /// The mean number of bugs per trial.
     pub(crate) mean: f64,
 }
 
 impl Total {
-    /// Of all `scores` that there are.
+    /// Returns the total of all scores that exist.
     pub(crate) fn of(scores: impl Iterator<Item = Option<Score>>) -> Self {
         scores.flatten().fold(Self::default(), |total, score| {
             let [found, trials] = [score.found, score.trials]

@@ -1,15 +1,15 @@
-//! The league as text: a row for each program, a column for each strategy, ours and those published.
+//! The league as text: a row for each program, and a column for each own or published strategy.
 
 use crate::programs::{COLUMNS, Program};
 use crate::results::{Results, Score, Total};
 
-/// What the cells are.
+/// The explanation of the cells.
 const LEGEND: &str = "\
 The mean number of schedules to the first failure; with /N, only N of the trials
 found it; -, none did. On the right, what is published on the originals, with 20
 trials each.";
 
-/// Wide enough for the longest name of a program.
+/// The width of the names. It fits the longest name of a program.
 const NAME: usize = 28;
 const CELL: usize = 12;
 
@@ -36,7 +36,8 @@ pub(crate) fn table(programs: &[Program], results: &[Results]) -> String {
     lines.join("\n")
 }
 
-/// How each published column compares with our strategies, on the programs that it has.
+/// Returns a comparison of each published column with the own strategies, on the programs of that
+/// column.
 pub(crate) fn comparison(programs: &[Program], results: &[Results]) -> String {
     let compare = |(column, name): (usize, &&str)| {
         let published = published_total(programs, column);
@@ -55,7 +56,8 @@ pub(crate) fn comparison(programs: &[Program], results: &[Results]) -> String {
     lines.join("\n")
 }
 
-/// The published columns that find more than `results` does, on the programs that they have.
+/// Returns the published columns that find more bugs than `results`, on the programs of each
+/// column.
 pub(crate) fn ahead_of<'a>(
     programs: &'a [Program],
     results: &'a Results,
@@ -72,7 +74,7 @@ fn published_total(programs: &[Program], column: usize) -> Total {
     Total::of(published.map(|one| one.map(Score::from)))
 }
 
-/// Of the programs that the published column has.
+/// Returns the total over the programs that the published column has.
 fn our_total(programs: &[Program], results: &Results, column: usize) -> Total {
     let tried = |program: &Program| program.published[column].is_some();
     let common = programs.iter().enumerate().filter(|(_, one)| tried(one));

@@ -1,4 +1,4 @@
-//! One call of the real tool: one strategy with one seed on many programs.
+//! A trial: one call of the real tool, with one strategy and one seed on many programs.
 
 use std::time::{Duration, Instant};
 
@@ -6,32 +6,33 @@ use end_to_end::Workspace;
 
 use crate::programs::Program;
 
-/// A call that takes longer is given up, and the league with it.
+/// The time limit of a call. When it is exceeded, the whole league fails.
 const PATIENCE: Duration = Duration::from_hours(2);
 
-/// What is to be run.
+/// The parameters of a trial.
 #[derive(Clone, Copy)]
 pub(crate) struct Trial<'a> {
     pub(crate) strategy: &'a str,
     pub(crate) seed: u64,
-    /// The most schedules for each program.
+    /// The highest number of schedules for each program.
     pub(crate) schedules: u64,
 }
 
-/// What one trial says of one program.
+/// The result of one trial for one program.
 #[derive(Clone)]
 pub(crate) struct Verdict {
-    /// Its place among the programs.
+    /// The index of the program.
     pub(crate) program: usize,
-    /// How many schedules there were, the failing one included; none if nothing was found.
+    /// The number of schedules up to and including the failing one, or `None` if no failure was
+    /// found.
     pub(crate) found_after: Option<u64>,
-    /// How it failed, if not as expected.
+    /// The kind of the failure, if it is not the expected one.
     pub(crate) other_kind: Option<String>,
 }
 
 impl Trial<'_> {
-    /// Explores those `programs` that `selects` takes, `jobs` at once; nothing if the
-    /// tool has no strategy of this name.
+    /// Explores those `programs` that `selects` accepts, `jobs` at once. Returns `None` if the tool
+    /// has no strategy of this name.
     pub(crate) fn run(
         &self,
         workspace: &Workspace,
@@ -52,7 +53,8 @@ impl Trial<'_> {
         for (_, program) in &selected {
             call = call.arg(&program.test);
         }
-        // The bound is a guarantee of `icb`, and no budget: it goes on to the next.
+        // The bound is a guarantee of `icb` and not its budget: the search continues with the next
+        // bound.
         if self.strategy == "icb" {
             call = call.arg("--preemptions=100");
         }

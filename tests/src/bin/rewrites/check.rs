@@ -1,4 +1,4 @@
-//! Compiles what was rewritten, and takes out what does not compile.
+//! Compilation of the rewritten sources, and removal of the edits that do not compile.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::sources::{Rewritten, patched_user};
 
-/// Compiles until rustc refuses no more sites; the errors that are at none.
+/// Compiles until rustc rejects no more sites. Returns the errors that are at no site.
 pub(crate) fn until_it_compiles(all: &mut [Rewritten]) -> Vec<String> {
     let user = patched_user(all);
     let hooks = hooks(&user);
@@ -38,7 +38,7 @@ pub(crate) fn until_it_compiles(all: &mut [Rewritten]) -> Vec<String> {
 
 struct Error {
     message: String,
-    /// File, line and column of what it is about, the primary spans first.
+    /// The files, lines and columns that the error is about, with the primary spans first.
     places: Vec<(String, usize, usize)>,
 }
 
@@ -52,9 +52,10 @@ impl std::fmt::Display for Error {
     }
 }
 
-/// Compiles the stand-in for `__chess`; the directory that it is in.
+/// Compiles the replacement for `__chess`, and returns its directory.
 ///
-/// Another one lies in another directory: cargo sees that by its path only.
+/// A different replacement gets a different directory, because cargo notices a
+/// change only by the path.
 fn hooks(user: &Workspace) -> PathBuf {
     let source = source_of("../rewriter/tests/hooks/lib.rs");
     let text = fs::read(&source).expect("the hooks are there");
@@ -84,7 +85,7 @@ fn check(user: &Workspace, hooks: &Path) -> Vec<Error> {
         .current_dir(user.root())
         .env(
             "RUSTFLAGS",
-            // Those that depend on what was rewritten look for it, too.
+            // Packages that depend on rewritten ones need the library too.
             format!("--extern=__chess={hooks}/lib__chess.rlib -L {hooks} --cap-lints=allow"),
         )
         .env_remove("CARGO_TARGET_DIR")

@@ -1,4 +1,5 @@
-//! `cargo rewrites`: published sources with all their accesses told of, compiled.
+//! `cargo rewrites`: published sources, rewritten to report all their memory accesses, and
+//! compiled.
 
 #![forbid(unsafe_code)]
 
@@ -13,16 +14,16 @@ use clap::Parser;
 
 use self::sources::Rewritten;
 
-/// Rewrites the sources of published crates so that they tell of their memory
-/// accesses, compiles them, and prints how many sites were found and told of.
+/// Rewrites the sources of published crates so that they report their memory accesses, compiles
+/// them, and prints the numbers of sites that were found and that report their access.
 ///
-/// The crates and their versions are those of fixtures/rewrites/Cargo.toml. A
-/// site that rustc refuses is left as it was, and the crate compiled again, until
-/// it compiles. The exit code is 1 if something does not compile at all.
+/// The crates and their versions are those of fixtures/rewrites/Cargo.toml. A site that rustc
+/// rejects is left unchanged, and the crate is compiled again, until it compiles. The exit code is
+/// 1 if a crate does not compile at all.
 #[derive(Parser)]
 #[command(name = "cargo rewrites", bin_name = "cargo rewrites")]
 struct Args {
-    /// The crates (all unless some are named), as in `tokio` or `parking_lot@0.12`.
+    /// The crates, for instance `tokio` or `parking_lot@0.12`. The default is all crates.
     #[arg(value_name = "CRATE")]
     crates: Vec<String>,
     /// Only rewrite; compile nothing.

@@ -14,7 +14,7 @@ use serde_json::Value;
 pub(crate) struct Package {
     pub(crate) name: String,
     pub(crate) version: String,
-    /// Where cargo unpacked it.
+    /// The directory where cargo unpacked it.
     sources: PathBuf,
 }
 
@@ -24,12 +24,12 @@ impl fmt::Display for Package {
     }
 }
 
-/// The workspace that depends on all of them.
+/// Returns the workspace that depends on all crates.
 pub(crate) fn user() -> Workspace {
     Workspace::shared("rewrites")
 }
 
-/// The crates that the package in fixtures/rewrites depends on.
+/// Returns the crates that the package in fixtures/rewrites depends on.
 pub(crate) fn fetch() -> Vec<Package> {
     let user = user();
     let run = Chess::cargo(user.root(), &["metadata", "--locked", "--format-version=1"]).run();
@@ -65,7 +65,7 @@ impl Package {
         }
     }
 
-    /// Whether it is named, or none is.
+    /// Whether the package is among `names`, or `names` is empty.
     pub(crate) fn is_one_of(&self, names: &[String]) -> bool {
         let is_named = |wanted: &String| {
             let (name, version) = wanted.split_once('@').unwrap_or((wanted, ""));
@@ -75,25 +75,25 @@ impl Package {
     }
 }
 
-/// A file of a package, as it is and as it was rewritten.
+/// A file of a package, in its original and in its rewritten form.
 pub(crate) struct File {
     pub(crate) text: String,
     pub(crate) rewrite: Rewrite,
     without: Vec<SiteId>,
 }
 
-/// A package whose copy tells of its accesses.
+/// A package whose copy reports its accesses.
 pub(crate) struct Rewritten {
     pub(crate) package: Package,
     /// The directory of the copy.
     pub(crate) copy: PathBuf,
     pub(crate) files: BTreeMap<PathBuf, File>,
-    /// What rustc said of sites, and where they are.
+    /// The sites that rustc rejected: file, identity, and message.
     pub(crate) refused: Vec<(PathBuf, SiteId, String)>,
     pub(crate) unreadable: Vec<(PathBuf, SyntaxError)>,
-    /// How many imports and paths lead to something under control.
+    /// The number of imports and paths that refer to items under control.
     pub(crate) reaches: usize,
-    /// How long it took to find the edits.
+    /// The time that it took to compute the edits.
     pub(crate) time: Duration,
     declarations: Declarations,
 }
@@ -128,7 +128,7 @@ impl Rewritten {
         this
     }
 
-    /// The package's modules by their paths: what is below `src`.
+    /// Returns the modules of the package by their paths: the files below `src`.
     fn texts(&self) -> Vec<(PathBuf, String)> {
         let mut texts = Vec::new();
         let root = &self.package.sources;
@@ -175,7 +175,7 @@ impl Rewritten {
         }
     }
 
-    /// Leaves the site at a place of the rewritten text as it was; whether there is one.
+    /// Excludes the site at a place of the rewritten text. Returns whether there is a site.
     pub(crate) fn refuse(&mut self, place: &Path, line: usize, column: usize, why: &str) -> bool {
         let Ok(file) = place.strip_prefix(&self.copy) else {
             return false;
@@ -198,7 +198,7 @@ impl Rewritten {
         true
     }
 
-    /// Rewrites the files anew of which sites were refused.
+    /// Rewrites the files with rejected sites again.
     pub(crate) fn back_off(&mut self) {
         for file in self.files.keys().cloned().collect::<Vec<_>>() {
             let refused = self.refused.iter().filter(|(it, ..)| *it == file);
@@ -213,7 +213,7 @@ impl Rewritten {
     }
 }
 
-/// Leaves a file alone that has this text, so that cargo need not compile it anew.
+/// Writes a file, unless it has this text already, so that cargo need not compile it again.
 fn write(path: &Path, text: &str) {
     if fs::read_to_string(path).is_ok_and(|old| old == text) {
         return;
@@ -221,7 +221,7 @@ fn write(path: &Path, text: &str) {
     fs::write(path, text).expect("the file can be written");
 }
 
-/// What makes the user depend on the copies.
+/// Returns the section of the manifest that makes the user depend on the copies.
 pub(crate) fn patches(all: &[Rewritten]) -> String {
     let mut text = String::from("\n[patch.crates-io]\n");
     for (index, one) in all.iter().enumerate() {
@@ -232,7 +232,7 @@ pub(crate) fn patches(all: &[Rewritten]) -> String {
     text
 }
 
-/// A copy of the user that depends on the copies.
+/// Returns a copy of the user that depends on the copies.
 pub(crate) fn patched_user(all: &[Rewritten]) -> Workspace {
     let original = user();
     let copy = Workspace::kept("rewritten/user", |_| {});

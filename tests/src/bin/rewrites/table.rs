@@ -1,4 +1,4 @@
-//! How many sites each crate has, and what became of them.
+//! The table: the sites of each crate, and the reasons why some were left.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -25,7 +25,7 @@ impl Counts {
     }
 }
 
-/// A row for each crate, and one for all, and one for each kind of site.
+/// Returns a row for each crate, a row with the sums, and a row for each kind of site.
 pub(crate) fn of(all: &[Rewritten]) -> String {
     let mut text = String::new();
     let mut total = Counts::default();

@@ -1,4 +1,5 @@
-//! The explanations of failures in fixtures/corpus/explained.toml: a true defect, or a known limit.
+//! The explanations of failures in fixtures/corpus/explained.toml: each is a defect or a limit of
+//! the tool.
 
 use std::fs;
 
@@ -15,35 +16,36 @@ pub(crate) struct Explanations {
     pub(crate) failure: Vec<Explanation>,
 }
 
-/// The failures of one defect, or of one limit.
+/// An explanation of the failures that one defect, or one limit, causes.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Explanation {
     /// The crate.
     pub(crate) suite: String,
-    /// The tests, each as its binary and its path; one that ends with `*` stands for all with that beginning.
+    /// The tests, each as its binary and its path. A name that ends with `*` stands for all tests
+    /// with that prefix.
     pub(crate) tests: Vec<String>,
     /// The kind of failure.
     pub(crate) kind: String,
-    /// Whether it is a defect of the crate, of its test, or a limit of the tool.
+    /// Whether the cause is a defect of the crate, a defect of its test, or a limit of the tool.
     pub(crate) of: Of,
-    /// Why, with file and line.
+    /// The reason, with file and line.
     pub(crate) why: String,
 }
 
 #[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Of {
-    /// The crate is wrong.
+    /// A defect of the crate.
     Crate,
-    /// The test is wrong: it relies on an order that nothing promises.
+    /// A defect of the test: it relies on an order that is not guaranteed.
     Test,
-    /// The tool is wrong, or does not know something.
+    /// A defect or a limit of the tool.
     Tool,
 }
 
 impl Of {
-    /// Whether the failure is a true one.
+    /// Whether the failure shows a defect of the crate or of its test.
     pub(crate) fn is_defect(self) -> bool {
         self != Self::Tool
     }
@@ -64,7 +66,7 @@ impl Explanations {
         toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// The explanation of `failure` in the suite `row`.
+    /// Returns the explanation of `failure` in the suite `row`.
     pub(crate) fn find(&self, row: &Row, failure: &Failure) -> Option<&Explanation> {
         let means = |name: &String| match name.strip_suffix('*') {
             Some(start) => failure.test.starts_with(start),

@@ -1,4 +1,5 @@
-//! `cargo suites`: the tests of 30 published crates as a first user would run them, with default settings.
+//! `cargo suites`: the test suites of 30 published crates, run with default settings as a new user
+//! would run them.
 
 #![forbid(unsafe_code)]
 
@@ -17,23 +18,22 @@ use end_to_end::published::{Corpus, Explored, Native, Package};
 use self::explained::Explanations;
 use self::row::{Row, Rows};
 
-/// Runs the tests of published crates under `cargo test` and under `cargo chess
-/// test` with its default settings, and prints a table of the results.
+/// Runs the tests of published crates under `cargo test` and under `cargo chess test` with its
+/// default settings, and prints a table of the results.
 ///
-/// The crates are those that fixtures/corpus/Cargo.toml lists as suites. A row is kept
-/// below target/ as soon as a suite has been run: a run that was interrupted goes on
-/// where it was. Suites that are named are always run, and alone. A changed tool,
-/// or other arguments, begin afresh. The exit code is 1 if a test that passes under
-/// `cargo test` has no verdict, or fails without being explained as a defect in
-/// fixtures/corpus/explained.toml, or if a suite of at most 250 tests took more than
-/// five minutes.
+/// The crates are those that fixtures/corpus/Cargo.toml lists as suites. A row is saved below
+/// target/ as soon as a suite has been run, so that an interrupted run continues with the next
+/// suite. Suites that are named are always run, and no others. A changed tool, or other arguments,
+/// discard the saved rows. The exit code is 1 if a test that passes under `cargo test` has no
+/// verdict, or fails without being explained as a defect in fixtures/corpus/explained.toml, or if a
+/// suite of at most 250 tests took more than five minutes.
 #[derive(Parser)]
 #[command(name = "cargo suites", bin_name = "cargo suites")]
 struct Args {
-    /// Removes what was built of a suite once it has been run.
+    /// Removes the build directory of a suite after its run.
     #[arg(long)]
     clean: bool,
-    /// The suites (all unless some are named), as in `tokio` or `parking_lot@0.12`.
+    /// The suites, for instance `tokio` or `parking_lot@0.12`. The default is all suites.
     #[arg(value_name = "SUITE")]
     suites: Vec<String>,
     /// More arguments for `cargo chess test`, in place of its default settings.
@@ -104,7 +104,7 @@ fn run(package: &Package, args: &Args, row: &mut Row) {
         Err(_) => row.broken = Some("does not build under cargo test".to_owned()),
     }
     if args.clean {
-        // A directory that cannot be removed does no harm.
+        // It does no harm if the directory cannot be removed.
         let _gone = fs::remove_dir_all(workspace.root().join("target"));
     }
 }

@@ -1,4 +1,5 @@
-//! The results of one suite: a line of a file below target/, so that an interrupted run can go on.
+//! The results of one suite. They are a line of a file below target/, so that an interrupted run
+//! can continue.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,41 +12,42 @@ use end_to_end::{Workspace, tool_revision};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The results of a suite. The tests counted are those that pass under `cargo test`, `tests` aside.
+/// The results of a suite. Except for `tests`, the counts include only tests that pass under `cargo
+/// test`.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Row {
     pub(crate) name: String,
     pub(crate) version: String,
-    /// All tests but ignored ones.
+    /// The number of all tests except ignored ones.
     pub(crate) tests: usize,
-    /// Those that pass under `cargo test`.
+    /// The number of tests that pass under `cargo test`.
     pub(crate) natively: usize,
-    /// How long plain `cargo test` took to run them.
+    /// The time that plain `cargo test` took to run them.
     pub(crate) native: Duration,
-    /// How long building under control took.
+    /// The time that building under control took.
     pub(crate) build: Duration,
-    /// How long exploring took.
+    /// The time that exploring took.
     pub(crate) run: Duration,
-    /// Explored, and no failure found.
+    /// The number of tests that were explored without a failure.
     pub(crate) passed: usize,
-    /// Those that fail only where time passes early.
+    /// The number of tests that fail only if time passes early.
     pub(crate) timing: usize,
-    /// Passed in one thread: there was nothing to explore.
+    /// The number of tests that passed in one thread: there was nothing to explore.
     pub(crate) one_thread: usize,
     /// The failures found.
     pub(crate) failures: Vec<Failure>,
-    /// Those of which nothing is known, and why.
+    /// The tests without a verdict, with the reason.
     pub(crate) unknown: Vec<Failure>,
-    /// How the build or the tool ended, unless as it should.
+    /// The error of the build or of the tool, if it did not end as expected.
     pub(crate) broken: Option<String>,
 }
 
-/// A test that does not pass, with the words of its verdict.
+/// A test that does not pass, with the text of its verdict.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Failure {
-    /// Its binary and its path.
+    /// The binary and the path of the test.
     pub(crate) test: String,
-    /// The kind of failure, or the outcome where there is none.
+    /// The kind of failure, or the outcome if there is no kind.
     pub(crate) kind: String,
     pub(crate) message: String,
     pub(crate) schedules: u64,
@@ -53,7 +55,7 @@ pub(crate) struct Failure {
 }
 
 impl Row {
-    /// That of `package`, of which nothing is known yet.
+    /// Returns an empty row for `package`.
     pub(crate) fn of(package: &Package) -> Self {
         Self {
             name: package.name.clone(),
@@ -62,7 +64,7 @@ impl Row {
         }
     }
 
-    /// Takes over what `cargo test` and the tool said.
+    /// Fills in the results of `cargo test` and of the tool.
     pub(crate) fn fill(&mut self, native: &Native, explored: &Explored) {
         self.tests = native.tests.len();
         self.natively = native.passed().count();
@@ -117,22 +119,22 @@ impl Failure {
     }
 }
 
-/// The rows of one tool and one set of arguments.
+/// The saved rows of one build of the tool and one set of arguments.
 pub(crate) struct Rows {
     file: PathBuf,
-    /// The first line of the file: what the rows are of.
+    /// The first line of the file, which identifies the tool and the arguments.
     heading: String,
     of: BTreeMap<(String, String), Row>,
 }
 
 impl Rows {
-    /// Those that are kept for this tool with the arguments `more`.
+    /// Reads the saved rows of this tool with the arguments `more`.
     pub(crate) fn read(more: &[String]) -> Self {
         let file = Workspace::shared("corpus").beside("suites.tsv");
         Self::of(file, format!("{}\t{}", tool_revision(), more.join(" ")))
     }
 
-    /// Those of `file`, if `heading` is its first line.
+    /// Reads the rows of `file`, if `heading` is its first line.
     pub(crate) fn of(file: PathBuf, heading: String) -> Self {
         let text = fs::read_to_string(&file).unwrap_or_default();
         let mut rows = Self {
@@ -147,12 +149,12 @@ impl Rows {
         rows
     }
 
-    /// The kept results of the suite of `row`.
+    /// Returns the saved results of the suite of `row`.
     pub(crate) fn get(&self, row: &Row) -> Option<&Row> {
         self.of.get(&key(row))
     }
 
-    /// Keeps `row` in the place of an older one.
+    /// Saves `row`, and replaces an older one.
     pub(crate) fn keep(&mut self, row: Row) {
         self.of.insert(key(&row), row);
         let mut text = self.heading.clone();
@@ -162,7 +164,7 @@ impl Rows {
                 .expect("memory takes every byte");
         }
         text.push('\n');
-        // In one step: an interrupted run leaves the old ones.
+        // The file is replaced atomically: an interrupted run leaves the old one.
         let new = self.file.with_extension("new");
         fs::write(&new, text).expect("the file can be written");
         fs::rename(new, &self.file).expect("it can be moved in one directory");

@@ -5,18 +5,18 @@ use std::time::Duration;
 use crate::explained::Explanations;
 use crate::row::{Failure, Row};
 
-/// The columns: tests that are not ignored, those of them that pass under `cargo test`, and
-/// how long they take there; how long building under control and exploring took; and
-/// the verdicts on those that pass under `cargo test`.
+/// The header. Its columns are: the tests that are not ignored, those of them that pass under
+/// `cargo test`, and the time that they take there; the times of building under control and of
+/// exploring; and the verdicts on the tests that pass under `cargo test`.
 pub(crate) const HEADER: &str = "\
 suite              version  tests  natively  seconds |   build  seconds  passed  timing  one thread  failed  no verdict";
 
-/// A suite of this many tests has to end within [`LIMIT`].
+/// A suite of at most this number of tests must end within [`LIMIT`].
 const LARGEST: usize = 250;
 
 const LIMIT: Duration = Duration::from_mins(5);
 
-/// The longest part of a message that is shown.
+/// The number of characters to which a message is shortened.
 const LONGEST_MESSAGE: usize = 150;
 
 pub(crate) fn row(row: &Row) -> String {
@@ -39,7 +39,7 @@ pub(crate) fn row(row: &Row) -> String {
     text.trim_end().to_owned()
 }
 
-/// The sums of `rows`.
+/// Returns the sums of `rows`.
 pub(crate) fn total(rows: &[Row]) -> String {
     let mut all = Row {
         name: "all".to_owned(),
@@ -61,7 +61,7 @@ pub(crate) fn total(rows: &[Row]) -> String {
     self::row(&all)
 }
 
-/// Prints each failure that is explained; the rest, and whatever else is not as it should be, is given back.
+/// Prints each explained failure. Returns the other failures, and all other problems.
 pub(crate) fn print_failures(rows: &[Row], explanations: &Explanations) -> Vec<String> {
     let mut alarms = Vec::new();
     println!("\nFailures that are explained:");

@@ -1,4 +1,4 @@
-//! Tests of the counts, the kept rows and the explanations.
+//! Tests of the counts, the saved rows and the explanations.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use crate::explained::Explanations;
 use crate::row::{Row, Rows};
 use crate::table;
 
-/// A suite whose tests have these outcomes; each passes under `cargo test`, but the last.
+/// Returns a suite whose tests have these outcomes. All but the last pass under `cargo test`.
 fn suite(outcomes: &[(&str, bool)]) -> Row {
     let test = |number: usize| ("small".to_owned(), format!("test_{number}"));
     let verdict = |number: usize, outcome: &str, nothing: bool| {
@@ -119,7 +119,7 @@ fn rows_are_kept_for_one_tool_and_one_set_of_arguments() {
             .is_none()
     );
 
-    // An older row gives way to a newer one.
+    // A newer row replaces an older one.
     let newer = suite(&[("passed", false), ("passed", false)]);
     Rows::of(file.clone(), "tool 1".to_owned()).keep(newer.clone());
     let again = Rows::of(file.clone(), "tool 1".to_owned());

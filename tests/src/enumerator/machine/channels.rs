@@ -1,4 +1,4 @@
-//! What operations on channels do.
+//! The effects of operations on channels.
 
 use super::{DISCONNECTED, FAILED, Phase, State, bit, name};
 
@@ -62,7 +62,7 @@ impl State {
         }
     }
 
-    /// Messages that nobody has taken are lost.
+    /// Messages that were not received are lost.
     pub(super) fn drop_receiver(&mut self, at: usize) {
         let channel = &mut self.channels[at];
         channel.receiver = None;

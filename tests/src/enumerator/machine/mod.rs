@@ -1,4 +1,4 @@
-//! The states of a program, and what each step does to them, by std's documentation.
+//! The states of a program, and the effect of each step on them, by std's documentation.
 
 mod channels;
 mod passing;
@@ -7,27 +7,26 @@ use super::compile::Step;
 use super::objects::{Cell, Channel, LOCKS, Lock, LockState, Mode};
 use super::{Op, Program};
 
-/// What is seen of an attempt that failed.
+/// The observed value of a failed attempt.
 const FAILED: u8 = 77;
-/// What is added to the number under a poisoned lock.
+/// The amount that is added to the number under a poisoned lock.
 const POISONED: u8 = 100;
-/// What is seen of the other reason to fail.
+/// The observed value of the second reason to fail.
 const DISCONNECTED: u8 = 88;
-/// What is seen where the task has given up what it would need.
+/// The observed value if the task has dropped an object that the operation needs.
 const GONE: u8 = 66;
-/// The owner of a receiver that no task has.
+/// The owner of a receiver that belongs to no task.
 const KEPT: u8 = u8::MAX;
 
-/// Where a task is within its step.
+/// The phase of a task within its step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Phase {
-    /// Before it.
+    /// The task has not begun the step.
     Ready,
-    /// It has begun to wait, for another task's step to let it go on: for a
-    /// notification, for its message to be taken, for a message, at a barrier, for the
-    /// readers of an `RwLock`.
+    /// The task waits for a step of another task: for a notification, for the receipt of its
+    /// message, for a message, at a barrier, or for the readers of an `RwLock`.
     Waits,
-    /// It was notified, and has yet to take the lock again.
+    /// The task was notified, and has yet to acquire the lock again.
     Notified,
 }
 
@@ -49,7 +48,7 @@ pub(super) struct State {
     cells: [Cell; 2],
     atomics: [u8; 2],
     c_numbers: [u8; 2],
-    /// The tasks that wait at the barrier: a bit each, as in those below.
+    /// The tasks that wait at the barrier, one bit each. The fields below use bits in the same way.
     barrier: u8,
     /// The tasks that were unparked.
     tokens: u8,
@@ -57,9 +56,9 @@ pub(super) struct State {
     joined: u8,
     /// The tasks that own a part of the `Arc`.
     owners: u8,
-    /// How many more there are, by `upgrade`.
+    /// The number of additional owners, which `upgrade` created.
     upgraded: u8,
-    /// Those that are there.
+    /// The files that exist.
     files: u8,
     logs: [Vec<u8>; 2],
     variables: [u8; 2],
@@ -74,7 +73,7 @@ fn name(task: usize) -> u8 {
 }
 
 impl State {
-    /// Before the first step of all tasks; the test's own thread runs.
+    /// Returns the state before the first step of all tasks, in which the test's own thread runs.
     pub(super) fn first(program: &Program, steps: &[Vec<Step>]) -> Self {
         let channel = |at, capacity| Channel {
             capacity,
@@ -133,7 +132,7 @@ impl State {
         &steps[task][usize::from(self.tasks[task].at)]
     }
 
-    /// Whether `task` can make a step.
+    /// Whether `task` is enabled.
     pub(super) fn is_enabled(&self, steps: &[Vec<Step>], task: usize) -> bool {
         if self.ended & bit(task) != 0 {
             return false;
@@ -181,7 +180,7 @@ impl State {
         self.locks[lock.index()].is_free_for(lock, mode, task)
     }
 
-    /// Whether the lock is free, and no writer that waits keeps a reader from it.
+    /// Whether the lock is free, and no waiting writer blocks a reader.
     fn is_admitted(&self, steps: &[Vec<Step>], lock: Lock, mode: Mode, task: usize) -> bool {
         let keeps = |other: usize| {
             let step = self.step(steps, other);
@@ -193,12 +192,12 @@ impl State {
         !is_kept && self.is_free(lock, mode, task)
     }
 
-    /// Whether all tasks have come to their end.
+    /// Whether all tasks have ended.
     pub(super) fn has_ended(&self) -> bool {
         usize::try_from(self.ended.count_ones()) == Ok(self.tasks.len())
     }
 
-    /// What the tasks have seen, and what the objects are at the end.
+    /// Returns the observations of the tasks and the final states of the objects.
     pub(super) fn outcome(&self, program: &Program) -> String {
         let seen: Vec<_> = self.tasks.iter().map(|task| &task.seen).collect();
         let numbered = [Lock::mutex, Lock::rwlock, Lock::gate];
@@ -223,7 +222,7 @@ impl State {
         format!("{seen:?} {finals:?}")
     }
 
-    /// The states that the next step of `task`, which can make one, may lead to.
+    /// Returns the states that the next step of `task`, which must be enabled, may lead to.
     pub(super) fn after(&self, steps: &[Vec<Step>], task: usize) -> Vec<Self> {
         let mut state = self.clone();
         state.current = task;
@@ -235,7 +234,7 @@ impl State {
         vec![state]
     }
 
-    /// Whom `notify_one` wakes is left open.
+    /// `notify_one` may wake any of the waiting tasks.
     fn notify(mut self, steps: &[Vec<Step>], task: usize, gate: usize, all: bool) -> Vec<Self> {
         self.tasks[task].at += 1;
         let waits = |other: &usize| {
@@ -264,7 +263,7 @@ impl State {
         self.tasks[task].seen.push(value);
     }
 
-    /// A task's step is done, by itself or by another.
+    /// Ends a step of a task, which the task itself or another task has performed.
     fn next(&mut self, task: usize) {
         self.tasks[task].at += 1;
         self.tasks[task].phase = Phase::Ready;
@@ -359,7 +358,7 @@ impl State {
                     self.tasks[task].phase = Phase::Waits;
                     return;
                 }
-                // With another one at its end, it looks at the number again.
+                // The next step, `SeeGate`, checks the number again.
                 lock.take(Mode::Exclusive, task);
             }
             Step::Send(at) | Step::TrySend(at) => {
@@ -453,7 +452,7 @@ impl State {
         self.next(task);
     }
 
-    /// The second one lets both go on.
+    /// The second task to arrive releases both.
     fn barrier(&mut self, task: usize) {
         if self.barrier == 0 {
             self.barrier = bit(task);
@@ -467,7 +466,7 @@ impl State {
     }
 }
 
-/// The tasks that have such an operation.
+/// Returns the tasks that have an operation for which `is` holds.
 fn mask(program: &Program, is: &dyn Fn(&Op) -> bool) -> u8 {
     let tasks = 0..program.tasks.len();
     let bits = tasks.filter(|task| program.task_has(*task, is)).map(bit);

@@ -1,12 +1,12 @@
-//! Steps that are no scheduling points.
+//! Steps that are not scheduling points.
 
 use super::{GONE, Phase, State, bit};
 use crate::enumerator::compile::Step;
 use crate::enumerator::objects::Lock;
 
 impl State {
-    /// Passes the steps that are no scheduling points: what they do depends on what is
-    /// their task's alone.
+    /// Performs the steps that are not scheduling points: their effects depend only on the state of
+    /// their own task.
     pub(super) fn settle(&mut self, steps: &[Vec<Step>]) {
         for task in 0..self.tasks.len() {
             while self.ended & bit(task) == 0 && self.pass(steps, task) {}
@@ -29,7 +29,7 @@ impl State {
             Step::SeeGate { gate, take } => {
                 let number = self.locks[Lock::gate(gate).index()].number;
                 if take && number == 0 {
-                    // Woken for nothing: it waits again.
+                    // The task was woken without a reason: it waits again.
                     self.tasks[task].at -= 1;
                     return true;
                 }
@@ -39,7 +39,7 @@ impl State {
             Step::Release { lock } if lock.is_of_stream() => {
                 self.locks[lock.index()].release();
             }
-            // What it has already it takes without a look at others.
+            // A task that has the lock already acquires it again without interaction with others.
             Step::Acquire { lock, mode } if self.has_again(lock, task) => {
                 self.locks[lock.index()].take(mode, task);
             }

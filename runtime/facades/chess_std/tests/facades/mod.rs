@@ -1,11 +1,11 @@
-//! The facades as built with the tests, and the compiler with them in std's place.
+//! The facades as built with the tests, and a compiler call that uses them instead of std.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// The facades' libraries, built as this test was.
 pub(crate) struct Facades {
-    /// `name=path` of each, as `--extern` takes it.
+    /// The value `name=path` of `--extern` for each facade.
     externs: Vec<String>,
     dependencies: PathBuf,
 }
@@ -47,7 +47,7 @@ impl Facades {
         }
     }
 
-    /// The compiler, with the facades where std was: as `cargo chess` calls it.
+    /// Returns the compiler with the facades in place of std, as `cargo chess` calls it.
     pub(crate) fn rustc(&self) -> Command {
         let mut rustc = rustc();
         rustc

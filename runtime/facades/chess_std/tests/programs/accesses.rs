@@ -1,4 +1,4 @@
-//! What is inserted before accesses, wherever unsafe code may stand.
+//! The code that is inserted before accesses, in all positions of unsafe code.
 
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;

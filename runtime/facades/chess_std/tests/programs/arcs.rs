@@ -44,7 +44,7 @@ struct Tree {
     name: &'static str,
 }
 
-/// Compiles only if dropping an `Arc` is known not to look at what it lends.
+/// Compiles only if the compiler knows that dropping an `Arc` does not access borrowed data in it.
 struct Borrows<'a>(Arc<&'a String>);
 
 struct Counts(AtomicUsize);

@@ -51,7 +51,7 @@ fn never() -> ! {
     unsafe { asm!("ud2", options(noreturn)) }
 }
 
-// Not this: it is no statement.
+// `global_asm!` is left unchanged, because it is not a statement.
 std::arch::global_asm!(".globl answer", "answer: mov eax, 42", "ret");
 
 unsafe extern "C" {
@@ -69,7 +69,7 @@ fn main() {
     unsafe {
         asm!(
             "mov {word:x}, 7",
-            // An attribute on an operand, too.
+            // An operand may have an attribute, too.
             word = out(reg) word,
         );
     }

@@ -1,12 +1,12 @@
-//! Tests to explore: inline assembly that synchronizes, and the draws of executors.
-//! What the names say is as in `inside_locks`.
+//! Tests to explore: inline assembly that synchronizes, and the random draws of executors. The
+//! names have the same meaning as in `inside_locks`.
 
 use std::arch::asm;
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::*};
 use std::thread;
 
-/// Plain memory: nothing but what stands between two accesses separates them.
+/// Plain memory: only the operations between two accesses separate them.
 struct Plain(UnsafeCell<[usize; 2]>);
 
 unsafe impl Sync for Plain {}
@@ -20,14 +20,14 @@ impl Plain {
         unsafe { (*self.0.get())[at] = 1 }
     }
 
-    /// Whether both were set or none.
+    /// Whether either both halves were set or none.
     fn is_even(&self) -> bool {
         let [first, second] = unsafe { *self.0.get() };
         first == second
     }
 }
 
-/// Sets both halves with `between` between; another task must not see one alone.
+/// Sets both halves, with `between` in the middle. Another task must not see only one half set.
 fn sets_both(between: fn()) {
     let plain = Plain::new();
     thread::scope(|s| {

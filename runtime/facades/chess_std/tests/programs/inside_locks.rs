@@ -1,6 +1,6 @@
-//! Tests to explore: atomics, locks, condition variables, initialisation, barriers.
-//! `passed_`: no schedule may fail. `fails_by_panic_`: some schedule must reach the
-//! panic, because std allows what leads there.
+//! Tests to explore: atomics, locks, condition variables, initialisation, barriers. `passed_`: no
+//! schedule may fail. `fails_by_panic_`: some schedule must reach the panic, because std allows the
+//! behaviour that leads to it.
 
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicUsize, Ordering::*};

@@ -1,6 +1,6 @@
-//! Tests to explore: channels, threads, `Arc`.
-//! `passed_`: no schedule may fail. `fails_by_panic_`: some schedule must reach the
-//! panic, because std allows what leads there.
+//! Tests to explore: channels, threads, `Arc`. `passed_`: no schedule may fail.
+//! `fails_by_panic_`: some schedule must reach the panic, because std allows the behaviour that
+//! leads to it.
 
 use std::cell::Cell;
 use std::collections::HashSet;

@@ -1,4 +1,4 @@
-//! Sizes, alignments, niches and destructors of what must look as std's does.
+//! Sizes, alignments, niches and destructors of the shims, which must equal those of std.
 
 use std::any::type_name;
 use std::cell::UnsafeCell;

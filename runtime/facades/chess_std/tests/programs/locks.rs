@@ -55,7 +55,7 @@ fn mutex() {
     println!("{}", unsized_one.try_lock().is_ok());
     let slice: Box<Mutex<[u8]>> = Box::new(Mutex::new([1, 2, 3]));
     println!("{:?} {:?}", slice, Mutex::from("text"));
-    // A guard that is dropped while its thread unwinds poisons; one taken then does not.
+    // A guard acquired before its thread unwinds poisons. One acquired during unwinding does not.
     struct Locks<'a>(&'a Mutex<u8>);
     impl Drop for Locks<'_> {
         fn drop(&mut self) {

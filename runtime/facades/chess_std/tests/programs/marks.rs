@@ -1,4 +1,4 @@
-//! The marks of statements, wherever a statement may stand.
+//! The marks of statements, in all positions of statements.
 
 mod inner {
     pub const fn constant() -> u8 {

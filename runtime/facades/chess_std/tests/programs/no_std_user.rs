@@ -1,4 +1,4 @@
-//! Uses what a crate without std made, by std's names.
+//! A user of a crate without std, whose types it names by std's paths.
 
 extern crate no_std;
 

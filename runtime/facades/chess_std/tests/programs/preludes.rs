@@ -1,4 +1,4 @@
-//! What comes without a `use`: the prelude, macros, and `std` by all its names.
+//! Names without a `use`: the prelude, macros, and `std` under all its names.
 
 #[macro_use]
 extern crate std as renamed;
