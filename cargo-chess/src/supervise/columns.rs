@@ -65,7 +65,7 @@ impl MarkedSources {
         }
     }
 
-    /// Puts every line and column of a verdict right.
+    /// Replaces every line and column of a verdict by its place in the user's sources.
     pub(crate) fn restore(&self, finished: &mut Finished) {
         let mut rewrites = BTreeMap::new();
         let mut place = |file: &str, line: &mut u32, column: &mut u32| {

@@ -9,7 +9,7 @@ use crate::shard::Shard;
 /// The variable that carries the request.
 pub(super) const VARIABLE: &str = "CHESS_REQUEST";
 
-/// Milliseconds between two states of a search.
+/// Milliseconds between two checkpoints of a search.
 const SAVE_MS: u32 = 1000;
 
 /// The task of a test binary.
