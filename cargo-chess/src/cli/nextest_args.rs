@@ -1,4 +1,5 @@
-//! `cargo chess nextest`: what is ours, and what goes to cargo nextest as it is.
+//! `cargo chess nextest`: this tool's arguments, and those that are passed on to cargo nextest
+//! unchanged.
 
 use std::ffi::OsString;
 
@@ -75,6 +76,6 @@ pub struct RunnerArgs {
 }
 
 impl RunnerArgs {
-    /// What its command line begins with.
+    /// The first word of its command line.
     pub const NAME: &str = "nextest-runner";
 }

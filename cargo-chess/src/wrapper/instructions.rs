@@ -21,7 +21,7 @@ pub struct Instructions {
     pub sources: Utf8PathBuf,
     /// The directory of the records about units that could not be treated as instructed.
     pub records: Utf8PathBuf,
-    /// Names that the target's configuration has besides its own.
+    /// Additional names of the target's configuration.
     pub cfg: Vec<String>,
     /// The packages with a treatment other than the default redirection.
     pub packages: Vec<PackageInstructions>,
