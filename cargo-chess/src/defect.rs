@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use crate::error::{DEFECT, exit};
 
-/// Lets panics say from now on what they mean to the user.
+/// Adds an explanation for the user to the messages of panics.
 pub(crate) fn explain_panics() {
     let told = panic::take_hook();
     panic::set_hook(Box::new(move |panic: &PanicHookInfo<'_>| {

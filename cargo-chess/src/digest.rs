@@ -1,4 +1,4 @@
-//! A digest of the sources that a schedule depends on: those of the packages explored at every access.
+//! A digest of the sources that a schedule depends on: those of the packages under `preempt`.
 
 use std::fs;
 use std::io::{self, ErrorKind, Read};

@@ -1,4 +1,4 @@
-//! The one error type; each variant knows its exit code of the contract.
+//! The error type. Each variant has an exit code of the contract.
 
 use std::path::Path;
 

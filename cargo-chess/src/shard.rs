@@ -1,5 +1,6 @@
-//! `--shard K/N`: the tests of a run, and the parts of tests, that this machine explores. The
-//! choice needs no communication with other machines.
+//! `--shard K/N`: the tests of a run, and the parts of tests, that this machine explores.
+//!
+//! The choice needs no communication with other machines.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,5 +1,4 @@
-//! The path of this program, which cargo starts as the compiler's wrapper and as the runner of
-//! tests.
+//! The path of this program, which cargo starts as the compiler's wrapper and as test runner.
 
 use std::path::PathBuf;
 use std::{env, io};

@@ -1,5 +1,6 @@
-//! The directory of built runtimes: one for all workspaces, or the target directory if that cannot
-//! be written.
+//! The directory of built runtimes.
+//!
+//! All workspaces share one, or each uses its target directory if the shared one cannot be written.
 
 use std::env::{self, VarError};
 

@@ -1,4 +1,4 @@
-//! Calls `cargo test --no-run` with this program as the compiler's wrapper, and reads what it made.
+//! Calls `cargo test --no-run` with this program as the compiler's wrapper, and reads its products.
 
 use std::ffi::OsStr;
 use std::io::{BufReader, ErrorKind};

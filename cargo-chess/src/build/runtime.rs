@@ -1,4 +1,4 @@
-//! The runtime, built from the sources in this binary once per toolchain, into a cache that concurrent runs share.
+//! The runtime, built once per toolchain from the embedded sources, in a cache that runs share.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, TryLockError};

@@ -1,5 +1,4 @@
-//! Removes runtimes that have long been unused from a cache: each version of this program and of
-//! the compiler leaves one.
+//! Removes unused runtimes from a cache. Each version of this program and of rustc leaves one.
 
 use std::fs::{self, File};
 use std::time::{Duration, SystemTime};

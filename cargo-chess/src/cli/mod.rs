@@ -120,7 +120,7 @@ struct BuildFlags {
 }
 
 impl CargoArgs {
-    /// The flags that change what is built, in one line: those of features and profile.
+    /// The flags that change the build, in one line: those of features and profile.
     pub fn build_flags(&self) -> String {
         let mut flags = self.features.to_cargo();
         flags.extend(self.build.profile_flags());

@@ -1,5 +1,4 @@
-//! `cargo chess nextest`: this tool's arguments, and those that are passed on to cargo nextest
-//! unchanged.
+//! `cargo chess nextest`: its own arguments, and those that cargo nextest gets unchanged.
 
 use std::ffi::OsString;
 

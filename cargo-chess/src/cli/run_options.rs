@@ -1,5 +1,4 @@
-//! The flags for the selection of tests and for the output, which are resolved once into
-//! [`RunOptions`].
+//! The flags for test selection and output, which are resolved once into [`RunOptions`].
 
 use std::io::IsTerminal;
 

@@ -1,5 +1,4 @@
-//! One layer of exploration options, of which each is optional, and the options that result from
-//! all layers over the defaults.
+//! Layers of optional exploration options, and the options that result from all layers.
 
 use std::time::Duration;
 
@@ -29,7 +28,7 @@ pub struct Exploration {
     pub time: Option<Duration>,
     /// The longest time of the whole run, which is the same for all tests.
     pub time_total: Option<Duration>,
-    /// The highest number of scheduling points of one execution.
+    /// The step limit of one execution, after which it continues without choices.
     pub max_steps: u64,
     /// The strategies, in their order of use.
     pub strategy: Vec<Strategy>,

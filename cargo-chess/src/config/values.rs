@@ -1,4 +1,4 @@
-//! The values that exploration options can have, and their one parser for flags, environment and Chess.toml.
+//! The values of exploration options, and their only parser for flags, variables and Chess.toml.
 
 use std::fmt;
 use std::str::FromStr;
@@ -62,7 +62,7 @@ named! {
         Random = "random",
         /// Random priorities of tasks, with a few random changes.
         Pct = "pct",
-        /// Random priorities of operations, drawn anew where they race.
+        /// Random priorities of operations, which are drawn anew for racing operations.
         Pos = "pos",
         /// All orders of the accesses to an object, each as likely as the others.
         Surw = "surw",
@@ -89,11 +89,11 @@ named! {
 named! {
     /// The times at which the timeouts of waits and sleeps fire.
     Timers, "way of timers", {
-        /// At any time; early ones cost as a preemption does.
+        /// At any time. Early ones cost as much as a preemption.
         Any = "any",
         /// Only when nothing else can run, in the order of their deadlines.
         Last = "last",
-        /// As `last`; then as `any`, with a part of the budget, where that adds schedules.
+        /// As `last`; then as `any`, with a part of the budget, if that adds schedules.
         LastThenAny = "last-then-any",
     }
 }

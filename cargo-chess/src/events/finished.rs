@@ -136,7 +136,7 @@ pub struct EarlyOperation {
     pub operation: String,
     /// Its source line, if it is known.
     pub location: Option<Location>,
-    /// Whether this operation is itself a wait, whose time would have ended first.
+    /// Whether this operation is itself a wait that would have timed out first.
     pub waits: bool,
 }
 

@@ -13,7 +13,7 @@ pub(super) struct Git {
     root: Utf8PathBuf,
 }
 
-/// The commit that a work tree is compared with.
+/// The commit with which a work tree is compared.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Base {
     /// The requested name, as in `origin/main`.

@@ -1,5 +1,4 @@
-//! The format of a journal file: a line with the digest of the rest, a line with the key, and the
-//! body.
+//! The format of a journal file: a digest of the rest, the key, and the body.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};

@@ -1,5 +1,4 @@
-//! This program as the linker of test binaries: it makes each call from Rust into C announce
-//! itself.
+//! This program as the linker of test binaries, whose calls from Rust into C it announces.
 //!
 //! A test binary contains code in C and other languages as objects that rustc did not make, and as
 //! shared libraries. The engine does not see the accesses of this code to its own memory. So a call

@@ -91,7 +91,8 @@ fn rank(test: &TestFinished) -> (Reverse<u8>, Option<u32>, Option<(u64, u64)>) {
     (Reverse(outcome), test.preemptions, size)
 }
 
-/// The number of schedules that several parts have counted, without those that all parts share.
+/// The number of surplus counts of schedules that several parts have, without the schedules that
+/// all parts share.
 fn told_twice(parts: &[&TestPart]) -> u64 {
     let mut groups: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for (name, count) in parts.iter().flat_map(|part| &part.late) {

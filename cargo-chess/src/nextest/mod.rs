@@ -1,9 +1,8 @@
-//! `cargo chess nextest`: cargo nextest selects, runs and reports the tests, and each run of a test
-//! is an exploration.
+//! `cargo chess nextest`: runs each test of cargo nextest as an exploration.
 //!
-//! The tests are built as usual. Then cargo nextest is called in such a way that its own call of
-//! cargo finds everything built, and with this program as the target's runner: in place of each
-//! test binary it starts [`runner`].
+//! cargo nextest selects and reports the tests. They are built as usual. Then cargo nextest is
+//! called in such a way that its own call of cargo finds everything built, and with this program as
+//! the target's runner: in place of each test binary it starts [`runner`].
 
 mod environment;
 mod runner;

@@ -1,5 +1,4 @@
-//! The runner, which cargo nextest starts in place of a test binary. It lists tests as the binary
-//! does, and runs a test by exploring it.
+//! The program that cargo nextest starts as a test binary: it lists tests, and explores one.
 
 use std::env;
 use std::ffi::OsString;

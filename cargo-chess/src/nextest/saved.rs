@@ -1,5 +1,4 @@
-//! The data for the runner of a test, in a file next to the binaries, so that an archive contains
-//! it.
+//! The data for the runner of a test, in a file next to the binaries, also in an archive.
 
 use std::fs;
 

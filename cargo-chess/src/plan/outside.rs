@@ -1,5 +1,4 @@
-//! The parts of a package's code that no treatment brings under control, as far as its sources
-//! show.
+//! The parts of a package's code outside control, as far as its sources show them.
 
 use camino::Utf8Path;
 

@@ -1,5 +1,4 @@
-//! A place in a package's sources to which a policy applies: a directory, a file, or the lines of a
-//! module.
+//! A place to which a policy applies: a directory, a file, or the lines of a module.
 
 use std::fmt;
 use std::ops::RangeInclusive;

@@ -1,5 +1,4 @@
-//! `chess-regressions/`: failing schedules that are saved next to a crate, and run before its tests
-//! are explored.
+//! `chess-regressions/`: failing schedules that are saved next to a crate, and run first.
 
 pub(crate) mod lines;
 

@@ -1,5 +1,6 @@
-//! The files of a package in unusual places, as far as its sources name them. The files that macros
-//! or build scripts name are known only during compilation.
+//! The files of a package in unusual places, as far as its sources name them.
+//!
+//! The files that macros or build scripts name are known only during compilation.
 
 use std::collections::BTreeSet;
 use std::fs;

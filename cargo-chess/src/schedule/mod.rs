@@ -43,7 +43,7 @@ pub struct Schedule {
     pub seed: u64,
     /// The memory model.
     pub memory: String,
-    /// Steps after which an execution is a livelock.
+    /// The step limit of an execution (`max-steps`).
     pub max_steps: u64,
     /// The way in which executions are kept apart.
     pub isolate: String,

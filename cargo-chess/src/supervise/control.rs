@@ -1,5 +1,4 @@
-//! Warnings about code outside control: before the tests run, and for each test that called such
-//! code.
+//! Warnings about code outside control, of the whole build and of single tests.
 
 use crate::build::Build;
 use crate::config::Policy;

@@ -1,5 +1,4 @@
-//! Distributes the cores: one to each explored test, and the cores that no other test needs to the
-//! tests that are left.
+//! Distributes the cores among the explored tests: one to each, and then the idle ones.
 
 use std::collections::BTreeMap;
 use std::fs::File;

@@ -1,5 +1,4 @@
-//! Runs the tests of the built binaries in processes of their own, and passes the results to a
-//! reporter.
+//! Runs the tests of the built binaries in processes, and passes the results to a reporter.
 
 mod callers;
 mod columns;

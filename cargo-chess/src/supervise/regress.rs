@@ -1,6 +1,7 @@
-//! Reruns the regressions of a test before its exploration. If the program has changed, it searches
-//! for their failures near their preemptions first, and judges the other regressions by the whole
-//! search.
+//! Reruns the regressions of a test before its exploration.
+//!
+//! If the program has changed, it searches for their failures near their preemptions first, and
+//! judges the other regressions by the whole search.
 
 use super::request::Mode;
 use super::verdict::{Job, Verdict};

@@ -1,5 +1,7 @@
-//! `--resume`: saves each verdict and each state of a search without delay, and finds those of an
-//! interrupted run. Between two rounds of a run, the states of searches are stored here, too.
+//! The storage for `--resume`: verdicts and states of searches of an interrupted run.
+//!
+//! Each verdict and each state is saved without delay. Between two rounds of a run, the states of
+//! searches are stored here, too.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

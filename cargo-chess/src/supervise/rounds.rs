@@ -1,5 +1,4 @@
-//! Breadth first: every test gets a short look before any test gets more, then rounds of growing
-//! size follow.
+//! The rounds of a run: a short look at every test, then rounds of growing size.
 //!
 //! The tests of a round and their order depend on findings and on budgets of work. They depend
 //! neither on time, unless the run has a time limit, nor on the number of tests that run at once.

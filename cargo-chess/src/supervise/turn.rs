@@ -1,5 +1,4 @@
-//! A test's turn in a round: its saved regressions and the changed lines once, then a slice of its
-//! search.
+//! A test's turn in a round: regressions and changed lines once, then a slice of its search.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

@@ -1,5 +1,4 @@
-//! One test in its own process: from the request to the verdict, for every behaviour of the
-//! process.
+//! One test in its own process, from the request to the verdict.
 
 use std::fs::File;
 use std::io::{self, Read};

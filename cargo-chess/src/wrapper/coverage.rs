@@ -1,5 +1,4 @@
-//! The share of a package's memory accesses that are reported to the monitors, and the reasons for
-//! the others.
+//! The share of a package's memory accesses that are reported, and the reasons for the others.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,5 +1,4 @@
-//! This program as cargo's `RUSTC_WRAPPER`: compiles each unit according to its package's
-//! treatment.
+//! This program as cargo's `RUSTC_WRAPPER`: compiles each unit by its package's treatment.
 //!
 //! It runs once for each rustc that cargo starts. A unit for the tests is compiled against the
 //! facades, from sources in which the wrapper has rewritten or replaced the parts that the
@@ -47,7 +46,7 @@ pub const INSTRUCTIONS_VARIABLE: &str = "CHESS_WRAPPER_INSTRUCTIONS";
 /// Becomes the wrapped rustc, if this process was started as a wrapper.
 ///
 /// Returns the error of starting it, or `None` if this is an ordinary start. Ends
-/// the process itself where the compiler ran to its end.
+/// the process itself if the compiler ran to its end.
 pub fn run(args: &[OsString]) -> Option<io::Error> {
     let file = env::var_os(INSTRUCTIONS_VARIABLE)?;
     let (rustc, args) = args.get(1..)?.split_first()?;

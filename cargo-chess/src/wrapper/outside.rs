@@ -1,5 +1,7 @@
-//! The source files of a unit outside its package's directory: root files of targets, modules and
-//! included files elsewhere, and the files that its build script generated.
+//! The source files of a unit outside its package's directory.
+//!
+//! They are root files of targets, modules and included files elsewhere, and the files that its
+//! build script generated.
 //!
 //! Only the compiler can list these files, because it follows `#[path]`, `include!` and macros. So
 //! they are read from its list of sources, which it writes before it compiles, and are stored in a

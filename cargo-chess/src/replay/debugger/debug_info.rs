@@ -1,5 +1,6 @@
-//! Checks whether a test binary has debug information for the program's lines, and describes how to
-//! build one that has it.
+//! Checks whether a test binary has debug information for the program's lines.
+//!
+//! Without it, the error describes how to build a binary that has it.
 
 use std::fs;
 
