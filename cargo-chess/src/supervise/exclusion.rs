@@ -5,8 +5,8 @@
 //! from an earlier one, are not run at the same time. Before that is known, they may run at the
 //! same time. So the verdict of a test that writes elsewhere is accepted only when all tests that
 //! ran at the same time have reported their paths. If one of them wrote the same path, the test
-//! runs again, alone. A test that had different outcomes under one schedule runs again alone as
-//! well. No verdict depends on the number of tests that run at once.
+//! runs again, alone. So does a test that had different outcomes under one schedule while other
+//! tests ran. No verdict depends on the number of tests that run at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
