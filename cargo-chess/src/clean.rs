@@ -1,4 +1,4 @@
-//! `cargo chess clean`: removes what cargo chess has written.
+//! `cargo chess clean`: removes the files that cargo chess has written.
 
 use std::fs;
 use std::io::ErrorKind;

@@ -1,4 +1,4 @@
-//! A panic of this program is a defect of it, and is told as an internal error is.
+//! The panic hook: a panic of this program is a defect, and is reported as an internal error.
 
 use std::io::{self, Write};
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
@@ -6,12 +6,12 @@ use std::process::ExitCode;
 
 use crate::error::{DEFECT, exit};
 
-/// Lets panics say from now on what they mean to the user.
+/// Adds an explanation for the user to the messages of panics.
 pub(crate) fn explain_panics() {
     let told = panic::take_hook();
     panic::set_hook(Box::new(move |panic: &PanicHookInfo<'_>| {
         told(panic);
-        // There is nobody to tell that standard error is gone.
+        // A closed standard error cannot be reported.
         let _ = writeln!(io::stderr(), "error: internal error: {}", words());
     }));
 }

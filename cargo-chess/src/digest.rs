@@ -1,4 +1,4 @@
-//! A digest of the sources that a schedule depends on: those of the packages explored at every access.
+//! A digest of the sources that a schedule depends on: those of the packages under `preempt`.
 
 use std::fs;
 use std::io::{self, ErrorKind, Read};
@@ -15,8 +15,8 @@ pub const SOURCE_DIGEST_LEN: usize = 32;
 
 /// The digest of the `.rs` files of `plan`'s packages under `preempt`.
 ///
-/// Only names, paths inside the packages and contents enter, line ends being
-/// taken as `\n`: a checkout elsewhere has the same digest.
+/// Its inputs are names, paths inside the packages and contents, with `\n` as line ends: a checkout
+/// elsewhere has the same digest.
 pub fn sources(plan: &Plan) -> Result<String> {
     of_packages(&plan.packages)
 }
@@ -49,17 +49,17 @@ fn of_packages(packages: &[PlannedPackage]) -> Result<String> {
     Ok(hex(&hasher.finalize(), SOURCE_DIGEST_LEN))
 }
 
-/// The digest of contents that come in pieces.
+/// The digest of contents that are passed in pieces.
 #[derive(Default)]
 pub struct Streamed(Sha256);
 
 impl Streamed {
-    /// Here is more.
+    /// Adds a piece.
     pub fn update(&mut self, piece: &[u8]) {
         self.0.update(piece);
     }
 
-    /// The first `digits` hexadecimal digits of the digest of all.
+    /// The first `digits` hexadecimal digits of the digest of all pieces.
     pub fn short(self, digits: usize) -> String {
         hex(&self.0.finalize(), digits)
     }
@@ -119,8 +119,8 @@ fn without_carriage_returns(contents: Vec<u8>) -> Vec<u8> {
     result
 }
 
-/// The `.rs` files under `root`, relative to it and sorted, but for those of
-/// packages inside it and of directories that cargo or a version control made.
+/// The `.rs` files under `root`, relative to it and sorted, except for those of packages inside it
+/// and of directories that cargo or a version control system made.
 fn rust_files(root: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
     let mut files = Vec::new();
     let mut directories = vec![Utf8PathBuf::new()];
@@ -140,7 +140,7 @@ fn rust_files(root: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
             }
         });
         match visited {
-            // What may not be read, such as a database's files, is no source either.
+            // A directory that may not be read, such as a database's, holds no sources.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {}
             visited => visited.map_err(Error::io("read the directory", &path))?,
         }
@@ -151,9 +151,9 @@ fn rust_files(root: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
 
 fn visit(directory: &Utf8Path, mut entry: impl FnMut(&str, bool)) -> io::Result<()> {
     for found in directory.read_dir_utf8()? {
-        // A name that is not UTF-8 is none that a path in a source file can have.
+        // A path in a source file cannot have a name that is not UTF-8.
         let Ok(found) = found else { continue };
-        // A symbolic link may lead anywhere, also back up: what it leads to is not followed.
+        // A symbolic link may lead to any place, also upwards, so it is not followed.
         entry(found.file_name(), found.file_type()?.is_dir());
     }
     Ok(())

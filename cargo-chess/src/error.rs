@@ -1,4 +1,4 @@
-//! The one error type; each variant knows its exit code of the contract.
+//! The error type. Each variant has an exit code of the contract.
 
 use std::path::Path;
 
@@ -8,13 +8,13 @@ use crate::config::ConfigError;
 
 /// The exit codes of the contract.
 pub mod exit {
-    /// No failure found within what was explored.
+    /// No failure found in the explored schedules.
     pub const OK: u8 = 0;
     /// Usage or configuration error.
     pub const USAGE: u8 = 1;
     /// Nothing was selected.
     pub const NOTHING_SELECTED: u8 = 4;
-    /// `--require-complete`, and a bound was not finished.
+    /// `--require-complete` was given, and a bound was not finished.
     pub const INCOMPLETE: u8 = 5;
     /// A rewrite differs from its reviewed snapshot.
     pub const REWRITTEN: u8 = 6;
@@ -26,26 +26,26 @@ pub mod exit {
     pub const BUILD_FAILED: u8 = 101;
     /// `cargo metadata` failed.
     pub const METADATA_FAILED: u8 = 102;
-    /// Interrupted; results so far are kept.
+    /// Interrupted. The results so far are saved.
     pub const INTERRUPTED: u8 = 130;
 }
 
 /// Shorthand for results of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Whatever stops a command before its verdict.
+/// An error that stops a command before its verdict.
 ///
-/// The message of each is a sentence for the user: what was expected, what was
-/// found, where, and what to do next.
+/// Each message is a sentence for the user: the expected and the found value, the place, and the
+/// remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The command line asks for something impossible or not available.
+    /// The command line requests something impossible or unavailable.
     #[error("{0}")]
     Usage(String),
     /// Chess.toml or a `CHESS_EXPLORE_*` variable is wrong.
     #[error(transparent)]
     Config(#[from] Box<ConfigError>),
-    /// This machine, target or toolchain cannot be served.
+    /// This machine, target or toolchain is not supported.
     #[error("{0}")]
     Unsupported(String),
     /// No test was selected.
@@ -54,23 +54,23 @@ pub enum Error {
     /// A bound was not finished, and `--require-complete` was given.
     #[error("{0}")]
     Incomplete(String),
-    /// What is rewritten differs from the snapshots.
+    /// The rewrites differ from the snapshots.
     #[error("{0}")]
     Rewritten(String),
-    /// The build of the user's tests failed; cargo has said why.
+    /// The build of the user's tests failed. Cargo has printed the reason.
     #[error("{0}")]
     Build(String),
     /// A file or directory that the build or the run needs could not be used.
     #[error("could not {action} {path}: {source}{}", hint(.source))]
     Io {
-        /// What was tried, as in "write" or "create the directory".
+        /// The failed action, as in "write" or "create the directory".
         action: &'static str,
-        /// What it was tried on.
+        /// The path of the action.
         path: Utf8PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// `cargo metadata` failed; the message carries cargo's own words.
+    /// `cargo metadata` failed. The message contains cargo's own message.
     #[error("{0}")]
     Metadata(String),
     /// The user interrupted the run.
@@ -110,7 +110,7 @@ impl Error {
     }
 }
 
-/// What an error says that is no fault of the user's.
+/// The message for an error that the user did not cause.
 pub(crate) const DEFECT: &str = concat!(
     "This is a defect of cargo chess: please report it at ",
     env!("CARGO_PKG_REPOSITORY"),
@@ -118,7 +118,8 @@ pub(crate) const DEFECT: &str = concat!(
      `rustc -vV` print.\nUntil it is mended, `cargo test` runs the tests as before."
 );
 
-/// That a program of the toolchain cannot be started, and where its name comes from.
+/// The error for a program of the toolchain that cannot be started. `source` is the origin of its
+/// name.
 pub(crate) fn not_run(program: &Path, source: &str, error: &std::io::Error) -> String {
     format!(
         "could not run {}: {error}\nIt is what {source} names, or else the one in PATH; Rust itself is \
@@ -127,13 +128,13 @@ pub(crate) fn not_run(program: &Path, source: &str, error: &std::io::Error) -> S
     )
 }
 
-/// Where the name of cargo comes from.
+/// The origin of cargo's name.
 pub(crate) const OF_CARGO: &str = "the variable CARGO";
 
-/// Where the name of the compiler comes from.
+/// The origin of the compiler's name.
 pub(crate) const OF_RUSTC: &str = "the variable RUSTC or `build.rustc` in cargo's configuration";
 
-/// What to do about an error of the operating system, where there is something to say.
+/// The remedy for an error of the operating system, if there is one.
 fn hint(source: &std::io::Error) -> &'static str {
     use std::io::ErrorKind;
     match source.kind() {

@@ -1,4 +1,4 @@
-//! Ctrl-C: a flag that everything which waits looks at.
+//! Ctrl-C: a flag that all waiting code checks.
 
 use std::process::Child;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
-/// How often a child is looked at that is to end with the run.
+/// The interval between two checks of a child that must end with the run.
 const TICK: Duration = Duration::from_millis(20);
 
-/// Whether the user asked the run to end.
+/// The user's request to end the run.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt {
     requested: Arc<AtomicBool>,
@@ -23,19 +23,20 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// Takes over Ctrl-C and termination signals: from now on they only set flags. Those that
-    /// whoever starts this program has it ignore stay ignored: `nohup` does so with SIGHUP, a
-    /// shell with SIGINT in what a script runs in the background.
+    /// Takes over Ctrl-C and termination signals, which only set flags from now on. Signals that
+    /// were ignored when this program started stay ignored: `nohup` ignores SIGHUP, and a shell
+    /// ignores SIGINT in background commands of a script.
     ///
-    /// Call it once a process. The signal's handler itself sets the flag: a child
-    /// that the same Ctrl-C ends must not be seen to fail before that.
+    /// Call it once per process. The signal's handler itself sets the flag: otherwise a child that
+    /// is ended by the same Ctrl-C could be seen to fail before that.
     pub fn install() -> Self {
         let interrupt = Self::default();
         let register = |signal, flag: &Arc<AtomicBool>| {
             flag::register(signal, flag.clone()).expect("these are signals that can be caught");
         };
-        // A signal has its handler before it is known there what to do: one that came between
-        // would be lost, and neither end the process nor set a flag. So all wait until then.
+        // A signal gets its handler before the handler's action is registered. A signal in between
+        // would be lost: it would neither end the process nor set a flag. So all signals are
+        // blocked until then.
         let before = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK);
         let before = before.expect("these arguments are valid");
         let ignored = ignored_signals();
@@ -46,30 +47,31 @@ impl Interrupt {
         for signal in [SIGTERM, SIGHUP].into_iter().filter(wanted) {
             register(signal, &interrupt.terminated);
         }
-        // Who starts this program may ignore the end of children, and nobody could wait for one then.
+        // The parent process may have made this program ignore the end of children. Then no child
+        // could be waited for.
         register(SIGCHLD, &Arc::default());
         before.thread_set_mask().expect("it was the mask");
         interrupt
     }
 
-    /// Asks the run to end.
+    /// Requests the end of the run.
     pub fn request(&self) {
         self.requested.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the run is to end.
+    /// Whether the run should end.
     pub fn requested(&self) -> bool {
         self.requested.load(Ordering::Relaxed)
     }
 
-    /// Until the result is dropped, the end of the run ends `child` with SIGTERM: also where
-    /// the signal came to this process alone, or before there was a child.
+    /// Until the result is dropped, the end of the run ends `child` with SIGTERM, even if the
+    /// signal was sent only to this process, or before the child existed.
     pub(crate) fn ending(&self, child: &Child) -> Ending {
         let (dropped, is_dropped) = channel();
         let interrupt = self.clone();
         let id = Pid::from_child(child);
-        // Unlike the number of a process, a descriptor is never that of another one. An old
-        // kernel has none: there only what the terminal sends ends the child.
+        // Unlike a process id, a descriptor never refers to another process. An old kernel has
+        // none. There, only the signals from the terminal end the child.
         if let Ok(process) = pidfd_open(id, PidfdFlags::empty()) {
             thread::spawn(move || {
                 while is_dropped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
@@ -83,23 +85,24 @@ impl Interrupt {
         Ending { _dropped: dropped }
     }
 
-    /// Whether it is to end though Ctrl-C is a debugger's.
+    /// Whether the run should end even if Ctrl-C belongs to a debugger.
     pub(crate) fn terminated(&self) -> bool {
         self.terminated.load(Ordering::Relaxed)
     }
 
-    /// Forgets every Ctrl-C so far: it was a debugger's.
+    /// Clears every Ctrl-C so far, because it was meant for a debugger.
     pub(crate) fn forget(&self) {
         self.requested.store(self.terminated(), Ordering::Relaxed);
     }
 }
 
-/// A child is ended with the run as long as there is this.
+/// While this exists, a child is ended with the run.
 pub(crate) struct Ending {
     _dropped: Sender<()>,
 }
 
-/// The signals that this process ignores: bit 0 is signal 1. None where the system does not say.
+/// The signals that this process ignores: bit 0 is signal 1. The result is empty if the system does
+/// not report them.
 fn ignored_signals() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mut lines = status.lines();

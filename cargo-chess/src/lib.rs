@@ -1,9 +1,9 @@
 //! `cargo chess`: the library behind the subcommand.
 //!
-//! `cli` parses; `session` finds the toolchain, `config` and `plan` resolve what
-//! is to be done, and `build` makes test binaries against the facades, with this
-//! program as cargo's `RUSTC_WRAPPER` (`wrapper`). `supervise` runs them and
-//! tells `report`.
+//! `cli` parses the command line, `session` finds the toolchain, `config` and `plan` resolve the
+//! options and the packages, and `build` makes test binaries against the facades, with this program
+//! as cargo's `RUSTC_WRAPPER` (`wrapper`). `supervise` runs them and passes the results to
+//! `report`.
 
 #![forbid(unsafe_code)]
 
@@ -52,7 +52,7 @@ use error::{Error, Result, exit};
 use interrupt::Interrupt;
 use session::Session;
 
-/// Runs the command that `args` (the program's name first) ask for.
+/// Runs the command that `args` select. The first argument is the program's name.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     defect::explain_panics();
     defect::catch(|| run_command(args.into_iter().collect()))
@@ -68,7 +68,7 @@ fn run_command(mut args: Vec<OsString>) -> ExitCode {
     if let Some(error) = wrapper::run(&args) {
         return not_started("the compiler", &error);
     }
-    // Cargo starts `cargo-chess chess ...`; the alias and people say `cargo-chess ...`.
+    // Cargo starts `cargo-chess chess ...`; the alias and users call `cargo-chess ...`.
     if args.get(1).is_some_and(|arg| arg == "chess") {
         args.remove(1);
     }
@@ -89,7 +89,7 @@ fn run_command(mut args: Vec<OsString>) -> ExitCode {
     match dispatch(&cli.command, &interrupt) {
         Ok(code) => code.into(),
         Err(error) => {
-            // Ctrl-C ends compilers and tests too: what fails then, fails for that.
+            // Ctrl-C ends compilers and tests too, which is the reason for their failures.
             let error = if interrupt.requested() {
                 Error::Interrupted
             } else {
@@ -101,7 +101,7 @@ fn run_command(mut args: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// What this process was to become could not be started.
+/// Reports that a program could not be started in place of this process.
 fn not_started(what: &str, error: &io::Error) -> ExitCode {
     let _ = writeln!(io::stderr(), "error: could not start {what}: {error}");
     exit::INTERNAL.into()
@@ -127,7 +127,7 @@ fn dispatch(command: &Command, interrupt: &Interrupt) -> Result<u8> {
     }
 }
 
-/// `cargo chess test`: the exit code says what was found.
+/// `cargo chess test`. The exit code contains the result.
 fn test(args: &TestArgs, interrupt: &Interrupt) -> Result<u8> {
     let options = RunOptions::from_test(args);
     let session = Session::open(
@@ -140,7 +140,7 @@ fn test(args: &TestArgs, interrupt: &Interrupt) -> Result<u8> {
         build::tell_executables(&session.plan, &build, args.output.shell());
         return Ok(exit::OK);
     }
-    // A file that cannot be written is told of before the build.
+    // A report file that cannot be written is an error before the build.
     let mut reporter = report::reporter(&options, &session.plan.workspace_root)?;
     let build = session.build(&args.cargo, &args.output, interrupt)?;
     let run = supervise::Run {

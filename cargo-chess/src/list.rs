@@ -1,4 +1,4 @@
-//! `cargo chess list`: what would be explored, and how each package is treated.
+//! `cargo chess list`: the tests that would be explored, and the treatment of each package.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -21,7 +21,7 @@ use crate::wrapper::{Coverage, Record};
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub(crate) enum Line<'a> {
-    /// A package of the build, and how it is treated.
+    /// A package of the build, and its treatment.
     Package {
         /// Its name.
         name: &'a str,
@@ -31,13 +31,13 @@ pub(crate) enum Line<'a> {
         member: bool,
         /// `preempt`, `atomic` or `opaque`.
         policy: &'a str,
-        /// Why it has this policy.
+        /// The reason for this policy.
         why: String,
         /// Whether an overlay changes it.
         overlay: bool,
-        /// What of it is outside control, a sentence each.
+        /// The parts that are outside control, a sentence each.
         outside: &'a [String],
-        /// What it tells of its memory accesses, if it is to.
+        /// The coverage of its memory accesses, if they are reported.
         #[serde(skip_serializing_if = "Option::is_none")]
         accesses: Option<Accesses>,
     },
@@ -53,7 +53,7 @@ pub(crate) enum Line<'a> {
         ignored: bool,
         /// Whether it can be explored.
         explored: bool,
-        /// Why it cannot.
+        /// The reason why it cannot be explored.
         why_not: Option<&'a str>,
     },
 }
@@ -61,11 +61,11 @@ pub(crate) enum Line<'a> {
 /// The memory accesses in a package's unsafe code.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Accesses {
-    /// Those in its sources.
+    /// The number of accesses in its sources.
     found: usize,
-    /// Those of them that are told of.
+    /// The number of reported accesses.
     told: usize,
-    /// The others, by the reason.
+    /// The numbers of the others, by reason.
     left: BTreeMap<String, usize>,
 }
 
@@ -80,7 +80,7 @@ impl Accesses {
     }
 }
 
-/// Builds the tests and lists them; the list goes to standard output.
+/// Builds the tests and prints their list to standard output.
 pub fn run(args: &ListArgs, interrupt: &Interrupt) -> Result<()> {
     let options = RunOptions::from_list(args);
     let session = Session::open(&args.cargo, args.profile.as_deref(), &Layer::default())?;
@@ -102,14 +102,14 @@ pub fn run(args: &ListArgs, interrupt: &Interrupt) -> Result<()> {
     stdout::print(&text)
 }
 
-/// A package as it is listed.
+/// A package of the list.
 struct ListedPackage<'a> {
     package: &'a PlannedPackage,
     /// Whether an overlay changes it.
     overlay: bool,
-    /// What of it is outside control.
+    /// The parts that are outside control.
     outside: Vec<String>,
-    /// What it tells of its memory accesses, if it is to.
+    /// The coverage of its memory accesses, if they are reported.
     coverage: Option<Coverage>,
 }
 

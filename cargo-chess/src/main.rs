@@ -1,4 +1,4 @@
-//! The `cargo-chess` binary: hands its arguments to the library and exits with what that returns.
+//! The `cargo-chess` binary: passes its arguments to the library and exits with the returned code.
 
 #![forbid(unsafe_code)]
 

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::stdout;
 use crate::suggest;
 
-/// Prints the page that `args` ask for on standard output.
+/// Prints the page that `args` select on standard output.
 pub(crate) fn run(args: &ManArgs) -> Result<()> {
     let mut all = Cli::command();
     all.build();

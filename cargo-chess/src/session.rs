@@ -1,4 +1,4 @@
-//! What every command that explores begins with: toolchain, workspace, configuration, plan, build.
+//! The common start of all commands that explore: toolchain, workspace, configuration, plan, build.
 
 use crate::build::{self, Build, Toolchain};
 use crate::cli::{CargoArgs, OutputArgs};
@@ -7,10 +7,10 @@ use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::plan::{Plan, Workspace};
 
-/// A workspace that is understood, and not yet built.
+/// A workspace with its plan, before the build.
 #[derive(Debug)]
 pub struct Session {
-    /// The compiler that cargo will use.
+    /// The compiler that cargo uses.
     pub toolchain: Toolchain,
     /// The exploration options.
     pub config: Config,
@@ -19,7 +19,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Understands the workspace that `cargo` selects, with `flags` over its configuration.
+    /// Loads the workspace that `cargo` selects, with `flags` over its configuration.
     pub fn open(cargo: &CargoArgs, profile: Option<&str>, flags: &Layer) -> Result<Self> {
         let toolchain = Toolchain::find()?;
         build::check_supported(&toolchain, cargo)?;

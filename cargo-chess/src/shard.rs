@@ -1,4 +1,6 @@
-//! `--shard K/N`: which of a run's tests, and which part of them, are this machine's, decided without asking the others.
+//! `--shard K/N`: the tests of a run, and the parts of tests, that this machine explores.
+//!
+//! The choice needs no communication with other machines.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,42 +8,42 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One of the parts that a run is divided into.
+/// One of the parts of a run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Shard {
-    /// Which one, from 1.
+    /// The number of the shard, from 1.
     index: u32,
-    /// How many there are.
+    /// The number of shards.
     count: u32,
 }
 
 impl Shard {
-    /// Which one, from 1.
+    /// The number of the shard, from 1.
     pub fn index(self) -> u32 {
         self.index
     }
 
-    /// How many there are.
+    /// The number of shards.
     pub fn count(self) -> u32 {
         self.count
     }
 
-    /// Whether the test at `position` in the order of the whole run is this one's.
+    /// Whether this shard has the test at `position` in the order of the whole run.
     ///
-    /// Tests are dealt out in turn: no two shards differ by more than one test, and
+    /// Tests are distributed in rotation: no two shards differ by more than one test, and
     /// neighbours, which often take the same time, go to different shards.
     pub fn takes(self, position: usize) -> bool {
         position % self.count as usize == self.index as usize - 1
     }
 
-    /// Those of `all` that this shard takes.
+    /// The elements of `all` that this shard has.
     pub fn part_of<T>(self, all: Vec<T>) -> Vec<T> {
         let taken = self.deal(all, |_| false).into_iter();
         taken.map(|(item, _)| item).collect()
     }
 
-    /// Those of `all` that this shard takes. Of what `is_divided` says so, all shards
-    /// take a part each, and this one's is named.
+    /// The elements of `all` that this shard has. Of each element for which `is_divided` returns
+    /// true, all shards have a part, and this shard's part is returned with it.
     pub fn deal<T>(self, all: Vec<T>, is_divided: impl Fn(&T) -> bool) -> Vec<(T, Option<Self>)> {
         let mut position = 0;
         let taken = all.into_iter().filter_map(|item| {
@@ -87,17 +89,17 @@ impl FromStr for Shard {
     }
 }
 
-/// What the events of a shard say of the whole run, so that `cargo chess merge`
-/// can put the shards together.
+/// The fields of a shard's events about the whole run, by which `cargo chess merge` joins the
+/// shards.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Part {
-    /// Which shard, from 1.
+    /// The number of the shard, from 1.
     pub index: u32,
-    /// How many there are.
+    /// The number of shards.
     pub count: u32,
     /// Tests selected, over all shards.
     pub tests: usize,
-    /// Those of them that every shard explores a part of.
+    /// The selected tests of which every shard explores a part.
     #[serde(default)]
     pub divided: usize,
     /// Test binaries that hold them.
@@ -106,9 +108,9 @@ pub struct Part {
     pub fail_fast: bool,
     /// Whether an unfinished bound is an error.
     pub require_complete: bool,
-    /// Whether it is an error that no test is under control.
+    /// Whether a run without any test under control is an error.
     pub require_tests: bool,
-    /// Digest of the identities of the tests, of all shards.
+    /// Digest of the identities of the tests of all shards.
     pub selection: String,
     /// Digest of the options of each of these tests.
     pub options: String,
@@ -119,7 +121,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// The shard that it is.
+    /// The shard that this part describes.
     pub fn shard(&self) -> Shard {
         Shard {
             index: self.index,

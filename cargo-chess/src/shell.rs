@@ -1,4 +1,4 @@
-//! What people read on standard error: status lines in cargo's look, warnings and errors.
+//! The output for people on standard error: status lines in cargo's style, warnings and errors.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -12,17 +12,17 @@ const STATUS: Style = AnsiColor::Green.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 
-/// How to write to standard error.
+/// The settings for output on standard error.
 #[derive(Clone, Copy, Debug)]
 pub struct Shell {
-    /// Whether to colour.
+    /// Whether to use colour.
     pub color: bool,
     /// -1 quiet, 0 normal, 1 and more: verbose.
     pub verbosity: i8,
 }
 
 impl Shell {
-    /// A line such as `   Compiling bank v0.1.0`; none with `--quiet`.
+    /// Prints a line such as `   Compiling bank v0.1.0`, except with `--quiet`.
     pub fn status(self, verb: &str, message: impl Display) {
         if self.verbosity >= 0 {
             let verb = format!("{verb:>12}");
@@ -30,17 +30,17 @@ impl Shell {
         }
     }
 
-    /// A warning.
+    /// Prints a warning.
     pub fn warn(self, message: impl Display) {
         self.line(WARNING, "warning:", &message);
     }
 
-    /// A warning about Chess.toml, with its line.
+    /// Prints a warning about Chess.toml, with its line.
     pub fn config_warning(self, warning: &ConfigError) {
         write_line(&warning.render(self.color));
     }
 
-    /// The error that ends the command.
+    /// Prints the error that ends the command.
     pub fn error(self, error: &Error) {
         match error {
             Error::Config(config) => write_line(&config.render(self.color)),
@@ -48,12 +48,12 @@ impl Shell {
         }
     }
 
-    /// What is wrong in the end, with what was checked.
+    /// Prints the failure at the end of a gate.
     pub fn failure(self, message: impl Display) {
         self.line(ERROR, "error: the gate is closed:", &message);
     }
 
-    /// Lines as they are.
+    /// Prints lines unchanged.
     pub fn text(self, text: &str) {
         write_line(text.trim_end_matches('\n'));
     }
@@ -67,7 +67,7 @@ impl Shell {
     }
 }
 
-/// Writes a line to standard error; if nobody reads it, nothing is lost.
+/// Writes a line to standard error. An error is ignored, because then there is no reader.
 fn write_line(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }

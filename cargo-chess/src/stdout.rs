@@ -1,10 +1,10 @@
-//! What goes to standard output in one piece.
+//! Output to standard output in one piece.
 
 use std::io::{self, ErrorKind, Write};
 
 use crate::error::{Error, Result};
 
-/// Prints `text`; a reader that has left early is no error.
+/// Prints `text`. A reader that has closed the pipe early is not an error.
 pub(crate) fn print(text: &str) -> Result<()> {
     match io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {

@@ -1,6 +1,6 @@
 //! The nearest valid name for a misspelt one.
 
-/// The candidate most like `text`, if any is near enough to be meant.
+/// The candidate most similar to `text`, if any is similar enough.
 pub(crate) fn nearest<'a>(
     text: &str,
     candidates: impl IntoIterator<Item = &'a str>,

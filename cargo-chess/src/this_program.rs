@@ -1,4 +1,4 @@
-//! Where this program is: cargo starts it as the compiler's wrapper, and as the runner of tests.
+//! The path of this program, which cargo starts as the compiler's wrapper and as test runner.
 
 use std::path::PathBuf;
 use std::{env, io};
@@ -7,12 +7,12 @@ use camino::Utf8PathBuf;
 
 use crate::error::{Error, Result};
 
-/// Its path.
+/// The path.
 pub(crate) fn path() -> Result<PathBuf> {
     known(env::current_exe())
 }
 
-/// Its path, for a place that takes only text.
+/// The path as text, for uses that accept only text.
 pub(crate) fn path_as_text() -> Result<Utf8PathBuf> {
     as_text(path()?)
 }

@@ -1,4 +1,6 @@
-//! Where built runtimes are kept: one directory for all workspaces, or the target directory where that cannot be written.
+//! The directory of built runtimes.
+//!
+//! All workspaces share one, or each uses its target directory if the shared one cannot be written.
 
 use std::env::{self, VarError};
 
@@ -6,10 +8,10 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::error::{Error, Result};
 
-/// Names another directory for the cache.
+/// The variable that names another directory for the cache.
 const VARIABLE: &str = "CHESS_CACHE_DIR";
 
-/// The directory that all workspaces share, if there is a place for one.
+/// The directory that all workspaces share, if one can be determined.
 pub(crate) fn shared_dir() -> Result<Option<Utf8PathBuf>> {
     if let Err(VarError::NotUnicode(value)) = env::var(VARIABLE) {
         return Err(Error::Usage(format!(
@@ -17,7 +19,7 @@ pub(crate) fn shared_dir() -> Result<Option<Utf8PathBuf>> {
             value.to_string_lossy()
         )));
     }
-    // Another place serves where one of the system's is not in UTF-8.
+    // If one of the system's paths is not UTF-8, another one is used.
     let named = |variable| {
         env::var(variable)
             .ok()
@@ -32,7 +34,7 @@ pub(crate) fn shared_dir() -> Result<Option<Utf8PathBuf>> {
     }))
 }
 
-/// The directories to try in turn for a workspace whose own directory of ours is `chess_dir`.
+/// The directories to try in order, for a workspace with the directory `chess_dir`.
 pub(super) fn candidates(chess_dir: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
     let own = chess_dir.join("runtime");
     let shared = shared_dir()?.and_then(|dir| camino::absolute_utf8(&dir).ok());

@@ -1,7 +1,7 @@
-//! Proves that this toolchain lets the facades stand where the standard library was.
+//! Checks that this toolchain accepts the facades in place of the standard library.
 //!
-//! That `--extern std=...` is honoured is nowhere documented, so it is tried
-//! on each toolchain before a runtime counts as built.
+//! It is not documented that `--extern std=...` is honoured, so it is tested on each toolchain
+//! before a runtime counts as built.
 
 use std::ffi::OsString;
 use std::fs;
@@ -14,10 +14,11 @@ use super::versions;
 use crate::error::{Error, Result};
 use crate::wrapper;
 
-/// Added to the root of each facade, as the real crates have no such thing.
+/// An item added to the root of each facade. The real crates do not have it.
 pub(super) const MARK: &str = "\n#[doc(hidden)]\npub const CHESS_FACADE: () = ();\n";
 
-/// Compiles only where all four crates are facades, and the names that nobody wrote are theirs too.
+/// A program that compiles only if all four crates are facades, including the names of the prelude
+/// and of macros.
 const CANARY: &str = "\
 extern crate alloc as real_alloc;
 extern crate std as alloc;
@@ -35,8 +36,8 @@ fn canary() {
 }
 ";
 
-/// Compiles the canary in `place` against the facades in `libraries`, exactly as the wrapper would;
-/// what the compiler says is kept in `chess_dir` where it does not compile.
+/// Compiles the canary in `place` against the facades in `libraries`, exactly as the wrapper would.
+/// The compiler's messages are saved in `chess_dir` if it does not compile.
 pub(super) fn check(
     toolchain: &Toolchain,
     place: &Utf8Path,

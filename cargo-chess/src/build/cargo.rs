@@ -1,4 +1,4 @@
-//! Calls `cargo test --no-run` with this program as the compiler's wrapper, and reads what it made.
+//! Calls `cargo test --no-run` with this program as the compiler's wrapper, and reads its products.
 
 use std::ffi::OsStr;
 use std::io::{BufReader, ErrorKind};
@@ -21,18 +21,18 @@ use crate::shell::Shell;
 use crate::this_program;
 use crate::wrapper::{self, Fallback, PackageInstructions, Record};
 
-/// What cargo says that it made.
+/// The products that cargo reports.
 #[derive(Default)]
 pub(super) struct Products {
     /// Everything with an executable, tests and programs.
     pub(super) executables: Vec<Artifact>,
     /// The build scripts that ran, now or in an earlier build.
     pub(super) scripts: Vec<BuildScript>,
-    /// What the packages were compiled from.
+    /// The files that each package was compiled from.
     pub(super) compiled: CompiledFiles,
-    /// The units that could not be treated as they should.
+    /// The units that could not be treated as instructed.
     pub(super) records: Vec<Record>,
-    /// The variables that cargo was called with.
+    /// The environment variables of the call of cargo.
     pub(super) variables: Vec<(String, String)>,
 }
 
@@ -43,16 +43,16 @@ pub(super) struct Invocation<'a> {
     pub(super) args: &'a CargoArgs,
     /// The target directory for everything that is built against the runtime.
     pub(super) target_dir: &'a Utf8Path,
-    /// How packages are treated.
+    /// The treatment of each package.
     pub(super) plan: &'a Plan,
     pub(super) color: ColorWhen,
     pub(super) shell: Shell,
-    /// Ends cargo.
+    /// Ends cargo on Ctrl-C.
     pub(super) interrupt: &'a Interrupt,
 }
 
 impl Invocation<'_> {
-    /// Builds; cargo's own words go to standard error, as it prints them.
+    /// Runs the build. Cargo's own messages are passed on to standard error.
     pub(super) fn run(&self) -> Result<Products> {
         std::fs::create_dir_all(self.target_dir)
             .map_err(Error::io("create the directory", self.target_dir))?;
@@ -100,7 +100,7 @@ impl Invocation<'_> {
         }
     }
 
-    /// Says which packages have the real `std`, whose types do not fit those of redirected ones.
+    /// Lists the packages with the real `std`, whose types do not fit those of redirected packages.
     fn about_opaque_packages(&self, records: &[Record]) -> String {
         let named = self.plan.packages.iter().filter_map(|package| {
             let title = format!("{} {}", package.name, package.version);
@@ -154,7 +154,7 @@ impl Invocation<'_> {
         }
         command
             .env("CARGO_TARGET_DIR", self.target_dir)
-            // Else a configured build directory would mix these builds with the user's own.
+            // Otherwise, a configured build directory would mix these builds with the user's own.
             .env("CARGO_BUILD_BUILD_DIR", self.target_dir)
             .env("RUSTC_WRAPPER", &this_program)
             .env(wrapper::INSTRUCTIONS_VARIABLE, file)
@@ -167,14 +167,14 @@ impl Invocation<'_> {
         Ok(command)
     }
 
-    /// The wrapper that the user has set, such as sccache.
+    /// The wrapper that the user has configured, such as sccache.
     fn users_wrapper(&self) -> Option<PathBuf> {
         let wrapper = self.toolchain.config.build.rustc_wrapper.clone()?;
         (!wrapper.as_os_str().is_empty()).then_some(wrapper)
     }
 }
 
-/// The variables that `command` sets besides those of this process.
+/// The variables that `command` sets in addition to those of this process.
 fn variables(command: &Command) -> Vec<(String, String)> {
     let text = |text: &OsStr| text.to_str().map(str::to_owned);
     let set = command.get_envs();
@@ -182,7 +182,7 @@ fn variables(command: &Command) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Whether the disk of `dir` has no room left for so much as an object file.
+/// Whether the disk of `dir` has no room left for a single object file.
 fn is_full(dir: &Utf8Path) -> bool {
     const ROOM: u64 = 1 << 20;
     rustix::fs::statvfs(dir.as_std_path())

@@ -1,4 +1,4 @@
-//! Which files were compiled, as rustc listed them: what `cfg` leaves out is not among them.
+//! The compiled files, according to rustc's lists. Files that `cfg` excludes are not among them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,13 +6,13 @@ use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::Artifact;
 use serde::{Deserialize, Serialize};
 
-/// The files of each package, by cargo's identifier of it.
+/// The files of each package, by cargo's identifier of the package.
 #[derive(Serialize, Deserialize, Clone, Default, Debug)]
 pub struct CompiledFiles(BTreeMap<String, BTreeSet<Utf8PathBuf>>);
 
 impl CompiledFiles {
-    /// Takes the unit into account that made `artifact`; paths in its list are
-    /// relative to the workspace's root, if they are.
+    /// Adds the files of the unit that made `artifact`. Relative paths in its list are relative to
+    /// the workspace's root.
     pub(super) fn add(&mut self, artifact: &Artifact, workspace_root: &Utf8Path) {
         let Some(list) = dep_info(artifact).and_then(|file| std::fs::read_to_string(file).ok())
         else {
@@ -22,14 +22,14 @@ impl CompiledFiles {
         files.extend(listed(&list).map(|file| workspace_root.join(file)));
     }
 
-    /// The files that a package was made from.
+    /// The files that a package was compiled from.
     pub fn of(&self, package: &str) -> impl Iterator<Item = &Utf8Path> {
         let files = self.0.get(package).into_iter().flatten();
         files.map(Utf8PathBuf::as_path)
     }
 }
 
-/// rustc's list lies beside the product, under the crate's name.
+/// The path of rustc's list, which lies next to the product, under the crate's name.
 fn dep_info(artifact: &Artifact) -> Option<Utf8PathBuf> {
     let product = artifact.filenames.first()?;
     let stem = product.file_stem()?;
@@ -40,7 +40,7 @@ fn dep_info(artifact: &Artifact) -> Option<Utf8PathBuf> {
     Some(product.with_file_name(format!("{stem}.d")))
 }
 
-/// Each file stands on a line of its own, as a target that depends on nothing.
+/// The files of a list. Each file has a line of its own, as a target without dependencies.
 pub(crate) fn listed(list: &str) -> impl Iterator<Item = String> {
     let targets = list.lines().filter_map(|line| line.strip_suffix(':'));
     targets.map(|file| file.replace("\\ ", " "))

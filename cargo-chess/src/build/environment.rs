@@ -8,14 +8,14 @@ use cargo_metadata::{BuildScript, Package, Target};
 
 use super::toolchain::Toolchain;
 
-/// What the environments of one build's test binaries have in common.
+/// The common parts of the environments of one build's test binaries.
 pub(super) struct Environment<'a> {
     toolchain: &'a Toolchain,
     scripts: BTreeMap<String, BuildScript>,
 }
 
 impl<'a> Environment<'a> {
-    /// For binaries of a build that ran `scripts`.
+    /// Creates the environment of the binaries of a build that ran `scripts`.
     pub(super) fn new(toolchain: &'a Toolchain, scripts: Vec<BuildScript>) -> Self {
         let scripts = scripts
             .into_iter()
@@ -24,7 +24,8 @@ impl<'a> Environment<'a> {
         Self { toolchain, scripts }
     }
 
-    /// The variables for a test binary of `package` at `executable`; `bins` are the package's own programs.
+    /// The variables for a test binary of `package` at `executable`; `bins` are the package's own
+    /// programs.
     pub(super) fn of(
         &self,
         package: &Package,
@@ -60,8 +61,8 @@ impl<'a> Environment<'a> {
             .collect()
     }
 
-    /// Where shared libraries are: what build scripts left beside the executable,
-    /// the build's own, the compiler's, and what the user had.
+    /// The directories of shared libraries: those that build scripts added, the executable's and
+    /// the build's own, the compiler's, and the user's.
     fn library_path(&self, executable: &Utf8Path) -> String {
         // The executable is in `deps` or `examples` of its profile's directory.
         let profile_dir = executable.ancestors().nth(2).unwrap_or(executable);

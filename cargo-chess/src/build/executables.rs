@@ -6,7 +6,7 @@ use super::{Build, TestBinary, binary_id};
 use crate::plan::Plan;
 use crate::shell::Shell;
 
-/// Prints a line for each.
+/// Prints a line for each executable.
 pub fn tell_executables(plan: &Plan, build: &Build, shell: Shell) {
     let here = std::env::current_dir().ok();
     let here = here.and_then(|here| Utf8PathBuf::try_from(here).ok());

@@ -1,11 +1,11 @@
-//! Which targets say `harness = false`, which cargo's metadata does not tell.
+//! The targets with `harness = false`, which cargo's metadata does not contain.
 
 use camino::Utf8Path;
 use toml_edit::{Document, Item, TableLike};
 
 /// Whether libtest's harness is on for a target of the package whose manifest is at `manifest`.
 ///
-/// A manifest that cannot be read is cargo's to complain about; here it has the default.
+/// The default applies to a manifest that cannot be read. Cargo reports its errors.
 pub(super) fn has_harness(manifest: &Utf8Path, kind: &str, name: &str) -> bool {
     let Ok(text) = std::fs::read_to_string(manifest) else {
         return true;

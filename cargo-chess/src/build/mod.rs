@@ -1,4 +1,4 @@
-//! Builds the user's tests against the facades, and says what cargo produced.
+//! Builds the user's tests against the facades, and collects cargo's products.
 
 mod cache;
 mod canary;
@@ -38,30 +38,30 @@ use crate::wrapper::{Fallback, Record};
 use cargo::{Invocation, Products};
 use environment::Environment;
 
-/// What a build produced.
+/// The products of a build.
 #[derive(Serialize, Deserialize, Default, Debug)]
 pub struct Build {
     /// The test binaries, by package and then by target.
     pub binaries: Vec<TestBinary>,
     /// The first line of `rustc -vV`.
     pub rustc_version: String,
-    /// Digest of the runtime's sources that the binaries are linked with.
+    /// The digest of the sources of the linked runtime.
     pub runtime_digest: String,
-    /// What could not be treated as it should, by package.
+    /// The units that could not be treated as instructed, by package.
     pub records: Vec<Record>,
-    /// What each package was compiled from.
+    /// The files that each package was compiled from.
     pub compiled: CompiledFiles,
-    /// Where build scripts put what they generated.
+    /// The directories of generated files, one for each build script.
     pub generated: Vec<Generated>,
     /// The directory of the changed copies of sources.
     pub sources: Utf8PathBuf,
-    /// The target directory of all this.
+    /// The target directory of the build.
     pub target_dir: Utf8PathBuf,
-    /// The variables with which cargo finds that there is nothing left to build.
+    /// The variables with which cargo finds everything already built.
     pub variables: Vec<(String, String)>,
 }
 
-/// The directory of what a package's build script generated (`OUT_DIR`).
+/// The directory of the files that a package's build script generated (`OUT_DIR`).
 #[derive(Serialize, Deserialize, Debug)]
 pub struct Generated {
     /// Cargo's identifier of the package.
@@ -94,13 +94,13 @@ pub struct TestBinary {
     pub id: String,
     /// The executable.
     pub path: Utf8PathBuf,
-    /// Whether libtest's place (ours) is linked in: false for `harness = false`.
+    /// Whether this tool's replacement of libtest is linked in: false for `harness = false`.
     pub harness: bool,
-    /// Why it is not under control, if it is not.
+    /// The reason that it is not under control, if there is one.
     pub why_not: Option<WhyNot>,
-    /// Whether its profile has it compiled with debug information.
+    /// Whether its profile enables debug information.
     pub has_debug_info: bool,
-    /// What `cargo test` would set in its environment.
+    /// The variables that `cargo test` would set in its environment.
     pub env: Vec<(String, String)>,
 }
 
@@ -109,7 +109,7 @@ pub fn has_overlay(package: &PlannedPackage) -> Result<bool> {
     Ok(overlays::all()?.iter().any(|overlay| overlay.fits(package)))
 }
 
-/// Fails if the tests would be built for something that cannot be explored.
+/// Fails if the tests would be built for a target or in a way that cannot be explored.
 pub fn check_supported(toolchain: &Toolchain, args: &CargoArgs) -> Result<()> {
     support::check(toolchain, args)
 }
@@ -164,8 +164,8 @@ fn generated(script: &BuildScript) -> Generated {
     }
 }
 
-/// A directory for each runtime, compiler and wrapper: cargo cannot know what the
-/// wrapper adds, so it must not reuse what another one built.
+/// A directory name for each runtime, compiler and wrapper: cargo does not know the additions of
+/// the wrapper, so it must not reuse the products of another one.
 fn directory_name(runtime_key: &str) -> String {
     let wrapper = crate::digest::short(runtime::wrapper_digest().as_bytes(), 4);
     format!("{runtime_key}-{wrapper}")
@@ -213,12 +213,12 @@ fn test_binaries(
             })
         })
         .collect();
-    // Cargo reports targets as they finish, which differs from build to build.
+    // Cargo reports targets in the order of their completion, which differs from build to build.
     binaries.sort_by(|a, b| (&a.package, &a.id).cmp(&(&b.package, &b.id)));
     binaries
 }
 
-/// The identity of a test binary, as nextest names it.
+/// The identity of a test binary, in nextest's form.
 fn binary_id(package: &str, target: &Target) -> String {
     if target.is_test() {
         format!("{package}::{}", target.name)
@@ -237,7 +237,7 @@ fn kind_of(target: &Target) -> String {
         .unwrap_or_default()
 }
 
-/// Why the test binary `artifact` is not under control, if it is not.
+/// The reason that the test binary `artifact` is not under control, if there is one.
 fn why_not(
     plan: &Plan,
     target_dir: &Utf8Path,
@@ -253,7 +253,7 @@ fn why_not(
     let mut packages = plan.packages.iter();
     let is_opaque =
         packages.any(|it| it.id == artifact.package_id.repr && it.policy == Policy::Opaque);
-    // Where it did not compile so, it was redirected all the same.
+    // A binary that did not compile unchanged was redirected in spite of its policy.
     let record = || treatments::record(target_dir, artifact);
     let is_redirected = || record().is_some_and(|it| it.fallback == Fallback::Swapped);
     (is_opaque && !is_redirected()).then_some(WhyNot::Opaque)

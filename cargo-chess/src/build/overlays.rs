@@ -1,4 +1,4 @@
-//! The overlays that this program carries: what is changed in named packages, by version.
+//! The overlays that this program contains: changes of named packages, by version.
 
 use camino::Utf8PathBuf;
 use cargo_metadata::semver::{Version, VersionReq};
@@ -9,20 +9,20 @@ use crate::error::{Error, Result};
 use crate::plan::PlannedPackage;
 use crate::wrapper::Entry;
 
-/// What is changed in one package.
+/// The changes of one package.
 pub(super) struct Overlay {
     package: String,
     versions: VersionReq,
-    /// Files of the package and what stands in their place.
+    /// Files of the package, and their replacements.
     pub(super) replace: Vec<(Utf8PathBuf, String)>,
-    /// Statements that functions begin with.
+    /// Statements that are inserted at the start of functions.
     pub(super) entries: Vec<Entry>,
-    /// Names that the target's configuration is to have for it.
+    /// Names of the target's configuration that are set for the package.
     pub(super) cfg: Vec<String>,
 }
 
 impl Overlay {
-    /// Whether this is for that version of the package.
+    /// Whether the overlay applies to that version of the package.
     pub(super) fn fits(&self, package: &PlannedPackage) -> bool {
         package.name == self.package
             && Version::parse(&package.version).is_ok_and(|version| self.versions.matches(&version))

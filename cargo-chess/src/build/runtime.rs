@@ -1,4 +1,4 @@
-//! The runtime, built from the sources in this binary once per toolchain, into a cache that concurrent runs share.
+//! The runtime, built once per toolchain from the embedded sources, in a cache that runs share.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, TryLockError};
@@ -19,20 +19,20 @@ use crate::interrupt::Interrupt;
 use crate::shell::Shell;
 
 mod sources {
-    //! The runtime's files and their digest, as `build.rs` found them.
+    //! The runtime's files and their digest, from `build.rs`.
     include!(concat!(env!("OUT_DIR"), "/runtime_sources.rs"));
 }
 
-/// How often it is looked whether another build of the runtime has ended.
+/// The interval between two checks whether another build of the runtime has ended.
 const RETRY: Duration = Duration::from_millis(50);
 
-/// The crate that all facades are made from.
+/// The crate on which all facades depend.
 const BASE: Crate = Crate {
     name: "chess_runtime",
     root: "src/lib.rs",
 };
 
-/// The facades, which need the base and not one another.
+/// The facades. They depend on the base, and not on one another.
 const FACADES: &[Crate] = &[
     Crate {
         name: "chess_std",
@@ -52,7 +52,8 @@ const FACADES: &[Crate] = &[
     },
 ];
 
-/// Lists the built files with their sizes; written last, so that what it lists is whole.
+/// The name of the file that lists the built files with their sizes. It is written last, so that
+/// all listed files are complete.
 pub(super) const COMPLETE: &str = "complete";
 
 /// A built runtime.
@@ -60,7 +61,7 @@ pub(super) const COMPLETE: &str = "complete";
 pub(super) struct Runtime {
     /// The directory of the libraries.
     pub(super) dir: Utf8PathBuf,
-    /// What tells this runtime from those of other sources and compilers.
+    /// The key that distinguishes this runtime from those of other sources and compilers.
     pub(super) key: String,
 }
 
@@ -71,12 +72,12 @@ struct Crate {
 
 pub(super) use sources::OVERLAYS;
 
-/// The digest of what decides how units are compiled against the runtime.
+/// The digest of the sources that decide how units are compiled against the runtime.
 pub(super) fn wrapper_digest() -> &'static str {
     sources::WRAPPER_DIGEST
 }
 
-/// The digest of the runtime's sources and of how they are built and linked.
+/// The digest of the runtime's sources and of its build and link options.
 pub(super) fn digest() -> &'static str {
     sources::DIGEST
 }
@@ -130,7 +131,7 @@ fn key(toolchain: &Toolchain) -> String {
         })
 }
 
-/// Whether `dir` holds every file that its list names, each of the size it had.
+/// Whether `dir` holds every file of its list, each with the listed size.
 fn is_complete(dir: &Utf8Path) -> bool {
     let Ok(list) = fs::read_to_string(dir.join(COMPLETE)) else {
         return false;
@@ -145,12 +146,13 @@ fn is_complete(dir: &Utf8Path) -> bool {
         })
 }
 
-/// The file to be locked by who builds `key`, and whose time says when it was last used.
+/// The path of the file that the builder of `key` locks. Its modification time is the last use of
+/// the runtime.
 pub(super) fn lock_path(cache: &Utf8Path, key: &str) -> Utf8PathBuf {
     cache.join(format!("{key}.lock"))
 }
 
-/// Waits for the right to build `key` in `cache`; none is needed where files cannot be locked.
+/// Waits for the lock to build `key` in `cache`. Where files cannot be locked, none is needed.
 fn lock(cache: &Utf8Path, key: &str, shell: Shell, interrupt: &Interrupt) -> Result<Option<File>> {
     fs::create_dir_all(cache).map_err(Error::io("create the directory", cache))?;
     let path = lock_path(cache, key);
@@ -218,7 +220,7 @@ fn build(
         .iter()
         .map(|facade| Ok((facade, compiler.start(facade)?)))
         .collect();
-    // All end before the directory that they write in is removed.
+    // All compilers end before the directory that they write to is removed.
     let finished = running?.into_iter();
     let finished: Vec<_> = finished
         .map(|(facade, child)| compiler.finish(facade, child))
@@ -242,7 +244,7 @@ fn workshop_prefix(key: &str) -> String {
     format!(".building-{key}-")
 }
 
-/// Removes what builds of this key that were killed have left: nobody else builds it now.
+/// Removes the files of killed builds of this key. No other process builds it now.
 fn remove_left_over(cache: &Utf8Path, key: &str) {
     let prefix = workshop_prefix(key);
     for entry in cache.read_dir_utf8().into_iter().flatten().flatten() {
@@ -281,15 +283,15 @@ fn write_complete(libraries: &Utf8Path) -> Result<()> {
     fs::write(&path, list).map_err(Error::io("write", &path))
 }
 
-/// How the runtime's crates are compiled.
+/// The compilation of the runtime's crates.
 struct Compiler<'a> {
     toolchain: &'a Toolchain,
     sources: &'a Utf8Path,
     libraries: &'a Utf8Path,
     key: &'a str,
-    /// Where what the compiler says is kept.
+    /// The directory for the compiler's messages.
     chess_dir: &'a Utf8Path,
-    /// Ends the compilers.
+    /// Ends the compilers on Ctrl-C.
     interrupt: &'a Interrupt,
 }
 
@@ -303,10 +305,10 @@ impl Compiler<'_> {
             .args(["--edition", "2024", "--cap-lints", "allow"])
             .args(["--target", self.toolchain.host()])
             .args(["-Copt-level=3", "-Ccodegen-units=1"])
-            // More than rustc would inline: 5 to 15 % more executions a second.
+            // More inlining than rustc's default: 5 to 15 % more executions a second.
             .arg("-Cllvm-args=-inline-threshold=1000")
-            // The runtime is there from the program's start. So its thread-locals are an
-            // instruction away; rustc would make calls to find them in any library.
+            // The runtime is loaded at the program's start. So its thread-locals can be accessed by
+            // one instruction; rustc would call a function for them, as in any library.
             .arg("-Ztls-model=initial-exec")
             // Without bitcode, a user's profile with link-time optimisation fails.
             .args(["-Cembed-bitcode=yes", "-Cdebuginfo=line-tables-only"])

@@ -1,12 +1,12 @@
-//! Refuses, before anything is built, what could be built but not explored.
+//! Rejects, before the build, tests that could be built but not explored.
 
 use super::toolchain::{SUPPORTED_TARGET, Toolchain};
 use super::versions;
 use crate::cli::CargoArgs;
 use crate::error::{Error, Result};
 
-/// Fails if the tests would be built by a compiler, for a target, or linked in a way, that cannot
-/// be explored.
+/// Fails if the tests would be built by a compiler, for a target, or with link options, that do not
+/// allow exploration.
 pub(super) fn check(toolchain: &Toolchain, args: &CargoArgs) -> Result<()> {
     if args.targets.doc {
         return Err(Error::Unsupported(
@@ -55,7 +55,7 @@ pub(super) fn check(toolchain: &Toolchain, args: &CargoArgs) -> Result<()> {
     Ok(())
 }
 
-/// Whether the last word of `flags` on `crt-static` turns it on.
+/// Whether the last occurrence of `crt-static` in `flags` turns it on.
 fn links_statically(flags: &[String]) -> bool {
     flags
         .iter()

@@ -1,4 +1,4 @@
-//! The compiler that cargo will use: found as cargo finds it, asked once, and remembered.
+//! The compiler that cargo uses. It is found in cargo's way, queried once, and cached.
 
 use std::env;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::cache;
 use crate::error::{Error, OF_RUSTC, Result, not_run};
 
-/// The one target that can be explored today.
+/// The only target that can be explored today.
 pub(super) const SUPPORTED_TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// Cargo and rustc, and the user's configuration of them.
@@ -22,13 +22,13 @@ pub struct Toolchain {
     pub cargo: PathBuf,
     /// The rustc that cargo calls.
     pub rustc: PathBuf,
-    /// What `rustc -vV` prints.
+    /// The output of `rustc -vV`.
     pub verbose_version: String,
-    /// Where the compiler's own libraries are.
+    /// The directory of the compiler's own libraries.
     pub sysroot: Utf8PathBuf,
-    /// Cargo's configuration as it holds for the current directory.
+    /// Cargo's configuration for the current directory.
     pub(super) config: cargo_config2::Config,
-    /// The compiler's file: path, size and time of change.
+    /// The compiler's file: path, size and modification time.
     identity: String,
 }
 
@@ -56,7 +56,7 @@ impl Toolchain {
             })?;
         remember(&rustc, &identity, &told);
         let sysroot = Utf8PathBuf::from(sysroot);
-        // The same compiler, whether it was reached through a proxy or not.
+        // The file of the compiler itself, whether it is called through a proxy or directly.
         let itself = sysroot.join("bin/rustc");
         let identity = if itself.is_file() {
             self::identity(itself.as_std_path())
@@ -94,7 +94,7 @@ impl Toolchain {
             .join("lib")
     }
 
-    /// What cargo tells tests in `CARGO`: itself, and no proxy of it.
+    /// The value of `CARGO` for tests: cargo itself instead of a proxy.
     pub(super) fn cargo_itself(&self) -> String {
         let beside_rustc = self.sysroot.join("bin/cargo");
         match env::var("CARGO") {
@@ -104,13 +104,14 @@ impl Toolchain {
         }
     }
 
-    /// What another compiler would not have in common with this one.
+    /// A key that distinguishes this compiler from others.
     pub(super) fn key(&self) -> String {
         format!("{}\n{}", self.verbose_version, self.identity)
     }
 }
 
-/// The compiler that cargo uses: `RUSTC` or `build.rustc`, else rustup's choice, else that of `PATH`.
+/// The compiler that cargo uses: `RUSTC` or `build.rustc`, else rustup's choice, else that of
+/// `PATH`.
 fn find_rustc(config: &cargo_config2::Config) -> Result<PathBuf> {
     let named = config.build.rustc.clone();
     if let Some(rustc) = named.filter(|path| !path.as_os_str().is_empty()) {
@@ -130,7 +131,7 @@ fn find_rustc(config: &cargo_config2::Config) -> Result<PathBuf> {
         })
 }
 
-/// The compiler of the toolchain that rustup has chosen, without going through its proxy.
+/// The compiler of the toolchain that rustup has chosen, found without its proxy.
 fn rustup_rustc() -> Option<PathBuf> {
     let toolchain = env::var_os("RUSTUP_TOOLCHAIN")?;
     let home = match env::var_os("RUSTUP_HOME") {
@@ -145,7 +146,8 @@ fn rustup_rustc() -> Option<PathBuf> {
     rustc.is_file().then_some(rustc)
 }
 
-/// Whether `rustc` is rustup's proxy: what it runs depends on more than its file.
+/// Whether `rustc` is rustup's proxy. The compiler that a proxy runs depends on more than the
+/// proxy's file.
 fn is_proxy(rustc: &Path) -> bool {
     let size = |path: &Path| path.metadata().ok().map(|metadata| metadata.len());
     let rustup = rustc.with_file_name("rustup");
@@ -164,7 +166,7 @@ fn identity(rustc: &Path) -> String {
     format!("{} {} {changed}", rustc.display(), metadata.len())
 }
 
-/// The compiler's sysroot, then what `-vV` prints.
+/// Returns the compiler's sysroot, and then the output of `-vV`.
 fn ask(rustc: &Path) -> Result<String> {
     let run = |args: &[&str]| {
         let output = Command::new(rustc)
@@ -206,11 +208,11 @@ fn memory_of(rustc: &Path, identity: &str) -> Option<Utf8PathBuf> {
 
 fn recall(rustc: &Path, identity: &str) -> Option<String> {
     let told = std::fs::read_to_string(memory_of(rustc, identity)?).ok()?;
-    // The last line of `-vV`; without it the file was not written to its end.
+    // The last line of `-vV`. Without it, the file was not written to its end.
     told.contains("\nLLVM version:").then_some(told)
 }
 
-/// Keeps the answer for the next start; it is only a shortcut, so failing is no error.
+/// Caches the answer for the next start. A failure is ignored, because the cache only saves time.
 fn remember(rustc: &Path, identity: &str, told: &str) {
     if let Some(file) = memory_of(rustc, identity).filter(|file| !file.exists()) {
         let _ = std::fs::create_dir_all(file.parent().unwrap_or(&file));

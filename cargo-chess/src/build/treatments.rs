@@ -1,4 +1,4 @@
-//! What the wrapper is to do with each package: the plan's policies and the overlays, as its instructions.
+//! The instructions for the wrapper about each package, from the plan's policies and the overlays.
 
 use std::path::PathBuf;
 
@@ -11,10 +11,10 @@ use crate::error::{Error, Result};
 use crate::plan::{Place, Plan, PlannedPackage};
 use crate::wrapper::{Instructions, PackageInstructions, Record};
 
-/// Where the wrapper records what it could not do, below the target directory.
+/// The directory of the wrapper's records, below the target directory.
 const RECORDS: &str = "chess-records";
 
-/// Where changed copies of sources go.
+/// The directory of the changed copies of sources.
 pub(super) fn sources(target_dir: &Utf8Path) -> Utf8PathBuf {
     target_dir.join("chess-sources")
 }
@@ -32,7 +32,8 @@ pub(super) fn instructions(
         next,
         sources: sources(target_dir),
         records: target_dir.join(RECORDS),
-        // All of them: cargo asks once, and remembers the answer for other graphs.
+        // The names of all packages, because cargo queries the configuration once, and caches the
+        // answer for other graphs.
         cfg: overlays.iter().flat_map(|it| it.cfg.clone()).collect(),
         packages: plan
             .packages
@@ -80,7 +81,7 @@ fn of_package(package: &PlannedPackage, overlays: &[Overlay]) -> PackageInstruct
     instructions
 }
 
-/// What the wrapper recorded of the unit that made `artifact`.
+/// The wrapper's record about the unit that made `artifact`.
 pub(super) fn record(target_dir: &Utf8Path, artifact: &Artifact) -> Option<Record> {
     let files = artifact.filenames.iter().chain(&artifact.executable);
     let mut stems = files.filter_map(|file| file.file_stem());
@@ -91,8 +92,8 @@ pub(super) fn record(target_dir: &Utf8Path, artifact: &Artifact) -> Option<Recor
     })
 }
 
-/// Saves the instructions under a name of their own: another run with other
-/// instructions may be building at the same time.
+/// Saves the instructions under a unique name: another run with other instructions may build at the
+/// same time.
 pub(super) fn save(instructions: &Instructions, target_dir: &Utf8Path) -> Result<Utf8PathBuf> {
     let text = serde_json::to_vec(instructions).expect("they are plain data");
     let name = format!("chess-{}.json", crate::digest::short(&text, 16));

@@ -1,5 +1,4 @@
-//! Removes from a cache the runtimes that nobody has used for long: each version of this
-//! program and of the compiler leaves one.
+//! Removes unused runtimes from a cache. Each version of this program and of rustc leaves one.
 
 use std::fs::{self, File};
 use std::time::{Duration, SystemTime};
@@ -8,18 +7,17 @@ use camino::Utf8Path;
 
 use super::runtime::{COMPLETE, lock_path};
 
-/// A runtime that was not used for so long is removed.
+/// The time without use after which a runtime is removed.
 const LONG: Duration = Duration::from_hours(24 * 60);
 
-/// Notes that the runtime `key` is used now. Where that cannot be written, nothing is
-/// removed either.
+/// Records that the runtime `key` is used now. If that cannot be written, nothing is removed.
 pub(super) fn mark_used(cache: &Utf8Path, key: &str) {
     if let Ok(lock) = File::options().write(true).open(lock_path(cache, key)) {
         let _ = lock.set_modified(SystemTime::now());
     }
 }
 
-/// Removes the runtimes that were last used long before `now`. None that is being built.
+/// Removes the runtimes whose last use was long before `now`, except those that are being built.
 pub(super) fn remove(cache: &Utf8Path, now: SystemTime) {
     for entry in cache.read_dir_utf8().into_iter().flatten().flatten() {
         let (dir, key) = (entry.path(), entry.file_name());

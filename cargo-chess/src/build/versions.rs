@@ -1,8 +1,8 @@
-//! Which versions of Rust are supported, and what is said of the others.
+//! The supported versions of Rust, and the messages about other versions.
 //!
-//! The runtime stands for the compiler's standard library, and uses what is not stable of it.
-//! Older versions than the supported ones are refused before anything is built; whether a newer
-//! one accepts the runtime shows when the runtime is built for it.
+//! The runtime replaces the compiler's standard library, and uses unstable parts of it. Versions
+//! older than the supported ones are rejected before the build. Whether a newer version accepts the
+//! runtime is known when the runtime is built for it.
 
 use std::env;
 
@@ -17,24 +17,24 @@ const NEWEST_STABLE: &str = env!("CARGO_PKG_RUST_VERSION");
 /// The newest nightly version that is known to work.
 const NEWEST_NIGHTLY: &str = "1.97";
 
-/// How many stable versions before the newest are supported.
+/// The number of supported stable versions before the newest.
 const BEFORE: u32 = 2;
 
 /// A version without the number of its patch: major and minor.
 type Version = (u32, u32);
 
-/// What decides about a compiler.
+/// The class of a compiler's version.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Known {
-    /// It is older than all that are supported.
+    /// It is older than all supported versions.
     TooOld,
-    /// It is the version that this program is tested with.
+    /// It is the version with which this program is tested.
     Tested,
-    /// It may work: a stable version beside that one, beta or nightly.
+    /// It may work: another stable version, beta or nightly.
     Untested,
 }
 
-/// Fails if the compiler is older than the supported ones. Newer ones are tried.
+/// Fails if the compiler is older than the supported ones. Newer compilers are accepted.
 pub(super) fn check(toolchain: &Toolchain) -> Result<()> {
     match known(release(toolchain)) {
         Known::TooOld => Err(Error::Unsupported(format!(
@@ -47,9 +47,10 @@ pub(super) fn check(toolchain: &Toolchain) -> Result<()> {
     }
 }
 
-/// The error where a compiler does not compile what stands in for the standard library, or does
-/// not take it: `problem` says so, and `said` is the compiler's message, which is kept
-/// in `chess_dir`. With the version that this program is tested with it is a defect.
+/// The error if a compiler does not compile the replacement of the standard library, or does not
+/// accept it. `problem` is a description, and `said` the compiler's message, which is saved in
+/// `chess_dir`. With the version with which this program is tested, this is a defect of the
+/// program.
 pub(super) fn refused(
     toolchain: &Toolchain,
     problem: &str,
@@ -75,7 +76,7 @@ pub(super) fn refused(
     ))
 }
 
-/// The versions, in words.
+/// The supported versions, as text.
 fn supported() -> String {
     let oldest = oldest().map_or_else(String::new, |(major, minor)| format!("{major}.{minor} to "));
     format!(
@@ -84,7 +85,7 @@ fn supported() -> String {
     )
 }
 
-/// What to do.
+/// The remedy for an unsupported compiler, as text.
 fn remedy() -> String {
     let here = env::current_dir().ok();
     let here = here.and_then(|here| Utf8PathBuf::from_path_buf(here).ok());
@@ -98,7 +99,7 @@ fn remedy() -> String {
     }
 }
 
-/// The file because of which rustup has chosen the toolchain `chosen` in `directory`.
+/// The file by which rustup has chosen the toolchain `chosen` in `directory`.
 fn pinned_by(directory: &Utf8Path, chosen: &str) -> Option<Utf8PathBuf> {
     let names = ["rust-toolchain", "rust-toolchain.toml"];
     let files = directory
@@ -110,14 +111,14 @@ fn pinned_by(directory: &Utf8Path, chosen: &str) -> Option<Utf8PathBuf> {
         let (key, value) = line.split_once('=')?;
         (key.trim() == "channel").then_some(value)
     });
-    // The older format is the name alone.
+    // The older format contains only the name.
     let channel = channel.unwrap_or(&text);
     let channel = channel.trim_matches(|it: char| it.is_whitespace() || it == '"');
     (!channel.is_empty() && chosen.starts_with(channel)).then_some(file)
 }
 
 fn known(release: Option<(Version, bool)>) -> Known {
-    // A compiler that does not say its version may be any.
+    // A compiler that does not report its version may have any version.
     let Some((version, is_stable)) = release else {
         return Known::Untested;
     };

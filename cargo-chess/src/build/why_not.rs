@@ -1,20 +1,20 @@
-//! Why a test binary is not under control, and what can be done about it.
+//! The reasons why a test binary is not under control, and their remedies.
 
 use serde::{Deserialize, Serialize};
 
-/// What keeps a test binary from being explored.
+/// The reason why a test binary cannot be explored.
 #[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum WhyNot {
-    /// It has a `main` of its own in libtest's place.
+    /// It has its own `main` in place of libtest's.
     OwnHarness,
-    /// It is built without `--target`, as the compiler's plugins are.
+    /// It is built without `--target`, like the compiler's plugins.
     ForTheCompiler,
     /// The package's policy is `opaque`.
     Opaque,
 }
 
 impl WhyNot {
-    /// What is said of the binary: "it ...".
+    /// The reason as a clause about the binary: "it ...".
     pub fn reason(self) -> &'static str {
         match self {
             Self::OwnHarness => "has a test harness of its own",
@@ -23,7 +23,7 @@ impl WhyNot {
         }
     }
 
-    /// What the user can do.
+    /// The remedy for the user.
     pub fn remedy(self) -> &'static str {
         match self {
             Self::OwnHarness => {

@@ -1,4 +1,4 @@
-//! The flags that `cargo test` has too: spelt as there, handed on to cargo.
+//! The flags that `cargo test` has too. They are spelt in the same way, and passed on to cargo.
 
 use camino::Utf8PathBuf;
 use clap::Args;
@@ -104,7 +104,7 @@ pub struct ManifestArgs {
 }
 
 impl PackageArgs {
-    /// The flags as cargo takes them.
+    /// The flags in cargo's form.
     pub fn to_cargo(&self) -> Vec<String> {
         let mut args = valued("--package", &self.package);
         args.extend(switch("--workspace", self.workspace));
@@ -114,7 +114,7 @@ impl PackageArgs {
 }
 
 impl TargetArgs {
-    /// The flags as cargo takes them.
+    /// The flags in cargo's form.
     pub fn to_cargo(&self) -> Vec<String> {
         let mut args = Vec::new();
         args.extend(switch("--lib", self.lib));
@@ -129,9 +129,9 @@ impl TargetArgs {
 }
 
 impl FeatureArgs {
-    /// The flags as cargo takes them.
+    /// The flags in cargo's form.
     pub fn to_cargo(&self) -> Vec<String> {
-        // One name each: cargo takes lists separated by commas or spaces.
+        // One name each, because cargo accepts lists separated by commas or spaces.
         let features: Vec<String> = self
             .features
             .iter()
@@ -147,7 +147,7 @@ impl FeatureArgs {
 }
 
 impl BuildArgs {
-    /// The flags as cargo takes them, but for the directory and the triple, which are ours.
+    /// The flags in cargo's form, without the directory and the triple, which this tool sets.
     pub fn to_cargo(&self) -> Vec<String> {
         let mut args = Vec::new();
         if let Some(jobs) = self.jobs {
@@ -162,7 +162,7 @@ impl BuildArgs {
 }
 
 impl BuildArgs {
-    /// The flags, in our spelling, that say how the tests are compiled.
+    /// The flags, in this tool's form, that decide how the tests are compiled.
     pub(crate) fn profile_flags(&self) -> Vec<String> {
         let mut flags: Vec<_> = switch("--release", self.release).into_iter().collect();
         if let Some(profile) = &self.cargo_profile {
@@ -173,7 +173,7 @@ impl BuildArgs {
 }
 
 impl ManifestArgs {
-    /// The flags as cargo takes them.
+    /// The flags in cargo's form.
     pub fn to_cargo(&self) -> Vec<String> {
         let mut args = Vec::new();
         if let Some(path) = &self.manifest_path {

@@ -1,4 +1,4 @@
-//! The flags that say how each test is explored; each is also a key of Chess.toml's `[explore]`.
+//! The flags for the exploration of each test. Each is also a key of Chess.toml's `[explore]`.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The commands that print what editors, shells and manuals read.
+//! The commands that print input for editors, shells and manuals.
 
 use clap::Args;
 

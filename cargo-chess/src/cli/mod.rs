@@ -1,4 +1,4 @@
-//! The command line: what it accepts, and the options that a run takes from it.
+//! The command line: the accepted arguments, and the options that a run takes from them.
 
 mod cargo_args;
 mod explore_args;
@@ -79,7 +79,7 @@ pub enum Command {
 }
 
 impl Cli {
-    /// Understands a command line, the program's name first.
+    /// Parses a command line, of which the first word is the program's name.
     pub fn of(args: &[OsString]) -> Result<Self, clap::Error> {
         if args.get(1).is_some_and(|name| name == RunnerArgs::NAME) {
             let command = RunnerArgs::try_parse_from(&args[1..]).map(Command::NextestRunner)?;
@@ -109,7 +109,7 @@ pub struct CargoArgs {
     pub manifest: ManifestArgs,
 }
 
-/// The options that change what a test binary is, and so belong to its schedules.
+/// The options that change the contents of a test binary, and so belong to its schedules.
 #[derive(Parser)]
 #[command(no_binary_name = true)]
 struct BuildFlags {
@@ -120,14 +120,14 @@ struct BuildFlags {
 }
 
 impl CargoArgs {
-    /// The flags that change what is built, in one line: those of features and profile.
+    /// The flags that change the build, in one line: those of features and profile.
     pub fn build_flags(&self) -> String {
         let mut flags = self.features.to_cargo();
         flags.extend(self.build.profile_flags());
         flags.join(" ")
     }
 
-    /// Builds as the flags of [`build_flags`](Self::build_flags) say.
+    /// The options for a build with the flags of [`build_flags`](Self::build_flags).
     pub fn from_build_flags(flags: &str) -> Result<Self> {
         let parsed = BuildFlags::try_parse_from(flags.split_whitespace()).map_err(|_| {
             Error::Usage(format!(
@@ -319,7 +319,7 @@ pub struct GateArgs {
 }
 
 impl GateArgs {
-    /// What is built, but for the packages.
+    /// The selection of everything that is built, except the packages.
     pub fn cargo(&self) -> CargoArgs {
         CargoArgs {
             features: self.features.clone(),

@@ -1,4 +1,4 @@
-//! Values with names, parsed as in Chess.toml: what completes a command line knows the names, too.
+//! Named values, parsed as in Chess.toml. The completions of the command line have the names, too.
 
 use std::ffi::OsStr;
 use std::fmt::Display;
@@ -8,7 +8,7 @@ use std::str::FromStr;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
 
-/// The parser of a `T` that has one of some names.
+/// The parser of a `T` with a fixed set of names.
 #[derive(Clone)]
 pub(super) struct Named<T> {
     names: &'static [&'static str],
@@ -16,7 +16,7 @@ pub(super) struct Named<T> {
 }
 
 impl<T> Named<T> {
-    /// For a `T` with these names.
+    /// Creates the parser of a `T` with these names.
     pub(super) fn of(names: &'static [&'static str]) -> Self {
         Self {
             names,

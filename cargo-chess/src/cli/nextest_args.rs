@@ -1,4 +1,4 @@
-//! `cargo chess nextest`: what is ours, and what goes to cargo nextest as it is.
+//! `cargo chess nextest`: its own arguments, and those that cargo nextest gets unchanged.
 
 use std::ffi::OsString;
 
@@ -75,6 +75,6 @@ pub struct RunnerArgs {
 }
 
 impl RunnerArgs {
-    /// What its command line begins with.
+    /// The first word of its command line.
     pub const NAME: &str = "nextest-runner";
 }

@@ -1,4 +1,4 @@
-//! The flags about which tests run, and what is printed; resolved once into [`RunOptions`].
+//! The flags for test selection and output, which are resolved once into [`RunOptions`].
 
 use std::io::IsTerminal;
 
@@ -117,7 +117,7 @@ pub struct ReportArgs {
 }
 
 impl OutputArgs {
-    /// When to colour: the flag, else `CARGO_TERM_COLOR`, else as the terminal is.
+    /// The colour setting: the flag, else `CARGO_TERM_COLOR`, else by the terminal.
     pub fn color_when(&self) -> ColorWhen {
         self.color
             .unwrap_or_else(|| match std::env::var("CARGO_TERM_COLOR").as_deref() {
@@ -127,8 +127,8 @@ impl OutputArgs {
             })
     }
 
-    /// Whether standard error gets colour: `color_when`, with `NO_COLOR` and
-    /// `CLICOLOR_FORCE` in between.
+    /// Whether standard error is coloured: `color_when`, with `NO_COLOR` and `CLICOLOR_FORCE`
+    /// before the check of the terminal.
     pub fn use_color(&self) -> bool {
         let set =
             |name| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
@@ -140,7 +140,7 @@ impl OutputArgs {
         }
     }
 
-    /// Standard error, written as these flags say.
+    /// Standard error, with the settings of these flags.
     pub fn shell(&self) -> Shell {
         Shell {
             color: self.use_color(),
@@ -148,7 +148,7 @@ impl OutputArgs {
         }
     }
 
-    /// -1 with `-q`, 0, or how often `-v` was given.
+    /// -1 with `-q`, else the number of `-v` flags.
     pub fn verbosity(&self) -> i8 {
         if self.quiet {
             -1
@@ -158,22 +158,22 @@ impl OutputArgs {
     }
 }
 
-/// The options of a run, resolved: no flag, variable or terminal is asked later.
+/// The resolved options of a run. No flag, variable or terminal is read later.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is an option of its own"
 )]
 pub struct RunOptions {
-    /// What goes to standard output.
+    /// The format of standard output.
     pub message_format: MessageFormat,
-    /// The files that the run is reported in besides.
+    /// The report files of the run.
     pub reports: ReportArgs,
-    /// Whether what people read is coloured.
+    /// Whether the output for people is coloured.
     pub color: bool,
     /// -1 quiet, 0 normal, 1 and more: verbose.
     pub verbosity: i8,
-    /// The most tests to explore at once.
+    /// The highest number of tests that are explored at once.
     pub jobs: usize,
     /// Whether the run ends at the first failing test.
     pub fail_fast: bool,
@@ -187,24 +187,24 @@ pub struct RunOptions {
     pub run_ignored: RunIgnored,
     /// Run only the tests of this shard.
     pub shard: Option<Shard>,
-    /// Whether the verdicts of a run that was cut short are taken over.
+    /// Whether the verdicts of an interrupted run are taken over.
     pub resume: bool,
-    /// Whether reports say where schedules are saved and how to replay them.
+    /// Whether reports contain the paths of saved schedules and the commands to replay them.
     pub tell_saved: bool,
-    /// What to do when no test is selected.
+    /// The result of a run without selected tests.
     pub no_tests: NoTests,
     /// Whether an unfinished bound is an error.
     pub require_complete: bool,
-    /// Whether the tests' own output is shown as it comes (`-- --nocapture`).
+    /// Whether the tests' own output is shown immediately (`-- --nocapture`).
     pub no_capture: bool,
-    /// What remains of the arguments after `--`.
+    /// The remaining arguments after `--`.
     pub binary_args: Vec<String>,
 }
 
 impl RunOptions {
     /// Resolves the flags of `cargo chess test`.
     ///
-    /// After `--`, libtest's own options mean what they mean there.
+    /// libtest's own options have their usual meaning after `--`.
     pub fn from_test(args: &TestArgs) -> Self {
         let mut options = Self {
             reports: args.reports.clone(),
@@ -232,7 +232,7 @@ impl RunOptions {
         }
     }
 
-    /// The options of a run of everything, printed as `output` says.
+    /// The options of a run of everything, with the settings of `output`.
     pub fn new(output: &OutputArgs, jobs: Option<u32>) -> Self {
         let jobs = jobs.map_or_else(
             || std::thread::available_parallelism().map_or(1, usize::from),

@@ -1,4 +1,4 @@
-//! Tests of what the command line accepts and how it is resolved.
+//! Tests of the accepted command lines and of the resolved options.
 
 use std::fmt::Write as _;
 

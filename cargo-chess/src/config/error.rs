@@ -1,4 +1,4 @@
-//! An error in Chess.toml, shown with its line and a caret, as rustc shows its own.
+//! An error in Chess.toml, printed with its line and a caret, as rustc prints its own.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,20 +8,20 @@ use camino::Utf8PathBuf;
 
 use crate::error::Error;
 
-/// What is wrong, and where.
+/// An error in Chess.toml, and its place.
 #[derive(Debug)]
 pub struct ConfigError {
-    /// Whether it stops the run, or is only told.
+    /// Whether it is a warning, which does not stop the run.
     pub is_warning: bool,
-    /// What was expected and what was found.
+    /// The expected and the found text.
     pub message: String,
-    /// What to do, if there is something to suggest.
+    /// The suggestion, if there is one.
     pub help: Option<String>,
     /// The file.
     pub path: Utf8PathBuf,
     /// The whole text of the file.
     pub source: String,
-    /// The bytes that are wrong.
+    /// The range of the wrong bytes.
     pub span: Range<usize>,
 }
 

@@ -12,7 +12,7 @@ use super::values::{Policy, Races, Spins};
 use crate::error::{Error, Result};
 use crate::suggest;
 
-/// The tables of the file, and the keys of each but `[explore]`'s: what the schema has, too.
+/// The tables of the file, and the keys of each except `[explore]`. The schema has the same ones.
 pub(crate) mod tables {
     pub(crate) const ROOT: &[&str] = &["explore", "policy", "crates", "test", "profile"];
     pub(crate) const POLICY: &[&str] = &["workspace", "dependencies"];
@@ -21,7 +21,7 @@ pub(crate) mod tables {
     pub(crate) const PROFILE: &[&str] = &["explore"];
 }
 
-/// The parsed file; all empty where there is none.
+/// The parsed file. Everything is empty if the file does not exist.
 #[derive(Debug, Default)]
 pub(super) struct File {
     path: Utf8PathBuf,
@@ -39,13 +39,14 @@ pub(super) struct File {
 pub struct CrateEntry {
     /// The package's name.
     pub name: String,
-    /// How to treat it, if that is said.
+    /// The policy for it, if one is set.
     pub policy: Option<Policy>,
-    /// What data races in it mean, if that is said.
+    /// The level for data races in it, if one is set.
     pub races: Option<Races>,
-    /// What loops in it mean that wait without yielding, if that is said.
+    /// The level for loops in it that wait without yielding, if one is set.
     pub spins: Option<Spins>,
-    /// The paths or modules that the policy is limited to; empty: everywhere.
+    /// The paths or modules to which the policy is limited. If empty, the policy applies
+    /// everywhere.
     pub scope: Vec<String>,
     name_span: Range<usize>,
     scope_spans: Vec<Range<usize>>,
@@ -59,7 +60,7 @@ pub(super) struct TestEntry {
     filter_span: Range<usize>,
 }
 
-/// What is wrong, before it is known in which file.
+/// An error whose file is not yet known.
 struct Problem {
     span: Range<usize>,
     message: String,
@@ -69,7 +70,7 @@ struct Problem {
 type Parsed<T> = Result<T, Problem>;
 
 impl File {
-    /// Reads and checks the file at `path`; nothing is configured if it does not exist.
+    /// Reads and checks the file at `path`. If it does not exist, the configuration is empty.
     pub(super) fn read(path: &Utf8Path) -> Result<Self> {
         match std::fs::read_to_string(path) {
             Ok(source) => Self::parse(path, source),
@@ -126,7 +127,7 @@ impl File {
         })
     }
 
-    /// The error that `entry` names no package of the build.
+    /// The error for an `entry` that names no package of the build.
     pub(super) fn unknown_crate<'a>(
         &self,
         entry: &CrateEntry,
@@ -143,7 +144,7 @@ impl File {
         )
     }
 
-    /// The error that a scope of `entry` names no file of its package.
+    /// The error for a scope of `entry` that matches no file of its package.
     pub(super) fn scope_error(
         &self,
         entry: &CrateEntry,
@@ -160,7 +161,7 @@ impl File {
         )
     }
 
-    /// The warning that `entry`'s filter matches none of `test_paths`.
+    /// The warning for an `entry` whose filter matches none of `test_paths`.
     pub(super) fn filter_warning<'a>(
         &self,
         entry: &TestEntry,

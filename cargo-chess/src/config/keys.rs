@@ -12,27 +12,27 @@ use super::values::{
 };
 use crate::suggest;
 
-/// What a key takes.
+/// The values that a key accepts.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
     /// A whole number between these two, both included.
     Integer(u64, u64),
-    /// A whole number from 1, or a text that says so many thousands, millions or billions.
+    /// A whole number from 1, or a text with a unit of thousands, millions or billions.
     Work,
     /// One of these names.
     Name(&'static [&'static str]),
     /// A text with a unit, or an integer: seconds.
     Duration,
-    /// A list of these names, or one.
+    /// One of these names, or a list of them.
     Names(&'static [&'static str]),
     /// `true` or `false`.
     Boolean,
 }
 
-/// The largest number that TOML has.
+/// The largest number in TOML.
 pub(crate) const LARGEST: u64 = i64::MAX.cast_unsigned();
 
-/// The keys of `[explore]`, and what each takes: what the schema is made from.
+/// The keys of `[explore]`, and the values that each accepts. The schema is made from this list.
 pub(crate) const KEYS: &[(&str, Kind)] = &[
     ("preemptions", Kind::Integer(0, u32::MAX as u64)),
     ("schedules", Kind::Integer(1, LARGEST)),
@@ -59,7 +59,7 @@ pub(crate) const KEYS: &[(&str, Kind)] = &[
     ("divide", Kind::Boolean),
 ];
 
-/// The key that is of a run, and of no single test.
+/// The key that applies to a run, and not to a single test.
 pub(super) const TIME_TOTAL: &str = "time-total";
 
 /// The names of all keys.
@@ -68,7 +68,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> + Clone {
 }
 
 impl Layer {
-    /// Sets `key` to what `text` says; lists are separated by commas.
+    /// Sets `key` to the value in `text`. Lists are separated by commas.
     pub(crate) fn set_from_text(&mut self, key: &str, text: &str) -> Result<(), String> {
         match key {
             "preemptions" => self.preemptions = Some(parse_number(text)?),
@@ -141,7 +141,8 @@ impl Layer {
         names().filter_map(|key| Some((key, text(key)?))).collect()
     }
 
-    /// Sets `key` to a value of Chess.toml; fails with the bytes that are wrong and why.
+    /// Sets `key` to a value of Chess.toml. An error contains the range of the wrong bytes and the
+    /// reason.
     pub(super) fn set_from_toml(
         &mut self,
         key: &str,
@@ -151,7 +152,7 @@ impl Layer {
             return Err((value.span(), unknown(key)));
         };
         if let (Kind::Names(names), Some(list)) = (kind, value.as_array()) {
-            // One by one first, so that the one that is wrong is pointed at.
+            // Each element is checked separately first, so that the error points at the wrong one.
             let mut texts = Vec::new();
             for element in list {
                 self.set_scalar(key, Kind::Name(names), element)

@@ -1,4 +1,4 @@
-//! One layer of exploration options, each set or not, and the options that result when all layers are laid over the defaults.
+//! Layers of optional exploration options, and the options that result from all layers.
 
 use std::time::Duration;
 
@@ -6,9 +6,9 @@ use super::values::{
     Backend, Isolate, Memory, MemoryAccesses, Races, Spins, Spurious, Strategy, Timers, Timing,
 };
 
-/// The budget of a test: two to three seconds of a usual machine.
+/// The default budget of a test: two to three seconds of a usual machine.
 const DEFAULT_WORK: u64 = 25_000_000;
-/// And in any case.
+/// The time limit of the default budget.
 const DEFAULT_LIMIT: Duration = Duration::from_mins(1);
 
 /// The resolved exploration options of one test.
@@ -20,53 +20,53 @@ const DEFAULT_LIMIT: Duration = Duration::from_mins(1);
 pub struct Exploration {
     /// The largest preemption bound to explore.
     pub preemptions: u32,
-    /// The most schedules to take.
+    /// The highest number of schedules.
     pub schedules: Option<u64>,
-    /// The most work to do, in units of the runtime's: the default budget.
+    /// The highest amount of work, in the runtime's units. This is the default budget.
     pub work: Option<u64>,
-    /// The longest time to search.
+    /// The longest time of the search.
     pub time: Option<Duration>,
-    /// The longest time of the whole run, of which all tests have the same.
+    /// The longest time of the whole run, which is the same for all tests.
     pub time_total: Option<Duration>,
-    /// The most scheduling points of one execution.
+    /// The step limit of one execution, after which it continues without choices.
     pub max_steps: u64,
-    /// The strategies to use, in turn.
+    /// The strategies, in their order of use.
     pub strategy: Vec<Strategy>,
     /// The seed of every random choice.
     pub seed: u64,
     /// The memory model.
     pub memory: Memory,
-    /// What is done about accesses to plain memory.
+    /// The treatment of accesses to plain memory.
     pub memory_accesses: MemoryAccesses,
-    /// What a data race means, but for packages that say something else.
+    /// The level for data races, except in packages with their own level.
     pub races: Races,
-    /// What a loop means that waits without yielding, but for packages that say something else.
+    /// The level for loops that wait without yielding, except in packages with their own level.
     pub spins: Spins,
-    /// How executions are kept apart.
+    /// The way in which executions are kept apart.
     pub isolate: Isolate,
-    /// What tasks run on.
+    /// The stacks or threads on which tasks run.
     pub backend: Backend,
-    /// When timeouts fire.
+    /// The times at which timeouts fire.
     pub timers: Timers,
     /// The outcome of a failure that exists only if a timeout or a sleep ends early.
     pub timing: Timing,
-    /// What happens for no reason.
+    /// Whether spurious wake-ups and failures are tried.
     pub spurious: Spurious,
-    /// How long a task may go without reaching a scheduling point.
+    /// The longest time that a task may run without reaching a scheduling point.
     pub watchdog: Duration,
-    /// Whether to go on after a test's first failure.
+    /// Whether to continue after a test's first failure.
     pub keep_going: bool,
-    /// Whether the schedules of failures are kept beside the crate.
+    /// Whether the schedules of failures are saved next to the crate.
     pub save_regressions: bool,
-    /// Whether memory that nothing refers to at an execution's end is a failure.
+    /// Whether unreferenced memory at an execution's end is a failure.
     pub leaks: bool,
-    /// Whether a thread that nobody joins may panic.
+    /// Whether a thread that is never joined may panic.
     pub allow_unjoined_panics: bool,
-    /// Whether each shard explores a part of the test, however many tests there are.
+    /// Whether each shard explores a part of the test, for every number of tests.
     pub divide: bool,
 }
 
-/// Exploration options as one source gives them: each set or not.
+/// The exploration options of one source. Each is optional.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 #[expect(missing_docs, reason = "the fields are those of `Exploration`")]
 pub struct Layer {
@@ -96,7 +96,7 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// Lays `over` on top: what it sets wins.
+    /// Lays `over` on top of this layer: options set in `over` have precedence.
     #[must_use]
     pub fn under(self, over: &Self) -> Self {
         Self {
@@ -126,14 +126,14 @@ impl Layer {
         }
     }
 
-    /// Fills what no layer set with the defaults.
+    /// Takes the options that no layer set from the defaults.
     pub fn resolve(self) -> Exploration {
         self.over(Exploration::default())
     }
 
-    /// Fills what is not set from `base`.
+    /// Takes the options that are not set from `base`.
     pub(crate) fn over(self, base: Exploration) -> Exploration {
-        // A budget that is given replaces that of `base`, whatever it is counted in.
+        // A given budget replaces that of `base`, for every unit.
         let is_given = self.schedules.is_some() || self.work.is_some() || self.time.is_some();
         let (schedules, work, time) = if is_given {
             (self.schedules, self.work, self.time)
@@ -171,14 +171,14 @@ impl Layer {
 }
 
 impl Exploration {
-    /// The time after which the search of a test ends in any case. The default budget has one
-    /// too: a test that computes much between its steps takes long for little work.
+    /// The time after which the search of a test ends in any case. The default budget has such a
+    /// limit, too, because a test that computes much between its steps takes long for little work.
     pub fn time_limit(&self) -> Option<Duration> {
         let is_default = (self.schedules, self.work) == (None, Some(DEFAULT_WORK));
         self.time.or(is_default.then_some(DEFAULT_LIMIT))
     }
 
-    /// When timeouts fire, with what `timing` takes away.
+    /// The times at which timeouts fire, limited by `timing`.
     pub fn timers_explored(&self) -> Timers {
         match (self.timers, self.timing) {
             (Timers::LastThenAny, Timing::Allow) => Timers::Last,

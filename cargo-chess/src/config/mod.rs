@@ -42,7 +42,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// Reads Chess.toml at the workspace's root, if there, and lays `environment` and `flags` over it.
+    /// Reads Chess.toml at the workspace's root, if it exists, and lays `environment` and `flags`
+    /// over it.
     pub fn load(
         workspace_root: &Utf8Path,
         profile: Option<&str>,
@@ -75,7 +76,7 @@ impl Config {
 
     /// A warning for each `[[test]]` whose filter matches none of `test_paths`.
     ///
-    /// Pass the tests that were found, before the filters of the command line.
+    /// Pass all tests that were found, before the filters of the command line apply.
     pub fn unmatched_filters<'a>(
         &self,
         test_paths: impl IntoIterator<Item = &'a str>,
@@ -89,17 +90,17 @@ impl Config {
             .collect()
     }
 
-    /// The policy of workspace members that are not named.
+    /// The policy of workspace members without an entry.
     pub fn workspace_policy(&self) -> Policy {
         self.file.workspace_policy.unwrap_or(Policy::Preempt)
     }
 
-    /// The policy of dependencies that are not named.
+    /// The policy of dependencies without an entry.
     pub fn dependency_policy(&self) -> Policy {
         self.file.dependency_policy.unwrap_or(Policy::Atomic)
     }
 
-    /// What `[crates.NAME]` says, if there.
+    /// The entry `[crates.NAME]`, if it exists.
     pub fn crate_entry(&self, name: &str) -> Option<&CrateEntry> {
         self.file.crates.iter().find(|entry| entry.name == name)
     }
@@ -118,7 +119,7 @@ impl Config {
         }
     }
 
-    /// The error that the `index`th scope of a crate names no file.
+    /// The error for a crate whose scope number `index` matches no file.
     pub fn scope_error(&self, entry: &CrateEntry, index: usize, expected: &str) -> Error {
         self.file.scope_error(entry, index, expected).into()
     }

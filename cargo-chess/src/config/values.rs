@@ -1,4 +1,4 @@
-//! The values that exploration options can have, and their one parser for flags, environment and Chess.toml.
+//! The values of exploration options, and their only parser for flags, variables and Chess.toml.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::suggest;
 
-/// Defines an enumeration whose values have names, some of them not available yet.
+/// Defines an enumeration of named values. Some values may not be available yet.
 macro_rules! named {
     (
         $(#[$meta:meta])*
@@ -20,7 +20,7 @@ macro_rules! named {
         pub enum $name { $($(#[$vmeta])* $variant),+ }
 
         impl $name {
-            /// Every name that can be given.
+            /// Every accepted name.
             pub const NAMES: &'static [&'static str] = &[$($text),+];
 
             /// The name in flags, Chess.toml, requests and reports.
@@ -50,9 +50,9 @@ macro_rules! named {
 }
 
 named! {
-    /// How schedules are chosen.
+    /// The rule by which schedules are chosen.
     Strategy, "strategy", {
-        /// The tool's own combination: `icb`, then what else the budget allows.
+        /// The tool's own combination: `icb`, then other strategies as far as the budget allows.
         Auto = "auto",
         /// Every schedule with 0 preemptions, then with 1, and so on up to the bound.
         Icb = "icb",
@@ -62,7 +62,7 @@ named! {
         Random = "random",
         /// Random priorities of tasks, with a few random changes.
         Pct = "pct",
-        /// Random priorities of operations, drawn anew where they race.
+        /// Random priorities of operations, which are drawn anew for racing operations.
         Pos = "pos",
         /// All orders of the accesses to an object, each as likely as the others.
         Surw = "surw",
@@ -72,7 +72,7 @@ named! {
 }
 
 impl Strategy {
-    /// Whether shards can each do a part of its work.
+    /// Whether its work can be divided among shards.
     pub fn can_be_divided(self) -> bool {
         !matches!(self, Self::Dpor | Self::Delay)
     }
@@ -87,13 +87,13 @@ named! {
 }
 
 named! {
-    /// When the timeouts of waits and sleeps fire.
+    /// The times at which the timeouts of waits and sleeps fire.
     Timers, "way of timers", {
-        /// At any time; early ones cost as a preemption does.
+        /// At any time. Early ones cost as much as a preemption.
         Any = "any",
         /// Only when nothing else can run, in the order of their deadlines.
         Last = "last",
-        /// As `last`; then as `any`, with a part of the budget, where that adds schedules.
+        /// As `last`; then as `any`, with a part of the budget, if that adds schedules.
         LastThenAny = "last-then-any",
     }
 }
@@ -111,19 +111,20 @@ named! {
 }
 
 named! {
-    /// What happens for no reason, as `std` allows: wake-ups, and weak exchanges that fail.
+    /// Whether spurious events that `std` allows are tried: wake-ups, and failures of weak
+    /// exchanges.
     Spurious, "way of what is spurious", {
-        /// All of it is tried; each time costs as a preemption does.
+        /// All of them are tried. Each costs as much as a preemption.
         Any = "any",
-        /// Nothing.
+        /// None is tried.
         Never = "never",
     }
 }
 
 named! {
-    /// What is done about accesses to plain memory in unsafe code.
+    /// The treatment of accesses to plain memory in unsafe code.
     MemoryAccesses, "treatment of memory accesses", {
-        /// Nothing.
+        /// They are ignored.
         Ignore = "ignore",
         /// Data races are found; accesses that race become scheduling points.
         Watch = "watch",
@@ -133,9 +134,9 @@ named! {
 }
 
 named! {
-    /// What a data race means.
+    /// The level of a data race.
     Races, "way to take data races", {
-        /// Nothing is said of it.
+        /// It is not reported.
         Allow = "allow",
         /// The test has a warning.
         Warn = "warn",
@@ -145,9 +146,9 @@ named! {
 }
 
 named! {
-    /// What a loop means that waits without yielding.
+    /// The level of a loop that waits without yielding.
     Spins, "way to take loops that wait without yielding", {
-        /// Nothing is said of it.
+        /// It is not reported.
         Allow = "allow",
         /// The test has a warning.
         Warn = "warn",
@@ -157,9 +158,9 @@ named! {
 }
 
 named! {
-    /// How executions are kept apart from one another.
+    /// The way in which executions are kept apart from one another.
     Isolate, "isolation", {
-        /// The whole memory image is put back before each execution.
+        /// The whole memory image is restored before each execution.
         Image = "image",
         /// Only thread-locals are reset.
         Tls = "tls",
@@ -169,23 +170,23 @@ named! {
 }
 
 named! {
-    /// What tasks run on.
+    /// The stacks or threads on which tasks run.
     Backend, "backend", {
         /// Fibers on the stacks of parked threads (Linux x86-64).
         Fibers = "fibers",
-        /// Operating system threads, one allowed to run at a time.
+        /// Operating system threads, of which one may run at a time.
         Threads = "threads",
     }
 }
 
 named! {
-    /// How a package is treated.
+    /// The treatment of a package.
     Policy, "policy", {
         /// Redirected, and preempted at every synchronization access.
         Preempt = "preempt",
-        /// Redirected; a call into it is one atomic step, its blocking is seen.
+        /// Redirected. A call into it is one atomic step, and its blocking is under control.
         Atomic = "atomic",
-        /// Compiled as it is; only its blocking system calls are seen.
+        /// Compiled unchanged. Only its blocking system calls are under control.
         Opaque = "opaque",
     }
 }
@@ -225,7 +226,7 @@ pub fn parse_positive(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Parses units of work: a whole number of at least 1, or so many thousands, millions or
+/// Parses units of work: a whole number of at least 1, or a number of thousands, millions or
 /// billions, as in `500k`, `5M` and `1G`.
 pub fn parse_work(text: &str) -> Result<u64, String> {
     let is_digit = |c: char| c.is_ascii_digit() || c == '_';

@@ -22,24 +22,24 @@ use crate::suggest;
 use crate::supervise::{self, Run};
 use stories::{STORIES, Story};
 
-/// The test with the bug, in each example.
+/// The name of the test with the bug, in each example.
 const BUGGY: &str = "buggy";
 
-/// The test without it.
+/// The name of the test without the bug.
 const CORRECTED: &str = "corrected";
 
-/// Columns of what the narrator says.
+/// The width of the narration, in columns.
 const NARRATION_WIDTH: usize = 88;
 
-/// Finds the bug of an example, replays it and verifies the corrected twin.
-/// The exit code is 0 when all that happened.
+/// Finds the bug of an example, replays it and verifies the corrected version. The exit code is 0
+/// if all steps succeeded.
 pub fn run(args: &DemoArgs, interrupt: &Interrupt) -> Result<u8> {
     let story = find(args.name.as_deref())?;
     let directory = unpack(story)?;
     let shell = args.output.shell();
     let mut cargo = CargoArgs::default();
     cargo.manifest.manifest_path = Some(directory.join("Cargo.toml"));
-    // Not the directory that a variable or a configuration of the user's names.
+    // A directory from the user's environment or configuration is not used.
     cargo.build.target_dir = Some(directory.join("target"));
     shell.status("Demo", format!("{}: {}", story.name, story.title));
     shell.status("Source", &directory);
@@ -48,7 +48,8 @@ pub fn run(args: &DemoArgs, interrupt: &Interrupt) -> Result<u8> {
         story,
         build: session.build(&cargo, &args.output, interrupt)?,
         session: &session,
-        // What they say holds in the example's directory, where nobody stands.
+        // Their paths would be relative to the example's directory, which is not the user's current
+        // directory.
         options: RunOptions {
             tell_saved: false,
             ..RunOptions::new(&args.output, None)
@@ -104,8 +105,8 @@ fn find(name: Option<&str>) -> Result<&'static Story> {
         })
 }
 
-/// Writes the example's files where they stay, so that the user can go on with
-/// them: an installed binary has no checkout to find them in.
+/// Writes the example's files to a permanent directory, so that the user can continue with them: an
+/// installed binary has no checkout that contains them.
 fn unpack(story: &Story) -> Result<Utf8PathBuf> {
     let base = match build::shared_cache_dir()? {
         Some(cache) => camino::absolute_utf8(&cache).map_err(Error::io("find", &cache))?,
@@ -126,7 +127,7 @@ fn unpack(story: &Story) -> Result<Utf8PathBuf> {
     Ok(directory)
 }
 
-/// Writes `path` unless it holds `contents` already: cargo looks at the time.
+/// Writes `path` unless it has these `contents` already, because cargo compares modification times.
 fn write(path: &Utf8Path, contents: &str) -> Result<()> {
     if fs::read(path).is_ok_and(|held| held == contents.as_bytes()) {
         return Ok(());
@@ -137,7 +138,7 @@ fn write(path: &Utf8Path, contents: &str) -> Result<()> {
     fs::write(path, contents).map_err(Error::io("write", path))
 }
 
-/// A demo with everything built.
+/// A demo after its build.
 struct Stage<'a> {
     story: &'static Story,
     session: &'a Session,
@@ -148,7 +149,7 @@ struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    /// Returns the path of the schedule that fails, relative to the example.
+    /// Runs all steps. Returns the path of the failing schedule, relative to the example.
     fn play(&self) -> Result<String> {
         self.say(self.story.intro);
         self.command(
@@ -241,10 +242,10 @@ impl Stage<'_> {
     }
 }
 
-/// Prints what the narrator says, as wide as a book.
+/// Prints the narration, wrapped to a readable width.
 fn say(shell: Shell, text: &str) {
     if shell.verbosity >= 0 {
-        // There is nobody to tell that standard error is gone.
+        // A closed standard error cannot be reported.
         let _ = writeln!(io::stderr(), "{}", wrapped(text, NARRATION_WIDTH));
     }
 }
@@ -254,7 +255,8 @@ fn unexpected(what: &str) -> Error {
     unexpected_under(what, names.filter(|name| name.starts_with(ENV_PREFIX)))
 }
 
-/// That a demo, whose end is known, ended in another way, while `options` were set in the environment.
+/// The error for a demo with an unexpected result. `options` are the options that the environment
+/// set.
 fn unexpected_under(what: &str, options: impl Iterator<Item = String>) -> Error {
     let sentence = format!("the demo did not go as it should: {what}");
     let mut options: Vec<String> = options.collect();
@@ -268,7 +270,7 @@ fn unexpected_under(what: &str, options: impl Iterator<Item = String>) -> Error 
     ))
 }
 
-/// A reporter that passes on what it hears, and remembers the last verdict.
+/// A reporter that passes on its input, and stores the last verdict.
 struct Ear {
     told: Box<dyn Reporter>,
     heard: Option<(TestFinished, Detail)>,

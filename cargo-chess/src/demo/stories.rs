@@ -1,4 +1,4 @@
-//! The shipped examples: their sources, and what is to be found in them.
+//! The shipped examples: their sources, and the expected failures.
 
 use crate::events::Kind;
 
@@ -6,13 +6,13 @@ use crate::events::Kind;
 pub(super) struct Story {
     /// Its name on the command line, and that of its package.
     pub(super) name: &'static str,
-    /// What it is about.
+    /// Its subject.
     pub(super) title: &'static str,
-    /// How it goes.
+    /// The introduction.
     pub(super) intro: &'static str,
-    /// The kind of failure that is to be found.
+    /// The kind of the expected failure.
     pub(super) kind: Kind,
-    /// What is wrong, and what the corrected twin does instead.
+    /// The cause of the failure, and the fix in the corrected version.
     pub(super) lesson: &'static str,
     /// The package's files.
     pub(super) files: &'static [(&'static str, &'static str)],

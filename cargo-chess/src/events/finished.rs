@@ -1,4 +1,4 @@
-//! The verdict on a test, as its event tells it.
+//! The verdict on a test, as an event.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use super::{Kind, Location, Outcome, TestId};
 use crate::config::{Exploration, Spurious, Timers, Timing};
 use crate::shard::Shard;
 
-/// The verdict on a test and how it was reached.
+/// The verdict on a test, and the way to it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TestFinished {
     /// The name of the test's package.
@@ -18,15 +18,15 @@ pub struct TestFinished {
     pub test: String,
     /// The verdict.
     pub outcome: Outcome,
-    /// What kind of failure was found.
+    /// The kind of the failure.
     pub kind: Option<Kind>,
-    /// The failure in words.
+    /// The failure, as text.
     pub message: Option<String>,
     /// The source line of the failure.
     pub location: Option<Location>,
-    /// Executions that took a new schedule.
+    /// Executions with a new schedule.
     pub schedules: u64,
-    /// The work that they took, in units that are the same on every machine.
+    /// The work of these executions, in units that are the same on every machine.
     #[serde(default)]
     pub work: u64,
     /// All runs of the test's body.
@@ -39,31 +39,30 @@ pub struct TestFinished {
     pub steps: u64,
     /// Steps of the longest execution.
     pub max_steps_in_execution: u64,
-    /// The most tasks that one execution had.
+    /// The highest number of tasks of one execution.
     pub threads: u32,
-    /// Preemptions of the reported schedule: the fewest that the search knows of.
+    /// Preemptions of the reported schedule: the lowest number that the search has found.
     pub preemptions: Option<u32>,
     /// The largest preemption bound that was finished.
     pub bound_completed: Option<u32>,
     /// Whether every schedule was explored without a bound, up to reduction.
     pub complete: bool,
-    /// How far the schedules were explored in which time passes only when nothing else can
-    /// run, where that is not what `complete` and `bound_completed` say of all schedules.
+    /// The explored part of the schedules in which time passes only when nothing else can run, if
+    /// it differs from `complete` and `bound_completed`, which are about all schedules.
     #[serde(default)]
     pub timers_last: Option<Reach>,
     /// The timeouts and sleeps that end early in the reported schedule: while another task
     /// can run.
     #[serde(default)]
     pub early: Vec<EarlyTimeout>,
-    /// Whether the test passed in one thread, and had one schedule: `complete` says nothing
-    /// then.
+    /// Whether the test passed with one thread and one schedule. Then `complete` has no meaning.
     #[serde(default)]
     pub nothing_to_explore: bool,
-    /// The library whose runtime ran the test's futures on the test's own thread, where one
-    /// did: `tokio`.
+    /// The library whose runtime ran the test's futures on the test's own thread, if one did:
+    /// `tokio`.
     #[serde(default)]
     pub one_thread_runtime: Option<String>,
-    /// `complete` and `bound_completed` in words.
+    /// `complete` and `bound_completed`, as text.
     pub coverage: String,
     /// The strategy that found the failure, or ran last.
     pub strategy: Option<String>,
@@ -73,44 +72,44 @@ pub struct TestFinished {
     pub duration_ms: u64,
     /// The saved schedule of the failure, relative to the workspace root.
     pub schedule: Option<String>,
-    /// What the reader should know besides.
+    /// Further information for the reader.
     pub warnings: Vec<String>,
-    /// The packages into which calls were taken as single steps: those of the
-    /// policy `atomic` whose code synchronized.
+    /// The packages into which calls were single steps: those of the policy `atomic` whose code
+    /// synchronized.
     #[serde(default)]
     pub atomic: Vec<String>,
-    /// What happened outside the scheduler's control, a sentence each.
+    /// The events outside the scheduler's control, a sentence each.
     #[serde(default)]
     pub outside: Vec<String>,
-    /// What else was found, with `--keep-going`.
+    /// The other failures, with `--keep-going`.
     #[serde(default)]
     pub other_failures: Vec<OtherFailure>,
-    /// How the schedule of the failure got smaller than the search had found it.
+    /// The reduction of the failure's schedule to the reported one.
     #[serde(default)]
     pub minimised: Option<Minimised>,
-    /// The options that bounded the exploration, where there was one.
+    /// The options that bounded the exploration, if the test was explored.
     #[serde(default)]
     pub options: Option<TestOptions>,
-    /// The schedules in `chess-regressions/` that are for this test.
+    /// The schedules in `chess-regressions/` for this test.
     #[serde(default)]
     pub regressions: Vec<RegressionRun>,
-    /// Whether an earlier run of `gate` had finished the exploration, and neither the test's
-    /// binary nor its options have changed since: the rest is what that run found.
+    /// Whether an earlier run of `gate` finished the exploration, and neither the test's binary
+    /// nor its options have changed since. Then the other fields are the results of that run.
     #[serde(default)]
     pub cached: bool,
-    /// How far the test was explored, if the end of the run stopped its search.
+    /// The last stage of the search, if the end of the run stopped it.
     #[serde(default)]
     pub stopped: Option<Stop>,
-    /// With `--shard`, where each shard explores a part of this test's schedules: what
-    /// `cargo chess merge` needs. What is said above holds for all schedules.
+    /// With `--shard`, if each shard explores a part of this test's schedules: the data for `cargo
+    /// chess merge`. The other fields are about all schedules.
     #[serde(default)]
     pub part: Option<TestPart>,
 }
 
-/// How far schedules were explored.
+/// The explored part of schedules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Reach {
-    /// Whether every one was.
+    /// Whether all of them were explored.
     pub complete: bool,
     /// The largest preemption bound that was finished.
     pub bound_completed: Option<u32>,
@@ -121,9 +120,10 @@ pub struct Reach {
 pub struct EarlyTimeout {
     /// The wait.
     pub wait: EarlyOperation,
-    /// How long it waits at most, in nanoseconds.
+    /// The longest time that it waits, in nanoseconds.
     pub length_ns: u64,
-    /// The next operation of the task that runs where time passes last: it had not happened yet.
+    /// The next operation of the task that would run if time passed last. It has not been performed
+    /// yet.
     pub before: EarlyOperation,
 }
 
@@ -132,25 +132,25 @@ pub struct EarlyTimeout {
 pub struct EarlyOperation {
     /// The task.
     pub task: u32,
-    /// The operation, as events name it.
+    /// The operation, in the form of the events.
     pub operation: String,
     /// Its source line, if it is known.
     pub location: Option<Location>,
-    /// Whether this operation is itself a wait, whose time would have ended first.
+    /// Whether this operation is itself a wait that would have timed out first.
     pub waits: bool,
 }
 
-/// A schedule that is kept in `chess-regressions/`, and what became of it.
+/// A schedule in `chess-regressions/`, and its outcome.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RegressionRun {
     /// Its file, relative to the workspace root.
     pub schedule: String,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: RegressionOutcome,
 }
 
 impl RegressionRun {
-    /// One that this run has found.
+    /// A regression that this run has found.
     pub(crate) fn saved(schedule: String) -> Self {
         Self {
             schedule,
@@ -159,64 +159,64 @@ impl RegressionRun {
     }
 }
 
-/// What became of a schedule in `chess-regressions/`.
+/// The outcome of a schedule in `chess-regressions/`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RegressionOutcome {
     /// The test fails under it.
     Failed,
-    /// The test passes under it. Where the program has changed, the search did not find its
-    /// failure either.
+    /// The test passes under it. If the program has changed, the search did not find its failure
+    /// either.
     Passed,
-    /// It leads the changed program elsewhere, and a search found its failure again.
+    /// It leads elsewhere in the changed program, and a search found its failure again.
     Refound,
-    /// It no longer fits the program, and of all schedules with as many preemptions
-    /// none fails.
+    /// It no longer fits the program, and no schedule with up to its number of preemptions fails.
     Searched,
-    /// It no longer fits the program, and the search ended too early to tell.
+    /// It no longer fits the program, and the search ended too early for a result.
     Unknown,
-    /// It was not run: its failure needs an option that is off now.
+    /// It was not run, because its failure needs an option that is off now.
     Skipped,
-    /// This run has found and kept it.
+    /// This run has found and saved it.
     Saved,
 }
 
-/// How far a test was explored when the end of the run stopped its search.
+/// The last stage of a test whose search was stopped by the end of the run.
 #[derive(
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Stop {
-    /// Its first, short look alone.
+    /// Only the first, short look.
     Look,
     /// Further rounds.
     Round,
 }
 
-/// How one of several parts of a test's schedules was explored.
+/// The exploration of one of several parts of a test's schedules.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TestPart {
-    /// Which one, from 1.
+    /// The number of the part, from 1.
     pub index: u32,
-    /// How many there are.
+    /// The number of parts.
     pub count: u32,
-    /// Schedules that every part has.
+    /// The number of schedules that every part has.
     pub shared: u64,
-    /// Those that a reduction proved redundant before the parts began to differ.
+    /// The number of schedules that a reduction proved redundant before the parts began to differ.
     pub shared_pruned: u64,
-    /// Schedules that other parts may have, too: the name of each group, and their number.
+    /// Schedules that other parts may have, too: the name and the number of schedules of each
+    /// group.
     pub late: Vec<(String, u64)>,
     /// The largest preemption bound that was finished in this part.
     pub bound_completed: Option<u32>,
-    /// Whether nothing of this part is left.
+    /// Whether this part is completely explored.
     pub complete: bool,
-    /// As `timers_last` of the test, of this part.
+    /// `timers_last` of the test, for this part.
     #[serde(default)]
     pub timers_last: Option<Reach>,
 }
 
 impl TestPart {
-    /// That of a shard of which nothing else is known.
+    /// The part of a shard without any result.
     pub fn unknown(shard: Shard) -> Self {
         Self {
             index: shard.index(),
@@ -231,31 +231,31 @@ impl TestPart {
     }
 }
 
-/// How the schedule of a failure got smaller than the search had found it.
+/// The reduction of a failure's schedule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Minimised {
-    /// The runs of the test's body that it took.
+    /// The runs of the test's body that the reduction took.
     pub executions: u64,
-    /// What the search found.
+    /// The size of the execution that the search found.
     pub from: Size,
-    /// What is reported.
+    /// The size of the reported execution.
     pub to: Size,
-    /// Whether it is known that no schedule with fewer preemptions fails so.
+    /// Whether no schedule with fewer preemptions leads to this failure, for certain.
     pub fewest_preemptions: bool,
 }
 
-/// The size of an execution, what counts most first.
+/// The size of an execution, in the order of importance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Size {
-    /// Preemptions, and what costs as they do.
+    /// Preemptions, and other choices of the same cost.
     pub preemptions: u32,
-    /// How often another task went on.
+    /// The number of switches to another task.
     pub switches: u64,
     /// Steps of all tasks.
     pub steps: u64,
 }
 
-/// The options of a test that say how far it was to be explored.
+/// The options of a test that limit its exploration.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TestOptions {
     /// The largest preemption bound.
@@ -267,22 +267,22 @@ pub struct TestOptions {
     pub work: Option<u64>,
     /// The budget of an execution, in steps.
     pub max_steps: u64,
-    /// The strategies, tried in turn.
+    /// The strategies, in their order of use.
     pub strategy: Vec<String>,
-    /// When timeouts fire.
+    /// The times at which timeouts fire.
     pub timers: String,
     /// The outcome of a failure that exists only if a timeout or a sleep ends early.
     #[serde(default = "warn")]
     pub timing: String,
-    /// Whether what may happen for no reason was tried.
+    /// Whether spurious wake-ups and failures were tried.
     #[serde(default = "any")]
     pub spurious: String,
-    /// Whether the search went on after the first failure.
+    /// Whether the search continued after the first failure.
     pub keep_going: bool,
 }
 
 impl TestOptions {
-    /// Those of `exploration`.
+    /// The options of `exploration`.
     pub fn of(exploration: &Exploration) -> Self {
         let strategies = exploration.strategy.iter();
         Self {
@@ -298,7 +298,7 @@ impl TestOptions {
         }
     }
 
-    /// What they take away from any coverage.
+    /// The limits that the options put on every coverage.
     pub fn limits(&self) -> impl Iterator<Item = &'static str> {
         let timers = (self.timers == Timers::Last.to_string())
             .then_some(", with timeouts that end only when nothing else can run");
@@ -308,28 +308,28 @@ impl TestOptions {
     }
 }
 
-/// The value of `timing` in records of versions that had no such option.
+/// The value of `timing` in records of versions without that option.
 fn warn() -> String {
     Timing::Warn.to_string()
 }
 
-/// The value of such options in records of versions that did not have them.
+/// The value of such options in records of versions without them.
 fn any() -> String {
     Spurious::Any.to_string()
 }
 
-/// A failure of a test besides the one that its verdict describes.
+/// A failure of a test other than the one that its verdict describes.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct OtherFailure {
-    /// What kind of failure it is.
+    /// The kind of the failure.
     pub kind: Kind,
-    /// The failure in words.
+    /// The failure, as text.
     pub message: Option<String>,
     /// Its source line.
     pub location: Option<Location>,
-    /// Preemptions of its schedule: the fewest that the search knows of.
+    /// Preemptions of its schedule: the lowest number that the search has found.
     pub preemptions: Option<u32>,
-    /// How many timeouts and sleeps end early in its schedule.
+    /// The number of timeouts and sleeps that end early in its schedule.
     #[serde(default)]
     pub early: u32,
     /// Its saved schedule, relative to the workspace root.
@@ -337,8 +337,8 @@ pub struct OtherFailure {
 }
 
 impl TestFinished {
-    /// Whether all that was to be explored was, and the largest bound that was finished
-    /// of it: with `--shard`, that may be but a part of all schedules.
+    /// Whether the exploration was complete, and its largest finished bound. With `--shard`, both
+    /// may be about only a part of all schedules.
     pub fn own_reach(&self) -> (bool, Option<u32>) {
         let (complete, bound) = (self.complete, self.bound_completed);
         self.part.as_ref().map_or((complete, bound), |part| {
@@ -346,8 +346,8 @@ impl TestFinished {
         })
     }
 
-    /// Says of a test that passed in one thread, and had one schedule, that nothing was
-    /// explored.
+    /// Records that there was nothing to explore, for a test that passed with one thread and one
+    /// schedule.
     pub(crate) fn look_for_threads(&mut self) {
         let is_whole = self.outcome == Outcome::Passed && self.complete;
         self.nothing_to_explore = is_whole && self.threads == 1 && self.schedules == 1;
@@ -356,9 +356,9 @@ impl TestFinished {
         }
     }
 
-    /// What is said of a test of one thread, in which nothing was explored.
+    /// The coverage of a test with one thread, in which there was nothing to explore.
     pub(crate) fn of_one_thread(&self) -> String {
-        // Others may have run that nobody controls.
+        // There may have been threads that were not under control.
         let words = if self.outside.is_empty() {
             "one thread, nothing to explore"
         } else {
@@ -367,8 +367,8 @@ impl TestFinished {
         words.to_owned()
     }
 
-    /// As [`Self::own_reach`], of the schedules in which time passes only when nothing else
-    /// can run, where that is not the same.
+    /// The result of [`Self::own_reach`] for the schedules in which time passes only when nothing
+    /// else can run, if it differs.
     pub fn own_reach_last(&self) -> Option<(bool, Option<u32>)> {
         let part = self.part.as_ref().and_then(|part| part.timers_last);
         let reach = self.timers_last?;

@@ -1,7 +1,7 @@
 //! The events of a run, as `--message-format json` prints them: one object a line.
 //!
-//! Their fields are part of the contract with scripts and CI: they may be added
-//! to, never changed. Every field is always printed; what does not apply is `null`.
+//! Their fields are part of the contract with scripts and CI: fields may be added, but never
+//! changed. Every field is always printed. A field that does not apply is `null`.
 
 mod finished;
 
@@ -17,13 +17,13 @@ pub use self::finished::{
 };
 use crate::shard::Part;
 
-/// One event of a run, in the order in which a consumer sees them.
+/// One event of a run, in the order of the output.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Event {
     /// The tests are listed; exploration begins.
     RunStarted(RunStarted),
-    /// What follows, up to its `test-finished`, is about this test.
+    /// The following events, up to its `test-finished`, are about this test.
     TestStarted(TestId),
     /// A test is still being explored.
     Progress(Progress),
@@ -33,7 +33,7 @@ pub enum Event {
     RunFinished(RunFinished),
 }
 
-/// What a run is about to do.
+/// The plan of a run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RunStarted {
     /// The version of cargo-chess.
@@ -55,7 +55,7 @@ pub struct RunStarted {
     pub work: Option<u64>,
     /// The budget of an execution, in steps.
     pub max_steps: u64,
-    /// With `--shard`: which one this is, and of what.
+    /// With `--shard`: the number of this shard, and the whole run.
     #[serde(default)]
     pub shard: Option<Part>,
 }
@@ -79,7 +79,7 @@ impl fmt::Display for TestId {
     }
 }
 
-/// How far the exploration of a test is.
+/// The progress of the exploration of a test.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Progress {
     /// The name of the test's package.
@@ -92,7 +92,7 @@ pub struct Progress {
     pub schedules: u64,
     /// The preemption bound being explored.
     pub bound: Option<u32>,
-    /// The fraction of the space explored, where it can be estimated.
+    /// The explored fraction of the space, if it can be estimated.
     pub estimate: Option<f64>,
 }
 
@@ -101,30 +101,30 @@ pub struct Progress {
 pub struct RunFinished {
     /// Tests in which no failure was found.
     pub passed: usize,
-    /// Those of them that had one thread and one schedule, so that nothing was explored.
+    /// The passed tests that had one thread and one schedule, so that there was nothing to explore.
     #[serde(default)]
     pub nothing_to_explore: usize,
-    /// Tests that the end of the run stopped on their way: what was explored of them until then
-    /// is all that their verdicts say.
+    /// Tests whose search was stopped by the end of the run. Their verdicts are about the part that
+    /// was explored until then.
     #[serde(default)]
     pub stopped: usize,
-    /// Those of them that had only their first, short look.
+    /// The stopped tests that had only their first, short look.
     #[serde(default)]
     pub only_looked_at: usize,
     /// Tests with a failure.
     pub failed: usize,
-    /// Tests with a failure that needs time to pass early, where that is no failure of the
-    /// run (`timing = "warn"`).
+    /// Tests with a failure that needs time to pass early, if that is not a failure of the run
+    /// (`timing = "warn"`).
     #[serde(default)]
     pub timing: usize,
     /// Tests that were not explored.
     pub skipped: usize,
-    /// Those of them that are marked `#[ignore]`.
+    /// The skipped tests that are marked `#[ignore]`.
     #[serde(default)]
     pub ignored: usize,
-    /// Tests that got no verdict in their time.
+    /// Tests without a verdict in their time.
     pub timeout: usize,
-    /// Tests that were selected, but not run since the run ended before.
+    /// Tests that were selected, but not run, because the run ended before.
     pub not_run: usize,
     /// Whether the user interrupted the run.
     pub interrupted: bool,
@@ -136,17 +136,17 @@ pub struct RunFinished {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// No failure within what was explored.
+    /// No failure in the explored schedules.
     Passed,
     /// A failing schedule exists.
     Failed,
-    /// A failing schedule exists, and all that are known need a timeout or sleep to end while
-    /// another task can run.
+    /// A failing schedule exists, and all known ones need a timeout or sleep to end while another
+    /// task can run.
     Timing,
     /// Not explored.
     Skipped,
-    /// No verdict: the budget ended inside the first execution, a task never came back, or the
-    /// system did not give what exploring takes.
+    /// No verdict: the budget ended inside the first execution, a task did not return to the
+    /// scheduler, or the system denied a resource that the exploration needs.
     Timeout,
 }
 
@@ -168,7 +168,7 @@ macro_rules! kinds {
                 match self { $(Kind::$variant => $name,)* }
             }
 
-            /// What it is, in a sentence.
+            /// The description, as a sentence.
             pub const fn description(self) -> &'static str {
                 match self { $(Kind::$variant => concat!($($doc),*).trim_ascii(),)* }
             }
@@ -216,7 +216,7 @@ impl fmt::Display for Kind {
 /// A place in a source file.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Location {
-    /// The path as the compiler knows it: relative to the workspace root for its members.
+    /// The path in the compiler's form: relative to the workspace root for its members.
     pub file: String,
     /// The line, from 1.
     pub line: u32,
@@ -230,7 +230,7 @@ impl fmt::Display for Location {
     }
 }
 
-/// A duration as events have it.
+/// A duration in the unit of events.
 pub fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
@@ -269,7 +269,7 @@ pub fn coverage(
 /// The coverage of a test that was not explored.
 pub const NOT_EXPLORED: &str = "not explored";
 
-/// The coverage of a test that runs differently under one and the same schedule.
+/// The coverage of a test whose executions differ under the same schedule.
 pub const NOT_DETERMINISTIC: &str = "not deterministic";
 
 #[cfg(test)]

@@ -1,31 +1,32 @@
-//! Which members of a workspace a change may matter to, by cargo's graph.
+//! The members of a workspace that a change affects, by cargo's graph.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::{Metadata, Package, PackageId};
 
-/// Why a member is affected.
+/// The reason why a member is affected.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Why {
     /// A file of it has changed.
     Changed,
-    /// It depends on one that has: this one, its own dependency.
+    /// It depends on a changed member. Contains its own dependency that leads to it.
     DependsOn(String),
-    /// A file has changed that concerns all packages.
+    /// A file that concerns all packages has changed.
     Everything(String),
 }
 
-/// The members that are affected, by their names; and the changed files of no package.
+/// The affected members by their names, and the changed files without a package.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Affected {
-    /// Cargo's specification of each, its name, and why.
+    /// Cargo's specification of each member, its name, and the reason.
     pub(super) members: BTreeMap<String, (String, Why)>,
-    /// Files in the workspace that no package has.
+    /// Files in the workspace that belong to no package.
     pub(super) of_none: Vec<Utf8PathBuf>,
 }
 
-/// The files, in the workspace's root or above it, that change how all is built or explored.
+/// The files, in the workspace's root or above it, that change the build or the exploration of all
+/// packages.
 const GLOBAL: [&str; 6] = [
     "Cargo.toml",
     "Chess.toml",
@@ -35,8 +36,8 @@ const GLOBAL: [&str; 6] = [
     ".cargo/config.toml",
 ];
 
-/// The members that the changed `files` (absolute paths) and the packages of `lock`, those
-/// of Cargo.lock that changed, matter to.
+/// The members affected by the changed `files` (absolute paths) and by `lock`, the changed packages
+/// of Cargo.lock.
 pub(super) fn affected(
     metadata: &Metadata,
     files: &[Utf8PathBuf],
@@ -50,7 +51,7 @@ pub(super) fn affected(
     for file in files {
         if is_global(root, file) {
             global.get_or_insert_with(|| name_in(root, file));
-            // The root's own manifest concerns that package in any case.
+            // The root's own manifest concerns the root package in any case.
         }
         if is_lock(root, file) || file.starts_with(root.join(crate::rewrite::DIRECTORY)) {
             continue;
@@ -87,7 +88,7 @@ pub(super) fn affected(
     found
 }
 
-/// The changed packages, and all that depend on them, for whatever purpose.
+/// The changed packages, and all packages that depend on them, by every kind of dependency.
 fn dependents<'a>(
     metadata: &'a Metadata,
     changed: &BTreeSet<&'a PackageId>,
@@ -113,7 +114,7 @@ fn dependents<'a>(
     why
 }
 
-/// The package whose directory holds `file`, the innermost one.
+/// The innermost package whose directory holds `file`.
 fn owner<'a>(metadata: &'a Metadata, file: &Utf8Path) -> Option<&'a Package> {
     let local = metadata.packages.iter().filter(|it| it.source.is_none());
     let owners = local.filter(|it| {
@@ -124,8 +125,8 @@ fn owner<'a>(metadata: &'a Metadata, file: &Utf8Path) -> Option<&'a Package> {
     owners.max_by_key(|it| it.manifest_path.components().count())
 }
 
-/// Whether `file` is of the package's integration tests, examples or benches, which nobody
-/// depends on; or of its regressions.
+/// Whether `file` belongs to the package's regressions, or to its integration tests, examples or
+/// benches, on which no package depends.
 fn is_own_test(package: &Package, file: &Utf8Path) -> bool {
     let root = package
         .manifest_path
@@ -139,7 +140,7 @@ fn is_own_test(package: &Package, file: &Utf8Path) -> bool {
     ];
     let inside = |directory: &Utf8Path| file.starts_with(directory);
     let library = |it: &&cargo_metadata::Target| it.is_lib() || it.is_bin() || it.is_custom_build();
-    // A library may lie wherever its manifest says.
+    // A manifest may place the library's sources anywhere.
     let sources = package.targets.iter().filter(library);
     let mut sources = sources.filter_map(|it| it.src_path.parent());
     own.iter().any(|it| inside(&root.join(it))) && !sources.any(|it| it != root && inside(it))
@@ -152,7 +153,7 @@ fn is_lock(root: &Utf8Path, file: &Utf8Path) -> bool {
 fn is_global(root: &Utf8Path, file: &Utf8Path) -> bool {
     root.ancestors().any(|above| {
         GLOBAL.iter().any(|name| {
-            // Manifests above are of other workspaces.
+            // Manifests above the root belong to other workspaces.
             (above == root || *name != "Cargo.toml") && file == above.join(name)
         })
     })
@@ -162,7 +163,7 @@ fn name_in(root: &Utf8Path, file: &Utf8Path) -> String {
     file.strip_prefix(root).unwrap_or(file).to_string()
 }
 
-/// The packages, name and version, that are in one of two lock files only, or differ.
+/// The packages, by name and version, that are in only one of two lock files, or differ.
 pub(super) fn changed_in_lock(before: &str, now: &str) -> BTreeSet<(String, String)> {
     let (before, now) = (packages_of(before), packages_of(now));
     let differs = |(id, entry): &(&(String, String), &String)| before.get(*id) != Some(entry);

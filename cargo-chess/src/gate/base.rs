@@ -1,4 +1,4 @@
-//! Which commit to compare with, where nobody says: what the CI service says, or the default branch.
+//! The default commit for the comparison: the one that the CI service names, or the default branch.
 
 use std::env;
 use std::fs;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::git::{Base, Git};
 use crate::error::{Error, Result};
 
-/// The branches that a change usually goes to.
+/// The usual target branches of changes.
 const BRANCHES: [&str; 5] = [
     "origin/HEAD",
     "origin/main",
@@ -17,8 +17,8 @@ const BRANCHES: [&str; 5] = [
     "master",
 ];
 
-/// The base called `wanted`; without it, that of the merge request or queue that this runs
-/// for, else the default branch.
+/// The base called `wanted`. Without it, the base of the current merge request or queue, else the
+/// default branch.
 pub(super) fn find(git: &Git, wanted: Option<&str>) -> Result<Base> {
     if let Some(name) = wanted {
         return git.base(name);
@@ -41,13 +41,13 @@ pub(super) fn find(git: &Git, wanted: Option<&str>) -> Result<Base> {
     ))
 }
 
-/// What GitHub (its variables and the event of the workflow) or GitLab says.
+/// The base that GitHub (in its variables and the event of the workflow) or GitLab names.
 fn of_service(variable: &dyn Fn(&str) -> Option<String>, event: Option<&str>) -> Option<String> {
-    // A pull request's own base commit is known even where its branch was not fetched.
+    // A pull request's own base commit is available even if its branch was not fetched.
     let event: Option<Value> = event.and_then(|text| serde_json::from_str(text).ok());
     let in_event = |path: &str| {
         let value = event.as_ref()?.pointer(path)?.as_str()?;
-        // What a branch's first push has in place of a commit.
+        // The event of a branch's first push has zeros in place of a commit.
         let is_commit = !value.bytes().all(|byte| byte == b'0');
         is_commit.then(|| value.to_owned())
     };

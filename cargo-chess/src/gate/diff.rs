@@ -1,19 +1,19 @@
-//! Reads git's diffs: which files have changed, and which of their lines as they are now.
+//! Parses git's diffs: the changed files, and the current numbers of their changed lines.
 
 use std::collections::BTreeMap;
 
-/// What has changed since a commit; paths are relative to the repository's root.
+/// The changes since a commit. Paths are relative to the repository's root.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Changes {
-    /// The tracked files that differ, deleted ones with them.
+    /// The tracked files that differ, including deleted ones.
     pub(super) files: Vec<String>,
-    /// Of those that are text, the lines that are new or next to deleted ones.
+    /// For each text file, the lines that are new or next to deleted ones.
     pub(super) lines: BTreeMap<String, Vec<u32>>,
-    /// Files that git does not know.
+    /// Files that git does not track.
     pub(super) untracked: Vec<String>,
 }
 
-/// The names in a list that is separated by zero bytes.
+/// The names in a list separated by zero bytes.
 pub(super) fn names(text: &str) -> Vec<String> {
     let names = text.split('\0').filter(|name| !name.is_empty());
     names.map(str::to_owned).collect()
@@ -23,14 +23,14 @@ pub(super) fn names(text: &str) -> Vec<String> {
 pub(super) fn lines(diff: &str) -> BTreeMap<String, Vec<u32>> {
     let mut changed = BTreeMap::<String, Vec<u32>>::new();
     let mut file = None;
-    // Lines of the hunk that are still to come: what they begin with means nothing else.
+    // The number of remaining lines of the hunk. Their first characters have no other meaning.
     let mut content = 0;
     for line in diff.lines() {
         if content > 0 {
-            // `\ No newline at end of file` is counted by nobody.
+            // `\ No newline at end of file` is not counted.
             content -= u32::from(!line.starts_with('\\'));
         } else if let Some(name) = line.strip_prefix("+++ ") {
-            // Behind a name with spaces stands a tab.
+            // A name with spaces is followed by a tab.
             let name = name.strip_prefix("b/");
             file = name.map(|name| name.trim_end_matches('\t').to_owned());
         } else if let Some(((_, removed), (first, count))) = hunk(line) {
@@ -38,7 +38,7 @@ pub(super) fn lines(diff: &str) -> BTreeMap<String, Vec<u32>> {
             if let Some(file) = &file {
                 let lines = changed.entry(file.clone()).or_default();
                 match count {
-                    // Deleted between these two.
+                    // Lines were deleted between these two.
                     0 => lines.extend([first, first + 1].into_iter().filter(|line| *line > 0)),
                     _ => lines.extend(first..first + count),
                 }

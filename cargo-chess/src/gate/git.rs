@@ -1,4 +1,4 @@
-//! What git says: the commit to compare with, and what has changed since.
+//! Queries git for the commit of the comparison and the changes since.
 
 use std::process::{Command, Stdio};
 
@@ -13,19 +13,19 @@ pub(super) struct Git {
     root: Utf8PathBuf,
 }
 
-/// The commit that a work tree is compared with.
+/// The commit with which a work tree is compared.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Base {
-    /// What was asked for, as in `origin/main`.
+    /// The requested name, as in `origin/main`.
     pub(super) name: String,
     /// The commit's id.
     pub(super) commit: String,
-    /// Whether that is where the histories parted, and not the named commit itself.
+    /// Whether the commit is the merge base, and not the named commit itself.
     pub(super) is_fork_point: bool,
 }
 
 impl Git {
-    /// The repository that `directory` lies in.
+    /// The repository that contains `directory`.
     pub(super) fn around(directory: &Utf8Path) -> Result<Self> {
         let found = output(directory, &["rev-parse", "--show-toplevel"])?;
         let root = found.map_err(|why| {
@@ -44,9 +44,9 @@ impl Git {
         &self.root
     }
 
-    /// The commit to compare with for `name`: where this branch left that one.
+    /// The commit of the comparison for `name`: the merge base of this branch and `name`.
     pub(super) fn base(&self, name: &str) -> Result<Base> {
-        // A name that begins with a dash is none, and not to be taken for a flag.
+        // A name that begins with a dash is invalid, and must not be taken for a flag.
         let commit = format!("{name}^{{commit}}");
         let verified = self.run(&[
             "rev-parse",
@@ -68,7 +68,7 @@ impl Git {
         })
     }
 
-    /// Whether a commit goes by this name here.
+    /// Whether `name` is a commit in this repository.
     pub(super) fn knows(&self, name: &str) -> Result<bool> {
         let commit = format!("{name}^{{commit}}");
         let known = self.run(&[
@@ -81,7 +81,7 @@ impl Git {
         Ok(known.is_ok())
     }
 
-    /// Why there is no `name`, and how to get it.
+    /// The reason why `name` is missing, and the remedy.
     fn missing(&self, name: &str) -> Result<String> {
         let shallow = self.run(&["rev-parse", "--is-shallow-repository"])?;
         let is_shallow = shallow.is_ok_and(|it| it.trim() == "true");
@@ -98,7 +98,7 @@ impl Git {
         ))
     }
 
-    /// What has changed since `base`, with what is not committed or not tracked.
+    /// The changes since `base`, including uncommitted and untracked files.
     pub(super) fn changes(&self, base: &Base) -> Result<Changes> {
         let commit = &*base.commit;
         let common = [
@@ -139,7 +139,7 @@ impl Git {
         })
     }
 
-    /// A file as it was at `base`; none if it was not there.
+    /// The text of a file at `base`; `None` if it did not exist.
     pub(super) fn before(&self, base: &Base, path: &str) -> Result<Option<String>> {
         let name = format!("{}:{path}", base.commit);
         Ok(self.run(&["show", &name])?.ok())
@@ -155,7 +155,7 @@ impl Git {
     }
 }
 
-/// What git prints; or what it says when it fails.
+/// The output of git, or its error message.
 fn output(directory: &Utf8Path, args: &[&str]) -> Result<Result<String, String>> {
     let output = Command::new("git")
         .current_dir(directory)

@@ -1,8 +1,8 @@
-//! `cargo chess gate`: what a change has to pass before it is merged.
+//! `cargo chess gate`: the check of a change before it is merged.
 //!
-//! What has changed since a commit, by git; the members that this may matter to, by cargo's
-//! graph; their reviewed rewrites, kept regressions and tests, those explored at changed lines
-//! first. Tests that are as they were when an exploration was finished are answered from it.
+//! The gate finds the changes since a commit by git, and the affected members by cargo's graph. It
+//! checks their reviewed rewrites, saved regressions and tests, which are explored at changed lines
+//! first. An unchanged test with a finished exploration gets the result of that exploration.
 
 mod affected;
 mod base;
@@ -29,7 +29,7 @@ use affected::{Affected, Why, affected, changed_in_lock};
 use diff::Changes;
 use git::{Base, Git};
 
-/// Checks what `args` select; the exit code says what was found.
+/// Checks the members that `args` select. The exit code contains the result.
 pub(crate) fn run(args: &GateArgs, interrupt: &Interrupt) -> Result<u8> {
     let shell = args.output.shell();
     let mut cargo = args.cargo();
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &GateArgs, interrupt: &Interrupt) -> Result<u8> {
         explore(args, &cargo, &session, &git, &changes, interrupt)?
     };
     match rewritten {
-        // Said above, with the diff.
+        // The error was printed above, with the diff.
         Some(error) if explored == exit::OK => {
             shell.failure("the rewrites are not reviewed: see above");
             Ok(error.exit_code())
@@ -114,7 +114,7 @@ fn explore(
     Ok(code)
 }
 
-/// The changed lines as rustc names them: relative to the workspace's root, for its members.
+/// The changed lines in rustc's form: relative to the workspace's root, for its members.
 fn changed_lines(plan: &Plan, git: &Git, changes: &Changes) -> Vec<String> {
     let mut lines = Vec::new();
     let is_rust = |path: &str| Utf8Path::new(path).extension() == Some("rs");
@@ -136,8 +136,8 @@ fn changed_lines(plan: &Plan, git: &Git, changes: &Changes) -> Vec<String> {
     lines
 }
 
-/// The path of a file in the repository, below the workspace's root as cargo names that: git
-/// knows no symbolic links on the way.
+/// The path of a file in the repository, below the workspace's root in cargo's form. Git resolves
+/// symbolic links in its paths.
 fn absolute(plan: &Plan, git: &Git, path: &str) -> Utf8PathBuf {
     let path = git.root().join(path);
     let root = &plan.workspace_root;
@@ -219,12 +219,12 @@ fn tell_affected(shell: Shell, session: &Session, found: &Affected) {
     }
 }
 
-/// Hears the verdicts, to say at the end what they are together.
+/// Counts the verdicts for the summary at the end.
 struct Ear {
     told: Box<dyn Reporter>,
-    /// Tests that fail, and not for a regression.
+    /// The number of tests that fail for another reason than a regression.
     new: usize,
-    /// Kept schedules that fail.
+    /// The number of saved schedules that fail.
     regressions: usize,
     timeouts: usize,
 }

@@ -1,4 +1,4 @@
-//! One file of the journal: a line with the digest of the rest, a line that says what it holds for, and that.
+//! The format of a journal file: a digest of the rest, the key, and the body.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
@@ -14,7 +14,7 @@ const MAGIC: &str = "cargo-chess journal 1 ";
 /// Hexadecimal digits of the digest.
 const DIGEST_LEN: usize = 64;
 
-/// What the result of a test depends on.
+/// The inputs of a test's result.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Key {
     /// The version of cargo-chess.
@@ -27,12 +27,12 @@ pub(crate) struct Key {
     pub(crate) binary: String,
 }
 
-/// So much is written at once.
+/// The number of bytes that are written at once.
 const CHUNK: usize = 1 << 16;
 
 /// Writes a file that holds `body` for `key`.
 pub(super) fn write(key: &Key, body: &mut dyn Read, file: &mut File) -> io::Result<()> {
-    // The digest goes before what it is of, which may be large.
+    // The digest is written before its input, which may be large.
     file.seek(SeekFrom::Start((MAGIC.len() + DIGEST_LEN + 1) as u64))?;
     let mut rest = BufWriter::with_capacity(CHUNK, Digested::new(file));
     serde_json::to_writer(&mut rest, key)?;
@@ -44,7 +44,7 @@ pub(super) fn write(key: &Key, body: &mut dyn Read, file: &mut File) -> io::Resu
     file.write_all(format!("{MAGIC}{digest}\n").as_bytes())
 }
 
-/// A file that is written, and the digest of what is.
+/// A file that is being written, and the digest of the written bytes.
 struct Digested<'a> {
     digest: Streamed,
     file: &'a mut File,
@@ -69,7 +69,7 @@ impl Write for Digested<'_> {
     }
 }
 
-/// The key and the body in a file's bytes, if they are as they were written.
+/// The key and the body in a file's bytes, if they match the digest.
 pub(super) fn decode(bytes: &[u8]) -> Option<(Key, &[u8])> {
     let bytes = bytes.strip_prefix(MAGIC.as_bytes())?;
     let (digest, rest) = bytes.split_at_checked(DIGEST_LEN)?;

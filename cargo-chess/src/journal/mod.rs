@@ -1,9 +1,8 @@
-//! What a run has found out and would lose if it were killed: for `--resume`.
+//! The journal, for `--resume`: the findings of a run that a kill would otherwise lose.
 //!
-//! `target/chess/journal` has a file for each test with a verdict; where a test is in
-//! mid-search there may be a second one with the state of its search. Each is put in
-//! place in one step, names in full what it holds for, and carries a digest of itself:
-//! what is damaged counts as not there.
+//! `target/chess/journal` has a file for each test with a verdict. A test with an unfinished search
+//! may have a second file with the state of its search. Each file is replaced in one step, contains
+//! its full key, and carries a digest of itself: a damaged file counts as missing.
 
 mod entry;
 
@@ -19,12 +18,12 @@ use crate::digest;
 use crate::events::TestId;
 use crate::schedule::file_name;
 
-/// What a file holds of its test.
+/// The kind of a test's file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Part {
     /// The verdict.
     Verdict,
-    /// The state of its search, as the test process gave it.
+    /// The state of its search, in the form of the test process.
     Search,
 }
 
@@ -39,42 +38,42 @@ impl Part {
     }
 }
 
-/// What the journal has of a test.
+/// The result of a lookup in the journal.
 #[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Found {
-    /// Nothing.
+    /// There is no entry.
     Nothing,
-    /// Something that cannot be read as it was written.
+    /// The entry is damaged.
     Damaged,
-    /// Something that holds for another key.
+    /// The entry belongs to another key.
     OfAnother(Box<Key>),
-    /// What was asked for.
+    /// The body of the entry.
     Body(Vec<u8>),
 }
 
-/// The directory.
+/// A directory of journal files.
 #[derive(Clone, Debug)]
 pub(crate) struct Journal {
     dir: Utf8PathBuf,
 }
 
 impl Journal {
-    /// That of `target/chess`. Nothing is made before something is kept.
+    /// The journal of `target/chess`. The directory is created when the first entry is stored.
     pub(crate) fn below(chess_dir: &Utf8Path) -> Self {
         Self {
             dir: chess_dir.join("journal"),
         }
     }
 
-    /// The verdicts of finished explorations, which later runs of `gate` answer from: below
-    /// `target/chess/results`, to be kept from one CI run to the next.
+    /// The verdicts of finished explorations, which later runs of `gate` reuse: below
+    /// `target/chess/results`, which may be kept from one CI run to the next.
     pub(crate) fn of_results(chess_dir: &Utf8Path) -> Self {
         Self {
             dir: chess_dir.join("results"),
         }
     }
 
-    /// What is known for `key`.
+    /// Looks up the entry for `key`.
     pub(crate) fn find(&self, part: Part, key: &Key) -> Found {
         let bytes = match fs::read(self.path(part, &key.test)) {
             Ok(bytes) => bytes,
@@ -89,7 +88,7 @@ impl Journal {
         }
     }
 
-    /// The file of what was found, open where the last `length` bytes of its body begin.
+    /// Opens the file of an entry at the start of the last `length` bytes of its body.
     pub(crate) fn open(&self, part: Part, test: &TestId, length: u64) -> io::Result<File> {
         let mut file = File::open(self.path(part, test))?;
         let end = file.metadata()?.len();
@@ -98,7 +97,7 @@ impl Journal {
         Ok(file)
     }
 
-    /// Keeps `body`, in place of what was kept before.
+    /// Stores `body`, in place of the earlier entry.
     pub(crate) fn keep(&self, part: Part, key: &Key, body: &mut dyn Read) -> io::Result<()> {
         let path = self.path(part, &key.test);
         let new = new_of(&path);
@@ -109,18 +108,19 @@ impl Journal {
             }
             created => created?,
         };
-        // Written beside and moved: who is killed meanwhile leaves the old file whole.
+        // The file is written under another name and then moved: a kill in between leaves the old
+        // file whole.
         entry::write(key, body, &mut file)?;
         fs::rename(&new, &path)
     }
 
-    /// Removes all that is kept of `test`.
+    /// Removes all entries of `test`.
     pub(crate) fn forget(&self, test: &TestId) -> io::Result<()> {
         let mut parts = Part::ALL.iter();
         parts.try_for_each(|part| self.remove(*part, test))
     }
 
-    /// Removes one thing that is kept of `test`.
+    /// Removes one entry of `test`.
     pub(crate) fn remove(&self, part: Part, test: &TestId) -> io::Result<()> {
         let path = self.path(part, test);
         for path in [new_of(&path), path] {
@@ -132,9 +132,9 @@ impl Journal {
         Ok(())
     }
 
-    /// Removes the directory if nothing is kept.
+    /// Removes the directory if it is empty.
     pub(crate) fn tidy(&self) {
-        // Another run may keep something there.
+        // Another run may have stored entries there.
         let _ = fs::remove_dir(&self.dir);
     }
 
@@ -147,23 +147,23 @@ impl Journal {
     }
 }
 
-/// The journal of one run. No other run writes to it meanwhile: it would take the states of
-/// its searches for those of this run.
+/// The journal of one run. No other run writes to it at the same time, because this run would
+/// mistake its states of searches for its own.
 pub(crate) struct Claimed {
     journal: Journal,
-    /// Locked until the run ends.
+    /// The lock, which is held until the run ends.
     _lock: Option<File>,
-    /// Where the journal is, if another run has that of `target/chess`.
+    /// The directory of the journal, if another run has locked `target/chess`.
     own: Option<TempDir>,
 }
 
 impl Claimed {
-    /// That of `target/chess`, or one that ends with the run while another run has it.
+    /// The journal of `target/chess`, or a temporary one while another run has locked it.
     pub(crate) fn of(chess_dir: &Utf8Path) -> io::Result<Self> {
         fs::create_dir_all(chess_dir)?;
-        // The directory itself is locked: no file is left.
+        // The directory itself is locked, so that no lock file is left.
         let lock = File::open(chess_dir)?;
-        // Where nothing can be locked, the user has to keep runs apart.
+        // If files cannot be locked, the user has to keep runs apart.
         if !matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
             return Ok(Self {
                 journal: Journal::below(chess_dir),
@@ -181,12 +181,12 @@ impl Claimed {
         })
     }
 
-    /// Where things are kept.
+    /// The journal.
     pub(crate) fn journal(&self) -> &Journal {
         &self.journal
     }
 
-    /// Whether a later run finds what is kept.
+    /// Whether a later run finds the entries.
     pub(crate) fn lasts(&self) -> bool {
         self.own.is_none()
     }

@@ -14,14 +14,14 @@ pub(super) struct Member {
     place: Place,
 }
 
-/// Where a member's bytes are.
+/// The place of a member's bytes.
 enum Place {
     Inside {
         archive: PathBuf,
         at: u64,
         size: usize,
     },
-    /// A thin archive has paths in the place of bytes.
+    /// A thin archive has paths in place of bytes.
     File(PathBuf),
 }
 
@@ -40,7 +40,7 @@ impl Member {
     }
 }
 
-/// The members of the archive at `path`; `None` if it is none. Their bytes are not read.
+/// The members of the archive at `path`; `None` if it is not an archive. Their bytes are not read.
 pub(super) fn members(path: &Path) -> io::Result<Option<Vec<Member>>> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();

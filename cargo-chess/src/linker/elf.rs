@@ -3,17 +3,18 @@
 /// A symbol, and whether the file defines or uses it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Symbol<'a> {
-    /// A function that other files can call is here.
+    /// A function that other files can call. It is defined in this file.
     Function(&'a str),
-    /// Something else that other files can use is here.
+    /// Another symbol that other files can use. It is defined in this file.
     Other(&'a str),
-    /// It is used here, and is elsewhere.
+    /// A symbol that this file uses, and another one defines.
     Undefined(&'a str),
 }
 
 const MAGIC: &[u8] = b"\x7fELF\x02\x01";
 
-/// The sections with a file's own symbols, and with those that a shared library exports.
+/// The types of the sections with a file's own symbols, and with those that a shared library
+/// exports.
 const SYMBOLS: u32 = 2;
 const DYNAMIC_SYMBOLS: u32 = 11;
 
@@ -22,7 +23,7 @@ pub(super) fn is_elf(bytes: &[u8]) -> bool {
     bytes.starts_with(MAGIC)
 }
 
-/// The symbols that other files see or have; none of what is no such file.
+/// The symbols that other files define or can use. A file of another format has none.
 pub(super) fn symbols(bytes: &[u8]) -> Vec<Symbol<'_>> {
     if is_elf(bytes) {
         read(bytes).unwrap_or_default()
@@ -65,7 +66,7 @@ fn symbol<'a>(entry: &[u8], names: &'a [u8], sections: &Sections<'_>) -> Option<
     Some(match kind {
         _ if section == 0 => Symbol::Undefined(name),
         FUNCTION | INDIRECT => Symbol::Function(name),
-        // Assembly need not say what its labels are.
+        // Labels in assembly may have no type.
         UNTYPED if sections.get(section).is_some_and(|it| it.is_code) => Symbol::Function(name),
         _ => Symbol::Other(name),
     })
@@ -92,7 +93,7 @@ impl<'a> Sections<'a> {
             count: usize::try_from(number(bytes, 60, 2)?).ok()?,
         };
         if sections.count == 0 && sections.at != 0 {
-            // More than two bytes can say: the first section has the number for its size.
+            // The number does not fit into two bytes, so the size of the first section contains it.
             sections.count = usize::try_from(number(bytes, sections.at + 32, 8)?).ok()?;
         }
         Some(sections)
@@ -120,7 +121,7 @@ impl<'a> Sections<'a> {
     }
 }
 
-/// The number of `length` bytes at `at`, the lowest byte first.
+/// The little-endian number of `length` bytes at `at`.
 fn number(bytes: &[u8], at: usize, length: usize) -> Option<u64> {
     let bytes = bytes.get(at..at.checked_add(length)?)?;
     let digits = bytes.iter().rev();

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where linkers look besides; as far as it is known.
+/// Further directories that linkers search, as far as they are known.
 const SYSTEM: &[&str] = &[
     "/usr/local/lib/x86_64-linux-gnu",
     "/lib/x86_64-linux-gnu",
@@ -17,8 +17,8 @@ const SYSTEM: &[&str] = &[
     "/usr/lib",
 ];
 
-/// Libraries of the C compiler. What they do is under control where it is interposed, and is no
-/// memory that tasks share otherwise.
+/// Libraries of the C compiler. Their functions are under control if they are interposed. Otherwise
+/// they access no memory that tasks share.
 const OWN: &[&str] = &[
     "c",
     "m",
@@ -39,7 +39,7 @@ const OWN: &[&str] = &[
 ];
 
 /// The single arguments that the linker itself receives. Response files (`@file`) and the lists
-/// that the C compiler passes on (`-Wl,a,b`) are split into theirs.
+/// that the C compiler passes on (`-Wl,a,b`) are split.
 pub(super) fn words(args: &[OsString]) -> Vec<String> {
     let mut words = Vec::new();
     for arg in args {
@@ -70,7 +70,7 @@ fn unescaped(line: &str) -> String {
     text
 }
 
-/// The objects, archives and shared libraries among the words, but those of the C compiler.
+/// The objects, archives and shared libraries among the words, except those of the C compiler.
 pub(super) fn files(words: &[String]) -> Vec<PathBuf> {
     let mut search = Search {
         directories: Vec::new(),
@@ -110,7 +110,7 @@ pub(super) fn files(words: &[String]) -> Vec<PathBuf> {
 
 struct Search {
     directories: Vec<PathBuf>,
-    /// Whether only static libraries are taken now.
+    /// Whether only static libraries are searched at this point.
     is_static: bool,
 }
 
@@ -135,7 +135,7 @@ impl Search {
         Vec::new()
     }
 
-    /// The file, or, where it is a script for the linker, what that names.
+    /// The file or, if it is a linker script, the files that the script names.
     fn opened(&self, path: &Path) -> Vec<PathBuf> {
         const LONGEST: u64 = 10_000;
         let is_library = path.file_name().is_some_and(|name| {

@@ -1,11 +1,11 @@
-//! This program as the linker of test binaries: each call from Rust into C is announced.
+//! This program as the linker of test binaries, whose calls from Rust into C it announces.
 //!
-//! Code in C and other languages comes into a test binary as objects that rustc did not make,
-//! and as shared libraries. What it does with memory of its own is not seen. So a call into it
-//! is what a call into an opaque package is, one step that may touch anything. Which functions
-//! these are is known when the program is linked: those that Rust code uses and such a file
-//! has. The linker puts a stub before each (`--wrap`), whatever declares the function, and
-//! whether it is called or its address is taken. A stub changes no argument.
+//! A test binary contains code in C and other languages as objects that rustc did not make, and as
+//! shared libraries. The engine does not see the accesses of this code to its own memory. So a call
+//! into it is treated like a call into an opaque package: one step that may depend on any other.
+//! The functions are known when the program is linked: those that Rust code uses and such a file
+//! defines. The linker puts a stub before each (`--wrap`), independent of the declaration, and for
+//! calls as well as for addresses that are taken. A stub changes no argument.
 
 mod archive;
 mod elf;
@@ -22,14 +22,15 @@ use std::process::{Command, exit};
 
 use elf::Symbol;
 
-/// Names the linker that is called with the stubs; that it is set makes this program one.
+/// The variable with the linker that is called with the stubs. If it is set, this program is a
+/// linker.
 pub(crate) const LINKER_VARIABLE: &str = "CHESS_LINKER";
 
-/// Names the file that is written where a program cannot be linked with the stubs.
+/// The variable with the file that is written if a program cannot be linked with the stubs.
 pub(crate) const FAILURE_VARIABLE: &str = "CHESS_LINKER_FAILURE";
 
-/// Prefixes of the functions of memory allocators, which get no stubs. All that tasks see of an
-/// allocator's state is the addresses that it returns, and tests must not depend on those.
+/// Prefixes of the functions of memory allocators, which get no stubs. Tasks observe only the
+/// addresses that an allocator returns, and tests must not depend on these.
 const ALLOCATORS: &[&str] = &[
     "_rjem_",
     "je_",
@@ -44,7 +45,7 @@ const ALLOCATORS: &[&str] = &[
     "scalable_",
 ];
 
-/// Links, if this process was started as a linker; `None` if not.
+/// Links, if this process was started as a linker. Returns `None` otherwise.
 pub(crate) fn run(args: &[OsString]) -> Option<io::Error> {
     let linker = env::var_os(LINKER_VARIABLE)?;
     match link(&linker, args.get(1..)?) {
@@ -85,7 +86,7 @@ fn link(linker: &OsStr, args: &[OsString]) -> io::Result<i32> {
     Ok(status.code().unwrap_or(1))
 }
 
-/// The functions that Rust code uses, and that are in files which rustc did not make.
+/// The functions that Rust code uses, and that are defined in files which rustc did not make.
 fn foreign_functions(words: &[String]) -> io::Result<BTreeSet<String>> {
     let files = inputs::files(words);
     let mut foreign = BTreeSet::new();
@@ -112,7 +113,7 @@ fn foreign_functions(words: &[String]) -> io::Result<BTreeSet<String>> {
                     functions_of(&fs::read(path)?, &mut foreign);
                 }
             }
-            // The linker says what it makes of that.
+            // The linker reports an error, if there is one.
             Err(_) => {}
         }
     }
@@ -126,7 +127,7 @@ fn foreign_functions(words: &[String]) -> io::Result<BTreeSet<String>> {
             Some(member) => member.read()?,
             None => fs::read(path)?,
         };
-        // What std and the engine call they call also where tasks are switched.
+        // Functions that std and the engine call are also called where tasks are switched.
         let is_ours = is_of_toolchain(path) || is_of_engine(path);
         for symbol in elf::symbols(&bytes) {
             match symbol {
@@ -149,7 +150,7 @@ fn functions_of(bytes: &[u8], functions: &mut BTreeSet<String>) {
     }
 }
 
-/// Whether rustc calls objects that it makes so.
+/// Whether the name is that of an object made by rustc.
 fn is_unit(name: &str) -> bool {
     name.ends_with(".rcgu.o")
 }
@@ -181,7 +182,7 @@ fn assembly(functions: &BTreeSet<String>) -> String {
              \t.size \"__wrap_{name}\",.-\"__wrap_{name}\"\n"
         );
     }
-    // By this the engine knows that there is code which it does not see
+    // By this section the engine detects that the program has code that it does not see
     // (runtime/src/platform/observers.rs).
     text.push_str("\t.section chess_atomics,\"aR\",@progbits\n\t.byte 1\n");
     text.push_str("\t.section .note.GNU-stack,\"\",@progbits\n");

@@ -1,4 +1,4 @@
-//! What is found in files that a C compiler and `ar` made.
+//! Tests with files that a C compiler and `ar` made.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -49,7 +49,7 @@ fn an_object_has_the_functions_that_others_can_call() {
     let symbols = elf::symbols(&bytes);
     assert!(symbols.contains(&Symbol::Other("number")));
     assert!(symbols.contains(&Symbol::Undefined("elsewhere")));
-    // One that was cut off is no reason to panic.
+    // A file that was cut off must not cause a panic.
     for length in (0..bytes.len()).step_by(7) {
         _ = elf::symbols(&bytes[..length]);
     }

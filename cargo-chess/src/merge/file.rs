@@ -1,4 +1,4 @@
-//! One shard's events, as a file holds them.
+//! The events of one shard, read from a file.
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -6,24 +6,24 @@ use crate::error::{Error, Result};
 use crate::events::{Event, RunFinished, RunStarted, TestFinished, TestId};
 use crate::shard::Part;
 
-/// What a file says of its shard.
+/// The contents of a shard's file.
 #[derive(Debug)]
 pub(super) struct File {
-    /// Where it was read.
+    /// The path of the file.
     pub(super) path: Utf8PathBuf,
     /// The first event.
     pub(super) started: RunStarted,
     /// Its part in the whole run.
     pub(super) part: Part,
-    /// The tests marked `#[ignore]`, which are told of first.
+    /// The tests marked `#[ignore]`, whose events come first.
     pub(super) ignored: Vec<Told>,
-    /// The tests that were selected.
+    /// The selected tests.
     pub(super) tests: Vec<Told>,
     /// The last event.
     pub(super) finished: RunFinished,
 }
 
-/// All that was told of one test.
+/// All events of one test.
 #[derive(Debug)]
 pub(super) struct Told {
     /// The test.
@@ -33,7 +33,7 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// The verdict; there is none where the run was interrupted.
+    /// The verdict. There is none if the run was interrupted.
     pub(super) fn verdict(&self) -> Option<&TestFinished> {
         match self.events.last() {
             Some(Event::TestFinished(test)) => Some(test),

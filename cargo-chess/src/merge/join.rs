@@ -1,4 +1,4 @@
-//! Puts the shards of a run together, and says what does not fit.
+//! Joins the shards of a run, and reports shards that do not match.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +13,15 @@ use crate::supervise::Tally;
 
 /// A whole run.
 pub(super) struct Joined {
-    /// What every shard says of it.
+    /// The description of the whole run, which all shards share.
     pub(super) part: Part,
-    /// Its events, as one undivided run would have told them.
+    /// Its events, in the form of an undivided run.
     pub(super) events: Vec<Event>,
     /// Its counts.
     pub(super) tally: Tally,
 }
 
-/// Joins the shards; fails if they are not all the shards of one run.
+/// Joins the shards. Fails if they are not all the shards of one run.
 pub(super) fn join(mut files: Vec<File>) -> Result<Joined> {
     files.sort_by_key(|file| file.part.index);
     check(&files)?;
@@ -37,7 +37,7 @@ pub(super) fn join(mut files: Vec<File>) -> Result<Joined> {
     let (mut ignored, mut tests) = (Vec::new(), Vec::new());
     for file in files {
         tally.counts.interrupted |= file.finished.interrupted;
-        // The time that all machines took together.
+        // The total time of all machines.
         tally.counts.duration_ms += file.finished.duration_ms;
         ignored.extend(file.ignored);
         tests.extend(file.tests);
@@ -55,7 +55,7 @@ pub(super) fn join(mut files: Vec<File>) -> Result<Joined> {
         let ends = part.fail_fast && verdict.is_some_and(|test| is_bad(test.outcome));
         events.extend(told.events);
         if ends {
-            // One run would have ended here, whatever other shards did after it.
+            // An undivided run would have ended here, for all results of other shards.
             break;
         }
     }
@@ -68,8 +68,8 @@ pub(super) fn join(mut files: Vec<File>) -> Result<Joined> {
     })
 }
 
-/// The tests as one run tells them: by package, binary and path. Those that were divided
-/// are told of by each shard.
+/// The tests in the order of an undivided run: by package, binary and path. A divided test has
+/// events of each shard.
 fn in_order(mut tests: Vec<Told>) -> Result<Vec<Told>> {
     tests.sort_by(|a, b| a.id.cmp(&b.id));
     let mut whole = Vec::new();
@@ -143,13 +143,13 @@ fn check(files: &[File]) -> Result<()> {
     Ok(())
 }
 
-/// The first thing that all shards of one run have in common and these two have not.
+/// The first common property of the shards of one run in which these two differ.
 fn difference(one: &File, other: &File) -> Option<(&'static str, Value, Value)> {
     let mut pairs = common(one).into_iter().zip(common(other));
     pairs.find_map(|((name, one), (_, other))| (one != other).then_some((name, one, other)))
 }
 
-/// What is the same in all shards of one run, the most telling first.
+/// The properties that are the same in all shards of one run, the most informative first.
 fn common(file: &File) -> Vec<(&'static str, Value)> {
     let (run, part) = (&file.started, &file.part);
     vec![

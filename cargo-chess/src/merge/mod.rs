@@ -18,8 +18,8 @@ use crate::supervise::protocol::Finished;
 use file::File;
 use join::Joined;
 
-/// Joins the files that `args` name: events to standard output, a report for
-/// people to standard error. Returns the exit code that one run would have had.
+/// Joins the files that `args` name. Events are printed to standard output, and a report for people
+/// to standard error. Returns the exit code that one run would have had.
 pub fn run(args: &MergeArgs) -> Result<u8> {
     let files = args.files.iter().map(|path| File::read(path));
     let joined = join::join(files.collect::<Result<_>>()?)?;
@@ -28,7 +28,7 @@ pub fn run(args: &MergeArgs) -> Result<u8> {
         reports: args.reports.clone(),
         ..RunOptions::new(&args.output, None)
     };
-    // Schedules are named, and source lines are found, relative to here.
+    // Paths of schedules and source lines are relative to the current directory.
     let mut reporter = report::reporter(&options, Utf8Path::new("."))?;
     match tell(&joined, &mut *reporter) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(joined.tally.exit_code()),
@@ -53,7 +53,7 @@ fn tell(joined: &Joined, reporter: &mut dyn Reporter) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The exit code, or the error that stands for it.
+/// The exit code, or the error that determines it.
 fn verdict(joined: &Joined) -> Result<u8> {
     let code = joined.tally.exit_code();
     if code != exit::OK || joined.part.tests == 0 {
@@ -72,7 +72,7 @@ fn verdict(joined: &Joined) -> Result<u8> {
     Ok(code)
 }
 
-/// What a report for people needs beside the event, so far as the event has it.
+/// The details for a report for people, as far as the event contains them.
 fn detail(test: &TestFinished) -> Detail {
     let options = test.options.as_ref();
     let layer = options.map_or_else(Layer::default, |options| Layer {

@@ -1,4 +1,4 @@
-//! Puts the parts of one test together: what one search of all its schedules would have told.
+//! Joins the parts of one test into the verdict of a single search of all its schedules.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -8,8 +8,8 @@ use crate::events::{
     Event, Kind, NOT_DETERMINISTIC, OtherFailure, Outcome, Reach, TestFinished, TestPart, coverage,
 };
 
-/// Joins what the shards told of one test. It has no verdict if one of them has none,
-/// unless another one found a failure.
+/// Joins the events of one test from all shards. It has no verdict if a part has none, unless
+/// another part found a failure.
 pub(super) fn join(mut parts: Vec<Told>) -> Told {
     let verdicts: Vec<TestFinished> = parts.iter().filter_map(Told::verdict).cloned().collect();
     let is_whole = verdicts.len() == parts.len();
@@ -28,7 +28,7 @@ fn joined(all: &[TestFinished]) -> Option<TestFinished> {
     let parts: Vec<&TestPart> = all.iter().filter_map(|test| test.part.as_ref()).collect();
     let shared = parts.iter().map(|part| part.shared).max().unwrap_or(0);
     let is_all_shared = all.iter().zip(&parts).all(|(test, part)| {
-        // A process that crashed could not say what it had in common with others.
+        // A process that crashed could not report its shared schedules.
         let is_same_crash = test.kind == Some(Kind::Crash) && test.steps == all[0].steps;
         test.schedules == part.shared || is_same_crash
     });
@@ -44,7 +44,7 @@ fn joined(all: &[TestFinished]) -> Option<TestFinished> {
         test.executions = sum(|test| test.executions);
         test.steps = sum(|test| test.steps);
         test.work = sum(|test| test.work);
-        // Of what different parts saw it is not known how much is the same.
+        // It is unknown how many graphs different parts have in common.
         test.distinct = most(|test| test.distinct);
         test.max_steps_in_execution = most(|test| test.max_steps_in_execution);
         test.threads = all.iter().map(|test| test.threads).max().unwrap_or(0);
@@ -79,7 +79,7 @@ fn joined(all: &[TestFinished]) -> Option<TestFinished> {
     Some(test)
 }
 
-/// What comes first is told: a failure before anything else, and of failures the least.
+/// The rank of a verdict. A failure comes first, and the smallest one before other failures.
 fn rank(test: &TestFinished) -> (Reverse<u8>, Option<u32>, Option<(u64, u64)>) {
     let outcome = match test.outcome {
         Outcome::Failed => 3,
@@ -91,7 +91,8 @@ fn rank(test: &TestFinished) -> (Reverse<u8>, Option<u32>, Option<(u64, u64)>) {
     (Reverse(outcome), test.preemptions, size)
 }
 
-/// How many schedules more than one part has counted, beside those that all have.
+/// The number of surplus counts of schedules that several parts have, without the schedules that
+/// all parts share.
 fn told_twice(parts: &[&TestPart]) -> u64 {
     let mut groups: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for (name, count) in parts.iter().flat_map(|part| &part.late) {
@@ -102,7 +103,7 @@ fn told_twice(parts: &[&TestPart]) -> u64 {
     groups.values().map(|(sum, most)| sum - most).sum()
 }
 
-/// A bound is finished when it is in each part that has anything left.
+/// A bound is finished if it is finished in each part that is not complete.
 fn bound_completed(all: &[TestFinished], parts: &[&TestPart]) -> Option<u32> {
     let known = all.iter().map(|test| test.bound_completed).max().flatten();
     let open = parts.iter().filter(|part| !part.complete);
@@ -117,11 +118,11 @@ fn bound_completed(all: &[TestFinished], parts: &[&TestPart]) -> Option<u32> {
     known.max(least.unwrap_or_else(most))
 }
 
-/// How far the schedules were explored in which time passes last, if a part says more of them
-/// than of all.
+/// The explored part of the schedules in which time passes last, if it is larger in a part than
+/// that of all schedules.
 fn timers_last(all: &[TestFinished]) -> Option<Reach> {
     all.iter().find_map(|test| test.timers_last)?;
-    // Of a part that says no more, what it says of all its schedules holds for these, too.
+    // If a part has no such value, its value for all schedules applies to these, too.
     let lasts: Vec<TestFinished> = all
         .iter()
         .map(|test| {
@@ -144,7 +145,7 @@ fn timers_last(all: &[TestFinished]) -> Option<Reach> {
     })
 }
 
-/// The values of all parts, each once.
+/// The values of all parts, without duplicates.
 fn union(all: &[TestFinished], values: fn(&TestFinished) -> &Vec<String>) -> Vec<String> {
     let mut union: Vec<String> = Vec::new();
     for value in all.iter().flat_map(values) {
@@ -155,7 +156,7 @@ fn union(all: &[TestFinished], values: fn(&TestFinished) -> &Vec<String>) -> Vec
     union
 }
 
-/// Where the search goes on after a failure: what else any part found.
+/// The other failures of all parts, if the search continues after a failure.
 fn other_failures(test: &TestFinished, all: &[TestFinished]) -> Vec<OtherFailure> {
     let mut others = test.other_failures.clone();
     if !test.options.as_ref().is_some_and(|it| it.keep_going) {

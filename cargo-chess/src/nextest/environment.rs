@@ -1,4 +1,4 @@
-//! What cargo needs in its environment is not for the tests: the runner puts back what the user had.
+//! Restores the user's environment for the tests, without the variables that only cargo needs.
 
 use std::collections::BTreeMap;
 use std::env::{self, VarError};
@@ -10,10 +10,10 @@ use std::process::Command;
 use crate::cli::RunnerArgs;
 use crate::error::{Error, Result};
 
-/// Carries what variables were before: nothing, or a text.
+/// The variable with the earlier values of other variables, of which each may be unset.
 const VARIABLE: &str = "CHESS_NEXTEST_BEFORE";
 
-/// Sets `variables` for `command`, and lets the runner put back what there is now.
+/// Sets `variables` for `command`, and lets the runner restore their current values.
 pub(super) fn set(command: &mut Command, variables: &[(String, String)]) -> Result<()> {
     let mut all = BTreeMap::new();
     for (name, value) in variables {
@@ -25,7 +25,7 @@ pub(super) fn set(command: &mut Command, variables: &[(String, String)]) -> Resu
     Ok(())
 }
 
-/// The value of a variable that is to be put back, if it has one.
+/// The value of a variable that must be restored, if it has one.
 fn before(name: &str, value: Result<String, VarError>) -> Result<Option<String>> {
     match value {
         Ok(value) => Ok(Some(value)),
@@ -38,8 +38,8 @@ fn before(name: &str, value: Result<String, VarError>) -> Result<Option<String>>
     }
 }
 
-/// Starts this program anew, in the environment that the user had, if it is a runner
-/// that is not yet in there. Comes back with an error if that fails.
+/// Restarts this program in the user's environment, if it is a runner that is not in it yet.
+/// Returns only if that fails, with an error.
 pub(crate) fn put_back(args: &[OsString]) -> Option<io::Error> {
     if args.get(1)? != RunnerArgs::NAME {
         return None;

@@ -1,8 +1,8 @@
-//! `cargo chess nextest`: cargo nextest chooses, runs and reports the tests; each one's run is its exploration.
+//! `cargo chess nextest`: runs each test of cargo nextest as an exploration.
 //!
-//! The tests are built as ever. Then cargo nextest is called so that its own call of
-//! cargo finds nothing left to build, and with this program as the target's runner: in
-//! the place of each test binary it starts [`runner`].
+//! cargo nextest selects and reports the tests. They are built as usual. Then cargo nextest is
+//! called in such a way that its own call of cargo finds everything built, and with this program as
+//! the target's runner: in place of each test binary it starts [`runner`].
 
 mod environment;
 mod runner;
@@ -25,10 +25,10 @@ use saved::Saved;
 pub(crate) use environment::put_back;
 pub(crate) use runner::run as run_one;
 
-/// The option with which cargo nextest runs what it has packed before.
+/// The option with which cargo nextest runs the tests of an archive.
 const ARCHIVE_FILE: &str = "--archive-file";
 
-/// Builds the tests, unless they come in an archive, and lets cargo nextest do the rest.
+/// Builds the tests, unless they are in an archive, and starts cargo nextest.
 pub(crate) fn run(args: &NextestArgs, interrupt: &Interrupt) -> Result<u8> {
     if args.output.message_format != MessageFormat::Human {
         return Err(Error::Usage(
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &NextestArgs, interrupt: &Interrupt) -> Result<u8> {
         let (manifest, features) = (&args.cargo.manifest, &args.cargo.features);
         let target_dir = args.cargo.build.target_dir.as_deref();
         let workspace = Workspace::find(&toolchain, manifest, features, target_dir)?;
-        // What is wrong with it is told once, and not by each test.
+        // An error in Chess.toml is reported once, instead of by each test.
         Config::load(&workspace.root, profile, [], &flags)?;
         let chess_dir = workspace.chess_dir();
         command.args(args.cargo.manifest.to_cargo());
@@ -81,7 +81,7 @@ pub(crate) fn run(args: &NextestArgs, interrupt: &Interrupt) -> Result<u8> {
         ])
         .arg(format!("--tool-config-file=chess:{config}"));
     if args.action == NextestAction::Run {
-        // A test that fails under one schedule fails.
+        // A test that fails under one schedule must not be retried.
         command.args(["--retries", "0"]);
     }
     let status = command
@@ -114,7 +114,7 @@ fn check_installed(toolchain: &Toolchain) -> Result<()> {
     }
 }
 
-/// The flags that select and build, as cargo nextest spells them.
+/// The flags for selection and build, in cargo nextest's form.
 fn selection(args: &NextestArgs) -> Vec<String> {
     let cargo = &args.cargo;
     let mut flags = cargo.packages.to_cargo();
@@ -131,7 +131,7 @@ fn selection(args: &NextestArgs) -> Vec<String> {
     flags
 }
 
-/// The key of cargo's configuration that puts this program before each test binary.
+/// The key of cargo's configuration that makes this program the runner of each test binary.
 fn runner(
     toolchain: &Toolchain,
     root: &Utf8Path,
@@ -155,7 +155,7 @@ fn runner(
     Ok(format!("target.{}.runner = {words}", toolchain.host()))
 }
 
-/// What we would have cargo nextest do unless the workspace's own configuration says otherwise.
+/// Writes this tool's defaults for cargo nextest. The workspace's own configuration has precedence.
 fn write_config(chess_dir: &Utf8Path) -> Result<Utf8PathBuf> {
     let path = chess_dir.join("nextest.toml");
     std::fs::create_dir_all(chess_dir).map_err(Error::io("create the directory", chess_dir))?;

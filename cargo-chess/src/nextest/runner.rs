@@ -1,4 +1,4 @@
-//! What cargo nextest starts in the place of a test binary: lists as the binary does, and runs a test by exploring it.
+//! The program that cargo nextest starts as a test binary: it lists tests, and explores one.
 
 use std::env;
 use std::ffi::OsString;
@@ -18,7 +18,7 @@ use crate::interrupt::Interrupt;
 use crate::report;
 use crate::supervise;
 
-/// Does what the binary would be asked to do; the exit code is that of `cargo chess test`.
+/// Handles the request to the binary. The exit code is that of `cargo chess test`.
 pub(crate) fn run(args: &RunnerArgs, interrupt: &Interrupt) -> Result<u8> {
     let mut command = args.command.iter().map(|arg| arg.to_string_lossy());
     let path = Utf8PathBuf::from(command.next().unwrap_or_default().into_owned());
@@ -37,14 +37,14 @@ pub(crate) fn run(args: &RunnerArgs, interrupt: &Interrupt) -> Result<u8> {
         .find(|it| it.path.file_name() == path.file_name());
     let binary = match known {
         Some(binary) if binary.why_not.is_none() => binary.clone(),
-        // What cannot be explored is run as it is.
+        // A binary that cannot be explored is run unchanged.
         _ => return Err(become_it(&args.command)),
     };
     let digest = digest::short(format!("{} {test}", binary.id).as_bytes(), 8);
     plan.chess_dir.clone_from(&args.chess_dir);
     plan.run_dir = args.chess_dir.join("nextest").join(digest);
     let binary = TestBinary {
-        // Cargo nextest has set the directory and the variables, as they are here.
+        // Cargo nextest has already set the directory and the variables.
         package_root: here()?,
         env: Vec::new(),
         path,
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &RunnerArgs, interrupt: &Interrupt) -> Result<u8> {
     supervise::run(run, &mut *reporter)
 }
 
-/// The flags that `cargo chess nextest` was called with.
+/// The flags of `cargo chess nextest`.
 fn flags(options: &[String]) -> Result<Layer> {
     let mut layer = Layer::default();
     for option in options {
@@ -90,7 +90,7 @@ fn flags(options: &[String]) -> Result<Layer> {
     Ok(layer)
 }
 
-/// The test that is to be run, if it is one.
+/// The test to run, if the arguments select a single one.
 fn exact(args: &[impl AsRef<str>]) -> Option<String> {
     let mut args = args.iter().map(AsRef::as_ref);
     let is_list = args.clone().any(|arg| arg == "--list");
@@ -98,7 +98,7 @@ fn exact(args: &[impl AsRef<str>]) -> Option<String> {
     args.next().map(str::to_owned)
 }
 
-/// Goes on as `command`; comes back only if that cannot be started.
+/// Replaces this process by `command`. Returns only if that cannot be started.
 fn become_it(command: &[OsString]) -> Error {
     let error = Command::new(&command[0]).args(&command[1..]).exec();
     let path = Utf8PathBuf::from(command[0].to_string_lossy().into_owned());

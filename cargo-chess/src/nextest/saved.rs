@@ -1,4 +1,4 @@
-//! What the runner of a test has to know, in a file beside the binaries: it comes with them in an archive.
+//! The data for the runner of a test, in a file next to the binaries, also in an archive.
 
 use std::fs;
 
@@ -11,24 +11,24 @@ use crate::plan::Plan;
 
 const FILE: &str = "chess-session.json";
 
-/// A workspace that is built.
+/// A built workspace.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Saved {
     pub(super) plan: Plan,
     pub(super) build: Build,
-    /// Cargo's flags that changed what was built.
+    /// Cargo's flags that changed the build.
     pub(super) cargo_flags: String,
 }
 
 impl Saved {
-    /// Writes it into the target directory of the build.
+    /// Writes the data into the target directory of the build.
     pub(super) fn write(&self) -> Result<()> {
         let path = self.build.target_dir.join(FILE);
         let text = serde_json::to_string(self).expect("it is plain data");
         fs::write(&path, text).map_err(Error::io("write", &path))
     }
 
-    /// Reads that of the binary at `path`; the workspace is at `root` by now.
+    /// Reads the data for the binary at `path`. The workspace is now at `root`.
     pub(super) fn of(path: &Utf8Path, root: &Utf8Path) -> Result<Self> {
         let mut directories = path.ancestors().skip(1);
         let file = directories
@@ -50,7 +50,7 @@ impl Saved {
     }
 }
 
-/// `text`, in which all paths in strings that begin with `then` begin with `now`.
+/// `text` with `then` replaced by `now` at the beginning of all paths in strings.
 fn moved(text: &str, then: &Utf8Path, now: &Utf8Path) -> String {
     let quoted = |path: &Utf8Path| {
         let text = serde_json::to_string(path).expect("a path is plain data");

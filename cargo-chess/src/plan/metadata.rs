@@ -1,4 +1,4 @@
-//! Asks cargo about the workspace.
+//! Queries cargo's metadata of the workspace.
 
 use std::process::{Command, Stdio};
 
@@ -8,7 +8,7 @@ use crate::build::Toolchain;
 use crate::cli::{FeatureArgs, ManifestArgs};
 use crate::error::{Error, OF_CARGO, Result, not_run};
 
-/// Runs `cargo metadata`; what it has to say goes to standard error, in its own words.
+/// Runs `cargo metadata`. Its messages are passed on to standard error.
 pub(super) fn read(
     toolchain: &Toolchain,
     manifest: &ManifestArgs,

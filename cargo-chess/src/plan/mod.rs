@@ -1,4 +1,4 @@
-//! What is going to be built: the workspace's directories, and each package with its treatment.
+//! The plan of a build: the workspace's directories, and each package with its treatment.
 
 mod metadata;
 mod outside;
@@ -22,7 +22,7 @@ use crate::report::source_path;
 
 pub use place::{Marked, Place};
 
-/// What the packages of the standard library are called together; they have no policy.
+/// The common name of the packages of the standard library, which have no policy.
 pub const STD: &str = "std";
 
 /// The workspace, its directories and its packages.
@@ -32,18 +32,18 @@ pub struct Plan {
     pub workspace_root: Utf8PathBuf,
     /// Cargo's target directory, or that of `--target-dir`.
     pub target_dir: Utf8PathBuf,
-    /// Where everything of ours goes: `target_dir/chess`.
+    /// The directory of all files of this tool: `target_dir/chess`.
     pub chess_dir: Utf8PathBuf,
-    /// Where a run keeps what the next one overwrites: `chess_dir`, unless other processes
+    /// The directory of the files that the next run overwrites: `chess_dir`, unless other processes
     /// run tests at the same time.
     pub run_dir: Utf8PathBuf,
-    /// The packages that end up in test binaries; members first, then by name.
+    /// The packages that are linked into test binaries; members first, then by name.
     pub packages: Vec<PlannedPackage>,
-    /// All that cargo says of the workspace.
+    /// Cargo's whole metadata of the workspace.
     pub(crate) metadata: Metadata,
 }
 
-/// A workspace as cargo describes it, before its configuration is read.
+/// A workspace according to cargo, before its configuration is read.
 #[derive(Debug)]
 pub struct Workspace {
     /// The workspace's root directory.
@@ -54,7 +54,7 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Asks cargo about the workspace of the current directory or of `--manifest-path`.
+    /// Queries cargo about the workspace of the current directory or of `--manifest-path`.
     pub fn find(
         toolchain: &Toolchain,
         manifest: &ManifestArgs,
@@ -79,7 +79,7 @@ impl Workspace {
         members.filter_map(|member| member.manifest_path.parent())
     }
 
-    /// Where everything of ours goes.
+    /// The directory of all files of this tool.
     pub fn chess_dir(&self) -> Utf8PathBuf {
         self.target_dir.join("chess")
     }
@@ -92,34 +92,34 @@ pub struct PlannedPackage {
     pub name: String,
     /// Its version.
     pub version: String,
-    /// Cargo's identifier of it, as in cargo's messages.
+    /// Cargo's identifier of the package, as in cargo's messages.
     pub id: String,
     /// The directory of its manifest.
     pub root: Utf8PathBuf,
     /// Whether it is a member of the workspace.
     pub is_member: bool,
-    /// How it is treated.
+    /// Its treatment.
     pub policy: Policy,
-    /// Why it is treated so.
+    /// The reason for its treatment.
     pub why: Why,
-    /// How rustc's names of its source files begin.
+    /// The prefix of rustc's names of its source files.
     pub source_prefix: String,
-    /// The places, as rustc names them, that the policies hold for.
+    /// The places, in rustc's form, to which the policies apply.
     pub places: Vec<(Place, Policy)>,
-    /// What data races in it mean, where that is not as in other packages.
+    /// The level for data races in it, if it differs from other packages.
     pub races: Option<Races>,
-    /// What loops in it mean that wait without yielding, where that is not as in other packages.
+    /// The level for loops in it that wait without yielding, if it differs from other packages.
     pub spins: Option<Spins>,
 }
 
-/// Why a package has its policy.
+/// The reason for a package's policy.
 #[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Why {
-    /// It is a workspace member that Chess.toml does not name.
+    /// It is a workspace member without an entry in Chess.toml.
     WorkspaceDefault,
-    /// It is a dependency that Chess.toml does not name.
+    /// It is a dependency without an entry in Chess.toml.
     DependencyDefault,
-    /// Chess.toml names it.
+    /// It has an entry in Chess.toml.
     Named,
 }
 
@@ -146,15 +146,15 @@ impl Plan {
         })
     }
 
-    /// The packages that the source files `files`, as rustc names them, belong to:
-    /// `parking_lot 0.12.5`, each once, in their order.
+    /// The packages of the source files `files`, which have rustc's names. The packages have the
+    /// form `parking_lot 0.12.5`, and each occurs once, in their order.
     pub fn packages_of(&self, files: &[String], generated: &[Generated]) -> Vec<String> {
         let names = files.iter().map(|file| self.package_of(file, generated));
         let names: BTreeSet<String> = names.collect();
         names.into_iter().collect()
     }
 
-    /// The package that `file`, as rustc names it, belongs to, if that is no member of the
+    /// The package of `file`, which has rustc's name, if the package is not a member of the
     /// workspace: `parking_lot 0.12.5`.
     pub fn dependency_of(&self, file: &str, generated: &[Generated]) -> Option<String> {
         let package = self.package_of(file, generated);
@@ -174,7 +174,7 @@ impl Plan {
             .packages
             .iter()
             .filter(|package| path.starts_with(&package.root));
-        // The innermost: a package may lie in another one's directory.
+        // The innermost package: a package may lie in another one's directory.
         let owner = owners.max_by_key(|package| package.root.components().count());
         match (owner, registry_package(file)) {
             (Some(package), _) => format!("{} {}", package.name, package.version),
@@ -194,14 +194,14 @@ impl Plan {
         self.packages.iter().find(|package| package.id == id)
     }
 
-    /// The `policy=`, `races-of=` and `spins-of=` lines of a request to a test binary: for
-    /// each package, and for what its build script generated, which is treated as the package is. Then
-    /// the directory that paths are relative to.
+    /// The `policy=`, `races-of=` and `spins-of=` lines of a request to a test binary: for each
+    /// package, and for the files that its build script generated, which have the package's
+    /// treatment. The last line is the directory to which paths are relative.
     pub fn policy_lines(&self, generated: &[Generated]) -> Vec<String> {
         let places = self.packages.iter().flat_map(|package| &package.places);
         let written = places.map(|(place, policy)| format!("policy={place}={policy}"));
         let generated_lines = generated.iter().filter_map(|it| {
-            // The first place is all of the package.
+            // The first place is the whole package.
             let (_, policy) = self.package(&it.package)?.places.first()?;
             Some(format!("policy={}/={policy}", it.directory))
         });

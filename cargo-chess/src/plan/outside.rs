@@ -1,16 +1,16 @@
-//! What of a package's code no treatment brings under control, as far as its sources tell.
+//! The parts of a package's code outside control, as far as its sources show them.
 
 use camino::Utf8Path;
 
 use super::{Plan, PlannedPackage};
 use crate::config::Policy;
 
-/// So many places are named one by one.
+/// The highest number of places that are named individually.
 const NAMED: usize = 3;
 
 impl Plan {
-    /// What of `package` is outside control, a phrase each; `files` are those that it
-    /// was compiled from.
+    /// The parts of `package` that are outside control, a phrase each. `files` are the files from
+    /// which the package was compiled.
     pub fn outside_control<'a>(
         &self,
         package: &PlannedPackage,
@@ -50,7 +50,7 @@ impl Plan {
 
 /// The places of a file's inline assembly that synchronizes.
 fn assembly_of(root: &Utf8Path, path: &Utf8Path) -> Vec<String> {
-    // A look before the file is taken apart: few have any.
+    // A quick check before the file is parsed, because few files have inline assembly.
     let text = std::fs::read_to_string(path).unwrap_or_default();
     if !text.contains("asm!") {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Which packages end up in test binaries, how each is treated, and which source paths that holds for.
+//! The packages in test binaries, their treatments, and the source paths of each treatment.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,8 +30,8 @@ pub(super) fn plan(metadata: &Metadata, config: &Config) -> Result<Vec<PlannedPa
     Ok(packages)
 }
 
-/// The members and what they depend on, but for what only build scripts and
-/// procedural macros need, which runs in the compiler.
+/// The members and their dependencies, except those that only build scripts and procedural macros
+/// need, which run in the compiler.
 fn linked(metadata: &Metadata) -> BTreeSet<&PackageId> {
     let packages: BTreeMap<_, _> = metadata.packages.iter().map(|it| (&it.id, it)).collect();
     let nodes: BTreeMap<_, _> = metadata
@@ -73,7 +73,7 @@ fn plan_one(metadata: &Metadata, config: &Config, package: &Package) -> Result<P
     let entry = config.crate_entry(&package.name);
     let (policy, why) = match entry.map(|entry| (entry.policy, entry.scope.is_empty())) {
         Some((Some(policy), _)) => (policy, Why::Named),
-        // A scope alone says where to preempt.
+        // A scope alone names the places of preemption.
         Some((None, false)) => (Policy::Preempt, Why::Named),
         _ if is_member => (config.workspace_policy(), Why::WorkspaceDefault),
         _ => (config.dependency_policy(), Why::DependencyDefault),
@@ -117,8 +117,9 @@ fn package_root(package: &Package) -> Utf8PathBuf {
         .to_owned()
 }
 
-/// How rustc names the package's files: cargo passes paths relative to the
-/// workspace's root for what lies in it and is no registry's, else absolute ones.
+/// The prefix of rustc's names of the package's files. Cargo passes paths relative to the
+/// workspace's root for packages below it that are not from a registry, and absolute paths for
+/// others.
 fn prefix_of(metadata: &Metadata, package: &Package, root: &Utf8Path) -> String {
     let in_workspace = package.source.is_none();
     match root.strip_prefix(&metadata.workspace_root) {
@@ -127,7 +128,7 @@ fn prefix_of(metadata: &Metadata, package: &Package, root: &Utf8Path) -> String 
     }
 }
 
-/// A directory as a prefix of its files only; the workspace's root is the empty one.
+/// A directory as a prefix of its files only. The prefix of the workspace's root is empty.
 fn directory_prefix(dir: &Utf8Path) -> String {
     if dir.as_str().is_empty() {
         String::new()
@@ -136,8 +137,8 @@ fn directory_prefix(dir: &Utf8Path) -> String {
     }
 }
 
-/// The places of all files of a package: its directory or, where that is the
-/// workspace's root and so has no name, the directories of its targets.
+/// The places of all files of a package: its directory or, if that is the workspace's root and so
+/// has no name, the directories of its targets.
 fn whole_package(
     package: &Package,
     root: &Utf8Path,
@@ -163,7 +164,7 @@ fn whole_package(
     places.map(|place| (place, policy)).collect()
 }
 
-/// The places that a scope names, relative to the package's root.
+/// The places of a scope, relative to the package's root.
 fn scope_places(
     config: &Config,
     entry: &CrateEntry,
@@ -183,7 +184,7 @@ fn scope_places(
     Ok(places)
 }
 
-/// The places that one element of a scope names.
+/// The places of one element of a scope.
 fn places_of(package: &Package, root: &Utf8Path, scope: &str) -> Vec<Place> {
     let scope = scope.trim_end_matches('/');
     let path = root.join(scope);
@@ -218,7 +219,7 @@ fn places_of(package: &Package, root: &Utf8Path, scope: &str) -> Vec<Place> {
     }
 }
 
-/// The file and the directory of a module that has them.
+/// The file and the directory of a module, if they exist.
 fn files_of_module(root: &Utf8Path, source_dir: &Utf8Path, modules: &[&str]) -> Vec<Place> {
     let module = modules
         .iter()
@@ -230,7 +231,7 @@ fn files_of_module(root: &Utf8Path, source_dir: &Utf8Path, modules: &[&str]) -> 
         .collect()
 }
 
-/// The lines of a module within the file of one around it, `source` being the crate's root.
+/// The lines of a module within the file of an outer module. `source` is the crate's root.
 fn inline_module(root: &Utf8Path, source: &Utf8Path, modules: &[&str]) -> Option<Place> {
     let source_dir = source.parent()?;
     (0..modules.len()).rev().find_map(|count| {

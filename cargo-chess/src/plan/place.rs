@@ -1,4 +1,4 @@
-//! A place in a package's sources that a policy holds for: a directory, a file, or the lines of a module.
+//! A place to which a policy applies: a directory, a file, or the lines of a module.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 /// A directory or a file, or some lines of a file.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
 pub struct Place {
-    /// A file, or a directory with a slash at its end; nothing for every file.
+    /// A file, or a directory with a slash at its end. An empty path stands for every file.
     pub path: String,
-    /// The lines of the file, from 1, if it is not all of them.
+    /// The lines of the file, from 1, if the place is not the whole file.
     pub lines: Option<(u32, u32)>,
 }
 
 impl Place {
-    /// All of a directory or a file.
+    /// The whole of a directory or a file.
     pub fn all_of(path: impl Into<String>) -> Self {
         Self {
             path: path.into(),
@@ -23,7 +23,7 @@ impl Place {
         }
     }
 
-    /// The same place where `prefix` stands before its path.
+    /// The same place with `prefix` before its path.
     #[must_use]
     pub fn below(self, prefix: &str) -> Self {
         Self {
@@ -32,7 +32,7 @@ impl Place {
         }
     }
 
-    /// Whether `file` is at this place, wholly or in part.
+    /// Whether the place contains `file` or a part of it.
     pub fn covers(&self, file: &str) -> bool {
         let rest = file.strip_prefix(self.path.as_str());
         let ends = self.path.is_empty() || self.path.ends_with('/');
@@ -40,7 +40,7 @@ impl Place {
     }
 }
 
-/// As in requests to test binaries: `src/ring.rs`, or `src/lib.rs:12-40`.
+/// The form in requests to test binaries: `src/ring.rs`, or `src/lib.rs:12-40`.
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.path)?;
@@ -51,7 +51,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Which lines of a file are marked.
+/// The marked lines of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Marked {
     /// None.
@@ -63,8 +63,8 @@ pub enum Marked {
 }
 
 impl Marked {
-    /// What is marked of `file`, where places are marked or not: the longest that
-    /// covers it decides, and places of some lines add to that.
+    /// The marked lines of `file`. The longest place that covers the file decides, and places with
+    /// lines add to it.
     pub fn of<'a>(places: impl IntoIterator<Item = (&'a Place, bool)> + Clone, file: &str) -> Self {
         let covering = |(place, _): &(&Place, bool)| place.covers(file);
         let whole = places.clone().into_iter().filter(covering);
@@ -87,7 +87,7 @@ impl Marked {
         }
     }
 
-    /// The lines to mark, none for all; `None` if nothing is marked.
+    /// The lines to mark. An empty list stands for all lines, and `None` for no lines.
     pub fn lines(&self) -> Option<&[RangeInclusive<usize>]> {
         match self {
             Self::Nowhere => None,

@@ -1,4 +1,4 @@
-//! Tests of each package's treatment and of the source paths that it holds for.
+//! Tests of each package's treatment and of its source paths.
 
 use std::fs;
 
@@ -90,7 +90,7 @@ impl Project {
         Plan::new(workspace, &config)
     }
 
-    /// The request's lines, the temporary directory left out.
+    /// The lines of the request, without the temporary directory.
     fn lines(&self, configuration: &str) -> Vec<String> {
         let plan = self.plan(configuration).expect("a valid plan");
         plan.policy_lines(&[])

@@ -1,4 +1,4 @@
-//! The source lines at which a kept schedule preempts, found again in a program that has changed.
+//! The source lines at which a saved schedule preempts, found again in a changed program.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use crate::report::source_path;
 use crate::schedule::PreemptedAt;
 use crate::supervise::protocol::Step;
 
-/// Where the tasks of an execution are preempted, in order, each line once.
+/// The places at which the tasks of an execution are preempted, in order, each line once.
 pub(super) fn of_preemptions(root: &Utf8Path, events: &[Step]) -> Vec<PreemptedAt> {
     let mut places: Vec<PreemptedAt> = Vec::new();
     for event in events.iter().filter(|event| event.preempted) {
@@ -31,8 +31,8 @@ pub(super) fn of_preemptions(root: &Utf8Path, events: &[Step]) -> Vec<PreemptedA
     places
 }
 
-/// Where these lines are now, as `FILE:LINE`: wherever the same stands in the file; where
-/// it stands nowhere, at their number.
+/// The current places of these lines, as `FILE:LINE`: all lines of the file with the same text or,
+/// if there are none, the line with the same number.
 pub(crate) fn as_they_are_now(root: &Utf8Path, places: &[PreemptedAt]) -> Vec<String> {
     let mut found = Vec::new();
     for PreemptedAt { file, line, text } in places {

@@ -1,4 +1,4 @@
-//! `chess-regressions/`: failing schedules kept beside a crate, which run before its tests are explored.
+//! `chess-regressions/`: failing schedules that are saved next to a crate, and run first.
 
 pub(crate) mod lines;
 
@@ -16,10 +16,10 @@ use crate::schedule::{Schedule, schedules_in};
 use crate::supervise::ListedTest;
 use crate::supervise::protocol::Step;
 
-/// The directory beside a package's Cargo.toml.
+/// The name of the directory next to a package's Cargo.toml.
 pub(crate) const DIRECTORY: &str = "chess-regressions";
 
-/// A schedule that is kept.
+/// A saved schedule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Regression {
     /// Its file, relative to the workspace.
@@ -28,19 +28,19 @@ pub(crate) struct Regression {
     pub(crate) schedule: Schedule,
 }
 
-/// All schedules that are kept beside the packages that were built.
+/// All schedules that are saved next to the built packages.
 #[derive(Debug)]
 pub(crate) struct Regressions {
     kept: Vec<Regression>,
-    /// The digest of the sources as they are now, where there are any.
+    /// The digest of the current sources, if there are any schedules.
     pub(crate) sources: String,
 }
 
 impl Regressions {
-    /// Reads them.
+    /// Reads the schedules.
     ///
     /// # Errors
-    /// Where a file is no schedule, or cannot be read: it is named, and its line.
+    /// If a file is not a schedule, or cannot be read. The error names the file and the line.
     pub(crate) fn of(plan: &Plan, build: &Build) -> Result<Self> {
         let packages = build.binaries.iter().map(|binary| &binary.package);
         let packages: BTreeSet<&String> = packages.collect();
@@ -66,20 +66,20 @@ impl Regressions {
         Ok(Self { kept: all, sources })
     }
 
-    /// Those of a test, by their files' names.
+    /// The schedules of a test, ordered by their files' names.
     pub(crate) fn of_test(&self, test: &TestId) -> impl Iterator<Item = &Regression> {
         self.kept
             .iter()
             .filter(move |kept| kept.schedule.test == *test)
     }
 
-    /// Whether a failure that was found now is one of them, found again.
+    /// Whether a failure of this run is the failure of a saved schedule.
     pub(crate) fn have(&self, found: &Schedule) -> bool {
         let mut same = self.of_test(&found.test);
         same.any(|kept| kept.schedule.decisions == found.decisions)
     }
 
-    /// A warning for each that is for a test that is no more, though its binary was built.
+    /// A warning for each schedule whose test no longer exists, although its binary was built.
     pub(crate) fn orphans(&self, plan: &Plan, build: &Build, found: &[ListedTest]) -> Vec<String> {
         let is_whole = build.is_of_all_targets(plan);
         let was_built = |test: &TestId| {
@@ -102,8 +102,8 @@ impl Regressions {
     }
 }
 
-/// Keeps a schedule beside its package, and says where, relative to the workspace.
-/// `events` are those of its execution.
+/// Saves a schedule next to its package. Returns its path, relative to the workspace. `events` are
+/// the events of its execution.
 pub(crate) fn keep(plan: &Plan, schedule: &Schedule, events: &[Step]) -> Result<Option<String>> {
     let Some(directory) = directory_of(plan, &schedule.test.package) else {
         return Ok(None);
@@ -116,7 +116,7 @@ pub(crate) fn keep(plan: &Plan, schedule: &Schedule, events: &[Step]) -> Result<
     Ok(Some(relative(plan, &path)))
 }
 
-/// The directory of a member's regressions, whether it exists or not.
+/// The directory of a member's regressions, which may not exist.
 fn directory_of(plan: &Plan, package: &str) -> Option<Utf8PathBuf> {
     let members = plan.metadata.workspace_packages();
     let member = members
@@ -125,7 +125,7 @@ fn directory_of(plan: &Plan, package: &str) -> Option<Utf8PathBuf> {
     Some(member.manifest_path.parent()?.join(DIRECTORY))
 }
 
-/// The directories of all members' regressions that exist.
+/// The existing directories of all members' regressions.
 pub(crate) fn directories(workspace: &crate::plan::Workspace) -> Vec<Utf8PathBuf> {
     let manifests = workspace.member_dirs();
     let kept = manifests.map(|dir| dir.join(DIRECTORY));

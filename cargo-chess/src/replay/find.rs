@@ -1,4 +1,4 @@
-//! From what the user names to the schedule: a file, an id, or an inline string.
+//! Finds the schedule that the user names by a file, an id, or an inline string.
 
 use std::fs;
 
@@ -8,8 +8,8 @@ use crate::error::{Error, Result};
 use crate::schedule::{EXTENSION, Schedule, failures_dir, id_in, schedules_in};
 use crate::suggest;
 
-/// Reads the schedule that `argument` names without a workspace: an inline
-/// string or a file. None if only a workspace's saved failures can tell.
+/// Reads the schedule that `argument` names without a workspace: an inline string or a file.
+/// Returns `None` if the workspace's saved failures have to be searched.
 pub(super) fn by_itself(argument: &str) -> Result<Option<Schedule>> {
     if Schedule::is_inline(argument) {
         let schedule = Schedule::parse_inline(argument);
@@ -24,8 +24,8 @@ pub(super) fn by_itself(argument: &str) -> Result<Option<Schedule>> {
     Ok(None)
 }
 
-/// Reads the saved failure of the workspace that `argument` names, or one of those `kept`
-/// in these directories: its id, or its file's name with or without directory and ending.
+/// Reads the workspace's saved failure that `argument` names, or one of those in the directories
+/// `kept`. A name is an id, or a file's name with or without directory and ending.
 pub(super) fn among_saved(
     argument: &str,
     chess_dir: &Utf8Path,
@@ -44,7 +44,7 @@ pub(super) fn among_saved(
         .collect();
     match named.as_slice() {
         [path] => read(path),
-        // Saved in both places.
+        // The schedule is saved in both places.
         [first, second] if is_same(first, second) => read(first),
         [] => Err(Error::Usage(unknown(argument, &saved, chess_dir))),
         several => Err(Error::Usage(format!(
@@ -55,7 +55,7 @@ pub(super) fn among_saved(
     }
 }
 
-/// Reads the failure that the workspace saved last.
+/// Reads the newest saved failure of the workspace.
 pub(super) fn newest(chess_dir: &Utf8Path) -> Result<Schedule> {
     let saved = schedules_in(&failures_dir(chess_dir))?;
     let time = |path: &Utf8PathBuf| path.metadata().and_then(|it| it.modified()).ok();

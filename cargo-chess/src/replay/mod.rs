@@ -1,4 +1,4 @@
-//! `cargo chess replay`: runs one schedule again and says whether it still fails.
+//! `cargo chess replay`: runs one schedule again and reports whether it still fails.
 
 mod debugger;
 mod find;
@@ -25,8 +25,8 @@ use outcome::Telling;
 pub(crate) use outcome::{Meaning, Replayed, meaning};
 use trace::Traced;
 
-/// Replays what `args` name and returns the exit code: 100 if it fails again,
-/// 0 if the failure is gone.
+/// Replays the schedule that `args` name and returns the exit code: 100 if it fails again, 0 if the
+/// failure is gone.
 pub fn run(args: &ReplayArgs, interrupt: &Interrupt) -> Result<u8> {
     let debugger = debugger::find(args)?;
     let Opened {
@@ -56,17 +56,17 @@ pub fn run(args: &ReplayArgs, interrupt: &Interrupt) -> Result<u8> {
     telling.tell(&schedule, &replayed)
 }
 
-/// A schedule, and its program, built.
+/// A schedule and its built program.
 pub(crate) struct Opened {
     /// The schedule.
     pub(crate) schedule: Schedule,
-    /// Its workspace, configured as when it was saved.
+    /// Its workspace, with the configuration from the time of the save.
     pub(crate) session: Session,
     /// The binary of its test.
     pub(crate) build: Build,
 }
 
-/// Finds the schedule that `argument` names, the newest one without, and builds its program.
+/// Finds the schedule that `argument` names, or the newest one without it, and builds its program.
 pub(crate) fn open(
     argument: Option<&str>,
     rebuild: &RebuildArgs,
@@ -85,7 +85,7 @@ pub(crate) fn open(
     })
 }
 
-/// Runs `schedule` in a process of its own.
+/// Runs `schedule` in its own process.
 pub(crate) fn replay(
     session: &Session,
     build: &Build,
@@ -96,7 +96,7 @@ pub(crate) fn replay(
     stage.replay(schedule, interrupt)
 }
 
-/// The test of a schedule, ready to run any schedule.
+/// The test of a schedule, for runs of any schedule.
 pub(crate) struct Stage<'a> {
     session: &'a Session,
     build: &'a Build,
@@ -105,7 +105,7 @@ pub(crate) struct Stage<'a> {
     exploration: Exploration,
     /// Lines whose memory accesses are scheduling points.
     points: Vec<String>,
-    /// Lines whose panics are meant to be, where no join receives them.
+    /// Lines whose panics are intended even if no join receives them.
     intended: Vec<String>,
     policies: Vec<String>,
     marked: MarkedSources,
@@ -113,7 +113,7 @@ pub(crate) struct Stage<'a> {
 }
 
 impl<'a> Stage<'a> {
-    /// Looks for the test of `schedule` among those of its binary.
+    /// Finds the test of `schedule` among those of its binary.
     pub(crate) fn new(
         session: &'a Session,
         build: &'a Build,
@@ -148,12 +148,13 @@ impl<'a> Stage<'a> {
         })
     }
 
-    /// Runs `schedule` in a process of its own.
+    /// Runs `schedule` in its own process.
     pub(crate) fn replay(&self, schedule: &Schedule, interrupt: &Interrupt) -> Result<Replayed> {
         self.replay_live(schedule, &|| interrupt.requested(), None)
     }
 
-    /// Runs `schedule` in a process of its own until `stop` says so; `live` hears of it.
+    /// Runs `schedule` in its own process until `stop` returns true, and passes its lines to
+    /// `live`.
     fn replay_live(
         &self,
         schedule: &Schedule,
@@ -170,7 +171,7 @@ impl<'a> Stage<'a> {
         })
     }
 
-    /// Runs the schedule of these decisions in a process of its own.
+    /// Runs the schedule of these decisions in its own process.
     pub(crate) fn run(&self, decisions: &str, interrupt: &Interrupt) -> Result<Verdict> {
         self.run_live(decisions, &|| interrupt.requested(), None)
     }
@@ -208,7 +209,7 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// Tells how a replay ended, as `cargo chess replay` does, and returns its exit code.
+/// Reports the result of a replay, as `cargo chess replay` does, and returns its exit code.
 pub(crate) fn tell(
     session: &Session,
     options: &RunOptions,
@@ -245,13 +246,13 @@ fn find(argument: Option<&str>, rebuild: &RebuildArgs) -> Result<Schedule> {
     }
 }
 
-/// A number of schedules that says that a test is searched, not only run.
+/// A number of schedules that marks the run as a search instead of a single run.
 const SEARCHED: u64 = 2;
 
-/// The time of a replay that nothing else is to end: what it takes is known.
+/// The time limit of a replay without another limit. Its work is known.
 const LONG: Duration = Duration::from_hours(1);
 
-/// What the schedule was found with, over the workspace's own configuration.
+/// The options with which the schedule was found. They override the workspace's own configuration.
 pub(crate) fn layer(schedule: &Schedule) -> Result<Layer> {
     let (schedules, time) = match schedule.only_run.as_deref() {
         None => (SEARCHED, None),

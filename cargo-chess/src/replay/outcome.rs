@@ -1,4 +1,4 @@
-//! What a replay showed: the same failure, another one, none, or that the schedule no longer fits.
+//! The result of a replay: the same failure, another one, none, or a schedule that no longer fits.
 
 use std::io;
 
@@ -14,39 +14,40 @@ use crate::schedule::Schedule;
 use crate::shell::Shell;
 use crate::supervise::protocol::{Decided, Divergence, Finished, Step};
 
-/// A schedule that was run again.
+/// The replay of a schedule.
 #[derive(Debug)]
 pub(crate) struct Replayed {
-    /// What the process said.
+    /// The verdict of the process.
     pub(crate) verdict: Verdict,
-    /// The options that it ran with.
+    /// The options of the replay.
     pub(crate) exploration: Exploration,
     /// The packages into which calls were single steps.
     pub(crate) atomic: Vec<String>,
-    /// Whether the instrumented sources differ from those that it was saved with.
+    /// Whether the instrumented sources differ from those at the time of the save.
     pub(crate) sources_changed: bool,
 }
 
-/// What a replay means.
+/// The result of a replay.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Meaning {
-    /// It fails as it did.
+    /// The same failure occurred.
     Reproduced,
-    /// It fails in another way than this one.
+    /// Another failure occurred.
     Different,
-    /// It does not fail any more.
+    /// No failure occurred.
     Gone,
-    /// The program does not follow it any more, as this sentence says.
+    /// The program no longer follows the schedule. Contains the sentence about the difference.
     Stale(String),
 }
 
 impl Replayed {
-    /// What it means for `schedule`.
+    /// The result for `schedule`.
     pub(crate) fn meaning(&self, schedule: &Schedule) -> Meaning {
         meaning(&self.verdict.finished, schedule)
     }
 
-    /// The error that the program does not follow the schedule any more, as `sentence` says.
+    /// The error for a program that no longer follows the schedule. `sentence` describes the
+    /// difference.
     pub(crate) fn stale(&self, sentence: &str) -> Error {
         let why = if self.sources_changed {
             "The sources have changed since it was saved"
@@ -63,7 +64,7 @@ impl Replayed {
     }
 }
 
-/// What an end of the test means for `schedule`.
+/// The result for `schedule` of a test that ended with `finished`.
 pub(crate) fn meaning(finished: &Finished, schedule: &Schedule) -> Meaning {
     let same = finished.outcome == Outcome::Failed
         && finished.kind == Some(schedule.kind)
@@ -76,7 +77,7 @@ pub(crate) fn meaning(finished: &Finished, schedule: &Schedule) -> Meaning {
     }
 }
 
-/// Where and how a schedule no longer fits.
+/// The place at which a schedule no longer fits, and the difference.
 fn in_words(diverged: &Divergence, finished: &Finished) -> String {
     let Divergence {
         step,
@@ -98,7 +99,7 @@ fn in_words(diverged: &Divergence, finished: &Finished) -> String {
     )
 }
 
-/// The last step that fitted, and the first one that came instead.
+/// The last step that fitted, and the first one that occurred instead.
 fn instead(decided: &Decided, finished: &Finished) -> String {
     let (before, after) = finished
         .events
@@ -126,10 +127,10 @@ fn instead(decided: &Decided, finished: &Finished) -> String {
     [fitted, next].into_iter().flatten().collect()
 }
 
-/// Whether a failure is told as it was. Only the words of a panic say which
-/// failure it is; those of other kinds are ours, and name source lines, which
-/// move when the program is edited. Numbers do not matter, nor what an assertion tells
-/// below its first line: the system may give out another port or descriptor each time.
+/// Whether a failure has the same text as the schedule's. Only the message of a panic identifies
+/// the failure. The messages of other kinds are written by this tool, and name source lines, which
+/// move when the program is edited. Numbers are ignored, because the system may assign another port
+/// or descriptor each time. The text of an assertion below its first line is ignored, too.
 fn same_words(schedule: &Schedule, message: &str) -> bool {
     let said = |message: &str| -> String {
         let line = message.lines().next().unwrap_or_default();
@@ -138,16 +139,16 @@ fn same_words(schedule: &Schedule, message: &str) -> bool {
     schedule.kind != Kind::Panic || said(&schedule.message) == said(message)
 }
 
-/// How to tell of a replay.
+/// The report of a replay.
 pub(super) struct Telling<'a> {
-    /// What is printed where.
+    /// The output options.
     pub(super) options: &'a RunOptions,
-    /// For source lines.
+    /// The directory for source lines.
     pub(super) workspace_root: &'a Utf8Path,
 }
 
 impl Telling<'_> {
-    /// Tells it, and returns the exit code or the error that stands for it.
+    /// Prints the report, and returns the exit code or the error that determines it.
     pub(super) fn tell(&self, schedule: &Schedule, replayed: &Replayed) -> Result<u8> {
         let verdict = &replayed.verdict;
         let mut event =
@@ -231,11 +232,11 @@ impl Telling<'_> {
         }
     }
 
-    /// The report, if it is a failure.
+    /// Prints the report of a failure.
     fn show(&self, meaning: &Meaning, event: &TestFinished, detail: &Detail) {
         if matches!(meaning, Meaning::Reproduced | Meaning::Different) {
             let mut human = Human::on_stderr(self.options, self.workspace_root);
-            // There is nobody to tell that standard error is gone.
+            // A closed standard error cannot be reported.
             let _ = human.failure(event, detail);
         }
     }

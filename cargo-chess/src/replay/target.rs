@@ -1,4 +1,4 @@
-//! What has to be built for a schedule, and whether the workspace still has it.
+//! The build of a schedule's test, and the check that the workspace still has it.
 
 use crate::cli::{CargoArgs, RebuildArgs};
 use crate::error::{Error, Result};
@@ -7,8 +7,8 @@ use crate::schedule::Schedule;
 use crate::suggest;
 use crate::supervise::ListedTest;
 
-/// Cargo's flags that build the schedule's test and little else, as it was built
-/// when the schedule was saved unless `args` say otherwise.
+/// Cargo's flags that build the schedule's test and little else, in the same way as when the
+/// schedule was saved, unless `args` override that.
 pub(super) fn cargo_args(schedule: &Schedule, args: &RebuildArgs) -> Result<CargoArgs> {
     let given = CargoArgs {
         features: args.features.clone(),
@@ -48,7 +48,7 @@ fn select_target(schedule: &Schedule, cargo: &mut CargoArgs) -> Result<()> {
     Ok(())
 }
 
-/// The kind and the name of the target that the binary's identity stands for.
+/// The kind and the name of the target, according to the binary's identity.
 fn target_of(schedule: &Schedule) -> Option<(&str, &str)> {
     let rest = schedule.test.binary.strip_prefix(&schedule.test.package)?;
     match rest.strip_prefix("::") {
@@ -57,7 +57,7 @@ fn target_of(schedule: &Schedule) -> Option<(&str, &str)> {
     }
 }
 
-/// Fails if the workspace has no such package or target, before cargo does.
+/// Fails before cargo does, if the workspace has no such package or target.
 pub(super) fn check(schedule: &Schedule, plan: &Plan) -> Result<()> {
     let package = &schedule.test.package;
     let Some(found) = plan
@@ -89,7 +89,7 @@ pub(super) fn check(schedule: &Schedule, plan: &Plan) -> Result<()> {
     )))
 }
 
-/// The error that the binary has no such test any more.
+/// The error for a test that the binary no longer has.
 pub(super) fn no_such_test(schedule: &Schedule, tests: &[ListedTest]) -> Error {
     let names = tests.iter().map(|test| test.id.test.as_str());
     let nearest = suggest::nearest(&schedule.test.test, names)

@@ -1,4 +1,4 @@
-//! `replay --trace`: prints what happens in a replay while it goes on.
+//! `replay --trace`: prints the events of a replay in progress.
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -36,7 +36,7 @@ impl Live for Traced {
             _ => return,
         };
         let mut out = io::stderr().lock();
-        // There is nobody to tell that standard error is gone.
+        // A closed standard error cannot be reported.
         let _ = if self.color {
             out.write_all(text.as_bytes())
         } else {

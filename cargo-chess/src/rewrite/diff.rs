@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
-/// How many lines around a difference are shown.
+/// The number of lines of context around a difference.
 const CONTEXT: usize = 2;
 
-/// The most pairs of lines that are compared; beyond, all of the middle differs.
+/// The highest number of pairs of lines that are compared. Beyond it, the whole middle counts as
+/// different.
 const MOST: usize = 16_000_000;
 
 /// A line of a diff.
@@ -46,12 +47,13 @@ pub(super) fn of_texts(old_name: &str, old: &str, new_name: &str, new: &str) -> 
     unified(old_name, new_name, &lines)
 }
 
-/// The lines of two texts that have the longest common subsequence in common.
+/// The lines of two texts between their common start and end, matched by the longest common
+/// subsequence.
 fn middle<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Line<'a>> {
     let mut lines = Vec::new();
     let (mut i, mut j) = (0, 0);
     if old.len().saturating_mul(new.len()) <= MOST {
-        // The length of what the rests from (i, j) have in common.
+        // The lengths of the longest common subsequences of the rests from (i, j).
         let width = new.len() + 1;
         let mut common = vec![0_u32; (old.len() + 1) * width];
         for a in (0..old.len()).rev() {
@@ -83,7 +85,7 @@ fn middle<'a>(old: &[&'a str], new: &[&'a str]) -> Vec<Line<'a>> {
 
 fn unified(old_name: &str, new_name: &str, lines: &[Line<'_>]) -> String {
     let mut text = format!("--- {old_name}\n+++ {new_name}\n");
-    // How many lines of the old and of the new text come before each line.
+    // The number of lines of the old and of the new text before each line.
     let mut before = Vec::with_capacity(lines.len());
     let (mut old, mut new) = (0, 0);
     for line in lines {
@@ -104,7 +106,7 @@ fn unified(old_name: &str, new_name: &str, lines: &[Line<'_>]) -> String {
         let olds = hunk.iter().filter(|it| !matches!(it, Line::New(_))).count();
         let news = hunk.iter().filter(|it| !matches!(it, Line::Old(_))).count();
         let (old, new) = before[start];
-        // A range without lines is that behind the line before it.
+        // A range without lines has the number of the line before it.
         let (old, new) = (old + usize::from(olds > 0), new + usize::from(news > 0));
         writeln!(text, "@@ -{old},{olds} +{new},{news} @@").expect("memory takes every byte");
         for line in hunk {

@@ -1,4 +1,4 @@
-//! The files of a package, and what is found in each.
+//! The files of a package, and the findings in each.
 
 use std::fs;
 
@@ -9,8 +9,8 @@ use crate::error::{Error, Result};
 use crate::plan::PlannedPackage;
 use crate::wrapper::{PackageInstructions, Refused, Rewriting, source_files};
 
-/// What is redirected and rewritten in each file of a package, in its directory and `outside`
-/// it, and a sentence for each file that cannot be read.
+/// The redirections and rewrites in each file of a package, in its directory and `outside` it, and
+/// a sentence for each file that cannot be read.
 pub(super) fn review(
     package: &PlannedPackage,
     treatment: &PackageInstructions,
@@ -20,7 +20,7 @@ pub(super) fn review(
     if !treatment.changes_sources() {
         return Ok((reviewed, unreadable));
     }
-    // Marks are in every line, and of no interest here.
+    // Marks are in every line, and are not shown here.
     let paths: Vec<Utf8PathBuf> = outside.iter().map(|it| package.root.join(it)).collect();
     let paths = paths.iter().map(Utf8PathBuf::as_path);
     let rewriting = Rewriting::new(treatment, Refused::default(), paths)
@@ -30,7 +30,7 @@ pub(super) fn review(
     files.retain(|file| treatment.has_place_for(file));
     files.extend(outside);
     for inside in files.iter().filter(|file| *file != "build.rs") {
-        // What is not UTF-8 is for the compiler to complain about.
+        // The compiler reports files that are not UTF-8.
         let Ok(text) = fs::read_to_string(package.root.join(inside)) else {
             continue;
         };
@@ -45,7 +45,7 @@ pub(super) fn review(
     Ok((reviewed, unreadable))
 }
 
-/// What is redirected and rewritten in a file, if anything is.
+/// The redirections and rewrites in a file, if there are any.
 fn of_file(
     package: &PlannedPackage,
     treatment: &PackageInstructions,

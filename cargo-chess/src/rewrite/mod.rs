@@ -1,9 +1,9 @@
-//! `cargo chess rewrite`: what is redirected and rewritten, to be read, reviewed and pinned.
+//! `cargo chess rewrite`: shows the redirections and rewrites, for reading, reviewing and pinning.
 //!
-//! For each file of a package whose policy is `preempt`, and of what an overlay
-//! changes: what of `std` it reaches that is under control, and what is inserted.
-//! Marks of statements are left out: they are in every line, and do nothing that
-//! a reader of the code would have to know.
+//! For each file of a package whose policy is `preempt`, and for each change by an overlay, it
+//! shows the items of `std` under control that the file uses, and the inserted text. Marks of
+//! statements are not shown, because they are in every line, and have no effect that a reader of
+//! the code would have to know.
 
 mod diff;
 mod files;
@@ -71,8 +71,8 @@ pub fn run(args: &RewriteArgs) -> Result<()> {
     stdout::print(&shown.iter().map(ToString::to_string).collect::<String>())
 }
 
-/// Compares what is rewritten with the snapshots, where there are any: how they differ, in a
-/// diff for each, and what to do.
+/// Compares the rewrites with the snapshots, if there are any. Returns a diff for each difference,
+/// and the error with the remedy.
 pub(crate) fn check(session: &Session, shell: Shell) -> Result<(String, Option<Error>)> {
     if !session.plan.workspace_root.join(DIRECTORY).exists() {
         return Ok((String::new(), None));
@@ -87,7 +87,7 @@ pub(crate) fn check(session: &Session, shell: Shell) -> Result<(String, Option<E
     ))
 }
 
-/// What is redirected and rewritten, file by file.
+/// The redirections and rewrites of all files.
 fn review(session: &Session, shell: Shell) -> Result<Vec<Reviewed>> {
     let mut reviewed = Vec::new();
     for package in &session.plan.packages {

@@ -1,5 +1,6 @@
-//! The files of a package that lie elsewhere than is usual, as far as its sources name them: what
-//! macros or build scripts name is known only when it is compiled.
+//! The files of a package in unusual places, as far as its sources name them.
+//!
+//! The files that macros or build scripts name are known only during compilation.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,8 +10,8 @@ use cargo_metadata::Package;
 
 use crate::wrapper::PackageInstructions;
 
-/// The files of `package` that do not lie in its directory, or there at no place that
-/// its treatment names, by their paths from it: `../common/ring.rs`.
+/// The files of `package` outside its directory, or at a place in it that its treatment does not
+/// name, by their paths relative to it: `../common/ring.rs`.
 pub(super) fn files(package: &Package, treatment: &PackageInstructions) -> Vec<Utf8PathBuf> {
     let Some(root) = package.manifest_path.parent() else {
         return Vec::new();
@@ -25,7 +26,7 @@ pub(super) fn files(package: &Package, treatment: &PackageInstructions) -> Vec<U
     let mut seen = BTreeSet::new();
     let mut outside = BTreeSet::new();
     while let Some((file, is_root)) = open.pop() {
-        // A file that is not there belongs to another configuration, or is generated.
+        // A missing file belongs to another configuration, or is generated.
         let Ok(path) = file.canonicalize_utf8() else {
             continue;
         };
@@ -41,7 +42,7 @@ pub(super) fn files(package: &Package, treatment: &PackageInstructions) -> Vec<U
         let text = fs::read_to_string(&file).unwrap_or_default();
         let name = file.file_name().unwrap_or_default();
         let directory = file.parent().unwrap_or(Utf8Path::new(""));
-        // What is no Rust is for the compiler to complain about.
+        // The compiler reports files that are not valid Rust.
         let references = rewriter::references(&text, name, is_root).unwrap_or_default();
         let named = references.into_iter().filter_map(|it| {
             let path = Utf8PathBuf::from_path_buf(it.path).ok()?;

@@ -1,4 +1,4 @@
-//! What is redirected and rewritten in one file, as people read it.
+//! The redirections and rewrites in one file, as text for people.
 
 use std::fmt;
 
@@ -10,16 +10,16 @@ use crate::plan::PlannedPackage;
 
 /// One file.
 pub(super) struct Reviewed {
-    /// Its package; with the version, if it is no member of the workspace.
+    /// Its package, with the version if it is not a member of the workspace.
     pub(super) package: String,
     /// The file, relative to the package's directory.
     pub(super) file: Utf8PathBuf,
-    /// What is redirected and rewritten.
+    /// The redirections and rewrites.
     pub(super) text: String,
 }
 
 impl Reviewed {
-    /// `None` if nothing of the file is redirected or rewritten.
+    /// Returns `None` if the file has neither redirections nor rewrites.
     pub(super) fn new(
         package: &PlannedPackage,
         file: &Utf8Path,
@@ -52,7 +52,7 @@ impl Reviewed {
         })
     }
 
-    /// Whether it is meant by `package`, or by `package:file`; by nothing, all are.
+    /// Whether `wanted` selects the file: `package` or `package:file`. `None` selects all files.
     pub(super) fn is(&self, wanted: Option<&str>) -> bool {
         let Some(wanted) = wanted else { return true };
         match wanted.split_once(':') {
@@ -62,7 +62,7 @@ impl Reviewed {
     }
 }
 
-/// As `cargo chess rewrite` shows it.
+/// The output of `cargo chess rewrite`.
 impl fmt::Display for Reviewed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} {}", self.package, self.file)?;

@@ -1,4 +1,4 @@
-//! The snapshots of a workspace, in insta's format: what was reviewed last.
+//! The snapshots of a workspace, in insta's format: the last reviewed state.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,23 +10,23 @@ use super::diff;
 use super::reviewed::Reviewed;
 use crate::error::{Error, Result};
 
-/// Where they lie, below the workspace's root.
+/// Their directory, below the workspace's root.
 pub(crate) const DIRECTORY: &str = "chess-snapshots";
 
-/// Ends the names of what `cargo insta review` is to ask about.
+/// The suffix of the files that `cargo insta review` reviews.
 const PROPOSED: &str = "new";
 
-/// The directory.
+/// The directory of the snapshots.
 pub(super) struct Snapshots {
     directory: Utf8PathBuf,
 }
 
-/// A snapshot that is not what it was.
+/// A snapshot that differs from the current state.
 pub(super) struct Difference {
     name: String,
-    /// What it is now; nothing if there is none.
+    /// The current text; `None` if the snapshot is obsolete.
     now: Option<String>,
-    /// What changed.
+    /// The difference.
     pub(super) diff: String,
 }
 
@@ -37,7 +37,7 @@ impl Snapshots {
         }
     }
 
-    /// What differs from what was reviewed last, by name.
+    /// The differences from the reviewed state, by name.
     pub(super) fn compare(&self, reviewed: &[Reviewed]) -> Result<Vec<Difference>> {
         let mut known = self.names()?;
         let mut differences = Vec::new();
@@ -65,7 +65,7 @@ impl Snapshots {
         Ok(differences)
     }
 
-    /// Makes the snapshots what is rewritten now; how many changed.
+    /// Replaces the snapshots by the current state. Returns the number of changed ones.
     pub(super) fn accept(&self, reviewed: &[Reviewed]) -> Result<usize> {
         let differences = self.compare(reviewed)?;
         for difference in &differences {
@@ -74,7 +74,7 @@ impl Snapshots {
                 Some(text) => self.write(&path, text)?,
                 None => fs::remove_file(&path).map_err(Error::io("remove", &path))?,
             }
-            // What was proposed is decided.
+            // The proposal is accepted, so its file is removed.
             let proposed = Utf8PathBuf::from(format!("{path}.{PROPOSED}"));
             match fs::remove_file(&proposed) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -86,7 +86,7 @@ impl Snapshots {
         Ok(differences.len())
     }
 
-    /// Leaves what changed for `cargo insta review`.
+    /// Writes the changed snapshots for `cargo insta review`.
     pub(super) fn propose(&self, differences: &[Difference]) -> Result<()> {
         for difference in differences {
             if let Some(text) = &difference.now {
@@ -133,13 +133,13 @@ fn name_of(one: &Reviewed) -> String {
     format!("{}__{file}.snap", one.package)
 }
 
-/// A snapshot as insta writes it.
+/// A snapshot in insta's format.
 fn snapshot(one: &Reviewed) -> String {
     let (package, file, text) = (&one.package, &one.file, one.text.trim_end());
     format!("---\nsource: {package}/{file}\nexpression: cargo chess rewrite\n---\n{text}\n")
 }
 
-/// What a snapshot holds, behind its header; insta ignores blank lines at its end.
+/// The contents of a snapshot after its header. insta ignores blank lines at its end.
 fn contents(snapshot: &str) -> &str {
     let rest = snapshot.strip_prefix("---\n");
     let rest = rest.and_then(|rest| rest.split_once("\n---\n"));

@@ -1,9 +1,9 @@
-//! Why a schedule cannot be read, and what to do about it.
+//! Errors of reading a schedule, with remedies.
 
-/// What is wrong with a saved schedule. Each says what to do next.
+/// An error in a saved schedule. Each message contains a remedy.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum ScheduleError {
-    /// The text is something else.
+    /// The text is not a schedule.
     #[error(
         "this is not a schedule: its first line should be `format = {expected}`, and is `{found}`.\n\
          Give a `*.chess` file that `cargo chess test` saved below target/chess/failures."
@@ -14,7 +14,7 @@ pub enum ScheduleError {
         /// The first line.
         found: String,
     },
-    /// Another version wrote it.
+    /// Another version of this program wrote it.
     #[error(
         "the schedule has format {found}, and this version of cargo chess reads format {expected}.\n\
          Replay it with the version that wrote it, or run `cargo chess test` again to find the failure anew."
@@ -22,7 +22,7 @@ pub enum ScheduleError {
     Version {
         /// The version that this program reads.
         expected: u32,
-        /// The version that was found.
+        /// The version in the text.
         found: String,
     },
     /// It ends too early.
@@ -31,18 +31,18 @@ pub enum ScheduleError {
          Copy the file again in full, or run `cargo chess test` to find the failure anew."
     )]
     Truncated {
-        /// What is missing.
+        /// The missing part.
         missing: String,
     },
-    /// A line cannot be understood.
+    /// A line is not valid.
     #[error(
         "line {line}: {problem}.\n\
          Correct the line, or run `cargo chess test` to save the schedule anew."
     )]
     Line {
-        /// Counted from 1.
+        /// The line's number, from 1.
         line: usize,
-        /// What was expected and what was found.
+        /// The expected and the found text.
         problem: String,
     },
     /// The one-word form is damaged.
@@ -51,7 +51,7 @@ pub enum ScheduleError {
          Paste the whole word, from `chess1:` to its last character, or give the `*.chess` file."
     )]
     Inline {
-        /// What is wrong with it.
+        /// The damage.
         problem: String,
     },
 }

@@ -14,7 +14,7 @@ use crate::digest;
 /// Hexadecimal digits of the checksum that ends the word.
 const CHECK_LEN: usize = 6;
 
-/// More than any schedule needs; a hostile word must not fill the memory.
+/// A limit above the size of any schedule, so that a hostile word cannot fill the memory.
 const LARGEST: u64 = 64 << 20;
 
 /// Prints the word.

@@ -18,20 +18,20 @@ pub const FORMAT: u32 = 1;
 /// The ending of schedule files.
 pub(crate) const EXTENSION: &str = "chess";
 
-/// Digits of the id that ends a file's name.
+/// The number of digits of the id at the end of a file's name.
 const ID_LEN: usize = 4;
 
-/// The most digits of an id: no two schedules share so many.
+/// The highest number of digits of an id. No two schedules share an id of this length.
 const LONGEST_ID: usize = 32;
 
-/// A schedule that fails, with what it needs to fail again.
+/// A failing schedule, with everything that a replay needs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Schedule {
     /// The test.
     pub test: TestId,
     /// The kind of failure that it leads to.
     pub kind: Kind,
-    /// That failure in words.
+    /// The failure, as text.
     pub message: String,
     /// Its source line.
     pub location: Option<Location>,
@@ -43,48 +43,49 @@ pub struct Schedule {
     pub seed: u64,
     /// The memory model.
     pub memory: String,
-    /// Steps after which an execution is a livelock.
+    /// The step limit of an execution (`max-steps`).
     pub max_steps: u64,
-    /// How executions are kept apart.
+    /// The way in which executions are kept apart.
     pub isolate: String,
-    /// What tasks run on.
+    /// The stacks or threads on which tasks run.
     pub backend: String,
-    /// When timeouts fire, where that is not the default.
+    /// The times at which timeouts fire, if not the default.
     pub timers: Option<String>,
-    /// What happens for no reason, where that is not the default.
+    /// The spurious events that are tried, if not the default.
     pub spurious: Option<String>,
-    /// What is done about accesses to plain memory, where that is not the default.
+    /// The treatment of accesses to plain memory, if not the default.
     pub memory_accesses: Option<String>,
-    /// What a data race means, where that is not the default.
+    /// The level of a data race, if not the default.
     pub races: Option<String>,
-    /// What a loop means that waits without yielding, where that is not the default.
+    /// The level of a loop that waits without yielding, if not the default.
     pub spins: Option<String>,
-    /// Where a test that was only to be run once ran beyond `max-steps`: what would have
-    /// ended it there, `steps` or `time`. Tasks take shorter turns there than in a search.
+    /// For a test that was only run once, and whose execution exceeded `max-steps`: the limit that
+    /// would have ended it, `steps` or `time`. Tasks have shorter turns in such an execution than
+    /// in a search.
     pub only_run: Option<String>,
     /// The lines whose accesses to plain memory are scheduling points: `src/lib.rs:12`.
     pub points: Vec<String>,
-    /// The lines whose panics are meant to be, where no join receives them.
+    /// The lines whose panics are intended even if no join receives them.
     pub intended: Vec<String>,
-    /// Cargo's flags that change what is built, as in `--release --features x`.
+    /// Cargo's flags that change the build, as in `--release --features x`.
     pub cargo: String,
     /// Digest of the instrumented sources.
     pub sources: String,
     /// The decisions, run-length encoded: `0*12 1*3 ?1 0`.
     pub decisions: String,
-    /// The source lines before which tasks are preempted, where the schedule is kept for
-    /// programs that change. They name no failure: [`Self::id`] is the same without them.
+    /// The source lines before which tasks are preempted, if the schedule is saved for a program
+    /// that changes. They do not identify the failure: [`Self::id`] does not depend on them.
     pub preempted_at: Vec<PreemptedAt>,
 }
 
 /// A source line before which a task is preempted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PreemptedAt {
-    /// The source file, as reports show it.
+    /// The source file, in the form of the reports.
     pub file: String,
     /// The line's number.
     pub line: u32,
-    /// What stands there, to find it again when it has moved; empty if it is not known.
+    /// The text of the line, to find it again when it has moved. It is empty if unknown.
     pub text: String,
 }
 
@@ -118,8 +119,8 @@ impl Schedule {
             })
     }
 
-    /// Four digits that name it, taken from its contents: the same failure found
-    /// again has the same id.
+    /// The schedule's id of four digits, derived from its contents. If the same failure is found
+    /// again, it has the same id.
     pub fn id(&self) -> String {
         self.longer_id(ID_LEN)
     }
@@ -152,18 +153,19 @@ impl Schedule {
         stem + id
     }
 
-    /// Writes it below `chess_dir` (`target/chess`) and says where.
+    /// Saves the schedule below `chess_dir` (`target/chess`). Returns its path.
     pub fn save(&self, chess_dir: &Utf8Path) -> Result<Utf8PathBuf> {
         self.save_in(&failures_dir(chess_dir))
     }
 
-    /// Writes it into `directory` and says where. Its id gets more digits where another
-    /// schedule's has the same.
+    /// Saves the schedule in `directory`, and returns its path. Its id gets more digits if another
+    /// schedule has the same id.
     pub(crate) fn save_in(&self, directory: &Utf8Path) -> Result<Utf8PathBuf> {
         std::fs::create_dir_all(directory).map_err(Error::io("create the directory", directory))?;
         let id = self.free_id(directory)?;
         let path = directory.join(self.stem_with(&id) + ".chess");
-        // Written beside and moved, so that no one ever reads half a file.
+        // The file is written under another name and then moved, so that no process reads a part of
+        // it.
         let mut file = tempfile::Builder::new()
             .prefix(".schedule")
             .tempfile_in(directory)
@@ -175,7 +177,7 @@ impl Schedule {
         Ok(path)
     }
 
-    /// The shortest id that no file in `directory` has but one with this schedule.
+    /// The shortest id that no file in `directory` has, except for a file with this schedule.
     fn free_id(&self, directory: &Utf8Path) -> Result<String> {
         let entries = directory
             .read_dir_utf8()
@@ -200,7 +202,7 @@ pub fn id_in(path: &(impl AsRef<Utf8Path> + ?Sized)) -> &str {
     stem.rsplit('-').next().unwrap_or(stem)
 }
 
-/// The schedule files in a directory, by name; none if there is no such directory.
+/// The schedule files in a directory, by name. The list is empty if the directory does not exist.
 pub(crate) fn schedules_in(directory: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
     if !directory.is_dir() {
         return Ok(Vec::new());
@@ -218,13 +220,13 @@ pub(crate) fn schedules_in(directory: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
     Ok(paths)
 }
 
-/// Where failing schedules are saved.
+/// The directory of saved failing schedules.
 pub fn failures_dir(chess_dir: &Utf8Path) -> Utf8PathBuf {
     chess_dir.join("failures")
 }
 
-/// `text` as a part of a file name on every file system: `transfer::is_atomic`
-/// becomes `transfer-is_atomic`; long names (of generated tests) are cut.
+/// `text` as a part of a file name that is valid on every file system: `transfer::is_atomic`
+/// becomes `transfer-is_atomic`. Long names of generated tests are cut.
 pub(crate) fn file_name(text: &str) -> String {
     const LONGEST: usize = 80;
     let mut name = String::new();
@@ -295,7 +297,7 @@ pub(crate) mod tests {
         let chess_dir = Utf8Path::from_path(directory.path()).expect("a path in UTF-8");
         let mut other = sample();
         other.decisions = "0*12 1*3 ?0 0".into();
-        // In the place where the sample would be.
+        // At the path that the sample would have.
         let taken = failures_dir(chess_dir).join(sample().stem() + ".chess");
         std::fs::create_dir_all(failures_dir(chess_dir)).expect("a directory");
         std::fs::write(&taken, other.to_text()).expect("a file");

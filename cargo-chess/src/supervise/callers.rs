@@ -1,8 +1,8 @@
 //! The statements of the user's code that led to events in other code.
 //!
-//! A test binary tells the return addresses of the calls in progress at each event. The
-//! binary's debug information has functions and source lines for them. Where it has none,
-//! nothing is said of callers.
+//! For each event, a test binary reports the return addresses of the calls in progress. The
+//! binary's debug information maps them to functions and source lines. Without debug information,
+//! reports name no callers.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,7 +14,7 @@ use crate::config::Policy;
 use crate::events::Location;
 use crate::plan::{Place, Plan, PlannedPackage};
 
-/// Which code is the user's: that of the workspace's members, but for what is `atomic` or `opaque`.
+/// Decides which code is the user's: the code of the workspace's members whose policy is `preempt`.
 #[derive(Default)]
 pub(crate) struct Callers {
     workspace_root: Utf8PathBuf,
@@ -22,14 +22,14 @@ pub(crate) struct Callers {
 }
 
 struct Package {
-    /// How the compiler's names of its files begin.
+    /// The prefix of the compiler's names of the package's files.
     prefix: String,
     is_member: bool,
     policy: Policy,
     places: Vec<(Place, Policy)>,
 }
 
-/// A function that has not returned, and where it is.
+/// A function that has not returned, and its current place in the source.
 #[derive(Clone, Debug)]
 struct Frame {
     function: Option<String>,
@@ -37,7 +37,7 @@ struct Frame {
 }
 
 impl Callers {
-    /// Those of the packages of `plan`.
+    /// Creates the lookup for the packages of `plan`.
     pub(crate) fn new(plan: &Plan) -> Self {
         let package = |it: &PlannedPackage| Package {
             prefix: it.source_prefix.clone(),
@@ -66,7 +66,7 @@ impl Callers {
             calls,
             frames: HashMap::new(),
         };
-        // The calls in progress at the last event of each task.
+        // The calls in progress at the previous event of each task.
         let mut last: HashMap<u32, HashSet<u32>> = HashMap::new();
         let mut find = |task: u32, call: &mut Option<u32>, file: Option<&String>| {
             let call = call.take()?;
@@ -89,7 +89,8 @@ impl Callers {
         }
     }
 
-    /// The innermost frame of the user's code, and what it called.
+    /// Returns the innermost frame of the user's code, with the name of the function that it
+    /// called.
     fn caller(&self, frames: Vec<(u32, Frame)>) -> Option<(u32, Caller)> {
         let mut function = None;
         let mut is_atomic = false;
@@ -107,7 +108,7 @@ impl Callers {
                 Some(location) => is_atomic |= self.is_atomic(&location.file),
                 None => {}
             }
-            // What the compiler made has no name: then what it calls has.
+            // Code made by the compiler has no name. Then the name of its callee stays.
             function = frame.function.or(function);
         }
         None
@@ -123,8 +124,8 @@ impl Callers {
         owner.is_some_and(|it| it.policy_of(file) == Policy::Atomic)
     }
 
-    /// The package that a file belongs to: the innermost one, for a package may lie in
-    /// another one's directory.
+    /// The package that a file belongs to: the innermost one, because a package may lie in another
+    /// one's directory.
     fn owner(&self, file: &str) -> Option<&Package> {
         let owns = |it: &&Package| {
             let is_relative = !it.prefix.starts_with('/');
@@ -144,7 +145,8 @@ impl Package {
     }
 }
 
-/// The calls of an execution, and what the binary says of their addresses.
+/// The calls of an execution, and the frames that the debug information of the binary gives for
+/// their addresses.
 struct Stack<'a> {
     loader: Loader,
     root: &'a Utf8Path,
@@ -153,7 +155,8 @@ struct Stack<'a> {
 }
 
 impl Stack<'_> {
-    /// The functions in progress, the innermost first, with the calls that they make.
+    /// Returns the functions in progress with the numbers of their calls, the innermost function
+    /// first.
     fn frames_from(&mut self, call: u32) -> Vec<(u32, Frame)> {
         let mut frames = Vec::new();
         let mut next = Some(call);
@@ -166,16 +169,17 @@ impl Stack<'_> {
             }
             let found = self.frames[&address].iter();
             frames.extend(found.map(|frame| (number, frame.clone())));
-            // A call is made within an earlier one: this ends.
+            // A call is made within a call of a lower number, so this loop ends.
             next = within.filter(|within| *within < number);
         }
         frames
     }
 
-    /// The function with a return address, after those that were inlined into it there.
+    /// Returns the function that contains a return address, after the functions that were inlined
+    /// into it at that place.
     fn look_up(&self, address: u64) -> Vec<Frame> {
         let mut found = Vec::new();
-        // A return address is that of the instruction after the call.
+        // A return address belongs to the instruction after the call.
         let Ok(mut frames) = self.loader.find_frames(address.saturating_sub(1)) else {
             return found;
         };
@@ -196,15 +200,15 @@ impl Stack<'_> {
         found
     }
 
-    /// A file as the events' locations name it.
+    /// Returns a file's path in the form that the events' locations have.
     fn name_of(&self, file: &str) -> String {
         let inside = Utf8Path::new(file).strip_prefix(self.root);
         inside.map_or_else(|_| file.to_owned(), ToString::to_string)
     }
 }
 
-/// A function's name as people write it: `DashMap::insert` for
-/// `dashmap::DashMap<K,V,S>::insert`, `tokio::spawn` for `tokio::task::spawn::spawn`.
+/// A function's name in short form: `DashMap::insert` for `dashmap::DashMap<K,V,S>::insert`,
+/// `tokio::spawn` for `tokio::task::spawn::spawn`.
 fn short_name(demangled: &str) -> Option<String> {
     let segments = segments(demangled);
     let is_named = |it: &&String| !it.starts_with('{') && !it.is_empty();
@@ -220,7 +224,8 @@ fn short_name(demangled: &str) -> Option<String> {
     Some(owner.map_or_else(|| (*last).clone(), |owner| format!("{owner}::{last}")))
 }
 
-/// The segments of a path without generic arguments; of `<T as Trait>` those of `T`.
+/// The segments of a path without generic arguments. Of `<T as Trait>`, only the segments of `T`
+/// count.
 fn segments(path: &str) -> Vec<String> {
     let path = match path.strip_prefix('<') {
         None => path.to_owned(),
@@ -246,7 +251,7 @@ fn segments(path: &str) -> Vec<String> {
     plain.split("::").map(|it| it.trim().to_owned()).collect()
 }
 
-/// Where the angle bracket closes that was opened before `text`.
+/// The position of the bracket that closes an angle bracket opened before `text`.
 fn end_of_angles(text: &str) -> usize {
     let mut depth = 1_usize;
     for (at, c) in text.char_indices() {

@@ -1,4 +1,4 @@
-//! Lines and columns as the user's sources have them, where the compiler saw rewritten copies.
+//! Maps lines and columns of the rewritten copies, which the compiler saw, to the user's sources.
 
 use std::collections::BTreeMap;
 
@@ -17,21 +17,21 @@ pub(crate) struct MarkedSources {
     packages: Vec<MarkedPackage>,
 }
 
-/// A package, or what its build script generated.
+/// A package, or the files that its build script generated.
 #[derive(Clone, Default)]
 struct MarkedPackage {
-    /// How the compiler's names of its files begin.
+    /// The prefix of the compiler's names of the package's files.
     prefix: String,
-    /// Whether its build script generated them.
+    /// Whether these are the files that the build script generated.
     is_generated: bool,
-    /// How the package is treated.
+    /// The treatment of the package.
     treatment: PackageInstructions,
-    /// What of that is refused.
+    /// The rejected sites of that treatment.
     refused: Refused,
 }
 
 impl MarkedSources {
-    /// The packages that `plan` rewrites, but for what `build` could not compile so.
+    /// The packages that `plan` rewrites, without those that `build` could not compile rewritten.
     pub(crate) fn new(plan: &Plan, build: &Build) -> Self {
         let is_rewritten = |package: &str| {
             let mut records = build.records.iter();
@@ -65,7 +65,7 @@ impl MarkedSources {
         }
     }
 
-    /// Puts every line and column of a verdict right.
+    /// Replaces every line and column of a verdict by its place in the user's sources.
     pub(crate) fn restore(&self, finished: &mut Finished) {
         let mut rewrites = BTreeMap::new();
         let mut place = |file: &str, line: &mut u32, column: &mut u32| {
@@ -111,11 +111,11 @@ impl MarkedSources {
         }
     }
 
-    /// A file's text and what was inserted into it, if anything was.
+    /// Returns a file's text and the rewrite of it, if the file is rewritten.
     fn rewrite(&self, file: &str) -> Option<(String, Rewrite)> {
         let owners = self.packages.iter();
         let owners = owners.filter(|it| file.starts_with(it.prefix.as_str()));
-        // The innermost: a package may lie in another one's directory.
+        // The innermost package: a package may lie in another one's directory.
         let owner = owners.max_by_key(|it| it.prefix.len())?;
         let inside = if owner.is_generated {
             Utf8Path::new(file)

@@ -1,14 +1,15 @@
-//! What of a build is not under control: said before its tests run, and of each test that met it.
+//! Warnings about code outside control, of the whole build and of single tests.
 
 use crate::build::Build;
 use crate::config::Policy;
 use crate::plan::Plan;
 use crate::wrapper::{Fallback, Record};
 
-/// What a test binary says of calls into opaque packages: it does not know which there are.
+/// The sentence of a test binary about calls into opaque packages. The binary does not know the
+/// names of the packages.
 const ENTERED_OPAQUE: &str = "called into packages that are compiled as they are";
 
-/// What to say before the tests run, whatever their verdicts will be.
+/// The warnings that are printed before the tests run, for every verdict.
 pub(super) fn warnings(plan: &Plan, build: &Build) -> Vec<String> {
     let mut warnings: Vec<String> = build.records.iter().flat_map(Record::sentences).collect();
     let opaque = opaque_by_policy(plan);
@@ -21,7 +22,7 @@ pub(super) fn warnings(plan: &Plan, build: &Build) -> Vec<String> {
     warnings
 }
 
-/// Names the opaque packages where a test called into some.
+/// Adds the names of the opaque packages to the sentence of a test that called into opaque code.
 pub(super) fn name_opaque(outside: &mut [String], plan: &Plan, build: &Build) {
     let entered = outside.iter_mut().find(|it| *it == ENTERED_OPAQUE);
     if let Some(sentence) = entered {

@@ -1,4 +1,4 @@
-//! Deals the cores out: one to each test that is explored, and to those that are left what no other test needs.
+//! Distributes the cores among the explored tests: one to each, and then the idle ones.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -8,23 +8,23 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::{MemfdFlags, memfd_create};
 
-/// More processes never explore one test.
+/// The highest number of processes that explore one test.
 const MOST: usize = 64;
 
-/// What there is, and who has it.
+/// The cores, and their distribution among the tests.
 pub(crate) struct Cores {
     jobs: usize,
     dealt: Mutex<Dealt>,
 }
 
 struct Dealt {
-    /// How many tests can be explored at once from now on.
+    /// The number of tests that can be explored at once from now on.
     tests: usize,
-    /// For each test that is explored, where it finds how many cores it has.
+    /// For each test that is explored, the file from which it reads the number of its cores.
     running: BTreeMap<usize, File>,
 }
 
-/// What a test is explored with. It is dealt out anew when this is dropped.
+/// The cores of one test. They are distributed anew when this is dropped.
 pub(super) struct Core<'a> {
     cores: &'a Cores,
     test: usize,
@@ -33,7 +33,7 @@ pub(super) struct Core<'a> {
 }
 
 impl Cores {
-    /// `jobs` of them, for so many tests.
+    /// Creates a distribution of `jobs` cores among `tests` tests.
     pub(super) fn new(jobs: usize, tests: usize) -> Self {
         Self {
             jobs: jobs.max(1),
@@ -44,12 +44,13 @@ impl Cores {
         }
     }
 
-    /// How many tests are explored at once.
+    /// The number of tests that are explored at once.
     pub(super) fn at_once(&self) -> usize {
         self.dealt().tests
     }
 
-    /// The test is going to be explored, from the `state` of an earlier search on.
+    /// Begins the exploration of a test, which resumes from the `state` of an earlier search, if
+    /// there is one.
     pub(super) fn begin(&self, test: usize, state: Option<File>) -> io::Result<Core<'_>> {
         let mut stdin = File::from(memfd_create("cores", MemfdFlags::CLOEXEC)?);
         stdin.write_all(line(1).as_bytes())?;
@@ -70,11 +71,11 @@ impl Cores {
         })
     }
 
-    /// One test fewer is explored at once: none is waiting.
+    /// Lowers the number of tests explored at once by one, because no test is waiting.
     pub(super) fn leave(&self) {
         let mut dealt = self.dealt();
         dealt.tests = dealt.tests.saturating_sub(1);
-        // Who is not told goes on with the cores that it has.
+        // A test whose file cannot be written continues with the cores that it has.
         let _ = dealt.deal(self.jobs);
     }
 
@@ -84,7 +85,7 @@ impl Cores {
 }
 
 impl Dealt {
-    /// As evenly as possible; nobody ever gets fewer than before.
+    /// Distributes the cores as evenly as possible. No test ever gets fewer cores than before.
     fn deal(&self, jobs: usize) -> io::Result<()> {
         let tests = self.tests.max(self.running.len()).max(1);
         let mut running = self.running.values().enumerate();
@@ -96,19 +97,19 @@ impl Dealt {
 }
 
 impl Core<'_> {
-    /// What the test's process reads: the number of its cores, which changes, in a line
-    /// of always the same length, and the state of an earlier search. Then it leaves there
-    /// the states of its own.
+    /// The standard input of the test's process: a line of fixed length with the number of its
+    /// cores, which changes during the run, and then the state of an earlier search. Later, the
+    /// process writes the states of its own search there.
     pub(super) fn stdin(&self) -> io::Result<File> {
         self.stdin.try_clone()
     }
 
-    /// Whether the state of an earlier search was there.
+    /// Whether this exploration resumes from the state of an earlier search.
     pub(super) fn resumes(&self) -> bool {
         self.resumes
     }
 
-    /// The state that it has left there.
+    /// Reads the state that the process has left in its standard input.
     pub(super) fn state(&self) -> impl Read {
         State {
             file: &self.stdin,
@@ -116,13 +117,13 @@ impl Core<'_> {
         }
     }
 
-    /// Whether it has left one that is still there.
+    /// Whether a state of the process is stored there.
     pub(super) fn has_state(&self) -> bool {
         let metadata = self.stdin.metadata();
         metadata.is_ok_and(|metadata| metadata.len() > LINE)
     }
 
-    /// Lets it leave the next one.
+    /// Removes the stored state, so that the process can write its next one.
     pub(super) fn clear_state(&self) -> io::Result<()> {
         self.stdin.set_len(LINE)
     }
@@ -137,7 +138,7 @@ impl Drop for Core<'_> {
 /// The length of the line with the number of cores.
 const LINE: u64 = 3;
 
-/// What follows the line.
+/// Reads the part of the file that follows the line.
 struct State<'a> {
     file: &'a File,
     at: u64,

@@ -1,12 +1,12 @@
-//! Keeps tests apart whose processes would write the same files.
+//! Keeps tests apart whose processes write the same files.
 //!
-//! Each test process has a directory for temporary files ([`super::scratch`]), and tells
-//! which paths elsewhere it writes. Two tests that write one path are not run at the same
-//! time, once that is known: from this run, or from an earlier one. Until it is known, they may
-//! run side by side. So the verdict of a test that writes elsewhere is taken only when all
-//! that ran beside it have told what they write. If one of them wrote the same, the test
-//! runs again, and no other test beside it. So does a test that had different ends under one
-//! schedule. No verdict depends on how many tests run at once.
+//! Each test process has a directory for temporary files ([`super::scratch`]), and reports the
+//! paths elsewhere that it writes. Two tests that are known to write one path, from this run or
+//! from an earlier one, are not run at the same time. Before that is known, they may run at the
+//! same time. So the verdict of a test that writes elsewhere is accepted only when all tests that
+//! ran at the same time have reported their paths. If one of them wrote the same path, the test
+//! runs again, alone. So does a test that had different outcomes under one schedule while other
+//! tests ran. No verdict depends on the number of tests that run at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
@@ -20,47 +20,47 @@ use super::verdict::Verdict;
 use crate::error::Result;
 use crate::events::{Kind, TestId};
 
-/// How often a test that may not run yet looks whether it is to stop.
+/// The interval at which a waiting test checks whether it should stop.
 const TICK: Duration = Duration::from_millis(50);
 
-/// The file with what the tests of earlier runs wrote.
+/// The file with the paths that the tests of earlier runs wrote.
 const FILE: &str = "written.json";
 
-/// How many paths are named that several tests write.
+/// The highest number of tests that one warning names, and of warnings of this kind.
 const NAMED: usize = 3;
 
-/// The paths that a test writes outside its directory for temporary files. One that ends
-/// in `/` stands for all that lies below it, too.
+/// The paths that a test writes outside its directory for temporary files. A path that ends in `/`
+/// stands for all paths below it, too.
 type Paths = BTreeSet<String>;
 
-/// Which tests run, and what they write.
+/// The tests that run, and the paths that each test writes.
 pub(crate) struct Exclusion {
     names: Vec<String>,
     state: Mutex<State>,
-    /// A test has ended.
+    /// Signals the end of a test's run.
     changed: Condvar,
 }
 
 struct State {
-    /// What each test writes; none where it is not known.
+    /// The paths that each test writes; `None` where they are not known.
     written: Vec<Option<Paths>>,
-    /// Whether that is known from this run.
+    /// Whether the paths of each test are known from this run.
     is_new: Vec<bool>,
-    /// What runs, by its number.
+    /// The current runs, by their numbers.
     running: BTreeMap<u64, Running>,
-    /// How often a test has begun to run.
+    /// The number of runs that have begun.
     begun: u64,
-    /// How many tests run alone, or wait until no other one runs.
+    /// The number of tests that run alone, or wait until no other test runs.
     alone: usize,
 }
 
-/// A test that runs, and what has run beside it: a number, and the test.
+/// A test that runs, and the runs that overlapped with it: a number and a test for each.
 struct Running {
     test: usize,
     beside: BTreeMap<u64, usize>,
 }
 
-/// The run of a test. It ends when this is dropped.
+/// The run of a test. The run ends when this is dropped.
 struct Turn<'a> {
     exclusion: &'a Exclusion,
     number: u64,
@@ -68,7 +68,8 @@ struct Turn<'a> {
 }
 
 impl Exclusion {
-    /// Of these tests, none of which runs yet. `dir` has what earlier runs have found out.
+    /// Creates the exclusion for `tests`, none of which runs yet. `dir` holds the findings of
+    /// earlier runs.
     pub(super) fn new<'t>(tests: impl Iterator<Item = &'t TestId>, dir: &Utf8Path) -> Self {
         let names: Vec<String> = tests.map(ToString::to_string).collect();
         let mut earlier = read(dir);
@@ -87,8 +88,8 @@ impl Exclusion {
         }
     }
 
-    /// Runs a test by `run` while no test runs that writes the same, and a second time if
-    /// another test may have caused the verdict; none if `stop` said so first.
+    /// Runs a test by `run` while no test runs that writes the same paths, and a second time if
+    /// another test may have affected the verdict. Returns `None` if `stop` returned true first.
     pub(super) fn run(
         &self,
         test: usize,
@@ -126,7 +127,7 @@ impl Exclusion {
         Ok(verdict)
     }
 
-    /// Waits until the test may run.
+    /// Waits until the test may run. Returns `None` if `stop` returned true first.
     fn begin(&self, test: usize, is_alone: bool, stop: &dyn Fn() -> bool) -> Option<Turn<'_>> {
         let mut state = self.state();
         state.alone += usize::from(is_alone);
@@ -158,8 +159,8 @@ impl Exclusion {
         })
     }
 
-    /// Waits until all that ran beside the test have ended; whether one of them writes the
-    /// same. None if `stop` said so first.
+    /// Waits until all runs that overlapped with the test have ended, and returns whether one of
+    /// them writes the same paths. Returns `None` if `stop` returned true first.
     fn is_conflict(
         &self,
         test: usize,
@@ -173,7 +174,8 @@ impl Exclusion {
         have_ended.then(|| beside.any(|&other| state.conflict(test, other)))
     }
 
-    /// Waits until the state is as wished, or `stop` says so; whether it is as wished.
+    /// Waits until the condition holds or `stop` returns true, and returns whether the condition
+    /// holds.
     fn wait<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,
@@ -192,7 +194,8 @@ impl Exclusion {
         }
     }
 
-    /// What is told at the end: which tests write the same paths, and one of these.
+    /// The warnings at the end of a run: for each group of tests that write the same paths, one of
+    /// these paths.
     pub(super) fn warnings(&self) -> Vec<String> {
         let state = self.state();
         let mut writers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -201,7 +204,7 @@ impl Exclusion {
                 writers.entry(path).or_default().push(name);
             }
         }
-        // Directories come before what lies in them.
+        // Directories come before their contents.
         let mut first: Vec<(&str, Vec<&str>)> = Vec::new();
         for (path, names) in writers {
             if names.len() > 1 && first.iter().all(|(_, others)| *others != names) {
@@ -220,7 +223,7 @@ impl Exclusion {
         told.chain(rest).collect()
     }
 
-    /// Keeps what was found out for later runs. Where that fails, they find it out again.
+    /// Saves the findings for later runs. A later run determines them again if this fails.
     pub(super) fn keep(&self, dir: &Utf8Path) {
         let mut all = read(dir);
         let before = all.clone();
@@ -243,7 +246,7 @@ impl Exclusion {
 }
 
 impl Turn<'_> {
-    /// The test has this verdict; what ran beside it.
+    /// Records the verdict of the test, and returns the runs that overlapped with it.
     fn end(self, finished: &Finished) -> BTreeMap<u64, usize> {
         let mut state = self.exclusion.state();
         let Some(running) = state.running.get_mut(&self.number) else {
@@ -271,7 +274,7 @@ impl Drop for Turn<'_> {
 }
 
 impl State {
-    /// Whether two tests are known to write the same.
+    /// Whether two tests are known to write the same paths.
     fn conflict(&self, one: usize, other: usize) -> bool {
         let (Some(one), Some(other)) = (&self.written[one], &self.written[other]) else {
             return false;
@@ -281,7 +284,7 @@ impl State {
     }
 }
 
-/// Some tests' names; at least two.
+/// The names of some tests, as text. There are at least two.
 fn in_words(names: &[&str]) -> String {
     let (first, last) = match names {
         [first @ .., last] if names.len() <= NAMED => (first, format!("`{last}`")),
@@ -291,7 +294,7 @@ fn in_words(names: &[&str]) -> String {
     format!("{} and {last}", first.join(", "))
 }
 
-/// Whether what one path stands for is also in the other one.
+/// Whether the files of two paths overlap.
 fn overlap(one: &str, other: &str) -> bool {
     let is_below = |path: &str, all: &str| all.ends_with('/') && path.starts_with(all);
     one.trim_end_matches('/') == other.trim_end_matches('/')
@@ -299,7 +302,7 @@ fn overlap(one: &str, other: &str) -> bool {
         || is_below(other, one)
 }
 
-/// Whether one schedule had different ends.
+/// Whether one schedule had different outcomes.
 fn is_unsteady(finished: &Finished) -> bool {
     let others = finished.others.iter().map(|other| Some(other.kind));
     let mut kinds = others.chain([finished.kind]);
@@ -320,7 +323,7 @@ mod tests {
     use super::*;
     use crate::events::Outcome;
 
-    /// Three tests, in a directory that says what the first two write.
+    /// Three tests, in a directory that stores the paths of the first two.
     fn exclusion(dir: &Utf8Path, written: &str) -> Exclusion {
         std::fs::write(dir.join(FILE), written).expect("a file");
         let tests = ["a", "b", "c"].map(|test| TestId {
@@ -342,8 +345,8 @@ mod tests {
         }
     }
 
-    /// How often the first test runs, which writes this, where the second one runs at the
-    /// same time, which writes `/x`.
+    /// The number of runs of the first test, which writes the given paths, while the second test
+    /// runs at the same time and writes `/x`.
     fn runs(first: &Verdict) -> u32 {
         let dir = camino_tempfile();
         let exclusion = exclusion(&dir.1, "{}");

@@ -1,4 +1,4 @@
-//! What a run of `gate` does besides: changed lines first.
+//! The exploration of changed lines first, in a run of `gate`.
 
 use std::time::Duration;
 
@@ -7,26 +7,25 @@ use super::verdict::{Job, Slice, Verdict};
 use crate::config::{Exploration, Strategy};
 use crate::error::Result;
 
-/// The most schedules that preempt at changed lines alone.
+/// The highest number of schedules that preempt only at changed lines.
 const SCHEDULES: u64 = 10_000;
 
-/// What makes a run one of `gate`.
+/// The options of a run of `gate`.
 #[derive(Clone, Debug)]
 pub struct Gating {
-    /// The changed source lines as rustc names them, `FILE:LINE`: where tasks are preempted
-    /// first.
+    /// The changed source lines as rustc names them, `FILE:LINE`. Tasks are preempted there first.
     pub changed: Vec<String>,
-    /// How long all tests together may be explored, in place of `time-total`.
+    /// The time limit of the explorations of all tests together, in place of `time-total`.
     pub budget: Option<Duration>,
-    /// Whether tests that have not changed since their exploration was finished are answered
-    /// from what it found.
+    /// Whether an unchanged test with a finished exploration gets its stored verdict instead of a
+    /// new exploration.
     pub use_results: bool,
 }
 
-/// Explores the schedules of `job`'s test that preempt at `changed` lines alone; none if `stop`
-/// said so first.
+/// Explores the schedules of `job`'s test that preempt only at `changed` lines. Returns `None` if
+/// `stop` returned true first.
 ///
-/// Where a test does not come by these lines, that is a single schedule.
+/// A test that reaches none of these lines has a single such schedule.
 pub(super) fn changed_first(
     job: Job<'_>,
     changed: &[String],
@@ -57,7 +56,7 @@ pub(super) fn changed_first(
     };
     let mut verdict = near.run(stop, &mut |_| ())?;
     if let Some(Verdict { finished, .. }) = &mut verdict {
-        // Of all schedules it says nothing.
+        // This search covers only a part of the schedules, so it completes no bound.
         finished.bound_completed = None;
         finished.complete = false;
     }

@@ -1,21 +1,21 @@
 //! A test process with everything that it starts: its process group.
 //!
-//! The group's leader is reaped only after the group was killed: until then its
-//! id cannot be given to another process.
+//! The group's leader is reaped only after the group was killed. Until then, its id cannot be given
+//! to another process.
 
 use std::io;
 use std::process::{Child, Command, ExitStatus};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long a group may take to end after it was asked to.
+/// The time that a group has to end after a request to end.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// How often a group that is to end is looked at.
+/// The longest interval between two checks of a group that should end.
 const POLL: Duration = Duration::from_millis(5);
 
-/// Lets orphans of test processes become children of this one, which reaps
-/// them, where the system can do that.
+/// Makes this process the parent of the orphans of test processes, so that it can reap them, where
+/// the system supports that.
 pub(super) fn adopt_orphans() {
     imp::adopt_orphans();
 }
@@ -27,11 +27,11 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Starts `command` as the leader of a group of its own, which Ctrl-C on
-    /// the terminal does not reach.
+    /// Starts `command` as the leader of its own group, which Ctrl-C on the terminal does not
+    /// reach.
     ///
-    /// A test binary asks the system to be killed when the *thread* that started
-    /// it ends: call this on a thread that outlives the process.
+    /// A test binary requests that the system kills it when the *thread* that started it ends: call
+    /// this on a thread that outlives the process.
     pub(super) fn spawn(command: &mut Command) -> io::Result<Self> {
         imp::own_group(command);
         Ok(Self {
@@ -50,10 +50,10 @@ impl Group {
         self.status.is_some() || imp::has_ended(&mut self.child)
     }
 
-    /// Waits until the process has ended, at most for `patience`.
+    /// Waits at most `patience` for the end of the process.
     pub(super) fn wait_for(&mut self, patience: Duration) -> bool {
         let deadline = Instant::now() + patience;
-        // Most end at once: the first looks come quickly one after another.
+        // Most processes end at once, so the first checks follow each other quickly.
         let mut pause = Duration::from_micros(50);
         while !self.has_ended() {
             let now = Instant::now();
@@ -66,14 +66,14 @@ impl Group {
         true
     }
 
-    /// Asks the whole group to end, and after a short grace ends it.
+    /// Sends the whole group a request to end, and kills it after a short grace period.
     pub(super) fn terminate(&mut self) -> io::Result<ExitStatus> {
         imp::ask_to_end(&self.child);
         self.wait_for(GRACE);
         self.end()
     }
 
-    /// Ends whatever of the group still runs, and reaps it.
+    /// Kills the rest of the group, and reaps it.
     pub(super) fn end(&mut self) -> io::Result<ExitStatus> {
         if let Some(status) = self.status {
             return Ok(status);
@@ -88,8 +88,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // Nothing can be done about an error here; `end` was called on every
-        // path that ends well.
+        // An error cannot be handled here. `end` was called on every path without errors.
         let _ = self.end();
     }
 }
@@ -106,7 +105,7 @@ mod imp {
     pub(super) fn adopt_orphans() {
         #[cfg(target_os = "linux")]
         {
-            // Without it orphans go to the init process, which reaps them too.
+            // Otherwise orphans become children of the init process, which reaps them too.
             let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         }
     }
@@ -125,13 +124,13 @@ mod imp {
     }
 
     pub(super) fn kill(child: &mut Child) {
-        // Fails where nothing of the group runs any more, which is what is wanted.
+        // Fails where no process of the group runs any more, which is the goal.
         let _ = kill_process_group(pid(child), Signal::KILL);
     }
 
     pub(super) fn reap_rest(child: &Child) {
-        // Those killed with the leader are ours by now, if orphans are adopted;
-        // else this finds none.
+        // The processes killed with the leader are children of this process by now, if it adopts
+        // orphans. Otherwise this finds none.
         while let Ok(Some(_)) = waitpgid(pid(child), WaitOptions::empty()) {}
     }
 

@@ -1,4 +1,4 @@
-//! Finds the tests of the built binaries, over libtest's own protocol.
+//! Finds the tests of the built binaries by libtest's `--list` option.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -11,13 +11,13 @@ use crate::error::{Error, Result};
 use crate::events::TestId;
 use crate::interrupt::Interrupt;
 
-/// The name under which a binary with a harness of its own is reported.
+/// The name under which a binary with its own harness is reported.
 pub const OWN_HARNESS: &str = "main";
 
-/// No list takes so long; a constructor that hangs would.
+/// The time limit of a list. A constructor that hangs exceeds it.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A test, and where it is.
+/// A test and its binary.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ListedTest {
     /// Its identity.
@@ -26,11 +26,11 @@ pub struct ListedTest {
     pub binary: usize,
     /// Whether it is marked `#[ignore]`.
     pub ignored: bool,
-    /// Why it cannot be explored, if it cannot.
+    /// The reason that it cannot be explored, if there is one.
     pub not_explored: Option<WhyNot>,
 }
 
-/// All tests of `binaries`, in their order and, within one, in its own.
+/// Lists all tests of `binaries`, in the order of the binaries and of each binary's own list.
 pub fn list(binaries: &[TestBinary], interrupt: &Interrupt) -> Result<Vec<ListedTest>> {
     let mut tests = Vec::new();
     for (index, binary) in binaries.iter().enumerate() {
@@ -59,7 +59,7 @@ pub fn list(binaries: &[TestBinary], interrupt: &Interrupt) -> Result<Vec<Listed
     Ok(tests)
 }
 
-/// Those of `tests` that `options` select.
+/// The tests that `options` select.
 pub fn select(tests: Vec<ListedTest>, options: &RunOptions) -> Vec<ListedTest> {
     tests
         .into_iter()
@@ -72,7 +72,7 @@ pub fn select(tests: Vec<ListedTest>, options: &RunOptions) -> Vec<ListedTest> {
         .collect()
 }
 
-/// Those of `tests` that `options` would select if they were not marked `#[ignore]`.
+/// The tests that `options` would select if they were not marked `#[ignore]`.
 pub(super) fn ignored(tests: &[ListedTest], options: &RunOptions) -> Vec<TestId> {
     if options.run_ignored != RunIgnored::Default {
         return Vec::new();

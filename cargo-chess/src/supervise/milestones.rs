@@ -1,26 +1,26 @@
-//! When the progress of a test is printed: at fixed numbers of schedules.
+//! The milestones of a test, at which its progress is printed: fixed numbers of schedules.
 //!
-//! Test binaries report their progress by the clock; two runs of the same test print the
-//! same events.
+//! Test binaries report their progress by the clock. The milestones make two runs of the same test
+//! print the same events.
 
 use super::protocol::Milestone;
 
-/// Schedules between two events.
+/// The number of schedules between two events.
 const EVERY: u64 = 10_000;
 
-/// The milestones of a test that were printed.
+/// The printed milestones of a test.
 #[derive(Default)]
 pub(super) struct Milestones {
     printed: u64,
 }
 
 impl Milestones {
-    /// The milestones that `schedules` reached and that were not printed yet, each with its
-    /// number of schedules. `known` has those of the search so far.
+    /// The milestones that `schedules` reached and that were not printed yet, each with its number
+    /// of schedules. `known` has the milestones of the search so far.
     pub(super) fn passed(&mut self, schedules: u64, known: &[Milestone]) -> Vec<(u64, Milestone)> {
         let first = usize::try_from(self.printed / EVERY).unwrap_or(usize::MAX);
         let mut passed = Vec::new();
-        // A process that runs may have counted a schedule and not yet noted its milestone.
+        // A running process may have counted a schedule and not yet noted its milestone.
         for milestone in known.get(first..).unwrap_or_default() {
             if self.printed + EVERY > schedules {
                 break;

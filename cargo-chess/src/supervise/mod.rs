@@ -1,4 +1,4 @@
-//! Runs the tests of the built binaries, processes for each, and tells a reporter.
+//! Runs the tests of the built binaries in processes, and passes the results to a reporter.
 
 mod callers;
 mod columns;
@@ -36,8 +36,8 @@ pub use run::{Run, run};
 pub(crate) use tally::Tally;
 pub(crate) use verdict::{Job, Live, Verdict};
 
-/// Makes this process the parent of its test processes' orphans, so that it can
-/// reap them. Once a process, before the first test runs.
+/// Makes this process the parent of its test processes' orphans, so that it can reap them. Called
+/// once per process, before the first test runs.
 pub(crate) fn adopt_orphans() {
     group::adopt_orphans();
 }

@@ -1,4 +1,4 @@
-//! What a shard tells of the whole run, for `cargo chess merge`.
+//! The fields of a shard's report that describe the whole run, for `cargo chess merge`.
 
 use super::list::ListedTest;
 use super::request::request_without_policies;
@@ -10,10 +10,10 @@ use crate::error::Result;
 use crate::plan::{Plan, PlannedPackage};
 use crate::shard::{Part, Shard};
 
-/// Digits of the digests of a part.
+/// The number of digits of a digest in a part.
 const DIGEST_LEN: usize = 16;
 
-/// `shard` of the run of `tests`, the same on every machine.
+/// Returns `shard` of the run of `tests`. The result is the same on every machine.
 pub(super) fn part(run: &Run<'_>, shard: Shard, tests: &[ListedTest]) -> Result<Part> {
     let names: Vec<String> = tests.iter().map(|test| test.id.to_string()).collect();
     Ok(Part {
@@ -35,8 +35,9 @@ pub(super) fn part(run: &Run<'_>, shard: Shard, tests: &[ListedTest]) -> Result<
     })
 }
 
-/// Which of `tests` every shard explores a part of: those that the user wants divided
-/// and, where there are fewer tests than shards, all; so far as a strategy can divide them.
+/// Selects the `tests` of which every shard explores a part: the tests with the `divide` option, or
+/// all tests if there are fewer tests than shards. Only tests with a strategy that can be divided
+/// are selected.
 pub(super) fn is_divided<'a>(
     run: &Run<'a>,
     shard: Shard,
@@ -55,14 +56,14 @@ pub(super) fn is_divided<'a>(
     }
 }
 
-/// The binaries that hold `tests`.
+/// The number of binaries that hold `tests`.
 pub(super) fn binaries(tests: &[ListedTest]) -> usize {
     let mut binaries: Vec<usize> = tests.iter().map(|test| test.binary).collect();
     binaries.dedup();
     binaries.len()
 }
 
-/// All that decides the verdicts on `tests` beside their sources.
+/// All inputs of the verdicts on `tests` except their sources.
 fn options(run: &Run<'_>, tests: &[ListedTest]) -> Vec<String> {
     let explorations = tests.iter().map(|test| run.config.for_test(&test.id.test));
     let mut options: Vec<String> = explorations
@@ -74,8 +75,8 @@ fn options(run: &Run<'_>, tests: &[ListedTest]) -> Vec<String> {
     options
 }
 
-/// How each package is treated. A registry lies elsewhere on another machine, so
-/// places are named as inside their package.
+/// The policies and levels of each package. A registry has another path on another machine, so
+/// places are named relative to their package.
 fn policies(plan: &Plan) -> impl Iterator<Item = String> {
     plan.packages.iter().flat_map(|package| {
         let PlannedPackage { name, version, .. } = package;

@@ -1,7 +1,7 @@
-//! Several tests of a round at once, their results in the round's order.
+//! Runs several tests of a round at once, and reports their results in the round's order.
 //!
-//! What is reported does not depend on how many run at once: a failing test ends
-//! the run for those after it, never for those before it.
+//! The reports do not depend on the number of tests that run at once: a failing test ends the run
+//! for the tests after it, never for those before it.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -14,7 +14,7 @@ use super::verdict::{Advance, Verdict};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 
-/// How often the listener hears that time goes by.
+/// The interval between two ticks, if there is no other message.
 const TICK: Duration = Duration::from_secs(1);
 
 /// A test's turn in a round.
@@ -22,57 +22,59 @@ const TICK: Duration = Duration::from_secs(1);
 pub(super) struct Turn {
     /// The test.
     pub(super) test: usize,
-    /// Whether it is not going to pause: what is known of it can be told at once.
+    /// Whether it will not pause: its results can be reported at once.
     pub(super) is_last: bool,
 }
 
-/// How a test's turn ended.
+/// The end of a test's turn.
 pub(super) enum Done {
-    /// There is more to explore in a later round; the verdict so far.
+    /// There is more to explore in a later round. Contains the verdict so far.
     Paused(Look, Box<Verdict>),
-    /// This is the verdict.
+    /// The final verdict.
     Over(Box<Verdict>),
 }
 
-/// What the pool tells, test by test in the round's order.
+/// The news of the pool, test by test in the round's order.
 #[derive(Debug)]
 pub(super) enum News {
-    /// Begins what is told about the test.
+    /// The first news about the test.
     Started(usize),
     /// The test is being explored.
     Advanced(usize, Advance),
-    /// Ends it.
+    /// The last news about the test, with its verdict.
     Finished(usize, Box<Verdict>),
-    /// Nothing is told about the test yet.
+    /// The test paused. Its `Started` comes in a later round.
     Paused(usize, Look, Box<Verdict>),
 }
 
-/// What the pool does at this moment, told as it happens.
+/// The momentary state of the pool, reported without delay and in no fixed order.
 #[derive(Clone, Debug)]
 pub(super) enum Moment {
     /// A test begins.
     Begun(usize),
     /// A test is being explored.
     Advanced(usize, Advance),
-    /// A test's turn has ended after so many schedules: its verdict is known.
+    /// A test's turn has ended with a verdict. Contains the number of its schedules.
     Ended(usize, u64),
-    /// A test's turn has ended after so many schedules: it waits for its next one.
+    /// A test's turn has ended without a verdict, and the test waits for its next turn. Contains
+    /// the number of its schedules.
     Paused(usize, u64),
-    /// Nothing has happened for a while.
+    /// There was no message for [`TICK`].
     Tick,
 }
 
-/// Does one test: its index, whether to stop, whom to tell of its progress.
+/// Runs one test. The arguments are its index, a function that returns whether to stop, and a
+/// callback for its progress.
 pub(super) type Work<'a> =
     &'a (dyn Fn(usize, &dyn Fn() -> bool, &mut dyn FnMut(Advance)) -> Result<Option<Done>> + Sync);
 
-/// Who is told.
+/// The receiver of the pool's reports.
 pub(super) trait Listener {
-    /// In the round's order; an error ends the run.
+    /// Receives news in the round's order. An error ends the run.
     fn news(&mut self, news: News) -> Result<()>;
-    /// As it happens.
+    /// Receives a moment without delay.
     fn moment(&mut self, moment: Moment);
-    /// Whether the run should end with this verdict.
+    /// Whether the run should end after this verdict.
     fn is_fatal(&self, verdict: &Verdict) -> bool;
 }
 
@@ -82,8 +84,8 @@ enum Message {
     Ended(usize, Result<Option<Done>>),
 }
 
-/// Gives each of `turns` its turn, as many at once as there are cores, unless `is_over` says
-/// that none begins any more; whether the run goes on.
+/// Runs each of `turns`, as many at once as there are cores, until `is_over` returns true, after
+/// which no turn begins. Returns whether the run continues.
 pub(super) fn run(
     turns: &[Turn],
     cores: &Cores,
@@ -149,7 +151,7 @@ pub(super) fn run(
             order.take(message);
             if outcome.is_ok() {
                 outcome = order.tell(queue.last(), false, listener);
-                // Nobody listens any more: everything stops.
+                // The listener failed, so all tests stop.
                 queue
                     .abandoned
                     .fetch_or(outcome.is_err(), Ordering::Relaxed);
@@ -161,7 +163,7 @@ pub(super) fn run(
     })
 }
 
-/// What the workers share.
+/// The state that the workers share.
 struct Queue<'a> {
     turns: &'a [Turn],
     /// Whether no turn begins any more.
@@ -170,7 +172,7 @@ struct Queue<'a> {
     next: AtomicUsize,
     /// Turns after this one do not begin, or are stopped.
     last: AtomicUsize,
-    /// All are stopped.
+    /// Whether all turns are stopped.
     abandoned: AtomicBool,
 }
 
@@ -202,11 +204,11 @@ fn worker(queue: &Queue<'_>, interrupt: &Interrupt, work: Work<'_>, sender: &Sen
     }
 }
 
-/// What is known of each turn and not told yet.
+/// The results of the turns that were not reported yet.
 struct Order<'a> {
     turns: &'a [Turn],
     known: Vec<Known>,
-    /// The place of the turn that is told of next.
+    /// The place of the next turn to report.
     next: usize,
 }
 
@@ -237,8 +239,8 @@ impl<'a> Order<'a> {
         }
     }
 
-    /// Tells what can be told up to the turn at `last`. With `all`, nothing more
-    /// comes: tests without a verdict are passed over.
+    /// Reports all results that can be reported, up to the turn at `last`. With `all`, no more
+    /// messages come, and tests without a verdict are skipped.
     fn tell(&mut self, last: usize, all: bool, listener: &mut dyn Listener) -> Result<()> {
         while self.next < self.turns.len() && self.next <= last {
             let Turn { test, is_last } = self.turns[self.next];

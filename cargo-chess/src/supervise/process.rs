@@ -1,4 +1,4 @@
-//! Runs one test process to its end: its lines, its silence, its death.
+//! Runs one test process to its end, and handles its lines, its silence and its death.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -13,33 +13,34 @@ use camino::Utf8PathBuf;
 use super::group::Group;
 use crate::build::TestBinary;
 
-/// How often a waiting supervisor looks whether it is to stop.
+/// The interval at which a waiting supervisor checks whether it should stop.
 const TICK: Duration = Duration::from_millis(50);
 
-/// How long a process may take to exit after its last word, and its output to
+/// The time that a process has to exit after its last message, and the time that its output has to
 /// arrive after its exit.
 const EXIT_GRACE: Duration = Duration::from_secs(2);
 
-/// The longest line that is kept whole; a program may print without end.
+/// The longest line that is kept whole. A program may print without end.
 const LONGEST_LINE: u64 = 256 << 20;
 
-/// How much of standard error is kept, from its beginning and from its end.
+/// The number of bytes of standard error that are kept of its beginning, and of its end.
 const STDERR_KEPT: usize = 32 << 10;
 
-/// What to run.
+/// The program to run, with its arguments and environment.
 pub(super) struct Invocation {
     program: Utf8PathBuf,
     args: Vec<OsString>,
     directory: Utf8PathBuf,
     env: Vec<(String, String)>,
-    /// Whether standard error is kept to be shown with a failure.
+    /// Whether standard error is kept, to print it with a failure.
     capture_stderr: bool,
-    /// What it reads from standard input, if anything.
+    /// The standard input of the process, if there is one.
     stdin: Option<File>,
 }
 
 impl Invocation {
-    /// `binary` with `args`, where and as `cargo test` would run it.
+    /// Creates an invocation of `binary` with `args`, in the directory and environment that `cargo
+    /// test` would use.
     pub(super) fn new<S: Into<OsString>>(
         binary: &TestBinary,
         args: impl IntoIterator<Item = S>,
@@ -60,13 +61,13 @@ impl Invocation {
         self
     }
 
-    /// Gives it this file to read, from where the file is.
+    /// Sets the file that the process reads, from the file's current position.
     pub(super) fn stdin(mut self, file: Option<File>) -> Self {
         self.stdin = file;
         self
     }
 
-    /// Lets standard error go where ours goes.
+    /// Lets the process inherit this process's standard error.
     pub(super) fn inherit_stderr(mut self, inherit: bool) -> Self {
         self.capture_stderr = !inherit;
         self
@@ -89,37 +90,38 @@ impl Invocation {
     }
 }
 
-/// Whether to go on watching.
+/// Whether to continue watching.
 #[derive(PartialEq, Eq)]
 pub(super) enum Flow {
-    /// More may come.
+    /// More lines may come.
     Continue,
-    /// This was the last word: the process has only to exit.
+    /// This line was the last message. The process has only to exit.
     Last,
 }
 
-/// How a process ended.
+/// The end of a process.
 #[derive(Debug)]
 pub(super) enum End {
-    /// By itself.
+    /// It exited by itself.
     Exited(ExitStatus),
-    /// It was killed: nothing was heard of it for too long.
+    /// It was killed, because it printed nothing for too long.
     Silent,
-    /// It was killed: the supervisor was told to stop.
+    /// It was killed, because the supervisor should stop.
     Stopped,
 }
 
 /// A process that has ended.
 #[derive(Debug)]
 pub(super) struct Ended {
-    /// How.
+    /// The kind of the end.
     pub end: End,
-    /// What it wrote to standard error.
+    /// The text that it wrote to standard error.
     pub stderr: String,
 }
 
-/// How long nothing was heard, in ticks that went by while this process could have heard
-/// it: a machine that lets the supervisor wait for its turn makes no silence longer.
+/// The duration of the current silence of a process. It counts only ticks in which the supervisor
+/// could have received output: if a busy machine delays the supervisor, the silence becomes no
+/// longer.
 struct Silence {
     patience: Option<Duration>,
     lasted: Duration,
@@ -144,10 +146,10 @@ impl Silence {
     }
 }
 
-/// Runs `invocation`, giving each line of its output to `on_line`, until it ends,
-/// says its last word, is silent for longer than `patience`, or `stop` says so.
+/// Runs `invocation` and passes each line of its output to `on_line`, until it ends, prints its
+/// last message, is silent for longer than `patience`, or `stop` returns true.
 ///
-/// However it ends, nothing of its process group is left.
+/// After every kind of end, no process of its group is left.
 pub(super) fn watch(
     invocation: Invocation,
     patience: Option<Duration>,
@@ -173,7 +175,7 @@ pub(super) fn watch(
     })
 }
 
-/// Until the process has ended by itself (none) or was killed.
+/// Passes on lines until the process has ended by itself (`None`) or was killed.
 fn listen(
     group: &mut Group,
     lines: &Receiver<Vec<u8>>,
@@ -191,11 +193,11 @@ fn listen(
                     return Ok(None);
                 }
             }
-            // The pipe is closed, and mostly the process is gone.
+            // The pipe is closed, and usually the process has ended.
             Err(RecvTimeoutError::Disconnected) if group.wait_for(TICK) => return Ok(None),
             Err(_) if group.has_ended() => {
-                // Something that it started holds the pipe open. It is killed with
-                // the group; what is in the pipe is still of interest.
+                // A process that the test started holds the pipe open. It is killed with the group,
+                // but the contents of the pipe are still read.
                 group.end()?;
                 let deadline = Instant::now() + EXIT_GRACE;
                 while let Ok(line) =
@@ -220,7 +222,7 @@ fn listen(
     }
 }
 
-/// The lines of `pipe`, read by a thread that ends with the pipe or the receiver.
+/// Returns the lines of `pipe`, read by a thread that ends with the pipe or the receiver.
 fn read_lines(pipe: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
     let (sender, receiver) = sync_channel(64);
     thread::spawn(move || forward_lines(pipe, &sender));
@@ -252,7 +254,7 @@ fn forward_lines(pipe: impl Read, sender: &SyncSender<Vec<u8>>) {
     }
 }
 
-/// All that comes out of `pipe`, or its beginning and end where it is long.
+/// Returns all output of `pipe`, or its beginning and end if it is long.
 fn read_all(mut pipe: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, receiver) = sync_channel(1);
     thread::spawn(move || {
@@ -261,7 +263,7 @@ fn read_all(mut pipe: impl Read + Send + 'static) -> Receiver<String> {
         while let Ok(n @ 1..) = pipe.read(&mut buffer) {
             kept.push(&buffer[..n]);
         }
-        // The watcher may have given up on a pipe that stayed open.
+        // The watcher may have stopped waiting for a pipe that stayed open.
         let _ = sender.send(kept.into_text());
     });
     receiver
@@ -304,13 +306,13 @@ mod tests {
 
     use super::*;
 
-    /// Listens to a process that says a line of its own accord each `every` ticks, twelve ticks
-    /// long and then its last one, with a patience of five: whether it could say that.
+    /// Listens with a patience of five ticks to a process that prints a line each `every` ticks,
+    /// for twelve ticks, and then its last line. Returns whether the last line arrived.
     fn can_say_its_last_word(every: u32) -> bool {
         let mut group = Group::spawn(Command::new("sleep").arg("1000")).expect("a process");
         let (sender, lines) = sync_channel(1);
         let ticks = Cell::new(0);
-        // The supervisor asks this once in each round, a tick or a line, before it goes on.
+        // The supervisor calls this once in each iteration, after a tick or a line.
         let stop = || {
             ticks.set(ticks.get() + 1);
             let line: &[u8] = match ticks.get() {

@@ -1,5 +1,7 @@
-//! Runs the regressions of a test again, before it is explored; where the program has changed, searches
-//! for their failures where they preempt, and judges by the whole search what that does not find.
+//! Reruns the regressions of a test before its exploration.
+//!
+//! If the program has changed, it searches for their failures near their preemptions first, and
+//! judges the other regressions by the whole search.
 
 use super::request::Mode;
 use super::verdict::{Job, Verdict};
@@ -12,22 +14,24 @@ use crate::replay::{self, Meaning};
 use crate::report::plural;
 use crate::schedule::Schedule;
 
-/// The most schedules that are searched for one regression before its test is explored.
+/// The highest number of schedules that are searched for one regression before its test is
+/// explored.
 const SCHEDULES: u64 = 10_000;
 
-/// What the regressions of a test showed.
+/// The results of the regressions of a test.
 #[derive(Default)]
 pub(super) struct Rerun<'a> {
     runs: Vec<RegressionRun>,
     warnings: Vec<String>,
-    /// Those under which the test does not fail, and where the program no longer follows
-    /// them: a step more or less, and a schedule says something else than it did.
+    /// The regressions under which the test does not fail, with the place at which the program no
+    /// longer follows the schedule, if there is one. One step more or less changes the meaning of a
+    /// schedule.
     others: Vec<(&'a Regression, Option<String>)>,
     /// The first failure.
     failed: Option<Verdict>,
 }
 
-/// Runs those of `job`'s test; none if `stop` said so first.
+/// Runs the regressions of `job`'s test. Returns `None` if `stop` returned true first.
 pub(super) fn rerun<'a>(
     job: Job<'_>,
     regressions: &'a Regressions,
@@ -102,7 +106,7 @@ pub(super) fn rerun<'a>(
                 return Ok(None);
             };
             if replay::meaning(&verdict.finished, schedule) == Meaning::Reproduced {
-                // Of all schedules this says nothing.
+                // This search covers only a part of the schedules, so it completes no bound.
                 verdict.finished.bound_completed = None;
                 verdict.finished.complete = false;
                 rerun.warn(regression, stale.as_deref(), RegressionOutcome::Refound);
@@ -117,20 +121,21 @@ pub(super) fn rerun<'a>(
 }
 
 impl Rerun<'_> {
-    /// Whether that is all there is to tell of the test: a regression fails, and nobody
-    /// asked for more.
+    /// Whether the rerun decides the verdict: a regression fails, and `keep-going` is off.
     pub(super) fn is_verdict(&self, exploration: &Exploration) -> bool {
         self.failed.is_some() && !exploration.keep_going
     }
 
-    /// The verdict on the test, whose exploration, if there was one, ended with `explored`.
+    /// Returns the verdict on the test. `explored` is the verdict of its exploration, if it was
+    /// explored.
     pub(super) fn verdict(mut self, explored: Option<Verdict>) -> Option<Verdict> {
         for (regression, stale) in core::mem::take(&mut self.others) {
             let outcome = judge(regression, stale.is_some(), explored.as_ref());
             self.warn(regression, stale.as_deref(), outcome);
             self.tell(regression, outcome);
         }
-        // A failure of the search is told before that of a regression: it names all.
+        // A failure of the search has precedence over that of a regression, because it lists all
+        // failures.
         let mut verdict = match (explored, self.failed) {
             (Some(explored), Some(_)) if explored.finished.outcome == Outcome::Failed => explored,
             (_, Some(failed)) => failed,
@@ -148,7 +153,7 @@ impl Rerun<'_> {
         });
     }
 
-    /// A regression is not judged, since this option is off.
+    /// Skips a regression, because `option` is off.
     fn skip(&mut self, regression: &Regression, option: &str) {
         self.warnings.push(format!(
             "the regression {} was skipped: it was found with {option}, which is off now",
@@ -157,8 +162,7 @@ impl Rerun<'_> {
         self.tell(regression, RegressionOutcome::Skipped);
     }
 
-    /// Says what the user should know of a regression under which the changed program does
-    /// not fail.
+    /// Adds a warning about a regression under which the changed program does not fail.
     fn warn(&mut self, regression: &Regression, stale: Option<&str>, outcome: RegressionOutcome) {
         let preemptions = regression.schedule.preemptions.unwrap_or(0);
         if let Some(words) = words(&regression.path, preemptions, stale, outcome) {
@@ -167,7 +171,7 @@ impl Rerun<'_> {
     }
 }
 
-/// The option that makes a failure of the schedule's kind one, if it is off now.
+/// The option without which the schedule's kind is no failure, if it is off now.
 fn kind_that_is_off(schedule: &Schedule, now: &Exploration) -> Option<&'static str> {
     let ignores = now.memory_accesses == MemoryAccesses::Ignore;
     match schedule.kind {
@@ -179,8 +183,8 @@ fn kind_that_is_off(schedule: &Schedule, now: &Exploration) -> Option<&'static s
     }
 }
 
-/// Takes choices from a replay that a search does not have now; the option for them, if
-/// there are any. A schedule that does not fit without them may need them.
+/// Removes choices from a replay that a search does not have now, and returns the option for them,
+/// if there is one. A schedule that does not fit without these choices may need them.
 fn choice_that_is_off(replay: &mut Exploration, now: &Exploration) -> Option<&'static str> {
     let mut off = None;
     if (replay.spurious, now.spurious) == (Spurious::Any, Spurious::Never) {
@@ -194,7 +198,8 @@ fn choice_that_is_off(replay: &mut Exploration, now: &Exploration) -> Option<&'s
     off
 }
 
-/// What the user should know of the regression at `path`, which is `stale` where that says so.
+/// The warning about the regression at `path`. `stale` is the place at which the schedule no longer
+/// fits the program.
 fn words(
     path: &str,
     preemptions: u32,
@@ -228,8 +233,8 @@ fn words(
     Some(format!("the regression {path} {place}; {what}"))
 }
 
-/// What became of a regression under which the test does not fail any more, by what the
-/// search found.
+/// The outcome of a regression under which the test does not fail any more, according to the result
+/// of the search.
 fn judge(
     Regression { schedule, .. }: &Regression,
     is_stale: bool,

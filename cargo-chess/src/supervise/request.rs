@@ -1,4 +1,4 @@
-//! What the supervisor asks of a test binary: the lines of `CHESS_REQUEST`.
+//! The request of the supervisor to a test binary: the lines of `CHESS_REQUEST`.
 
 use std::fmt::{Display, Write as _};
 use std::time::Duration;
@@ -9,13 +9,13 @@ use crate::shard::Shard;
 /// The variable that carries the request.
 pub(super) const VARIABLE: &str = "CHESS_REQUEST";
 
-/// Milliseconds between two states of a search.
+/// Milliseconds between two checkpoints of a search.
 const SAVE_MS: u32 = 1000;
 
-/// What to do with a test.
+/// The task of a test binary.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mode<'a> {
-    /// Search its schedules.
+    /// Explore the schedules.
     Explore,
     /// Run one schedule.
     Replay {
@@ -23,7 +23,7 @@ pub(crate) enum Mode<'a> {
         decisions: &'a str,
         /// The lines whose accesses to plain memory are scheduling points.
         points: &'a [String],
-        /// The lines whose panics are meant to be, where no join receives them.
+        /// The lines whose panics are intended even if no join receives them.
         intended: &'a [String],
     },
 }
@@ -85,44 +85,45 @@ pub(super) fn request(exploration: &Exploration, mode: Mode<'_>, policies: &[Str
     text
 }
 
-/// Further lines of a request: how often the state of the search is wanted, and
-/// whether that of an earlier one is on standard input, behind the number of cores. As long in either case: a
-/// request lies in the memory of the program.
+/// Further lines of a request: the interval between two checkpoints of the search, and whether the
+/// state of an earlier search is on standard input, after the number of cores. The length of these
+/// lines is fixed, because a request lies in the memory of the program.
 pub(super) fn saving(resume: bool) -> String {
     format!("save-ms={SAVE_MS}\nresume={}\n", u8::from(resume))
 }
 
 /// A further line of a request: the work after which the search pauses and leaves its state,
-/// with what earlier processes did; 0 for never. As long in any case, as that of [`saving`].
+/// including the work of earlier processes; 0 for never. Its length is fixed, as for [`saving`].
 pub(super) fn pause(work: u64) -> String {
     format!("pause={work:020}\n")
 }
 
-/// A further line of a request, which counts in place of the one of the options: the time of one
-/// process of the search, as long in any case.
+/// A further line of a request, which overrides the line of the options: the time limit of one
+/// process of the search. Its length is fixed.
 pub(super) fn time(time: Option<Duration>) -> String {
     let time = time.map_or(0, |time| time.as_millis());
     format!("time-ms={time:020}\n")
 }
 
-/// A further line of a request: the part of the test's schedules that is to be explored.
+/// A further line of a request: the part of the test's schedules to explore.
 pub(super) fn part(part: Option<Shard>) -> String {
     let (index, count) = part.map_or((1, 1), |part| (part.index(), part.count()));
     format!("part={index:05}/{count:05}\n")
 }
 
-/// Further lines of a request: the only source lines before which tasks are preempted.
+/// Further lines of a request: the source lines before which tasks may be preempted. Preemptions
+/// elsewhere are not allowed.
 pub(super) fn preempt_at(places: &[String]) -> String {
     let lines = places.iter().map(|place| format!("preempt-at={place}\n"));
     lines.collect()
 }
 
-/// A further line of a request: the directory for temporary files that is the test's alone.
+/// A further line of a request: the test's own directory for temporary files.
 pub(super) fn scratch(path: &str) -> String {
     format!("scratch={path}\n")
 }
 
-/// The lines of a request that do not depend on where packages lie.
+/// The lines of a request that do not depend on the locations of packages.
 pub(super) fn request_without_policies(exploration: &Exploration) -> String {
     request(exploration, Mode::Explore, &[])
 }

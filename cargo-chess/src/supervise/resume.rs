@@ -1,5 +1,7 @@
-//! `--resume`: keeps each verdict as soon as there is one, and each state of a search; finds those of a run
-//! that was cut short. Between two rounds of a run, searches wait here, too.
+//! The storage for `--resume`: verdicts and states of searches of an interrupted run.
+//!
+//! Each verdict and each state is saved without delay. Between two rounds of a run, the states of
+//! searches are stored here, too.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -24,49 +26,49 @@ use crate::plan::Plan;
 use crate::report::thousands;
 use crate::shard::Shard;
 
-/// So many tests are named for each reason.
+/// The highest number of tests that are named for one reason.
 const NAMED: usize = 3;
 
-/// The verdicts of this run, and of the one that it goes on with.
+/// The verdicts of this run, and of the run that it resumes.
 pub(super) struct Verdicts<'a> {
     claimed: &'a Claimed,
-    /// What finished explorations found, in whichever run, if that is to be used.
+    /// The results of finished explorations of all runs, if they are used.
     results: Option<Journal>,
     tests: &'a [ListedTest],
     binaries: &'a [TestBinary],
-    /// What each test is asked, and its binary is given.
+    /// The options of each test, and the arguments of its binary.
     options: Vec<String>,
-    /// The digest of each binary, once it is needed; none if it cannot be read.
+    /// The digest of each binary, computed at its first use; `None` if the binary cannot be read.
     digests: Vec<OnceLock<Option<String>>>,
-    /// What there was at the start.
+    /// The findings of the earlier run at the start of this one.
     earlier: Vec<Earlier>,
-    /// Why something could not be kept.
+    /// The first error of a write to the journal.
     trouble: Mutex<Option<io::Error>>,
 }
 
-/// What the run before has found out about a test.
+/// The findings of the earlier run about a test.
 enum Earlier {
     Nothing,
-    /// How far its search was, and how long the state of that is, in bytes.
+    /// The pauses of its search, and the length of the search's state in bytes.
     Search(Box<Pauses>, u64),
     Verdict(Vec<Look>, Box<Verdict>),
 }
 
-/// Where what is found out about one test is kept.
+/// The storage for the findings about one test.
 pub(super) struct Search<'a> {
     verdicts: &'a Verdicts<'a>,
     key: Key,
     pauses: Mutex<Pauses>,
-    /// The length of the state that is kept, if there is one.
+    /// The length of the stored state, if there is one.
     state: Mutex<Option<u64>>,
 }
 
-/// The pauses of a search so far: what is kept in front of its state.
+/// The pauses of a search so far, which are stored in front of its state.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct Pauses {
-    /// What was seen at each of them.
+    /// The look at each pause.
     looks: Vec<Look>,
-    /// The verdict so far, at the last one.
+    /// The verdict so far, at the last pause.
     last: Option<Kept>,
 }
 
@@ -105,7 +107,7 @@ impl States for Search<'_> {
     }
 }
 
-/// Counts what is read.
+/// Counts the bytes that are read.
 struct Counted<'a> {
     of: &'a mut dyn Read,
     bytes: u64,
@@ -120,15 +122,15 @@ impl Read for Counted<'_> {
 }
 
 impl Search<'_> {
-    /// What was seen at pause number `pause`, and the verdict at the last one, if the search
-    /// has been there.
+    /// The look at pause number `pause`, and the verdict at the last pause, if the search has
+    /// reached that pause.
     pub(super) fn paused(&self, pause: usize) -> Option<(Look, Verdict)> {
         let pauses = lock(&self.pauses);
         let look = pauses.looks.get(pause)?;
         Some((*look, Verdict::from(pauses.last.clone()?)))
     }
 
-    /// The search has ended.
+    /// Stores the verdict of a search that has ended.
     pub(super) fn end(&self, verdict: &Verdict) {
         if !may_be_kept(&verdict.finished) {
             return;
@@ -145,7 +147,7 @@ impl Search<'_> {
             }
             Err(error) => self.verdicts.note(Err(error.into())),
         }
-        // A verdict goes before a state: who is killed in between loses nothing.
+        // The verdict is stored before the state is removed: a kill in between loses nothing.
         let journal = self.verdicts.claimed.journal();
         self.verdicts
             .note(journal.remove(Part::Search, &self.key.test));
@@ -157,13 +159,13 @@ impl Search<'_> {
     }
 }
 
-/// A verdict as the journal keeps it.
+/// A verdict in the form that the journal stores.
 #[derive(Clone, Serialize, Deserialize)]
 struct Kept {
     finished: Finished,
     stderr: String,
     duration_ms: u64,
-    /// What was seen at each pause of the search before.
+    /// The look at each pause of the search before the verdict.
     #[serde(default)]
     looks: Vec<Look>,
 }
@@ -180,7 +182,7 @@ impl Kept {
 }
 
 impl<'a> Verdicts<'a> {
-    /// That of `tests`, none of which has a verdict.
+    /// Creates the verdicts of `tests`, none of which has one yet.
     pub(super) fn new(
         claimed: &'a Claimed,
         binaries: &'a [TestBinary],
@@ -209,13 +211,13 @@ impl<'a> Verdicts<'a> {
         }
     }
 
-    /// Answers from what finished explorations found, and adds to it.
+    /// Takes verdicts from the results of finished explorations, and adds new ones to them.
     pub(super) fn with_results(mut self, plan: &Plan) -> Self {
         self.results = Some(Journal::of_results(&plan.chess_dir));
         self
     }
 
-    /// What a finished exploration of this very test found.
+    /// The result of a finished exploration of this test with the same binary and options.
     pub(super) fn result(&self, index: usize) -> Option<Verdict> {
         let results = self.results.as_ref()?;
         let Found::Body(body) = results.find(Part::Verdict, &self.key(index)?) else {
@@ -226,15 +228,15 @@ impl<'a> Verdicts<'a> {
         Some(verdict)
     }
 
-    /// Forgets what an earlier run has found out: this one begins anew.
+    /// Removes the findings of an earlier run, because this run begins anew.
     pub(super) fn begin(&self) {
         for test in self.tests {
             self.note(self.claimed.journal().forget(&test.id));
         }
     }
 
-    /// Takes over what the run before has found out: how much that is, in words, and
-    /// why other tests are run anew.
+    /// Loads the findings of the earlier run. Returns their number as text, and warnings with the
+    /// reasons why other tests run anew.
     pub(super) fn resume(&mut self) -> (String, Vec<String>) {
         let mut reasons = BTreeMap::<String, Vec<&TestId>>::new();
         for index in 0..self.tests.len() {
@@ -269,7 +271,7 @@ impl<'a> Verdicts<'a> {
         (taken(verdicts, searches), warnings.collect())
     }
 
-    /// The verdict that was kept for `key`; an error says why it does not count.
+    /// The stored verdict for `key`. An error contains the reason why it is not valid.
     fn verdict_of(&self, key: &Key) -> Result<Option<Kept>, String> {
         let Some(body) = self.body(Part::Verdict, key)? else {
             return Ok(None);
@@ -278,7 +280,7 @@ impl<'a> Verdicts<'a> {
         kept.map(Some).map_err(|_| not_understood())
     }
 
-    /// The pauses of the search that was kept for `key`, and the length of its state.
+    /// The pauses of the stored search for `key`, and the length of its state.
     fn search_of(&self, key: &Key) -> Result<Option<(Pauses, u64)>, String> {
         let Some(body) = self.body(Part::Search, key)? else {
             return Ok(None);
@@ -302,7 +304,7 @@ impl<'a> Verdicts<'a> {
         }
     }
 
-    /// The verdict of the run before, and what was seen at the pauses of its search.
+    /// The verdict of the earlier run, and the looks at the pauses of its search.
     pub(super) fn earlier(&self, index: usize) -> Option<(&[Look], &Verdict)> {
         match &self.earlier[index] {
             Earlier::Verdict(looks, verdict) => Some((looks, verdict)),
@@ -310,8 +312,8 @@ impl<'a> Verdicts<'a> {
         }
     }
 
-    /// Where what is found out about a test is kept. Asked before its binary runs:
-    /// should that be built anew meanwhile, the verdict is on the old one.
+    /// The storage for the findings about a test. It is created before the test's binary runs: if
+    /// the binary is rebuilt during the run, the verdict belongs to the old one.
     pub(super) fn search(&self, index: usize) -> Option<Search<'_>> {
         let (pauses, state) = match &self.earlier[index] {
             Earlier::Search(pauses, length) => ((**pauses).clone(), Some(*length)),
@@ -325,7 +327,7 @@ impl<'a> Verdicts<'a> {
         })
     }
 
-    /// What the verdict on a test depends on.
+    /// The inputs of the verdict on a test.
     fn key(&self, index: usize) -> Option<Key> {
         let test = &self.tests[index];
         let digest = self.digests[test.binary].get_or_init(|| {
@@ -341,7 +343,7 @@ impl<'a> Verdicts<'a> {
         })
     }
 
-    /// What could not be kept, in words. It is no reason to end the run.
+    /// A warning about a failed write to the journal. Such a failure does not end the run.
     pub(super) fn warning(&self) -> Option<String> {
         lock(&self.trouble)
             .as_ref()
@@ -363,11 +365,11 @@ fn not_understood() -> String {
     "their files in the journal are not understood".to_owned()
 }
 
-/// Forgets all of a run that has come to its end.
+/// Removes the stored findings of a run that has ended.
 pub(super) fn forget(claimed: &Claimed, tests: &[ListedTest]) {
     let journal = claimed.journal();
     for test in tests {
-        // What stays is as good as it was.
+        // A file that cannot be removed is still valid.
         let _ = journal.forget(&test.id);
     }
     journal.tidy();
@@ -383,8 +385,8 @@ impl From<Kept> for Verdict {
     }
 }
 
-/// Whether a verdict says something of the test. What ends a process from outside
-/// may end this one next, and the test has done nothing wrong.
+/// Whether a verdict is stored. A process killed from outside says nothing about its test, and this
+/// process may be killed next.
 fn may_be_kept(finished: &Finished) -> bool {
     let others = finished.others.iter().map(|other| other.kind);
     let mut kinds = others.chain(finished.kind);
@@ -392,8 +394,8 @@ fn may_be_kept(finished: &Finished) -> bool {
         && !kinds.any(|kind| matches!(kind, Kind::Crash | Kind::Nondeterminism))
 }
 
-/// Whether another run with the same options would find the same: all that was to be
-/// explored was, and no failure found, which another run is to show again.
+/// Whether another run with the same options would have the same result: the exploration finished,
+/// and it found no failure. A failure should be shown again by another run.
 fn is_final(finished: &Finished) -> bool {
     let is_of_time = |warning: &String| Finished::is_of_time(warning);
     finished.outcome == Outcome::Passed
@@ -416,7 +418,7 @@ fn taken(verdicts: usize, searches: usize) -> String {
     format!("{verdicts} and {searches}")
 }
 
-/// Why what was kept for `then` does not count for `now`.
+/// The reason why an entry stored for `then` is not valid for `now`.
 fn difference(then: &Key, now: &Key) -> String {
     if then.tool != now.tool {
         return format!("cargo chess {} had run them", then.tool);

@@ -1,7 +1,7 @@
-//! Breadth first: every test gets a short look before any gets more, then rounds of growing size follow.
+//! The rounds of a run: a short look at every test, then rounds of growing size.
 //!
-//! Which test is in which round, and in which order, depends on what was found and on
-//! budgets of work: never on time, unless there is one for the run, nor on how many tests run at once.
+//! The tests of a round and their order depend on findings and on budgets of work. They depend
+//! neither on time, unless the run has a time limit, nor on the number of tests that run at once.
 
 use std::cmp::Reverse;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,27 +15,27 @@ use super::verdict::Verdict;
 use crate::config::Exploration;
 use crate::events::Stop;
 
-/// The work after which the first round pauses a test: some 40 ms of a usual processor, which
-/// are thousands of executions of a dozen steps, or dozens of executions of thousands. To
-/// start its process takes a test some 5 ms.
+/// The work after which the first round pauses a test: some 40 ms of a usual processor, which are
+/// thousands of executions of a dozen steps, or dozens of executions of thousands. The start of a
+/// test's process takes some 5 ms.
 const LOOK: u64 = 400_000;
 
-/// The work that preempts at changed lines alone, before the look.
+/// The work of the search that preempts only at changed lines, before the look.
 pub(super) const CHANGED: u64 = 4 * LOOK;
 
-/// How many times more the next round pauses at: three rounds lead from the look to the end of
-/// the default budget, and a search that has to begin anew each time does a third more.
+/// The factor between the pauses of two rounds. Three rounds lead from the look to the end of the
+/// default budget. A search that has to begin anew in each round does a third more work.
 const GROWTH: u64 = 4;
 
-/// A later slice has this time at least: none has no limit.
+/// The shortest time of a later slice. A time of zero would mean no limit.
 const LEAST: Duration = Duration::from_millis(1);
 
-/// Where a search paused: what the order of the next round follows from.
+/// The progress of a search at a pause, which determines the order of the next round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct Look {
-    /// The largest preemption bound that is finished.
+    /// The largest finished preemption bound.
     bound: Option<u32>,
-    /// How much of the next one is explored, in millionths, by the last estimate.
+    /// The explored share of the next bound, in millionths, by the last estimate.
     explored: Option<u64>,
 }
 
@@ -47,36 +47,36 @@ impl Look {
         }
     }
 
-    /// Its place among the tests of a round: those first that lack least of their bound, and
-    /// those last whose bound is finished, which use up their budget.
+    /// The rank among the tests of a round. The tests with the smallest rest of their bound come
+    /// first. The tests with a finished bound come last, and only use up their budget.
     fn rank(self, preemptions: u32) -> impl Ord {
         let is_done = self.bound.is_some_and(|bound| bound >= preemptions);
         (is_done, Reverse(self.bound), Reverse(self.explored))
     }
 }
 
-/// How far a test is.
+/// The progress of a test through the rounds.
 enum State {
-    /// It was not told of yet.
+    /// It was not reported yet.
     Waiting,
     /// It was paused, last in the round of this number, with this verdict so far.
     Paused(usize, Look, Box<Verdict>),
-    /// Its verdict was told.
+    /// Its verdict was reported.
     Told,
 }
 
-/// The tests of a run on their way through its rounds.
+/// The tests of a run, and their progress through its rounds.
 pub(super) struct Rounds<'a> {
     explorations: &'a [Exploration],
-    /// How many rounds were finished.
+    /// The number of finished rounds.
     round: usize,
-    /// Whether there is one round alone, which does all.
+    /// Whether there is only one round, which explores everything.
     is_single: bool,
     states: Vec<State>,
 }
 
 impl<'a> Rounds<'a> {
-    /// Of tests that are explored like this. One test alone needs no rounds.
+    /// Creates the rounds of tests with these options. A single test needs no rounds.
     pub(super) fn new(explorations: &'a [Exploration]) -> Self {
         Self {
             explorations,
@@ -91,8 +91,8 @@ impl<'a> Rounds<'a> {
         self.round
     }
 
-    /// Where a search pauses in this round; none if it goes to its end, as one does anyway
-    /// whose budget ends before.
+    /// The work after which a search pauses in this round; `None` if it runs to its end. A search
+    /// whose budget ends earlier runs to its end in any case.
     pub(super) fn pause(&self) -> Option<u64> {
         let exponent = u32::try_from(self.round).unwrap_or(u32::MAX);
         let pause = GROWTH
@@ -101,7 +101,7 @@ impl<'a> Rounds<'a> {
         pause.filter(|_| !self.is_single)
     }
 
-    /// The tests of this round in its order.
+    /// The tests of this round in their order.
     pub(super) fn turns(&self) -> Vec<Turn> {
         let mut open: Vec<usize> = (0..self.states.len())
             .filter(|test| !matches!(self.states[*test], State::Told))
@@ -117,28 +117,29 @@ impl<'a> Rounds<'a> {
         open.into_iter().map(turn).collect()
     }
 
-    /// The round is over, and all its tests had their turn.
+    /// Begins the next round, after all tests of this round had their turn.
     pub(super) fn next(&mut self) {
         self.round += 1;
     }
 
-    /// A test has paused.
+    /// Records the pause of a test.
     pub(super) fn paused(&mut self, test: usize, look: Look, so_far: Verdict) {
         let is_longer = |known: &Verdict| known.finished.schedules > so_far.finished.schedules;
         match &self.states[test] {
-            // Its state could not be kept, and the time ended before it had got as far again.
+            // The state of the search could not be saved, and the time ended before the search
+            // reached the earlier number of schedules again.
             State::Paused(.., known) if is_longer(known) => {}
             _ => self.states[test] = State::Paused(self.round, look, Box::new(so_far)),
         }
     }
 
-    /// The verdict on a test was told.
+    /// Records that the verdict on a test was reported.
     pub(super) fn told(&mut self, test: usize) {
         self.states[test] = State::Told;
     }
 
-    /// The run ends here: the tests that were explored and not told of, each with its verdict
-    /// so far, and what of it was finished.
+    /// Ends the rounds. Returns the tests that were explored and not reported, each with its
+    /// verdict so far and the last finished stage.
     pub(super) fn stopped(&mut self) -> Vec<(usize, Verdict, Option<Stop>)> {
         let mut stopped = Vec::new();
         for (test, state) in self.states.iter_mut().enumerate() {
@@ -155,24 +156,24 @@ impl<'a> Rounds<'a> {
     }
 }
 
-/// The time of all tests together, as it is used up.
+/// The remaining time of all tests together.
 pub(super) struct Clock {
     ends: Option<Instant>,
-    /// Whether a test process has said that nothing is left.
+    /// Whether a test process has reported the end of the time.
     has_ended: AtomicBool,
 }
 
 /// The time of a slice.
 #[derive(Clone, Copy)]
 pub(super) struct Time {
-    /// How long it may take, if there is a limit.
+    /// The time limit of the slice, if there is one.
     pub(super) limit: Option<Duration>,
-    /// Whether that is the run's, and not the test's own.
+    /// Whether the limit is the run's, and not the test's own.
     pub(super) is_of_run: bool,
 }
 
 impl Clock {
-    /// `total` from now on, if there is a limit.
+    /// Starts a clock of `total`, if there is a limit.
     pub(super) fn start(total: Option<Duration>) -> Self {
         Self {
             ends: total.map(|total| Instant::now() + total),
@@ -180,19 +181,20 @@ impl Clock {
         }
     }
 
-    /// A test process has used up what was left.
+    /// Records that a test process has used up the rest of the time.
     pub(super) fn end(&self) {
         self.has_ended.store(true, Ordering::Relaxed);
     }
 
-    /// Whether nothing is left.
+    /// Whether no time is left.
     pub(super) fn is_over(&self) -> bool {
         self.has_ended.load(Ordering::Relaxed)
             || self.ends.is_some_and(|ends| ends <= Instant::now())
     }
 
-    /// The time of the next slice of a test that has its `own` limit, and has `spent` of it. That
-    /// of the run limits no look: work does, so what a look finds is always the same.
+    /// The time of the next slice of a test with its `own` limit, of which it has `spent` a part.
+    /// The limit of the run does not apply to a look. Work limits looks, so their findings are
+    /// always the same.
     pub(super) fn slice(&self, own: Option<Duration>, spent: Duration, is_look: bool) -> Time {
         let left = |ends: Instant| ends.saturating_duration_since(Instant::now()).max(LEAST);
         let rest = self.ends.filter(|_| !is_look).map(left);

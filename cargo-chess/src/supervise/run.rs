@@ -23,7 +23,7 @@ use crate::regressions::Regressions;
 use crate::report::{Live, Record, Reporter, thousands};
 use crate::shell::Shell;
 
-/// All that a run needs.
+/// The inputs of a run.
 #[derive(Clone, Copy)]
 pub struct Run<'a> {
     /// Directories and policies.
@@ -32,18 +32,18 @@ pub struct Run<'a> {
     pub config: &'a Config,
     /// The test binaries.
     pub build: &'a Build,
-    /// Cargo's flags that changed what was built, to be saved with schedules.
+    /// Cargo's flags that changed the build. They are saved with schedules.
     pub cargo_flags: &'a str,
-    /// Which tests run, and how many at once.
+    /// The selection of the tests, and the number of tests that run at once.
     pub options: &'a RunOptions,
-    /// What makes it one of `gate`, if it is.
+    /// The options of `gate`, if this is a run of `gate`.
     pub gating: Option<&'a Gating>,
-    /// Ctrl-C.
+    /// The interrupt of Ctrl-C.
     pub interrupt: &'a Interrupt,
 }
 
 impl Run<'_> {
-    /// How long all tests together may be explored.
+    /// The time limit of the explorations of all tests together.
     pub(super) fn time_total(&self) -> Option<Duration> {
         let budget = self.gating.and_then(|gating| gating.budget);
         budget.or(self.config.for_test("").time_total)
@@ -52,12 +52,12 @@ impl Run<'_> {
 
 /// Explores the selected tests and returns the exit code.
 ///
-/// Every result goes to `reporter` and into `target/chess/last-run.jsonl`;
-/// failing schedules are saved.
+/// Every result is sent to `reporter` and written to `target/chess/last-run.jsonl`; failing
+/// schedules are saved.
 pub fn run(run: Run<'_>, reporter: &mut dyn Reporter) -> Result<u8> {
     super::adopt_orphans();
     let found = list(&run.build.binaries, run.interrupt)?;
-    // What was not built may hold the tests that a filter is for.
+    // A filter may match tests of targets that were not built.
     if run.build.is_of_all_targets(run.plan) {
         let paths = found.iter().map(|test| test.id.test.as_str());
         for warning in run.config.unmatched_filters(paths) {

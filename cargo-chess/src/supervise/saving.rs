@@ -1,4 +1,4 @@
-//! Saves the schedules of failures, with all that a replay needs.
+//! Saves the schedules of failures, with everything that a replay needs.
 
 use super::list::ListedTest;
 use super::protocol::{Finished, Other};
@@ -16,12 +16,12 @@ pub(super) type Saved = (String, Schedule);
 /// Saves the schedules of one run.
 pub(super) struct Saving<'a> {
     run: Run<'a>,
-    /// The digest of the sources, once a failure needs it.
+    /// The digest of the sources, computed at the first failure.
     sources: Option<String>,
 }
 
 impl<'a> Saving<'a> {
-    /// Nothing is saved yet.
+    /// Creates the saving of `run`, without saved schedules.
     pub(super) fn new(run: Run<'a>) -> Self {
         Self { run, sources: None }
     }
@@ -52,7 +52,8 @@ impl<'a> Saving<'a> {
         self.save(test, exploration, finished, &failure).map(Some)
     }
 
-    /// Saves the schedule of a failure, and says where, relative to the workspace.
+    /// Saves the schedule of a failure. Returns its path, relative to the workspace, and the
+    /// schedule.
     pub(super) fn save(
         &mut self,
         test: &ListedTest,
@@ -109,7 +110,7 @@ impl<'a> Saving<'a> {
     }
 }
 
-/// What would have ended a test that was only run, where it ran beyond the limit.
+/// The limit that would have ended a test that was only run, if its execution exceeded it.
 fn only_run(exploration: &Exploration, finished: &Finished) -> Option<String> {
     let is_beyond = finished.max_steps_in_execution > exploration.max_steps;
     let limit = exploration.time.map_or("steps", |_| "time");

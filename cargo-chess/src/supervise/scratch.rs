@@ -1,9 +1,9 @@
 //! A directory for temporary files that belongs to one test process: its `TMPDIR`.
 //!
-//! Tests choose names that are unique within their process. Several processes that share
-//! one directory would choose the same ones. The path depends on the test's name alone,
-//! and is as long for every test: it lies in the memory of the program, which is to be the
-//! same in each run. It is short, since the path of a Unix socket has 107 bytes at most.
+//! Tests choose names that are unique within their process. Processes that share one directory
+//! would choose the same names. The path depends only on the test's name, and has the same length
+//! for every test: it lies in the memory of the program, which must be the same in each run. It is
+//! short, because the path of a Unix socket has at most 107 bytes.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -18,30 +18,30 @@ use crate::digest;
 /// The variable that names the directory for temporary files.
 pub(super) const VARIABLE: &str = "TMPDIR";
 
-/// What stands for the directory in reports.
+/// The text for the directory in reports.
 const SHOWN: &str = "$TMPDIR";
 
-/// What the names of all such directories begin with.
+/// The prefix of the names of all such directories.
 const PREFIX: &str = "chess-";
 
-/// Processes that run tests of one name at once, as those of several checkouts, have
-/// directories that differ in their last letter.
+/// The last letters of the names. Processes that run tests of one name at the same time, for
+/// instance from several checkouts, use different letters.
 const LAST: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 
-/// How many letters of a digest tell tests apart.
+/// The number of digits of a digest that distinguish tests.
 const DIGEST: usize = 10;
 
-/// The directory of one test process. It is removed when this is dropped; where that could
-/// not be, as after a kill, by the next run.
+/// The directory of one test process. It is removed when this is dropped. If that was not possible,
+/// for instance after a kill, the next run removes it.
 #[derive(Debug)]
 pub(super) struct Scratch {
     path: String,
-    /// As long as it is open, the directory is in use.
+    /// The lock of the directory, which is in use while this file is open.
     _lock: File,
 }
 
 impl Scratch {
-    /// An empty directory for the test of this name; none where there can be none.
+    /// Creates an empty directory for the test of this name; `None` if that fails.
     pub(super) fn create(test: &str) -> Option<Self> {
         static SWEEP: Once = Once::new();
         let base = base()?;
@@ -67,7 +67,7 @@ impl Scratch {
         &self.path
     }
 
-    /// `text` with the name of the variable in place of the path.
+    /// Replaces the path in `text` by the name of the variable.
     pub(super) fn shorten(&self, text: &mut String) {
         if text.contains(&self.path) {
             *text = text.replace(&self.path, SHOWN);
@@ -77,14 +77,14 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed now is left for the next run.
+        // A directory that cannot be removed now is removed by the next run.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
 
-/// Where the user has temporary files.
+/// The user's directory for temporary files.
 fn base() -> Option<PathBuf> {
-    // Without links: what a test writes is compared with it.
+    // Without symbolic links, because the paths that a test writes are compared with it.
     let base = std::env::temp_dir().canonicalize().ok()?;
     base.to_str().is_some().then_some(base)
 }
@@ -96,7 +96,7 @@ fn make(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Takes the directory, if it is ours and no other process has it.
+/// Locks the directory, if it is owned by this user and no other process has locked it.
 fn lock(path: &Path) -> Option<File> {
     let found = fs::symlink_metadata(path).ok()?;
     let is_ours = found.is_dir() && found.uid() == rustix::process::geteuid().as_raw();
@@ -105,13 +105,13 @@ fn lock(path: &Path) -> Option<File> {
     }
     let file = File::open(path).ok()?;
     flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
-    // Another process may have removed it before it was locked.
+    // Another process may have removed the directory before it was locked.
     let (locked, now) = (file.metadata().ok()?, fs::symlink_metadata(path).ok()?);
     let is_same = (locked.dev(), locked.ino()) == (now.dev(), now.ino());
     is_same.then_some(file)
 }
 
-/// Removes what a process has left that was killed.
+/// Removes the files that a killed process has left.
 fn empty(path: &Path) -> io::Result<()> {
     for entry in fs::read_dir(path)? {
         let entry = entry?;
@@ -124,7 +124,7 @@ fn empty(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes the directories that runs have left which were killed.
+/// Removes the directories that killed runs have left.
 fn sweep(base: &Path) {
     let Ok(entries) = fs::read_dir(base) else {
         return;

@@ -1,4 +1,4 @@
-//! The tests of a run are explored, and what becomes of each is told and kept.
+//! Explores the tests of a run, and reports and stores the result of each.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -33,21 +33,21 @@ use crate::regressions::{self, Regressions};
 use crate::report::{Detail, Live, Objects, Pointers, Record, Reporter};
 use crate::shard::{Part, Shard};
 
-/// Why `--resume` finds nothing.
+/// The reason why `--resume` finds no earlier run.
 const IN_USE: &str = "another cargo chess explores tests of this project, and has its journal: this run begins anew. \
      To resume an earlier run, wait until the other one has ended";
 
-/// A run under way.
+/// A run in progress.
 pub(super) struct Session<'a> {
     pub(super) run: Run<'a>,
-    /// Where the states of searches are kept.
+    /// The storage of the states of searches.
     pub(super) claimed: &'a Claimed,
-    /// With `--shard`: what this run is a part of.
+    /// With `--shard`, the part of the whole run that this run explores.
     pub(super) part: Option<Part>,
-    /// The tests selected, over all shards.
+    /// The selected tests of all shards.
     pub(super) all: &'a [ListedTest],
     pub(super) tests: &'a [ListedTest],
-    /// Of each test, the part that is to be explored, if not all.
+    /// For each test, the part of its schedules to explore, if not all.
     pub(super) parts: &'a [Option<Shard>],
     pub(super) explorations: &'a [Exploration],
     pub(super) regressions: &'a Regressions,
@@ -56,15 +56,15 @@ pub(super) struct Session<'a> {
     pub(super) live: Live,
     pub(super) saving: Saving<'a>,
     pub(super) tally: Tally,
-    /// The tests on their way.
+    /// The tests, and their progress through the rounds.
     pub(super) rounds: Rounds<'a>,
-    /// Of the test that is being told of.
+    /// The milestones of the test that is being reported.
     pub(super) milestones: Milestones,
-    /// The test that is being told of.
+    /// The test that is being reported.
     pub(super) telling: Option<usize>,
-    /// What was finished of it, if the end of the run stops it.
+    /// The last finished stage of this test, if the end of the run stops it.
     pub(super) stop: Option<Stop>,
-    /// Whether the consumer of standard output is gone.
+    /// Whether the consumer of standard output has closed it.
     pub(super) hung_up: bool,
     pub(super) start: Instant,
 }
@@ -87,7 +87,7 @@ impl Session<'_> {
         self.tell(&started, None)
     }
 
-    /// Tests marked `#[ignore]` are told of first, since they take no time.
+    /// Reports the tests marked `#[ignore]` first, because they take no time.
     pub(super) fn skip(&mut self, ignored: &[TestId]) -> Result<()> {
         for test in ignored {
             self.tally.add_ignored();
@@ -161,7 +161,7 @@ impl Session<'_> {
                 };
                 turns.take(which, stop, on_advance)
             };
-            // Each test is to have had its look, however short the time is.
+            // Each test must have its look, however short the time is.
             let is_over = || round > 0 && clock.is_over();
             match pool::run(&order, &cores, interrupt, &is_over, &work, self) {
                 Ok(true) => self.rounds.next(),
@@ -176,10 +176,10 @@ impl Session<'_> {
         ended
     }
 
-    /// The run ends before its tests do: tells what was explored of those that had a turn.
+    /// Reports the partial results of all tests that had a turn, if the run ends before them.
     fn tell_stopped(&mut self) -> Result<()> {
         let mut stopped = self.rounds.stopped();
-        // What was begun to be told is ended first.
+        // A test whose report has begun comes first.
         stopped.sort_by_key(|(test, ..)| self.telling != Some(*test));
         for (test, verdict, stop) in stopped {
             self.stop = stop;
@@ -191,7 +191,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Goes on with the run before, if that is asked for.
+    /// Resumes the earlier run, if `--resume` is given.
     fn resume_or_begin(&mut self, verdicts: &mut Verdicts<'_>) {
         if !self.run.options.resume {
             verdicts.begin();
@@ -208,7 +208,7 @@ impl Session<'_> {
         }
     }
 
-    /// Tells the end, whatever it was.
+    /// Reports the end of the run, for every kind of end.
     pub(super) fn finish(&mut self) -> Result<()> {
         self.tally.end(self.tests.len());
         let counts = &mut self.tally.counts;
@@ -221,14 +221,14 @@ impl Session<'_> {
         }
     }
 
-    /// The exit code, or the error that stands for it.
+    /// The exit code, or the error that determines it.
     pub(super) fn verdict(&self) -> Result<u8> {
         let code = self.exit_code();
         let options = self.run.options;
         if code != exit::OK || self.all.is_empty() {
             return Ok(code);
         }
-        // Of one shard it says nothing that its tests are not under control.
+        // A single shard without tests under control is not an error.
         let is_outside = |test: &ListedTest| test.not_explored.is_some();
         if self.all.iter().all(is_outside) && options.no_tests == NoTests::Fail {
             return Err(uncontrolled::error(self.all));
@@ -276,7 +276,7 @@ impl Session<'_> {
         let mut kept = Vec::new();
         if exploration.save_regressions && told.outcome != Outcome::Timing {
             let first = schedule.iter().map(|schedule| (schedule, &*told.events));
-            // Of the others no execution is told.
+            // No execution is recorded for the other failures.
             let others = other_schedules.iter().map(|schedule| (schedule, &[][..]));
             let found = first.chain(others);
             for (schedule, events) in found.filter(|(it, _)| !self.regressions.have(it)) {

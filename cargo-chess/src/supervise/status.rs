@@ -1,4 +1,4 @@
-//! How a process ended, in words.
+//! The end of a process, as text.
 
 use std::process::ExitStatus;
 
@@ -76,7 +76,7 @@ mod tests {
         SIGTERM (told to end)
         ");
         assert_eq!(words(42), "was killed by signal 42");
-        // Stopped, which no process is that was waited for.
+        // The status of a stopped process, which a wait never returns here.
         assert_eq!(words(0x137f), "ended in an unknown way");
         assert_eq!(words(3 << 8), "exited with code 3");
     }

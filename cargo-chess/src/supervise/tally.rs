@@ -3,14 +3,14 @@
 use crate::error::{Error, Result, exit};
 use crate::events::{NOT_EXPLORED, Outcome, RunFinished, Stop, TestFinished};
 
-/// What became of the tests told so far.
+/// The outcomes of the tests reported so far.
 #[derive(Default)]
 pub(crate) struct Tally {
     /// The counts.
     pub(crate) counts: RunFinished,
-    /// Tests that passed, and whose preemption bound was not finished.
+    /// Tests that passed without finishing their preemption bound.
     incomplete: Vec<String>,
-    /// Tests that were run and not explored.
+    /// The number of tests that were run and not explored.
     not_explored: usize,
 }
 
@@ -43,24 +43,24 @@ impl Tally {
         }
     }
 
-    /// Says how many of `selected` tests got no verdict.
+    /// Counts the tests of `selected` without a verdict.
     pub(crate) fn end(&mut self, selected: usize) {
         let counts = &mut self.counts;
         let told = counts.passed + counts.failed + counts.timing + counts.skipped + counts.timeout;
         counts.not_run = selected + counts.ignored - told;
     }
 
-    /// Whether nothing is left to do.
+    /// Whether the run is complete.
     pub(crate) fn is_whole(&self) -> bool {
         self.counts.not_run == 0 && self.counts.stopped == 0 && !self.counts.interrupted
     }
 
-    /// How many tests were run and not explored.
+    /// The number of tests that were run and not explored.
     pub(crate) fn not_explored(&self) -> usize {
         self.not_explored
     }
 
-    /// The exit code, so far as counts decide it.
+    /// The exit code, as far as the counts decide it.
     pub(crate) fn exit_code(&self) -> u8 {
         if self.counts.interrupted {
             exit::INTERRUPTED

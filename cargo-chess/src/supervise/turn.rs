@@ -1,4 +1,4 @@
-//! A test's turn in a round: its kept regressions and the changed lines once, then a slice of its search.
+//! A test's turn in a round: regressions and changed lines once, then a slice of its search.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -22,11 +22,11 @@ use crate::events::Outcome;
 use crate::regressions::Regressions;
 use crate::shard::Shard;
 
-/// What all turns of a run have in common.
+/// The data that all turns of a run share.
 pub(super) struct Turns<'a> {
     pub(super) run: Run<'a>,
     pub(super) tests: &'a [ListedTest],
-    /// Of each test, the part that is to be explored, if not all.
+    /// For each test, the part of its schedules to explore, if not all.
     pub(super) parts: &'a [Option<Shard>],
     pub(super) explorations: &'a [Exploration],
     pub(super) regressions: &'a Regressions,
@@ -36,45 +36,46 @@ pub(super) struct Turns<'a> {
     pub(super) verdicts: &'a Verdicts<'a>,
     pub(super) clock: &'a Clock,
     pub(super) exclusion: &'a Exclusion,
-    /// What each test has done in earlier turns.
+    /// The progress of each test in earlier turns.
     pub(super) tests_so_far: Vec<Mutex<SoFar<'a>>>,
 }
 
-/// What a test has done in earlier turns.
+/// The progress of a test in earlier turns.
 #[derive(Default)]
 pub(super) struct SoFar<'a> {
-    /// What its kept regressions showed, once they were run.
+    /// The results of its saved regressions, after their run.
     rerun: Option<Rerun<'a>>,
     /// Whether it was explored at changed lines.
     near: bool,
-    /// Where its search is kept.
+    /// The storage of its search.
     search: Option<Search<'a>>,
     /// The time of its slices.
     spent: Duration,
-    /// The part of that which counts for its own limit: not what has to be done anew.
+    /// The part of that time that counts for the test's own limit. Time of work that is repeated
+    /// does not count.
     counted: Duration,
 }
 
-/// Which turn it is.
+/// The test and the round of a turn.
 #[derive(Clone, Copy)]
 pub(super) struct Which<'a> {
     /// The test.
     pub(super) test: usize,
     /// The number of the round.
     pub(super) round: usize,
-    /// The work after which it pauses.
+    /// The work after which the test pauses.
     pub(super) pause: Option<u64>,
-    /// What the tests of the round are explored with.
+    /// The cores for the tests of the round.
     pub(super) cores: &'a Cores,
 }
 
 impl<'a> Turns<'a> {
-    /// Nothing was done yet.
+    /// The progress of `tests` tests before their first turn.
     pub(super) fn nothing_so_far(tests: usize) -> Vec<Mutex<SoFar<'a>>> {
         (0..tests).map(|_| Mutex::default()).collect()
     }
 
-    /// Gives a test its turn; none if `stop` said so first.
+    /// Runs a test's turn. Returns `None` if `stop` returned true first.
     pub(super) fn take(
         &'a self,
         which: Which<'_>,
@@ -88,7 +89,7 @@ impl<'a> Turns<'a> {
             cores,
         } = which;
         let so_far = &self.tests_so_far[index];
-        // Only one turn of a test is under way.
+        // A test has at most one turn in progress.
         let so_far = &mut *so_far.lock().unwrap_or_else(PoisonError::into_inner);
         let options = self.run.options;
         let own = &self.explorations[index];
@@ -168,7 +169,7 @@ impl<'a> Turns<'a> {
         }
     }
 
-    /// Explores a slice of a test; what was found until now.
+    /// Explores a slice of a test. Returns the verdict so far.
     fn explore(
         &self,
         which: Which<'_>,

@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use super::list::ListedTest;
 use crate::error::Error;
 
-/// So many tests are named for each reason.
+/// The highest number of tests that are named for one reason.
 const NAMED: usize = 5;
 
-/// Says of `tests`, none of which could be explored, why, and what to do.
+/// The error for `tests`, none of which could be explored, with the reasons and remedies.
 pub(super) fn error(tests: &[ListedTest]) -> Error {
     let mut by_reason = BTreeMap::<_, Vec<&ListedTest>>::new();
     for test in tests {

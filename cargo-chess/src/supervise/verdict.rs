@@ -1,4 +1,4 @@
-//! One test in a process of its own: from the request to the verdict, whatever the process does.
+//! One test in its own process, from the request to the verdict.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -21,35 +21,35 @@ use crate::events::{Kind, Outcome, TestPart};
 use crate::report::with_source_paths;
 use crate::shard::Shard;
 
-/// How much longer than its own watchdog a test process may be silent, at most.
+/// The longest time that a test process may be silent beyond its own watchdog.
 const BACKSTOP: Duration = Duration::from_secs(10);
 
-/// How many lines that are no part of the protocol are quoted.
+/// The number of quoted lines that are not part of the protocol.
 const QUOTED: usize = 5;
 
-/// The verdict on a test, and what its process said besides.
+/// The verdict on a test, and the other output of its process.
 #[derive(Clone, Debug)]
 pub(crate) struct Verdict {
-    /// What the process reported, or what its end says.
+    /// The report of the process, or a verdict derived from its end.
     pub(crate) finished: Finished,
-    /// What it wrote to standard error.
+    /// The process's output on standard error.
     pub(crate) stderr: String,
-    /// How long it took.
+    /// The duration of the exploration.
     pub(crate) duration: Duration,
 }
 
-/// How far an exploration is.
+/// The progress of an exploration.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Advance {
     /// Schedules so far.
     pub(crate) schedules: u64,
     /// The preemption bound being explored.
     pub(crate) bound: Option<u32>,
-    /// How far the search was after each 10,000 schedules.
+    /// The progress of the search after each 10,000 schedules.
     pub(crate) milestones: Vec<Milestone>,
 }
 
-/// What is to be done with a test.
+/// The work to do with a test.
 #[derive(Clone, Copy)]
 pub(crate) struct Job<'a> {
     /// The test.
@@ -58,66 +58,68 @@ pub(crate) struct Job<'a> {
     pub(crate) binary: &'a TestBinary,
     /// Its options.
     pub(crate) exploration: &'a Exploration,
-    /// The part of its schedules that is to be explored, if not all.
+    /// The part of its schedules to explore, if not all.
     pub(crate) part: Option<Shard>,
     /// Whether to search or to replay.
     pub(crate) mode: Mode<'a>,
     /// The `policy=` lines of the request.
     pub(crate) policies: &'a [String],
-    /// The only source lines before which tasks are preempted, as `FILE:LINE`, if not
-    /// before all.
+    /// The only source lines before which tasks may be preempted, as `FILE:LINE`. If empty, there
+    /// is no such limit.
     pub(crate) preempt_at: &'a [String],
-    /// The files whose columns are not the user's.
+    /// The files whose columns differ from the user's.
     pub(crate) marked: &'a MarkedSources,
-    /// Which code is the user's.
+    /// The lookup for the callers in the user's code.
     pub(crate) callers: &'a Callers,
-    /// Whether the test's output goes straight to ours.
+    /// Whether the test's output is passed on directly.
     pub(crate) no_capture: bool,
     /// Further arguments for the binary.
     pub(crate) binary_args: &'a [String],
-    /// What it may be explored with, and its place among the tests; one core without.
+    /// The cores for the exploration, and its place among the tests. Without it, one core is used.
     pub(crate) cores: Option<(&'a Cores, usize)>,
-    /// What keeps it apart from tests that write the same files, and its place among the tests.
+    /// The exclusion of tests that write the same files, and the test's place among the tests.
     pub(crate) exclusion: Option<(&'a Exclusion, usize)>,
-    /// Where the state of the search is kept, if it is.
+    /// The storage for the state of the search, if the state is saved.
     pub(crate) states: Option<&'a dyn States>,
-    /// The slice of its search that is to be done, if not all at once.
+    /// The slice of its search to run, if not the whole search.
     pub(crate) slice: Option<Slice>,
-    /// Who hears of a replay while it goes on.
+    /// The observer of a replay in progress.
     pub(crate) live: Option<&'a dyn Live>,
 }
 
-/// How far a search goes in one process.
+/// The limits of a search in one process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Slice {
-    /// After how much work it pauses, with what earlier slices did; not before its end if none.
+    /// The work after which it pauses, including the work of earlier slices. It runs to its end if
+    /// `None`.
     pub(crate) pause: Option<u64>,
-    /// How long it may take.
+    /// The time limit.
     pub(crate) time: Option<Duration>,
 }
 
-/// Hears of a replay while it goes on.
+/// An observer of a replay in progress.
 pub(crate) trait Live {
-    /// What the request says of it: lines.
+    /// Further lines of the request.
     fn request(&self) -> String;
 
-    /// Hears a line that is no verdict.
+    /// Receives a line that is not a verdict.
     fn hear(&self, line: Line);
 }
 
-/// Keeps the state of a test's search, for a run that goes on after a kill.
+/// Stores the state of a test's search, from which a later run resumes after a kill.
 pub(crate) trait States {
-    /// The state to go on from, if there is one.
+    /// The state to resume from, if there is one.
     fn earlier(&self) -> Option<File>;
 
-    /// Keeps a later one.
+    /// Stores a later state.
     fn keep(&self, state: &mut dyn Read);
 
-    /// The search has paused with this verdict so far; keeps the state that it left, if it did.
+    /// Stores the pause of the search with the verdict so far, and the state that the search left,
+    /// if it left one.
     fn pause(&self, so_far: &Verdict, state: Option<&mut dyn Read>);
 }
 
-/// The states of a search that begins anew: they take the place of those that there are.
+/// The states of a search that begins anew. They replace the stored ones.
 struct Anew<'a>(&'a dyn States);
 
 impl States for Anew<'_> {
@@ -135,7 +137,7 @@ impl States for Anew<'_> {
 }
 
 impl Job<'_> {
-    /// Does it; none if `stop` said so first.
+    /// Runs the job. Returns `None` if `stop` returned true first.
     pub(crate) fn run(
         &self,
         stop: &dyn Fn() -> bool,
@@ -146,7 +148,7 @@ impl Job<'_> {
         };
         exclusion.run(test, stop, &mut |again| {
             if again {
-                // Its progress was told already, and the state that it left is not the right one.
+                // Its progress was already reported, and the state that it left is not valid.
                 let anew = self.states.map(Anew);
                 let states = anew.as_ref().map(|anew| anew as &dyn States);
                 Job { states, ..*self }.run_once(stop, &mut |_| ())
@@ -194,7 +196,7 @@ impl Job<'_> {
             finished.warnings.push(warning);
         }
         if finished.part.is_none() {
-            // Of a process that died before it could say anything of it.
+            // The process died before it could report its part.
             finished.part = self.part.map(TestPart::unknown);
         }
         self.callers.find(&self.binary.path, &mut finished);
@@ -218,7 +220,8 @@ impl Job<'_> {
         Ok(Some(verdict))
     }
 
-    /// Until its process has ended; with it what the process had, which has its last state.
+    /// Watches the process until its end. Returns the end with the cores of the process, which hold
+    /// its last state.
     fn watch(
         &self,
         explored: bool,
@@ -279,7 +282,7 @@ impl Job<'_> {
         }
     }
 
-    /// The verdict on a test that was explored; none if it was stopped.
+    /// The verdict on an explored test; `None` if it was stopped.
     fn explored(
         &self,
         finished: Option<Box<Finished>>,
@@ -330,7 +333,8 @@ impl Job<'_> {
     }
 }
 
-/// `finished` with our own messages as they are on every machine; a panic's is the program's.
+/// `finished` with machine-independent paths in the messages of this tool. The message of a panic
+/// belongs to the program and is unchanged.
 fn without_machine_paths(mut finished: Finished) -> Finished {
     let others = finished.others.iter_mut();
     let others = others.map(|other| (Some(other.kind), other.message.as_mut()));
@@ -343,12 +347,12 @@ fn without_machine_paths(mut finished: Finished) -> Finished {
     finished
 }
 
-/// The longest silence of a test process: its own watchdog comes first.
+/// The longest silence of a test process. It is longer than the process's own watchdog.
 fn patience(exploration: &Exploration) -> Duration {
     exploration.watchdog + exploration.watchdog.min(BACKSTOP)
 }
 
-/// The verdict on a binary that was only run, as it is.
+/// The verdict on a binary that was only run, without an exploration.
 fn not_explored(why: WhyNot, output: &Strange, ended: &Ended) -> Option<Finished> {
     let End::Exited(status) = &ended.end else {
         return None;
@@ -374,7 +378,7 @@ fn not_explored(why: WhyNot, output: &Strange, ended: &Ended) -> Option<Finished
     })
 }
 
-/// What a test binary said on its standard output.
+/// The output of a test binary on its standard output.
 #[derive(Default)]
 struct Answer {
     finished: Option<Box<Finished>>,
@@ -403,7 +407,7 @@ impl Answer {
             Ok(Line::State { .. }) => {
                 if let Some((states, core)) = states {
                     states.keep(&mut core.state());
-                    // If that fails, this was the last one.
+                    // If this fails, the process saves no later state.
                     let _ = core.clear_state();
                 }
             }
@@ -426,7 +430,7 @@ impl Answer {
     }
 }
 
-/// Lines that are no part of the protocol.
+/// Lines that are not part of the protocol.
 #[derive(Default)]
 struct Strange {
     first: Vec<String>,
@@ -448,7 +452,7 @@ impl Strange {
         }
     }
 
-    /// What plain libtest prints first of all.
+    /// Whether the first line of plain libtest is among the lines.
     fn is_libtest(&self) -> bool {
         self.first.iter().any(|line| {
             line.strip_prefix("running ")

@@ -1,39 +1,38 @@
-//! One run of rustc whose messages are held back until it is known to succeed.
+//! One run of rustc, whose messages are buffered until its success is certain.
 //!
-//! Cargo reads rustc's messages as they come, and starts what depends on a unit
-//! when rustc names the unit's metadata. Until then nothing is passed on, so that
-//! a unit that does not compile one way can be compiled another way.
+//! Cargo reads rustc's messages immediately, and starts the dependents of a unit when rustc names
+//! the unit's metadata. Until then no message is passed on, so that a unit that does not compile in
+//! one way can be compiled in another way.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Command, ExitStatus, Stdio};
 
 use serde_json::Value;
 
-/// How every message of rustc about a file that it made begins.
+/// The start of every message of rustc about a file that it made.
 const ARTIFACT: &[u8] = br#"{"$message_type":"artifact""#;
 
-/// How it ends for the list of sources, which is made before anything is compiled.
+/// The end of the message about the list of sources, which is made before the compilation.
 const DEP_INFO: &[u8] = br#""emit":"dep-info"}"#;
 
-/// A run that failed before it made anything; cargo knows nothing of it.
+/// A run that failed before it made any product. Cargo knows nothing about it.
 pub(super) struct Attempt {
     status: ExitStatus,
     messages: Vec<u8>,
 }
 
-/// How a run ended.
+/// The end of a run.
 pub(super) enum Outcome {
-    /// Cargo has all of its messages; this is the exit code.
+    /// Cargo has all messages of the run. Contains the exit code.
     Ended(i32),
-    /// Another one may follow.
+    /// The run failed, and another run may follow.
     Failed(Attempt),
-    /// It was given up, for its sources have to be changed first.
+    /// The run was aborted, because its sources have to be changed first.
     GivenUp,
 }
 
 impl Attempt {
-    /// Runs `command` to its end, unless `gives_up` says otherwise when the list of
-    /// sources is there.
+    /// Runs `command` to its end, unless `gives_up` returns true when the list of sources exists.
     pub(super) fn run(
         mut command: Command,
         gives_up: &mut dyn FnMut() -> io::Result<bool>,
@@ -49,7 +48,8 @@ impl Attempt {
             }
             if !passed_on && is_dep_info(&messages[start..]) && gives_up()? {
                 child.kill()?;
-                // What it has started itself, as a wrapper does, ends before the next one starts.
+                // The processes that it has started, for instance as a wrapper, end before the next
+                // run starts.
                 io::copy(&mut reader, &mut io::sink())?;
                 child.wait()?;
                 return Ok(Outcome::GivenUp);
@@ -68,7 +68,7 @@ impl Attempt {
         Ok(Outcome::Failed(Self { status, messages }))
     }
 
-    /// Passes on what the compiler said.
+    /// Passes on the compiler's messages.
     pub(super) fn show(&self) -> io::Result<()> {
         pass_on(&self.messages)
     }
@@ -84,8 +84,7 @@ impl Attempt {
         messages.contains("E0583") || messages.contains("couldn't read")
     }
 
-    /// For each error the places that it names, those that it is about first: file,
-    /// line and column.
+    /// For each error the places that it names, its primary places first: file, line and column.
     pub(super) fn errors(&self) -> Vec<Vec<(String, usize, usize)>> {
         let lines = self.messages.split(|byte| *byte == b'\n');
         let messages = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
@@ -137,12 +136,12 @@ fn places(message: &Value) -> Vec<(String, usize, usize)> {
         .collect()
 }
 
-/// Whether rustc says that it made something that other units may use.
+/// Whether the message names a product that other units may use.
 fn is_product(message: &[u8]) -> bool {
     message.starts_with(ARTIFACT) && !is_dep_info(message)
 }
 
-/// Whether rustc says that it made the list of sources.
+/// Whether the message names the list of sources.
 fn is_dep_info(message: &[u8]) -> bool {
     message.starts_with(ARTIFACT) && message.trim_ascii_end().ends_with(DEP_INFO)
 }

@@ -1,4 +1,4 @@
-//! How many of a package's memory accesses are told of, and why the others are not.
+//! The share of a package's memory accesses that are reported, and the reasons for the others.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,17 +15,17 @@ use super::rewriting::Rewriting;
 /// The accesses in unsafe code of a package.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Coverage {
-    /// How many there are.
+    /// The number of all accesses.
     pub(crate) found: usize,
-    /// How many are told of.
+    /// The number of reported accesses.
     pub(crate) told: usize,
-    /// How many are not, by the reason.
+    /// The numbers of accesses that are not reported, by reason.
     pub(crate) left: BTreeMap<Left, usize>,
 }
 
 impl Coverage {
-    /// Counts those in the files that the package was compiled from; `None` if it is
-    /// not to tell of any.
+    /// Counts the accesses in the files that the package was compiled from. Returns `None` if the
+    /// package should report no accesses.
     pub(crate) fn of<'a>(
         package: &PackageInstructions,
         sources: &Utf8Path,
@@ -54,7 +54,7 @@ impl Coverage {
         for inside in names {
             let text = fs::read_to_string(package.root.join(inside));
             let rewrite = text.ok().and_then(|text| rewriting.of_file(inside, &text));
-            // What could not be read was compiled as it is, and nothing is known of it.
+            // A file that could not be read was compiled unchanged, and its accesses are unknown.
             for site in rewrite
                 .and_then(Result::ok)
                 .into_iter()

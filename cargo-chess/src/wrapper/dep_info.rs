@@ -1,6 +1,6 @@
-//! rustc's list of what a unit was made from, as cargo is to see it.
+//! rustc's list of the files of a unit, rewritten for cargo.
 //!
-//! Cargo compiles a unit anew when a file or a variable of this list changes.
+//! Cargo recompiles a unit when a file or a variable of this list changes.
 
 use std::fs;
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use super::instructions::PackageInstructions;
 use super::sources::Sources;
 use super::unit::Unit;
 
-/// Names the user's files where rustc saw copies. Returns rustc's own list.
+/// Replaces the paths of copies by the paths of the user's files. Returns rustc's own list.
 pub(super) fn map_back(unit: &Unit, sources: &Sources<'_>) -> io::Result<String> {
     let file = unit.dep_info();
     let Ok(text) = fs::read_to_string(&file) else {
@@ -22,7 +22,7 @@ pub(super) fn map_back(unit: &Unit, sources: &Sources<'_>) -> io::Result<String>
             &format!("{}/", escape(copy.as_str())),
             &format!("{}/", escape(original)),
         );
-        // Variables are not written as in a makefile.
+        // Variables are not escaped as in a makefile.
         mapped = mapped.replace(&format!("{copy}/"), &format!("{original}/"));
     }
     if mapped != text {
@@ -31,7 +31,7 @@ pub(super) fn map_back(unit: &Unit, sources: &Sources<'_>) -> io::Result<String>
     Ok(text)
 }
 
-/// Makes cargo compile the unit anew when its package is to be treated otherwise.
+/// Makes cargo recompile the unit when the treatment of its package changes.
 pub(super) fn depend_on_treatment(
     unit: &Unit,
     package: &str,
@@ -46,13 +46,13 @@ pub(super) fn depend_on_treatment(
     line.push('\n');
     match fs::OpenOptions::new().append(true).open(unit.dep_info()) {
         Ok(mut file) => file.write_all(line.as_bytes()),
-        // Without a list cargo has nothing to compare.
+        // Without a list, cargo makes no comparison.
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-/// As in a makefile, which is what rustc writes.
+/// Escapes a path as in a makefile, which is the format of rustc.
 fn escape(path: &str) -> String {
     path.replace(' ', "\\ ")
 }

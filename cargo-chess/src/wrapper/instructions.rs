@@ -1,4 +1,4 @@
-//! What the wrapper is told: how packages are treated, in a file that the environment names.
+//! The wrapper's instructions: the treatment of each package, in a file that the environment names.
 
 use std::fmt::Display;
 use std::io;
@@ -15,19 +15,19 @@ use crate::plan::{Marked, Place};
 pub struct Instructions {
     /// The directory of the built facades.
     pub facades: Utf8PathBuf,
-    /// The wrapper that the user had set, to be run in front of rustc.
+    /// The wrapper that the user has configured. It is run in front of rustc.
     pub next: Option<PathBuf>,
-    /// Where changed copies of sources go.
+    /// The directory of the changed copies of sources.
     pub sources: Utf8PathBuf,
-    /// Where it is recorded which units had to be treated otherwise.
+    /// The directory of the records about units that could not be treated as instructed.
     pub records: Utf8PathBuf,
-    /// Names that the target's configuration has besides its own.
+    /// Additional names of the target's configuration.
     pub cfg: Vec<String>,
-    /// The packages that are more than redirected, or less.
+    /// The packages with a treatment other than the default redirection.
     pub packages: Vec<PackageInstructions>,
 }
 
-/// How one package is treated.
+/// The treatment of one package.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Default, Debug)]
 pub struct PackageInstructions {
     /// Its name.
@@ -36,17 +36,17 @@ pub struct PackageInstructions {
     pub version: String,
     /// The directory of its manifest.
     pub root: Utf8PathBuf,
-    /// Whether it is compiled as it is.
+    /// Whether the package is compiled unchanged.
     pub opaque: bool,
     /// The places below `root` whose statements are marked, or are not.
     pub marks: Vec<(Place, bool)>,
-    /// Whether what is marked tells of its memory accesses, too.
+    /// Whether the marked code also reports its memory accesses.
     pub tells: bool,
-    /// Files below `root` and what stands in their place.
+    /// Files below `root`, and their replacements.
     pub replace: Vec<(Utf8PathBuf, String)>,
-    /// Statements that functions begin with.
+    /// Statements that are inserted at the start of functions.
     pub entries: Vec<Entry>,
-    /// Names of the target's configuration that the package is to see.
+    /// Names of the target's configuration that are set for the package.
     pub cfg: Vec<String>,
 }
 
@@ -73,8 +73,8 @@ impl Instructions {
         serde_json::from_slice(&text).map_err(|error| told(&error))
     }
 
-    /// Tells treatments of all packages called `name` apart: cargo compiles them anew
-    /// where it changes.
+    /// A digest of the treatments of all packages called `name`. Cargo recompiles them when it
+    /// changes.
     pub fn digest_of(&self, name: &str) -> String {
         // `foo-bar` and `foo_bar` share a variable.
         let variable = PackageInstructions::variable(name);
@@ -91,7 +91,7 @@ impl Instructions {
 }
 
 impl PackageInstructions {
-    /// Whether anything of it is not the same for every package.
+    /// Whether any part of the treatment differs from the default.
     pub fn is_special(&self) -> bool {
         self.opaque || self.changes_sources() || !self.cfg.is_empty()
     }
@@ -104,9 +104,9 @@ impl PackageInstructions {
                 || !self.entries.is_empty())
     }
 
-    /// What of `file` is marked: relative to the package's root, as in `src/lib.rs` and
-    /// `src/../../common/ring.rs`, or absolute. Where no place has it, it is treated as the
-    /// package as a whole is, which the first place is about.
+    /// The marked parts of `file`, which is relative to the package's root, as in `src/lib.rs` and
+    /// `src/../../common/ring.rs`, or absolute. If no place contains the file, it is treated like
+    /// the package as a whole, which is the subject of the first place.
     pub fn marked(&self, file: &Utf8Path) -> Marked {
         if let Some((_, true)) = self.marks.first()
             && !self.has_place_for(file)
@@ -117,7 +117,7 @@ impl PackageInstructions {
         Marked::of(places, file.as_str())
     }
 
-    /// Whether it is said of a place that holds `file` what of it is marked, or replaced.
+    /// Whether a place, a replacement or an entry is about `file`.
     pub(crate) fn has_place_for(&self, file: &Utf8Path) -> bool {
         let mut places = self.marks.iter().map(|(place, _)| place);
         places.any(|place| place.covers(file.as_str()))
@@ -125,18 +125,18 @@ impl PackageInstructions {
             || self.entries.iter().any(|entry| entry.file == file)
     }
 
-    /// Where its copy is, below the directory of all.
+    /// The path of its copy, below the directory of all copies.
     pub(crate) fn copy(&self, sources: &Utf8Path) -> Utf8PathBuf {
         sources.join(format!("{}-{}-{}", self.name, self.version, self.digest()))
     }
 
-    /// Tells treatments apart.
+    /// A digest that distinguishes treatments.
     pub fn digest(&self) -> String {
         let text = serde_json::to_vec(self).expect("plain data");
         digest::short(&text, 16)
     }
 
-    /// The environment variable that tells cargo of a package's treatment.
+    /// The environment variable by which cargo detects a change of a package's treatment.
     pub fn variable(name: &str) -> String {
         let name = name.to_uppercase().replace('-', "_");
         format!("CHESS_TREATMENT_{name}")

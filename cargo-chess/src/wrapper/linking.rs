@@ -1,4 +1,4 @@
-//! How programs are linked: by this program, which announces calls of C code.
+//! Links programs with this program as the linker, which makes calls of C code announce themselves.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -13,7 +13,8 @@ use super::instructions::Instructions;
 use super::unit::Unit;
 use crate::linker::{FAILURE_VARIABLE, LINKER_VARIABLE};
 
-/// Has rustc, which is also given `args`, link the unit by this program if it is one.
+/// Makes rustc, which is also given `args`, link the unit by this program, if the unit is a
+/// program.
 pub(super) fn announce_foreign_calls(
     command: &mut Command,
     args: &[OsString],
@@ -41,7 +42,7 @@ pub(super) fn announce_foreign_calls(
         .env(FAILURE_VARIABLE, failure);
 }
 
-/// What to tell of a program that could not be linked so.
+/// The warning about a program that could not be linked in this way.
 pub(super) fn failure(unit: &Unit, instructions: &Instructions) -> Option<String> {
     let file = failure_file(unit, instructions);
     fs::remove_file(file).ok()?;
@@ -52,7 +53,7 @@ pub(super) fn failure(unit: &Unit, instructions: &Instructions) -> Option<String
     ))
 }
 
-/// Whether the linker takes a C compiler's arguments. rustc, too, decides by the name.
+/// Whether the linker accepts a C compiler's arguments. rustc decides by the name, too.
 fn is_compiler(linker: &OsStr) -> bool {
     let stem = Path::new(linker).file_stem().unwrap_or_default();
     let stem = stem.to_string_lossy();

@@ -1,4 +1,4 @@
-//! Directories of links and files that have the shape of others: what a copy of sources is made of.
+//! Builds directories of links and files in the shape of others: the parts of a copy of sources.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -6,10 +6,10 @@ use std::os::unix::fs::symlink;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-/// Ends the names of files that are being written.
+/// The suffix of files that are being written.
 const NEW: &str = ".chess-new";
 
-/// Makes `to` a directory of its own, if it is none.
+/// Makes `to` a real directory, if it is not one.
 pub(super) fn directory(to: &Utf8Path) -> io::Result<()> {
     if to.is_symlink() {
         ignore(fs::remove_file(to), ErrorKind::NotFound)?;
@@ -17,7 +17,8 @@ pub(super) fn directory(to: &Utf8Path) -> io::Result<()> {
     fs::create_dir_all(to)
 }
 
-/// Removes what is in the directory `to` under other names than `is_kept` has.
+/// Removes the contents of the directory `to`, except for the names for which `is_kept` returns
+/// true.
 pub(super) fn remove_others(to: &Utf8Path, is_kept: impl Fn(&str) -> bool) -> io::Result<()> {
     for entry in to.read_dir_utf8()? {
         let entry = entry?;
@@ -34,7 +35,7 @@ pub(super) fn remove_others(to: &Utf8Path, is_kept: impl Fn(&str) -> bool) -> io
     Ok(())
 }
 
-/// Several compilers may need one copy at a time: a file appears whole or not at all.
+/// Writes a file atomically, because several compilers may need one copy at the same time.
 pub(super) fn write(to: &Utf8Path, text: &str) -> io::Result<()> {
     if !to.is_symlink() && fs::read_to_string(to).is_ok_and(|old| old == text) {
         return Ok(());
@@ -61,7 +62,7 @@ fn new_beside(to: &Utf8Path) -> Utf8PathBuf {
     Utf8PathBuf::from(format!("{to}.{}{NEW}", std::process::id()))
 }
 
-/// Another compiler may have been first.
+/// Ignores an error of this kind: another compiler may have been first.
 fn ignore(result: io::Result<()>, kind: ErrorKind) -> io::Result<()> {
     match result {
         Err(error) if error.kind() != kind => Err(error),

@@ -1,9 +1,10 @@
-//! This program as cargo's `RUSTC_WRAPPER`: compiles each unit as its package is to be treated.
+//! This program as cargo's `RUSTC_WRAPPER`: compiles each unit by its package's treatment.
 //!
-//! It runs once for each rustc that cargo starts. A unit for the tests is compiled
-//! against the facades, from sources in which what its package needs was rewritten
-//! or replaced. Where that does not compile, less is done, and a record says so:
-//! the unit is compiled against the facades from its own sources, or as it is.
+//! It runs once for each rustc that cargo starts. A unit for the tests is compiled against the
+//! facades, from sources in which the wrapper has rewritten or replaced the parts that the
+//! treatment of its package names. If that does not compile, the wrapper falls back to a weaker
+//! treatment and records it: the unit is compiled against the facades from its own sources, or
+//! unchanged.
 
 mod attempt;
 mod coverage;
@@ -39,13 +40,13 @@ use attempt::{Attempt, Outcome};
 use sources::Sources;
 use unit::Unit;
 
-/// Names the file of the instructions; that it is set makes this program the wrapper.
+/// The variable with the path of the instructions. If it is set, this program is the wrapper.
 pub const INSTRUCTIONS_VARIABLE: &str = "CHESS_WRAPPER_INSTRUCTIONS";
 
 /// Becomes the wrapped rustc, if this process was started as a wrapper.
 ///
 /// Returns the error of starting it, or `None` if this is an ordinary start. Ends
-/// the process itself where the compiler ran to its end.
+/// the process itself if the compiler ran to its end.
 pub fn run(args: &[OsString]) -> Option<io::Error> {
     let file = env::var_os(INSTRUCTIONS_VARIABLE)?;
     let (rustc, args) = args.get(1..)?.split_first()?;
@@ -58,7 +59,7 @@ pub fn run(args: &[OsString]) -> Option<io::Error> {
         match Unit::parse(args) {
             Some(unit) => compiler.compile(&unit),
             None if unit::asks_for_cfg(args) => compiler.tell_cfg(),
-            // Build scripts, procedural macros, and the probes that build scripts make.
+            // Build scripts, procedural macros, and the probes of build scripts.
             None => Err(compiler.command().args(args).exec()),
         }
     });
@@ -68,7 +69,7 @@ pub fn run(args: &[OsString]) -> Option<io::Error> {
     }
 }
 
-/// The compiler as cargo wants it started.
+/// The compiler with the arguments from cargo.
 struct Compiler<'a> {
     rustc: &'a OsStr,
     args: &'a [OsString],
@@ -76,7 +77,7 @@ struct Compiler<'a> {
 }
 
 impl Compiler<'_> {
-    /// The compiler, in front of it the wrapper that the user has set.
+    /// The compiler, with the user's wrapper in front of it.
     fn command(&self) -> Command {
         match &self.instructions.next {
             Some(next) => {
@@ -88,8 +89,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// Tells cargo the target's configuration, and what overlays add to it: cargo
-    /// takes dependencies by it, and hands it to build scripts.
+    /// Prints the target's configuration with the additions of overlays for cargo, which selects
+    /// dependencies by it and passes it to build scripts.
     fn tell_cfg(&self) -> io::Result<i32> {
         let status = self.command().args(self.args).status()?;
         if status.success() {
@@ -132,7 +133,7 @@ impl Compiler<'_> {
         for (fallback, command) in attempts {
             let is_as_it_is = fallback == Fallback::Opaque || is_opaque && failures.is_empty();
             if is_as_it_is && let Some((sources, command)) = self.announcing(unit, &announcing) {
-                // Where that does not compile, it is compiled from its own text.
+                // If that does not compile, the unit is compiled from its own text.
                 if let Outcome::Ended(code) = Attempt::run(command, &mut || Ok(false))? {
                     prepared = Some(sources);
                     done = Some((fallback, code));
@@ -155,7 +156,7 @@ impl Compiler<'_> {
             }
         }
         let Some((fallback, code)) = done else {
-            // What the compiler says of the user's own text is what helps.
+            // The compiler's messages about the user's own text are the useful ones.
             let own = failures.iter().position(|(it, _)| *it != Fallback::Nothing);
             let shown = if prepared.is_some() { own } else { None };
             let (_, attempt) = &failures[shown.unwrap_or(0)];
@@ -185,8 +186,9 @@ impl Compiler<'_> {
         Ok(code)
     }
 
-    /// Compiles a unit from the copy of its sources: again when the compiler lists files that
-    /// are to be changed, too, and with less told of when it refuses that.
+    /// Compiles a unit from the copy of its sources. It compiles again if the compiler lists
+    /// further files that must be changed, and with fewer reported accesses if the compiler rejects
+    /// some of them.
     fn compile_copy(
         &self,
         unit: &Unit,
@@ -214,7 +216,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// Has the compiler list what a unit is made from, if the copy is not enough to tell.
+    /// Makes the compiler list the files of a unit, if the copy does not contain all of them.
     fn list_sources(&self, package: Option<&PackageInstructions>) -> io::Result<()> {
         let is_emit = |arg: &OsString| arg.as_encoded_bytes().starts_with(b"--emit=");
         let args = self.args.iter().filter(|arg| !is_emit(arg));
@@ -233,7 +235,7 @@ impl Compiler<'_> {
         command.status().map(drop)
     }
 
-    /// What is tried, the best first.
+    /// The attempts for a unit, the best treatment first.
     fn attempts(
         &self,
         unit: &Unit,
@@ -266,15 +268,15 @@ impl Compiler<'_> {
         } else {
             attempts.push((Fallback::Nothing, swapped));
         }
-        // A test binary that is not redirected could not be explored.
+        // A test binary that is not redirected cannot be explored.
         if unit.is_library {
             attempts.push((Fallback::Opaque, opaque));
         }
         attempts
     }
 
-    /// The compiler for a library that is compiled as it is, but for its functions' announcements:
-    /// from a copy of its sources, if there can be one.
+    /// The compiler for a library that is compiled unchanged, except for the announcements of its
+    /// functions: from a copy of its sources, if a copy is possible.
     fn announcing<'a>(
         &'a self,
         unit: &Unit,

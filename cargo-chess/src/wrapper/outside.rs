@@ -1,9 +1,11 @@
-//! The source files of a unit that do not lie in its package's directory: root files of targets,
-//! modules and included files elsewhere, and what its build script generated.
+//! The source files of a unit outside its package's directory.
 //!
-//! Which ones there are, only the compiler knows: it follows `#[path]`, `include!` and macros.
-//! So they are read from its list of sources, which it writes before it compiles anything,
-//! and kept in a file for the next time.
+//! They are root files of targets, modules and included files elsewhere, and the files that its
+//! build script generated.
+//!
+//! Only the compiler can list these files, because it follows `#[path]`, `include!` and macros. So
+//! they are read from its list of sources, which it writes before it compiles, and are stored in a
+//! file for the next build.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,15 +19,15 @@ use crate::digest;
 /// The files, by their absolute paths without `.` and `..`.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct Outside {
-    /// Where they are kept.
+    /// The file that stores them.
     known: Utf8PathBuf,
-    /// For each file the name that decides how it is treated: relative to the package's directory
-    /// as the compiler knows it, as in `src/../../common/ring.rs`, or absolute.
+    /// For each file, the name that decides its treatment: relative to the package's directory in
+    /// the compiler's form, as in `src/../../common/ring.rs`, or absolute.
     files: BTreeMap<Utf8PathBuf, Utf8PathBuf>,
 }
 
 impl Outside {
-    /// Those that are known of `unit`, whose package has its copy at `copy`.
+    /// Loads the stored files of `unit`, whose package has its copy at `copy`.
     pub(super) fn beside(copy: &Utf8Path, unit: &Unit) -> Self {
         let known = Utf8PathBuf::from(format!("{copy}.{}{}.outside", unit.crate_name, unit.extra));
         let text = fs::read(&known).unwrap_or_default();
@@ -35,7 +37,7 @@ impl Outside {
         }
     }
 
-    /// Adds a file; whether it is new.
+    /// Adds a file. Returns whether it is new.
     pub(super) fn add(&mut self, file: &Utf8Path, name: &Utf8Path) -> bool {
         let is_new = !self.files.contains_key(file);
         if is_new {
@@ -44,7 +46,7 @@ impl Outside {
         is_new
     }
 
-    /// Keeps them for the next time.
+    /// Stores the files for the next build.
     pub(super) fn save(&self) -> io::Result<()> {
         let text = serde_json::to_vec(&self.files).expect("plain data");
         fs::write(&self.known, text)
@@ -65,9 +67,9 @@ impl Outside {
         self.files().any(|file| file.starts_with(directory))
     }
 
-    /// The directory for the copy of a unit with these files, where the package's own is
-    /// `copy`: units with other files have another one, for what is a link in one of them is a
-    /// directory in the other.
+    /// The directory for the copy of a unit with these files. `copy` is the package's own
+    /// directory. Units with different files have different directories, because a link for one of
+    /// them is a directory for another one.
     pub(super) fn copy(&self, copy: &Utf8Path) -> Utf8PathBuf {
         if self.files.is_empty() {
             return copy.to_owned();

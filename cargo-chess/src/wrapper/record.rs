@@ -1,4 +1,4 @@
-//! What became of a unit that could not be treated as it should, for the run to tell.
+//! Records of units that could not be treated as instructed. The run reports them.
 
 use std::fs;
 use std::io;
@@ -8,35 +8,35 @@ use serde::{Deserialize, Serialize};
 
 use super::unit::Unit;
 
-/// What was done instead.
+/// The treatment of a unit in place of the instructed one.
 #[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fallback {
-    /// Nothing: the unit is treated as it should.
+    /// None: the unit was treated as instructed.
     Nothing,
-    /// Its sources were not changed: no marks, no overlay.
+    /// Its sources were not changed: it has neither marks nor overlays.
     Unchanged,
-    /// It was compiled as it is.
+    /// It was compiled unchanged.
     Opaque,
-    /// It was redirected although it should not.
+    /// It was redirected although it should be opaque.
     Swapped,
 }
 
-/// One unit.
+/// The record of one unit.
 #[derive(Serialize, Deserialize, Clone, Debug)]
 pub struct Record {
     /// The package: `bank 0.1.0`.
     pub package: String,
-    /// What was done instead.
+    /// The treatment in place of the instructed one.
     pub fallback: Fallback,
-    /// What the compiler said to the better way.
+    /// The compiler's message about the instructed treatment.
     pub reason: Option<String>,
-    /// What did not fit although the unit was treated as it should.
+    /// The parts of the instructions that did not fit, although the unit was treated as instructed.
     pub problems: Vec<String>,
 }
 
 impl Record {
-    /// What a person should know of it, a sentence each.
+    /// The sentences of the record for the user.
     pub fn sentences(&self) -> Vec<String> {
         let package = &self.package;
         let reason = self.reason.as_deref().unwrap_or("rustc did not say why");
@@ -78,7 +78,7 @@ impl Record {
         }
     }
 
-    /// Saves the record, or removes an earlier one where there is nothing to tell.
+    /// Saves the record, or removes an earlier one if the record is empty.
     pub(super) fn save(&self, records: &Utf8Path, unit: &Unit) -> io::Result<()> {
         let stem = format!("{}{}", unit.crate_name, unit.extra);
         let file = Self::file(records, &stem);

@@ -1,7 +1,7 @@
-//! The accesses of a package that cannot be told of, because rustc said no.
+//! The accesses of a package that are not reported, because rustc rejected their instrumentation.
 //!
-//! They are kept in a file beside the package's copy: what compiles another target
-//! of the package, at the same time or later, needs not find them again.
+//! They are stored in a file next to the package's copy: the compilation of another target of the
+//! package, at the same time or later, does not need to find them again.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,19 +12,19 @@ use rewriter::SiteId;
 
 use crate::digest;
 
-/// The refused sites of a package.
+/// The rejected sites of a package.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Refused {
     file: Utf8PathBuf,
-    /// A line for each: digest of the text, line, column, kind, file; or, for all of
-    /// the package, `*` and the digest of its texts.
+    /// A line for each site: digest of the text, line, column, kind, file. For all sites of the
+    /// package, the line is `*` and the digest of the package's texts.
     lines: BTreeSet<String>,
-    /// Those that the file does not have yet.
+    /// The lines that are not in the file yet.
     unsaved: String,
 }
 
 impl Refused {
-    /// Reads what is known of the package whose copy is `copy`.
+    /// Reads the stored sites of the package whose copy is `copy`.
     pub(crate) fn beside(copy: &Utf8Path) -> Self {
         let file = Utf8PathBuf::from(format!("{copy}.refused"));
         let text = fs::read_to_string(&file).unwrap_or_default();
@@ -35,19 +35,19 @@ impl Refused {
         }
     }
 
-    /// Whether no access of the package, whose texts have this digest, is told of.
+    /// Whether all accesses of the package are rejected. `digest` is the digest of its texts.
     pub(super) fn are_all(&self, digest: &str) -> bool {
         !self.lines.is_empty() && self.lines.contains(&format!("* {digest}"))
     }
 
-    /// Which of these sites of a file of this text are refused.
+    /// Returns those of `sites`, in a file with this text, that are rejected.
     pub(crate) fn of(
         &self,
         inside: &Utf8Path,
         text: &str,
         sites: impl IntoIterator<Item = SiteId>,
     ) -> Vec<SiteId> {
-        // Nearly always.
+        // The usual case.
         if self.lines.is_empty() {
             return Vec::new();
         }
@@ -56,7 +56,7 @@ impl Refused {
         sites.into_iter().filter(is_refused).collect()
     }
 
-    /// Adds a site; whether it is new.
+    /// Adds a site. Returns whether it is new.
     pub(super) fn add(&mut self, inside: &Utf8Path, text: &str, id: SiteId) -> bool {
         let digest = digest::short(text.as_bytes(), 16);
         self.insert(line(&digest, inside, id))
@@ -77,12 +77,12 @@ impl Refused {
         is_new
     }
 
-    /// Tells others, when the copy is without what was added: who knows of it before
-    /// would take what the copy still has for something else.
+    /// Saves the new lines for other compilers. This must happen after the copy was written without
+    /// these sites: a compiler that knew them earlier would misread the old copy.
     pub(super) fn save(&mut self) -> io::Result<()> {
         let mut options = fs::OpenOptions::new();
         let mut file = options.append(true).create(true).open(&self.file)?;
-        // Several compilers may add to one file: it is written at once.
+        // Several compilers may add to one file, so all lines are written at once.
         file.write_all(self.unsaved.as_bytes())?;
         self.unsaved.clear();
         Ok(())

@@ -1,4 +1,4 @@
-//! What is inserted into the files of one package.
+//! The insertions into the files of one package.
 
 use std::fs;
 use std::io;
@@ -11,18 +11,18 @@ use super::refused::Refused;
 use super::swap;
 use crate::digest;
 
-/// How the files of a package are rewritten.
+/// The rewriting of the files of a package.
 pub(crate) struct Rewriting<'a> {
     package: &'a PackageInstructions,
     declarations: Declarations,
-    /// The digest of its texts, if they were looked at.
+    /// The digest of the package's texts, if they were read.
     digest: String,
     marks: bool,
     refused: Refused,
 }
 
 impl<'a> Rewriting<'a> {
-    /// Looks at what the package declares, if its accesses are told of, also in
+    /// Reads the declarations of the package, if its accesses are reported, including those in
     /// files `outside` its directory.
     pub(crate) fn new<'f>(
         package: &'a PackageInstructions,
@@ -35,7 +35,7 @@ impl<'a> Rewriting<'a> {
             let inside = source_files(&package.root)?.into_iter();
             let outside = outside.map(Utf8Path::to_owned);
             for file in inside.map(|it| package.root.join(it)).chain(outside) {
-                // What is not UTF-8, or no Rust, is for the compiler to complain about.
+                // The compiler reports files that are not UTF-8 or not valid Rust.
                 if let Ok(text) = fs::read_to_string(file) {
                     let _ = declarations.add(&text);
                     digests += &digest::short(text.as_bytes(), 16);
@@ -51,7 +51,7 @@ impl<'a> Rewriting<'a> {
         })
     }
 
-    /// The same, but for the marks of statements.
+    /// The same rewriting without marks of statements.
     pub(crate) fn without_marks(self) -> Self {
         Self {
             marks: false,
@@ -59,33 +59,33 @@ impl<'a> Rewriting<'a> {
         }
     }
 
-    /// Whether none of its accesses is told of, for that did not compile.
+    /// Whether no access is reported, because the instrumented accesses did not compile.
     pub(super) fn are_all_refused(&self) -> bool {
         self.refused.are_all(&self.digest)
     }
 
-    /// Leaves out a site from now on; whether it was not before.
+    /// Rejects a site. Returns whether it was not rejected before.
     pub(super) fn refuse(&mut self, inside: &Utf8Path, text: &str, id: SiteId) -> bool {
         self.refused.add(inside, text, id)
     }
 
-    /// Leaves out all sites from now on.
+    /// Rejects all sites.
     pub(super) fn refuse_all(&mut self) {
         self.refused.add_all(&self.digest);
     }
 
-    /// Tells others what is left out, now that the copy is without it.
+    /// Saves the rejected sites for other compilers. The copy must be free of them.
     pub(super) fn save_refused(&mut self) -> io::Result<()> {
         self.refused.save()
     }
 
-    /// What concerns every file of the package, to compare it with what it was.
+    /// The inputs that concern every file of the package, as text to compare with an earlier state.
     pub(super) fn basis(&self) -> String {
         let refused = self.are_all_refused();
         format!("{:?}, all refused: {refused}", self.declarations)
     }
 
-    /// What is inserted into the file `inside` the package; `None` if nothing is to be.
+    /// The insertions into the file `inside` the package; `None` if there are none.
     pub(crate) fn of_file(
         &self,
         inside: &Utf8Path,
@@ -148,7 +148,7 @@ pub(crate) fn source_files(root: &Utf8Path) -> io::Result<Vec<Utf8PathBuf>> {
     let mut open = vec![root.to_owned()];
     while let Some(directory) = open.pop() {
         for entry in directory.read_dir_utf8()? {
-            // A name that is not UTF-8 is none that a path in a source file can have.
+            // A path in a source file cannot have a name that is not UTF-8.
             let Ok(entry) = entry else { continue };
             let path = entry.path();
             if entry.file_type()?.is_dir() {
@@ -164,8 +164,8 @@ pub(crate) fn source_files(root: &Utf8Path) -> io::Result<Vec<Utf8PathBuf>> {
     Ok(files)
 }
 
-/// Whether no module of the package around it lies in `directory`: it is another
-/// package, what cargo or a version control system keeps, or cannot be read.
+/// Whether `directory` holds no modules of the package around it: it is another package, a
+/// directory of cargo or of a version control system, or it cannot be read.
 pub(super) fn is_apart(directory: &Utf8Path) -> bool {
     let hidden = directory.file_name().is_some_and(|it| it.starts_with('.'));
     let holds = |name: &str| directory.join(name).exists();

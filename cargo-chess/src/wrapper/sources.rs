@@ -1,9 +1,9 @@
-//! The changed copy of a unit's sources that the compiler is given.
+//! The changed copy of a unit's sources, which the compiler reads.
 //!
-//! The copy has the shape of the original, from the root of the file system: files that
-//! change are written, all others are links to the originals, so that `mod`, `include!` and
-//! `#[path]` find what they name, also outside the package's directory. Line numbers stay true,
-//! for every change keeps to its line, and the compiler is told to name the original paths.
+//! The copy has the shape of the original, from the root of the file system: changed files are
+//! written, all others are links to the originals. So `mod`, `include!` and `#[path]` find their
+//! files, also outside the package's directory. Line numbers stay correct, because every change
+//! keeps to its line, and the compiler is instructed to name the original paths.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -27,34 +27,34 @@ pub(super) struct Sources<'a> {
     instructions: &'a Instructions,
     package: &'a PackageInstructions,
     rewriting: Rewriting<'a>,
-    /// Whether what was copied before may have been rewritten otherwise.
+    /// Whether earlier copies may have been rewritten in another way.
     is_stale: bool,
-    /// The package's directory, free of symbolic links, as `..` in a path would find it.
+    /// The package's directory, without symbolic links, as `..` in a path would find it.
     root: Utf8PathBuf,
-    /// The directory whose entries the copy has all: that of the repository or the workspace.
+    /// The directory of the repository or the workspace. The copy has all of its entries.
     region: Utf8PathBuf,
-    /// Where the compiler runs.
+    /// The compiler's working directory.
     here: Utf8PathBuf,
-    /// What the package's build script generated.
+    /// The directory of the files that the package's build script generated.
     out_dir: Option<Utf8PathBuf>,
-    /// The files of the unit that are elsewhere than in the package's directory.
+    /// The files of the unit outside the package's directory.
     outside: Outside,
-    /// The directories that are copied only for what lies somewhere below them.
+    /// The directories that are copied only because a file somewhere below them is copied.
     ways: BTreeSet<Utf8PathBuf>,
     /// The copy of the file system's root.
     copy: Utf8PathBuf,
-    /// The directory of all copies, free of symbolic links: none is copied itself.
+    /// The directory of all copies, without symbolic links. It is not copied itself.
     copies: Utf8PathBuf,
     /// Whether cargo's paths are relative.
     relative: bool,
-    /// What did not fit.
+    /// The parts of the instructions that did not fit.
     problems: Vec<String>,
-    /// Files that could not be marked, and why.
+    /// Files that could not be marked, and the reasons.
     unmarked: Vec<(Utf8PathBuf, String)>,
 }
 
 impl<'a> Sources<'a> {
-    /// Makes the copy, or brings it up to date.
+    /// Creates or updates the copy.
     pub(super) fn prepare(
         instructions: &'a Instructions,
         package: &'a PackageInstructions,
@@ -99,9 +99,9 @@ impl<'a> Sources<'a> {
         Ok(sources)
     }
 
-    /// Looks at the compiler's list of what `unit` is made from; whether there is a file that is
-    /// to be changed and was not, or that `misses_files` and the copy has not. Then it has, and
-    /// the unit is to be compiled anew.
+    /// Reads the compiler's list of the files of `unit`. Returns whether the list has a file that
+    /// must be changed and was not, or that the compiler did not find (`misses_files`) and the copy
+    /// lacks. Then the copy is updated, and the unit must be compiled again.
     pub(super) fn learn(&mut self, unit: &Unit, misses_files: bool) -> io::Result<bool> {
         let list = fs::read_to_string(unit.dep_info()).unwrap_or_default();
         let is_original = |file: &Utf8Path| !file.starts_with(&self.copy);
@@ -113,8 +113,8 @@ impl<'a> Sources<'a> {
             };
             let normal = normalized(&path);
             let is_missing = misses_files && !self.copy_of(&normal).exists();
-            // Where the original itself was compiled, its path is absolute: the copy would
-            // not be found by it, unless it is the build script's.
+            // If the original itself was compiled, its path is absolute. The compiler would not
+            // find the copy by it, except for a file of the build script.
             let is_found = misses_files || !is_original(&file) || self.is_generated(&normal);
             let is_changed =
                 is_found && normal.extension() == Some("rs") && !self.is_copied(&normal);
@@ -133,8 +133,8 @@ impl<'a> Sources<'a> {
         Ok(has_new)
     }
 
-    /// Leaves out what rustc refuses of the accesses that are told of, or all of
-    /// them where it does not say which; whether anything changed.
+    /// Removes the reported accesses that rustc rejects, or all of them if its errors do not name
+    /// them. Returns whether anything changed.
     pub(super) fn back_off(&mut self, attempt: &Attempt) -> io::Result<bool> {
         if !self.package.tells || self.rewriting.are_all_refused() {
             return Ok(false);
@@ -170,8 +170,8 @@ impl<'a> Sources<'a> {
         Ok(true)
     }
 
-    /// What of the instructions did not fit, in words, where the unit was made
-    /// from the files that `dep_info` lists.
+    /// The parts of the instructions that did not fit, as text. `dep_info` lists the files of the
+    /// unit.
     pub(super) fn problems(&self, dep_info: &str) -> Vec<String> {
         let compiled: BTreeSet<Utf8PathBuf> = listed(dep_info)
             .filter_map(|file| {
@@ -187,7 +187,7 @@ impl<'a> Sources<'a> {
         self.problems.iter().cloned().chain(unmarked).collect()
     }
 
-    /// rustc's arguments for the copy in place of the original.
+    /// rustc's arguments, with the copy in place of the original.
     pub(super) fn args(&self, args: &[OsString], unit: &Unit) -> Vec<OsString> {
         let source = Utf8Path::from_path(&unit.source);
         let source = source.map(|it| self.copy_of(&self.in_file_system(it)));
@@ -200,22 +200,23 @@ impl<'a> Sources<'a> {
             args.push("--remap-path-prefix".into());
             args.push(format!("{copy}={original}").into());
         }
-        // Its warnings would show text that is not the user's. Packages of a
-        // registry are capped by cargo, and the option may be given once only.
+        // Its warnings would show inserted text. Cargo caps the lints of registry packages itself,
+        // and the option may be given only once.
         if !swap::caps_lints(&args) {
             args.push("--cap-lints=allow".into());
         }
         args
     }
 
-    /// Where the compiler is to look for what the build script generated, if it was changed.
+    /// The directory in which the compiler must look for the generated files, if any of them was
+    /// changed.
     pub(super) fn out_dir(&self) -> Option<Utf8PathBuf> {
         let out_dir = self.out_dir.as_deref();
         let changed = out_dir.filter(|it| self.outside.has_any_below(it));
         changed.map(|it| self.copy_of(it))
     }
 
-    /// Directories of the copy, and how the compiler is to name them; the last one that fits decides.
+    /// Directories of the copy, and their names for the compiler. The last match decides.
     fn names(&self) -> Vec<(Utf8PathBuf, Utf8PathBuf)> {
         let mut names = vec![(self.copy.clone(), Utf8PathBuf::from("/"))];
         names.push(if self.relative {
@@ -223,13 +224,13 @@ impl<'a> Sources<'a> {
         } else {
             (self.copy_of(&self.root), self.package.root.clone())
         });
-        // It is named by its absolute path.
+        // This directory is named by its absolute path.
         let out_dir = self.out_dir.iter();
         names.extend(out_dir.map(|it| (self.copy_of(it), it.clone())));
         names
     }
 
-    /// Directories of the copy and the user's, the first one that fits decides.
+    /// Directories of the copy, and the user's directories for them. The first match decides.
     pub(super) fn originals(&self) -> Vec<(Utf8PathBuf, Utf8PathBuf)> {
         let mut names = self.names();
         if self.relative {
@@ -239,7 +240,7 @@ impl<'a> Sources<'a> {
         names
     }
 
-    /// A file as cargo or the compiler names it, by the path at which the copy has it.
+    /// The path of a file in the copy's file system. `file` is its name for cargo or the compiler.
     fn in_file_system(&self, file: &Utf8Path) -> Utf8PathBuf {
         match file.strip_prefix(&self.package.root) {
             Ok(inside) => self.root.join(inside),
@@ -247,8 +248,8 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// A file as the compiler names it to people: where it is, and the name that decides how it
-    /// is treated.
+    /// The path of a file that a message of the compiler names, and the name that decides its
+    /// treatment.
     fn shown(&self, file: &Utf8Path) -> Option<(Utf8PathBuf, Utf8PathBuf)> {
         let path = normalized(&self.in_file_system(file));
         let inside = match self.outside.name_of(&path) {
@@ -259,7 +260,7 @@ impl<'a> Sources<'a> {
         Some((path, inside))
     }
 
-    /// The name that decides how a file is treated.
+    /// The name that decides the treatment of a file.
     fn name_of(&self, path: &Utf8Path) -> Utf8PathBuf {
         match path.strip_prefix(&self.root) {
             Ok(inside) if !self.is_generated(path) => inside.to_owned(),
@@ -267,18 +268,18 @@ impl<'a> Sources<'a> {
         }
     }
 
-    /// Whether the package's build script made it.
+    /// Whether the package's build script generated the file.
     fn is_generated(&self, path: &Utf8Path) -> bool {
         let out_dir = self.out_dir.as_ref();
         out_dir.is_some_and(|it| path.starts_with(it))
     }
 
-    /// Where the copy has a file or a directory.
+    /// The path of the copy of a file or a directory.
     fn copy_of(&self, path: &Utf8Path) -> Utf8PathBuf {
         self.copy.join(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// Whether the copy has a file of its own in its place, or it is known why not.
+    /// Whether the copy has its own version of the file, or the file is known to need none.
     fn is_copied(&self, file: &Utf8Path) -> bool {
         let is_copied = |directory: &Utf8Path| {
             let copy = self.copy_of(directory);
@@ -290,7 +291,7 @@ impl<'a> Sources<'a> {
         self.outside.name_of(file).is_some() || (is_inside && file.parent().is_some_and(is_copied))
     }
 
-    /// Makes the copy of the package with all that is known to lie outside it.
+    /// Copies the package and all known files outside it.
     fn copy_all(&mut self) -> io::Result<()> {
         let base = self.package.copy(&self.instructions.sources);
         self.copy = self.outside.copy(&base);
@@ -313,15 +314,15 @@ impl<'a> Sources<'a> {
         Ok(())
     }
 
-    /// Copies a directory around the package, or around a file outside it: links what is
-    /// beside them, for paths that lead there.
+    /// Copies a directory around the package, or around a file outside it. Its other entries become
+    /// links, for paths that lead there.
     fn copy_way(&mut self, from: &Utf8Path) -> io::Result<()> {
         let to = self.copy_of(from);
         mirror::directory(&to)?;
         let mut names = BTreeSet::new();
         if self.has_all_of(from) {
             for entry in from.read_dir_utf8()? {
-                // A name that is not UTF-8 is none that a path in a source file can have.
+                // A path in a source file cannot have a name that is not UTF-8.
                 let Ok(entry) = entry else { continue };
                 names.insert(entry.file_name().to_owned());
             }
@@ -352,9 +353,9 @@ impl<'a> Sources<'a> {
         mirror::remove_others(&to, |name| names.contains(name))
     }
 
-    /// Whether the copy has all that is in a directory around the package or a file outside it.
-    /// Around a file that is not even in the repository, these are the directories that are
-    /// not around the package; around what is generated, only the build script's own.
+    /// Whether the copy has all entries of a directory around the package or around a file outside
+    /// it. For a file outside the repository, only the directories that are not around the package
+    /// count. For a generated file, only the build script's own directory counts.
     fn has_all_of(&self, directory: &Utf8Path) -> bool {
         let is_around = self.root.starts_with(directory);
         match &self.out_dir {
@@ -370,7 +371,7 @@ impl<'a> Sources<'a> {
         mirror::directory(&to)?;
         let mut names = BTreeSet::new();
         for entry in from.read_dir_utf8()? {
-            // A name that is not UTF-8 is none that a path in a source file can have.
+            // A path in a source file cannot have a name that is not UTF-8.
             let Ok(entry) = entry else { continue };
             let name = entry.file_name().to_owned();
             let (from, inside) = (from.join(&name), inside.join(&name));
@@ -405,14 +406,14 @@ impl<'a> Sources<'a> {
         if is_known && !has_entries && !self.is_stale {
             return Ok(());
         }
-        // What is not UTF-8 is for the compiler to complain about.
+        // The compiler reports files that are not UTF-8.
         let Ok(text) = fs::read_to_string(from) else {
             return link(from, &to);
         };
         let rewrite = match self.rewriting.of_file(inside, &text) {
             None => return link(from, &to),
             Some(Ok(rewrite)) => rewrite,
-            // Many packages have such files, and no one compiles them.
+            // Many packages have such files, which are never compiled.
             Some(Err(error)) => {
                 self.unmarked
                     .push((from.to_owned(), format!("{inside}:{error}")));
@@ -436,8 +437,8 @@ fn utf8(path: std::path::PathBuf) -> io::Result<Utf8PathBuf> {
     Utf8PathBuf::from_path_buf(path).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))
 }
 
-/// The directory around a package that its sources may have files of: that of its
-/// repository, or else the next one. Packages of a registry have no files elsewhere.
+/// The directory around a package that may have further source files of it: that of its repository,
+/// or else the parent directory. Packages of a registry have no files elsewhere.
 fn surroundings(root: &Utf8Path) -> Utf8PathBuf {
     if root.as_str().contains("/registry/src/") {
         return root.to_owned();
@@ -446,8 +447,8 @@ fn surroundings(root: &Utf8Path) -> Utf8PathBuf {
     repository.or(root.parent()).unwrap_or(root).to_owned()
 }
 
-/// The directory `here` by the name that it has in the path of `root`, below it: cargo knows a
-/// workspace by the path that it was given, which may lead through symbolic links.
+/// The directory `here` by its name in the path of `root`, which lies below it. Cargo uses the path
+/// of the workspace that it was given, which may lead through symbolic links.
 fn as_named(root: &Utf8Path, here: Utf8PathBuf) -> Utf8PathBuf {
     let is_here = |it: &&Utf8Path| it.canonicalize_utf8().is_ok_and(|it| it == here);
     if root.starts_with(&here) {

@@ -1,11 +1,12 @@
-//! The arguments that put the facades where `std`, `core`, `alloc` and `test` were.
+//! The arguments that replace `std`, `core`, `alloc` and `test` by the facades.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// What is put in the place of what; `noprelude` because crates may say
-/// `extern crate std as alloc`, which a name of the extern prelude forbids.
+/// The replaced crates, their options and the libraries of the facades. `noprelude` is needed
+/// because crates may contain `extern crate std as alloc`, which a name of the extern prelude
+/// forbids.
 const SWAPS: &[(&str, &str, &str)] = &[
     ("std", "std", "libchess_std.rlib"),
     ("core", "core", "libchess_core.rlib"),
@@ -13,11 +14,12 @@ const SWAPS: &[(&str, &str, &str)] = &[
     ("test", "noprelude:test", "libchess_test.rlib"),
 ];
 
-/// The arguments that swap, for a rustc that was also given `args` and runs with `RUSTC_BOOTSTRAP=1`.
+/// The arguments for the replacement, for a rustc that was also given `args` and runs with
+/// `RUSTC_BOOTSTRAP=1`.
 pub(crate) fn swap_args(facades: &OsStr, args: &[OsString]) -> Vec<OsString> {
     let mut added = vec![OsString::from("-Zunstable-options")];
-    // Cargo caps registry packages itself. For the others, a warning of theirs
-    // must stay a warning, whatever our stand-ins make of `deny(warnings)`.
+    // Cargo caps registry packages itself. In other packages, a warning must stay a warning, even
+    // if the facades cause it in code with `deny(warnings)`.
     if !caps_lints(args) {
         added.push("--cap-lints=warn".into());
     }
@@ -33,17 +35,18 @@ pub(crate) fn swap_args(facades: &OsStr, args: &[OsString]) -> Vec<OsString> {
     added
 }
 
-/// By this, at its start, a function of a package that is compiled as it is announces itself
-/// also where the code of another crate contains it: it is generic, or to be inlined.
+/// The statement by which a function of an unchanged package announces itself at its start, even if
+/// the function is compiled into another crate, because it is generic or inlined.
 pub(super) const ANNOUNCEMENT: &str = r#"{unsafe extern "C"{safe fn mcount();}mcount()};"#;
 
-/// The arguments for a unit that is compiled as it is, beside redirected ones, for
-/// a rustc that runs with `RUSTC_BOOTSTRAP=1`. Its functions announce themselves
-/// (by a call of `mcount`), so that a call into them can be a scheduling point.
+/// The arguments for a unit that is compiled unchanged, along with redirected ones, for a rustc
+/// that runs with `RUSTC_BOOTSTRAP=1`. Its functions announce themselves by a call of `mcount`, so
+/// that a call into them can be a scheduling point.
 pub(super) fn opaque_args(facades: &OsStr) -> Vec<OsString> {
     let mut added = vec![
         OsString::from("-Zinstrument-mcount"),
-        // Others would run what it makes of std's generics, calls of `mcount` and all.
+        // Otherwise, other crates would run its instances of std's generics, including their calls
+        // of `mcount`.
         OsString::from("-Zshare-generics=no"),
     ];
     added.extend(search_path(facades));
@@ -56,7 +59,7 @@ fn search_path(facades: &OsStr) -> [OsString; 2] {
     ["-L".into(), value]
 }
 
-/// Whether lints are capped already.
+/// Whether the arguments cap lints already.
 pub(super) fn caps_lints(args: &[OsString]) -> bool {
     args.iter()
         .any(|arg| arg.as_bytes().starts_with(b"--cap-lints"))

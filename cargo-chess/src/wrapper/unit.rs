@@ -1,4 +1,4 @@
-//! What cargo asks rustc to compile, read from rustc's arguments.
+//! The unit that cargo compiles, read from rustc's arguments.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -9,21 +9,21 @@ use std::path::{Path, PathBuf};
 pub(super) struct Unit {
     /// The crate's name.
     pub(super) crate_name: String,
-    /// What cargo appends to file names, to tell units of one name apart.
+    /// The suffix that cargo appends to file names, to distinguish units of one name.
     pub(super) extra: String,
-    /// The root file, as cargo names it.
+    /// The root file, in cargo's form.
     pub(super) source: PathBuf,
-    /// Where the products go.
+    /// The directory of the products.
     pub(super) out_dir: PathBuf,
-    /// Whether other crates link it: no program, and no test binary.
+    /// Whether other crates link it: it is neither a program nor a test binary.
     pub(super) is_library: bool,
 }
 
 impl Unit {
-    /// Reads rustc's arguments; `None` where they compile nothing for the tests.
+    /// Reads rustc's arguments. Returns `None` if they compile nothing for the tests.
     ///
-    /// Build scripts, procedural macros and what they depend on have no `--target`;
-    /// the probes that build scripts make have no `metadata`, for cargo did not ask for them.
+    /// Build scripts, procedural macros and their dependencies have no `--target`. The probes of
+    /// build scripts have no `metadata`, because cargo did not start them.
     pub(super) fn parse(args: &[OsString]) -> Option<Self> {
         let mut has_target = false;
         let mut has_metadata = false;
@@ -85,20 +85,20 @@ impl Unit {
         (has_target && has_metadata && !unit.source.as_os_str().is_empty()).then_some(unit)
     }
 
-    /// The file in which rustc lists what the unit was made from.
+    /// The file in which rustc lists the files of the unit.
     pub(super) fn dep_info(&self) -> PathBuf {
         self.out_dir
             .join(format!("{}{}.d", self.crate_name, self.extra))
     }
 }
 
-/// Whether cargo asks what the configuration of the tests' target is.
+/// Whether cargo queries the configuration of the tests' target.
 pub(super) fn asks_for_cfg(args: &[OsString]) -> bool {
     let has = |wanted: &str| args.iter().any(|arg| arg == wanted);
     has("--print=cfg") && has("--target")
 }
 
-/// An argument's name, and its value where that is in the same word.
+/// An argument's name, and its value if both are in the same word.
 fn split(arg: &OsString) -> (OsString, Option<OsString>) {
     use std::os::unix::ffi::OsStringExt;
     let bytes = arg.as_bytes();

@@ -1,4 +1,6 @@
-//! Whether a debugger can find the program's lines in a test binary, and how to build one in which it can.
+//! Checks whether a test binary has debug information for the program's lines.
+//!
+//! Without it, the error describes how to build a binary that has it.
 
 use std::fs;
 
@@ -6,8 +8,8 @@ use crate::build::TestBinary;
 use crate::cli::BuildArgs;
 use crate::error::{Error, Result};
 
-/// Fails if `binary`, which was built as `args` say, has nothing that tells a debugger of the
-/// user's lines: it would stop nowhere.
+/// Fails if `binary`, which was built with `args`, has no debug information for the user's lines. A
+/// debugger would not stop anywhere.
 pub(super) fn check(binary: &TestBinary, args: &BuildArgs, program: &str) -> Result<()> {
     let bytes = fs::read(&binary.path).map_err(Error::io("read", &binary.path))?;
     let is_stripped = !sections(&bytes).any(|name| name.ends_with(b"debug_info"));
@@ -30,17 +32,18 @@ pub(super) fn check(binary: &TestBinary, args: &BuildArgs, program: &str) -> Res
     )))
 }
 
-/// The profile of Cargo.toml that decides.
+/// The profile of Cargo.toml that applies.
 fn profile(args: &BuildArgs) -> &str {
     match &args.cargo_profile {
         Some(name) => name,
         None if args.release => "release",
-        // That for tests has what this one has.
+        // The profile for tests inherits from this one.
         None => "dev",
     }
 }
 
-/// The names of the sections of an executable in the format of Linux; none of what is none.
+/// The names of the sections of an executable in the format of Linux. A file in another format has
+/// none.
 fn sections(elf: &[u8]) -> impl Iterator<Item = &[u8]> {
     const SECTIONS: usize = 0x28;
     const SIZE: usize = 0x3a;
@@ -63,7 +66,7 @@ fn sections(elf: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-/// The number of so many bytes at `at`, the lowest one first.
+/// The little-endian number of `size` bytes at `at`.
 fn number(bytes: &[u8], at: usize, size: usize) -> Option<usize> {
     let bytes = bytes.get(at..at.checked_add(size)?)?;
     let number = bytes
@@ -85,7 +88,7 @@ mod tests {
         assert!(names.contains(&b".text".as_slice()));
         assert!(names.contains(&b".debug_info".as_slice()));
         assert_eq!(sections(b"#!/bin/sh\n").count(), 0);
-        // Cut off before the sections, which come last.
+        // A file that is cut off before the sections, which come last.
         assert_eq!(sections(&own[..4096]).count(), 0);
     }
 

@@ -1,4 +1,4 @@
-//! A replay under a debugger, which has the terminal meanwhile.
+//! A replay under a debugger, which has the terminal in the meantime.
 
 mod debug_info;
 
@@ -25,10 +25,10 @@ use crate::shell::Shell;
 use crate::supervise::Live;
 use crate::supervise::protocol::Line;
 
-/// A time that nobody waits for: there is no hurry in a debugger.
+/// A time limit that is never reached, because there is no time limit in a debugger.
 const NEVER: Duration = Duration::from_hours(24 * 365);
 
-/// How often a debugger that has the terminal is looked at.
+/// The interval between two checks of a debugger that has the terminal.
 const LOOK: Duration = Duration::from_millis(20);
 
 impl Debugger {
@@ -39,7 +39,7 @@ impl Debugger {
         }
     }
 
-    /// The files with its commands, the first of which it is to read.
+    /// The files with its commands. It reads the first one.
     fn files(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Gdb => &[("chess.gdb", include_str!("chess.gdb"))],
@@ -52,8 +52,8 @@ impl Debugger {
         }
     }
 
-    /// Tells it to read its commands in `dir`; `rust` is where rustc keeps what shows Rust's
-    /// values.
+    /// Makes the debugger read its commands in `dir`. `rust` is the directory of rustc's scripts
+    /// that print Rust's values.
     fn read(self, command: &mut Command, dir: &Utf8Path, rust: &Utf8Path) {
         let commands = dir.join(self.files()[0].0);
         match self {
@@ -73,15 +73,15 @@ impl Debugger {
     }
 }
 
-/// A debugger that is installed.
+/// An installed debugger.
 pub(super) struct Installed {
     debugger: Debugger,
     program: PathBuf,
     args: Vec<OsString>,
 }
 
-/// Finds the debugger that `args` ask for, if they do; fails if it is not installed, or
-/// if its output would stand among events.
+/// Finds the debugger that `args` name, if any. Fails if it is not installed, or if its output
+/// would be mixed with events.
 pub(super) fn find(args: &ReplayArgs) -> Result<Option<Installed>> {
     let Some(debugger) = args.debugger else {
         return Ok(None);
@@ -116,14 +116,15 @@ pub(super) fn find(args: &ReplayArgs) -> Result<Option<Installed>> {
 }
 
 impl Installed {
-    /// Fails if the binary of `stage`, built as `args` say, would show it nothing.
+    /// Fails if the binary of `stage`, built with `args`, has no information for the debugger.
     pub(super) fn check(&self, stage: &Stage<'_>, args: &BuildArgs) -> Result<()> {
         debug_info::check(&stage.binary, args, self.debugger.program())
     }
 }
 
-/// Runs `schedule` under a debugger with further arguments, on threads, which debuggers know
-/// best; before that without, since a schedule that no longer fits needs none.
+/// Runs `schedule` under a debugger with further arguments. The tasks are threads, which debuggers
+/// support best. Before that, it runs without a debugger, because a schedule that no longer fits
+/// needs none.
 pub(super) fn replay(
     stage: &mut Stage<'_>,
     schedule: &Schedule,
@@ -161,7 +162,7 @@ pub(super) fn replay(
     Ok(shown)
 }
 
-/// Whether the user has ended the process from the debugger.
+/// Whether the user has killed the process from the debugger.
 fn is_killed(replayed: &Replayed) -> bool {
     let finished = &replayed.verdict.finished;
     let message = finished.message.as_deref().unwrap_or_default();
@@ -171,25 +172,25 @@ fn is_killed(replayed: &Replayed) -> bool {
 /// A debugger for one replay.
 struct Session<'a> {
     installed: &'a Installed,
-    /// Where its commands are written.
+    /// The directory of its commands.
     dir: Utf8PathBuf,
-    /// Where rustc keeps what shows Rust's values.
+    /// The directory of rustc's scripts that print Rust's values.
     rust: Utf8PathBuf,
-    /// How many tasks there will be.
+    /// The number of tasks that the replay will have.
     tasks: u32,
     state: RefCell<State>,
 }
 
 #[derive(Default)]
 struct State {
-    /// It was started.
+    /// The started debugger, or the error of its start.
     started: Option<io::Result<Child>>,
-    /// It has attached to the process, and said where to stop.
+    /// Whether it has attached to the process, and set its breakpoints.
     has_attached: bool,
 }
 
 impl<'a> Session<'a> {
-    /// The debugger's commands are written below the target directory.
+    /// Writes the debugger's commands below the target directory.
     fn new(
         workspace: &crate::session::Session,
         installed: &'a Installed,
@@ -223,7 +224,8 @@ impl<'a> Session<'a> {
         command.args(args).spawn()
     }
 
-    /// Whether there will be no debugger: it did not start, or ended before it had attached.
+    /// Whether there will be no debugger, because it did not start, or ended before it had
+    /// attached.
     fn is_lost(&self) -> bool {
         let state = &mut *self.state.borrow_mut();
         match &mut state.started {
@@ -233,7 +235,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Waits until the user has left the debugger.
+    /// Waits for the end of the debugger.
     fn end(self, interrupt: &Interrupt) -> Result<()> {
         let is_lost = self.is_lost();
         let program = self.installed.program.display();
@@ -255,7 +257,7 @@ impl<'a> Session<'a> {
         if interrupt.terminated() {
             return Err(Error::Interrupted);
         }
-        // Each Ctrl-C so far was the debugger's.
+        // Each Ctrl-C so far was meant for the debugger.
         interrupt.forget();
         if is_lost {
             return Err(Error::Unsupported(format!(

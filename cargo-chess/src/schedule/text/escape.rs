@@ -1,4 +1,4 @@
-//! Values of one line that hold any text.
+//! Escapes of values, so that any text fits on one line.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ pub(super) fn escape(text: &str) -> String {
             '\\' => result.push_str("\\\\"),
             '\n' => result.push_str("\\n"),
             '\r' => result.push_str("\\r"),
-            // A value is trimmed when it is read: outer spaces need a form of their own.
+            // A value is trimmed when it is read, so outer spaces need an escape.
             ' ' if result.is_empty() => result.push_str("\\s"),
             c if c.is_control() => write!(result, "{}", c.escape_unicode()).expect("memory"),
             c => result.push(c),

@@ -8,8 +8,7 @@ use super::shorten;
 use crate::events::{Kind, Location};
 use crate::suggest;
 
-/// The keys in the order in which they are written. Some may be absent, and there may be
-/// several `point`s.
+/// The keys in their written order. Some may be absent, and `point` may occur several times.
 const KEYS: &[&str] = &[
     "format",
     "package",

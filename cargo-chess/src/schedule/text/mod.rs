@@ -23,8 +23,8 @@ pub(super) fn print(schedule: &Schedule, id: &str) -> String {
     )
 }
 
-/// The file without its comments and source lines: what the id and the one-word form are
-/// made of.
+/// The file without its comments and source lines. The id and the one-word form are derived from
+/// it.
 pub(super) fn body(schedule: &Schedule) -> String {
     with_lines(schedule, &[])
 }
@@ -192,12 +192,12 @@ fn decisions<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<String
     Ok(tokens.join(" "))
 }
 
-/// The number of decisions in `text`; none where it has anything else.
+/// The number of decisions in `text`; `None` if it contains anything else.
 fn count(text: &str) -> Option<u64> {
     text.split_ascii_whitespace().map(decision).sum()
 }
 
-/// How many decisions `token` stands for.
+/// The number of decisions in `token`.
 fn decision(token: &str) -> Option<u64> {
     let token = token.strip_prefix('?').unwrap_or(token);
     let (what, times) = token.split_once('*').unwrap_or((token, "1"));
@@ -205,7 +205,7 @@ fn decision(token: &str) -> Option<u64> {
     times.parse().ok().filter(|times| *times > 0)
 }
 
-/// A quotation that fits an error message, whatever the file holds.
+/// A quotation that fits into an error message, for every content of the file.
 fn shorten(text: &str) -> String {
     const LONGEST: usize = 40;
     let printable: String = text

@@ -21,7 +21,7 @@ use crate::supervise::{Run, run};
 /// A verdict line without a failure.
 pub(in crate::supervise) const PASSED: &str = r#"{"type":"finished","outcome":"passed","schedules":7,"executions":8,"bound_completed":2,"strategy":"icb"}"#;
 
-/// A verdict line with one.
+/// A verdict line with a failure.
 pub(in crate::supervise) const FAILED: &str = r#"{"type":"finished","outcome":"failed","kind":"panic","message":"boom","location":{"file":"src/lib.rs","line":1,"column":1},"schedules":3,"executions":4,"preemptions":1,"bound_completed":0,"strategy":"icb","decisions":"0*2 1"}"#;
 
 /// Fake binaries in a directory of their own.
@@ -34,7 +34,7 @@ pub(in crate::supervise) struct Fakes {
 }
 
 impl Fakes {
-    /// None yet. Two tests run at once, and the watchdog is a short one.
+    /// Creates an empty set. Two tests run at once, and the watchdog is short.
     pub(in crate::supervise) fn new() -> Self {
         Self {
             directory: tempfile::tempdir().expect("a directory"),
@@ -51,7 +51,7 @@ impl Fakes {
         }
     }
 
-    /// Adds a binary with `tests`: each a name and what the shell does in its stead.
+    /// Adds a binary with `tests`: each is a name and the shell commands of the test.
     pub(in crate::supervise) fn binary(mut self, name: &str, tests: &[(&str, &str)]) -> Self {
         let lines = |which: &dyn Fn(&str) -> bool| {
             let tests = tests.iter().filter(|(test, _)| which(test));
@@ -79,13 +79,13 @@ impl Fakes {
         self
     }
 
-    /// Adds a binary with a harness of its own.
+    /// Adds a binary with its own harness.
     pub(in crate::supervise) fn own_harness(mut self, name: &str, body: &str) -> Self {
         self.add(name, &format!("#!/bin/sh\n{body}\n"), false);
         self
     }
 
-    /// Adds a binary that is this script and nothing else.
+    /// Adds a binary that consists of this script alone.
     pub(in crate::supervise) fn script(mut self, name: &str, body: &str) -> Self {
         self.add(name, &format!("#!/bin/sh\n{body}\n"), true);
         self
@@ -96,8 +96,8 @@ impl Fakes {
         let script = script.replacen('\n', "\n[ \"$1\" = --probe ] && exit\n", 1);
         fs::write(&path, script).expect("a file");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("our own file");
-        // Another thread's child may hold the file open for writing until it
-        // runs its own program; until then this one cannot be run.
+        // Another thread's child may hold the file open for writing until it runs its own program.
+        // Until then, this file cannot be run.
         while matches!(
             Command::new(&path).arg("--probe").status(),
             Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy
@@ -167,7 +167,7 @@ fn no_metadata(root: &Utf8Path) -> cargo_metadata::Metadata {
     serde_json::from_value(json).expect("what cargo prints")
 }
 
-/// What a run returned and told.
+/// The result and the events of a run.
 #[derive(Debug)]
 pub(in crate::supervise) struct Ran {
     /// The exit code.
@@ -176,7 +176,7 @@ pub(in crate::supervise) struct Ran {
     pub(in crate::supervise) heard: Heard,
 }
 
-/// A reporter that remembers.
+/// A reporter that records all events.
 #[derive(Default, Debug)]
 pub(in crate::supervise) struct Heard {
     /// The events, in order.
@@ -199,7 +199,7 @@ impl Reporter for Heard {
 }
 
 impl Ran {
-    /// The verdicts, in the order in which they were told.
+    /// The verdicts in their reported order.
     pub(in crate::supervise) fn verdicts(&self) -> Vec<&TestFinished> {
         let mut verdicts = Vec::new();
         for event in &self.heard.events {
@@ -223,7 +223,7 @@ impl Ran {
         &self.heard.details[0]
     }
 
-    /// The exit code, where the run came to its end.
+    /// The exit code of a run without an error.
     pub(in crate::supervise) fn code(&self) -> u8 {
         *self.code.as_ref().unwrap_or_else(|error| panic!("{error}"))
     }

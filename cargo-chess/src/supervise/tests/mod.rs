@@ -1,4 +1,4 @@
-//! The supervisor against test binaries that misbehave: shell scripts that speak the protocol.
+//! Tests of the supervisor with misbehaving test binaries: scripts that speak the protocol.
 
 pub(in crate::supervise) mod fake;
 mod processes;

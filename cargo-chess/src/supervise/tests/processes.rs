@@ -1,4 +1,4 @@
-//! What a test process may do, and what becomes of it.
+//! Misbehaving test processes, and the verdicts on them.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ fn one(body: &str) -> Fakes {
     Fakes::new().binary("t", &[("only", body)])
 }
 
-/// Whether the process whose id is in the file `name` still runs.
+/// Whether the process whose id is in the file `name` is still running.
 fn runs(root: &Utf8Path, name: &str) -> bool {
     let pid = std::fs::read_to_string(root.join(name)).expect("the script wrote its id");
     let status = std::fs::read_to_string(format!("/proc/{}/status", pid.trim()));
@@ -285,7 +285,7 @@ fn our_own_messages_are_the_same_on_every_machine() {
             r#""timeout""#,
             "never came back after load at lock-1.0.0/src/raw.rs:104",
         ),
-        // A panic's words are the program's.
+        // The message of a panic belongs to the program.
         (
             r#""failed","kind":"panic""#,
             &*format!("never came back after load at {path}"),

@@ -1,4 +1,4 @@
-//! The state of a search on its way into the journal and back.
+//! The state of a search is written to the journal and read back.
 
 use std::fs;
 
@@ -6,7 +6,8 @@ use super::fake::{Fakes, PASSED};
 use crate::error::exit;
 use crate::events::Outcome;
 
-/// Passes if it goes on from the state `foobar`; without one it tells of that state, and dies.
+/// A test that passes if it resumes from the state `foobar`. Without a state, it reports that state
+/// and dies.
 const SEARCH: &str = r#"
 read cores
 case "$CHESS_REQUEST" in
@@ -26,7 +27,7 @@ case "$CHESS_REQUEST" in
 esac
 "#;
 
-/// A run that its first test's death ended.
+/// A run that ended when its first test died.
 fn cut_short() -> Fakes {
     let search = SEARCH.replace("VERDICT", PASSED);
     let after = format!("echo '{PASSED}'");
@@ -95,7 +96,7 @@ fn a_run_that_begins_anew_forgets_the_state() {
 #[test]
 fn a_verdict_that_another_build_of_this_version_wrote_is_told_of_and_run_anew() {
     let passes = format!("echo '{PASSED}'");
-    // The last one has no verdict, whether it is begun or not: the second one ends the run.
+    // The last test has no verdict, whether it begins or not, because the second one ends the run.
     let tests = [("a", &*passes), ("b", "exit 3"), ("c", "exec sleep 1000")];
     let mut fakes = Fakes::new().binary("t", &tests);
     fakes.options.fail_fast = true;
@@ -104,7 +105,7 @@ fn a_verdict_that_another_build_of_this_version_wrote_is_told_of_and_run_anew() 
     let dir = fakes.root().join("target/chess/journal");
     let path = dir.join(&entries(&fakes, ".verdict")[0]);
     let bytes = fs::read(&path).expect("a verdict");
-    // As it would be written, with another body behind the line of the key.
+    // A valid entry with another body after the key line.
     let mut lines = bytes.splitn(3, |byte| *byte == b'\n');
     let (_, key) = (lines.next(), lines.next().expect("a key"));
     let rest = [key, b"\n{}"].concat();

@@ -1,4 +1,4 @@
-//! Rounds over tests that pause as they are asked to.
+//! Rounds over tests that pause on request.
 
 use std::thread;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use super::fake::{FAILED, Fakes, PASSED, Ran};
 use crate::error::exit;
 use crate::events::{Outcome, Stop};
 
-/// What a test does that has `rounds` rounds before its `verdict`: in each it pauses and leaves
-/// its state, the number of rounds it had, and finds it again in the next one.
+/// The commands of a test that pauses in `rounds` rounds before its `verdict`. In each round, it
+/// leaves its state, the number of rounds so far, and finds it again in the next round.
 fn after(rounds: u32, verdict: &str) -> String {
     let script = r#"
 read cores

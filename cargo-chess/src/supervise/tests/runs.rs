@@ -1,4 +1,4 @@
-//! Runs over several tests: order, selection, exit codes, what is saved.
+//! Runs over several tests: their order, selection, exit codes and saved files.
 
 use std::io;
 
@@ -261,7 +261,7 @@ fn a_test_runs_where_and_as_cargo_test_would_run_it() {
     assert_eq!(ran.verdict().outcome, Outcome::Passed);
 }
 
-/// A consumer of standard output that has gone away after the first event.
+/// A consumer of standard output that closes it after the first event.
 struct HungUp(u32);
 
 impl Reporter for HungUp {
