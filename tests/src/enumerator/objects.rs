@@ -54,7 +54,7 @@ impl Lock {
     }
 
     /// Whether it is a lock inside std. To take one is a scheduling point, to give it back
-    /// is none: the README says that what std does inside itself is one step.
+    /// is none: the book says that a call that std completes by itself is one step.
     pub(super) fn is_of_stream(self) -> bool {
         (Self::stream(0).0..=Self::stream(2).0).contains(&self.0)
     }
