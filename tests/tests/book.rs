@@ -206,18 +206,6 @@ fn the_quick_start_of_the_readme() {
 }
 
 #[test]
-fn the_readme_is_short_and_its_links_lead_to_files() {
-    let readme = chapter("../../../README.md");
-    let lines = readme.lines().count();
-    assert!(lines <= 250, "{lines} lines");
-    let link = Regex::new(r"\]\(([^)#:]+)\)").unwrap();
-    for link in link.captures_iter(&readme) {
-        let file = Path::new(REPOSITORY).join(&link[1]);
-        assert!(file.exists(), "{}", file.display());
-    }
-}
-
-#[test]
 fn every_chapter_is_in_the_summary_and_every_one_with_commands_is_worked_through() {
     let link = Regex::new(r"\]\(([\w-]+\.md)\)").unwrap();
     let links = |text: &str| -> BTreeSet<String> {
