@@ -134,13 +134,14 @@ fn the_tour_prints_what_the_chapter_says() {
     }
     let chapter = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cargo-chess/book/src/tour.md");
     let chapter = fs::read_to_string(chapter).expect("there is a tour");
+    let blocks = blocks(&chapter);
     let workspace = new_project();
     let mut source = String::new();
     let mut id = String::new();
     let mut commands = Vec::new();
     for Block {
         language, lines, ..
-    } in &blocks(&chapter)
+    } in &blocks
     {
         let text = lines.join("\n");
         match &**language {
