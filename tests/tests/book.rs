@@ -23,8 +23,10 @@ fn chapter(name: &str) -> String {
 /// What cargo prints of its own work, and ends of lines that are not to be seen, are left out;
 /// times and the digits of ids are the same everywhere.
 fn shown(text: &str) -> Vec<String> {
-    let of_cargo =
-        Regex::new(r"^ +(Compiling|Finished `|Waiting for another|Blocking|Locking|Adding|Updating) ?").unwrap();
+    let of_cargo = Regex::new(
+        r"^ +(Compiling|Finished `|Waiting for another|Blocking|Locking|Adding|Updating) ?",
+    )
+    .unwrap();
     let filters = [
         (r"\b\d+\.\d\ds\b", "[time]"),
         (r"-[0-9a-f]{4}\.chess\b", "-[id].chess"),
