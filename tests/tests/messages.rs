@@ -355,7 +355,10 @@ fn sources_that_cannot_be_copied_are_redirected_only() {
     let run = workspace.chess(&["test"]).run();
     run.assert_says(
         0,
-        &["its sources cannot be copied", "it was redirected only"],
+        &[
+            "its sources cannot be copied",
+            "it was compiled without them",
+        ],
     );
 }
 
@@ -383,20 +386,20 @@ fn shards_that_were_changed() {
     };
     merge(&one, &two).assert_code(0);
     let run = merge(&one, &two.replace(&name(&two), &name(&one)));
-    run.assert_says(1, &["is told of twice", "Give each shard's own output"]);
-    let whole = "Give each shard's output in a file of its own, as it was written.";
+    run.assert_says(1, &["is in more than one file", "exactly once"]);
+    let whole = "Pass the output of each shard as one unchanged file.";
     let (begin, rest) = two.split_once('\n').expect("several lines");
     let not_whole = |two: &str, why: &str| merge(&one, two).assert_says(1, &[why, whole]);
     not_whole(rest, "does not begin with the event `run-started`");
     not_whole(
         &format!("{two}{two}"),
-        "goes on after the event `run-finished`",
+        "continues after the event `run-finished`",
     );
-    not_whole(&format!("{begin}\n{two}"), "holds more than one run");
+    not_whole(&format!("{begin}\n{two}"), "has more than one run");
     let (_, verdict) = rest.split_once('\n').expect("several lines");
     not_whole(
         &format!("{begin}\n{verdict}"),
-        "before that test is started",
+        "before the start of this test",
     );
     let newer = two.replacen("\"version\":\"", "\"version\":\"9", 1);
     let run = merge(&one, &newer);
@@ -408,11 +411,11 @@ fn shards_that_were_changed() {
         ],
     );
     let ignored = two.replace("\"ignored\":0", "\"ignored\":9");
-    not_whole(&ignored, "counts more ignored tests than it tells of");
+    not_whole(&ignored, "counts more ignored tests than it has");
     let run = merge(&one, &two.replacen("\"tests\":1", "\"tests\":7", 1));
     run.assert_says(
         1,
-        &["the shards have 8 tests, and the whole run has 2", "anew"],
+        &["the shards have 8 tests, and the whole run has 2", "again"],
     );
 }
 

@@ -100,7 +100,7 @@ named! {
 
 named! {
     /// The outcome of a failure that exists only if a timeout or a sleep ends early.
-    Timing, "way to take failures that need time to pass early", {
+    Timing, "level for failures that need an early timeout or sleep", {
         /// Nothing: such schedules are not explored.
         Allow = "allow",
         /// The outcome of the test is `timing`, which is no failure of the run.
@@ -134,7 +134,7 @@ named! {
 
 named! {
     /// What a data race means.
-    Races, "way to take data races", {
+    Races, "level for data races", {
         /// Nothing is said of it.
         Allow = "allow",
         /// The test has a warning.
@@ -146,7 +146,7 @@ named! {
 
 named! {
     /// What a loop means that waits without yielding.
-    Spins, "way to take loops that wait without yielding", {
+    Spins, "level for loops that wait without yielding", {
         /// Nothing is said of it.
         Allow = "allow",
         /// The test has a warning.
