@@ -28,7 +28,10 @@ fn a_tool_that_a_variable_names_and_that_is_not_there() {
     let run = test().env("RUSTC", "/bin/false").run();
     run.assert_says(1, &["`/bin/false --print sysroot` failed"]);
     let run = test().env("CARGO", "/bin/true").run();
-    run.assert_says(102, &["`/bin/true metadata`", "is not understood", "CARGO"]);
+    run.assert_says(
+        102,
+        &["`/bin/true metadata`", "could not be parsed", "CARGO"],
+    );
     let run = workspace
         .chess(&["nextest"])
         .env("CARGO", "/nowhere/cargo")
@@ -108,7 +111,7 @@ fn commands_and_formats_that_there_are_not() {
     let run = workspace
         .chess(&["nextest", "--message-format", "short"])
         .run();
-    run.assert_says(1, &["give its `--message-format` behind `--`"]);
+    run.assert_says(1, &["pass its `--message-format` after `--`"]);
 }
 
 #[test]
@@ -326,7 +329,7 @@ fn a_file_that_is_part_of_an_expression_is_told_to_be_without_marks() {
     let run = workspace.chess(&["test"]).run();
     run.assert_says(
         0,
-        &["a file is neither marked nor given an overlay, for it cannot be read: src/sum.rs:1:1"],
+        &["a file gets neither marks nor an overlay, because it cannot be read: src/sum.rs:1:1"],
     );
 }
 
@@ -472,7 +475,7 @@ fn rewrites_that_were_not_reviewed_and_files_that_cannot_be_read() {
     run.assert_says(
         6,
         &[
-            "differ from what is rewritten now",
+            "differ from the code that is rewritten now",
             "cargo chess rewrite --accept",
         ],
     );
@@ -480,7 +483,7 @@ fn rewrites_that_were_not_reviewed_and_files_that_cannot_be_read() {
     let run = workspace.chess(&["rewrite"]).run();
     run.assert_says(
         0,
-        &["src/unused.rs cannot be read, and is compiled as it is"],
+        &["src/unused.rs cannot be read, and is compiled unchanged"],
     );
 }
 
