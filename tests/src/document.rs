@@ -19,6 +19,11 @@ impl Block {
         self.note.strip_prefix("file=")
     }
 
+    /// The file in which it replaces the method of the same signature.
+    pub fn file_of_method(&self) -> Option<&str> {
+        self.note.strip_prefix("method=")
+    }
+
     /// Returns the commands of a block in `sh` or `console`, each with the lines that follow it.
     pub fn commands(&self) -> Vec<(String, Vec<String>)> {
         let mut commands: Vec<(String, Vec<String>)> = Vec::new();
@@ -62,4 +67,21 @@ pub fn blocks(text: &str) -> Vec<Block> {
         mark.clear();
     }
     blocks
+}
+
+/// `source` with the method `replacement` in place of its method of the same signature.
+///
+/// # Panics
+///
+/// If `source` has no method of this signature.
+pub fn with_method(source: &str, replacement: &str) -> String {
+    let signature = replacement.lines().next().expect("it has a first line");
+    let start = source.find(signature).expect("the method is there");
+    let end = "\n    }\n";
+    let length = source[start..].find(end).expect("the method ends") + end.len();
+    format!(
+        "{}{replacement}\n{}",
+        &source[..start],
+        &source[start + length..]
+    )
 }

@@ -18,7 +18,7 @@ mod tree;
 mod workspace;
 
 pub use browser::Browser;
-pub use document::{Block, blocks};
+pub use document::{Block, blocks, with_method};
 pub use expected::{Expected, ExpectedTest};
 pub use needs::{needs, take_skipped, wants};
 pub use process::{Process, assert_none_is_left, descendants, is_test_process};

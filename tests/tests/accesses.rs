@@ -113,7 +113,7 @@ fn the_list_says_how_many_accesses_are_told_of() {
     let workspace = workspace();
     let list = workspace.chess(&["list"]).run();
     list.assert_code(0);
-    let words = "8 of 9 memory accesses in unsafe code are told of (1 did not compile)";
+    let words = "8 of 9 memory accesses in unsafe code are watched (1 did not compile)";
     assert!(list.stdout.contains(words), "{}", list.stdout);
     let list = workspace.chess(&["list", "--message-format", "json"]).run();
     let accesses = r#""accesses":{"found":9,"told":8,"left":{"did not compile":1}}"#;

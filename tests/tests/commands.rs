@@ -62,7 +62,7 @@ fn init_writes_what_is_not_there_and_changes_nothing() {
     let before = workspace.tree();
     let run = workspace.chess(&["init", "--ci", "github"]).run();
     run.assert_code(1);
-    assert!(run.stderr.contains("nothing left to write"), "{run:?}");
+    assert!(run.stderr.contains("all files exist already"), "{run:?}");
     before.assert_same_as(workspace.root());
     workspace
         .chess(&["init", "--ci", "gitlab"])

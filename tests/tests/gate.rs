@@ -177,8 +177,8 @@ fn what_no_test_can_tell_is_not_explored() {
     workspace.write("notes/plan.md", "Some.\n");
     let run = gate(&workspace, &[]);
     run.assert_code(0);
-    assert_says(&run, "Ignored notes/plan.md: of no package");
-    assert_says(&run, "passed: no test can tell the difference");
+    assert_says(&run, "Ignored notes/plan.md: in no package");
+    assert_says(&run, "passed: the change affects no test");
     assert!(
         !workspace.root().join("target").exists(),
         "nothing was built"

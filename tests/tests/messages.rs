@@ -29,7 +29,10 @@ fn a_tool_that_a_variable_names_and_that_is_not_there() {
     let run = test().env("RUSTC", "/bin/false").run();
     run.assert_says(1, &["`/bin/false --print sysroot` failed"]);
     let run = test().env("CARGO", "/bin/true").run();
-    run.assert_says(102, &["`/bin/true metadata`", "is not understood", "CARGO"]);
+    run.assert_says(
+        102,
+        &["`/bin/true metadata`", "could not be parsed", "CARGO"],
+    );
     let run = workspace
         .chess(&["nextest"])
         .env("CARGO", "/nowhere/cargo")
@@ -109,7 +112,7 @@ fn commands_and_formats_that_there_are_not() {
     let run = workspace
         .chess(&["nextest", "--message-format", "short"])
         .run();
-    run.assert_says(1, &["give its `--message-format` behind `--`"]);
+    run.assert_says(1, &["pass its `--message-format` after `--`"]);
 }
 
 #[test]
@@ -327,7 +330,7 @@ fn a_file_that_is_part_of_an_expression_is_told_to_be_without_marks() {
     let run = workspace.chess(&["test"]).run();
     run.assert_says(
         0,
-        &["a file is neither marked nor given an overlay, for it cannot be read: src/sum.rs:1:1"],
+        &["a file gets neither marks nor an overlay, because it cannot be read: src/sum.rs:1:1"],
     );
 }
 
@@ -356,7 +359,10 @@ fn sources_that_cannot_be_copied_are_redirected_only() {
     let run = workspace.chess(&["test"]).run();
     run.assert_says(
         0,
-        &["its sources cannot be copied", "it was redirected only"],
+        &[
+            "its sources cannot be copied",
+            "it was compiled without them",
+        ],
     );
 }
 
@@ -384,20 +390,20 @@ fn shards_that_were_changed() {
     };
     merge(&one, &two).assert_code(0);
     let run = merge(&one, &two.replace(&name(&two), &name(&one)));
-    run.assert_says(1, &["is told of twice", "Give each shard's own output"]);
-    let whole = "Give each shard's output in a file of its own, as it was written.";
+    run.assert_says(1, &["is in more than one file", "exactly once"]);
+    let whole = "Pass the output of each shard as one unchanged file.";
     let (begin, rest) = two.split_once('\n').expect("several lines");
     let not_whole = |two: &str, why: &str| merge(&one, two).assert_says(1, &[why, whole]);
     not_whole(rest, "does not begin with the event `run-started`");
     not_whole(
         &format!("{two}{two}"),
-        "goes on after the event `run-finished`",
+        "continues after the event `run-finished`",
     );
-    not_whole(&format!("{begin}\n{two}"), "holds more than one run");
+    not_whole(&format!("{begin}\n{two}"), "has more than one run");
     let (_, verdict) = rest.split_once('\n').expect("several lines");
     not_whole(
         &format!("{begin}\n{verdict}"),
-        "before that test is started",
+        "before the start of this test",
     );
     let newer = two.replacen("\"version\":\"", "\"version\":\"9", 1);
     let run = merge(&one, &newer);
@@ -409,11 +415,11 @@ fn shards_that_were_changed() {
         ],
     );
     let ignored = two.replace("\"ignored\":0", "\"ignored\":9");
-    not_whole(&ignored, "counts more ignored tests than it tells of");
+    not_whole(&ignored, "counts more ignored tests than it has");
     let run = merge(&one, &two.replacen("\"tests\":1", "\"tests\":7", 1));
     run.assert_says(
         1,
-        &["the shards have 8 tests, and the whole run has 2", "anew"],
+        &["the shards have 8 tests, and the whole run has 2", "again"],
     );
 }
 
@@ -470,7 +476,7 @@ fn rewrites_that_were_not_reviewed_and_files_that_cannot_be_read() {
     run.assert_says(
         6,
         &[
-            "differ from what is rewritten now",
+            "differ from the code that is rewritten now",
             "cargo chess rewrite --accept",
         ],
     );
@@ -478,7 +484,7 @@ fn rewrites_that_were_not_reviewed_and_files_that_cannot_be_read() {
     let run = workspace.chess(&["rewrite"]).run();
     run.assert_says(
         0,
-        &["src/unused.rs cannot be read, and is compiled as it is"],
+        &["src/unused.rs cannot be read, and is compiled unchanged"],
     );
 }
 

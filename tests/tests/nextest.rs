@@ -221,7 +221,7 @@ fn without_cargo_nextest_the_error_says_how_to_get_it() {
         .chess(&["nextest", "--message-format", "json"])
         .run();
     run.assert_code(1);
-    assert!(run.stderr.contains("behind `--`"), "{run:?}");
+    assert!(run.stderr.contains("after `--`"), "{run:?}");
 }
 
 #[test]

@@ -243,7 +243,7 @@ fn a_kept_failure_of_a_test_that_is_no_more_is_told_of() {
     workspace.write("src/lib.rs", &with(("fn both_set", "fn each_sets")));
     let run = workspace.chess(&["test", "--no-fail-fast"]).run();
     let words = format!(
-        "the regression chess-regressions/{name} is for the test `small both_set`, which is no more"
+        "the regression chess-regressions/{name} is for the test `small both_set`, which no longer exists"
     );
     assert!(run.stderr.contains(&words), "{run:?}");
 }

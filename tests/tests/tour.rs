@@ -1,11 +1,11 @@
-//! The tour of the README: the output of each command equals that in the README.
+//! The book's tour: the output of each command equals that in the chapter.
 
 use std::fs;
 use std::path::Path;
 
-use end_to_end::{Workspace, needs};
+use end_to_end::{Block, Workspace, blocks, needs, with_method};
 
-/// The placeholder in the README for any number of lines.
+/// The placeholder in the chapter for any number of lines.
 const ELISION: &str = "[... the same report ...]";
 
 const MANIFEST: &str = r#"
@@ -16,25 +16,6 @@ edition = "2024"
 
 [workspace]
 "#;
-
-/// A fenced block: the language after the fence, and the lines in it.
-struct Block<'a> {
-    language: &'a str,
-    lines: Vec<&'a str>,
-}
-
-/// Returns the blocks of the section that begins with `heading`.
-fn blocks<'a>(text: &'a str, heading: &str) -> Vec<Block<'a>> {
-    let mut blocks = Vec::new();
-    let mut lines = text.lines().skip_while(|line| *line != heading).skip(1);
-    while let Some(line) = lines.next().filter(|line| !line.starts_with("## ")) {
-        if let Some(language) = line.strip_prefix("```") {
-            let lines = lines.by_ref().take_while(|line| *line != "```").collect();
-            blocks.push(Block { language, lines });
-        }
-    }
-    blocks
-}
 
 /// Returns the lines of `text` with placeholders for the parts that differ between machines: times,
 /// addresses, threads, the digits of an id or of a commit, and the number of frames of the runtime
@@ -63,21 +44,7 @@ fn same_everywhere(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns `source` with the method that `replacement` defines in place of the one of the same
-/// name.
-fn with_method(source: &str, replacement: &str) -> String {
-    let signature = replacement.lines().next().expect("it has a first line");
-    let start = source.find(signature).expect("the method is there");
-    let end = "\n    }\n";
-    let length = source[start..].find(end).expect("the method ends") + end.len();
-    format!(
-        "{}{replacement}\n{}",
-        &source[..start],
-        &source[start + length..]
-    )
-}
-
-/// Returns `lines` without the empty ones at both ends. Elided text may end with some.
+/// `lines` without the empty ones at both ends: what is left out may end with some.
 fn without_blank_ends(lines: &[String]) -> &[String] {
     let is_blank = |line: &&String| line.is_empty();
     let before = lines.iter().take_while(is_blank).count();
@@ -85,7 +52,7 @@ fn without_blank_ends(lines: &[String]) -> &[String] {
     &lines[before..lines.len() - after]
 }
 
-/// Panics unless `actual` equals the output in the README.
+/// Panics unless `actual` is the `expected` output of the chapter.
 #[track_caller]
 fn assert_printed(command: &str, expected: &[String], actual: &[String]) {
     let parts: Vec<&[String]> = expected
@@ -108,7 +75,7 @@ fn assert_printed(command: &str, expected: &[String], actual: &[String]) {
     };
     assert!(
         same,
-        "`{command}` prints\n{}\n\nwhere the README has\n{}",
+        "`{command}` prints\n{}\n\nwhere the chapter has\n{}",
         actual.join("\n"),
         expected.join("\n"),
     );
@@ -120,10 +87,10 @@ struct Call<'a> {
     printed: Vec<&'a str>,
 }
 
-/// Returns the commands of a block, which follow `$`.
-fn calls<'a>(lines: &[&'a str]) -> Vec<Call<'a>> {
-    let mut calls: Vec<Call<'a>> = Vec::new();
-    for &line in lines {
+/// The commands of a block, which stand behind `$`.
+fn calls(lines: &[String]) -> Vec<Call<'_>> {
+    let mut calls: Vec<Call<'_>> = Vec::new();
+    for line in lines {
         if let Some(command) = line.strip_prefix("$ ") {
             let printed = Vec::new();
             calls.push(Call { command, printed });
@@ -162,19 +129,23 @@ fn new_project() -> Workspace {
 }
 
 #[test]
-fn the_tour_prints_what_the_readme_says() {
+fn the_tour_prints_what_the_chapter_says() {
     if !needs(&["gdb"]) {
         return;
     }
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
-    let readme = fs::read_to_string(readme).expect("there is a README");
+    let chapter = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cargo-chess/book/src/tour.md");
+    let chapter = fs::read_to_string(chapter).expect("there is a tour");
+    let blocks = blocks(&chapter);
     let workspace = new_project();
     let mut source = String::new();
     let mut id = String::new();
     let mut commands = Vec::new();
-    for Block { language, lines } in blocks(&readme, "## A tour of five minutes") {
+    for Block {
+        language, lines, ..
+    } in &blocks
+    {
         let text = lines.join("\n");
-        match language {
+        match &**language {
             "rust" if source.is_empty() => {
                 source = text + "\n";
                 workspace.write("src/lib.rs", &source);
@@ -184,8 +155,8 @@ fn the_tour_prints_what_the_readme_says() {
                 workspace.write("src/lib.rs", &source);
             }
             "console" => {
-                for Call { command, printed } in calls(&lines) {
-                    let real = command.replace(same_id(&readme), &id);
+                for Call { command, printed } in calls(lines) {
+                    let real = command.replace(same_id(&chapter), &id);
                     let real = real.replace("cargo chess ", "\"$CHESS\" ");
                     let (input, printed) = dialogue(&(printed.join("\n") + "\n"));
                     let script = format!("{real} 1>&2 <<'END'\n{input}END");
@@ -216,9 +187,9 @@ fn the_tour_prints_what_the_readme_says() {
     );
 }
 
-/// Returns the id of the tour's schedule in the README.
-fn same_id(readme: &str) -> &str {
-    let (_, rest) = readme
+/// The id of the tour's schedule in the chapter.
+fn same_id(chapter: &str) -> &str {
+    let (_, rest) = chapter
         .split_once("$ cargo chess replay ")
         .expect("the tour replays a schedule");
     &rest[..4]

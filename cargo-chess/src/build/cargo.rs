@@ -92,7 +92,7 @@ impl Invocation<'_> {
             Err(Error::io("build the tests in", self.target_dir)(full))
         } else {
             Err(Error::Build(format!(
-                "the tests could not be built, so nothing was explored; cargo says above why.\n\
+                "the tests could not be built, so nothing was explored; the output of cargo above has the reason.\n\
                  {}If plain `cargo test --no-run` builds them, this is a defect of cargo-chess: please \
                  report it. (Paths in /cargo-chess/runtime are those of its own `std`.)",
                 self.about_opaque_packages(&products.records)
@@ -119,8 +119,8 @@ impl Invocation<'_> {
             return String::new();
         }
         format!(
-            "Compiled as they are: {}. An `Arc`, a `Mutex` or the like in their API is that of the real \
-             `std`, and does not fit that of other packages: where an error is about two types of one \
+            "Compiled unchanged: {}. An `Arc`, a `Mutex` or a similar type in their API is that of the real \
+             `std`, and differs from that of other packages: if an error is about two types of one \
              name, give both packages the same policy in Chess.toml.\n{reasons}",
             opaque.join(", ")
         )

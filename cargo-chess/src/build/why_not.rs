@@ -19,7 +19,7 @@ impl WhyNot {
         match self {
             Self::OwnHarness => "has a test harness of its own",
             Self::ForTheCompiler => "is built for the compiler's own use, as procedural macros are",
-            Self::Opaque => "is compiled as it is, for the policy of its package is `opaque`",
+            Self::Opaque => "is compiled unchanged, because the policy of its package is `opaque`",
         }
     }
 
@@ -29,9 +29,7 @@ impl WhyNot {
             Self::OwnHarness => {
                 "what is to be explored must be a `#[test]` of a target without `harness = false`"
             }
-            Self::ForTheCompiler => {
-                "move what is to be explored to a package that is no procedural macro"
-            }
+            Self::ForTheCompiler => "move the tests to a package that is not a procedural macro",
             Self::Opaque => {
                 "give the package the policy \"preempt\" in Chess.toml ([policy] workspace, or its \
                  own table below [crates])"

@@ -68,7 +68,7 @@ pub struct FeatureArgs {
 #[derive(Args, Clone, Default, Debug)]
 #[command(next_help_heading = "Compilation options")]
 pub struct BuildArgs {
-    /// Number of parallel jobs: of the build, and of processes that explore
+    /// Number of parallel jobs of the build, and of parallel explorations
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub jobs: Option<u32>,
     /// Build in release mode, with optimizations
@@ -77,7 +77,7 @@ pub struct BuildArgs {
     /// Build with the given cargo profile
     #[arg(long, value_name = "NAME")]
     pub cargo_profile: Option<String>,
-    /// Build for the target triple; only the host's can be explored
+    /// Build for the target triple; only that of the host is supported
     #[arg(long, value_name = "TRIPLE")]
     pub target: Option<String>,
     /// Directory for all generated artifacts

@@ -21,19 +21,19 @@ pub struct ExploreArgs {
     /// Explore every schedule with up to N preemptions [default: 2]
     #[arg(long, value_name = "N", value_parser = parse_number::<u32>)]
     pub preemptions: Option<u32>,
-    /// Take at most N schedules of each test
+    /// Run at most N schedules of each test
     #[arg(long, value_name = "N", value_parser = parse_positive)]
     pub schedules: Option<u64>,
-    /// Do at most N units of work on each test, as in 5M: a unit is about 100 ns [default: 25M]
+    /// Do at most N units of work on each test, as in 5M; a unit is about 100 ns [default: 25M]
     #[arg(long, value_name = "N", value_parser = parse_work)]
     pub work: Option<u64>,
-    /// Search each test for at most so long, as in 30s or 5m
+    /// Explore each test for at most DUR, as in 30s or 5m
     #[arg(long, value_name = "DUR", value_parser = parse_duration)]
     pub time: Option<Duration>,
-    /// Explore all tests together for at most so long: first a short look at each, then more in rounds
+    /// Explore all tests together for at most DUR: a short look at each first, then more in rounds
     #[arg(long, value_name = "DUR", value_parser = parse_duration)]
     pub time_total: Option<Duration>,
-    /// Steps after which an execution runs on without choices [default: 20000]
+    /// After N steps, let an execution run to its end without choices [default: 20000]
     #[arg(long, value_name = "N", value_parser = parse_positive)]
     pub max_steps: Option<u64>,
     /// Strategies to use: auto, icb, dpor, random, pct, pos, surw, delay [default: auto]
@@ -45,7 +45,7 @@ pub struct ExploreArgs {
     /// Memory model: sc [default: sc]
     #[arg(long, value_name = "MODEL", value_parser = Named::<Memory>::of(Memory::NAMES), hide_possible_values = true)]
     pub memory: Option<Memory>,
-    /// Plain memory in unsafe code: ignore, watch (what races becomes a scheduling point) or preempt [default: watch]
+    /// Plain memory in unsafe code: ignore, watch (lines that race become scheduling points) or preempt [default: watch]
     #[arg(long, value_name = "HOW", value_parser = Named::<MemoryAccesses>::of(MemoryAccesses::NAMES), hide_possible_values = true)]
     pub memory_accesses: Option<MemoryAccesses>,
     /// Whether a data race is a failure: deny, warn or allow [default: deny]
@@ -54,37 +54,37 @@ pub struct ExploreArgs {
     /// Whether a loop that waits without yielding is a failure: deny, warn or allow [default: warn]
     #[arg(long, value_name = "LEVEL", value_parser = Named::<Spins>::of(Spins::NAMES), hide_possible_values = true)]
     pub spins: Option<Spins>,
-    /// How executions are kept apart: image, tls or fork [default: image]
+    /// How the state before each execution is restored: image, tls or fork [default: image]
     #[arg(long, value_name = "HOW", value_parser = Named::<Isolate>::of(Isolate::NAMES), hide_possible_values = true)]
     pub isolate: Option<Isolate>,
-    /// What tasks run on: fibers or threads [default: fibers]
+    /// How tasks are run: on fibers or threads [default: fibers]
     #[arg(long, value_name = "WHAT", value_parser = Named::<Backend>::of(Backend::NAMES), hide_possible_values = true)]
     pub backend: Option<Backend>,
-    /// When timeouts and sleeps end: last (when nothing else can run), any (early ones cost a preemption), or last-then-any [default: last-then-any]
+    /// When timeouts and sleeps end: last (when no task can run), any (also earlier, at the cost of a preemption) or last-then-any [default: last-then-any]
     #[arg(long, value_name = "WHEN", value_parser = Named::<Timers>::of(Timers::NAMES), hide_possible_values = true)]
     pub timers: Option<Timers>,
-    /// Whether a failure that needs time to pass early counts as one: deny, warn or allow (not explored) [default: warn]
+    /// How to treat a failure that needs an early timeout or sleep: deny (a failure), warn or allow (not explored) [default: warn]
     #[arg(long, value_name = "LEVEL", value_parser = Named::<Timing>::of(Timing::NAMES), hide_possible_values = true)]
     pub timing: Option<Timing>,
     /// Spurious wake-ups and failures: any (each costs a preemption) or never [default: any]
     #[arg(long, value_name = "WHEN", value_parser = Named::<Spurious>::of(Spurious::NAMES), hide_possible_values = true)]
     pub spurious: Option<Spurious>,
-    /// Give up on a test whose task reaches no scheduling point for so long [default: 60s]
+    /// Give up on a test if a task reaches no scheduling point for SECS [default: 60s]
     #[arg(long, value_name = "SECS", value_parser = parse_duration)]
     pub watchdog: Option<Duration>,
-    /// Report all distinct failures of a test, not only the first
+    /// Report all distinct failures of a test, not only the first one
     #[arg(long)]
     pub keep_going: bool,
-    /// Keep the schedules of failures in `chess-regressions/` beside the crate, to be run first from then on
+    /// Save failing schedules in `chess-regressions/` beside the crate; later runs begin with them
     #[arg(long)]
     pub save_regressions: bool,
-    /// Report memory that an execution does not free and that nothing refers to
+    /// Report memory that an execution does not free and that nothing refers to at its end
     #[arg(long)]
     pub leaks: bool,
-    /// Let tests pass whose threads panic where nobody joins them, as `cargo test` does
+    /// Let a test pass if a thread panics that is never joined, as `cargo test` does
     #[arg(long)]
     pub allow_unjoined_panics: bool,
-    /// With --shard: explore a part of each test, however many tests there are
+    /// With --shard, explore a part of each test, even if there are enough tests for all shards
     #[arg(long)]
     pub divide: bool,
     /// Use the options of this profile of Chess.toml
@@ -93,7 +93,7 @@ pub struct ExploreArgs {
 }
 
 impl ExploreArgs {
-    /// The flags as the topmost layer of the configuration.
+    /// The flags as the layer of the configuration with the highest precedence.
     pub fn to_layer(&self) -> Layer {
         Layer {
             preemptions: self.preemptions,

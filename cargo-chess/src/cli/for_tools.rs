@@ -7,7 +7,7 @@ use super::OutputArgs;
 /// `cargo chess schema`.
 #[derive(Args, Debug)]
 pub struct SchemaArgs {
-    /// What the schema is of
+    /// The subject of the schema
     #[arg(value_name = "WHAT", value_enum)]
     pub of: SchemaOf,
     /// What is printed.
@@ -40,7 +40,7 @@ pub struct CompletionsArgs {
 /// `cargo chess man`.
 #[derive(Args, Debug)]
 pub struct ManArgs {
-    /// Which command; without it, the page of them all
+    /// Command of the page [default: the page of cargo chess]
     #[arg(value_name = "COMMAND")]
     pub command: Option<String>,
     /// What is printed.

@@ -31,7 +31,7 @@ pub use run_options::{
     bin_name = "cargo chess",
     version,
     disable_help_subcommand = true,
-    after_help = "Exit codes: 0 no failure found, 1 usage or configuration error, 4 nothing selected, \
+    after_help = "Exit codes: 0 no failure found, 1 usage or configuration error, 4 no test selected, \
                   5 a bound was not finished (--require-complete), \
                   6 a rewrite differs from its snapshot (rewrite --check), 70 internal error, \
                   100 a failure was found, 101 the build failed, 102 cargo metadata failed, 130 interrupted."
@@ -47,34 +47,34 @@ pub struct Cli {
 pub enum Command {
     /// Explore the interleavings of each test and report the first failure of each
     Test(Box<TestArgs>),
-    /// List what would be explored, and how each package is treated
+    /// List the tests, and the policy of each package
     List(Box<ListArgs>),
     /// Run one saved schedule again
     Replay(Box<ReplayArgs>),
-    /// Show how a failure comes about: the interleaving, its cause, and the nearest schedule that passes
+    /// Show the cause of a failure, its interleaving, and the nearest schedule that passes
     Explain(Box<ExplainArgs>),
-    /// Show what is redirected and rewritten, and keep that as snapshots to review
+    /// Show the rewritten code, and keep it as snapshots to review
     Rewrite(RewriteArgs),
-    /// Check a change before it is merged: what it may matter to, and nothing else
+    /// Check a change before it is merged: explore only the tests that it can affect
     Gate(Box<GateArgs>),
     /// Join the JSON events of the shards of a run
     Merge(MergeArgs),
-    /// Let cargo nextest run the tests, each explored as `test` does
+    /// Explore the tests under cargo nextest
     Nextest(Box<NextestArgs>),
     /// What cargo nextest starts in the place of a test binary: no command for people.
     #[command(skip)]
     NextestRunner(RunnerArgs),
-    /// Write a commented Chess.toml, and the job of a CI service
+    /// Write a commented Chess.toml, and a job for a CI service
     Init(InitArgs),
-    /// Print the JSON schema of Chess.toml, or of what `--message-format json` prints
+    /// Print the JSON schema of Chess.toml or of the JSON output
     Schema(SchemaArgs),
     /// Print a script that completes commands and flags in a shell
     Completions(CompletionsArgs),
     /// Print the manual page of cargo chess, or of one of its commands
     Man(ManArgs),
-    /// Remove what cargo chess has written
+    /// Remove the files that cargo chess has written
     Clean(CleanArgs),
-    /// Show the tool at work on a shipped example
+    /// Find and explain the bug of a shipped example
     Demo(DemoArgs),
 }
 
@@ -151,7 +151,7 @@ pub struct TestArgs {
     /// Arguments for the test binaries, as after `cargo test --`
     #[arg(value_name = "TEST-BINARY-ARGS", last = true)]
     pub binary_args: Vec<String>,
-    /// Compile, but do not run tests
+    /// Compile, but do not run the tests
     #[arg(long)]
     pub no_run: bool,
     /// How tests are chosen and run.
@@ -180,7 +180,7 @@ pub struct ListArgs {
     /// Match filters with the whole path
     #[arg(long)]
     pub exact: bool,
-    /// Which profile of Chess.toml to use
+    /// Profile of Chess.toml to use
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
     /// What is built.
@@ -194,13 +194,13 @@ pub struct ListArgs {
 /// `cargo chess replay`.
 #[derive(Args, Debug)]
 pub struct ReplayArgs {
-    /// A schedule file, the id of a saved failure, or an inline `chess1:...` schedule
+    /// A schedule file, the id of a saved failure, or a `chess1:...` word
     #[arg(value_name = "SCHEDULE")]
     pub schedule: String,
     /// Print each event as it happens
     #[arg(long, conflicts_with = "debugger")]
     pub trace: bool,
-    /// Run it under a debugger, which stops where tasks are preempted
+    /// Run the schedule in a debugger, which stops at each preemption
     #[arg(long, value_name = "DEBUGGER", value_enum)]
     pub debugger: Option<Debugger>,
     /// Further arguments for the debugger, as in `-- -batch -ex backtrace`
@@ -240,7 +240,7 @@ pub struct RebuildArgs {
 /// `cargo chess explain`.
 #[derive(Args, Debug)]
 pub struct ExplainArgs {
-    /// A schedule file, the id of a saved failure, or an inline `chess1:...` schedule; without it, the newest saved failure
+    /// A schedule file, the id of a saved failure, or a `chess1:...` word [default: the newest saved failure]
     #[arg(value_name = "SCHEDULE")]
     pub schedule: Option<String>,
     /// Explain the newest saved failure
@@ -260,7 +260,7 @@ pub struct ExplainArgs {
 /// `cargo chess rewrite`.
 #[derive(Args, Debug)]
 pub struct RewriteArgs {
-    /// Show what is redirected and rewritten, of one package or file alone
+    /// Show the rewritten code, of all packages or of one package or file
     #[arg(long, value_name = "PKG[:FILE]", num_args = 0..=1, group = "what")]
     pub show: Option<Option<String>>,
     /// Compare with the snapshots in chess-snapshots: exit with code 6 if they differ
@@ -269,7 +269,7 @@ pub struct RewriteArgs {
     /// Write the snapshots
     #[arg(long, group = "what")]
     pub accept: bool,
-    /// As `--check`; and leave what differs for `cargo insta review`
+    /// Like `--check`, and write the differences for `cargo insta review`
     #[arg(long, group = "what")]
     pub pending: bool,
     /// Which features.
@@ -286,16 +286,16 @@ pub struct RewriteArgs {
 /// `cargo chess gate`.
 #[derive(Args, Debug)]
 pub struct GateArgs {
-    /// The commit to compare with [default: that of the merge request, else the default branch]
+    /// The commit to compare with [default: the base of the merge request, or the default branch]
     #[arg(long, value_name = "REV")]
     pub base: Option<String>,
-    /// Explore all tests together for at most so long, as in 10m
+    /// Explore all tests together for at most DUR, as in 10m
     #[arg(long, value_name = "DUR", value_parser = parse_duration)]
     pub budget: Option<Duration>,
-    /// Explore also what has not changed since its exploration was finished
+    /// Also explore tests that have not changed since their exploration was finished
     #[arg(long)]
     pub no_cache: bool,
-    /// Exit with code 5 if the preemption bound of some test was not finished
+    /// Exit with code 5 if the preemption bound of a test was not finished
     #[arg(long)]
     pub require_complete: bool,
     /// How each test is explored.
@@ -333,7 +333,7 @@ impl GateArgs {
 /// `cargo chess merge`.
 #[derive(Args, Debug)]
 pub struct MergeArgs {
-    /// What `cargo chess test --shard K/N --message-format json` printed, a file for each shard
+    /// The output of `cargo chess test --shard K/N --message-format json`, one file for each shard
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<camino::Utf8PathBuf>,
     /// What is printed; the joined events go to standard output in any case.
@@ -347,7 +347,7 @@ pub struct MergeArgs {
 /// `cargo chess init`.
 #[derive(Args, Debug)]
 pub struct InitArgs {
-    /// Also write the job that runs the gate on this service
+    /// Also write a job that runs the gate on this service
     #[arg(long, value_name = "SERVICE", value_enum)]
     pub ci: Option<Service>,
     /// Which workspace.
@@ -370,10 +370,10 @@ pub enum Service {
 /// `cargo chess clean`.
 #[derive(Args, Debug)]
 pub struct CleanArgs {
-    /// Also remove the cache of built runtimes, which all workspaces share
+    /// Also remove the cache of runtimes, which all workspaces share
     #[arg(long)]
     pub all: bool,
-    /// Directory for what is generated
+    /// Directory for all generated artifacts
     #[arg(long, value_name = "DIR", help_heading = "Compilation options")]
     pub target_dir: Option<camino::Utf8PathBuf>,
     /// Which workspace.
@@ -387,7 +387,7 @@ pub struct CleanArgs {
 /// `cargo chess demo`.
 #[derive(Args, Debug)]
 pub struct DemoArgs {
-    /// Which example; without it, the first
+    /// Name of the example [default: the first one]
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
     /// What is printed.

@@ -10,7 +10,7 @@ use super::{CargoArgs, ExploreArgs, OutputArgs};
 /// `cargo chess nextest`.
 #[derive(Args, Debug)]
 pub struct NextestArgs {
-    /// What cargo nextest is to do
+    /// Action of cargo nextest
     #[arg(value_name = "ACTION", value_enum, default_value_t)]
     pub action: NextestAction,
     /// Arguments for cargo nextest, as in `-- -E 'test(bank)' --partition hash:1/2`

@@ -12,12 +12,12 @@ use crate::shell::Shell;
 /// What goes to standard output.
 #[derive(ValueEnum, Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum MessageFormat {
-    /// Nothing; people read standard error.
+    /// Nothing: reports for people go to standard error.
     #[default]
     Human,
-    /// Each failure as a line `FILE:LINE:COLUMN: error: ...`, as editors read them of compilers.
+    /// One compiler-style line per failure, for editors: `FILE:LINE:COLUMN: error: ...`.
     Short,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
@@ -66,22 +66,22 @@ pub struct RunArgs {
     /// Match filters with the whole path
     #[arg(long)]
     pub exact: bool,
-    /// Whether to run tests marked `#[ignore]`
+    /// Which tests to run with regard to `#[ignore]`
     #[arg(long, value_name = "WHICH", value_enum, default_value_t)]
     pub run_ignored: RunIgnored,
     /// What to do when no test is selected
     #[arg(long, value_name = "ACTION", value_enum, default_value_t)]
     pub no_tests: NoTests,
-    /// Run only the Kth of N parts of the tests: some of them or, of few tests, a part of each
+    /// Run shard K of N of the tests (a part of each test if there are fewer tests than shards)
     #[arg(long, value_name = "K/N")]
     pub shard: Option<Shard>,
-    /// Go on with a run that was cut short: take over the verdicts that it had
+    /// Resume an interrupted run, and keep its verdicts
     #[arg(long)]
     pub resume: bool,
-    /// Run all tests regardless of failure
+    /// Run all tests, also after a failure
     #[arg(long)]
     pub no_fail_fast: bool,
-    /// Exit with code 5 if the preemption bound of some test was not finished
+    /// Exit with code 5 if the preemption bound of a test was not finished
     #[arg(long)]
     pub require_complete: bool,
 }
@@ -93,10 +93,10 @@ pub struct OutputArgs {
     /// What goes to standard output
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     pub message_format: MessageFormat,
-    /// When to use colour [default: as `CARGO_TERM_COLOR` says, else auto]
+    /// When to use colour [default: the value of `CARGO_TERM_COLOR`, or auto]
     #[arg(long, value_name = "WHEN", value_enum)]
     pub color: Option<ColorWhen>,
-    /// Print more; twice: still more
+    /// Print more; twice prints still more
     #[arg(short, long, action = clap::ArgAction::Count)]
     pub verbose: u8,
     /// Print only failures and the summary
@@ -108,7 +108,7 @@ pub struct OutputArgs {
 #[derive(Args, Clone, Default, Debug)]
 #[command(next_help_heading = "Output")]
 pub struct ReportArgs {
-    /// Write a report in JUnit's XML
+    /// Write a report in JUnit's XML format
     #[arg(long, value_name = "FILE")]
     pub junit: Option<Utf8PathBuf>,
     /// Write the failures as a SARIF log, for code scanning services and editors

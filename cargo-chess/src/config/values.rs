@@ -100,7 +100,7 @@ named! {
 
 named! {
     /// The outcome of a failure that exists only if a timeout or a sleep ends early.
-    Timing, "way to take failures that need time to pass early", {
+    Timing, "level for failures that need an early timeout or sleep", {
         /// Nothing: such schedules are not explored.
         Allow = "allow",
         /// The outcome of the test is `timing`, which is no failure of the run.
@@ -135,7 +135,7 @@ named! {
 
 named! {
     /// The level of a data race.
-    Races, "way to take data races", {
+    Races, "level for data races", {
         /// It is not reported.
         Allow = "allow",
         /// The test has a warning.
@@ -147,7 +147,7 @@ named! {
 
 named! {
     /// The level of a loop that waits without yielding.
-    Spins, "way to take loops that wait without yielding", {
+    Spins, "level for loops that wait without yielding", {
         /// It is not reported.
         Allow = "allow",
         /// The test has a warning.

@@ -65,7 +65,7 @@ pub fn run(args: &DemoArgs, interrupt: &Interrupt) -> Result<u8> {
     );
     let directory = shell_word(directory.as_str());
     shell.status(
-        "Go on",
+        "Next",
         format!("cd {directory} && cargo chess replay {schedule}"),
     );
     let others: Vec<&str> = names().filter(|name| *name != story.name).collect();

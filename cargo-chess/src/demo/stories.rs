@@ -54,17 +54,17 @@ pub(super) const STORIES: &[Story] = &[
     Story {
         name: "bank",
         title: "a bank account loses money",
-        intro: "One thread pays 50 into an account of 100, another takes 30 out: 120 must remain. \
-                `Account::withdraw` locks the balance to look at it, and again to write it.",
+        intro: "One thread pays 50 into an account of 100, another one takes 30 out: 120 must remain. \
+                `Account::withdraw` locks the balance to read it, and locks it again to write it.",
         kind: Kind::Panic,
-        lesson: "Between the look and the write the other thread paid in, and `withdraw` wrote over it. \
+        lesson: "Between the read and the write the other thread paid in, and `withdraw` overwrote that. \
                  Two locked steps are not one step: `withdraw_corrected` keeps the lock.",
         files: files!("bank", "tests/transfers.rs"),
     },
     Story {
         name: "abba",
         title: "two drawers block each other",
-        intro: "One thread moves a thing from the left drawer to the right one, another the other way. \
+        intro: "One thread moves a thing from the left drawer to the right one, another one moves one back. \
                 `Drawer::move_one` locks its own drawer, then the other.",
         kind: Kind::Deadlock,
         lesson: "Each thread holds the lock that the other waits for. `move_one_corrected` always takes \
@@ -75,10 +75,10 @@ pub(super) const STORIES: &[Story] = &[
         name: "lost-wakeup",
         title: "a wake-up comes too early",
         intro: "One thread waits at a door, another opens it. `Door::open` sets a flag and notifies, \
-                without the lock under which `Door::wait` looks at the flag.",
+                without the lock under which `Door::wait` reads the flag.",
         kind: Kind::Deadlock,
-        lesson: "The door was opened after the look at the flag and before the wait: nobody was there to be \
-                 woken, and nobody wakes later. `open_corrected` sets the flag under the lock.",
+        lesson: "The door was opened after the read of the flag and before the wait: no thread was waiting \
+                 then, so the notification was lost. `open_corrected` sets the flag under the lock.",
         files: files!("lost-wakeup", "tests/door.rs"),
     },
 ];

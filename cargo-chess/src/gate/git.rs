@@ -164,7 +164,7 @@ fn output(directory: &Utf8Path, args: &[&str]) -> Result<Result<String, String>>
         .output()
         .map_err(|error| {
             Error::Usage(format!(
-                "could not run git: {error}\n`cargo chess gate` asks git what has changed: install it, or \
+                "could not run git: {error}\n`cargo chess gate` asks git for the changes: install it, or \
                  explore all tests with `cargo chess test`."
             ))
         })?;

@@ -183,8 +183,8 @@ fn tell_base(shell: Shell, base: &Base, changes: &Changes) {
     shell.status("Comparing", format!("with {which}: {count}"));
     if !base.is_fork_point {
         shell.warn(format!(
-            "where this branch left {name} is not known here (a shallow clone?): what changed there \
-             since counts as changed, too"
+            "the commit where this branch left {name} is unknown (a shallow clone?): later changes of {name} \
+             count as changed, too"
         ));
     }
 }
@@ -205,7 +205,7 @@ fn tell_affected(shell: Shell, session: &Session, found: &Affected) {
     };
     shell.status("Affected", format!("{count} of {members}: {names}"));
     if found.members.is_empty() {
-        shell.status("Gate", "passed: no test can tell the difference");
+        shell.status("Gate", "passed: the change affects no test");
     }
     if let Some(first) = found.of_none.first() {
         let others = match found.of_none.len() - 1 {
@@ -215,7 +215,7 @@ fn tell_affected(shell: Shell, session: &Session, found: &Affected) {
         let first = first
             .strip_prefix(&session.plan.workspace_root)
             .unwrap_or(first);
-        shell.status("Ignored", format!("{first}{others}: of no package"));
+        shell.status("Ignored", format!("{first}{others}: in no package"));
     }
 }
 

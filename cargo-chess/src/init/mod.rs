@@ -39,7 +39,7 @@ pub fn run(args: &InitArgs) -> Result<()> {
     }
     if !written {
         return Err(Error::Usage(
-            "there is nothing left to write: what is there already was not touched".to_owned(),
+            "all files exist already; none was changed".to_owned(),
         ));
     }
     Ok(())
@@ -60,7 +60,7 @@ fn write_new(root: &Utf8Path, name: &str, text: &str, shell: Shell) -> Result<bo
             Ok(true)
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            shell.status("Kept", format!("{name}, which is there already"));
+            shell.status("Kept", format!("{name}, which exists already"));
             Ok(false)
         }
         Err(error) => Err(Error::io("write", &path)(error)),

@@ -48,7 +48,7 @@ impl File {
         let bytes = std::fs::read(path).map_err(|error| {
             Error::Usage(format!(
                 "could not read {path}: {error}.\n\
-                 Name the files that hold the output of `cargo chess test --shard K/N --message-format json`."
+                 Pass the files with the output of `cargo chess test --shard K/N --message-format json`."
             ))
         })?;
         Self::parse(path, &String::from_utf8_lossy(&bytes))
@@ -64,12 +64,12 @@ impl File {
         let refused = |what: &str| Err(Error::Usage(format!("{path} {what}")));
         let not_whole = |what: &str| {
             refused(&format!(
-                "{what}.\nGive each shard's output in a file of its own, as it was written."
+                "{what}.\nPass the output of each shard as one unchanged file."
             ))
         };
         if events.is_empty() {
             return refused(
-                "holds no events: that run ended before it began; see what it wrote to standard error.",
+                "has no events: the run ended before its first test; its standard error has the reason.",
             );
         }
         let mut events = events.into_iter();
@@ -84,9 +84,9 @@ impl File {
         for event in events {
             let id = match &event {
                 _ if finished.is_some() => {
-                    return not_whole("goes on after the event `run-finished`");
+                    return not_whole("continues after the event `run-finished`");
                 }
-                Event::RunStarted(_) => return not_whole("holds more than one run"),
+                Event::RunStarted(_) => return not_whole("has more than one run"),
                 Event::RunFinished(run) => {
                     finished = Some(run.clone());
                     continue;
@@ -107,18 +107,22 @@ impl File {
             };
             match told.last_mut().filter(|last| last.id == id) {
                 Some(last) => last.events.push(event),
-                None => return not_whole(&format!("tells of `{id}` before that test is started")),
+                None => {
+                    return not_whole(&format!(
+                        "has an event of `{id}` before the start of this test"
+                    ));
+                }
             }
         }
         let Some(finished) = finished else {
             return refused(&format!(
-                "has no event `run-finished`: that run did not come to its end.\n\
-                 Let it go on with --shard {} --resume, and merge its new output.",
+                "has no event `run-finished`: the run did not finish.\n\
+                 Resume it with --shard {} --resume, and merge its new output.",
                 part.shard()
             ));
         };
         if finished.ignored > told.len() {
-            return not_whole("counts more ignored tests than it tells of");
+            return not_whole("counts more ignored tests than it has");
         }
         let tests = told.split_off(finished.ignored);
         Ok(Self {

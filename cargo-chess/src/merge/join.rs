@@ -86,8 +86,8 @@ fn in_order(mut tests: Vec<Told>) -> Result<Vec<Told>> {
             whole.push(parts::join(parts));
         } else {
             return Err(Error::Usage(format!(
-                "`{}` is told of twice: these are not the shards of one run.\n\
-                 Give each shard's own output, once.",
+                "the test `{}` is in more than one file: these are not the shards of one run.\n\
+                 Pass the output of each shard exactly once.",
                 parts[0].id
             )));
         }
@@ -113,7 +113,7 @@ fn check(files: &[File]) -> Result<()> {
         let shard = file.part.shard();
         if let Some(other) = by_shard.insert(shard, &file.path) {
             return Err(Error::Usage(format!(
-                "shard {shard} is there twice: {other} and {}.\nGive each shard's own output, once.",
+                "shard {shard} is in two files: {other} and {}.\nPass the output of each shard exactly once.",
                 file.path
             )));
         }
@@ -126,7 +126,7 @@ fn check(files: &[File]) -> Result<()> {
         .collect();
     if !missing.is_empty() {
         return Err(Error::Usage(format!(
-            "of the {} shards of this run, these are missing: {}.\nName the files of all shards.",
+            "of the {} shards of this run, these are missing: {}.\nPass the files of all shards.",
             first.part.count,
             missing.join(", ")
         )));
@@ -135,8 +135,8 @@ fn check(files: &[File]) -> Result<()> {
     let told_by_others = first.part.divided * (files.len() - 1);
     if tests != first.part.tests + told_by_others {
         return Err(Error::Usage(format!(
-            "the shards have {tests} tests, and the whole run has {}: some of these files are not whole.\n\
-             Run the shards anew.",
+            "the shards have {tests} tests, and the whole run has {}: some of these files are incomplete.\n\
+             Run the shards again.",
             first.part.tests
         )));
     }

@@ -61,8 +61,8 @@ fn verdict(joined: &Joined) -> Result<u8> {
     }
     if joined.part.require_tests && joined.tally.not_explored() == joined.part.tests {
         return Err(Error::Usage(
-            "no test of this run is under control, so nothing was explored; the warnings above say why.\n\
-             --no-tests pass, given to each shard, makes this a success."
+            "no test of this run is under control, so nothing was explored; the warnings above have the reasons.\n\
+             With --no-tests pass on each shard this is a success."
                 .to_owned(),
         ));
     }

@@ -32,8 +32,8 @@ const ARCHIVE_FILE: &str = "--archive-file";
 pub(crate) fn run(args: &NextestArgs, interrupt: &Interrupt) -> Result<u8> {
     if args.output.message_format != MessageFormat::Human {
         return Err(Error::Usage(
-            "this format is one of `cargo chess test`; cargo nextest has formats of its own: give its \
-             `--message-format` behind `--`"
+            "this format is for `cargo chess test`. cargo nextest has its own formats: pass its \
+             `--message-format` after `--`"
                 .to_owned(),
         ));
     }

@@ -64,7 +64,7 @@ fn moved(text: &str, then: &Utf8Path, now: &Utf8Path) -> String {
 fn missing(path: &Utf8Path) -> Error {
     let name = Utf8PathBuf::from(FILE);
     Error::Usage(format!(
-        "there is no {name} in a directory above {path}, so nothing is known of how it was built.\n\
+        "there is no {name} in a directory above {path}, so its build options are unknown.\n\
          Run `cargo chess nextest`. Of an archive: pack it with `cargo chess nextest archive`; where \
          .config/nextest.toml has an `archive.include` of its own, it must name {name}, relative to \
          \"target\"."

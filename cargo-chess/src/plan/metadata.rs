@@ -25,7 +25,7 @@ pub(super) fn read(
         .map_err(|error| Error::Metadata(not_run(&toolchain.cargo, OF_CARGO, &error)))?;
     if !output.status.success() {
         return Err(Error::Metadata(
-            "cargo could not describe the workspace; it says above why".to_owned(),
+            "cargo could not describe the workspace; its output above has the reason".to_owned(),
         ));
     }
     String::from_utf8(output.stdout)
@@ -33,8 +33,8 @@ pub(super) fn read(
         .and_then(|text| MetadataCommand::parse(text).map_err(|error| error.to_string()))
         .map_err(|error| {
             Error::Metadata(format!(
-                "what `{} metadata` says is not understood: {error}\n\
-                 Is that, which {OF_CARGO} may name, the cargo of a supported Rust?",
+                "the output of `{} metadata` could not be parsed: {error}\n\
+                 Is this the cargo of a supported Rust? {OF_CARGO} may name another one.",
                 toolchain.cargo.display()
             ))
         })

@@ -18,7 +18,7 @@ impl Plan {
     ) -> Vec<String> {
         let mut found = Vec::new();
         if package.policy == Policy::Opaque {
-            found.push("all that it does but block".to_owned());
+            found.push("everything except its blocking operations".to_owned());
         }
         let metadata = self.metadata.packages.iter();
         let links = metadata

@@ -93,8 +93,8 @@ impl Regressions {
         orphans
             .map(|Regression { path, schedule }| {
                 format!(
-                    "the regression {path} is for the test `{}`, which is no more: \
-                     write its new name into the file, or remove it",
+                    "the regression {path} is for the test `{}`, which no longer exists: \
+                     write its new name into the file, or remove the file",
                     schedule.test
                 )
             })

@@ -108,7 +108,7 @@ fn review(session: &Session, shell: Shell) -> Result<Vec<Reviewed>> {
 
 fn unreviewed(count: usize, all: usize) -> Error {
     Error::Rewritten(format!(
-        "{count} of {all} snapshots in {DIRECTORY} differ from what is rewritten now.\n\
+        "{count} of {all} snapshots in {DIRECTORY} differ from the code that is rewritten now.\n\
          Read the diff, then accept it: cargo chess rewrite --accept"
     ))
 }

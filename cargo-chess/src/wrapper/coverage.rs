@@ -78,7 +78,7 @@ impl fmt::Display for Coverage {
         let Self { found, told, left } = self;
         write!(
             f,
-            "{told} of {found} memory accesses in unsafe code are told of"
+            "{told} of {found} memory accesses in unsafe code are watched"
         )?;
         let left: Vec<_> = left
             .iter()

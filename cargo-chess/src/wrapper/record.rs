@@ -39,19 +39,19 @@ impl Record {
     /// The sentences of the record for the user.
     pub fn sentences(&self) -> Vec<String> {
         let package = &self.package;
-        let reason = self.reason.as_deref().unwrap_or("rustc did not say why");
+        let reason = self.reason.as_deref().unwrap_or("rustc gave no reason");
         let fallback = match self.fallback {
             Fallback::Nothing => None,
             Fallback::Unchanged => Some(format!(
                 "{package} does not compile with its statements marked or its overlay in place: \
-                 {reason}; so it was redirected only, and its calls that follow one another count as one"
+                 {reason}; so it was compiled without them, and consecutive calls in it form one step"
             )),
             Fallback::Opaque => Some(format!(
-                "{package} does not compile redirected: {reason}; so it was compiled as it is \
-                 (opaque), and only its blocking is under control"
+                "{package} does not compile redirected: {reason}; so it was compiled unchanged \
+                 (opaque), and only its blocking operations are under control"
             )),
             Fallback::Swapped => Some(format!(
-                "{package} is to be opaque, but does not compile so beside redirected packages: \
+                "{package} should be opaque, but does not compile unchanged beside redirected packages: \
                  {reason}; so it was redirected"
             )),
         };
@@ -124,11 +124,11 @@ mod tests {
         let all: Vec<String> = all.iter().flat_map(Record::sentences).collect();
         insta::assert_snapshot!(all.join("\n"), @r"
         bank 0.1.0: its overlay does not fit
-        bank 0.1.0 does not compile with its statements marked or its overlay in place: E0716; so it was redirected only, and its calls that follow one another count as one
+        bank 0.1.0 does not compile with its statements marked or its overlay in place: E0716; so it was compiled without them, and consecutive calls in it form one step
         bank 0.1.0: its overlay does not fit
-        bank 0.1.0 does not compile redirected: rustc did not say why; so it was compiled as it is (opaque), and only its blocking is under control
+        bank 0.1.0 does not compile redirected: rustc gave no reason; so it was compiled unchanged (opaque), and only its blocking operations are under control
         bank 0.1.0: its overlay does not fit
-        bank 0.1.0 is to be opaque, but does not compile so beside redirected packages: E0308; so it was redirected
+        bank 0.1.0 should be opaque, but does not compile unchanged beside redirected packages: E0308; so it was redirected
         bank 0.1.0: its overlay does not fit
         ");
     }

@@ -182,7 +182,7 @@ impl<'a> Sources<'a> {
         let unmarked = self.unmarked.iter();
         let unmarked = unmarked.filter(|(file, _)| compiled.contains(file));
         let unmarked = unmarked.map(|(_, why)| {
-            format!("a file is neither marked nor given an overlay, for it cannot be read: {why}")
+            format!("a file gets neither marks nor an overlay, because it cannot be read: {why}")
         });
         self.problems.iter().cloned().chain(unmarked).collect()
     }

@@ -54,7 +54,7 @@ impl Lock {
     }
 
     /// Whether it is a lock inside std. To acquire it is a scheduling point, to release it is not:
-    /// the README says that all operations inside std are one step.
+    /// the book says that a call that std completes by itself is one step.
     pub(super) fn is_of_stream(self) -> bool {
         (Self::stream(0).0..=Self::stream(2).0).contains(&self.0)
     }

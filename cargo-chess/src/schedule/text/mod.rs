@@ -134,7 +134,7 @@ pub(super) fn parse(text: &str) -> Result<Schedule, ScheduleError> {
         return Err(ScheduleError::Line {
             line: header.line_of("decisions"),
             problem: format!(
-                "expected the number of decisions that follow, {found}, found `{expected}`"
+                "the header has `decisions = {expected}`, but {found} decisions follow"
             ),
         });
     }
