@@ -103,7 +103,7 @@ unsafe fn call_of_stream(word: usize, operation: usize) -> usize {
 
 /// Returns the deadline of `FUTEX_WAIT`, which takes a duration.
 unsafe fn relative(time: usize) -> Result<Option<u64>, c_int> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller passes null or a readable time.
     let duration = unsafe { absolute(time)? };
     Ok(duration.map(|nanos| execution::now().saturating_add(nanos)))
 }

@@ -4,16 +4,16 @@
 //! (`cc -pg` does the same for C code), so each of their functions first calls a hook,
 //! and a call into them can be a scheduling point. For the functions in C code that
 //! Rust code calls, the linker inserts the call of a hook (cargo-chess/src/linker). The
-//! calling convention is that of profilers: no register may change, not even those that
-//! hold arguments.
+//! calling convention is that of profilers: registers that hold arguments must not
+//! change either.
 
 use core::arch::naked_asm;
 
 use crate::execution::opaque;
 
-/// Saves the registers that may hold arguments or that a function must preserve, calls
-/// `$enter`, and restores the registers. The frame pointer serves to align the stack,
-/// because not every caller has aligned it.
+/// Saves the registers that may hold arguments and the other general registers that
+/// `$enter` may change, calls it, and restores them. The frame pointer serves to align the
+/// stack, because not every caller has aligned it.
 macro_rules! announcement {
     ($(#[$attribute:meta])* $name:ident, $enter:path) => {
         $(#[$attribute])*

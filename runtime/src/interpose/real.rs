@@ -1,7 +1,7 @@
 //! libc's own definitions of the interposed functions.
 //!
-//! Each is looked up once by name, before the image is taken: the image would discard
-//! an address that was found later, with every execution.
+//! Each is looked up once by name, before the image is taken: an address that is found
+//! later would be lost whenever the image is restored.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};

@@ -51,7 +51,7 @@ unsafe extern "C" fn syscall(
     {
         return result.cast_signed() as c_long;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's arguments are those of the system call.
     sys::libc_result(unsafe { sys::syscall(number, [a, b, c, d, e, f]) }) as c_long
 }
 

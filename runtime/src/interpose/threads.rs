@@ -70,7 +70,7 @@ unsafe fn join(thread: pthread_t, result: *mut *mut c_void, deadline: Option<u64
     if opaque::join(task, deadline) == Wake::TimedOut {
         return sys::ETIMEDOUT;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller passes null or room for a result.
     unsafe { joined(task, result) };
     0
 }
