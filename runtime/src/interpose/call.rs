@@ -180,7 +180,7 @@ pub(super) fn wait_for(
 
 /// Lets the kernel write to the program's memory.
 pub(super) fn admit(address: usize, length: usize) {
-    // SAFETY: only the fault handler of the image changes it, by the ranges that are
-    // admitted.
+    // SAFETY: the image changes only in its fault handler, by the writes that the handler
+    // lets pass.
     unsafe { (*engine()).image.admit(address, length) };
 }

@@ -1,4 +1,4 @@
-//! Lists of directories, and the current directory.
+//! Reads of directories, and the current directory.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 

@@ -1,8 +1,8 @@
 //! The paths that a test writes outside its own directory for temporary files.
 //!
-//! Other test processes may write there at the same time. The supervisor keeps
-//! processes apart that write the same path. Failed calls count too: the creation of a
-//! file may fail because another process has created it.
+//! Other test processes may write there at the same time. The supervisor does not run
+//! tests that write the same path at the same time. Failed calls count too: the creation
+//! of a file may fail because another process has created it.
 
 use core::ffi::{CStr, c_char, c_int};
 

@@ -48,8 +48,8 @@ impl Inode {
         (self.device, self.number) == (other.device, other.number)
     }
 
-    /// Returns the file at `path`, from `directory` on; a link itself with the flag for
-    /// that.
+    /// Returns the file at `path`, from `directory` on. A link is not followed if `flags`
+    /// has `AT_SYMLINK_NOFOLLOW`.
     pub(super) unsafe fn at(
         directory: c_int,
         path: *const u8,

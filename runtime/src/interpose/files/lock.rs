@@ -1,11 +1,11 @@
 //! File locks: `flock`, which `File::lock` and similar functions call, and the open
 //! file description locks of `fcntl`.
 //!
-//! The kernel keeps the locks, but no call of a task waits in the kernel. A task that
-//! cannot acquire a lock waits in the engine until another task releases a lock of the
-//! file: by an unlock, by the close of the last descriptor, or by a request for the
-//! lock in another mode. If no task holds a lock, then another process holds it, and
-//! the wait takes real time.
+//! The kernel keeps the locks, but no call of a task waits in the kernel, except for a
+//! file whose uses are not recorded. A task that cannot acquire a lock waits in the engine
+//! until another task releases a lock of the file: by an unlock, by the close of the last
+//! descriptor, or by a request for the lock in another mode. If no task holds a lock, then
+//! another process holds it, and the wait takes real time.
 
 use core::ffi::{c_int, c_short};
 

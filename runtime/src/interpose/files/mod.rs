@@ -53,8 +53,7 @@ struct Call {
 
 impl Call {
     /// Reaches the scheduling point of a call that uses the objects that `find` finds.
-    /// Returns the result of `find` after that point: `None` if the call uses no object
-    /// that counts.
+    /// Returns the last result of `find`: `None` if the call uses no object that counts.
     fn begin<T>(op: Op, mut find: impl FnMut(&mut Touches) -> Option<T>) -> (Self, Option<T>) {
         let mut touches = Touches::new();
         if !files::are_points() {
