@@ -1,6 +1,6 @@
-//! Hashes: of two numbers, and of memory, to see that it is as it was.
+//! Hashes: of two numbers, and of memory, to detect changes.
 
-/// Words that are hashed side by side.
+/// The number of words that are hashed side by side.
 const LANES: usize = 4;
 const WORD: usize = size_of::<u64>();
 
@@ -11,7 +11,8 @@ pub(crate) fn mix(a: u64, b: u64) -> u64 {
     (product as u64) ^ (product >> 64) as u64
 }
 
-/// Combines `start` with the hash of `bytes`: only by chance that of others.
+/// Combines `start` with the hash of `bytes`. Other bytes have the same hash only by
+/// chance.
 pub(crate) fn of(start: u64, bytes: &[u8]) -> u64 {
     let mut lanes: [u64; LANES] = [start, 1, 2, 3];
     let mut blocks = bytes.chunks_exact(LANES * WORD);

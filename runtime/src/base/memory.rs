@@ -1,21 +1,23 @@
 //! The engine's own memory: a region apart from the program's heap, shared with the zygote.
 //!
-//! The program's image is put back before each execution, so nothing that the
-//! engine keeps may live in it; and a program with a global allocator of its
-//! own must not find the engine's data there. The region is shared memory:
-//! when the exploring process dies, the zygote reads from it what happened.
+//! The program's image is restored before each execution, so the engine must not keep
+//! state in it. And a program with a global allocator of its own must not find the
+//! engine's data there. The region is shared memory: when the exploring process dies,
+//! the zygote reads the state of the exploration from it.
 
 use core::alloc::{AllocError, Allocator, Layout};
 use core::ptr::NonNull;
 
 use super::sys;
 
-/// Where the region lies in every process, so that pointers into it hold across forks.
+/// The address of the region in every process, so that pointers into it hold across
+/// forks.
 pub(crate) const BASE: usize = 0x5a00_0000_0000;
-/// The largest size first: machines that account for address space give less.
+/// The largest size is tried first: machines that account for address space grant less.
 const SIZES: [usize; 3] = [16 << 30, 2 << 30, 256 << 20];
 const CLASSES: usize = 48;
-/// The first bytes belong to [`Header`] and to the engine's root structure.
+/// The offset of the first free byte. The bytes before it belong to [`Header`] and to
+/// the engine's root structure.
 const FIRST_FREE: usize = 1 << 20;
 
 #[repr(C)]
@@ -28,7 +30,7 @@ struct Header {
 /// Maps the region; call once, in the zygote, before it forks.
 ///
 /// # Errors
-/// A sentence for the user where the kernel refuses the mapping.
+/// A sentence for the user if the kernel refuses the mapping.
 pub(crate) fn map() -> Result<(), &'static str> {
     let Some(size) = SIZES
         .into_iter()
@@ -47,19 +49,19 @@ pub(crate) fn map() -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Gives this process the region as a copy of its own; whether the kernel agreed. All
-/// others wait meanwhile.
+/// Replaces the region by a private copy in this process. Returns whether the kernel
+/// agreed. All other processes with the region must wait in the meantime.
 pub(crate) fn make_private() -> bool {
-    // SAFETY: the region is mapped, and nobody writes there now.
+    // SAFETY: the region is mapped, and no process writes there now.
     unsafe {
         let (next, end) = ((*header()).next, (*header()).end);
         sys::make_private(BASE, end - BASE, next - BASE)
     }
 }
 
-/// Where the engine's root structure lies: after the allocator's header.
+/// The address of the engine's root structure, after the allocator's header.
 pub(crate) const ROOT: usize = BASE + 4096;
-/// How large the root structure may be.
+/// The largest size of the root structure.
 pub(crate) const ROOT_SIZE: usize = FIRST_FREE - 4096;
 
 fn header() -> *mut Header {
@@ -98,7 +100,7 @@ unsafe impl Allocator for EngineMemory {
     }
 
     unsafe fn deallocate(&self, block: NonNull<u8>, layout: Layout) {
-        // SAFETY: the caller gives back a block of this layout.
+        // SAFETY: the caller returns a block of this layout.
         unsafe {
             #[cfg(test)]
             return std::alloc::Global.deallocate(block, layout);
@@ -137,8 +139,8 @@ fn take(layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
 unsafe fn give_back(block: NonNull<u8>, layout: Layout) {
     let class = class_of(layout);
     let block = block.as_ptr() as usize as *mut usize;
-    // SAFETY: the caller gives back a block of this class; engine code runs
-    // on one thread at a time.
+    // SAFETY: the caller returns a block of this class; engine code runs on one thread
+    // at a time.
     unsafe {
         let header = &mut *header();
         *block = header.free[class];

@@ -1,4 +1,5 @@
-//! What all of the runtime stands on: system calls, the engine's memory, random numbers, saved bytes.
+//! The foundation of the runtime: system calls, the engine's memory, random numbers,
+//! and saved bytes.
 
 pub(crate) mod fingerprint;
 pub(crate) mod memory;

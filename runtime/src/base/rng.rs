@@ -9,7 +9,8 @@ impl Rng {
         Self(seed)
     }
 
-    /// What [`Self::new`] makes it from, as it is now.
+    /// The seed with which [`Self::new`] makes a generator in the current state of this
+    /// one.
     pub(crate) fn state(&self) -> u64 {
         self.0
     }

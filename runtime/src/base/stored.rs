@@ -1,18 +1,20 @@
-//! Writing down what a search knows, and reading it back in a run that goes on.
+//! Serialization of the state of a search, for a run that continues it.
 //!
-//! The same binary reads what it has written, and the supervisor keeps a digest: there
-//! is neither a version nor a check. What is too short is refused.
+//! The same binary writes and reads the state, and the supervisor keeps a digest of it,
+//! so the format has neither a version nor a check. Input that is too short is
+//! rejected.
 
 use super::memory::{EngineMemory, EngineVec, engine_vec};
 use super::rng::Rng;
 use super::written::Written;
 
-/// What can be written down as bytes.
+/// A value that can be serialized as bytes.
 pub(crate) trait Stored: Sized {
-    /// Appends it.
+    /// Appends the value to `out`.
     fn write(&self, out: &mut Written);
 
-    /// Takes it from the beginning of `input`.
+    /// Removes the value from the beginning of `input`; `None` if `input` does not
+    /// begin with one.
     fn read(input: &mut &[u8]) -> Option<Self>;
 }
 
@@ -36,7 +38,7 @@ macro_rules! numbers_are_stored {
 
 numbers_are_stored!(u8, u32, u64, usize, f32, f64);
 
-/// Lets a structure be written down field by field.
+/// Implements `Stored` for a structure, field by field.
 macro_rules! stored {
     ($name:ident { $($field:ident),* $(,)? }) => {
         impl $crate::base::stored::Stored for $name {
@@ -53,8 +55,9 @@ macro_rules! stored {
     };
 }
 
-/// For a strategy: the fields that it goes on from after an execution. All others are
-/// as in a new one, but for what functions of its own write and read after these.
+/// Implements saving and loading for a strategy: the fields from which it continues
+/// after an execution. All other fields are those of a new strategy, except those that
+/// functions of its own write and read after these fields.
 macro_rules! kept_between_executions {
     ($($field:ident),* $(,)? $(; $write_rest:ident, $read_rest:ident)?) => {
         fn save(&self, out: &mut $crate::base::written::Written) -> bool {
@@ -124,7 +127,7 @@ impl<T: Stored> Stored for EngineVec<T> {
 
     fn read(input: &mut &[u8]) -> Option<Self> {
         let count = usize::read(input)?;
-        // A length that cannot be true asks for no memory.
+        // The memory is limited by the input, because the length may be wrong.
         let mut items = Vec::with_capacity_in(count.min(input.len()), EngineMemory);
         for _ in 0..count {
             items.push(T::read(input)?);
@@ -133,7 +136,7 @@ impl<T: Stored> Stored for EngineVec<T> {
     }
 }
 
-/// Read, it stays in the engine's memory until the process ends.
+/// A string that was read stays in the engine's memory until the process ends.
 impl Stored for &'static str {
     fn write(&self, out: &mut Written) {
         self.len().write(out);

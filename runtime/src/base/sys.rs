@@ -1,8 +1,9 @@
-//! The system interface of the runtime: raw system calls, and the few declarations of libc that it needs.
+//! The system interface of the runtime: raw system calls, and the few declarations of
+//! libc that the runtime needs.
 //!
-//! The runtime has no dependencies, so the `libc` crate's part is declared here.
-//! Raw system calls matter beyond that: they reach the kernel past our own
-//! interposed symbols.
+//! The runtime has no dependencies, so the necessary part of the `libc` crate is
+//! declared here. Raw system calls have another purpose: they reach the kernel past the
+//! runtime's own interposed symbols.
 
 #![allow(non_camel_case_types, reason = "C names are kept")]
 
@@ -14,7 +15,7 @@ pub(crate) use super::number;
 
 pub(crate) type pthread_t = usize;
 pub(crate) type pthread_key_t = u32;
-/// A thread's entry point as `pthread_create` takes it.
+/// A thread's entry point, as an argument of `pthread_create`.
 pub(crate) type ThreadStart = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 /// The destructor of a thread-local or of a pthread key.
 pub(crate) type Destructor = unsafe extern "C" fn(*mut c_void);
@@ -28,18 +29,18 @@ impl pthread_attr_t {
     }
 }
 
-/// What `pthread_once` runs. It may unwind.
+/// The routine of a `pthread_once`. It may unwind.
 pub(crate) type OnceRoutine = unsafe extern "C-unwind" fn();
 
-/// The beginning of glibc's mutex; the rest is its own affair.
+/// The beginning of glibc's mutex. The rest belongs to glibc alone.
 #[repr(C)]
 pub(crate) struct pthread_mutex_t {
     lock: c_int,
     count: u32,
-    /// The kernel thread that holds it, where its kind remembers that.
+    /// The kernel thread that holds the mutex, if its kind records the holder.
     pub(crate) owner: c_int,
     users: u32,
-    /// Its kind, and bits that do not matter here.
+    /// The kind of the mutex, and bits that do not matter here.
     pub(crate) kind: c_int,
 }
 
@@ -47,11 +48,11 @@ pub(crate) struct pthread_mutex_t {
 #[repr(C)]
 pub(crate) struct pthread_rwlock_t {
     words: [u32; 6],
-    /// The kernel thread that writes, 0 where none does.
+    /// The kernel thread that holds the lock for writing; 0 if there is none.
     pub(crate) writer: c_int,
     shared: c_int,
     padding: [u64; 2],
-    /// Whom it prefers.
+    /// The preference for readers or writers.
     pub(crate) kind: u32,
 }
 
@@ -63,7 +64,7 @@ pub(crate) struct timespec {
 }
 
 impl timespec {
-    /// Whether the kernel would take it as a time.
+    /// Whether the kernel accepts it as a time.
     pub(crate) fn is_valid(self) -> bool {
         (0..1_000_000_000).contains(&self.tv_nsec)
     }
@@ -171,7 +172,7 @@ unsafe extern "C" {
     -> c_int;
 }
 
-/// `dlsym`'s handle for the definition behind our own.
+/// `dlsym`'s handle for the next definition after our own.
 pub(crate) const RTLD_NEXT: *mut c_void = usize::MAX as *mut c_void;
 
 pub(crate) const PAGE: usize = 4096;
@@ -204,15 +205,16 @@ pub(crate) const EINVAL: c_int = 22;
 pub(crate) const ENOMEM: c_int = 12;
 pub(crate) const ETIMEDOUT: c_int = 110;
 
-/// A system call, past every interposed symbol. Returns what the kernel
-/// returns: a negative error number on failure.
+/// Performs a system call, past every interposed symbol. Returns the kernel's result: a
+/// negative error number on failure.
 ///
 /// # Safety
-/// As the system call itself.
+/// The requirements are those of the system call itself.
 #[inline]
 pub(crate) unsafe fn syscall(number: usize, arguments: [usize; 6]) -> isize {
     let result: isize;
-    // SAFETY: the kernel's calling convention; what the call does is the caller's promise.
+    // SAFETY: the kernel's calling convention; the caller ensures that the call is
+    // sound.
     unsafe {
         asm!(
             "syscall",
@@ -265,8 +267,8 @@ pub(crate) fn futex_wake(word: &core::sync::atomic::AtomicU32) {
     unsafe { syscall(number::FUTEX, [at, FUTEX_WAKE_PRIVATE, all, 0, 0, 0]) };
 }
 
-/// Waits in the kernel while `word`, in memory that processes share, holds `value`,
-/// and so many milliseconds at most.
+/// Waits in the kernel while `word`, in memory that processes share, holds `value`, for
+/// at most `limit` milliseconds.
 pub(crate) fn futex_wait_shared(word: &core::sync::atomic::AtomicU32, value: u32, limit: u64) {
     let at = word.as_ptr() as usize;
     let limit = timespec::from_nanos(limit * 1_000_000);
@@ -275,7 +277,7 @@ pub(crate) fn futex_wait_shared(word: &core::sync::atomic::AtomicU32, value: u32
     unsafe { syscall(number::FUTEX, [at, 0, value as usize, limit, 0, 0]) };
 }
 
-/// Wakes all who wait for `word` in memory that processes share.
+/// Wakes all waiters of `word` in memory that processes share.
 pub(crate) fn futex_wake_shared(word: &core::sync::atomic::AtomicU32) {
     let at = word.as_ptr() as usize;
     let all = i32::MAX as usize;
@@ -283,15 +285,16 @@ pub(crate) fn futex_wake_shared(word: &core::sync::atomic::AtomicU32) {
     unsafe { syscall(number::FUTEX, [at, 1, all, 0, 0, 0]) };
 }
 
-/// Forks as libc does, without telling libc or the program; 0 in the child.
+/// Forks as libc does, without notice to libc or the program. Returns 0 in the child.
 pub(crate) fn fork_bare() -> isize {
     const SIGCHLD: usize = 17;
     // SAFETY: the child has a copy of this stack; other threads only wait.
     unsafe { syscall(number::CLONE, [SIGCHLD, 0, 0, 0, 0, 0]) }
 }
 
-/// As [`fork_bare`], and nobody hears of the child's end but who calls [`reap_silent`], nor
-/// of its beginning: a debugger would take it for a thread.
+/// Does the same as [`fork_bare`], but the child's end sends no signal, and only
+/// [`reap_silent`] waits for it. A debugger does not see the child's start, because it
+/// would take the child for a thread.
 pub(crate) fn fork_silently() -> isize {
     const CLONE_UNTRACED: usize = 0x0080_0000;
     // SAFETY: as in `fork_bare`.
@@ -320,8 +323,8 @@ const MAP_ANONYMOUS: usize = 0x20;
 const MAP_NORESERVE: usize = 0x4000;
 const MAP_FIXED_NOREPLACE: usize = 0x10_0000;
 
-/// Maps `size` bytes of zeroed memory at exactly `base`; whether the kernel agreed.
-/// Shared memory is seen by forked processes too. Nothing is reserved.
+/// Maps `size` bytes of zeroed memory at exactly `base`. Returns whether the kernel
+/// agreed. Forked processes share the memory if `shared` is set. No memory is reserved.
 pub(crate) fn map_fixed(base: usize, size: usize, shared: bool) -> bool {
     let kind = if shared { MAP_SHARED } else { MAP_PRIVATE };
     let flags = kind | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
@@ -335,11 +338,11 @@ pub(crate) fn map_fixed(base: usize, size: usize, shared: bool) -> bool {
     at.cast_unsigned() == base
 }
 
-/// Puts a private copy in the place of the shared memory of `size` bytes at `base`, of
-/// which only the first `used` are not zero; whether the kernel agreed.
+/// Replaces the shared memory of `size` bytes at `base`, of which only the first `used`
+/// are not zero, by a private copy. Returns whether the kernel agreed.
 ///
 /// # Safety
-/// Nobody writes there meanwhile.
+/// No thread or process writes there in the meantime.
 pub(crate) unsafe fn make_private(base: usize, size: usize, used: usize) -> bool {
     const MAY_MOVE_FIXED: usize = 3;
     let flags = MAP_PRIVATE | MAP_NORESERVE;
@@ -347,7 +350,8 @@ pub(crate) unsafe fn make_private(base: usize, size: usize, used: usize) -> bool
     if copy.is_null() {
         return false;
     }
-    // SAFETY: both are mapped and as long; then the copy takes the place.
+    // SAFETY: both mappings exist and have the same size; then the copy replaces the
+    // original.
     unsafe {
         core::ptr::copy_nonoverlapping(base as *const u8, copy, used);
         let arguments = [copy as usize, size, size, MAY_MOVE_FIXED, base, 0];
@@ -360,8 +364,8 @@ pub(crate) fn map_anywhere(size: usize) -> *mut u8 {
     map(size, MAP_PRIVATE)
 }
 
-/// Maps `size` bytes of zeroed memory that forked processes share; null on failure.
-/// Nothing is reserved.
+/// Maps `size` bytes of zeroed memory that forked processes share; null on failure. No
+/// memory is reserved.
 pub(crate) fn map_shared(size: usize) -> *mut u8 {
     map(size, MAP_SHARED | MAP_NORESERVE)
 }
@@ -385,14 +389,14 @@ fn map(size: usize, flags: usize) -> *mut u8 {
 /// Sets the protection of whole pages.
 ///
 /// # Safety
-/// Nothing may rely on the access that is taken away.
+/// No code may rely on the access that is removed.
 pub(crate) unsafe fn protect(low: usize, size: usize, writable: bool) {
     let protection = if writable { PROT_READ_WRITE } else { PROT_READ };
     // SAFETY: the caller's promise.
     unsafe { syscall(number::MPROTECT, [low, size, protection, 0, 0, 0]) };
 }
 
-/// Ends the process at once, running nothing.
+/// Ends the process immediately, without any code of the program or of libc.
 pub(crate) fn exit_now(code: i32) -> ! {
     // SAFETY: ends the process.
     unsafe { syscall(number::EXIT_GROUP, [code as usize, 0, 0, 0, 0, 0]) };
@@ -417,7 +421,8 @@ pub(crate) fn nap() {
     unsafe { syscall(number::PPOLL, [0, 0, time, 0, 8, 0]) };
 }
 
-/// Names a kernel thread of this process, as debuggers show it: by the first 15 bytes.
+/// Sets the name of a kernel thread of this process for debuggers, to the first 15
+/// bytes.
 pub(crate) fn name_thread(thread: i32, name: &[u8]) {
     const HERE: usize = (-100_isize).cast_unsigned();
     const WRITE_ONLY: usize = 1;
@@ -444,11 +449,11 @@ pub(crate) fn name_thread(thread: i32, name: &[u8]) {
 pub(crate) fn let_anyone_trace() {
     const PR_SET_PTRACER: usize = 0x5961_6d61;
     const ANY: usize = usize::MAX;
-    // SAFETY: no memory is passed. Kernels that do not know this ask for no leave.
+    // SAFETY: no memory is passed. Kernels without this option need no permission.
     unsafe { syscall(number::PRCTL, [PR_SET_PTRACER, ANY, 0, 0, 0, 0]) };
 }
 
-/// Gives `signal` back its default action.
+/// Restores the default action for `signal`.
 pub(crate) fn reset_signal(signal: c_int) {
     let default = [0u64; 4];
     let at = &raw const default as usize;

@@ -1,28 +1,29 @@
-//! What a search has written down of itself: bytes, and memory that it lends among them.
+//! The checkpoint of a search: its own bytes, and memory that the search lends to it.
 //!
-//! Most of what a large search knows stays as it is once it is known. That it does not copy,
-//! which would hold it up: whoever passes the state on reads it from there, while the
-//! search goes on.
+//! Most of the state of a large search does not change once it is computed. The
+//! checkpoint does not copy that part, because a copy would delay the search. Instead,
+//! the part is read in place while the search continues.
 
 use super::memory::{EngineVec, engine_vec};
 
-/// Less is copied.
+/// The smallest length of lent memory: shorter pieces are copied.
 const WORTH_LENDING: usize = 1 << 16;
 
-/// A state, in pieces.
+/// The state of a search, in pieces.
 pub(crate) struct Written {
     bytes: EngineVec<u8>,
     lent: EngineVec<Lent>,
 }
 
-/// Memory that belongs into the state after so many of its own bytes.
+/// Lent memory, with its position in the state: after the first `after` of its own
+/// bytes.
 struct Lent {
     after: usize,
     piece: Piece,
 }
 
-/// Some bytes of the state, one after another in memory. Only as long as nothing is
-/// withdrawn are they of the state, though they can be read in any case.
+/// Consecutive bytes of the state. They belong to the state only until it is withdrawn,
+/// but can be read after that, too.
 #[derive(Clone, Copy)]
 pub(crate) struct Piece {
     pub(crate) address: *const u8,
@@ -37,7 +38,7 @@ impl Piece {
         }
     }
 
-    /// What follows its first bytes.
+    /// Returns the rest of the piece after its first `count` bytes.
     pub(crate) fn after(self, count: usize) -> Self {
         Self {
             address: self.address.wrapping_add(count),
@@ -54,20 +55,20 @@ impl Written {
         }
     }
 
-    /// Nothing is written any more.
+    /// Removes all pieces.
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
         self.lent.clear();
     }
 
-    /// Appends a copy.
+    /// Appends a copy of `bytes`.
     #[inline]
     pub(crate) fn extend_from_slice(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Appends what is there, which is not changed, in a way that would make a difference,
-    /// before the state is withdrawn or another one is wanted.
+    /// Appends `bytes` without a copy. They must not change, in a way that makes a
+    /// difference, before the state is withdrawn or another state is requested.
     pub(crate) fn lend(&mut self, bytes: &[u8]) {
         if bytes.len() < WORTH_LENDING {
             self.bytes.extend_from_slice(bytes);
@@ -79,7 +80,7 @@ impl Written {
         });
     }
 
-    /// All, in order.
+    /// Returns all pieces in order.
     pub(crate) fn pieces(&self) -> impl Iterator<Item = Piece> {
         let starts = core::iter::once(0).chain(self.lent.iter().map(|lent| lent.after));
         let ends = self.lent.iter().map(|lent| lent.after);
@@ -90,11 +91,11 @@ impl Written {
             .flat_map(|(own, lent)| core::iter::once(own).chain(lent))
     }
 
-    /// A copy of all.
+    /// Returns a copy of the whole state.
     #[cfg(test)]
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let copy = |Piece { address, length }| {
-            // SAFETY: tests withdraw nothing.
+            // SAFETY: tests withdraw no state.
             unsafe { core::slice::from_raw_parts(address, length) }
         };
         self.pieces().flat_map(copy).copied().collect()

@@ -1,11 +1,12 @@
-//! `alarm` and `setitimer`, on virtual time: a task of its own sleeps until the alarm is
+//! `alarm` and `setitimer`, on virtual time: a separate task sleeps until the alarm is
 //! due, and then handles the signal.
 //!
-//! So it does under `cargo test`: the kernel gives the signal to the process' first thread,
-//! which is the harness', while the test's threads go on. When a timer is over is a choice
-//! of the search, as with any other sleep. But the default action ends the process, and a
-//! test that sets an alarm for the case that it hangs is none that fails: without a handler
-//! the signal comes only when nothing else can go on.
+//! Under `cargo test` it is similar: the kernel delivers the signal to the first thread
+//! of the process, which belongs to the harness, while the threads of the test
+//! continue. The search chooses the moment at which a timer expires, as for any other
+//! sleep. The default action is an exception, because it ends the process: a test that
+//! sets an alarm as a safeguard against a hang must not fail. So without a handler the
+//! signal is sent only when no other task can continue, except by a timeout.
 
 use core::ffi::{c_int, c_uint, c_void};
 
@@ -19,13 +20,13 @@ use crate::execution::{self, Effect, Op, TaskId, active};
 const SIGALRM: c_int = 14;
 const SECOND: u64 = 1_000_000_000;
 
-/// The process' alarm.
+/// The alarm of the process.
 pub(crate) struct Alarm {
     /// When it is due, in virtual nanoseconds; `None` if it is not set.
     due: Option<u64>,
     /// The time between two signals; 0 if there is only one.
     interval: u64,
-    /// The task that waits for it.
+    /// The task that sleeps until the alarm is due.
     task: Option<TaskId>,
 }
 
@@ -38,13 +39,13 @@ impl Alarm {
         }
     }
 
-    /// Forgets all, for a new execution.
+    /// Resets the alarm for a new execution.
     #[inline]
     pub(crate) fn clear(&mut self) {
         *self = Self::new();
     }
 
-    /// What is left until it is due, and its interval.
+    /// Returns the time until the alarm is due, and its interval.
     fn left(&self, now: u64) -> (u64, u64) {
         let left = self.due.map_or(0, |due| due.saturating_sub(now).max(1));
         (left, self.interval)
@@ -56,7 +57,8 @@ fn of_process() -> &'static mut Alarm {
     unsafe { &mut (*engine()).process.alarm }
 }
 
-/// Sets the alarm, or takes it back with a `first` time of 0: what was left.
+/// Sets the alarm, or cancels it if `first` is 0. Returns the remaining time and the
+/// interval of the former alarm.
 fn set(first: u64, interval: u64) -> (u64, u64) {
     execution::before_call(Op::AlarmSet, 0);
     let now = execution::now();
@@ -75,9 +77,9 @@ fn set(first: u64, interval: u64) -> (u64, u64) {
     left
 }
 
-/// The life of the task that waits for the alarm.
+/// The function of the task that waits for the alarm.
 unsafe extern "C" fn wait_for_alarm(_: *mut c_void) -> *mut c_void {
-    // A handler may have set another alarm, for which another task waits.
+    // A handler may have set another alarm, which belongs to another task.
     let is_own = || of_process().task == Some(execution::current());
     while let Some(due) = of_process().due.filter(|_| is_own()) {
         execution::sleep_until(due, None);
@@ -88,7 +90,8 @@ unsafe extern "C" fn wait_for_alarm(_: *mut c_void) -> *mut c_void {
     core::ptr::null_mut()
 }
 
-/// The alarm that was `due` is over; whether there is another.
+/// Handles the expiry of the alarm that was `due`. Returns whether the alarm is set
+/// again.
 fn ring(due: u64) -> bool {
     let action = signals().disposition(SIGALRM).map(|action| action.handler);
     if action == Some(SIG_DFL) && !signals().is_blocked(SIGALRM) {
@@ -97,7 +100,8 @@ fn ring(due: u64) -> bool {
             return true;
         }
         if !wait_signal::is_awaited() {
-            // A deadlock: who waits for what says more than that the process was ended.
+            // A deadlock: the report of the blocked tasks says more than the end of the
+            // process.
             of_process().due = None;
             return false;
         }
@@ -132,7 +136,7 @@ unsafe extern "C-unwind" fn ualarm(first: c_uint, interval: c_uint) -> c_uint {
         first: time(first),
     };
     let mut old = Setting::of(0, 0);
-    // SAFETY: both settings are there.
+    // SAFETY: both settings are valid.
     unsafe { setitimer(ITIMER_REAL, &raw const new, &raw mut old) };
     (old.first.nanos() / 1_000) as c_uint
 }
@@ -172,7 +176,7 @@ impl Setting {
     }
 }
 
-/// libc's `setitimer`. The timers of processor time are the kernel's.
+/// libc's `setitimer`. The kernel keeps the timers of processor time.
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C-unwind" fn setitimer(
     which: c_int,

@@ -1,10 +1,10 @@
-//! What programs pass to calls that move bytes: buffers, lists of them, messages.
+//! The arguments of calls that transfer bytes: buffers, lists of buffers, and messages.
 
 use core::ffi::{c_int, c_uint, c_void};
 
 use super::call::admit;
 
-/// To `recv` and `send`: not to block.
+/// The flag of `recv` and `send` that forbids the call to block.
 pub(super) const MSG_DONTWAIT: c_int = 0x40;
 
 /// C's `struct iovec`.
@@ -41,12 +41,12 @@ impl Message {
         }
     }
 
-    /// Lets the kernel write to all that the message names.
+    /// Lets the kernel write to all memory that the message names.
     pub(super) unsafe fn admit(&mut self) {
         admit(core::ptr::from_mut(self).addr(), size_of::<Self>());
         admit(self.name.addr(), self.name_length as usize);
         admit(self.control.addr(), self.control_length);
-        // SAFETY: the caller of `recvmsg` passes a list that is as long as said.
+        // SAFETY: the caller of `recvmsg` passes a list of the stated length.
         unsafe { admit_buffers(self.buffers, self.count) };
     }
 }
@@ -54,7 +54,7 @@ impl Message {
 /// Lets the kernel write to all buffers of a list.
 pub(super) unsafe fn admit_buffers(buffers: *const Buffer, count: usize) {
     for at in 0..count {
-        // SAFETY: the caller passes a list that is as long as said.
+        // SAFETY: the caller passes a list of the stated length.
         let buffer = unsafe { *buffers.add(at) };
         admit(buffer.start.addr(), buffer.length);
     }

@@ -1,7 +1,8 @@
 //! The threads, locks, condition variables and keys of C11's `<threads.h>`.
 //!
-//! In glibc they are those of pthreads under other names, but libc calls its own there,
-//! past what is interposed. So each is defined here by the pthread function beside it.
+//! In glibc these functions are the pthread functions under other names. But glibc's
+//! versions call glibc's own pthread functions, not the interposed ones. So each is
+//! defined here through the corresponding interposed function.
 
 use core::ffi::{c_int, c_void};
 
@@ -26,7 +27,7 @@ const ERROR: c_int = 2;
 const NO_MEMORY: c_int = 3;
 const TIMED_OUT: c_int = 4;
 
-/// What C11 calls an error of pthreads.
+/// Converts an error number of pthreads to C11's result.
 fn result(error: c_int) -> c_int {
     match error {
         0 => SUCCESS,
@@ -39,23 +40,23 @@ fn result(error: c_int) -> c_int {
 
 type Start = unsafe extern "C" fn(*mut c_void) -> c_int;
 
-/// What a thread of C11 runs.
+/// The function of a C11 thread, and its argument.
 struct Thread {
     start: Start,
     argument: *mut c_void,
 }
 
-/// The first frame of a thread of C11, as pthreads have it.
+/// The first frame of a C11 thread, with the signature of pthreads.
 unsafe extern "C" fn run(thread: *mut c_void) -> *mut c_void {
     // SAFETY: made by `thrd_create` for this thread alone, which runs the program's
-    // function as it was asked to.
+    // function with the program's argument, as requested.
     unsafe {
         let Thread { start, argument } = *Box::from_raw(thread.cast::<Thread>());
         as_pointer(start(argument))
     }
 }
 
-/// A thread's result, which is a number in C11 and a pointer in pthreads.
+/// Converts a thread's result: a number in C11, a pointer in pthreads.
 fn as_pointer(result: c_int) -> *mut c_void {
     core::ptr::without_provenance_mut(result as usize)
 }
@@ -68,8 +69,8 @@ unsafe extern "C" fn thrd_create(
     argument: *mut c_void,
 ) -> c_int {
     let own = Box::into_raw(Box::new(Thread { start, argument }));
-    // SAFETY: the caller's arguments are those of the real function; where no thread
-    // runs, `own` is still ours.
+    // SAFETY: the caller's arguments are those of the real function; if no thread was
+    // created, `own` still belongs to this function.
     unsafe {
         let error = pthread_create(thread, core::ptr::null(), run, own.cast());
         if error != 0 {
@@ -103,7 +104,7 @@ unsafe extern "C" fn thrd_detach(thread: pthread_t) -> c_int {
 /// libc's `thrd_exit`.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn thrd_exit(result: c_int) -> ! {
-    // SAFETY: the caller gives its frames up.
+    // SAFETY: the caller abandons its frames.
     unsafe { pthread_exit(as_pointer(result)) }
 }
 

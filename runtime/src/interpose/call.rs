@@ -1,5 +1,5 @@
-//! A task's call on one descriptor: tried without blocking, and waited for with
-//! the task parked.
+//! A task's call on one descriptor: the runtime tries the call without blocking, and
+//! waits with the task parked.
 
 use core::ffi::c_int;
 
@@ -15,22 +15,22 @@ pub(super) struct Call {
     op: Op,
     pub(super) descriptor: c_int,
     pub(super) kind: Kind,
-    /// What it waits for.
+    /// The poll events that the call waits for.
     wanted: i16,
-    /// Stands for what is behind the descriptor in the side table.
+    /// The object in the side table that stands for the open file of the descriptor.
     object: usize,
-    /// Only something outside the process makes it ready.
+    /// Whether only something outside the process makes the descriptor ready.
     outside: bool,
-    /// Whether it may block at all, where that is known.
+    /// Whether the call may block, if that is already determined.
     blocks: Option<bool>,
-    /// Whether it has waited, and until when it may.
+    /// Whether the call has waited before, and the end of its wait if it has one.
     waited: bool,
     deadline: Option<u64>,
 }
 
 impl Call {
-    /// The scheduling point. A call that the outside answers has none: how many
-    /// of them there are is up to the outside.
+    /// Reaches the scheduling point. A call that the outside answers has none: the
+    /// number of such calls depends on the outside.
     pub(super) fn begin(op: Op, descriptor: c_int, identity: Identity, wanted: i16) -> Self {
         let call = Self {
             op,
@@ -49,7 +49,8 @@ impl Call {
         call
     }
 
-    /// Says that the call is not to block, whatever the descriptor's flags say.
+    /// Forbids the call to block if `unblocked` is set, whatever the descriptor's flags
+    /// are.
     pub(super) fn unblocked(mut self, unblocked: bool) -> Self {
         if unblocked {
             self.blocks = Some(false);
@@ -57,7 +58,7 @@ impl Call {
         self
     }
 
-    /// Whether the call waits until it can be done.
+    /// Whether the call waits until it can be performed.
     pub(super) fn blocks(&mut self) -> bool {
         let descriptor = self.descriptor;
         *self
@@ -65,13 +66,13 @@ impl Call {
             .get_or_insert_with(|| !descriptor::is_nonblocking(descriptor))
     }
 
-    /// Tries and waits until `attempt`, which must not block, comes to a result
-    /// other than `EAGAIN`, or the time is over.
+    /// Tries and waits until `attempt`, which must not block, has a result other than
+    /// `EAGAIN`, or the deadline has passed.
     pub(super) fn carry_out(&mut self, mut attempt: impl FnMut() -> isize) -> isize {
         let reads = self.wanted & descriptor::POLLOUT == 0;
         if self.outside && reads && self.blocks() {
-            // The outside answers when no task can go on. There is nearly always
-            // room for what is written to it.
+            // The outside answers when no task is enabled. A write to the outside
+            // nearly always finds room, so it is tried first.
             self.wait();
         }
         loop {
@@ -86,7 +87,8 @@ impl Call {
         }
     }
 
-    /// As [`Self::carry_out`], for calls that block unless the descriptor is ready.
+    /// Does the same as [`Self::carry_out`], for calls that block unless the descriptor
+    /// is ready.
     pub(super) fn carry_out_when_ready(&mut self, mut call: impl FnMut() -> isize) -> isize {
         let (descriptor, wanted) = (self.descriptor, self.wanted);
         let blocks = self.blocks;
@@ -100,7 +102,8 @@ impl Call {
         })
     }
 
-    /// Parks the task until the descriptor may be ready; whether its time is over.
+    /// Parks the task until the descriptor may be ready. Returns whether the deadline
+    /// has passed.
     fn wait(&mut self) -> bool {
         let (descriptor, sending) = (self.descriptor, self.wanted & descriptor::POLLOUT != 0);
         if !core::mem::replace(&mut self.waited, true) && self.kind == Kind::Socket {
@@ -117,7 +120,7 @@ impl Call {
         )
     }
 
-    /// Others may go on by what was done so far.
+    /// Publishes the progress of the call: it can enable other tasks.
     pub(super) fn progressed(&self) {
         if self.kind == Kind::Socket {
             loopback::deliver(self.descriptor);
@@ -125,7 +128,7 @@ impl Call {
         execution::descriptors_changed();
     }
 
-    /// Lets the peer of a connection see what was done.
+    /// Waits until the peer of a connection can see the effect of the call.
     fn await_peer(&self, result: isize) {
         if result >= 0 && self.kind == Kind::Socket {
             if self.wanted & descriptor::POLLOUT != 0 {
@@ -140,7 +143,7 @@ impl Call {
         }
     }
 
-    /// The call's event; the result as libc's functions return it.
+    /// Records the call's event. Returns the result in the form of libc's functions.
     pub(super) fn end(self, result: isize) -> isize {
         if self.outside {
             if result == -(sys::EAGAIN as isize) {
@@ -161,7 +164,8 @@ impl Call {
     }
 }
 
-/// Parks the task until one of `entries` may be ready; whether `deadline` is over.
+/// Parks the task until one of `entries` may be ready. Returns whether `deadline` has
+/// passed.
 pub(super) fn wait_for(
     op: Op,
     object: usize,
@@ -176,6 +180,7 @@ pub(super) fn wait_for(
 
 /// Lets the kernel write to the program's memory.
 pub(super) fn admit(address: usize, length: usize) {
-    // SAFETY: the image changes only in its fault handler, by what it lets pass.
+    // SAFETY: the image changes only in its fault handler, by the writes that the handler
+    // lets pass.
     unsafe { (*engine()).image.admit(address, length) };
 }

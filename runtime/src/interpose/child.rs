@@ -1,4 +1,5 @@
-//! Child processes: noted when they start, and waited for with the task parked.
+//! Child processes: the runtime records their start, and waits for their end with the
+//! task parked.
 
 use core::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -13,18 +14,18 @@ const WNOWAIT: c_int = 0x0100_0000;
 const P_PID: c_int = 1;
 const P_PIDFD: c_int = 3;
 
-/// What is waited for: the kernel's `waitid` has the same two words.
+/// The children that a call waits for, in the two words of the kernel's `waitid`.
 #[derive(Clone, Copy)]
 struct Which {
     kind: c_int,
     id: c_int,
 }
 
-/// Of so many children at once the end is waited for.
+/// The highest number of children that one call waits for.
 const MOST: usize = 64;
 
-/// A task waits until `attempt`, which does not block, finds a child (another
-/// result than 0); the child, or an error.
+/// Parks the task until `attempt`, which does not block, finds a child (a result other
+/// than 0). Returns the child or an error.
 fn wait(which: Which, options: c_int, mut attempt: impl FnMut() -> isize) -> isize {
     execution::note_wait_for_child();
     if options & WNOHANG != 0 {
@@ -56,7 +57,7 @@ fn wait(which: Which, options: c_int, mut attempt: impl FnMut() -> isize) -> isi
     let entries = &mut entries[..count];
     let child = loop {
         if entries.iter().all(|entry| entry.descriptor < 0) {
-            // None that is known: the kernel knows what to say.
+            // No child is known: the kernel decides the result.
             break attempt();
         }
         wait_for(Op::WaitForChild, 0, entries, None, true);
@@ -65,7 +66,7 @@ fn wait(which: Which, options: c_int, mut attempt: impl FnMut() -> isize) -> isi
             break child;
         }
         for entry in entries.iter_mut().filter(|entry| entry.got != 0) {
-            // It ended, and is none of those that are waited for.
+            // This child has ended, and is not one of the awaited children.
             if which.kind != P_PIDFD {
                 descriptor::close(entry.descriptor);
             }
@@ -82,7 +83,7 @@ fn wait(which: Which, options: c_int, mut attempt: impl FnMut() -> isize) -> isi
     result
 }
 
-/// Forgets a child that was waited for.
+/// Forgets a child after a wait that consumed its exit status.
 fn done(child: isize, options: c_int) -> isize {
     if child > 0 && options & WNOWAIT == 0 {
         execution::forget_child(child as c_int);
@@ -131,7 +132,7 @@ unsafe extern "C" fn wait_for_any(status: *mut c_int) -> c_int {
     unsafe { wait4(-1, status, 0, core::ptr::null_mut()) }
 }
 
-/// The system call `waitid`, with the fifth argument that libc's has not.
+/// The system call `waitid`, with the fifth argument that libc's function lacks.
 pub(super) unsafe fn waitid5(
     kind: c_int,
     id: c_uint,

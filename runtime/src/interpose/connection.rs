@@ -1,4 +1,4 @@
-//! Connections: `accept`, `connect`, `shutdown`, and `close` of every descriptor.
+//! Connections: `accept`, `connect`, `shutdown`, and the `close` of any descriptor.
 
 use core::ffi::{c_int, c_uint, c_void};
 
@@ -98,7 +98,7 @@ pub(super) unsafe extern "C" fn connect(
     call.end(result) as c_int
 }
 
-/// What became of a connection that is being made: `EAGAIN` while it still is.
+/// The result of a connection attempt: `EAGAIN` while it is in progress.
 fn outcome(descriptor: c_int) -> isize {
     if !loopback::is_made(descriptor) {
         return -(sys::EAGAIN as isize);

@@ -1,10 +1,11 @@
-//! `setuid` and its kin: what a process gives up for good.
+//! `setuid` and similar functions, by which a process drops privileges permanently.
 //!
-//! libc has each of its threads make the system call, by a signal that donors block: it
-//! would wait for ever. And no later execution could get back what one has given up. So
-//! a program that calls one of these is explored in processes of its own, one for each
-//! execution. There the task's kernel thread makes the call; with the `threads` backend
-//! each other one makes it before it next runs a task.
+//! libc makes each of its threads perform the system call, through a signal. Donors
+//! block that signal, so libc would wait forever. And no later execution could regain a
+//! privilege that one execution has dropped. So a program that calls one of these
+//! functions is explored in separate processes, one for each execution. There the
+//! task's kernel thread performs the call; with the `threads` backend each other kernel
+//! thread performs it before it next runs a task.
 
 use core::cell::Cell;
 use core::ffi::{c_char, c_int};
@@ -15,16 +16,16 @@ use crate::base::sys::{self, number};
 use crate::engine::engine;
 use crate::execution::{self, Effect, Op, active, files};
 
-/// Leaves an id as it is.
+/// The argument that leaves an id unchanged.
 const SAME: usize = u32::MAX as usize;
 
-/// What tasks of the running execution have changed, for the other kernel threads.
+/// The changes by tasks of the running execution, for the other kernel threads.
 pub(crate) struct Credentials(EngineVec<Change>);
 
 struct Change {
     number: usize,
     arguments: [usize; 3],
-    /// What `setgroups` points to.
+    /// The array that `setgroups` points to.
     groups: EngineVec<u32>,
 }
 
@@ -36,7 +37,7 @@ impl Change {
             number::SETGROUPS => self.groups.as_ptr() as usize,
             _ => b,
         };
-        // SAFETY: ids, or as many readable groups as are said.
+        // SAFETY: ids, or the stated number of readable groups.
         unsafe { sys::syscall(self.number, [a, b, c, 0, 0, 0]) }
     }
 }
@@ -46,7 +47,7 @@ impl Credentials {
         Self(engine_vec())
     }
 
-    /// Forgets all, for a new execution.
+    /// Removes all changes, for a new execution.
     #[inline]
     pub(crate) fn clear(&mut self) {
         self.0.clear();
@@ -58,12 +59,12 @@ fn changes() -> &'static mut EngineVec<Change> {
     unsafe { &mut (*engine()).process.credentials.0 }
 }
 
-/// How many changes the kernel thread of the task has made that has this thread-local block.
+/// The number of changes that the kernel thread with this thread-local block has made.
 #[thread_local]
 static MADE: Cell<usize> = Cell::new(0);
 
-/// The calling task runs on a kernel thread of its own: it makes the changes that others
-/// have made since it last ran.
+/// Makes the changes that other kernel threads have made since this one last ran a
+/// task. The calling task runs on a kernel thread of its own.
 pub(crate) fn follow() {
     for change in changes().iter().skip(MADE.get()) {
         change.make();
@@ -71,7 +72,7 @@ pub(crate) fn follow() {
     MADE.set(changes().len());
 }
 
-/// A task changes the ids of its process by a function of this `name`.
+/// Changes the ids of the process for a task, by the function of this `name`.
 fn change(name: &'static str, change: Change) -> c_int {
     execution::needs_process(name);
     execution::before_call(Op::SetIds, 0);
@@ -123,7 +124,7 @@ setters! {
 /// libc's `setgroups`.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn setgroups(count: usize, groups: *const u32) -> c_int {
-    // SAFETY: the caller passes so many groups.
+    // SAFETY: the caller passes `count` groups.
     unsafe {
         if !active() {
             return real::setgroups(count, groups);
@@ -155,7 +156,7 @@ unsafe extern "C-unwind" fn initgroups(user: *const c_char, group: u32) -> c_int
         ) -> c_int;
     }
     const MOST: usize = 65_536;
-    // SAFETY: the caller passes a name; there is room for as many groups as are said.
+    // SAFETY: the caller passes a name; there is room for the stated number of groups.
     unsafe {
         if !active() {
             return real::initgroups(user, group);

@@ -1,5 +1,5 @@
-//! `sigaction` and signal masks: what tasks change of them is put back before
-//! the next execution, since the program's own record of it is put back too.
+//! `sigaction` and signal masks. The changes by tasks are undone before the next
+//! execution, because the program's own record of them is restored too.
 
 use core::ffi::{c_int, c_void};
 
@@ -14,21 +14,21 @@ pub(super) const SIG_DFL: usize = 0;
 pub(super) const SIG_IGN: usize = 1;
 const SIG_ERR: usize = usize::MAX;
 
-/// What the engine knows of the running execution's signals.
+/// The engine's state of the signals of the running execution.
 pub(crate) struct Signals {
-    /// The dispositions that tasks changed, as they were.
+    /// The dispositions that tasks changed, with their former values.
     changed: EngineVec<(c_int, Disposition)>,
-    /// The program's own action for SIGSEGV: the kernel keeps the image's.
+    /// The program's own action for SIGSEGV: the kernel has that of the image.
     fault: Disposition,
-    /// Which signals a task has blocked. Of any task: those that run on one kernel
-    /// thread have one mask.
+    /// The signals that tasks have blocked, in one mask for all tasks: those that run
+    /// on one kernel thread share its mask.
     pub(super) blocked: u64,
     /// The exploring thread's mask before a task changed it.
     mask: Option<u64>,
-    /// Blocked signals that tasks on threads of their own were sent. The kernel would keep
-    /// each for one thread alone.
+    /// Blocked signals that were sent to tasks on threads of their own. The kernel
+    /// would keep each signal for one thread alone.
     pub(super) pending: EngineVec<(c_int, Info)>,
-    /// The handlers that run.
+    /// The running handlers.
     pub(super) handling: EngineVec<Handling>,
 }
 
@@ -37,11 +37,11 @@ pub(crate) struct Signals {
 pub(super) struct Handling {
     pub(super) task: TaskId,
     pub(super) signal: c_int,
-    /// The signal came again meanwhile.
+    /// Whether the signal was sent again during the handler.
     pub(super) again: bool,
 }
 
-/// What is done on a signal: the kernel's `struct sigaction`.
+/// The action for a signal: the kernel's `struct sigaction`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Disposition {
@@ -59,7 +59,7 @@ impl Disposition {
         mask: 0,
     };
 
-    /// The kernel's; `None` if there is no such signal.
+    /// Returns the kernel's disposition; `None` if there is no such signal.
     fn of(signal: c_int) -> Option<Self> {
         let mut now = Self::DEFAULT;
         let at = &raw mut now as usize;
@@ -88,7 +88,7 @@ impl Signals {
         }
     }
 
-    /// Puts back what the tasks of the former execution changed.
+    /// Undoes the changes by tasks of the former execution.
     #[inline]
     pub(crate) fn put_back(&mut self) {
         self.handling.clear();
@@ -107,14 +107,15 @@ impl Signals {
         let (blocked, no_time) = (core::mem::take(&mut self.blocked), [0u64; 2]);
         let (set, time) = (&raw const blocked as usize, &raw const no_time as usize);
         let mask_at = &raw const mask as usize;
-        // SAFETY: readable sets and a time; signals that nobody took are dropped.
+        // SAFETY: readable sets and a time; signals that no task received are dropped.
         unsafe {
             while sys::syscall(number::RT_SIGTIMEDWAIT, [set, 0, time, 8, 0, 0]) > 0 {}
             sys::syscall(number::RT_SIGPROCMASK, [SIG_SETMASK, mask_at, 0, 8, 0, 0]);
         }
     }
 
-    /// A blocked signal was sent. One that is no real-time signal is pending once.
+    /// Adds a blocked signal that was sent. A signal that is not a real-time signal is
+    /// pending only once.
     pub(super) fn pend(&mut self, signal: c_int, info: &Info) {
         const FIRST_REAL_TIME: c_int = 32;
         let is_pending = self.pending.iter().any(|(known, _)| *known == signal);
@@ -123,14 +124,14 @@ impl Signals {
         }
     }
 
-    /// A pending signal of the `set`, which is pending no longer.
+    /// Removes and returns a pending signal of the `set`.
     pub(super) fn take_pending(&mut self, set: u64) -> Option<(c_int, Info)> {
         let is_in_set = |&(signal, _): &(c_int, Info)| set & bit(signal) != 0;
         let at = self.pending.iter().position(is_in_set)?;
         Some(self.pending.remove(at))
     }
 
-    /// What the program wants done on `signal`.
+    /// The program's action for `signal`.
     pub(super) fn disposition(&self, signal: c_int) -> Option<Disposition> {
         if signal == SIGSEGV {
             Some(self.fault)
@@ -139,7 +140,8 @@ impl Signals {
         }
     }
 
-    /// Makes the default action for `signal` the kernel's, for the execution's rest.
+    /// Sets the kernel's action for `signal` to the default, for the rest of the
+    /// execution.
     pub(super) fn reset(&mut self, signal: c_int) {
         if signal == SIGSEGV {
             self.fault = Disposition::DEFAULT;
@@ -153,7 +155,7 @@ impl Signals {
         self.blocked & bit(signal) != 0
     }
 
-    /// The action for `signal` is about to change.
+    /// Saves the action for `signal` before it is changed.
     fn remember(&mut self, signal: c_int) {
         let is_known = self.changed.iter().any(|(known, _)| *known == signal);
         if !is_known && let Some(before) = Disposition::of(signal) {
@@ -162,14 +164,14 @@ impl Signals {
     }
 }
 
-/// The signals of the process. One task runs at a time: hold the reference no
-/// longer than until a handler or another scheduling point.
+/// The signals of the process. One task runs at a time: the reference must not be held
+/// across a handler or another scheduling point.
 pub(super) fn signals() -> &'static mut Signals {
     // SAFETY: as above.
     unsafe { &mut (*engine()).process.signals }
 }
 
-/// The program's handler of a fault that is not the image's, if it has one.
+/// The program's handler for a fault that the image does not handle, if there is one.
 pub(crate) fn fault_handler() -> Option<usize> {
     let handler = signals().fault.handler;
     (active() && handler > SIG_IGN).then_some(handler)
@@ -213,7 +215,7 @@ pub(super) unsafe extern "C" fn sigaction(
     }
 }
 
-/// A task's `sigaction` for SIGSEGV.
+/// Performs a task's `sigaction` for SIGSEGV.
 unsafe fn change_fault(new: *const sigaction_t, old: *mut sigaction_t) {
     // SAFETY: the caller passes null or an action, and null or room for one.
     unsafe {
@@ -238,7 +240,7 @@ unsafe fn change_fault(new: *const sigaction_t, old: *mut sigaction_t) {
     }
 }
 
-/// libc's `signal`, with the meaning that it has on Linux.
+/// libc's `signal`, with its semantics on Linux.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn signal(signal: c_int, handler: usize) -> usize {
     const SA_RESTART: c_int = 0x1000_0000;

@@ -1,9 +1,10 @@
-//! Environment variables: `getenv`, `setenv` and their kin.
+//! Environment variables: `getenv`, `setenv` and similar functions.
 //!
-//! std has a lock around its use of the environment, which is its own affair: what the
-//! user's code asks of `std::env` is told by [`crate::shim::env`], around std's call. Within
-//! it, nothing is told here. Code that is not redirected and C code is told here, and a
-//! lock that std's part of it holds is given back within the same step.
+//! std protects its use of the environment with a lock of its own, which is no concern
+//! of the scheduler. An operation of user code on `std::env` is recorded by
+//! [`crate::shim::env`], around the call of std; during that call this module records
+//! nothing. It records the operations of C code and of code that is not redirected. If
+//! std holds its lock in such code, it releases the lock within the same step.
 
 use core::cell::Cell;
 use core::ffi::{CStr, c_char, c_int};
@@ -12,27 +13,27 @@ use super::real;
 use crate::base::fingerprint::mix;
 use crate::execution::{Effect, Named, Op, active, files, named};
 
-/// The calling thread is in a call that is told as a whole.
+/// Whether the calling thread is in a call that is recorded as one operation.
 #[thread_local]
 static IS_TOLD: Cell<bool> = Cell::new(false);
 
-/// What std asks of the environment for its own purposes.
+/// The variables that std reads for its own purposes.
 const OF_STD: [&[u8]; 3] = [b"RUST_BACKTRACE", b"RUST_LIB_BACKTRACE", b"RUST_MIN_STACK"];
 
-/// What a call uses of the environment.
+/// The variables that a call uses, and the kind of use.
 #[derive(Clone, Copy)]
 pub(crate) enum Use<'a> {
-    /// It reads a variable.
+    /// The call reads a variable.
     Read(&'a [u8]),
-    /// It reads all of them.
+    /// The call reads all variables.
     ReadAll,
-    /// It sets or removes a variable.
+    /// The call sets or removes a variable.
     Write(&'a [u8]),
-    /// It may change all of them.
+    /// The call may change all variables.
     WriteAll,
 }
 
-/// In place of a variable's name: all variables.
+/// The value in place of the hash of a name that stands for all variables.
 const ALL: u64 = 16;
 
 fn variable(name: &[u8]) -> usize {
@@ -50,7 +51,7 @@ impl Use<'_> {
 
     fn touches(self) -> [(usize, Effect); 2] {
         let all = named(Named::Environment, ALL);
-        // That all are written is a write of what each use touches.
+        // A write of all variables is a write of the object that each use touches.
         match self {
             Self::Read(name) => [(variable(name), Effect::Read), (everything(), Effect::Read)],
             Self::ReadAll => [(all, Effect::Read), (everything(), Effect::Read)],
@@ -60,12 +61,12 @@ impl Use<'_> {
     }
 }
 
-/// What each use of the environment touches.
+/// The object that each use of the environment touches.
 fn everything() -> usize {
     named(Named::Environment, ALL << 1)
 }
 
-/// A task's use of the environment, by `act`.
+/// Performs a task's use of the environment by `act`, and records it as one operation.
 pub(crate) fn told<R>(how: Use<'_>, act: impl FnOnce() -> R) -> R {
     if IS_TOLD.get() || !active() {
         return act();
@@ -79,7 +80,8 @@ pub(crate) fn told<R>(how: Use<'_>, act: impl FnOnce() -> R) -> R {
     result
 }
 
-/// As long as it lives, the calling thread is in a call that is told as a whole.
+/// Marks the calling thread as within a call that is recorded as one operation, until
+/// it is dropped.
 struct Told;
 
 impl Told {
@@ -156,7 +158,7 @@ unsafe extern "C" fn putenv(text: *mut c_char) -> c_int {
 /// libc's `clearenv`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn clearenv() -> c_int {
-    // SAFETY: it takes nothing.
+    // SAFETY: the function has no arguments.
     let clear = || unsafe { real::clearenv() };
     if !active() {
         return clear();

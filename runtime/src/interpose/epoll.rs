@@ -1,4 +1,4 @@
-//! `epoll`: the real thing, waited for with the task parked.
+//! `epoll`: the kernel's own, with the task parked during a wait.
 
 use core::ffi::{c_int, c_void};
 
@@ -11,7 +11,8 @@ use crate::platform::descriptor::{self, POLLIN, PollEntry};
 /// C's `struct epoll_event` is packed.
 const EVENT_SIZE: usize = 12;
 
-/// A task waits for so much virtual time for events; how many there are.
+/// Waits for events as a task, for at most `time` of virtual time. Returns the number
+/// of events.
 fn wait(epoll: c_int, events: *mut c_void, most: c_int, time: Option<u64>) -> isize {
     admit(
         events as usize,
@@ -27,7 +28,8 @@ fn wait(epoll: c_int, events: *mut c_void, most: c_int, time: Option<u64>) -> is
         let ready = unsafe { sys::syscall(number::EPOLL_WAIT, arguments) };
         let is_over = deadline.is_some_and(|deadline| deadline <= execution::now());
         if ready != 0 || is_over {
-            // What is told once only is told no more.
+            // Events that are reported only once (edge-triggered or one-shot) are
+            // consumed.
             let effect = if ready > 0 {
                 Effect::Write
             } else {
@@ -45,7 +47,7 @@ fn nanos(milliseconds: c_int) -> Option<u64> {
     Some(u64::try_from(milliseconds).ok()? * 1_000_000)
 }
 
-/// libc's `epoll_pwait`. Signals are not looked at.
+/// libc's `epoll_pwait`. The signal mask of a task's call is ignored.
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn epoll_pwait(
     epoll: c_int,
@@ -84,7 +86,7 @@ pub(super) unsafe extern "C" fn epoll_wait(
     unsafe { epoll_pwait(epoll, events, most, milliseconds, core::ptr::null()) }
 }
 
-/// libc's `epoll_pwait2`. Signals are not looked at.
+/// libc's `epoll_pwait2`. The signal mask of a task's call is ignored.
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn epoll_pwait2(
     epoll: c_int,
@@ -113,7 +115,7 @@ pub(super) unsafe extern "C" fn epoll_pwait2(
     sys::libc_result(result) as c_int
 }
 
-/// libc's `epoll_ctl`. Who waits may have something to hear of at once.
+/// libc's `epoll_ctl`. The change can make events available to a waiting task at once.
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn epoll_ctl(
     epoll: c_int,

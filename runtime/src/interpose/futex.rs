@@ -1,8 +1,9 @@
 //! Futexes, on which std's own internals and opaque crates block.
 //!
-//! All that a program can tell of the kernel's futexes is kept: who waits
-//! longest is woken first, and nobody else. The words themselves are the
-//! program's, changed by instructions that are not seen.
+//! The behaviour of the kernel's futexes that a program can observe is kept: the task
+//! that has waited longest is woken first, and no other task is woken. The words
+//! themselves belong to the program, which changes them by instructions that the
+//! scheduler does not see.
 
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -24,14 +25,14 @@ const PRIVATE: usize = 128;
 const CLOCK_REALTIME: usize = 256;
 const ANY: u32 = u32::MAX;
 
-/// The futex system call of a task; what it returns is as the kernel's, a
-/// negative error number on failure.
+/// Performs the futex system call of a task. Returns the kernel's result, or the
+/// positive error number on failure.
 ///
-/// Operations on priority-inheriting futexes do not exist here, as in kernels
-/// that are built without them: callers know how to do without.
+/// Operations on priority-inheriting futexes fail with `ENOSYS`, as in kernels that are
+/// built without them: callers have a fallback.
 ///
 /// # Safety
-/// As the system call.
+/// The requirements are those of the system call.
 pub(super) unsafe fn call(
     [word, operation, value, time, other, bits]: [usize; 6],
 ) -> Result<usize, c_int> {
@@ -61,7 +62,8 @@ pub(super) unsafe fn call(
     }
 }
 
-/// A futex system call of a thread that is no task, where it must not reach the kernel.
+/// Handles a futex system call of a thread that is not a task, if the call must not
+/// reach the kernel; `None` otherwise.
 pub(super) fn call_of_thread(word: usize, operation: usize) -> Option<usize> {
     let is_wait = matches!(operation & !(PRIVATE | CLOCK_REALTIME), WAIT | WAIT_BITSET);
     if is_wait {
@@ -86,9 +88,10 @@ fn is_stream(word: usize) -> bool {
     streams::name_of(word).is_some()
 }
 
-/// A task takes the lock of a standard stream, or gives it back: how many tasks it woke.
+/// Locks or unlocks a standard stream for a task. Returns 0 as the number of woken
+/// tasks.
 unsafe fn call_of_stream(word: usize, operation: usize) -> usize {
-    // SAFETY: the caller gives the word of such a lock.
+    // SAFETY: the caller passes the word of such a lock.
     unsafe {
         match operation {
             WAIT | WAIT_BITSET => stream_lock::lock(word),
@@ -98,29 +101,30 @@ unsafe fn call_of_stream(word: usize, operation: usize) -> usize {
     0
 }
 
-/// `FUTEX_WAIT` takes a duration.
+/// Returns the deadline of `FUTEX_WAIT`, which takes a duration.
 unsafe fn relative(time: usize) -> Result<Option<u64>, c_int> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller passes null or a readable time.
     let duration = unsafe { absolute(time)? };
     Ok(duration.map(|nanos| execution::now().saturating_add(nanos)))
 }
 
-/// All others take a moment. Of which clock is no matter: a task's clocks agree.
+/// Returns the deadline of the other operations, which take a point in time. The clock
+/// does not matter: all clocks of a task agree.
 unsafe fn absolute(time: usize) -> Result<Option<u64>, c_int> {
     if time == 0 {
         return Ok(None);
     }
-    // SAFETY: the caller gives a readable time.
+    // SAFETY: the caller passes a readable time.
     unsafe { super::locks::moment(time as *const timespec) }
 }
 
-/// How many to wake: at least one, whatever the count, as in the kernel.
+/// The number of waiters to wake: at least one for any value, as in the kernel.
 fn count_of(value: usize) -> usize {
     usize::try_from(value as c_int).unwrap_or(1).max(1)
 }
 
 unsafe fn load(word: usize) -> u32 {
-    // SAFETY: the caller gives a live futex word.
+    // SAFETY: the caller passes a live futex word.
     unsafe { (*(word as *const AtomicU32)).load(Ordering::SeqCst) }
 }
 
@@ -134,7 +138,7 @@ unsafe fn wait(
         return Err(sys::EINVAL);
     }
     opaque::arrive(Op::FutexWait, word);
-    // SAFETY: the caller gives a live futex word.
+    // SAFETY: the caller passes a live futex word.
     if unsafe { load(word) } != expected {
         opaque::record(Op::FutexWait, word, Effect::Read);
         return Err(sys::EAGAIN);
@@ -153,7 +157,7 @@ fn wake(word: usize, count: usize, bits: u32) -> usize {
     woken
 }
 
-/// Wakes up to `count` waiters, and makes up to `most` others wait at `other`.
+/// Wakes up to `count` waiters, and moves up to `most` others to the queue of `other`.
 unsafe fn requeue(
     word: usize,
     expected: Option<u32>,
@@ -164,7 +168,7 @@ unsafe fn requeue(
     let number = |value: usize| usize::try_from(value as c_int).map_err(|_| sys::EINVAL);
     let (count, most) = (number(count)?, number(most)?);
     opaque::arrive(Op::FutexRequeue, word);
-    // SAFETY: the caller gives a live futex word.
+    // SAFETY: the caller passes a live futex word.
     if expected.is_some_and(|expected| unsafe { load(word) } != expected) {
         opaque::record(Op::FutexRequeue, word, Effect::Read);
         return Err(sys::EAGAIN);
@@ -176,7 +180,7 @@ unsafe fn requeue(
     Ok(woken + moved)
 }
 
-/// Changes the word at `other` as `how` says, and wakes waiters of both words.
+/// Changes the word at `other` as `how` specifies, and wakes waiters of both words.
 unsafe fn wake_op(
     word: usize,
     count: usize,
@@ -185,7 +189,7 @@ unsafe fn wake_op(
     how: u32,
 ) -> Result<usize, c_int> {
     opaque::arrive(Op::FutexWake, word);
-    // SAFETY: the caller gives a live futex word.
+    // SAFETY: the caller passes a live futex word.
     let passes = unsafe { change(&*(other as *const AtomicU32), how)? };
     let mut woken = waiters::wake(word, ANY, count_of(count));
     opaque::record(Op::FutexWake, word, Effect::Write);
@@ -196,7 +200,7 @@ unsafe fn wake_op(
     Ok(woken)
 }
 
-/// `FUTEX_WAKE_OP`'s operation and comparison, both packed into `how`.
+/// Performs the operation and the comparison of `FUTEX_WAKE_OP`, which `how` encodes.
 fn change(word: &AtomicU32, how: u32) -> Result<bool, c_int> {
     const SHIFT: u32 = 8;
     let signed = |bits: u32| (bits << 20).cast_signed() >> 20;
@@ -228,7 +232,8 @@ fn change(word: &AtomicU32, how: u32) -> Result<bool, c_int> {
     })
 }
 
-/// The kernel thread that a task's stack and thread-locals belong to.
+/// The id of the kernel thread that owns the stack and thread-locals of the running
+/// task.
 pub(super) fn task_thread_id() -> c_int {
     let Some(execution) = execution::running() else {
         return 0;
@@ -256,7 +261,7 @@ unsafe extern "C" fn gettid() -> c_int {
 mod tests {
     use super::*;
 
-    /// As `FUTEX_OP` of the kernel's header packs them.
+    /// Packs the arguments as `FUTEX_OP` of the kernel's header does.
     fn packed(operation: u32, argument: u32, comparison: u32, compared: u32) -> u32 {
         operation << 28 | comparison << 24 | (argument & 0xfff) << 12 | compared & 0xfff
     }

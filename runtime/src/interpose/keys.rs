@@ -1,11 +1,11 @@
 //! Thread-local destructors and pthread keys, kept apart from libc's.
 //!
-//! libc keeps a key's number in its own data, and a task's values in the
-//! donor's control block. Both would outlive an execution, while std's note that it
-//! has created its key is put back with the image: one key would leak in every
-//! execution, and from the 33rd on libc would write to heap blocks that no
-//! longer exist. So in an exploring process the table of keys lies in the image,
-//! and the values with the task.
+//! libc keeps the number of a key in its own data, and the values of a task in the
+//! control block of the donor. Both would outlive an execution, but std's record of the
+//! key that it created is restored with the image. So one key would leak in every
+//! execution, and from the 33rd on libc would write to heap blocks that no longer
+//! exist. In an exploring process the table of keys therefore lies in the image, and
+//! the values belong to the task.
 
 use core::cell::{Cell, UnsafeCell};
 use core::ffi::{c_int, c_void};
@@ -18,7 +18,7 @@ use crate::platform::heap;
 
 /// POSIX's limit on Linux.
 const KEYS: usize = 1024;
-/// How often destructors that set values anew are run again, as in glibc.
+/// The number of rounds of destructors, as in glibc: a destructor may set values again.
 const ROUNDS: usize = 4;
 
 #[derive(Clone, Copy)]
@@ -31,7 +31,8 @@ struct Table(UnsafeCell<[Key; KEYS]>);
 // SAFETY: in an exploring process one thread at a time runs program code.
 unsafe impl Sync for Table {}
 
-/// In the executable's data: put back with the image, as std's key numbers are.
+/// The table lies in the executable's data, which is restored with the image like std's
+/// key numbers.
 static TABLE: Table = Table(UnsafeCell::new(
     [Key {
         used: false,
@@ -168,8 +169,8 @@ pub(super) unsafe extern "C" fn pthread_setspecific(
     0
 }
 
-/// libc's registration of a thread-local's destructor. A list of our own: that
-/// of an abandoned task is simply dropped.
+/// libc's registration of a thread-local's destructor. The list belongs to the task:
+/// the list of an abandoned task is dropped.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __cxa_thread_atexit_impl(
     destructor: Destructor,
@@ -190,8 +191,8 @@ unsafe extern "C" fn __cxa_thread_atexit_impl(
     0
 }
 
-/// Runs the ending task's destructors, on its own stack: they may reach
-/// scheduling points.
+/// Runs the destructors of the ending task on its own stack: they may reach scheduling
+/// points.
 pub(crate) fn run_thread_destructors() {
     // SAFETY: see `execution::running`; no reference lives while a destructor runs.
     unsafe {
@@ -224,7 +225,7 @@ pub(crate) fn run_thread_destructors() {
                 break;
             }
         }
-        // Destructors of keys may have registered more.
+        // Destructors of keys may have registered more destructors.
         while let Some((destructor, object)) = (*execution).running().destructors.pop() {
             destructor(object);
         }

@@ -1,9 +1,10 @@
-//! What the locks of C code share: try the real one, and wait while it is taken.
+//! Common parts of the locks of C code: the real lock is tried, and the engine waits
+//! while it is held.
 //!
-//! glibc's own functions block through system calls inside libc, which nobody
-//! can interpose. So a lock is only ever tried: libc keeps its state, and with
-//! it what its kind means (recursive, checked, robust), and the waiting is the
-//! engine's. The task's kernel thread, as libc knows it, is its donor's.
+//! glibc's own functions block through system calls inside libc, which cannot be
+//! interposed. So the runtime only tries a lock: libc keeps the state of the lock, and
+//! so the semantics of its kind (recursive, checked, robust), and the engine does the
+//! waiting. For libc, the kernel thread of a task is that of its donor.
 
 use core::ffi::c_int;
 
@@ -13,15 +14,15 @@ use crate::execution::{self, Effect, Op, Wake, opaque};
 /// A lock of C code.
 #[derive(Clone, Copy)]
 pub(super) struct Lock {
-    /// Where it lies.
+    /// The address of the lock.
     pub(super) object: usize,
-    /// One task at a time holds it: reports name which one.
+    /// Whether only one task at a time holds the lock: reports then name the holder.
     pub(super) exclusive: bool,
 }
 
 impl Lock {
-    /// Takes it by `attempt`, which says `EBUSY` while it is taken. `deadline`
-    /// is asked for where it has to wait; an error there is returned.
+    /// Acquires the lock by `attempt`, which returns `EBUSY` while the lock is held.
+    /// `deadline` is called only if the task has to wait; its error is returned.
     pub(super) fn take(
         self,
         op: Op,
@@ -47,7 +48,7 @@ impl Lock {
         result
     }
 
-    /// Takes it by `attempt`, or does without.
+    /// Tries to acquire the lock by `attempt`, without waiting.
     pub(super) fn try_take(self, op: Op, attempt: impl FnOnce() -> c_int) -> c_int {
         opaque::arrive_to_try(op, self.object);
         let result = attempt();
@@ -68,8 +69,8 @@ impl Lock {
         opaque::record(op, self.object, effect);
     }
 
-    /// Gives it back by `release`, which says whether it is free then, and wakes
-    /// whoever waits for it.
+    /// Releases the lock by `release`, which returns whether the lock is free then, and
+    /// wakes all waiting tasks.
     pub(super) fn give_back(self, op: Op, release: impl FnOnce() -> Result<bool, c_int>) -> c_int {
         opaque::arrive(op, self.object);
         let result = release();
@@ -85,7 +86,7 @@ impl Lock {
         result.err().unwrap_or(0)
     }
 
-    /// It was given back: whoever waits for it tries again.
+    /// Handles the release of the lock: the waiting tasks try again.
     pub(super) fn released(self) {
         if self.exclusive {
             execution::disown(self.object);
@@ -97,15 +98,15 @@ impl Lock {
 /// No deadline.
 pub(super) const FOR_EVER: Result<Option<u64>, c_int> = Ok(None);
 
-/// The moment that `time` names. Every clock of a task shows the same time.
+/// The point in time that `time` specifies. Every clock of a task shows the same time.
 ///
 /// # Errors
-/// `EINVAL` where it is no time.
+/// `EINVAL` if `time` is not valid.
 ///
 /// # Safety
 /// `time` must be readable.
 pub(super) unsafe fn moment(time: *const timespec) -> Result<Option<u64>, c_int> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller ensures that `time` is readable.
     let time = unsafe { *time };
     if time.is_valid() {
         Ok(Some(time.nanos()))
@@ -114,7 +115,7 @@ pub(super) unsafe fn moment(time: *const timespec) -> Result<Option<u64>, c_int>
     }
 }
 
-/// Whether libc's functions that are given a clock take this one.
+/// Whether libc's functions with a clock argument accept this clock.
 pub(super) fn is_clock(clock: c_int) -> bool {
     const REALTIME: c_int = 0;
     const MONOTONIC: c_int = 1;

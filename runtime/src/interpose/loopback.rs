@@ -1,9 +1,9 @@
-//! Makes TCP between two sockets of this process exact.
+//! Deterministic TCP between two sockets of this process.
 //!
-//! What is sent over the loopback device arrives before the sender goes on, but
-//! not under load: then a kernel thread delivers it later, and whether the peer
-//! finds it would be up to that thread. So after each call that the peer may see,
-//! the peer is waited for, until nothing is on its way any more.
+//! Data that is sent over the loopback device arrives before the sender continues,
+//! except under load. Then a kernel thread delivers it later, and that thread would
+//! decide whether the peer finds it. So after each call with an effect on the peer, the
+//! runtime waits until nothing is in transit.
 
 use core::ffi::c_int;
 
@@ -13,19 +13,20 @@ use crate::engine::engine;
 use crate::platform::descriptor::{self, Kind, POLLIN};
 use crate::platform::socket::{self, Progress, State};
 
-/// How often the peer is looked at before it is given up.
+/// The number of checks of the peer before the runtime stops waiting.
 const LOOKS: u32 = 2_000;
-/// So many milliseconds at most what was sent again is waited for.
+/// The highest number of naps, of one millisecond each, in a wait for data that is sent
+/// again.
 const NAPS: u32 = 2_000;
 
-/// Which sockets of this execution are each other's peers.
+/// The pairs of connected sockets of this execution.
 pub(crate) struct Links(EngineVec<Link>);
 
-/// One socket, and where its peer was found.
+/// A socket and its peer.
 #[derive(Clone, Copy)]
 struct Link {
     socket: u64,
-    /// The peer's descriptor and what names it; `None` for sockets of other kinds.
+    /// The peer's descriptor and inode; `None` for sockets of other kinds.
     peer: Option<(c_int, u64)>,
 }
 
@@ -34,7 +35,7 @@ impl Links {
         Self(engine_vec())
     }
 
-    /// Forgets all, for a new execution.
+    /// Removes all links, for a new execution.
     #[inline]
     pub(crate) fn clear(&mut self) {
         self.0.clear();
@@ -60,7 +61,7 @@ pub(super) fn peer(socket: c_int) -> Peer {
             Some((peer, inode)) if descriptor::look(peer).inode == inode => {
                 return Peer(Some(peer));
             }
-            // Closed, or its duplicate remains: look again.
+            // The peer is closed, or only a duplicate of it remains: search again.
             Some(_) => {
                 links.swap_remove(known);
             }
@@ -69,7 +70,7 @@ pub(super) fn peer(socket: c_int) -> Peer {
     let found = if socket::is_tcp(socket) {
         match find_peer(socket) {
             Some(found) => Some(found),
-            // It may not be accepted yet.
+            // The peer may not be accepted yet.
             None => return Peer(None),
         }
     } else {
@@ -82,7 +83,8 @@ pub(super) fn peer(socket: c_int) -> Peer {
     Peer(found.map(|(peer, _)| peer))
 }
 
-/// The socket of this process whose ends are those of `socket`, the other way round.
+/// Finds the peer of `socket` in this process: the socket with the same ports in
+/// exchanged roles.
 fn find_peer(socket: c_int) -> Option<(c_int, u64)> {
     let ends = (socket::own_port(socket)?, socket::peer_port(socket)?);
     let mut found = None;
@@ -100,7 +102,8 @@ fn find_peer(socket: c_int) -> Option<(c_int, u64)> {
     found
 }
 
-/// As [`peer`], if `socket` is the last descriptor of its end.
+/// Returns the [`peer`] if `socket` is the last descriptor of its end of the
+/// connection.
 pub(super) fn last_peer(socket: c_int) -> Peer {
     let peer = peer(socket);
     if peer.0.is_some() {
@@ -117,7 +120,7 @@ pub(super) fn last_peer(socket: c_int) -> Peer {
 }
 
 impl Peer {
-    /// Waits until the peer knows that nothing more comes.
+    /// Waits until the end of the data has arrived at the peer.
     pub(super) fn await_end(self) {
         if let Some(peer) = self.0 {
             wait_until(|| !Progress::of(peer).expects_more());
@@ -126,7 +129,8 @@ impl Peer {
     }
 }
 
-/// Waits until what was sent either way between `socket` and its peer has arrived.
+/// Waits until all data between `socket` and its peer, in either direction, has
+/// arrived.
 pub(super) fn deliver(socket: c_int) {
     if let Peer(Some(peer)) = peer(socket) {
         wait_until(|| {
@@ -138,8 +142,9 @@ pub(super) fn deliver(socket: c_int) {
     }
 }
 
-/// Something that the peer sent was read: what it could not send for lack of room
-/// comes now, and it is told how much has come, for it may wait to send more.
+/// Waits for the consequences of a read. Data that the peer could not send for lack of
+/// room arrives now. The peer also receives an acknowledgement of the new room, for
+/// which it may wait to send more.
 pub(super) fn made_room(socket: c_int) {
     if let Peer(Some(peer)) = peer(socket) {
         if Progress::of(peer).is_quiet() {
@@ -148,11 +153,12 @@ pub(super) fn made_room(socket: c_int) {
         wait_until(|| {
             socket::acknowledge(socket);
             let (own, other) = (Progress::of(socket), Progress::of(peer));
-            // What is still held back waits for more room, or for its time.
+            // Data that is still held back waits for more room, or for its timer.
             let has_more = other.is_held_back() && descriptor::is_ready(socket, POLLIN);
             other.has_arrived_at(own) && (other.is_quiet() || has_more)
         });
-        // What was refused for lack of room comes again when the kernel's timer says.
+        // A timer of the kernel determines when data that was refused for lack of room
+        // is sent again.
         for _ in 0..NAPS {
             if descriptor::is_ready(socket, POLLIN) || Progress::of(peer).is_quiet() {
                 return;
@@ -162,8 +168,8 @@ pub(super) fn made_room(socket: c_int) {
     }
 }
 
-/// The end of what the peer sent was read: it is to know that now, for it tells
-/// who watches it.
+/// Waits until the peer knows that its data was read to the end: a task that polls the
+/// peer can observe this.
 pub(super) fn read_to_end(socket: c_int) {
     if let Peer(Some(peer)) = peer(socket) {
         socket::acknowledge(socket);
@@ -171,7 +177,7 @@ pub(super) fn read_to_end(socket: c_int) {
     }
 }
 
-/// Waits until a socket that was just connected shows at its listener.
+/// Waits until a newly connected socket is visible at its listener.
 pub(super) fn connected(socket: c_int) {
     if let Some(port) = socket::peer_port(socket).filter(|_| socket::is_tcp(socket)) {
         let listener = find_listener(port);
@@ -200,12 +206,12 @@ fn find_listener(port: u16) -> Option<c_int> {
     found
 }
 
-/// Whether a connection is not being made any more: it exists, or it failed.
+/// Whether a connection attempt is over: the connection exists, or the attempt failed.
 pub(super) fn is_made(socket: c_int) -> bool {
     Progress::of(socket).state != State::Connecting
 }
 
-/// Lets the kernel work until `done`.
+/// Lets the kernel work until `done` returns true, for a limited number of checks.
 fn wait_until(done: impl Fn() -> bool) {
     for _ in 0..LOOKS {
         if done() {

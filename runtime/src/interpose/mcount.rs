@@ -1,19 +1,19 @@
-//! What is called first by each function of a package that is compiled as it is, and before
-//! each function of C code.
+//! The hooks that announce calls of code that is compiled unchanged, and of C code.
 //!
-//! Such packages are compiled with rustc's `-Zinstrument-mcount` (C code with
-//! `cc -pg` is the same), so that a call into them can be a scheduling point. For functions
-//! that Rust code calls in C code, the linker does so (cargo-chess/src/linker). The
-//! callers' convention is that of profilers: nothing at all may change, not even
-//! what holds arguments.
+//! Packages that are compiled unchanged are compiled with rustc's `-Zinstrument-mcount`
+//! (`cc -pg` does the same for C code), so each of their functions first calls a hook,
+//! and a call into them can be a scheduling point. For the functions in C code that
+//! Rust code calls, the linker inserts the call of a hook (cargo-chess/src/linker). The
+//! calling convention is that of profilers: registers that hold arguments must not
+//! change either.
 
 use core::arch::naked_asm;
 
 use crate::execution::opaque;
 
-/// Saves what a function may be given or must keep, calls `$enter`, and puts
-/// it all back. The frame pointer serves to align the stack: not every caller
-/// has done so.
+/// Saves the registers that may hold arguments and the other general registers that
+/// `$enter` may change, calls it, and restores them. The frame pointer serves to align the
+/// stack, because not every caller has aligned it.
 macro_rules! announcement {
     ($(#[$attribute:meta])* $name:ident, $enter:path) => {
         $(#[$attribute])*
@@ -75,12 +75,13 @@ macro_rules! announcement {
 }
 
 announcement!(
-    /// A function of a package that is compiled as it is begins.
+    /// The hook at the start of each function of a package that is compiled unchanged.
     mcount,
     enter
 );
 announcement!(
-    /// Rust code calls a function that rustc did not compile: what the linker puts before each.
+    /// The hook before each call from Rust code of a function that rustc did not
+    /// compile. The linker inserts it.
     __chess_foreign_call,
     enter_foreign
 );
@@ -103,7 +104,7 @@ mod tests {
         let mut numbers = [0.5f64, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5];
         let [rax, rcx, rdx, rsi, rdi, r8, r9, r10, r11] = &mut words;
         let [xmm0, xmm1, xmm2, xmm3, xmm4, xmm5, xmm6, xmm7] = &mut numbers;
-        // SAFETY: a call on an aligned stack; whatever it may change is named.
+        // SAFETY: a call on an aligned stack; all registers that it may change are named.
         unsafe {
             asm!(
                 "call {mcount}",

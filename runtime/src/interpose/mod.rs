@@ -1,9 +1,9 @@
-//! The C functions through which Rust programs block, spawn, read clocks and draw
-//! random numbers, defined here in place of libc's.
+//! The C functions through which Rust programs block, spawn threads, read clocks and
+//! draw random numbers, defined here in place of libc's.
 //!
-//! Each asks first whether the caller is a task; where it is not, the call goes
-//! on to the kernel or to libc. So code that nobody redirected is controlled
-//! and deterministic too: what blocks there parks the task, never the machine.
+//! Each function first checks whether the caller is a task. If it is not, the call
+//! continues to the kernel or to libc. So code that was not redirected is also under
+//! control and deterministic: a blocking call there parks the task, never the machine.
 
 mod alarm;
 mod buffers;

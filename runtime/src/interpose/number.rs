@@ -1,4 +1,5 @@
-//! Calls on descriptors, files and children that come by number, through libc's `syscall`.
+//! The system calls on descriptors, files, children, timers and signals that programs
+//! make by number, through libc's `syscall`.
 
 use core::ffi::{c_int, c_long};
 
@@ -7,7 +8,8 @@ use super::{
 };
 use crate::base::sys::number;
 
-/// What a task's system call leads to; `None` for those that cannot block.
+/// Performs a task's system call by the interposed function for it; `None` if there is
+/// none.
 ///
 /// # Safety
 /// The arguments are those of the system call.
@@ -89,7 +91,7 @@ pub(super) unsafe fn call(number: usize, arguments: [usize; 6]) -> Option<c_long
     })
 }
 
-/// As [`call`], of those that use files.
+/// Does the same as [`call`], for system calls on files.
 #[expect(
     clippy::many_single_char_names,
     reason = "the six words of any system call"

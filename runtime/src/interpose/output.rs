@@ -1,7 +1,7 @@
-//! What tasks print: kept for the report, and never written.
+//! Output of tasks: captured for the report, and never written.
 //!
-//! An exploration runs a test thousands of times; its prints would drown
-//! everything else. The last line of `std`'s and C's printing alike is here.
+//! An exploration runs a test thousands of times, and its output would drown all other
+//! output. The printing of `std` and of C code alike ends in these functions.
 
 use core::ffi::{c_int, c_void};
 

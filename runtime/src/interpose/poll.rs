@@ -8,8 +8,9 @@ use crate::base::sys::{self, number, timespec, timeval};
 use crate::execution::{self, Effect, Op, active};
 use crate::platform::descriptor::{self, POLLIN, POLLOUT, POLLPRI, PollEntry};
 
-/// A task waits for so much virtual time for one of `entries`; how many are ready.
-/// No time at all asks only, `None` waits for ever.
+/// Waits as a task, for at most `time` of virtual time, until one of `entries` is
+/// ready. Returns the number of ready entries. A time of 0 only checks them, and `None`
+/// waits forever.
 fn wait(entries: &mut [PollEntry], time: Option<u64>) -> isize {
     let object = match entries {
         [only] => {
@@ -69,7 +70,7 @@ pub(super) unsafe extern "C" fn poll(
     }
 }
 
-/// libc's `ppoll`. Signals are not looked at.
+/// libc's `ppoll`. The signal mask of a task's call is ignored.
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn ppoll(
     entries: *mut PollEntry,
@@ -104,13 +105,13 @@ unsafe fn poll_as_task(entries: *mut PollEntry, count: c_ulong, time: Option<u64
     let entries = if count == 0 {
         &mut []
     } else {
-        // SAFETY: the caller passes so many writable entries.
+        // SAFETY: the caller passes `count` writable entries.
         unsafe { core::slice::from_raw_parts_mut(entries, count) }
     };
     sys::libc_result(wait(entries, time)) as c_int
 }
 
-/// The most descriptors that a set of `select` has.
+/// The highest number of descriptors in a set of `select`.
 const SET_SIZE: usize = 1024;
 
 /// C's `fd_set`.
@@ -127,10 +128,10 @@ impl Set {
     }
 }
 
-/// A task's `select`: the same as a `poll` of all that the sets hold.
+/// Performs a task's `select` as a `poll` of all descriptors in the sets.
 unsafe fn select_as_task(limit: c_int, sets: [*mut Set; 3], time: Option<u64>) -> c_int {
     const WANTED: [i16; 3] = [POLLIN, POLLOUT, POLLPRI];
-    /// What makes a descriptor belong to each set, errors and ends included.
+    /// The poll events that put a descriptor into each set, errors and ends included.
     const MEANS: [i16; 3] = [0x59, 0x10c, POLLPRI];
     const POLLNVAL: i16 = 0x20;
     let mut entries = [PollEntry::new(-1, 0); SET_SIZE];
@@ -202,7 +203,7 @@ pub(super) unsafe extern "C" fn select(
     }
 }
 
-/// libc's `pselect`. Signals are not looked at.
+/// libc's `pselect`. The signal mask of a task's call is ignored.
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn pselect(
     limit: c_int,

@@ -15,17 +15,18 @@ use crate::execution;
 
 const F_GETFD: usize = 1;
 const F_DUPFD: usize = 0;
-/// Executions during which descriptors are looked at each time.
+/// The number of first executions after each of which the descriptors are checked.
 const CAREFUL: u64 = 64;
-/// How often they are looked at later, if none was ever left behind.
+/// The interval of later checks, in executions, if no execution has left a descriptor
+/// open.
 const SELDOM: u64 = 64;
 
-/// What the engine knows of the process' kernel objects.
+/// The engine's state of the kernel objects of the process.
 pub(crate) struct Process {
     /// The first descriptor that no execution may leave open.
     first_free: usize,
     executions: u64,
-    /// Some execution left a descriptor open.
+    /// Whether some execution left a descriptor open.
     leaks: bool,
     /// Sockets of the running execution.
     pub(super) links: Links,
@@ -37,7 +38,7 @@ pub(crate) struct Process {
     pub(super) signals: Signals,
     /// Files of the running execution.
     pub(super) files: Known,
-    /// What the running execution has changed of the process' user and groups.
+    /// The changes by the running execution to the user and groups of the process.
     pub(super) credentials: Credentials,
 }
 
@@ -56,8 +57,8 @@ impl Process {
         }
     }
 
-    /// A new execution begins: it knows nothing of the former one's descriptors
-    /// and signals.
+    /// Begins a new execution: discards the state of the former one's descriptors and
+    /// signals.
     #[inline]
     pub(crate) fn begin(&mut self) {
         self.links.clear();
@@ -74,8 +75,8 @@ impl Process {
         c_int::try_from(self.first_free).unwrap_or(0)
     }
 
-    /// Closes the gaps among the open descriptors, so that whatever the program
-    /// opens from now on lies above them.
+    /// Fills the gaps among the open descriptors, so that all descriptors that the
+    /// program opens from now on lie above them.
     pub(crate) fn settle(&mut self) {
         // SAFETY: descriptor 0 is open; duplicates go to gaps only.
         unsafe {
@@ -101,13 +102,14 @@ impl Process {
     }
 }
 
-/// Closes what the last execution left open. Looking costs a system call, so a
-/// program that never leaves anything is looked at seldom.
+/// Closes the descriptors that the last execution left open. The check costs a system
+/// call, so it is rare for a program that never leaves one open.
 #[inline]
 pub(crate) fn tidy_descriptors(process: &mut Process) {
     process.executions += 1;
     let is_seldom = process.executions.is_multiple_of(SELDOM);
-    // What is left open may hold a lock, for which the next execution would wait.
+    // A descriptor that is left open may hold a lock, for which the next execution
+    // would wait.
     let leaks = process.leaks || process.files.leaves_open();
     if leaks || process.executions <= CAREFUL || is_seldom {
         close_leftovers(process);
@@ -121,8 +123,8 @@ fn close_leftovers(process: &mut Process) {
     let first = process.first_free;
     // SAFETY: descriptors above `first_free` belong to executions that are over.
     unsafe {
-        // The lowest free number is given out first: if it is `first`, most likely
-        // nothing was left open; closing the range settles it either way.
+        // The kernel assigns the lowest free number. If that is `first`, most likely no
+        // descriptor was left open. Closing the range makes sure of it in either case.
         let copy = sys::syscall(number::FCNTL, [0, F_DUPFD, first, 0, 0, 0]);
         let clean = copy >= 0 && copy.cast_unsigned() == first;
         if !clean {
@@ -132,8 +134,8 @@ fn close_leftovers(process: &mut Process) {
     }
 }
 
-/// libc's `fork`. The child of a task is an ordinary process: it runs on, on its
-/// copy of the task's stack, and nothing in it is controlled any more.
+/// libc's `fork`. The child of a task is an ordinary process: it continues on its copy
+/// of the task's stack, and is not under control.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn fork() -> c_int {
     // SAFETY: `fork` as the caller asked for it.

@@ -1,4 +1,5 @@
-//! Condition variables of C code: their waiters are the engine's, and libc's part of them stays untouched.
+//! Condition variables of C code. The engine queues the waiters, and libc's part of a
+//! condition variable stays unchanged.
 
 use core::ffi::{c_int, c_void};
 
@@ -7,7 +8,7 @@ use super::{pthread_mutex, real};
 use crate::base::sys::{self, pthread_mutex_t, timespec};
 use crate::execution::{Op, Wake, active, opaque};
 
-/// In one step, gives the mutex back and waits; then takes the mutex again.
+/// Releases the mutex and waits, in one step; then acquires the mutex again.
 unsafe fn wait(
     op: Op,
     condition: *const c_void,

@@ -19,8 +19,8 @@ pub(super) fn lock_of(mutex: *const pthread_mutex_t) -> Lock {
     }
 }
 
-/// Tries the real mutex for code that would wait: one that checks says that its
-/// holder would wait for itself.
+/// Tries to lock the real mutex for code that would wait. An error-checking mutex
+/// returns an error if its holder would wait for itself.
 pub(super) unsafe fn attempt(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the caller gives a live mutex.
     unsafe {
@@ -32,7 +32,7 @@ pub(super) unsafe fn attempt(mutex: *mut pthread_mutex_t) -> c_int {
     }
 }
 
-/// Gives the real mutex back once; whether it is free then.
+/// Unlocks the real mutex once. Returns whether it is free then.
 pub(super) unsafe fn unlock(mutex: *mut pthread_mutex_t) -> Result<bool, c_int> {
     // SAFETY: the caller gives a live mutex.
     unsafe {
@@ -121,8 +121,8 @@ fn spin_lock_of(lock: *const c_int) -> Lock {
     }
 }
 
-/// libc's `pthread_spin_lock`. Whoever spins waits: nothing but the release of
-/// the lock ends it.
+/// libc's `pthread_spin_lock`. A task that would spin blocks instead: only the release
+/// of the lock ends its wait.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_spin_lock(lock: *mut c_int) -> c_int {
     // SAFETY: the caller's argument is that of the real function.

@@ -7,15 +7,15 @@ use super::real;
 use crate::base::sys::OnceRoutine;
 use crate::execution::{self, Effect, Op, active, opaque};
 
-/// What glibc keeps in a `pthread_once_t`.
+/// The values of glibc's `pthread_once_t`.
 const NEW: c_int = 0;
 const RUNNING: c_int = 1;
 const DONE: c_int = 2;
 
 /// libc's `pthread_once`.
 ///
-/// One that was done before the execution began is passed without a word: the
-/// unwinder asks at every panic.
+/// A call whose routine was completed before the execution began is not recorded: the
+/// unwinder makes such a call at every panic.
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C-unwind" fn pthread_once(
     control: *mut c_int,
@@ -52,8 +52,8 @@ pub(super) unsafe extern "C-unwind" fn pthread_once(
     0
 }
 
-/// The routine of a `pthread_once` while it runs. Where it unwinds, the next one
-/// to come runs it anew.
+/// The routine of a `pthread_once` while it runs. If it unwinds, the next caller runs
+/// it again.
 struct Running<'a> {
     state: &'a AtomicI32,
     ends_as: c_int,
@@ -75,11 +75,11 @@ impl Drop for Running<'_> {
 struct Barrier {
     arrived: u32,
     round: u32,
-    /// How many it waits for.
+    /// The number of threads that the barrier waits for.
     count: u32,
 }
 
-/// libc's `pthread_barrier_wait`. Who has arrived is the engine's affair.
+/// libc's `pthread_barrier_wait`. The engine counts the tasks that have arrived.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_barrier_wait(barrier: *mut c_void) -> c_int {
     const SERIAL_THREAD: c_int = -1;

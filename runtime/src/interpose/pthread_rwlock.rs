@@ -8,7 +8,7 @@ use super::real;
 use crate::base::sys::{self, pthread_rwlock_t, timespec};
 use crate::execution::{Op, active, opaque};
 
-/// The kind whose readers wait behind writers that wait.
+/// The kind of lock whose readers wait for queued writers.
 const PREFERS_WRITERS: u32 = 2;
 
 fn reading(lock: *const pthread_rwlock_t) -> Lock {
@@ -25,14 +25,14 @@ fn writing(lock: *const pthread_rwlock_t) -> Lock {
     }
 }
 
-/// Whether the calling task writes.
+/// Whether the calling task holds the lock for writing.
 unsafe fn writes(lock: *const pthread_rwlock_t) -> bool {
     // SAFETY: the caller gives a live lock.
     unsafe { (*lock).writer == task_thread_id() }
 }
 
-/// Tries the real lock for a reader that would wait. The real lock does not know
-/// which writers wait: they wait in the engine.
+/// Tries to acquire the real lock for a reader that would wait. The real lock does not
+/// know the waiting writers, because they wait in the engine.
 unsafe fn attempt_read(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the caller gives a live lock.
     unsafe {
@@ -53,7 +53,8 @@ unsafe fn try_read(lock: *mut pthread_rwlock_t) -> c_int {
     }
 }
 
-/// Tries the real lock for a writer that would wait.
+/// Tries to acquire the real lock for a writer that would wait, and queues it if the
+/// lock is held.
 unsafe fn attempt_write(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the caller gives a live lock.
     unsafe {
@@ -84,7 +85,7 @@ unsafe fn write(lock: *mut pthread_rwlock_t, deadline: Deadline) -> c_int {
     result
 }
 
-/// Until when to wait.
+/// The end of a wait, if it has one.
 #[derive(Clone, Copy)]
 struct Deadline(Option<*const timespec>);
 

@@ -1,4 +1,5 @@
-//! Random numbers: the same in every execution, so that a `HashMap`'s order repeats.
+//! Random numbers: the same in every execution, so that the order of a `HashMap`
+//! repeats.
 
 use core::ffi::{c_int, c_uint, c_void};
 

@@ -1,7 +1,7 @@
-//! libc's own definitions behind the interposed ones.
+//! libc's own definitions of the interposed functions.
 //!
-//! Looked up once by name and before the image is taken: an address found
-//! later would be forgotten with every execution.
+//! Each is looked up once by name, before the image is taken: an address that is found
+//! later would be lost whenever the image is restored.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use crate::base::sys::{
     pthread_rwlock_t, pthread_t, timespec,
 };
 
-/// The address of libc's definition, 0 where this libc has none.
+/// Returns the address of libc's definition, 0 if this libc has none.
 fn look_up(address: &AtomicUsize, name: &CStr) -> usize {
     let mut found = address.load(Ordering::Relaxed);
     if found == 0 {
@@ -45,7 +45,7 @@ macro_rules! real {
             }
         )*
 
-        /// Looks up all that a task may need.
+        /// Looks up all functions that a task may need.
         pub(crate) fn resolve() {
             $(look_up(&addresses::$name, c_name!($name));)*
         }

@@ -1,4 +1,4 @@
-//! Reading: `read`, `recv` and their kin.
+//! Reading: `read`, `recv` and similar functions.
 
 use core::ffi::{c_int, c_uint, c_void};
 
@@ -11,8 +11,8 @@ use crate::platform::descriptor::{self, Kind, POLLIN};
 
 const MSG_WAITALL: c_int = 0x100;
 
-/// A call that reads by the system call `number`, of any kind of descriptor; the
-/// kernel may write to all that it names.
+/// Reads by the system call `number` from a descriptor of any kind. The kernel must
+/// already be allowed to write to all memory that the arguments name.
 unsafe fn read_call(descriptor: c_int, number: usize, arguments: [usize; 6]) -> isize {
     // SAFETY: the caller's arguments are those of the system call.
     let call = || unsafe { sys::syscall(number, arguments) };
@@ -29,7 +29,7 @@ unsafe fn read_call(descriptor: c_int, number: usize, arguments: [usize; 6]) -> 
     reading.end(result)
 }
 
-/// A read of `/dev/urandom`: from the execution's generator.
+/// Performs a read of `/dev/random` or `/dev/urandom`, from the execution's generator.
 unsafe fn fill_at_random(number: usize, [_, at, length, ..]: [usize; 6]) -> isize {
     // SAFETY: the caller names writable memory: a buffer, or a list of them.
     unsafe {

@@ -1,7 +1,9 @@
-//! Robust mutexes: a task that ends while it holds some leaves word of it in them.
+//! Robust mutexes: those that a task holds when it ends are marked as having lost their
+//! owner.
 //!
-//! glibc links those that a thread holds into a list, and the kernel goes through
-//! it when the thread dies. A donor does not die with its task, so this is done here.
+//! glibc links the robust mutexes that a thread holds into a list, and the kernel walks
+//! the list when the thread dies. A donor does not die with its task, so this module
+//! walks the list.
 
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -11,19 +13,19 @@ use super::locks::Lock;
 use crate::base::sys::{self, number};
 use crate::execution;
 
-/// The head of the list, as the kernel knows it.
+/// The head of the list, in the kernel's layout.
 #[repr(C)]
 pub(crate) struct RobustList {
     /// The first entry, or the head itself.
     first: usize,
-    /// From an entry to its futex word.
+    /// The distance from an entry to its futex word.
     offset: isize,
-    /// An entry that is just being added or removed.
+    /// An entry that is being added or removed.
     pending: usize,
 }
 
 impl RobustList {
-    /// The calling thread's; null where the kernel keeps none.
+    /// Returns the list of the calling thread; null if the kernel keeps none.
     pub(crate) fn of_this_thread() -> *mut Self {
         let (mut head, mut length) = (0usize, 0usize);
         let (at, length_at) = (&raw mut head as usize, &raw mut length as usize);
@@ -32,12 +34,12 @@ impl RobustList {
         head as *mut Self
     }
 
-    /// Whether it names nothing.
+    /// Whether the list has no entry.
     fn is_empty(&self) -> bool {
         self.first == (&raw const *self).addr() && self.pending == 0
     }
 
-    /// Empties the list: what it names may not exist any more.
+    /// Empties the list: its entries may not exist any more.
     ///
     /// # Safety
     /// `list` is null or the list of a parked thread.
@@ -53,10 +55,10 @@ impl RobustList {
     }
 }
 
-/// The running task ends: the mutexes on its list have lost their owner, as the
-/// kernel would say it in their words.
+/// Marks the mutexes on the list of the ending task as having lost their owner, in
+/// their futex words as the kernel would, and wakes their waiters.
 pub(crate) fn give_up() {
-    /// The kernel looks at no more.
+    /// The highest number of entries that the kernel visits.
     const MOST: usize = 2048;
     const PRIORITY_INHERITING: usize = 1;
     const WAITERS: u32 = 0x8000_0000;

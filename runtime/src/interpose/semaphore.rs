@@ -14,7 +14,7 @@ fn lock_of(semaphore: *const c_void) -> Lock {
     }
 }
 
-/// Tries the real semaphore. `sem_trywait` says `EAGAIN`, which is `EBUSY` here.
+/// Tries to acquire the real semaphore. The `EAGAIN` of `sem_trywait` becomes `EBUSY`.
 unsafe fn attempt(semaphore: *mut c_void) -> c_int {
     // SAFETY: the caller gives a live semaphore.
     unsafe {
@@ -28,7 +28,8 @@ unsafe fn attempt(semaphore: *mut c_void) -> c_int {
     }
 }
 
-/// These functions return their errors through `errno`.
+/// Converts an error number to the form of these functions, which return errors through
+/// `errno`.
 fn returned(error: c_int) -> c_int {
     if error == 0 {
         return 0;
@@ -99,7 +100,7 @@ unsafe extern "C" fn sem_clockwait(
     }
 }
 
-/// libc's `sem_post`. Whoever waits tries again, and one of them succeeds.
+/// libc's `sem_post`. All waiting tasks try again, and one of them succeeds.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sem_post(semaphore: *mut c_void) -> c_int {
     // SAFETY: the caller's argument is that of the real function.

@@ -1,4 +1,4 @@
-//! Writing: `write`, `send` and their kin.
+//! Writing: `write`, `send` and similar functions.
 
 use core::ffi::{c_int, c_uint, c_void};
 
@@ -9,12 +9,13 @@ use crate::base::sys::{self, number};
 use crate::execution::{Op, active};
 use crate::platform::descriptor::{self, Kind, POLLOUT};
 
-/// So much can be written to a pipe that is ready.
+/// The number of bytes that can be written to a ready pipe.
 const PIPE_BUF: usize = 4096;
-/// Of longer lists of buffers only so many are served, as the kernel may do, too.
+/// The highest number of buffers that one call writes. The kernel may write only a part
+/// of a list, too.
 const MOST_BUFFERS: usize = 64;
 
-/// A task writes `buffers`, all of them if it is a call that blocks.
+/// Writes `buffers` for a task, all of them if the call blocks.
 unsafe fn write_call(descriptor: c_int, buffers: &[Buffer]) -> isize {
     let mut left = [Buffer {
         start: core::ptr::null_mut(),
@@ -64,7 +65,7 @@ unsafe fn write_call(descriptor: c_int, buffers: &[Buffer]) -> isize {
     }
 }
 
-/// What is left to write, and how much was written.
+/// The buffers that are left to write, and the number of bytes that were written.
 struct Remaining<'a> {
     buffers: &'a mut [Buffer],
     at: usize,
@@ -91,7 +92,7 @@ impl<'a> Remaining<'a> {
         }
     }
 
-    /// The first part that is left, `most` bytes of it.
+    /// The first buffer that is left, at most `most` bytes of it.
     fn first(&self, most: usize) -> (*mut u8, usize) {
         let first = self.buffers.get(self.at);
         first.map_or((core::ptr::null_mut(), 0), |buffer| {
@@ -99,7 +100,7 @@ impl<'a> Remaining<'a> {
         })
     }
 
-    /// Takes what a call wrote; whether no call is to follow.
+    /// Records the bytes that a call wrote. Returns whether no call is to follow.
     fn is_done_after(&mut self, result: isize) -> bool {
         let Ok(mut written) = usize::try_from(result) else {
             return true;
@@ -119,7 +120,7 @@ impl<'a> Remaining<'a> {
         self.done >= self.total
     }
 
-    /// What the whole call returns whose last part returned `last`.
+    /// The result of the whole call, if its last part returned `last`.
     fn result(&self, last: isize) -> isize {
         if self.done > 0 {
             self.done.cast_signed()
@@ -129,13 +130,13 @@ impl<'a> Remaining<'a> {
     }
 }
 
-/// A task sends `message`, all of it if it is a call that blocks. Datagrams go
-/// as a whole or not at all; of a stream, the rest follows.
+/// Sends `message` for a task, all of it if the call blocks. A datagram is sent as a
+/// whole or not at all; for a stream, further calls send the rest.
 unsafe fn send_message(socket: c_int, message: &mut Message, flags: c_int) -> isize {
     let unblocked = flags & MSG_DONTWAIT != 0;
     let identity = descriptor::look(socket);
     let mut call = Call::begin(Op::DescriptorWrite, socket, identity, POLLOUT).unblocked(unblocked);
-    // SAFETY: the caller passes a list of so many buffers, a copy of the program's.
+    // SAFETY: the caller passes a list of `count` buffers, a copy of the program's.
     let buffers = unsafe { core::slice::from_raw_parts_mut(message.buffers, message.count) };
     let mut left = Remaining::of(buffers);
     let result = loop {
@@ -150,14 +151,14 @@ unsafe fn send_message(socket: c_int, message: &mut Message, flags: c_int) -> is
         if left.is_done_after(result) || !call.blocks() {
             break left.result(result);
         }
-        // What goes with the message went with its first part.
+        // The control data of the message went with its first part.
         message.control_length = 0;
         call.progressed();
     };
     call.end(result)
 }
 
-/// What a task writes that is not captured: see [`super::output`].
+/// Writes the output of a task that is not captured: see [`super::output`].
 pub(super) unsafe fn write_all(descriptor: c_int, buffers: &[Buffer]) -> isize {
     // SAFETY: the caller's buffers are readable.
     unsafe { write_call(descriptor, buffers) }

@@ -1,8 +1,8 @@
-//! `kill` and its kin: a signal that a task sends to its own process is handled
-//! there and then, on that task.
+//! `kill` and similar functions: a signal that a task sends to its own process is
+//! handled immediately, on that task.
 //!
-//! The kernel would choose a thread and a moment, which no schedule could repeat.
-//! Nobody's wait is interrupted: no task waits in the kernel.
+//! The kernel would choose a thread and a moment, which no schedule could repeat. The
+//! signal interrupts no wait, because no task waits in the kernel.
 
 use core::ffi::{c_int, c_void};
 
@@ -18,13 +18,13 @@ const SI_QUEUE: i32 = -1;
 const SI_TKILL: i32 = -6;
 const SA_RESETHAND: u64 = 0x8000_0000;
 const LAST: c_int = 64;
-/// Signals that nothing is done about unless the program says what.
+/// The signals whose default action is to do nothing.
 const IGNORED: [c_int; 4] = [17, 18, 23, 28];
 
-/// C's `siginfo_t`: the signal, the code, who sent it, and a value.
+/// C's `siginfo_t`: the signal, the code, the sender, and a value.
 pub(super) type Info = [u64; 16];
 
-/// C's `ucontext_t`, of which nothing is told.
+/// C's `ucontext_t`, which stays empty.
 type Context = [u64; 128];
 
 fn own_process() -> c_int {
@@ -39,7 +39,7 @@ fn has_own_threads() -> bool {
     unsafe { (*engine()).pool.backend() == Backend::Threads }
 }
 
-/// Whether a task sends `signal` to its own process, to all of it or to a thread.
+/// Whether a task sends `signal` to its own process, or to one of its threads.
 fn is_own(process: c_int, signal: c_int) -> bool {
     active() && (1..=LAST).contains(&signal) && process == own_process()
 }
@@ -59,23 +59,24 @@ fn info(signal: c_int, code: i32, value: usize) -> Info {
     info
 }
 
-/// The alarm is due: the calling task handles its signal.
+/// Handles the signal of an alarm that is due, on the calling task.
 pub(super) fn send_alarm(signal: c_int) {
     const SI_KERNEL: i32 = 0x80;
     send(signal, &info(signal, SI_KERNEL, 0));
 }
 
-/// A task sends its own process a signal.
+/// Sends a signal from a task to its own process.
 fn send(signal: c_int, info: &Info) -> isize {
     let really = || {
         let (thread, at) = (sys::kernel_thread_id() as usize, info.as_ptr() as usize);
         let arguments = [own_process() as usize, thread, signal as usize, at, 0, 0];
-        // SAFETY: as much readable memory as the kernel's structure takes.
+        // SAFETY: the readable memory is as large as the kernel's structure.
         unsafe { sys::syscall(number::RT_TGSIGQUEUEINFO, arguments) }
     };
     execution::before_call(Op::Kill, 0);
     let result = if signals().is_blocked(signal) {
-        // Who blocks it has another way to hear of it, `signalfd` or `sigwait`.
+        // A task that blocks the signal has another way to receive it: `signalfd` or
+        // `sigwait`.
         let result = really();
         if has_own_threads() {
             signals().pend(signal, info);
@@ -108,8 +109,8 @@ fn send(signal: c_int, info: &Info) -> isize {
     result
 }
 
-/// Runs the handler of `signal`, again if the signal came again meanwhile: a
-/// handler is not interrupted by its own signal.
+/// Runs the handler of `signal`, and again if the signal was sent again in the
+/// meantime: a handler is not interrupted by its own signal.
 pub(super) fn handle(signal: c_int, info: &Info) {
     let task = execution::current();
     let is_same = move |known: &Handling| known.task == task && known.signal == signal;
@@ -137,8 +138,8 @@ pub(super) fn handle(signal: c_int, info: &Info) {
             signals().reset(signal);
         }
         let (mut info, mut context): (Info, Context) = (*info, [0; 128]);
-        // SAFETY: the program's handler; one that takes the signal alone does not
-        // look at the other two.
+        // SAFETY: the program's handler; one that takes the signal alone does not read
+        // the other two arguments.
         unsafe {
             let handler: extern "C-unwind" fn(c_int, *mut Info, *mut Context) =
                 core::mem::transmute(action.handler);
@@ -170,7 +171,7 @@ pub(super) extern "C-unwind" fn kill(process: c_int, signal: c_int) -> c_int {
     sys::libc_result(result) as c_int
 }
 
-/// libc's `tgkill`. Whichever task is meant, this one handles it.
+/// libc's `tgkill`. The calling task handles the signal, whichever thread it addresses.
 #[unsafe(no_mangle)]
 pub(super) extern "C-unwind" fn tgkill(process: c_int, thread: c_int, signal: c_int) -> c_int {
     let result = if is_own(process, signal) {
@@ -194,7 +195,8 @@ extern "C-unwind" fn raise(signal: c_int) -> c_int {
     }
 }
 
-/// libc's `pthread_kill`. Whichever task is meant, this one handles it.
+/// libc's `pthread_kill`. The calling task handles the signal, whichever thread it
+/// addresses.
 #[unsafe(no_mangle)]
 unsafe extern "C-unwind" fn pthread_kill(thread: pthread_t, signal: c_int) -> c_int {
     if is_own(own_process(), signal) {
@@ -223,7 +225,8 @@ pub(super) unsafe extern "C-unwind" fn queue(
     let result = unsafe {
         if is_own(process, signal) {
             let mut info = info.read();
-            // As the kernel does, whatever the caller has put there.
+            // The kernel also sets the signal number, whatever value the caller has
+            // stored.
             info[0] = info[0] & !u64::from(u32::MAX) | low(signal);
             send(signal, &info)
         } else {

@@ -8,13 +8,13 @@ use crate::base::sys::{self, number};
 use crate::execution::{self, Op, active};
 use crate::platform::descriptor::{self, Identity, Kind, POLLIN, POLLOUT, PollEntry};
 
-/// So many bytes can be written at once to what is ready. Callers go on with the
-/// rest: these calls may always move less than they were asked to.
+/// The number of bytes that can be written at once to a ready descriptor. Callers
+/// continue with the rest: these calls may always move fewer bytes than requested.
 const MOST: usize = 4096;
 const SPLICE_F_NONBLOCK: usize = 2;
 
-/// A task moves bytes from one descriptor to another by `step`, which does not
-/// block where both are ready.
+/// Moves bytes for a task from one descriptor to another by `step`, which does not
+/// block if both are ready.
 fn move_bytes(from: c_int, to: c_int, mut step: impl FnMut() -> isize) -> isize {
     let (source, target) = (descriptor::look(from), descriptor::look(to));
     let mut step = || step_between(from, source, to, target, &mut step);
@@ -26,7 +26,8 @@ fn move_bytes(from: c_int, to: c_int, mut step: impl FnMut() -> isize) -> isize 
     }
 }
 
-/// See [`move_bytes`]; a negative error number on failure.
+/// Performs `step` for [`move_bytes`] when both ends are ready. Returns a negative
+/// error number on failure.
 fn step_between(
     from: c_int,
     source: Identity,
@@ -38,7 +39,7 @@ fn step_between(
         return step();
     }
     let object = execution::descriptor_object(from, source);
-    // Its event is that of the end which others can see change.
+    // The event is that of the end whose change other tasks can observe.
     let call = if target.kind == Kind::File {
         Call::begin(Op::DescriptorRead, from, source, POLLIN)
     } else {

@@ -1,4 +1,4 @@
-//! `syscall`: the system calls that programs make by their number.
+//! `syscall`: the system calls that programs make by number.
 
 use core::ffi::{c_int, c_long};
 
@@ -30,7 +30,7 @@ unsafe extern "C" fn syscall(
                     let result = futex::call([a, b, c, d, e, f]);
                     return returned(result.map(usize::cast_signed));
                 }
-                // As kernels before 5.16 answer: callers do without it.
+                // The answer of kernels before 5.16: callers have a fallback.
                 number::FUTEX_WAITV => return returned(Err(sys::ENOSYS)),
                 number::GETRANDOM => return random::fill(a as *mut u8, b).cast_signed() as c_long,
                 number::SCHED_YIELD => {
@@ -51,11 +51,11 @@ unsafe extern "C" fn syscall(
     {
         return result.cast_signed() as c_long;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller's arguments are those of the system call.
     sys::libc_result(unsafe { sys::syscall(number, [a, b, c, d, e, f]) }) as c_long
 }
 
-/// As libc returns what the kernel says.
+/// Converts a result of the kernel to the form of libc's functions.
 fn returned(result: Result<isize, c_int>) -> c_long {
     sys::libc_result(result.unwrap_or_else(|error| -(error as isize))) as c_long
 }

@@ -1,10 +1,10 @@
-//! `pthread_exit`: a task ends amidst its frames.
+//! `pthread_exit`: the end of a task below other frames.
 //!
-//! glibc's own would unwind to the frame in which the donor began, and end the
-//! donor's kernel thread. Here the same forced unwinding (it runs the clean-ups of
-//! C++ and of C compiled with `-fexceptions`) stops at the task's first frame.
-//! Handlers that C code pushed with `pthread_cleanup_push` and without that flag
-//! are known to glibc alone and do not run.
+//! glibc's own function would unwind to the frame in which the donor began, and end the
+//! donor's kernel thread. Here the same forced unwinding (it runs the clean-ups of C++
+//! and of C compiled with `-fexceptions`) stops at the task's first frame. Handlers
+//! that C code pushed with `pthread_cleanup_push`, compiled without that flag, are
+//! known to glibc alone and do not run.
 
 use core::ffi::{c_int, c_void};
 
@@ -12,13 +12,13 @@ use super::real;
 use crate::base::memory::EngineMemory;
 use crate::execution::{self, active};
 
-/// The unwinder's header of what is thrown.
+/// The thrown exception, which begins with the unwinder's header.
 #[repr(C, align(16))]
 struct Exception {
     class: u64,
     clean_up: Option<unsafe extern "C" fn(c_int, *mut Exception)>,
     private: [u64; 2],
-    /// What `pthread_join` gets.
+    /// The result for `pthread_join`.
     result: *mut c_void,
 }
 
@@ -43,7 +43,7 @@ pub(super) unsafe extern "C-unwind" fn pthread_exit(result: *mut c_void) -> ! {
         // SAFETY: the caller's argument is that of the real function.
         unsafe { real::pthread_exit(result) };
     }
-    // Not on the stack, which clean-ups will write over.
+    // The exception is not on the stack, which clean-ups will overwrite.
     let exception = Box::new_in(
         Exception {
             class: 0,
@@ -54,15 +54,15 @@ pub(super) unsafe extern "C-unwind" fn pthread_exit(result: *mut c_void) -> ! {
         EngineMemory,
     );
     let (exception, _) = Box::into_raw_with_allocator(exception);
-    // SAFETY: the exception lives until the task has ended. The call returns only
-    // where a frame cannot be unwound: the frames below are then left as they are.
+    // SAFETY: the exception lives until the task has ended. The call returns only if a
+    // frame cannot be unwound: the frames below then stay unchanged.
     unsafe {
         _Unwind_ForcedUnwind(exception, stop, core::ptr::null_mut());
         end(exception)
     }
 }
 
-/// Asked by the unwinder at each frame: goes on until there is none.
+/// The unwinder's callback at each frame: unwinding continues until no frame is left.
 unsafe extern "C" fn stop(
     _version: c_int,
     actions: c_int,
@@ -81,8 +81,8 @@ unsafe extern "C" fn stop(
 }
 
 unsafe fn end(exception: *mut Exception) -> ! {
-    // SAFETY: made by `pthread_exit`, and used no more; the frames of the task
-    // are given up.
+    // SAFETY: made by `pthread_exit`, and not used again; the frames of the task are
+    // abandoned.
     unsafe {
         let exception = Box::from_raw_in(exception, EngineMemory);
         let result = exception.result;

@@ -1,4 +1,4 @@
-//! Threads that code other than our shims starts: they become tasks.
+//! Threads that code without our shims starts: they become tasks.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
@@ -8,7 +8,7 @@ use crate::base::sys::{self, ThreadStart, number, pthread_attr_t, pthread_t, sta
 use crate::engine::engine;
 use crate::execution::{self, State, TaskId, Wake, active, opaque};
 
-/// The task behind a pthread handle that the program holds.
+/// Returns the task of a pthread handle that the program holds.
 fn task_of(thread: pthread_t) -> Option<TaskId> {
     let execution = execution::running()?;
     // SAFETY: see `execution::running`.
@@ -49,7 +49,7 @@ pub(super) unsafe extern "C" fn pthread_create(
     0
 }
 
-/// The task that a call may join.
+/// Returns the task that a call may join.
 fn joinable(thread: pthread_t) -> Result<TaskId, c_int> {
     let task = task_of(thread).ok_or(sys::ESRCH)?;
     if task == execution::current() {
@@ -61,7 +61,7 @@ fn joinable(thread: pthread_t) -> Result<TaskId, c_int> {
     if detached { Err(sys::EINVAL) } else { Ok(task) }
 }
 
-/// Waits for the task's end, at most until the deadline.
+/// Waits for the end of the task, at most until the deadline.
 unsafe fn join(thread: pthread_t, result: *mut *mut c_void, deadline: Option<u64>) -> c_int {
     let task = match joinable(thread) {
         Ok(task) => task,
@@ -70,12 +70,12 @@ unsafe fn join(thread: pthread_t, result: *mut *mut c_void, deadline: Option<u64
     if opaque::join(task, deadline) == Wake::TimedOut {
         return sys::ETIMEDOUT;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller passes null or room for a result.
     unsafe { joined(task, result) };
     0
 }
 
-/// The task has ended: its result is the caller's, and its handle is gone.
+/// Stores the result of an ended task for the caller, and releases the task's handle.
 unsafe fn joined(task: TaskId, result: *mut *mut c_void) {
     let Some(execution) = execution::running() else {
         return;
@@ -175,15 +175,15 @@ pub(super) unsafe extern "C" fn pthread_detach(thread: pthread_t) -> c_int {
         if task.detached {
             return sys::EINVAL;
         }
-        // One that still runs keeps its handle until it ends.
+        // A task that still runs keeps its handle until it ends.
         task.detached = true;
         task.released = task.state == State::Finished;
     }
     0
 }
 
-/// libc's `pthread_cancel`. Not carried out, for glibc would end a donor: the
-/// caller is told so, and the user.
+/// libc's `pthread_cancel`. It fails, because glibc would end a donor: the caller gets
+/// an error, and the report has a note for the user.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_cancel(thread: pthread_t) -> c_int {
     if !active() {
@@ -230,8 +230,8 @@ unsafe extern "C" fn pthread_getattr_np(
     0
 }
 
-/// libc's `sigaltstack`: the alternate stack belongs to the kernel thread, which
-/// tasks share, so they may read it but not change it.
+/// libc's `sigaltstack`. The alternate stack belongs to the kernel thread, which tasks
+/// share, so they may read it but not change it.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sigaltstack(new: *const stack_t, old: *mut stack_t) -> c_int {
     // SAFETY: the caller's arguments are those of the system call.
@@ -242,7 +242,7 @@ unsafe extern "C" fn sigaltstack(new: *const stack_t, old: *mut stack_t) -> c_in
         }
         if !old.is_null() {
             sys::syscall(number::SIGALTSTACK, [0, old as usize, 0, 0, 0, 0]);
-            // Said to be in use, so that nobody frees it.
+            // The stack is reported as enabled, so that no code frees it.
             (*old).flags = 0;
         }
     }

@@ -1,6 +1,7 @@
 //! Clocks and sleeps: virtual time for tasks.
 //!
-//! Each read moves the clock a little, so that a loop that waits for a moment ends.
+//! Each read advances the clock a little, so that a loop that waits for a point in time
+//! ends.
 
 use core::ffi::{c_int, c_long, c_uint, c_void};
 
@@ -8,7 +9,7 @@ use super::real;
 use crate::base::sys::{self, number, timespec, timeval};
 use crate::execution::{self, Effect, Op, active};
 
-/// What one read of the clock costs, in virtual nanoseconds.
+/// The cost of one read of the clock, in virtual nanoseconds.
 const READ: u64 = 1_000;
 const TIMER_ABSTIME: c_int = 1;
 

@@ -1,8 +1,9 @@
-//! `timerfd`, on virtual time: an `eventfd` that the engine writes to when the
-//! virtual clock has passed a timer's expiry.
+//! `timerfd`, on virtual time: an `eventfd` to which the engine writes when the virtual
+//! clock has passed the expiry of a timer.
 //!
-//! Its reads, polls and flags are those of a timer descriptor. A task that waits
-//! for a descriptor while a timer is set can go on by time, as with a timeout.
+//! It has the reads, polls and flags of a timer descriptor. A task that waits for a
+//! descriptor while a timer is set can continue by the passage of time, as with a
+//! timeout.
 
 use core::ffi::c_int;
 
@@ -18,7 +19,7 @@ pub(crate) struct Timers(EngineVec<Timer>);
 
 struct Timer {
     descriptor: c_int,
-    /// When it expires next, in virtual nanoseconds; `None` if it is not set.
+    /// The next expiry, in virtual nanoseconds; `None` if the timer is not set.
     expiry: Option<u64>,
     /// The time between expiries; 0 if there is only one.
     interval: u64,
@@ -29,7 +30,7 @@ impl Timers {
         Self(engine_vec())
     }
 
-    /// Forgets all, for a new execution.
+    /// Removes all timers, for a new execution.
     #[inline]
     pub(crate) fn clear(&mut self) {
         self.0.clear();
@@ -42,13 +43,13 @@ fn timers() -> &'static mut EngineVec<Timer> {
     unsafe { &mut (*engine()).process.timers.0 }
 }
 
-/// When the next timer expires.
+/// The time at which the next timer expires.
 #[inline]
 pub(super) fn next_expiry() -> Option<u64> {
     timers().iter().filter_map(|timer| timer.expiry).min()
 }
 
-/// A descriptor is closed: its number may be another's soon.
+/// Removes the timer of a closed descriptor, whose number may soon be reused.
 #[inline]
 pub(super) fn forget(descriptor: c_int) {
     timers().retain(|timer| timer.descriptor != descriptor);
@@ -108,7 +109,7 @@ pub(super) unsafe extern "C" fn timerfd_create(clock: c_int, flags: c_int) -> c_
     }
 }
 
-/// What is left of a timer, as the program asks for it.
+/// The remaining time of a timer and its interval, in C's structure.
 fn setting(timer: &Timer, now: u64) -> Setting {
     let left = timer
         .expiry
@@ -151,7 +152,7 @@ pub(super) unsafe extern "C" fn timerfd_settime(
             }
             drain(descriptor);
             execution::after_call(Op::TimerSet, object, Effect::Write);
-            // Those that wait for it have another deadline now.
+            // The tasks that wait for the timer have another deadline now.
             execution::wake_all_awaiting();
             return 0;
         }
@@ -168,7 +169,7 @@ pub(super) unsafe extern "C" fn timerfd_settime(
     sys::libc_result(unsafe { sys::syscall(number::TIMERFD_SETTIME, arguments) }) as c_int
 }
 
-/// Takes back expiries that nobody has read.
+/// Discards the expiries that were not read.
 fn drain(descriptor: c_int) {
     let mut count = 0u64;
     let at = &raw mut count as usize;

@@ -8,23 +8,24 @@ use super::signal::{self, Info};
 use crate::base::sys::{self, number, timespec};
 use crate::execution::{self, Effect, Op, State, Wake, active, opaque};
 
-/// Where those wait, in the side table, that go on once a handler has run. No object lies
-/// there.
+/// The address in the side table at which tasks wait until a handler has run. No object
+/// lies there.
 const HANDLED: usize = 40;
-/// Those that go on once a signal is pending.
+/// The address in the side table at which tasks wait for a pending signal.
 const PENDING: usize = 48;
 
-/// A handler has run: one of those that wait for it goes on.
+/// Wakes one of the tasks that wait for a handler, after a handler has run.
 pub(super) fn handled() {
     opaque::wake(HANDLED, false);
 }
 
-/// A signal is pending: all that wait for one look whether it is theirs.
+/// Wakes all tasks that wait for a pending signal: each checks whether the signal is in
+/// its set.
 pub(super) fn pending() {
     opaque::wake(PENDING, true);
 }
 
-/// Whether a task waits for a handler to run.
+/// Whether a task waits until a handler has run.
 pub(super) fn is_awaited() -> bool {
     execution::running().is_some_and(|execution| {
         // SAFETY: see `execution::running`.
@@ -80,7 +81,7 @@ pub(super) unsafe extern "C-unwind" fn sigsuspend(mask: *const u64) -> c_int {
     result
 }
 
-/// A pending signal of the `set`, which is pending no longer.
+/// Removes and returns a pending signal of the `set`.
 fn take(set: u64, information: *mut c_void) -> Option<c_int> {
     if let Some((signal, info)) = signals().take_pending(set) {
         if !information.is_null() {

@@ -1,4 +1,4 @@
-//! What changes what `stat` says of a file: `chmod`, `chown`, `utimes` and their kin.
+//! Changes of a file's attributes: `chmod`, `chown`, `utimes` and similar functions.
 
 use core::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -9,7 +9,7 @@ use crate::execution::{Effect, Op, active};
 
 const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
 
-/// A task changes the file to which a path leads by `act`.
+/// Performs a call `act` that changes the file to which a path leads.
 unsafe fn change_at(
     directory: c_int,
     path: *const c_char,
@@ -35,7 +35,7 @@ unsafe fn change_at(
     call.end(result) as c_int
 }
 
-/// A task changes the file that is open as `descriptor` by `act`.
+/// Performs a call `act` that changes the file that is open as `descriptor`.
 fn change(descriptor: c_int, act: impl FnOnce() -> isize) -> c_int {
     if !active() {
         return sys::libc_result(act()) as c_int;

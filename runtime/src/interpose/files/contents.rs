@@ -1,4 +1,4 @@
-//! The bytes of files: `read`, `write`, `truncate` and their kin.
+//! The bytes of files: `read`, `write`, `truncate` and similar functions.
 
 use core::ffi::{c_char, c_int, c_void};
 
@@ -9,8 +9,8 @@ use super::{AT_FDCWD, Call, elsewhere};
 use crate::base::sys::{self, number};
 use crate::execution::{Effect, Op, active};
 
-/// A task's call `act` on a file that is open as `descriptor`, from which it reads, or to
-/// which it writes; `moves`: from its position on.
+/// Performs a task's call `act` on the file that is open as `descriptor`. If `moves` is
+/// set, the call uses and changes the position of the open file.
 fn call(op: Op, descriptor: c_int, moves: bool, act: impl FnOnce() -> isize) -> isize {
     let (mut call, file) = Call::begin(op, |touches| {
         let file = file_of(descriptor, touches)?;
@@ -30,22 +30,22 @@ fn call(op: Op, descriptor: c_int, moves: bool, act: impl FnOnce() -> isize) -> 
     call.end(result)
 }
 
-/// The call has written to `file`.
+/// Records that the call has written to `file`.
 fn writes(call: &mut Call, file: Inode) {
     call.writes(contents(file));
 }
 
-/// A task reads from a file, from its position on, by `act`.
+/// Performs a task's read `act` of a file, from its position on.
 pub(in super::super) fn read(descriptor: c_int, act: impl FnOnce() -> isize) -> isize {
     call(Op::FileRead, descriptor, true, act)
 }
 
-/// A task writes to a file, from its position on, by `act`.
+/// Performs a task's write `act` to a file, from its position on.
 pub(in super::super) fn write(descriptor: c_int, act: impl FnOnce() -> isize) -> isize {
     call(Op::FileWrite, descriptor, true, act)
 }
 
-/// A task moves bytes from one file to another by `act`.
+/// Performs a task's transfer `act` of bytes from one file to another.
 pub(in super::super) fn transfer(from: c_int, to: c_int, act: impl FnOnce() -> isize) -> isize {
     let (mut call, file) = Call::begin(Op::FileWrite, |touches| {
         if let Some(source) = file_of(from, touches) {
@@ -67,7 +67,7 @@ pub(in super::super) fn transfer(from: c_int, to: c_int, act: impl FnOnce() -> i
     call.end(result)
 }
 
-/// libc's `pread64`. What has positions never blocks.
+/// libc's `pread64`. A file with positions never blocks.
 #[unsafe(no_mangle)]
 pub(in super::super) unsafe extern "C" fn pread64(
     descriptor: c_int,
@@ -153,7 +153,7 @@ pub(in super::super) unsafe extern "C" fn preadv64(
     if !active() {
         return sys::libc_result(read());
     }
-    // SAFETY: the caller passes a list that is as long as said.
+    // SAFETY: the caller passes a list of the stated length.
     unsafe { admit_buffers(buffers, usize::try_from(count).unwrap_or(0)) };
     call(Op::FileRead, descriptor, false, read)
 }

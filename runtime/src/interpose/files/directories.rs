@@ -1,4 +1,4 @@
-//! What lists directories, and the current directory.
+//! Reads of directories, and the current directory.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
@@ -39,8 +39,9 @@ fn entries_of(descriptor: c_int, touches: &mut Touches) -> Option<()> {
     Some(())
 }
 
-/// Reads an entry of an open directory. The kernel is asked for many of them at once; when,
-/// is libc's affair: so each may come from the kernel.
+/// Reads an entry of an open directory. libc reads many entries from the kernel at
+/// once, at calls of its own choice. So each call is recorded as a read from the
+/// kernel.
 unsafe fn next_entry(directory: *mut c_void, next: impl FnOnce() -> *mut c_void) -> *mut c_void {
     // SAFETY: the caller gives an open directory.
     let descriptor = unsafe { real::dirfd(directory) };
@@ -98,7 +99,7 @@ fn current_directory() -> usize {
     named(Named::Place, CURRENT_DIRECTORY)
 }
 
-/// Notes the directory in which all executions begin, before one leaves it.
+/// Records the directory in which all executions begin, before a task leaves it.
 fn leave_home() {
     const PATH_MAX: usize = 4096;
     let known = known();
@@ -109,14 +110,15 @@ fn leave_home() {
     let mut path = engine_vec();
     path.resize(PATH_MAX, 0);
     let out = path.as_mut_ptr() as usize;
-    // SAFETY: there is room for so much.
+    // SAFETY: there is room for `PATH_MAX` bytes.
     unsafe { sys::syscall(number::GETCWD, [out, PATH_MAX, 0, 0, 0, 0]) };
     let length = CStr::from_bytes_until_nul(&path).map_or(0, CStr::count_bytes);
     path.truncate(length + 1);
     known.home = path;
 }
 
-/// A task makes that the current directory to which `find` leads, by `act`.
+/// Changes the current directory for a task by `act`. The new directory is the one that
+/// `find` finds.
 fn move_to(find: impl FnMut(&mut Touches) -> Option<()>, act: impl FnOnce() -> isize) -> c_int {
     let mut find = find;
     let (mut call, _) = Call::begin(Op::DirectoryChange, |touches| {

@@ -1,8 +1,8 @@
 //! The paths that a test writes outside its own directory for temporary files.
 //!
-//! Other test processes may write there at the same time. The supervisor keeps those apart
-//! that write one path. What fails counts, too: that a file cannot be made may be because
-//! another process has made it.
+//! Other test processes may write there at the same time. The supervisor does not run
+//! tests that write the same path at the same time. Failed calls count too: the creation
+//! of a file may fail because another process has created it.
 
 use core::ffi::{CStr, c_char, c_int};
 
@@ -13,12 +13,12 @@ use crate::base::memory::{EngineVec, engine_vec};
 use crate::engine::engine;
 use crate::platform::descriptor::own_path;
 
-/// So many paths are told.
+/// The highest number of paths that are reported.
 const MOST: usize = 256;
 
-/// What is known of them.
+/// The paths that the test has written, and its own directory.
 pub(crate) struct Elsewhere {
-    /// The test's own directory; empty where it has none.
+    /// The test's own directory; empty if it has none.
     own: EngineVec<u8>,
     paths: EngineVec<EngineVec<u8>>,
 }
@@ -31,13 +31,14 @@ impl Elsewhere {
         }
     }
 
-    /// The test's own directory is this one.
+    /// Sets the test's own directory.
     pub(crate) fn set_own(&mut self, path: &str) {
         self.own.clear();
         self.own.extend_from_slice(path.as_bytes());
     }
 
-    /// The paths, each once. One that ends in `/` stands for all that lies below it, too.
+    /// The paths, each once. A path that ends in `/` stands for all paths below it,
+    /// too.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &[u8]> {
         self.paths.iter().map(|path| &path[..])
     }
@@ -48,7 +49,7 @@ impl Elsewhere {
     }
 
     fn add(&mut self, path: &[u8], is_tree: bool) {
-        // Without a directory of its own a test is not kept apart from others.
+        // A test without a directory of its own is not kept apart from others.
         if path.is_empty() || self.own.is_empty() || self.is_own(path) || self.paths.len() == MOST {
             return;
         }
@@ -76,8 +77,8 @@ fn elsewhere() -> &'static mut Elsewhere {
     unsafe { &mut (*engine()).exploration.elsewhere }
 }
 
-/// As [`path::find`], for a call that changes what is there; where `is_tree`, also what
-/// lies below it.
+/// Does the same as [`path::find`], for a call that changes the entry there and, if
+/// `is_tree` is set, the entries below it.
 ///
 /// # Safety
 /// The path ends in a zero.
@@ -94,7 +95,7 @@ pub(super) unsafe fn find(
     Some(place)
 }
 
-/// A task locks or changes the file that is open as `descriptor`.
+/// Records the path of the open file that a task locks or changes.
 pub(super) fn note_open(descriptor: c_int) {
     let own = own_path(b"fd/", descriptor);
     let mut link = engine_vec();

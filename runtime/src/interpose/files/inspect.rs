@@ -1,4 +1,5 @@
-//! What looks at files without opening them: `stat`, `access`, `readlink` and their kin.
+//! Inspection of files without opening them: `stat`, `access`, `readlink` and similar
+//! functions.
 
 use core::ffi::{c_char, c_int, c_uint, c_void};
 
@@ -11,19 +12,19 @@ use crate::execution::{Effect, Op, active};
 
 const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
 const AT_EMPTY_PATH: c_int = 0x1000;
-/// As large as C's `struct stat`, and `struct statx`.
+/// The sizes of C's `struct stat` and `struct statx`.
 const STAT_SIZE: usize = 144;
 const STATX_SIZE: usize = 256;
 
-/// A task looks at that to which a path leads by `act`; with an empty path and that flag
-/// at what is open.
+/// Inspects, for a task and by `act`, the file to which a path leads; with an empty
+/// path and `AT_EMPTY_PATH`, the open file.
 unsafe fn look(
     directory: c_int,
     path: *const c_char,
     flags: c_int,
     act: impl FnOnce() -> isize,
 ) -> isize {
-    // SAFETY: the caller's path ends in a zero, if it is one.
+    // SAFETY: the caller's path ends in a zero, unless it is null.
     let is_empty = path.is_null() || unsafe { *path } == 0;
     if is_empty && flags & AT_EMPTY_PATH != 0 && directory != AT_FDCWD {
         let (call, _) = Call::begin(Op::FileInspect, |touches| {
@@ -38,7 +39,7 @@ unsafe fn look(
     let (call, _) = Call::begin(Op::FileInspect, |touches| {
         // SAFETY: as above.
         let place = unsafe { path::find(directory, path, follows, touches) }?;
-        // Of a directory only its entries are known to change.
+        // A directory has no contents object: only its entries are known to change.
         if let Some(inode) = place.inode.filter(|inode| !inode.is_directory()) {
             touches.add(contents(inode), Effect::Read);
         }
@@ -47,7 +48,7 @@ unsafe fn look(
     call.end(act())
 }
 
-/// The system call `newfstatat`, of a task or not.
+/// Performs the system call `newfstatat`, for a task or another thread.
 unsafe fn stat_call(
     directory: c_int,
     path: *const c_char,
@@ -196,7 +197,7 @@ pub(in super::super) unsafe extern "C" fn readlink(
     unsafe { readlinkat(AT_FDCWD, path, out, length) }
 }
 
-/// libc's `realpath`. It follows the path as we do.
+/// libc's `realpath`. It resolves the path as `path::find` does.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn realpath(path: *const c_char, out: *mut c_char) -> *mut c_char {
     const PATH_MAX: usize = 4096;

@@ -1,4 +1,4 @@
-//! What is known of files in the running execution: their names, and which of them are open.
+//! The files of the running execution: their names, and the open files.
 
 use core::ffi::c_int;
 
@@ -9,7 +9,7 @@ use crate::base::sys::{self, number};
 use crate::engine::engine;
 use crate::execution::{Effect, Named, Site, TaskId, current, named};
 
-/// A file's place: its device, and its number there.
+/// The identity of a file (its device, and its number there), and its mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Inode {
     pub(super) device: u64,
@@ -18,7 +18,7 @@ pub(super) struct Inode {
 }
 
 impl Inode {
-    /// In place of what is not open.
+    /// Stands for the file of a descriptor that is not open.
     pub(super) const NONE: Self = Self {
         device: 0,
         number: 0,
@@ -39,7 +39,7 @@ impl Inode {
         self.mode & Self::KIND == 0o100_000
     }
 
-    /// Whether it is a terminal or a source of zeros, say.
+    /// Whether it is a character device, such as a terminal or a source of zeros.
     pub(super) fn is_device(self) -> bool {
         self.mode & Self::KIND == 0o020_000
     }
@@ -48,7 +48,8 @@ impl Inode {
         (self.device, self.number) == (other.device, other.number)
     }
 
-    /// What is at `path`, from `directory` on; a link itself with that flag.
+    /// Returns the file at `path`, from `directory` on. A link is not followed if `flags`
+    /// has `AT_SYMLINK_NOFOLLOW`.
     pub(super) unsafe fn at(
         directory: c_int,
         path: *const u8,
@@ -77,7 +78,7 @@ impl Inode {
         })
     }
 
-    /// What is open as `descriptor`.
+    /// Returns the file that is open as `descriptor`.
     pub(super) fn of(descriptor: c_int) -> Option<Self> {
         const AT_EMPTY_PATH: c_int = 0x1000;
         // SAFETY: a path that ends in a zero.
@@ -85,7 +86,7 @@ impl Inode {
     }
 }
 
-/// A lock that is held by an open file.
+/// A lock that an open file holds.
 #[derive(Clone, Copy)]
 pub(super) struct Held {
     pub(super) task: TaskId,
@@ -98,28 +99,29 @@ pub(super) struct Opened {
     pub(super) name: u64,
     pub(super) inode: Inode,
     pub(super) lock: Option<Held>,
-    /// The only task that has used it, as far as it is known.
+    /// The task that opened it: its only user unless `is_shared` is set.
     user: TaskId,
-    /// Several tasks or descriptors use it.
+    /// Whether several tasks or descriptors use it.
     pub(super) is_shared: bool,
 }
 
-/// What is known of files in one execution.
+/// The state of files in one execution.
 pub(crate) struct Known {
-    /// Files that were made in it, and what they are called.
+    /// The files that were created in it, and their names.
     made: EngineVec<(Inode, u64)>,
     opened: EngineVec<Opened>,
-    /// Descriptors, and the places of what they have opened.
+    /// Descriptors, with the indices of their open files.
     descriptors: EngineVec<(c_int, usize)>,
-    /// How many files each task has opened.
+    /// The number of names that each task has assigned to opened files.
     counts: EngineVec<u64>,
-    /// Where the path of a call leads, and what of it is still to be followed.
+    /// The part of a call's path that was resolved, and (in `rest`) the part that is
+    /// left.
     pub(super) at: EngineVec<u8>,
     pub(super) rest: EngineVec<u8>,
-    /// The current directory of an exploration's first execution, if one has changed it.
+    /// The directory in which all executions begin, once an execution has left it.
     pub(super) home: EngineVec<u8>,
     pub(super) has_moved: bool,
-    /// The devices of which the kernel makes up the files.
+    /// The devices of the pseudo file systems `/proc` and `/sys`.
     made_up: Option<[u64; 2]>,
 }
 
@@ -138,7 +140,7 @@ impl Known {
         }
     }
 
-    /// A new execution begins, in the directory in which all begin.
+    /// Begins a new execution, in the directory in which all executions begin.
     #[inline]
     pub(crate) fn begin(&mut self) {
         self.made.clear();
@@ -157,13 +159,14 @@ impl Known {
         !self.descriptors.is_empty()
     }
 
-    /// The name of a file: that of its path where this execution has made it.
+    /// Returns the name of a file: that of its path if this execution has created it.
     pub(super) fn name(&self, inode: Inode) -> u64 {
         let made = self.made.iter().rev().find(|(made, _)| made.is(inode));
         made.map_or_else(|| mix(inode.device, inode.number) << 4, |&(_, name)| name)
     }
 
-    /// A file was made that has this name. Its number may have been another file's before.
+    /// Records a created file under `name`. Another file may have had its number
+    /// before.
     pub(super) fn made(&mut self, inode: Inode, name: u64) {
         match self.made.iter_mut().find(|(made, _)| made.is(inode)) {
             Some(known) => *known = (inode, name),
@@ -171,7 +174,7 @@ impl Known {
         }
     }
 
-    /// A name for the next thing that the running task opens.
+    /// Returns a name for the next file that the running task opens.
     pub(super) fn next_name(&mut self) -> u64 {
         let task = current().0 as usize;
         if self.counts.len() <= task {
@@ -181,7 +184,7 @@ impl Known {
         mix(task as u64, self.counts[task])
     }
 
-    /// `descriptor` was opened by the running task.
+    /// Records that the running task has opened `descriptor`.
     pub(super) fn open(&mut self, descriptor: c_int, inode: Inode) {
         self.forget(descriptor);
         let name = self.next_name();
@@ -195,7 +198,7 @@ impl Known {
         });
     }
 
-    /// `copy` has what `descriptor` has.
+    /// Records that `copy` is a duplicate of `descriptor`.
     pub(super) fn duplicate(&mut self, descriptor: c_int, copy: c_int) {
         self.forget(copy);
         if let Some(place) = self.place(descriptor) {
@@ -204,7 +207,7 @@ impl Known {
         }
     }
 
-    /// `descriptor` is closed.
+    /// Removes the closed `descriptor`.
     pub(super) fn forget(&mut self, descriptor: c_int) {
         self.descriptors.retain(|&(known, _)| known != descriptor);
     }
@@ -216,51 +219,52 @@ impl Known {
             .map(|&(_, place)| place)
     }
 
-    /// What `descriptor` has opened, if that is known.
+    /// Returns the open file of `descriptor`, if it is known.
     pub(super) fn opened(&mut self, descriptor: c_int) -> Option<&mut Opened> {
         let place = self.place(descriptor)?;
         Some(&mut self.opened[place])
     }
 
-    /// Whether no other descriptor has what `descriptor` has.
+    /// Whether no other descriptor shares the open file of `descriptor`.
     pub(super) fn is_last(&self, descriptor: c_int) -> bool {
         let place = self.place(descriptor);
         let same = self.descriptors.iter().filter(|(_, at)| Some(*at) == place);
         same.count() <= 1
     }
 
-    /// A lock on the file that an open file holds.
+    /// Returns the lock on the file, if an open file holds it.
     pub(super) fn holder(&self, inode: Inode) -> Option<Held> {
         let mut same = self.opened.iter().filter(|opened| opened.inode.is(inode));
         same.find_map(|opened| opened.lock)
     }
 }
 
-/// What is known of files in the running execution.
+/// The state of files in the running execution.
 pub(super) fn known() -> &'static mut Known {
     // SAFETY: one task runs at a time, and each use ends before the next scheduling point.
     unsafe { &mut (*engine()).process.files }
 }
 
-/// What stands for the bytes of a file.
+/// Returns the object that stands for the bytes of a file.
 pub(super) fn contents(inode: Inode) -> usize {
     named(Named::Contents, known().name(inode))
 }
 
-/// What stands for what is known of a file besides.
+/// Returns the object that stands for the attributes of a file.
 pub(super) fn attributes(inode: Inode) -> usize {
     named(Named::Attributes, known().name(inode))
 }
 
-/// The file that a call on `descriptor` is about, `None` where that is nothing that
-/// counts: a pipe, a device, what the kernel makes up, or what was open before.
+/// Returns the file that a call on `descriptor` uses. Returns `None` for a file that
+/// does not count: a pipe, a device, a file of a pseudo file system, or one that was
+/// open before the program's own code ran.
 pub(super) fn file_of(descriptor: c_int, touches: &mut Touches) -> Option<Inode> {
     // SAFETY: the engine's root is mapped where a task runs.
     if descriptor < unsafe { (*engine()).process.first_descriptor() } {
         return None;
     }
     let Some(inode) = Inode::of(descriptor) else {
-        // It is closed: perhaps because others were first.
+        // The descriptor is closed, perhaps because another task was faster.
         touches.use_everything();
         return Some(Inode::NONE);
     };
@@ -271,7 +275,7 @@ pub(super) fn file_of(descriptor: c_int, touches: &mut Touches) -> Option<Inode>
     Some(inode)
 }
 
-/// A call reads what `descriptor` has opened.
+/// Records that a call uses the open file of `descriptor`.
 fn use_opened(descriptor: c_int, touches: &mut Touches) {
     match known().opened(descriptor) {
         Some(opened) => {
@@ -279,19 +283,19 @@ fn use_opened(descriptor: c_int, touches: &mut Touches) {
             let position = named(Named::Opened, opened.name);
             touches.is_about(position, Effect::Read);
         }
-        // It was opened where that is not seen: what the file is called may differ from
-        // one execution to the next.
+        // It was opened by a call that the runtime does not see, so its name may differ
+        // from one execution to the next.
         None => touches.use_everything(),
     }
 }
 
-/// What stands for the position in the file that `descriptor` has opened.
+/// Returns the object that stands for the position in the open file of `descriptor`.
 pub(super) fn position(descriptor: c_int) -> Option<usize> {
     let opened = known().opened(descriptor)?;
     Some(named(Named::Opened, opened.name))
 }
 
-/// Whether a device has files that the kernel makes up.
+/// Whether a device belongs to a pseudo file system.
 fn is_made_up(device: u64) -> bool {
     let made_up = *known().made_up.get_or_insert_with(|| {
         [c"/proc", c"/sys"].map(|path| {

@@ -1,9 +1,11 @@
-//! File locks: `flock`, which `File::lock` and its kin call, and the locks of open files of `fcntl`.
+//! File locks: `flock`, which `File::lock` and similar functions call, and the open
+//! file description locks of `fcntl`.
 //!
-//! The kernel keeps the locks; what it is asked never waits. A task that cannot have a lock
-//! waits in the engine until another one gives a lock of the file back: by name, by the
-//! close of the last descriptor, or because it asks for the lock in another mode. A lock
-//! that no task holds is held by another process: that is really waited for.
+//! The kernel keeps the locks, but no call of a task waits in the kernel, except for a
+//! file whose uses are not recorded. A task that cannot acquire a lock waits in the engine
+//! until another task releases a lock of the file: by an unlock, by the close of the last
+//! descriptor, or by a request for the lock in another mode. If no task holds a lock, then
+//! another process holds it, and the wait takes real time.
 
 use core::ffi::{c_int, c_short};
 
@@ -18,12 +20,12 @@ use crate::platform::descriptor::{self, Identity, Kind, POLLIN, PollEntry};
 const LOCK_NB: c_int = 4;
 const LOCK_UN: c_int = 8;
 
-/// What stands for the lock of a file.
+/// Returns the object that stands for the lock of a file.
 fn lock_of(inode: Inode) -> usize {
     named(Named::FileLock, known().name(inode))
 }
 
-/// The file whose lock a call on `descriptor` takes or gives back.
+/// Finds the file whose lock a call on `descriptor` acquires or releases.
 fn find(descriptor: c_int, touches: &mut Touches) -> Option<Inode> {
     let inode = file_of(descriptor, touches)?;
     if known().opened(descriptor).is_none() && inode != Inode::NONE {
@@ -33,8 +35,8 @@ fn find(descriptor: c_int, touches: &mut Touches) -> Option<Inode> {
     Some(inode)
 }
 
-/// Notes that the open file holds its file's lock from now on, or not; whether it held it
-/// before.
+/// Records whether the open file holds the lock of its file from now on. Returns
+/// whether it held the lock before.
 fn hold(descriptor: c_int, inode: Inode, holds: bool) -> bool {
     let held = holds.then(|| Held {
         task: current(),
@@ -47,8 +49,8 @@ fn hold(descriptor: c_int, inode: Inode, holds: bool) -> bool {
     before.is_some()
 }
 
-/// A task asks for a file's lock by `attempt`, which does not wait. Where it is to wait,
-/// it waits for other processes by `wait`.
+/// Acquires a file's lock for a task by `attempt`, which does not wait. If `waits` is
+/// set, the task waits for other processes by `wait`.
 fn take(
     descriptor: c_int,
     waits: bool,
@@ -66,7 +68,7 @@ fn take(
     let result = loop {
         let result = attempt();
         if result == taken && hold(descriptor, inode, false) {
-            // What was held is given up before more is asked for.
+            // A held lock is released before it is requested in another mode.
             call.writes(lock);
             files::wake_for_lock(lock);
         }
@@ -82,30 +84,32 @@ fn take(
     if result >= 0 {
         call.writes(lock);
         if hold(descriptor, inode, true) {
-            // It may be held in a weaker mode now.
+            // The lock may be held in a weaker mode now.
             files::wake_for_lock(lock);
         }
     }
     call.end(result)
 }
 
-/// Waits until another process gives a lock back. A child asks for it by `wait`: it shares
-/// what is open as `descriptor`, and that alone, so that the lock is this process' then.
+/// Waits until another process releases a lock. A child process requests the lock by
+/// `wait`. The child shares only the open file of `descriptor`, so this process holds
+/// the lock after that.
 fn wait_for_process(op: Op, descriptor: c_int, lock: usize, wait: impl Fn() -> isize) {
     execution::note_outside("waited for a file lock that another process holds");
     let child = sys::fork_silently();
     if child == 0 {
         let own = descriptor.unsigned_abs() as usize;
-        // Else it would keep what this process closes meanwhile.
+        // Otherwise the child would keep files open that this process closes in the
+        // meantime.
         for (first, last) in [(0, own - 1), (own + 1, u32::MAX as usize)] {
-            // SAFETY: these are copies of the parent's.
+            // SAFETY: these are copies of the parent's descriptors.
             unsafe { sys::syscall(number::CLOSE_RANGE, [first, last, 0, 0, 0, 0]) };
         }
         wait();
         sys::exit_now(0);
     }
     if child < 0 {
-        // There may be room for one later.
+        // A later fork may succeed.
         execution::yield_to_outside();
         return;
     }
@@ -116,7 +120,7 @@ fn wait_for_process(op: Op, descriptor: c_int, lock: usize, wait: impl Fn() -> i
     sys::reap_silent(child);
 }
 
-/// A task gives a file's lock back by `act`, as a whole or in part.
+/// Releases a file's lock for a task by `act`, as a whole or in part.
 fn give_back(descriptor: c_int, is_whole: bool, act: impl FnOnce() -> isize) -> isize {
     let (mut call, file) = Call::begin(Op::FileUnlock, |touches| find(descriptor, touches));
     let result = act();
@@ -133,7 +137,7 @@ fn give_back(descriptor: c_int, is_whole: bool, act: impl FnOnce() -> isize) -> 
     call.end(result)
 }
 
-/// The open file holds its file's lock no more.
+/// Records that the open file no longer holds the lock of its file.
 fn released(call: &mut Call, descriptor: c_int, inode: Inode) {
     if hold(descriptor, inode, false) {
         let lock = lock_of(inode);
@@ -171,8 +175,9 @@ pub(super) struct RangeLock {
     length: i64,
 }
 
-/// A task asks for the lock of a range of a file, or gives it back. An open file that gives
-/// back a part counts as one that holds the lock, though those that wait try again.
+/// Acquires or releases the lock of a range of a file for a task. An open file that has
+/// released a part still counts as the holder of the lock, but the waiting tasks try
+/// again.
 pub(super) unsafe fn of_range(
     descriptor: c_int,
     lock: *const RangeLock,
@@ -200,8 +205,8 @@ pub(super) unsafe fn of_range(
     result as c_int
 }
 
-/// A task closes what may be a file by `act`, where `identity` is not known to be
-/// something else.
+/// Closes a descriptor of a task by `act`. The call is recorded if `identity` is a file
+/// and the open file is known.
 pub(in super::super) fn close(
     descriptor: c_int,
     identity: Identity,
@@ -221,7 +226,7 @@ pub(in super::super) fn close(
         touches.is_about(position, Effect::Write);
         Some(inode)
     };
-    // What one task alone uses it may close at once.
+    // If one task alone has used the file, its close needs no scheduling point.
     let (mut call, file) = if is_released || opened.is_shared {
         Call::begin(Op::FileClose, find)
     } else {
@@ -237,7 +242,7 @@ pub(in super::super) fn close(
     call.end(result)
 }
 
-/// A task puts something else in the place of `descriptor` by `act`: what it had is closed.
+/// Replaces a task's `descriptor` by `act`, which closes its former file.
 pub(super) fn replace(descriptor: c_int, act: impl FnOnce() -> isize) -> isize {
     if known().opened(descriptor).is_none() {
         return act();

@@ -1,9 +1,9 @@
-//! Files and directories: what each call uses, and how.
+//! Files and directories: the objects that each call uses, and its effects on them.
 //!
 //! A call by a path uses an entry of a directory, and reads each entry on the way there
-//! ([`path`]). What is behind an entry, or open, is known by its place on its device
-//! ([`known`]): so links and duplicates are no matter. Where it cannot be told what a call
-//! uses, it is taken to use everything.
+//! ([`path`]). A file is identified by its number on its device ([`known`]), so links
+//! and duplicates make no difference. A call whose objects cannot be determined counts
+//! as a use of everything.
 
 mod attributes;
 mod contents;
@@ -40,20 +40,20 @@ use self::touches::Touches;
 use crate::base::sys;
 use crate::execution::{Effect, Op, files};
 
-/// A path is taken from the current directory.
+/// The directory argument for paths relative to the current directory.
 const AT_FDCWD: c_int = -100;
 
 /// A call between its scheduling point and its event.
 struct Call {
     op: Op,
     touches: Touches,
-    /// It uses nothing that counts.
+    /// Whether the call uses no object that counts.
     is_free: bool,
 }
 
 impl Call {
-    /// The scheduling point of a call that uses what `find` finds; what it found then.
-    /// `None` there: the call uses nothing that counts.
+    /// Reaches the scheduling point of a call that uses the objects that `find` finds.
+    /// Returns the last result of `find`: `None` if the call uses no object that counts.
     fn begin<T>(op: Op, mut find: impl FnMut(&mut Touches) -> Option<T>) -> (Self, Option<T>) {
         let mut touches = Touches::new();
         if !files::are_points() {
@@ -65,14 +65,14 @@ impl Call {
         }
         if find(&mut touches).is_some() {
             files::arrive(op, touches.main());
-            // Others may have changed it meanwhile.
+            // Other tasks may have changed the objects in the meantime.
             touches = Touches::new();
         }
         Self::of(op, touches, find)
     }
 
-    /// As [`Self::begin`], for a call that commutes with all that others do first: it is no
-    /// scheduling point.
+    /// Does the same as [`Self::begin`], without a scheduling point, for a call that
+    /// commutes with all operations that other tasks could perform before it.
     fn begin_at_once<T>(op: Op, find: impl FnOnce(&mut Touches) -> Option<T>) -> (Self, Option<T>) {
         files::pass(op);
         Self::of(op, Touches::new(), find)
@@ -92,12 +92,12 @@ impl Call {
         (call, found)
     }
 
-    /// The call has written this, as it turned out.
+    /// Records a write of `object`, which follows from the result of the call.
     fn writes(&mut self, object: usize) {
         self.touches.add(object, Effect::Write);
     }
 
-    /// The call's event; the result as libc's functions return it.
+    /// Records the call's event. Returns the result in the form of libc's functions.
     fn end(mut self, result: isize) -> isize {
         if !self.is_free {
             files::used(self.op, self.touches.all());

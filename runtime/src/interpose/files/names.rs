@@ -1,4 +1,5 @@
-//! What gives files names and takes them away: `unlink`, `rename`, `link`, `mkdir` and their kin.
+//! Changes of directory entries: `unlink`, `rename`, `link`, `mkdir` and similar
+//! functions.
 
 use core::ffi::{c_char, c_int, c_uint};
 
@@ -14,7 +15,7 @@ const AT_SYMLINK_FOLLOW: c_int = 0x400;
 const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
 
 impl Call {
-    /// An entry of a directory came or went.
+    /// Records that an entry of a directory was created or removed.
     fn changes(&mut self, place: Place) {
         self.writes(place.entry());
         self.touches.add(place.directory(), Effect::Update);
@@ -24,8 +25,8 @@ impl Call {
     }
 }
 
-/// A task changes the entry to which a path leads by `act`. What comes to be there is known
-/// by the path.
+/// Performs a call `act` that changes the entry to which a path leads. A file that is
+/// created there is named after the path.
 unsafe fn change(op: Op, directory: c_int, path: *const c_char, act: impl Fn() -> isize) -> c_int {
     if !active() {
         return sys::libc_result(act()) as c_int;
@@ -34,7 +35,7 @@ unsafe fn change(op: Op, directory: c_int, path: *const c_char, act: impl Fn() -
         // SAFETY: the caller's path ends in a zero.
         let place = unsafe {
             if op == Op::DirectoryMake && Inode::at(directory, path.cast(), 0).is_ok() {
-                // That it is there is only seen.
+                // The call only observes that the directory exists.
                 path::find(directory, path, false, touches)
             } else {
                 let is_tree = op == Op::DirectoryRemove;
@@ -42,7 +43,7 @@ unsafe fn change(op: Op, directory: c_int, path: *const c_char, act: impl Fn() -
             }
         }?;
         if op == Op::DirectoryRemove {
-            // Only an empty one goes.
+            // Only an empty directory is removed.
             touches.add(place.entries(), Effect::Read);
         }
         Some(place)
@@ -189,7 +190,7 @@ pub(in super::super) unsafe extern "C" fn linkat(
             let follows = flags & AT_SYMLINK_FOLLOW != 0;
             let old = path::find(from, old, follows, touches);
             if old.is_none() {
-                // What is open, by its number.
+                // The path leads to a device or into a pseudo file system.
                 touches.use_everything();
             }
             Some((old, elsewhere::find(to, new, false, false, touches)?))
@@ -240,7 +241,7 @@ pub(in super::super) unsafe extern "C" fn renameat2(
     let (mut call, places) = Call::begin(Op::FileRename, |touches| {
         // SAFETY: the caller's paths end in zeros.
         unsafe {
-            // What lies in a directory is renamed with it.
+            // The entries of a directory are renamed with it.
             let old = elsewhere::find(from, old, false, true, touches)?;
             Some((old, elsewhere::find(to, new, false, true, touches)?))
         }
@@ -252,7 +253,7 @@ pub(in super::super) unsafe extern "C" fn renameat2(
         for place in [old, new] {
             call.changes(place);
             if place.inode.is_some_and(Inode::is_directory) {
-                // All that lies in it has another path now.
+                // All entries below it have another path now.
                 call.touches.use_everything();
             }
         }

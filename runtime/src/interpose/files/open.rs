@@ -1,4 +1,4 @@
-//! `open`, `dup` and their kin.
+//! `open`, `dup` and similar functions.
 
 use core::ffi::{c_char, c_int, c_uint};
 
@@ -15,7 +15,7 @@ const O_TRUNC: c_int = 0o1000;
 const O_NOFOLLOW: c_int = 0o400_000;
 const O_TMPFILE: c_int = 0o20_000_000;
 
-/// libc's `openat64`. The mode is there only where a file may be made.
+/// libc's `openat64`. Callers pass `mode` only if the call may create a file.
 #[unsafe(no_mangle)]
 pub(in super::super) unsafe extern "C" fn openat64(
     directory: c_int,
@@ -55,7 +55,7 @@ pub(in super::super) unsafe extern "C" fn openat64(
             let name = known.next_name();
             known.made(inode, name);
         } else if place.inode.is_none() {
-            // There was nothing before.
+            // The file did not exist before.
             known().made(inode, place.name());
             call.writes(place.entry());
             call.touches.add(place.directory(), Effect::Update);
@@ -112,7 +112,7 @@ unsafe extern "C" fn creat64(path: *const c_char, mode: c_uint) -> c_int {
     unsafe { creat(path, mode) }
 }
 
-/// A descriptor was duplicated, or that failed.
+/// Records the duplicate of a descriptor, unless the call failed.
 fn duplicated(descriptor: c_int, result: isize) -> c_int {
     if result >= 0 && active() {
         known().duplicate(descriptor, result as c_int);
@@ -156,7 +156,7 @@ pub(in super::super) unsafe extern "C" fn dup3(
     duplicated(descriptor, lock::replace(copy, duplicate))
 }
 
-/// libc's `fcntl`. Its third argument is a number or an address, or is not there.
+/// libc's `fcntl`. Its third argument is a number, an address, or missing.
 #[unsafe(no_mangle)]
 pub(in super::super) unsafe extern "C" fn fcntl(
     descriptor: c_int,
@@ -171,7 +171,7 @@ pub(in super::super) unsafe extern "C" fn fcntl(
     const F_GETLK: c_int = 5;
     const F_GETOWN_EX: c_int = 16;
     const F_GET_FILE_RW_HINT: c_int = 1037;
-    /// As large as any structure that the kernel gives back here.
+    /// The size of the largest structure that the kernel writes here.
     const LARGEST: usize = 32;
     let call = |command: c_int| {
         let arguments = [descriptor as usize, command as usize, argument, 0, 0, 0];
@@ -201,7 +201,8 @@ pub(in super::super) unsafe extern "C" fn fcntl(
             ) {
                 admit(argument, LARGEST);
             }
-            // Record locks are the process': its threads never wait for each other there.
+            // Record locks belong to the process: its threads never wait for each
+            // other's locks.
             sys::libc_result(call(command)) as c_int
         }
     }

@@ -1,7 +1,7 @@
-//! Where paths lead: which entries of directories a call by a path reads on its way.
+//! Path resolution: the directory entries that a call by a path reads on its way.
 //!
-//! An entry is named by its path without links, which is the same in all executions. That
-//! a directory is given another name is a change of everything.
+//! An entry is named by its path without links, which is the same in all executions.
+//! The rename of a directory is a change of everything.
 
 use core::ffi::{CStr, c_char, c_int};
 
@@ -17,44 +17,44 @@ use crate::platform::descriptor::own_path;
 const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
 const ENOENT: isize = 2;
 const ENOTDIR: isize = 20;
-/// So many links are followed, as in the kernel.
+/// The highest number of links that are followed, as in the kernel.
 const MOST_LINKS: usize = 40;
 const PATH_MAX: usize = 4096;
 
-/// Where a path leads.
+/// The entry to which a path leads.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     /// The hash of its path.
     name: u64,
-    /// That of its directory's path.
+    /// The hash of its directory's path.
     directory: u64,
-    /// What is there.
+    /// The file at the entry.
     pub(super) inode: Option<Inode>,
 }
 
 impl Place {
-    /// What stands for the entry.
+    /// Returns the object that stands for the entry.
     pub(super) fn entry(self) -> usize {
         named(Named::Entry, self.name)
     }
 
-    /// What stands for all entries of its directory.
+    /// Returns the object that stands for all entries of its directory.
     pub(super) fn directory(self) -> usize {
         named(Named::Directory, self.directory)
     }
 
-    /// What stands for all entries of the directory that is there.
+    /// Returns the object that stands for all entries of the directory at this entry.
     pub(super) fn entries(self) -> usize {
         named(Named::Directory, self.name)
     }
 
-    /// The name of a file that is made there.
+    /// Returns the name of a file that is created at the entry.
     pub(super) fn name(self) -> u64 {
         self.name
     }
 }
 
-/// Whether the kernel makes up what is there, so that no task's calls change it.
+/// Whether a path lies in a pseudo file system, whose files no task's call changes.
 fn is_made_up(path: &[u8]) -> bool {
     let is_below = |root: &[u8]| {
         let rest = path.strip_prefix(root);
@@ -63,7 +63,7 @@ fn is_made_up(path: &[u8]) -> bool {
     is_below(b"/proc") || is_below(b"/sys")
 }
 
-/// Whether a path that is made up leads on to any file.
+/// Whether a path in a pseudo file system can lead to any other file.
 fn leads_on(path: &[u8]) -> bool {
     let holds = |part: &[u8]| path.windows(part.len()).any(|window| window == part);
     holds(b"/fd/") || holds(b"/cwd") || holds(b"/root") || holds(b"/exe") || holds(b"/map_files")
@@ -75,7 +75,7 @@ fn hash(path: &[u8]) -> u64 {
     })
 }
 
-/// What is at the path that `at` holds, which is no link's target.
+/// Returns the file at the path that `at` holds, without following a link.
 fn look(at: &mut EngineVec<u8>) -> Result<Inode, isize> {
     let is_root = at.is_empty();
     if is_root {
@@ -91,27 +91,29 @@ fn look(at: &mut EngineVec<u8>) -> Result<Inode, isize> {
     found
 }
 
-/// Puts what the link at path `at` holds into `into`; whether that could be found.
+/// Stores the target of the link at path `at` in `into`. Returns whether it could be
+/// read.
 pub(super) fn read_link(at: &mut EngineVec<u8>, into: &mut EngineVec<u8>) -> bool {
     into.clear();
     into.resize(PATH_MAX, 0);
     at.push(0);
     let (path, out) = (at.as_ptr() as usize, into.as_mut_ptr() as usize);
-    // SAFETY: the path ends in a zero, and there is room for so much.
+    // SAFETY: the path ends in a zero, and there is room for `PATH_MAX` bytes.
     let length = unsafe { sys::syscall(number::READLINK, [path, out, PATH_MAX, 0, 0, 0]) };
     at.pop();
     into.truncate(usize::try_from(length).unwrap_or(0));
     length > 0 && length.cast_unsigned() < PATH_MAX
 }
 
-/// Puts the path of the directory into `at` in which a path begins; whether it is known.
+/// Stores the path of the directory in which a path begins in `at`. Returns whether it
+/// is known.
 fn begin(directory: c_int, at: &mut EngineVec<u8>, touches: &mut Touches) -> bool {
     at.clear();
     let is_found = if directory == AT_FDCWD {
         touches.reads(Named::Place, CURRENT_DIRECTORY);
         at.resize(PATH_MAX, 0);
         let out = at.as_mut_ptr() as usize;
-        // SAFETY: there is room for so much.
+        // SAFETY: there is room for `PATH_MAX` bytes.
         let length = unsafe { sys::syscall(number::GETCWD, [out, PATH_MAX, 0, 0, 0, 0]) };
         at.truncate(usize::try_from(length - 1).unwrap_or(0));
         length > 0
@@ -129,11 +131,12 @@ fn begin(directory: c_int, at: &mut EngineVec<u8>, touches: &mut Touches) -> boo
     is_found && at.first() == Some(&b'/') && !at.ends_with(b" (deleted)")
 }
 
-/// The name of what stands for the current directory.
+/// The name of the object that stands for the current directory.
 pub(super) const CURRENT_DIRECTORY: u64 = 16;
 
-/// The entry to which `path` leads from `directory` on; where `follows`, that to which a
-/// link there leads. `None` where no call of a task could change what is there.
+/// Finds the entry to which `path` leads from `directory` on; if `follows` is set, the
+/// entry to which a link there leads. Returns `None` if no call of a task could change
+/// the file there.
 ///
 /// # Safety
 /// The path ends in a zero.
@@ -180,7 +183,7 @@ pub(super) unsafe fn find(
     }
 }
 
-/// As [`find`], with the path in `rest`.
+/// Does the same as [`find`], with the path in `rest`.
 fn follow(
     directory: c_int,
     at: &mut EngineVec<u8>,
@@ -206,7 +209,7 @@ fn follow(
             .count();
         let end = next + length;
         if length == 0 {
-            // The directory itself.
+            // The path leads to the directory itself.
             let parent = at.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
             return Some(Place {
                 name: hash(at),

@@ -1,18 +1,18 @@
-//! The objects that one call uses, and how.
+//! The objects that one call uses, and its effects on them.
 
 use crate::execution::{Effect, Named, named};
 
-/// So many objects of a call are told one by one.
+/// The highest number of objects that are recorded for one call.
 const MOST: usize = 64;
 
-/// The name of what stands for everything: each call reads it.
+/// The name of the object that stands for everything: each call reads it.
 const EVERYTHING: u64 = 0;
 
-/// What a call uses, first what it is about.
+/// The objects that a call uses, one of which the call is about.
 pub(super) struct Touches {
     all: [(usize, Effect); MOST],
     count: usize,
-    /// The place of what the call is about.
+    /// The index of the object that the call is about.
     main: usize,
 }
 
@@ -26,7 +26,7 @@ impl Touches {
         }
     }
 
-    /// The call uses `object` in this way, too.
+    /// Adds a use of `object`.
     pub(super) fn add(&mut self, object: usize, effect: Effect) {
         let known = self.all[..self.count].iter_mut();
         if let Some(known) = known.into_iter().find(|known| known.0 == object) {
@@ -41,7 +41,7 @@ impl Touches {
         }
     }
 
-    /// The call is about `object`, which it uses in this way.
+    /// Adds a use of `object`, which the call is about.
     pub(super) fn is_about(&mut self, object: usize, effect: Effect) {
         self.add(object, effect);
         let place = self.all[..self.count].iter().position(|it| it.0 == object);
@@ -52,17 +52,18 @@ impl Touches {
         self.add(named(kind, name), Effect::Read);
     }
 
-    /// What the call uses cannot be told: it conflicts with all others.
+    /// Records that the objects of the call cannot be determined: it conflicts with all
+    /// others.
     pub(super) fn use_everything(&mut self) {
         self.all[0].1 = Effect::Write;
     }
 
-    /// What the call is about.
+    /// Returns the object that the call is about.
     pub(super) fn main(&self) -> usize {
         self.all[self.main].0
     }
 
-    /// All of it, first what the call is about.
+    /// Returns all objects, with the one that the call is about first.
     pub(super) fn all(&mut self) -> &[(usize, Effect)] {
         self.all.swap(0, self.main);
         self.main = 0;
