@@ -1,6 +1,6 @@
 //! A small generator of random numbers (`SplitMix64`, Steele et al., OOPSLA'14).
 
-/// Deterministic from its seed.
+/// The generator. Its numbers are determined by its seed.
 #[derive(Clone, Debug)]
 pub(crate) struct Rng(u64);
 
@@ -9,7 +9,7 @@ impl Rng {
         Self(seed)
     }
 
-    /// What [`Self::new`] makes it from, as it is now.
+    /// The current state, from which [`Self::new`] makes the same generator.
     pub(super) fn state(&self) -> u64 {
         self.0
     }

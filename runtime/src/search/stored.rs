@@ -1,16 +1,16 @@
-//! Writing down what a search knows, and reading it back in a run that goes on.
+//! Checkpoint format: the state of a search as bytes, for a later run that continues it.
 //!
-//! The same binary reads what it has written, and the supervisor keeps a digest: there
-//! is neither a version nor a check. What is too short is refused.
+//! The same binary reads what it has written, and the supervisor keeps a digest. So there is
+//! neither a version nor a checksum. Input that is too short is rejected.
 
 use super::written::Written;
 use super::{HashSet, Progress, Rng};
 use crate::execution::{Effect, TaskId};
 use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
 
-/// What can be written down as bytes.
+/// A type that can be stored as bytes.
 pub(crate) trait Stored: Sized {
-    /// Appends it.
+    /// Appends its bytes.
     fn write(&self, out: &mut Written);
 
     /// Takes it from the beginning of `input`.
@@ -37,7 +37,7 @@ macro_rules! numbers_are_stored {
 
 numbers_are_stored!(u8, u32, u64, usize, f32, f64);
 
-/// Lets a structure be written down field by field.
+/// Implements [`Stored`] for a structure, field by field.
 macro_rules! stored {
     ($name:ident { $($field:ident),* $(,)? }) => {
         impl $crate::search::stored::Stored for $name {
@@ -54,8 +54,8 @@ macro_rules! stored {
     };
 }
 
-/// For a strategy: the fields that it goes on from after an execution. All others are
-/// as in a new one, but for what functions of its own write and read after these.
+/// For a strategy: saves and loads the fields that it keeps between executions. All others are as
+/// in a new strategy, except those that the optional functions write and read after these.
 macro_rules! kept_between_executions {
     ($($field:ident),* $(,)? $(; $write_rest:ident, $read_rest:ident)?) => {
         fn save(&self, out: &mut $crate::search::Written) -> bool {
@@ -153,7 +153,7 @@ impl<T: Stored> Stored for EngineVec<T> {
 
     fn read(input: &mut &[u8]) -> Option<Self> {
         let count = usize::read(input)?;
-        // A length that cannot be true asks for no memory.
+        // A length that is too large allocates no more than the input has.
         let mut items = Vec::with_capacity_in(count.min(input.len()), EngineMemory);
         for _ in 0..count {
             items.push(T::read(input)?);
@@ -162,7 +162,7 @@ impl<T: Stored> Stored for EngineVec<T> {
     }
 }
 
-/// Read, it stays in the engine's memory until the process ends.
+/// When it is read, it stays in the engine's memory until the process ends.
 impl Stored for &'static str {
     fn write(&self, out: &mut Written) {
         self.len().write(out);
@@ -211,7 +211,8 @@ mod tests {
     use super::super::{Delay, Dpor, Icb, Part, Pct, Portfolio, Pos, Random, Strategy, Surw};
     use super::*;
 
-    /// Runs at most so many schedules; what each did, and the strategy's progress then.
+    /// Runs at most `most` schedules. Returns the graph of each, with the progress of the strategy
+    /// after it.
     fn run(program: &Program, search: &mut dyn Strategy, most: usize) -> Vec<String> {
         let mut told = Vec::new();
         while told.len() < most && search.begin() {
@@ -237,7 +238,7 @@ mod tests {
         let part = Part { index: 1, count: 2 };
         let searches: [&dyn Fn() -> Box<dyn Strategy>; 10] = [
             &|| Box::new(Icb::new(3, u64::MAX)),
-            // Of what is queued some is dropped, and has no node.
+            // Some queued schedules are dropped, and have no node.
             &|| Box::new(Icb::new(3, 30)),
             &|| Box::new(Icb::new(3, u64::MAX).of_early_part(part)),
             &|| Box::new(Dpor::new()),

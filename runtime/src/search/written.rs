@@ -1,28 +1,28 @@
-//! What a search has written down of itself: bytes, and memory that it lends among them.
+//! The checkpoint of a search: its own bytes, and memory of the search that it borrows.
 //!
-//! Most of what a large search knows stays as it is once it is known. That it does not copy,
-//! which would hold it up: whoever passes the state on reads it from there, while the
-//! search goes on.
+//! Most of the state of a large search never changes once it is stored. A copy would delay the
+//! search. So the process that sends the checkpoint reads that memory in place, while the search
+//! continues.
 
 use crate::platform::memory::{EngineVec, engine_vec};
 
-/// Less is copied.
+/// Smaller pieces are copied.
 const WORTH_LENDING: usize = 1 << 16;
 
-/// A state, in pieces.
+/// A checkpoint, in pieces.
 pub(crate) struct Written {
     bytes: EngineVec<u8>,
     lent: EngineVec<Lent>,
 }
 
-/// Memory that belongs into the state after so many of its own bytes.
+/// Borrowed memory that follows the first `after` own bytes of the checkpoint.
 struct Lent {
     after: usize,
     piece: Piece,
 }
 
-/// Some bytes of the state, one after another in memory. Only as long as nothing is
-/// withdrawn are they of the state, though they can be read in any case.
+/// Consecutive bytes of the checkpoint. They belong to it only until it is withdrawn, but they can
+/// be read at any time.
 #[derive(Clone, Copy)]
 pub(crate) struct Piece {
     pub(crate) address: *const u8,
@@ -37,7 +37,7 @@ impl Piece {
         }
     }
 
-    /// What follows its first bytes.
+    /// The rest after its first `count` bytes.
     pub(crate) fn after(self, count: usize) -> Self {
         Self {
             address: self.address.wrapping_add(count),
@@ -54,7 +54,7 @@ impl Written {
         }
     }
 
-    /// Nothing is written any more.
+    /// Removes everything.
     pub(crate) fn clear(&mut self) {
         self.bytes.clear();
         self.lent.clear();
@@ -66,8 +66,8 @@ impl Written {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Appends what is there, which is not changed, in a way that would make a difference,
-    /// before the state is withdrawn or another one is wanted.
+    /// Appends memory by reference. It must not change, in a way that would make a difference,
+    /// before the checkpoint is withdrawn or replaced.
     pub(super) fn lend(&mut self, bytes: &[u8]) {
         if bytes.len() < WORTH_LENDING {
             self.bytes.extend_from_slice(bytes);
@@ -79,7 +79,7 @@ impl Written {
         });
     }
 
-    /// All, in order.
+    /// All pieces, in order.
     pub(crate) fn pieces(&self) -> impl Iterator<Item = Piece> {
         let starts = core::iter::once(0).chain(self.lent.iter().map(|lent| lent.after));
         let ends = self.lent.iter().map(|lent| lent.after);
@@ -90,11 +90,11 @@ impl Written {
             .flat_map(|(own, lent)| core::iter::once(own).chain(lent))
     }
 
-    /// A copy of all.
+    /// A copy of all pieces.
     #[cfg(test)]
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let copy = |Piece { address, length }| {
-            // SAFETY: tests withdraw nothing.
+            // SAFETY: tests withdraw no checkpoint, so the memory is live and unchanged.
             unsafe { core::slice::from_raw_parts(address, length) }
         };
         self.pieces().flat_map(copy).copied().collect()
