@@ -93,7 +93,7 @@ impl Silence {
         self.pulse == pulse
     }
 
-    /// The place of the running task, if it has computed for so long that the other tasks should
+    /// The history of the running task, if it has computed for so long that the other tasks should
     /// continue without it.
     pub(super) fn is_endless(&self, engine: &Engine, request: &Request) -> Option<Known> {
         let (known, time) = engine.execution.endless_if_silent()?;

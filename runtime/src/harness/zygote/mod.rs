@@ -145,7 +145,7 @@ fn watch(test: &Test, request: &Request, out: &mut File) -> Status {
     }
 }
 
-/// Forks an explorer and waits for its end. The error is the place of a task that computes without
+/// Forks an explorer and waits for its end. The error is the history of a task that computes without
 /// end, for which the explorer was killed.
 fn watch_explorer(
     test: &Test,
