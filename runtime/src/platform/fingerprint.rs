@@ -1,12 +1,12 @@
-//! A hash of memory, to see that it is as it was.
+//! A hash of memory, to detect that it is unchanged.
 
 use crate::execution::mix;
 
-/// Words that are hashed side by side.
+/// The number of words that are hashed in parallel.
 const LANES: usize = 4;
 const WORD: usize = size_of::<u64>();
 
-/// Combines `start` with the hash of `bytes`: only by chance that of others.
+/// Combines `start` with the hash of `bytes`. Other bytes have the same result only by chance.
 pub(crate) fn of(start: u64, bytes: &[u8]) -> u64 {
     let mut lanes: [u64; LANES] = [start, 1, 2, 3];
     let mut blocks = bytes.chunks_exact(LANES * WORD);

@@ -1,21 +1,20 @@
 //! The engine's own memory: a region apart from the program's heap, shared with the zygote.
 //!
-//! The program's image is put back before each execution, so nothing that the
-//! engine keeps may live in it; and a program with a global allocator of its
-//! own must not find the engine's data there. The region is shared memory:
-//! when the exploring process dies, the zygote reads from it what happened.
+//! The program's image is restored before each execution, so that the engine's data must not be in
+//! it. A program with its own global allocator must not find the engine's data there either. The
+//! region is shared memory: when the exploring process dies, the zygote reads the results from it.
 
 use core::alloc::{AllocError, Allocator, Layout};
 use core::ptr::NonNull;
 
 use super::sys;
 
-/// Where the region lies in every process, so that pointers into it hold across forks.
+/// The address of the region in every process, so that pointers into it are valid across forks.
 pub(crate) const BASE: usize = 0x5a00_0000_0000;
-/// The largest size first: machines that account for address space give less.
+/// The possible sizes, the largest first: machines that account for address space allow less.
 const SIZES: [usize; 3] = [16 << 30, 2 << 30, 256 << 20];
 const CLASSES: usize = 48;
-/// The first bytes belong to [`Header`] and to the engine's root structure.
+/// The first bytes are for [`Header`] and the engine's root structure.
 const FIRST_FREE: usize = 1 << 20;
 
 #[repr(C)]
@@ -25,10 +24,9 @@ struct Header {
     free: [usize; CLASSES],
 }
 
-/// Maps the region; call once, in the zygote, before it forks.
+/// Maps the region. Call it once, in the zygote, before it forks.
 ///
-/// # Errors
-/// A sentence for the user where the kernel refuses the mapping.
+/// # Errors Returns a sentence for the user if the kernel refuses the mapping.
 pub(crate) fn map() -> Result<(), &'static str> {
     let Some(size) = SIZES
         .into_iter()
@@ -39,7 +37,7 @@ pub(crate) fn map() -> Result<(), &'static str> {
              RLIMIT_AS set (`ulimit -v`)?",
         );
     };
-    // SAFETY: the region was just mapped, zeroed, and only this thread exists.
+    // SAFETY: the region was just mapped and is zeroed, and only this thread exists.
     unsafe {
         (*header()).next = BASE + FIRST_FREE;
         (*header()).end = BASE + size;
@@ -47,19 +45,19 @@ pub(crate) fn map() -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Gives this process the region as a copy of its own; whether the kernel agreed. All
-/// others wait meanwhile.
+/// Gives this process its own copy of the region. Returns whether the kernel agreed. All other
+/// processes wait meanwhile.
 pub(crate) fn make_private() -> bool {
-    // SAFETY: the region is mapped, and nobody writes there now.
+    // SAFETY: the region is mapped, and no process writes to it now.
     unsafe {
         let (next, end) = ((*header()).next, (*header()).end);
         sys::make_private(BASE, end - BASE, next - BASE)
     }
 }
 
-/// Where the engine's root structure lies: after the allocator's header.
+/// The address of the engine's root structure: after the allocator's header.
 pub(crate) const ROOT: usize = BASE + 4096;
-/// How large the root structure may be.
+/// The maximum size of the root structure.
 pub(crate) const ROOT_SIZE: usize = FIRST_FREE - 4096;
 
 fn header() -> *mut Header {
@@ -68,7 +66,7 @@ fn header() -> *mut Header {
 
 /// An allocator over the region, for the engine's own collections.
 ///
-/// Only one thread at a time runs engine code, so it takes no lock.
+/// Only one thread at a time runs engine code, so that it needs no lock.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct EngineMemory;
 
@@ -85,9 +83,9 @@ fn class_of(layout: Layout) -> usize {
     size.next_power_of_two().trailing_zeros() as usize
 }
 
-// SAFETY: blocks are disjoint, sized and aligned to their power-of-two class (up
-// to a page, which is the largest alignment asked for), and stay valid until
-// deallocated; copies of the allocator are the same allocator.
+// SAFETY: blocks are disjoint, sized and aligned to their power-of-two class (up to a page, which
+// is the largest requested alignment), and are valid until they are deallocated; copies of the
+// allocator are the same allocator.
 unsafe impl Allocator for EngineMemory {
     fn allocate(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
         // Unit tests run on many threads, and without a zygote.
@@ -98,7 +96,7 @@ unsafe impl Allocator for EngineMemory {
     }
 
     unsafe fn deallocate(&self, block: NonNull<u8>, layout: Layout) {
-        // SAFETY: the caller gives back a block of this layout.
+        // SAFETY: the caller returns a block of this layout.
         unsafe {
             #[cfg(test)]
             return std::alloc::Global.deallocate(block, layout);
@@ -137,8 +135,7 @@ fn take(layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
 unsafe fn give_back(block: NonNull<u8>, layout: Layout) {
     let class = class_of(layout);
     let block = block.as_ptr() as usize as *mut usize;
-    // SAFETY: the caller gives back a block of this class; engine code runs
-    // on one thread at a time.
+    // SAFETY: the caller returns a block of this class; engine code runs on one thread at a time.
     unsafe {
         let header = &mut *header();
         *block = header.free[class];

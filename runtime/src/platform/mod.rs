@@ -1,5 +1,5 @@
-//! Where tasks run and what they run on: stacks, thread-local blocks, the
-//! program's heap and image, and the C functions that the runtime interposes.
+//! The platform layer: stacks, thread-local blocks, the program's heap and image, and
+//! the interposed functions of libc.
 
 pub(crate) mod confine;
 pub(crate) mod context;

@@ -1,8 +1,8 @@
-//! The system interface of the runtime: raw system calls, and the few declarations of libc that it needs.
+//! The system interface of the runtime: raw system calls, and the few declarations of libc that it
+//! needs.
 //!
-//! The runtime has no dependencies, so the `libc` crate's part is declared here.
-//! Raw system calls matter beyond that: they reach the kernel past our own
-//! interposed symbols.
+//! The runtime has no dependencies, so that the needed part of the `libc` crate is declared here.
+//! Raw system calls have one more purpose: they bypass the interposed functions of the runtime.
 
 #![allow(non_camel_case_types, reason = "C names are kept")]
 
@@ -14,7 +14,7 @@ pub(crate) use super::number;
 
 pub(crate) type pthread_t = usize;
 pub(crate) type pthread_key_t = u32;
-/// A thread's entry point as `pthread_create` takes it.
+/// The type of a thread's entry point for `pthread_create`.
 pub(crate) type ThreadStart = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
 /// The destructor of a thread-local or of a pthread key.
 pub(crate) type Destructor = unsafe extern "C" fn(*mut c_void);
@@ -28,18 +28,18 @@ impl pthread_attr_t {
     }
 }
 
-/// What `pthread_once` runs. It may unwind.
+/// The function that `pthread_once` runs. It may unwind.
 pub(crate) type OnceRoutine = unsafe extern "C-unwind" fn();
 
-/// The beginning of glibc's mutex; the rest is its own affair.
+/// The beginning of glibc's mutex; the rest is private to glibc.
 #[repr(C)]
 pub(crate) struct pthread_mutex_t {
     lock: c_int,
     count: u32,
-    /// The kernel thread that holds it, where its kind remembers that.
+    /// The kernel thread that holds it, if its kind records that.
     pub(crate) owner: c_int,
     users: u32,
-    /// Its kind, and bits that do not matter here.
+    /// Its kind, and irrelevant bits.
     pub(crate) kind: c_int,
 }
 
@@ -47,11 +47,11 @@ pub(crate) struct pthread_mutex_t {
 #[repr(C)]
 pub(crate) struct pthread_rwlock_t {
     words: [u32; 6],
-    /// The kernel thread that writes, 0 where none does.
+    /// The kernel thread that holds it exclusively; 0 if none does.
     pub(crate) writer: c_int,
     shared: c_int,
     padding: [u64; 2],
-    /// Whom it prefers.
+    /// Whether it prefers readers or writers.
     pub(crate) kind: u32,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct timespec {
 }
 
 impl timespec {
-    /// Whether the kernel would take it as a time.
+    /// Whether the kernel accepts it as a time.
     pub(crate) fn is_valid(self) -> bool {
         (0..1_000_000_000).contains(&self.tv_nsec)
     }
@@ -171,7 +171,7 @@ unsafe extern "C" {
     -> c_int;
 }
 
-/// `dlsym`'s handle for the definition behind our own.
+/// The handle for `dlsym` that finds the definition after the runtime's own.
 pub(crate) const RTLD_NEXT: *mut c_void = usize::MAX as *mut c_void;
 
 pub(crate) const PAGE: usize = 4096;
@@ -204,15 +204,15 @@ pub(crate) const EINVAL: c_int = 22;
 pub(crate) const ENOMEM: c_int = 12;
 pub(crate) const ETIMEDOUT: c_int = 110;
 
-/// A system call, past every interposed symbol. Returns what the kernel
-/// returns: a negative error number on failure.
+/// A system call, which bypasses every interposed function. Returns the result of the kernel: a
+/// negative error number on failure.
 ///
 /// # Safety
 /// As the system call itself.
 #[inline]
 pub(crate) unsafe fn syscall(number: usize, arguments: [usize; 6]) -> isize {
     let result: isize;
-    // SAFETY: the kernel's calling convention; what the call does is the caller's promise.
+    // SAFETY: the kernel's calling convention; the caller is responsible for the effect.
     unsafe {
         asm!(
             "syscall",
@@ -231,7 +231,7 @@ pub(crate) unsafe fn syscall(number: usize, arguments: [usize; 6]) -> isize {
     result
 }
 
-/// Sets `errno` as libc's wrappers do and returns their result.
+/// Sets `errno` as libc's wrappers do, and returns their result.
 pub(crate) fn libc_result(result: isize) -> isize {
     if (-4095..0).contains(&result) {
         // SAFETY: `errno` of the calling thread.
@@ -265,8 +265,8 @@ pub(crate) fn futex_wake(word: &core::sync::atomic::AtomicU32) {
     unsafe { syscall(number::FUTEX, [at, FUTEX_WAKE_PRIVATE, all, 0, 0, 0]) };
 }
 
-/// Waits in the kernel while `word`, in memory that processes share, holds `value`,
-/// and so many milliseconds at most.
+/// Waits in the kernel while `word`, in memory that processes share, holds `value`, at most `limit`
+/// milliseconds.
 pub(crate) fn futex_wait_shared(word: &core::sync::atomic::AtomicU32, value: u32, limit: u64) {
     let at = word.as_ptr() as usize;
     let limit = timespec::from_nanos(limit * 1_000_000);
@@ -275,7 +275,7 @@ pub(crate) fn futex_wait_shared(word: &core::sync::atomic::AtomicU32, value: u32
     unsafe { syscall(number::FUTEX, [at, 0, value as usize, limit, 0, 0]) };
 }
 
-/// Wakes all who wait for `word` in memory that processes share.
+/// Wakes all waiters of `word` in memory that processes share.
 pub(crate) fn futex_wake_shared(word: &core::sync::atomic::AtomicU32) {
     let at = word.as_ptr() as usize;
     let all = i32::MAX as usize;
@@ -283,15 +283,15 @@ pub(crate) fn futex_wake_shared(word: &core::sync::atomic::AtomicU32) {
     unsafe { syscall(number::FUTEX, [at, 1, all, 0, 0, 0]) };
 }
 
-/// Forks as libc does, without telling libc or the program; 0 in the child.
+/// Forks as libc does, without the handlers of libc and the program; 0 in the child.
 pub(crate) fn fork_bare() -> isize {
     const SIGCHLD: usize = 17;
     // SAFETY: the child has a copy of this stack; other threads only wait.
     unsafe { syscall(number::CLONE, [SIGCHLD, 0, 0, 0, 0, 0]) }
 }
 
-/// As [`fork_bare`], and nobody hears of the child's end but who calls [`reap_silent`], nor
-/// of its beginning: a debugger would take it for a thread.
+/// As [`fork_bare`], but the end of the child is only visible to [`reap_silent`], and its start is
+/// invisible to debuggers, which would take it for a thread.
 pub(crate) fn fork_silently() -> isize {
     const CLONE_UNTRACED: usize = 0x0080_0000;
     // SAFETY: as in `fork_bare`.
@@ -300,7 +300,7 @@ pub(crate) fn fork_silently() -> isize {
 
 /// Makes `path` the current directory.
 pub(crate) fn change_directory(path: &core::ffi::CStr) {
-    // SAFETY: a string that lives as long as the call.
+    // SAFETY: the string lives during the call.
     unsafe { syscall(number::CHDIR, [path.as_ptr() as usize, 0, 0, 0, 0, 0]) };
 }
 
@@ -308,7 +308,7 @@ pub(crate) fn change_directory(path: &core::ffi::CStr) {
 pub(crate) fn reap_silent(child: isize) {
     const CLONES: usize = 0x8000_0000;
     let child = child.cast_unsigned();
-    // SAFETY: our own child. Interrupted calls are repeated.
+    // SAFETY: a child of this process. Interrupted calls are repeated.
     while unsafe { syscall(number::WAIT4, [child, 0, CLONES, 0, 0, 0]) } == -4 {}
 }
 
@@ -320,8 +320,8 @@ const MAP_ANONYMOUS: usize = 0x20;
 const MAP_NORESERVE: usize = 0x4000;
 const MAP_FIXED_NOREPLACE: usize = 0x10_0000;
 
-/// Maps `size` bytes of zeroed memory at exactly `base`; whether the kernel agreed.
-/// Shared memory is seen by forked processes too. Nothing is reserved.
+/// Maps `size` bytes of zeroed memory at exactly `base`. Returns whether the kernel agreed. Forked
+/// processes share the memory if it is `shared`. Nothing is reserved.
 pub(crate) fn map_fixed(base: usize, size: usize, shared: bool) -> bool {
     let kind = if shared { MAP_SHARED } else { MAP_PRIVATE };
     let flags = kind | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
@@ -335,11 +335,10 @@ pub(crate) fn map_fixed(base: usize, size: usize, shared: bool) -> bool {
     at.cast_unsigned() == base
 }
 
-/// Puts a private copy in the place of the shared memory of `size` bytes at `base`, of
-/// which only the first `used` are not zero; whether the kernel agreed.
+/// Replaces the shared memory of `size` bytes at `base`, of which only the first `used` are not
+/// zero, by a private copy. Returns whether the kernel agreed.
 ///
-/// # Safety
-/// Nobody writes there meanwhile.
+/// # Safety No thread writes to the memory during the call.
 pub(crate) unsafe fn make_private(base: usize, size: usize, used: usize) -> bool {
     const MAY_MOVE_FIXED: usize = 3;
     let flags = MAP_PRIVATE | MAP_NORESERVE;
@@ -347,7 +346,7 @@ pub(crate) unsafe fn make_private(base: usize, size: usize, used: usize) -> bool
     if copy.is_null() {
         return false;
     }
-    // SAFETY: both are mapped and as long; then the copy takes the place.
+    // SAFETY: both are mapped and have this length; then the copy replaces the original.
     unsafe {
         core::ptr::copy_nonoverlapping(base as *const u8, copy, used);
         let arguments = [copy as usize, size, size, MAY_MOVE_FIXED, base, 0];
@@ -384,15 +383,14 @@ fn map(size: usize, flags: usize) -> *mut u8 {
 
 /// Sets the protection of whole pages.
 ///
-/// # Safety
-/// Nothing may rely on the access that is taken away.
+/// # Safety Nothing may rely on the access that is removed.
 pub(crate) unsafe fn protect(low: usize, size: usize, writable: bool) {
     let protection = if writable { PROT_READ_WRITE } else { PROT_READ };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller ensures that nothing relies on the removed access.
     unsafe { syscall(number::MPROTECT, [low, size, protection, 0, 0, 0]) };
 }
 
-/// Ends the process at once, running nothing.
+/// Ends the process at once, without running any other code.
 pub(crate) fn exit_now(code: i32) -> ! {
     // SAFETY: ends the process.
     unsafe { syscall(number::EXIT_GROUP, [code as usize, 0, 0, 0, 0, 0]) };
@@ -406,7 +404,7 @@ pub(crate) fn kernel_thread_id() -> i32 {
     i32::try_from(id).unwrap_or(0)
 }
 
-/// Waits a millisecond of real time.
+/// Waits for a millisecond of real time.
 pub(crate) fn nap() {
     let mut turn = timespec {
         tv_sec: 0,
@@ -417,7 +415,7 @@ pub(crate) fn nap() {
     unsafe { syscall(number::PPOLL, [0, 0, time, 0, 8, 0]) };
 }
 
-/// Names a kernel thread of this process, as debuggers show it: by the first 15 bytes.
+/// Sets the name of a kernel thread of this process that debuggers show, to at most 15 bytes.
 pub(crate) fn name_thread(thread: i32, name: &[u8]) {
     const HERE: usize = (-100_isize).cast_unsigned();
     const WRITE_ONLY: usize = 1;
@@ -444,11 +442,11 @@ pub(crate) fn name_thread(thread: i32, name: &[u8]) {
 pub(crate) fn let_anyone_trace() {
     const PR_SET_PTRACER: usize = 0x5961_6d61;
     const ANY: usize = usize::MAX;
-    // SAFETY: no memory is passed. Kernels that do not know this ask for no leave.
+    // SAFETY: no memory is passed. Kernels without this option require no permission.
     unsafe { syscall(number::PRCTL, [PR_SET_PTRACER, ANY, 0, 0, 0, 0]) };
 }
 
-/// Gives `signal` back its default action.
+/// Resets `signal` to its default action.
 pub(crate) fn reset_signal(signal: c_int) {
     let default = [0u64; 4];
     let at = &raw const default as usize;

@@ -145,8 +145,8 @@ fn watch(test: &Test, request: &Request, out: &mut File) -> Status {
     }
 }
 
-/// Forks an explorer and waits for its end. The error is the history of a task that computes without
-/// end, for which the explorer was killed.
+/// Forks an explorer and waits for its end. The error is the history of a task that computes
+/// without end, for which the explorer was killed.
 fn watch_explorer(
     test: &Test,
     request: &Request,
