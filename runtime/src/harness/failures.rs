@@ -94,7 +94,7 @@ impl Distinct {
     }
 }
 
-/// The pairs of lines that raced in the last execution, and whose level is an error.
+/// The pairs of lines that raced in the last execution, and whose level is [`Level::Deny`].
 fn pairs() -> impl Iterator<Item = u64> {
     // SAFETY: between executions only the exploring thread uses the monitors.
     let races = unsafe { &(*monitor::monitors()).races };

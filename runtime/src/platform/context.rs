@@ -33,8 +33,9 @@ pub(crate) const SAVED_BYTES: usize = 64;
 /// Saved, from the stack pointer up: mxcsr and x87 control word, r15, r14, r13, r12, rbx, rbp,
 /// return address.
 ///
-/// # Safety `to` must be a context that is suspended (or new) and whose stack is live; `from` must
-/// be writable. During the call, no reference to anything that other tasks change may be held.
+/// # Safety
+/// `to` must be a context that is suspended (or new) and whose stack is live; `from` must be
+/// writable. During the call, no reference to anything that other tasks change may be held.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *const Context) {
     naked_asm!(

@@ -57,9 +57,9 @@ pub(crate) struct Flow {
 /// Suspends `from`, the caller, and resumes `to`. Returns when `from` is resumed; never, if it is
 /// abandoned.
 ///
-/// # Safety `from` is the running flow, and `to` a suspended or new one; `explorer` is the
-/// exploring thread's baton. During the call, no reference to anything that other tasks change may
-/// be held.
+/// # Safety
+/// `from` is the running flow, and `to` a suspended or new one; `explorer` is the exploring
+/// thread's baton. During the call, no reference to anything that other tasks change may be held.
 #[inline]
 pub(crate) unsafe fn transfer(backend: Backend, explorer: *const Baton, from: Flow, to: Flow) {
     // SAFETY: the caller passes these flows.

@@ -26,7 +26,8 @@ struct Header {
 
 /// Maps the region. Call it once, in the zygote, before it forks.
 ///
-/// # Errors Returns a sentence for the user if the kernel refuses the mapping.
+/// # Errors
+/// Returns a sentence for the user if the kernel refuses the mapping.
 pub(crate) fn map() -> Result<(), &'static str> {
     let Some(size) = SIZES
         .into_iter()

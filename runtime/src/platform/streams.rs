@@ -67,7 +67,8 @@ pub(crate) fn name_of(address: usize) -> Option<&'static str> {
 
 /// Lets one thread acquire the lock whose futex word is at `word`.
 ///
-/// # Safety `word` is the address of such a word.
+/// # Safety
+/// `word` is the address of such a word.
 pub(crate) unsafe fn open(word: usize) {
     // SAFETY: the caller passes such an address.
     unsafe { (*(word as *const AtomicU32)).store(FREE, Ordering::SeqCst) };
@@ -75,7 +76,8 @@ pub(crate) unsafe fn open(word: usize) {
 
 /// Makes the next thread that acquires the lock wait at its futex word.
 ///
-/// # Safety `word` is the address of such a word.
+/// # Safety
+/// `word` is the address of such a word.
 pub(crate) unsafe fn close(word: usize) {
     // SAFETY: the caller passes such an address.
     unsafe { (*(word as *const AtomicU32)).store(CONTENDED, Ordering::SeqCst) };

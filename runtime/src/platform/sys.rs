@@ -338,7 +338,8 @@ pub(crate) fn map_fixed(base: usize, size: usize, shared: bool) -> bool {
 /// Replaces the shared memory of `size` bytes at `base`, of which only the first `used` are not
 /// zero, by a private copy. Returns whether the kernel agreed.
 ///
-/// # Safety No thread writes to the memory during the call.
+/// # Safety
+/// No thread writes to the memory during the call.
 pub(crate) unsafe fn make_private(base: usize, size: usize, used: usize) -> bool {
     const MAY_MOVE_FIXED: usize = 3;
     let flags = MAP_PRIVATE | MAP_NORESERVE;
@@ -383,7 +384,8 @@ fn map(size: usize, flags: usize) -> *mut u8 {
 
 /// Sets the protection of whole pages.
 ///
-/// # Safety Nothing may rely on the access that is removed.
+/// # Safety
+/// Nothing may rely on the access that is removed.
 pub(crate) unsafe fn protect(low: usize, size: usize, writable: bool) {
     let protection = if writable { PROT_READ_WRITE } else { PROT_READ };
     // SAFETY: the caller ensures that nothing relies on the removed access.

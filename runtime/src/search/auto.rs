@@ -19,8 +19,8 @@ use crate::platform::memory::{EngineMemory, EngineVec, engine_vec};
 
 /// The number of schedules of `icb` that come first.
 const FIRST: u64 = 32;
-/// The number of schedules of the opening, which follows. Each sampling strategy has the same
-/// number.
+/// The number of schedules of the opening, which follows. Each sampling strategy has an equal
+/// share.
 const OPENING: u64 = 128;
 /// The opening may spend one part in this number of the budget of all stages.
 const OPENING_SHARE: u64 = 8;
@@ -211,7 +211,7 @@ impl Strategy for Auto {
             return self.sampled.begin_next();
         }
         loop {
-            // The last stage has no budget of its own.
+            // The last stage continues until the search ends.
             let may_spend = self.left > 0 || self.stage == Stage::Sampled;
             if may_spend && !self.is_hopeless() && self.current().begin() {
                 self.taken += 1;

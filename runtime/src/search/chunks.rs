@@ -11,7 +11,8 @@ const CHUNK: usize = 1 << 14;
 
 /// A type that consists of plain bytes.
 ///
-/// # Safety Values have no uninitialized bytes, and every combination of bytes is a valid value.
+/// # Safety
+/// Values have no uninitialized bytes, and every combination of bytes is a valid value.
 pub(super) unsafe trait Plain: Copy {}
 
 /// The list. An item may change after it was added only in ways that make no difference to a search

@@ -244,8 +244,7 @@ impl Icb {
     }
 
     /// For a helper: removes the needs that the served search already knows, and duplicates. The
-    /// served search takes over all findings of a round before it begins the round after the next
-    /// one.
+    /// served search takes over all findings of a round before it begins the next one.
     pub(super) fn leave_out_known(&mut self) {
         for need in &self.findings.needs {
             self.told.prefetch(need.deviation.name());

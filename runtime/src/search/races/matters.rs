@@ -8,8 +8,8 @@ use crate::execution::{Effect, Touch, Trace, TraceStep};
 const PATIENCE: u32 = 64;
 
 impl HappensBefore {
-    /// Adds races of `second` with those of the candidates it has met that no other one happened
-    /// after. With `blocked` it has not taken place.
+    /// Adds the races of `second`: with the candidates it has met after which no other met step
+    /// happened. With `blocked` it has not taken place.
     #[inline]
     pub(super) fn keep_immediate(&mut self, second: u32, blocked: bool) {
         if let [

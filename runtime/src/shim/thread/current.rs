@@ -107,7 +107,8 @@ impl Thread {
                 // SAFETY: the name belongs to the thread, which lives as long as this handle.
                 Some(unsafe { &*name })
             }
-            // SAFETY: memory that has a handle is restored only after its execution.
+            // SAFETY: the memory of a handle is restored when its execution is over, so that the
+            // handle does not outlive the name.
             Kind::Task(task) => unsafe { execution::task_name(task) },
         }
     }

@@ -69,9 +69,11 @@ const LARGEST_STACK: usize = 1 << 40;
 
 /// Spawns a task that runs `closure`.
 ///
+/// # Errors
 /// Returns the error of `pthread_create` for a stack that is too large for any system.
 ///
-/// # Safety The task must not outlive the borrows of `F` and `T`.
+/// # Safety
+/// The task must not outlive the borrows of `F` and `T`.
 #[inline]
 pub(super) unsafe fn spawn<F, R, T>(
     name: Option<&str>,
@@ -114,7 +116,8 @@ where
 
 /// Runs a task from its start to its end.
 ///
-/// # Safety `data` must be a `Box<Start<F, R, T>>` without another owner.
+/// # Safety
+/// `data` must be a `Box<Start<F, R, T>>` without another owner.
 unsafe fn run<F: FnOnce() -> T, R, T>(data: *mut ()) {
     // SAFETY: the caller passes such a box.
     let start = *unsafe { Box::from_raw(data.cast::<Start<F, R, T>>()) };
