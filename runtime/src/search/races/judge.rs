@@ -7,7 +7,7 @@ use crate::execution::{Dependence, Effect, Touch, Trace, TraceStep};
 
 impl HappensBefore {
     /// Judges whether the step `at` races with the earlier step `other`, on which it depends, and
-    /// which did not happen before the step's task came to it.
+    /// of which its task did not know.
     #[inline]
     pub(super) fn judge(
         &mut self,
