@@ -1,4 +1,4 @@
-//! The test's body as the first task of an execution.
+//! The body of the test as the first task of an execution.
 
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,15 +9,15 @@ use crate::engine::engine;
 use crate::execution;
 use crate::monitor::{BodyOutcome, payload_text, race};
 
-/// Runs a test's function; `data` points to a [`Test`].
+/// Runs the function of a test; `data` points to a [`Test`].
 ///
 /// # Safety
 /// Only as a task's entry, with a live [`Test`].
 pub(super) unsafe fn run(data: *mut ()) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller passes a live `Test`.
     let test = unsafe { &*data.cast::<Test>() };
     if let Some(execution) = execution::running() {
-        // SAFETY: see `running`. As libtest does, the thread bears the test's name.
+        // SAFETY: see `running`. As in libtest, the thread has the name of the test.
         unsafe {
             (*execution)
                 .task_mut(execution::current())
@@ -36,7 +36,7 @@ pub(super) unsafe fn run(data: *mut ()) {
         Err(payload) => {
             let mut said = engine_vec();
             said.extend_from_slice(payload_text(&*payload).as_bytes());
-            // Dropping it may run the program's code, and may panic in turn.
+            // Its drop may run the program's code, which may panic as well.
             let _ = catch_unwind(AssertUnwindSafe(move || drop(payload)));
             BodyOutcome::Panicked(said)
         }
@@ -47,8 +47,8 @@ pub(super) unsafe fn run(data: *mut ()) {
     // SAFETY: see `running`.
     unsafe {
         if (*execution).keeps_output {
-            // A line without an end is still in std's buffer. To empty it is the harness'
-            // doing, and orders nothing.
+            // A line without an end is still in the buffer of std. Only the harness flushes it, so
+            // the flush must not order anything.
             let paused = race::pause();
             let _ = std::io::stdout().flush();
             race::go_on(&paused);
@@ -57,8 +57,8 @@ pub(super) unsafe fn run(data: *mut ()) {
     }
 }
 
-/// A task that uses what std sets up on first use, so that all of it is in place
-/// when the image is taken.
+/// A task that uses the parts of std that are initialised on first use, so that they are
+/// initialised when the image is taken.
 pub(super) unsafe fn warm_up(_: *mut ()) {
     println!("{:?}", std::thread::current().id());
     let thread = std::thread::Builder::new()

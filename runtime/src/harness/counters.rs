@@ -1,4 +1,4 @@
-//! What is counted of an exploration, and what follows from it for the user.
+//! Counters of an exploration, and the warnings that follow from them.
 
 use super::difference::CULPRITS;
 use super::explore::phases::Phase;
@@ -10,19 +10,19 @@ use crate::execution::Execution;
 use crate::monitor::race::{MOST_EPOCHS, MOST_MEMORY, MOST_TASKS};
 use crate::monitor::{Place, Spin};
 
-/// How far a search came.
+/// The extent of a search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reach {
-    /// All that was to be explored was, and no other part of the space is left either.
+    /// The requested part of the space is complete, and so are all other parts.
     pub(crate) complete: bool,
     pub(crate) complete_of_all: bool,
-    /// The largest bound that was finished, and that of all parts of the space.
+    /// The largest finished bound, and that of all parts of the space.
     pub(crate) bound_completed: Option<u32>,
     pub(crate) bound_of_all: Option<u32>,
 }
 
 impl Reach {
-    /// Nothing was finished.
+    /// The reach of a search that finished nothing.
     pub(crate) const NONE: Self = Self {
         complete: false,
         complete_of_all: false,
@@ -30,7 +30,7 @@ impl Reach {
         bound_of_all: None,
     };
 
-    /// That of the search that goes on.
+    /// The reach of the running search.
     pub(crate) fn of(exploration: &Exploration) -> Self {
         let complete = exploration.progress.complete
             && !exploration.unstable
@@ -52,8 +52,8 @@ crate::base::stored::stored!(Reach {
     bound_of_all,
 });
 
-/// How far all was explored that is to be, and how far the schedules in which time passes
-/// only when nothing else can run, where that is not the same.
+/// The reach of the whole exploration, and, if it differs, that of the schedules in which time
+/// passes only when no task can run.
 fn reaches(engine: &Engine) -> (Reach, Option<Reach>) {
     let (exploration, phases) = (&engine.exploration, &engine.exploration.phases);
     let now = Reach::of(exploration);
@@ -64,8 +64,8 @@ fn reaches(engine: &Engine) -> (Reach, Option<Reach>) {
     }
 }
 
-/// The exploration's counters, kept apart from the engine, which a confirming
-/// execution writes over.
+/// A copy of the exploration's counters, because a confirming execution overwrites those of the
+/// engine.
 pub(super) struct Counters {
     pub(super) schedules: u64,
     pub(super) work: u64,
@@ -75,14 +75,13 @@ pub(super) struct Counters {
     pub(super) max_steps: u64,
     pub(super) threads: usize,
     pub(super) reach: Reach,
-    /// That of the schedules in which time passes only when nothing else can run, where it is
-    /// another one.
+    /// The reach of the schedules in which time passes only when no task can run, if it differs.
     pub(super) reach_last: Option<Reach>,
     pub(super) milestones: Vec<Milestone>,
     pub(super) deterministic: bool,
     pub(super) strategy: &'static str,
     pub(super) warnings: Vec<String>,
-    /// Loops that wait without yielding, and only warn.
+    /// Loops that wait without yielding, at the level of a warning.
     pub(super) spins: Vec<Spin>,
 }
 
@@ -120,25 +119,25 @@ impl Counters {
         self
     }
 
-    /// Adds a sentence for the user.
+    /// Adds a warning for the user.
     pub(super) fn warn(&mut self, sentence: &str) {
         self.warnings.push(sentence.to_owned());
     }
 
-    /// Counts executions that confirmed a failure.
+    /// Counts the executions that confirmed a failure.
     pub(super) fn add_executions(&mut self, count: u64) {
         self.executions += count;
     }
 }
 
-/// The bound that is finished, whatever other parts of the space there are.
+/// The bound that is finished in all parts of the space.
 pub(super) fn bound_of_all(exploration: &Exploration) -> Option<u32> {
     let finished = bound_completed(exploration);
     let share = exploration.share.as_ref();
     share.map_or(finished, |share| finished.min(share.bound_completed))
 }
 
-/// A bound is not finished where an execution was cut short.
+/// The finished bound. A bound in which an execution was cut short is not finished.
 fn bound_completed(exploration: &Exploration) -> Option<u32> {
     if exploration.unstable || exploration.diverged > 0 {
         return None;
@@ -149,7 +148,7 @@ fn bound_completed(exploration: &Exploration) -> Option<u32> {
         .map_or(finished, |bound| finished.min(bound.checked_sub(1)))
 }
 
-/// What was left out of tasks that compute without end.
+/// The warning about tasks that compute without end.
 fn endless(exploration: &Exploration) -> Option<String> {
     (exploration.endless > 0).then(|| {
         format!(
@@ -163,7 +162,7 @@ fn endless(exploration: &Exploration) -> Option<String> {
     })
 }
 
-/// The panics of the first schedule that no join receives.
+/// Warnings about the panics of the first schedule that no join receives.
 fn intended(places: &[Place]) -> impl Iterator<Item = String> {
     places.iter().map(|place| {
         format!(

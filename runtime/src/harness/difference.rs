@@ -1,21 +1,21 @@
-//! Where two runs of one schedule came apart, in words.
+//! The first difference of two executions of one schedule, in words.
 
 use super::report::{called, line_of};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Event, Execution};
 
-/// What usually makes a test depend on more than its schedule.
+/// The usual causes for a test that depends on more than its schedule.
 pub(super) const CULPRITS: &str = "the usual culprits are real time, random numbers, files, the \
                                    environment, addresses that are used as numbers, and what is \
                                    kept outside of the process";
 
-/// The events of `execution`, to be compared with those of another run.
+/// The events of `execution`, for a comparison with those of another run.
 pub(super) fn events_of(execution: &Execution) -> EngineVec<Event> {
     execution.log.events.clone()
 }
 
-/// The first step in which `execution` differs from one with the events `first`; empty if
-/// it is in none.
+/// The first step in which `execution` differs from one with the events `first`; empty if there is
+/// none.
 pub(super) fn difference(first: &[Event], execution: &Execution) -> EngineVec<u8> {
     let mut words = engine_vec();
     let second = &*execution.log.events;

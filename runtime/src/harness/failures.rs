@@ -1,4 +1,4 @@
-//! The failures that a search collects when it goes on after the first one.
+//! The failures that a search collects when it continues after the first one.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -8,27 +8,27 @@ use crate::monitor::race::{self, Learnt};
 use crate::monitor::{self, Blocked, Failure, Kind, Level};
 use crate::search::Decision;
 
-/// So many failures of one test are told from each other.
+/// The most failures of one test that are distinguished.
 pub(super) const MOST: usize = 32;
 
-/// A failure besides the first one, in its final words.
+/// A failure after the first one, with its final message.
 pub(crate) struct Found {
     pub(crate) failure: Failure,
     pub(crate) preemptions: u32,
     pub(crate) decisions: EngineVec<Decision>,
-    /// When timeouts fire in this schedule, and how many of them fire early.
+    /// The rule for timeouts in this schedule, and the number of those that fire early.
     pub(crate) timers: Timers,
     pub(crate) early: u32,
-    /// What was known of races.
+    /// The knowledge about races at that time.
     pub(crate) learnt: Learnt,
 }
 
-/// A failure as it was seen.
+/// A failure as it was first seen.
 #[derive(Clone)]
 pub(super) struct Known {
     pub(super) failure: Failure,
     end: u64,
-    /// What was known of races.
+    /// The knowledge about races at that time.
     pub(super) learnt: Learnt,
 }
 
@@ -38,16 +38,16 @@ impl Known {
         self.failure == *failure && self.end == end_of(execution)
     }
 
-    /// As [`Self::is`], where the values that an assertion compared may be others.
+    /// As [`Self::is`], but the values that an assertion compared may differ.
     pub(super) fn is_like(&self, execution: &Execution, failure: &Failure) -> bool {
         self.failure.is_like(failure) && self.end == end_of(execution)
     }
 }
 
-/// The failures seen, each once.
+/// The failures that were seen, each once.
 pub(super) struct Distinct {
     known: EngineVec<Known>,
-    /// The pairs of lines of those that are races.
+    /// The pairs of lines of the data races.
     races: EngineVec<u64>,
 }
 
@@ -63,8 +63,8 @@ impl Distinct {
         self.known.len() == MOST
     }
 
-    /// Whether it was seen before. Of races, each pair of lines counts once, whichever
-    /// access comes first.
+    /// Whether a failure was seen before. Of data races, each pair of lines counts once, in either
+    /// order of the accesses.
     pub(super) fn contains(&self, execution: &Execution, failure: &Failure) -> bool {
         if failure.kind == Kind::Race {
             return pairs().all(|pair| self.races.contains(&pair));
@@ -74,14 +74,14 @@ impl Distinct {
         known.any(|known| known.failure == *failure && known.end == end)
     }
 
-    /// The failure that was seen as the one numbered `index`.
+    /// The failure with the number `index`, in the order in which they were seen.
     pub(super) fn get(&self, index: usize) -> Option<&Known> {
         self.known.get(index)
     }
 
     pub(super) fn insert(&mut self, execution: &Execution, failure: Failure) {
         let end = end_of(execution);
-        // SAFETY: between executions the exploring thread alone uses the monitors.
+        // SAFETY: between executions only the exploring thread uses the monitors.
         let learnt = unsafe { (*monitor::monitors()).races.learnt() };
         if failure.kind == Kind::Race {
             self.races.extend(pairs());
@@ -94,18 +94,18 @@ impl Distinct {
     }
 }
 
-/// The pairs of lines that raced in the last execution, and may not.
+/// The pairs of lines that raced in the last execution, and whose level is [`Level::Deny`].
 fn pairs() -> impl Iterator<Item = u64> {
-    // SAFETY: between executions the exploring thread alone uses the monitors.
+    // SAFETY: between executions only the exploring thread uses the monitors.
     let races = unsafe { &(*monitor::monitors()).races };
     races.found(Level::Deny).map(race::Found::pair)
 }
 
-/// A hash of what the words for an execution's end will be made of, without the
-/// numbers of its tasks: which operations wait, or go round, and where.
+/// A hash of the parts of an execution's end that its message is made of, without the numbers of
+/// tasks: the operations that wait, or repeat, and their places.
 fn end_of(execution: &Execution) -> u64 {
     let events = &execution.log.events;
-    // Whether a task yields is judged by the last half of the steps.
+    // The last half of the steps decides whether a task yields.
     let late = &events[events.len() / 2..];
     let mut parts = engine_vec();
     match execution.ending {
@@ -132,8 +132,8 @@ fn end_of(execution: &Execution) -> u64 {
     hash_of(&parts)
 }
 
-/// The waits that make the deadlock: those of its circle; where there is none,
-/// all but those for a task that waits itself.
+/// The waits that make the deadlock: those of its cycle, or, if there is none, all except those for
+/// another waiting task.
 fn essential(blocked: &[Blocked]) -> impl Iterator<Item = &Blocked> {
     let circle = monitor::cycle(blocked);
     let waits_for_task = |b: &Blocked| matches!(b.op, Op::Join | Op::ScopeEnd);

@@ -1,5 +1,5 @@
-//! Kernel threads of the exploring process that nobody here started: they run
-//! beside the tasks, when and as they like.
+//! Foreign threads: kernel threads of the exploring process that the engine did not start. They run
+//! outside control, in parallel to the tasks.
 
 use super::request::Isolation;
 use crate::base::sys::{self, number};
@@ -9,8 +9,8 @@ use crate::platform::handover::Backend;
 
 const SENTENCE: &str = "started a kernel thread without pthread_create";
 
-/// Tells the user of foreign threads. Looking costs a system call, so it is done
-/// after the first executions and ever more seldom.
+/// Reports foreign threads to the user. The check costs a system call, so that it runs after the
+/// first executions and then ever more rarely.
 pub(super) fn look_after_execution(engine: &Engine, isolation: Isolation) {
     let executions = engine.exploration.executions;
     if executions == 0 || executions.is_power_of_two() {
@@ -18,7 +18,7 @@ pub(super) fn look_after_execution(engine: &Engine, isolation: Isolation) {
     }
 }
 
-/// Tells the user of foreign threads in this process.
+/// Reports foreign threads in this process to the user.
 pub(super) fn look(engine: &Engine, isolation: Isolation) {
     let donors = match (isolation, engine.pool.backend()) {
         // Kernel threads do not survive a fork.
@@ -35,14 +35,13 @@ pub(super) fn look(engine: &Engine, isolation: Isolation) {
     }
 }
 
-/// The kernel threads of this process: the links of their directory, besides its
-/// own two.
+/// The number of kernel threads of this process: the links of their directory, without its own two.
 fn count() -> Option<usize> {
     const LINKS_AT: usize = 2;
     let mut status = [0usize; 18];
     let path = c"/proc/self/task".as_ptr() as usize;
     let at = &raw mut status as usize;
-    // SAFETY: a path that ends in a zero; `status` is as large as the kernel's structure.
+    // SAFETY: the path ends in a zero; `status` is as large as the kernel's structure.
     let result = unsafe { sys::syscall(number::STAT, [path, at, 0, 0, 0, 0]) };
     (result == 0).then(|| status[LINKS_AT].saturating_sub(2))
 }
@@ -56,7 +55,7 @@ mod tests {
     fn a_thread_more_is_counted() {
         let (stop, stopped) = std::sync::mpsc::channel::<()>();
         let thread = thread::spawn(move || stopped.recv());
-        // The harness' own threads may come and go; these two are here.
+        // The threads of the test harness may come and go; these two exist.
         assert!(count().is_some_and(|threads| threads >= 2));
         drop(stop);
         assert!(thread.join().unwrap().is_err());

@@ -1,4 +1,4 @@
-//! Just enough JSON to write one object a line: the runtime has no dependencies.
+//! A minimal JSON writer, for one object per line: the runtime has no dependencies.
 
 use core::fmt::{self, Write};
 
@@ -22,14 +22,14 @@ impl Object {
         self.text.push(':');
     }
 
-    /// A member whose value is a string.
+    /// Adds a string.
     pub(super) fn string(mut self, key: &str, value: &str) -> Self {
         self.key(key);
         quote(&mut self.text, value);
         self
     }
 
-    /// A member whose value is a string or null.
+    /// Adds a string or null.
     pub(super) fn optional_string(self, key: &str, value: Option<&str>) -> Self {
         match value {
             Some(value) => self.string(key, value),
@@ -37,14 +37,14 @@ impl Object {
         }
     }
 
-    /// A member whose value is a number.
+    /// Adds a number.
     pub(super) fn number(mut self, key: &str, value: u64) -> Self {
         self.key(key);
         write!(self.text, "{value}").expect("writing to a string succeeds");
         self
     }
 
-    /// A member whose value is a number or null.
+    /// Adds a number or null.
     pub(super) fn optional_number(self, key: &str, value: Option<u64>) -> Self {
         match value {
             Some(value) => self.number(key, value),
@@ -52,19 +52,19 @@ impl Object {
         }
     }
 
-    /// A member whose value is true or false.
+    /// Adds a boolean.
     pub(super) fn boolean(self, key: &str, value: bool) -> Self {
         self.raw(key, if value { "true" } else { "false" })
     }
 
-    /// A member whose value is JSON already.
+    /// Adds a value that is already JSON.
     pub(super) fn raw(mut self, key: &str, value: &str) -> Self {
         self.key(key);
         self.text.push_str(value);
         self
     }
 
-    /// A member whose value is an array of JSON values.
+    /// Adds an array of JSON values.
     pub(super) fn array(mut self, key: &str, values: impl Iterator<Item = String>) -> Self {
         self.key(key);
         self.text.push('[');
@@ -78,7 +78,7 @@ impl Object {
         self
     }
 
-    /// The object's text.
+    /// The text of the object.
     pub(super) fn finish(mut self) -> String {
         self.text.push('}');
         self.text
@@ -98,7 +98,7 @@ fn quote(out: &mut String, value: &str) {
     out.push('"');
 }
 
-/// Writes what stands between the quotes of a string.
+/// Writes the characters between the quotes of a string.
 pub(super) fn escape(out: &mut impl Write, value: &str) -> fmt::Result {
     for c in value.chars() {
         match c {

@@ -1,9 +1,10 @@
-//! The file that the supervisor and the zygote share: standard input, until the zygote takes it.
+//! The file that the supervisor and the zygote share. It is standard input until the zygote takes
+//! it.
 //!
-//! It begins with a line of two digits: how many cores the test has. The supervisor
-//! writes it anew when there are more. What follows is the state of a search: at first that
-//! of an earlier run, if there was one; then each that the zygote puts there, until the
-//! supervisor has kept it and cuts it off. The program finds standard input empty.
+//! Its first line has two digits: the number of cores of the test. The supervisor rewrites the line
+//! when there are more. The rest is the state of a search: first that of an earlier run, if there
+//! was one, then each state that the zygote writes, until the supervisor has stored it and
+//! truncates the file. The program sees an empty standard input.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,13 +12,13 @@ use crate::base::memory::EngineVec;
 use crate::base::sys;
 use crate::base::written::{Piece, Written};
 
-/// The length of the line.
+/// The length of the first line.
 const LINE: usize = 3;
 /// No descriptor.
 const NONE: usize = usize::MAX;
 
-/// What is known of it, in the engine's memory: the zygote reads and writes, the explorer
-/// asks for the number of cores.
+/// The mailbox, in the engine's memory: the zygote reads and writes the file, and the explorer
+/// reads the number of cores.
 pub(crate) struct Mailbox {
     cores: AtomicUsize,
     descriptor: usize,
@@ -31,13 +32,13 @@ impl Mailbox {
         }
     }
 
-    /// How many cores there are, at least one.
+    /// The number of cores, at least one.
     pub(super) fn cores(&self) -> usize {
         self.cores.load(Ordering::Relaxed)
     }
 
-    /// For the zygote, before there is an explorer: keeps the file, and leaves standard
-    /// input empty.
+    /// For the zygote, before the explorer exists: takes the file, and leaves an empty standard
+    /// input.
     pub(super) fn open(&mut self) {
         const F_DUPFD_CLOEXEC: usize = 1030;
         // SAFETY: a plain system call.
@@ -47,7 +48,7 @@ impl Mailbox {
         super::process::empty_stdin();
     }
 
-    /// For the zygote: the number of cores may have changed.
+    /// For the zygote: reads the number of cores, which may have changed.
     pub(super) fn look(&self) {
         let mut line = [0; LINE];
         if self.read(0, &mut line) == LINE
@@ -58,7 +59,7 @@ impl Mailbox {
         }
     }
 
-    /// For the zygote: appends the state that is there to `out`, and takes it away.
+    /// For the zygote: moves the state in the file to the end of `out`.
     pub(super) fn take_state(&self, out: &mut EngineVec<u8>) {
         let mut chunk = [0; 1 << 13];
         let mut at = LINE;
@@ -72,12 +73,12 @@ impl Mailbox {
         }
     }
 
-    /// For the zygote: whether a state is there.
+    /// For the zygote: whether the file has a state.
     pub(super) fn has_state(&self) -> bool {
         self.read(LINE, &mut [0]) > 0
     }
 
-    /// For the zygote: leaves a state there; whether there was room.
+    /// For the zygote: writes a state. Returns whether there was room.
     pub(super) fn put_state(&self, state: &Written) -> bool {
         let mut at = LINE;
         state.pieces().all(|piece| self.put(piece, &mut at))
@@ -87,8 +88,8 @@ impl Mailbox {
         while piece.length > 0 {
             let address = piece.address as usize;
             let arguments = [self.descriptor, address, piece.length, *at, 0, 0];
-            // SAFETY: it can be read. If others write there meanwhile, the kernel reads
-            // bytes all the same.
+            // SAFETY: the piece is readable. If other threads write to it meanwhile, the kernel
+            // still reads bytes.
             let count = uninterrupted(|| unsafe { sys::syscall(sys::number::PWRITE64, arguments) });
             if count == 0 {
                 return false;
@@ -99,28 +100,28 @@ impl Mailbox {
         true
     }
 
-    /// For the zygote: no state is there any more.
+    /// For the zygote: removes the state.
     pub(super) fn clear(&self) {
         // SAFETY: a plain system call.
         unsafe { sys::syscall(sys::number::FTRUNCATE, [self.descriptor, LINE, 0, 0, 0, 0]) };
     }
 
-    /// For the explorer: the program does not have the descriptor.
+    /// For the explorer: closes the descriptor, so that the program does not have it.
     pub(super) fn close(&self) {
-        // SAFETY: it is nobody else's.
+        // SAFETY: the descriptor has no other owner.
         unsafe { sys::syscall(sys::number::CLOSE, [self.descriptor, 0, 0, 0, 0, 0]) };
     }
 
-    /// Reads from a place in the file; how much there was.
+    /// Reads from a position in the file. Returns the number of bytes.
     fn read(&self, place: usize, into: &mut [u8]) -> usize {
         let (at, length) = (into.as_mut_ptr() as usize, into.len());
         let arguments = [self.descriptor, at, length, place, 0, 0];
-        // SAFETY: `into` is writable and so long.
+        // SAFETY: `into` is writable and has this length.
         uninterrupted(|| unsafe { sys::syscall(sys::number::PREAD64, arguments) })
     }
 }
 
-/// What a system call that no signal interrupts says; 0 for an error.
+/// The result of a system call that is repeated when a signal interrupts it; 0 for an error.
 fn uninterrupted(call: impl Fn() -> isize) -> usize {
     loop {
         let result = call();
@@ -143,7 +144,7 @@ pub(super) mod tests {
     pub(in crate::harness) fn mailbox(state: &[u8]) -> (Mailbox, File) {
         const MEMFD_CREATE: usize = 319;
         let name = c"mailbox".as_ptr() as usize;
-        // SAFETY: plain system calls; the descriptor is nobody else's.
+        // SAFETY: plain system calls; the descriptor has no other owner.
         let mut file = unsafe {
             let descriptor = sys::syscall(MEMFD_CREATE, [name, 0, 0, 0, 0, 0]);
             File::from_raw_fd(descriptor as i32)

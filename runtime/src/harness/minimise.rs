@@ -1,5 +1,5 @@
-//! Makes reported failures smaller: by edits of their schedules, and by a search for
-//! fewer preemptions where few are left.
+//! Minimisation of reported failures: by edits of their schedules, and by a search for fewer
+//! preemptions if few are left.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -16,34 +16,35 @@ use crate::execution::Timers;
 use crate::monitor::{Failure, Kind};
 use crate::search::{Answer, Decision, Failing, Follow, Following, Icb, Measure, Source, minimise};
 
-/// So many executions make the first failure smaller.
+/// The most executions for the first failure.
 const EXECUTIONS: u64 = 2_000;
-/// So many make all others smaller.
+/// The most executions for all other failures.
 const EXECUTIONS_OF_OTHERS: u64 = 2_000;
-/// Fewer where they are long: together they take about so many steps each.
+/// The number is lower if executions are long: together they take at most about this number of
+/// steps for each.
 const STEPS: u64 = 10_000;
-/// But not fewer than so many.
+/// The lowest such number.
 const LEAST: u64 = 32;
-/// Fewer where each takes a process of its own.
+/// The number is divided by this if each execution has its own process.
 const PROCESSES: u64 = 4;
-/// Of these, edits take at most so many parts in four.
+/// The most quarters of these executions that edits may take.
 const SHARE_OF_EDITS: u64 = 3;
-/// Where no more preemptions are left, a search for fewer ones follows.
+/// A search for fewer preemptions follows if at most this number is left.
 const FEW: u32 = 3;
 
-/// What became of the schedule of a failure.
+/// The result of the minimisation of a failing schedule.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Minimised {
-    /// How many executions it took.
+    /// The number of executions that it took.
     pub(crate) executions: u64,
     pub(crate) from: Measure,
     pub(crate) to: Measure,
-    /// Every schedule with fewer preemptions is known not to fail so.
+    /// Every schedule with fewer preemptions is known not to have this failure.
     pub(crate) fewest: bool,
 }
 
 impl Explorer<'_> {
-    /// Makes the failures that the search collected smaller.
+    /// Minimises the failures that the search collected.
     pub(super) fn minimise(&mut self, mut engine: Root) {
         let Some(first) = self.seen.get(0).cloned() else {
             return;
@@ -66,7 +67,7 @@ impl Explorer<'_> {
         self.put_first(engine);
     }
 
-    /// A failure that needs no time to pass early is the one that is reported.
+    /// Reports first a failure that does not need time to pass early.
     fn put_first(&mut self, mut engine: Root) {
         let exploration = &mut engine.exploration;
         let mut others = exploration.others.iter();
@@ -137,7 +138,7 @@ impl Explorer<'_> {
     }
 }
 
-/// The smallest failing execution.
+/// The smallest failing execution so far.
 #[derive(Clone)]
 struct Smallest {
     measure: Measure,
@@ -146,14 +147,14 @@ struct Smallest {
     timers: Timers,
 }
 
-/// The executions that make one failure smaller.
+/// The minimisation of one failure.
 struct Work<'a, 'b> {
     explorer: &'a mut Explorer<'b>,
     engine: Root,
     known: Known,
-    /// The counts of executions and steps at the beginning.
+    /// The numbers of executions and steps at the beginning.
     start: (u64, u64),
-    /// So many more executions, at most.
+    /// The most executions.
     most: u64,
     smallest: Option<Smallest>,
 }
@@ -176,8 +177,8 @@ impl<'a, 'b> Work<'a, 'b> {
         }
     }
 
-    /// Edits the schedule, and `searches` for one with fewer preemptions. None where
-    /// the failure stays as it was found.
+    /// Edits the schedule, and, with `searches`, searches for one with fewer preemptions. `None` if
+    /// the failure is left unchanged.
     fn make_smaller(
         &mut self,
         decisions: EngineVec<Decision>,
@@ -214,8 +215,8 @@ impl<'a, 'b> Work<'a, 'b> {
         Some((minimised, smallest))
     }
 
-    /// The execution in which time passes last and which is otherwise as the `first` one, if
-    /// it fails in the same way, too. Then this is the rule for all that follows.
+    /// Follows the `first` execution with timeouts only when no task can run. If it fails in the
+    /// same way, this rule holds for all that follow.
     fn follow_without_early(&mut self, first: Failing) -> Failing {
         self.engine.execution.timers = Timers::Last;
         let last = self.follow(Source::Plan(first.plan.clone()));
@@ -225,7 +226,7 @@ impl<'a, 'b> Work<'a, 'b> {
         })
     }
 
-    /// Edits an execution, up to so many executions in all.
+    /// Edits an execution, until the total number of executions is `most`.
     fn edit(&mut self, first: Failing, most: u64) {
         minimise(first, &mut |plan| {
             if !self.goes_on(most) {
@@ -238,8 +239,8 @@ impl<'a, 'b> Work<'a, 'b> {
         });
     }
 
-    /// Searches all schedules with so many preemptions; whether none with fewer than
-    /// the smallest one fails so, as far as is known.
+    /// Searches all schedules with up to `bound` preemptions. Returns whether it is known that none
+    /// with fewer preemptions than the smallest one fails in this way.
     fn search(&mut self, bound: u32) -> bool {
         let engine = self.engine;
         set_strategy(engine, Icb::new(bound, self.most));
@@ -259,7 +260,7 @@ impl<'a, 'b> Work<'a, 'b> {
                 if let Some(found) = self.follow(Source::Schedule(decisions)) {
                     self.edit(found, self.most);
                 }
-                // One with more preemptions, and fewer early timeouts, is preferred.
+                // A schedule with more preemptions and fewer early timeouts is preferred.
                 let smallest = self.smallest.as_ref();
                 return is_whole
                     && smallest.is_some_and(|it| it.measure.preemptions <= preemptions);
@@ -269,8 +270,8 @@ impl<'a, 'b> Work<'a, 'b> {
         false
     }
 
-    /// Whether the budget of so many executions is not used up. A few are always
-    /// made: what does not fail is often far shorter.
+    /// Whether fewer than `most` executions have run, and few enough steps. A few executions are
+    /// always allowed: those that do not fail are often far shorter.
     fn goes_on(&self, most: u64) -> bool {
         let exploration = &self.engine.exploration;
         let executions = exploration.executions - self.start.0;
@@ -283,7 +284,7 @@ impl<'a, 'b> Work<'a, 'b> {
             && (executions < LEAST || steps < most * STEPS)
     }
 
-    /// One execution; what it shows if it fails in the same way.
+    /// Runs one execution. Returns its plan and size if it fails in the same way.
     fn follow(&mut self, source: Source) -> Option<Failing> {
         let engine = self.engine;
         let follow = Rc::new_in(RefCell::new(Follow::new(source)), EngineMemory);
@@ -311,8 +312,8 @@ impl<'a, 'b> Work<'a, 'b> {
         Some(Failing { plan, measure })
     }
 
-    /// Whether the last execution failed in the same way. Failures that are told
-    /// from each other stay so.
+    /// Whether the last execution failed in the same way. Failures that the search distinguishes
+    /// stay distinct.
     fn is_same(&self, failure: Option<&Failure>) -> bool {
         let execution = &self.engine.execution;
         failure.is_some_and(|failure| {
@@ -324,14 +325,14 @@ impl<'a, 'b> Work<'a, 'b> {
         })
     }
 
-    /// Whether so many preemptions are reason to stop: executions without end take
-    /// long, and have as many switches as there is patience.
+    /// Whether this number of preemptions is low enough to stop: endless executions take long, and
+    /// have as many switches as the step limit allows.
     fn is_enough(&self, preemptions: u32) -> bool {
         let is_endless = matches!(self.known.failure.kind, Kind::Livelock | Kind::Spin);
         is_endless && self.is_fewest(preemptions)
     }
 
-    /// Whether the search has seen every schedule with less than so many preemptions.
+    /// Whether the search has run every schedule with fewer preemptions.
     fn is_fewest(&self, preemptions: u32) -> bool {
         let below = preemptions.checked_sub(1);
         below.is_none() || counters::bound_of_all(&self.engine.exploration) >= below

@@ -1,5 +1,5 @@
-//! The exploration of one test: the loop over executions, the process around it,
-//! and what is told to the supervisor.
+//! The exploration of one test: the loop over executions, the process around it, and the reports to
+//! the supervisor.
 
 mod body;
 mod counters;
@@ -50,24 +50,24 @@ use trace::Trace;
 /// A test of the binary, as libtest's harness describes it.
 #[derive(Clone, Copy)]
 pub struct Test {
-    /// Its path, as `--exact` takes it.
+    /// Its path, as for `--exact`.
     pub name: &'static str,
-    /// The function; an error is a failed `-> Result` test.
+    /// The function; an error is a failure of a `-> Result` test.
     pub run: fn() -> Result<(), String>,
-    /// What its attributes ask for.
+    /// The expectation that its attributes state.
     pub expectation: Expectation,
 }
 
-/// What became known of the exploration so far. Kept in the engine's memory, so
-/// that the zygote can tell it when the explorer has died.
+/// The results of the exploration so far. They are in the engine's memory, so that the zygote can
+/// report them after the explorer has died.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "independent facts, not a state machine"
 )]
 pub(crate) struct Exploration {
-    /// The explorer has said all that it had to say.
+    /// The explorer has reached its end.
     pub(crate) finished: bool,
-    /// Why the explorer could not go on, in words.
+    /// The reason why the explorer could not continue, in words.
     pub(crate) broke_off: EngineVec<u8>,
     /// The kernel thread that explores.
     pub(crate) kernel_thread: i32,
@@ -75,92 +75,92 @@ pub(crate) struct Exploration {
     /// The decisions of the failing schedule.
     pub(crate) decisions: EngineVec<Decision>,
     pub(crate) preemptions: u32,
-    /// What became of the schedule that the search found.
+    /// The result of the minimisation of the failing schedule.
     pub(crate) minimised: Option<Minimised>,
-    /// What else was found, where the search went on.
+    /// The other failures, if the search continued.
     pub(crate) others: EngineVec<Found>,
-    /// There are more failures than are told.
+    /// There are more failures than are reported.
     pub(crate) more_failures: bool,
-    /// The bound in which an execution was first cut short: by the step limit.
+    /// The bound in which the step limit first cut an execution short.
     pub(crate) cut_short: Option<u32>,
-    /// Schedules that passed the step limit.
+    /// The number of schedules that passed the step limit.
     pub(crate) long: u64,
-    /// Those of them that were given up: nothing says that they would not end.
+    /// The number of those that were abandoned: it is unknown whether they would end.
     pub(crate) too_long: u64,
-    /// Schedules in which a task that computes without end was set aside or cut off.
+    /// The number of schedules in which a task that computes without end was set aside or cut off.
     pub(crate) endless: u64,
-    /// The first such task in words: what it last did, and where.
+    /// The first such task, in words: its last operation, and the place.
     pub(crate) first_endless: EngineVec<u8>,
-    /// Schedules in which races were looked for only until there were too many tasks.
+    /// The number of schedules in which races were only detected until there were too many tasks.
     pub(crate) many_tasks: u64,
-    /// Or until too much memory was accessed.
+    /// The same, until too much memory was accessed.
     pub(crate) much_memory: u64,
-    /// Or until tasks had synchronized too often.
+    /// The same, until tasks had synchronized too often.
     pub(crate) many_releases: u64,
     pub(crate) schedules: u64,
-    /// The [work](work) that they took.
+    /// The [work](work) of these schedules.
     pub(crate) work: u64,
-    /// The search stopped before its end: it has done as much work as it was asked for.
+    /// The search stopped before its end, after the requested amount of work.
     pub(crate) paused: Option<Paused>,
-    /// How many there were when the search last began anew.
+    /// The number of schedules when the search last restarted.
     pub(crate) begun: u64,
-    /// What was known of races when the failure was found.
+    /// The knowledge about races when the failure was found.
     pub(crate) learnt: Learnt,
-    /// Races that only warn, in words.
+    /// Races at the level of a warning, in words.
     pub(crate) warned: EngineVec<EngineVec<u8>>,
     pub(crate) executions: u64,
     pub(crate) distinct: HashSet,
     pub(crate) steps: u64,
     pub(crate) max_steps: u64,
     pub(crate) threads: usize,
-    /// The library whose runtime ran tasks of its own on the thread that waits for them.
+    /// The library whose runtime ran its own tasks on the thread that waits for them.
     pub(crate) one_thread_runtime: &'static str,
     pub(crate) progress: Progress,
-    /// Whether time may pass early, now and before.
+    /// Whether time may pass early, in this phase and in those before.
     pub(crate) phases: Phases,
     pub(crate) strategy: &'static str,
-    /// Schedules that could not be repeated.
+    /// The number of schedules that could not be repeated.
     pub(crate) diverged: u64,
     /// The first schedule ran differently the second time.
     pub(crate) unstable: bool,
-    /// Where two runs of one schedule came apart, if that is known.
+    /// The first difference between two runs of one schedule, if it is known.
     pub(crate) difference: EngineVec<u8>,
-    /// In replays: where the schedule stopped to fit.
+    /// In replays: the first decision that did not fit.
     pub(crate) divergence: Option<Divergence>,
-    /// The last execution confirmed the failure, so its events are the failure's.
+    /// The last execution confirmed the failure, so that its events are those of the failure.
     pub(crate) confirmed: bool,
     pub(crate) body: BodyOutcome,
     /// The address of the access that killed the program.
     pub(crate) fault: Option<usize>,
     /// Set by the zygote when the time budget is used up.
     pub(crate) out_of_time: AtomicBool,
-    /// The program has a global allocator of its own.
+    /// The program has its own global allocator.
     pub(crate) foreign_heap: bool,
-    /// Each execution has a process of its own.
+    /// Each execution has its own process.
     pub(crate) has_processes: bool,
-    /// The function because of which it has, if it was not asked for.
+    /// The function that requires this, if it was not requested.
     pub(crate) changes_process: Option<&'static str>,
-    /// What happened outside the scheduler's control, in words, each once.
+    /// Events outside control, in words, each once.
     pub(crate) outside: EngineVec<&'static str>,
-    /// The paths that the test writes outside its own directory.
+    /// The paths outside its own directory that the test writes.
     pub(crate) elsewhere: Elsewhere,
-    /// The state of the search, for a run that goes on after a kill.
+    /// The state of the search, from which it can continue after a kill.
     pub(crate) saved: Saved,
-    /// What was explored, if only a part of the space is to be.
+    /// The results of this part, if only a part of the space is explored.
     pub(crate) share: Option<Share>,
-    /// The same of the phase before.
+    /// The same results for the phase before.
     pub(crate) share_last: Option<Share>,
-    /// How many processes may explore.
+    /// The file with the number of processes that may explore.
     pub(crate) mailbox: Mailbox,
-    /// Where lines for the supervisor go.
+    /// The descriptor for lines to the supervisor.
     pub(crate) told_to: i32,
     pub(crate) debugger: Debugger,
     pub(crate) trace: Trace,
-    /// How far the search was after each [`Exploration::EVERY`] schedules.
+    /// The extent of the search after each [`Exploration::EVERY`] schedules.
     pub(crate) milestones: EngineVec<Milestone>,
 }
 
-/// How far a search was after a number of schedules.
+/// The extent of a search after a number of schedules.
 #[derive(Clone, Copy)]
 pub(crate) struct Milestone {
     /// The preemption bound of the last schedule.
@@ -171,12 +171,12 @@ pub(crate) struct Milestone {
 
 stored::stored!(Milestone { bound, explored });
 
-/// How a search stopped that is to go on in another process.
+/// The way in which a search stopped that another process should continue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Paused {
-    /// Its state is written down.
+    /// Its state is saved.
     Resumable,
-    /// It cannot be written down: the search has to begin anew.
+    /// Its state cannot be saved, so that the search must restart.
     Lost,
 }
 
@@ -239,17 +239,17 @@ impl Exploration {
         }
     }
 
-    /// The supervisor tells of a search's progress after so many schedules each.
+    /// The number of schedules after which the supervisor reports the progress of a search.
     const EVERY: u64 = 10_000;
 
-    /// One more schedule was explored, which took so much `work`, and with it `part` of all.
+    /// Counts a schedule with its `work`; `part` is the explored part of the space so far.
     #[inline]
     pub(crate) fn count_schedule(&mut self, work: u64, part: impl FnOnce() -> Option<f64>) {
         self.schedules += 1;
         self.work += work;
         if self.schedules.is_multiple_of(Self::EVERY) {
             if self.milestones.capacity() == 0 {
-                // The zygote reads them meanwhile: it is not to find them moving.
+                // The zygote reads them at the same time, so that they must not move.
                 self.milestones.reserve(1 << 10);
             }
             self.milestones.push(Milestone {
@@ -259,11 +259,11 @@ impl Exploration {
         }
     }
 
-    /// The search is so far as the next schedule begins.
+    /// Records the progress of the search before the next schedule.
     #[inline]
     pub(crate) fn note_progress(&mut self, progress: Progress) {
         self.progress = Progress {
-            // No other schedule may be left, but this one has still to run.
+            // There may be no other schedule left, but this one must still run.
             complete: false,
             ..progress.after(self.progress)
         };

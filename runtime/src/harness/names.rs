@@ -1,4 +1,4 @@
-//! The names that reports have for objects.
+//! The names of objects in reports.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use crate::execution::{
 };
 use crate::platform::streams;
 
-/// Names of objects: a letter for their kind, and a number in order of first use.
+/// Names of objects: a letter for the kind, and a number in the order of first use.
 pub(super) struct ObjectNames(BTreeMap<u32, String>);
 
 impl ObjectNames {
-    /// Those of an execution's objects so far.
+    /// The names of an execution's objects so far.
     pub(super) fn of(execution: &Execution) -> Self {
         let mut names = BTreeMap::new();
         let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
@@ -20,7 +20,7 @@ impl ObjectNames {
             .events
             .iter()
             .map(|event| (event.object, event.op));
-        // What a task waits for may not have been used before.
+        // The object that a task waits for may not have been used before.
         let waits = execution
             .live_tasks()
             .filter(|(_, task)| matches!(task.state, State::Blocked(_)))

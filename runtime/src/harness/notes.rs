@@ -1,13 +1,13 @@
-//! What reports say of an event besides its operation.
+//! The notes on events in reports, besides the operation.
 
 use core::fmt::{self, Display, Formatter};
 
 use crate::execution::{Note, TaskId};
 
-/// A note that says something, in words.
+/// A note that is not empty, in words.
 pub(super) struct Noted(Note);
 
-/// The words of a note, if it says anything.
+/// The words of a note, unless it is empty.
 pub(super) fn noted(note: Note) -> Option<Noted> {
     (note != Note::NONE).then_some(Noted(note))
 }

@@ -1,4 +1,4 @@
-//! What the exploring processes ask of the kernel: addresses, descriptors, limits, children.
+//! System calls of the exploring processes: addresses, descriptors, limits, children.
 
 use core::ffi::{c_char, c_int, c_void};
 use std::fs::File;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::base::sys::{self, ThreadStart};
 use crate::interpose::real;
 
-/// Waits for the end of a child process; its wait status.
+/// Waits for the end of a child process. Returns its wait status.
 pub(super) fn reap(child: c_int) -> c_int {
     let mut status: c_int = 0;
     let at = &raw mut status as usize;
@@ -17,8 +17,7 @@ pub(super) fn reap(child: c_int) -> c_int {
     status
 }
 
-/// Ends the children of this process, which has one thread, and those that they leave
-/// behind.
+/// Ends the children of this process, which has one thread, and the orphans that they leave.
 pub(super) fn end_children() {
     let own = std::process::id();
     let path = format!("/proc/{own}/task/{own}/children");
@@ -48,28 +47,28 @@ pub(super) fn open_process(child: c_int) -> isize {
     unsafe { sys::syscall(sys::number::PIDFD_OPEN, [child as usize, 0, 0, 0, 0, 0]) }
 }
 
-/// Makes this process the parent of what its children leave behind.
+/// Makes this process the parent of the orphans that its children leave.
 pub(super) fn adopt_orphans() {
     const PR_SET_CHILD_SUBREAPER: usize = 36;
     // SAFETY: no memory is passed.
     unsafe { sys::syscall(sys::number::PRCTL, [PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0, 0]) };
 }
 
-/// Whether the process behind `handle` ends within `time`. Kernels without such
-/// descriptors (before 5.3) are refused by `wrfsbase` already.
+/// Whether the process of `handle` ends within `time`. Kernels without such descriptors (before
+/// 5.3) are already rejected because of `wrfsbase`.
 pub(super) fn wait_for(handle: isize, time: Duration) -> bool {
     const POLLIN: i16 = 1;
     poll(handle as i32, POLLIN, time)
 }
 
-/// Whether nobody reads from the pipe any more.
+/// Whether the pipe has no reader any more.
 fn is_abandoned(pipe: i32) -> bool {
-    // An error is told of in any case.
+    // Errors are always reported.
     const NOTHING: i16 = 0;
     poll(pipe, NOTHING, Duration::ZERO)
 }
 
-/// Whether what is `wanted` of `descriptor`, or an error, is there within `time`.
+/// Whether a `wanted` event of `descriptor`, or an error, occurs within `time`.
 fn poll(descriptor: i32, wanted: i16, time: Duration) -> bool {
     #[repr(C)]
     struct Poll {
@@ -93,7 +92,7 @@ fn poll(descriptor: i32, wanted: i16, time: Duration) -> bool {
     ready > 0
 }
 
-/// Starts a kernel thread that std knows nothing of; says why the system gave none.
+/// Starts a kernel thread that std does not know. The error says why the system refused it.
 pub(super) fn start_thread(
     stack: usize,
     start: ThreadStart,
@@ -101,7 +100,7 @@ pub(super) fn start_thread(
 ) -> Result<(), String> {
     let mut attributes = sys::pthread_attr_t::zeroed();
     let mut thread = 0;
-    // SAFETY: plain pthread calls; `argument` is the caller's affair.
+    // SAFETY: plain pthread calls; the caller is responsible for `argument`.
     let error = unsafe {
         sys::pthread_attr_init(&raw mut attributes);
         sys::pthread_attr_setstacksize(&raw mut attributes, stack);
@@ -117,7 +116,7 @@ pub(super) fn start_thread(
     }
 }
 
-/// The process whose child this one is.
+/// The parent of this process.
 pub(super) fn parent() -> u32 {
     const GETPPID: usize = 110;
     // SAFETY: a plain system call.
@@ -127,13 +126,13 @@ pub(super) fn parent() -> u32 {
 /// Makes this process end when `parent` does.
 pub(super) fn die_with_parent(parent: u32) {
     end_with_parent();
-    // It may have ended before the call.
+    // The parent may have ended before the call.
     if self::parent() != parent {
         sys::exit_now(1);
     }
 }
 
-/// Lets the system end this process when its parent ends.
+/// Lets the kernel end this process when its parent ends.
 fn end_with_parent() {
     const PR_SET_PDEATHSIG: usize = 1;
     let arguments = [PR_SET_PDEATHSIG, sys::SIGKILL as usize, 0, 0, 0, 0];
@@ -141,8 +140,8 @@ fn end_with_parent() {
     unsafe { sys::syscall(sys::number::PRCTL, arguments) };
 }
 
-/// Waits until the parent `first` has ended, and makes this process end when `next` does,
-/// who adopts it: at once, should `next` have ended before.
+/// Waits until the parent `first` has ended. Then makes this process end when `next` does, which
+/// adopts it, or at once if `next` has ended before.
 pub(super) fn leave_parent(first: u32, next: u32) {
     while parent() == first {
         sys::nap();
@@ -150,9 +149,8 @@ pub(super) fn leave_parent(first: u32, next: u32) {
     die_with_parent(next);
 }
 
-/// Keeps the protocol's pipe from the program: what it writes to standard output
-/// goes to standard error until the explorer silences it. Ends this process when the
-/// supervisor ends.
+/// Keeps the pipe of the protocol from the program: its standard output goes to standard error
+/// until the explorer silences it. Ends this process when the supervisor ends.
 pub(super) fn take_stdout() -> File {
     const F_DUPFD_CLOEXEC: usize = 1030;
     end_with_parent();
@@ -160,7 +158,7 @@ pub(super) fn take_stdout() -> File {
     unsafe {
         let own = sys::syscall(sys::number::FCNTL, [1, F_DUPFD_CLOEXEC, 3, 0, 0, 0]);
         if is_abandoned(own as i32) {
-            // It had ended before.
+            // The supervisor had ended before.
             sys::exit_now(1);
         }
         sys::syscall(sys::number::DUP2, [2, 1, 0, 0, 0, 0]);
@@ -168,7 +166,7 @@ pub(super) fn take_stdout() -> File {
     }
 }
 
-/// Lets nothing be read from standard input.
+/// Makes standard input empty.
 pub(super) fn empty_stdin() {
     if let Ok(null) = File::open("/dev/null") {
         let from = null.as_raw_fd() as usize;
@@ -177,8 +175,8 @@ pub(super) fn empty_stdin() {
     }
 }
 
-/// Sends what the program writes to standard output past std's capture (from C,
-/// say) to nowhere: thousands of executions would repeat it.
+/// Discards the program's writes to standard output that bypass std's capture (from C, for
+/// instance): thousands of executions would repeat them.
 pub(super) fn silence_stdout() {
     if let Ok(null) = File::options().write(true).open("/dev/null") {
         // SAFETY: both descriptors are open.
@@ -191,7 +189,7 @@ pub(super) fn silence_stdout() {
     }
 }
 
-/// A crash must not leave a core file in the user's tree.
+/// Prevents core files, so that a crash leaves none in the user's directory.
 pub(super) fn limit_core_files() {
     const PRLIMIT64: usize = 302;
     const RLIMIT_CORE: usize = 4;
@@ -201,7 +199,8 @@ pub(super) fn limit_core_files() {
     unsafe { sys::syscall(PRLIMIT64, [0, RLIMIT_CORE, at, 0, 0, 0]) };
 }
 
-/// Kernel threads that hand control to each other are fastest on one processor.
+/// Pins this process to one processor, on which kernel threads that hand control to each other are
+/// fastest.
 pub(super) fn pin_to_one_processor() {
     let mut allowed = [0u64; 16];
     let (at, bytes) = (&raw mut allowed as usize, size_of_val(&allowed));
@@ -214,7 +213,7 @@ pub(super) fn pin_to_one_processor() {
         if processors.is_empty() {
             return;
         }
-        // Explorers that run side by side spread over the processors.
+        // Explorers that run in parallel spread over the processors.
         let chosen = processors[std::process::id() as usize % processors.len()];
         let mut chosen_mask = [0u64; 16];
         chosen_mask[chosen / 64] = 1 << (chosen % 64);
@@ -223,9 +222,8 @@ pub(super) fn pin_to_one_processor() {
     }
 }
 
-/// Starts the program anew without address space randomisation: statics and
-/// stacks then lie at the same addresses in every process, so that a program
-/// which hashes addresses replays elsewhere.
+/// Restarts the program without address space randomisation. Then statics and stacks have the same
+/// addresses in every process, so that a program that hashes addresses can be replayed elsewhere.
 pub(super) fn fix_addresses() {
     const ADDR_NO_RANDOMIZE: usize = 0x0004_0000;
     const QUERY: usize = 0xffff_ffff;
@@ -252,7 +250,7 @@ pub(super) fn fix_addresses() {
             .collect();
         let mut pointers: Vec<*const c_char> = arguments.iter().map(|a| a.as_ptr()).collect();
         pointers.push(core::ptr::null());
-        // If it fails, the program goes on as it is.
+        // If it fails, the program continues unchanged.
         execve(c"/proc/self/exe".as_ptr(), pointers.as_ptr(), environ);
     }
 }
@@ -267,7 +265,7 @@ mod tests {
         argument
     }
 
-    /// Whether a child goes on that left its parent, and is then to end with `next`.
+    /// Whether a child that has left its parent continues, which should end with `next`.
     fn goes_on(next: u32) -> bool {
         let (mut heard, told) = std::io::pipe().expect("a pipe");
         let middle = sys::fork_bare();
@@ -303,7 +301,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_the_system_does_not_give_is_told() {
-        // No machine has so much room for a stack.
+        // No machine has that much room for a stack.
         let refused = start_thread(1 << 60, start, core::ptr::null_mut());
         let why = refused.expect_err("the stack is too large");
         assert!(why.starts_with("the system gave no thread to explore on (error "));

@@ -10,21 +10,21 @@ use crate::search::Part;
 /// The variable that makes a test binary explore.
 pub const VARIABLE: &str = "CHESS_REQUEST";
 
-/// How executions are kept apart.
+/// The isolation of executions from each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Isolation {
-    /// Statics, heap and thread-locals are put back in place.
+    /// Statics, heap and thread-locals are restored in place.
     Image,
-    /// Thread-locals only.
+    /// Only thread-locals are restored.
     Tls,
-    /// Each execution runs in a process of its own.
+    /// Each execution runs in its own process.
     Fork,
 }
 
-/// The strategies that the runtime knows.
+/// The names of the strategies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum StrategyName {
-    /// What suits most tests: `icb` today.
+    /// The default strategy: a sequence of `icb`, samplers and `dpor`.
     Auto,
     /// Iterative context bounding.
     Icb,
@@ -43,8 +43,8 @@ pub(crate) enum StrategyName {
 }
 
 impl StrategyName {
-    /// Whether it goes on until the budget ends, on most programs: several such
-    /// strategies take turns.
+    /// Whether it continues until the budget ends, on most programs: several such strategies
+    /// alternate.
     pub(crate) fn takes_turns(self) -> bool {
         match self {
             Self::Auto | Self::Icb | Self::Dpor => false,
@@ -52,14 +52,13 @@ impl StrategyName {
         }
     }
 
-    /// Whether several processes that know nothing of each other can do different parts
-    /// of its work.
+    /// Whether several processes without communication can do different parts of its work.
     fn can_be_divided(self) -> bool {
         !matches!(self, Self::Dpor | Self::Delay)
     }
 }
 
-/// What the supervisor asks for.
+/// A request of the supervisor.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "independent facts, not a state machine"
@@ -67,15 +66,15 @@ impl StrategyName {
 #[derive(Clone, Debug)]
 pub struct Request {
     pub(crate) replay: Option<String>,
-    /// How often a replay runs its schedule: until it fails differently than before.
+    /// The most runs of a replay's schedule, which end when it fails differently than before.
     pub(crate) repeat: u64,
     pub(crate) strategies: Vec<StrategyName>,
     pub(crate) preemptions: u32,
     pub(crate) schedules: u64,
-    /// The [work](super::work) that the search may do, with what earlier processes did of it;
-    /// 0 for any.
+    /// The [work](super::work) that the search may do, including that of earlier processes; 0 for
+    /// no limit.
     pub(crate) work: u64,
-    /// The work after which it pauses, with what earlier processes did; 0 for never.
+    /// The work after which it pauses, including that of earlier processes; 0 for never.
     pub(crate) pause: u64,
     pub(crate) time_ms: u64,
     pub(crate) max_steps: u64,
@@ -83,46 +82,46 @@ pub struct Request {
     pub(crate) isolation: Isolation,
     pub(crate) backend: Backend,
     pub(crate) watchdog_ms: u64,
-    /// Whether the search goes on after a failure.
+    /// Whether the search continues after a failure.
     pub(crate) keep_going: bool,
     pub(crate) timers: Timers,
-    /// Whether a search with timeouts at any time follows the one in which they are last.
+    /// Whether a search with timeouts at any time follows one in which they are last.
     pub(crate) early_after: bool,
     pub(crate) spurious: Spurious,
-    /// Whether memory that nothing refers to is a failure.
+    /// Whether memory without references is a failure.
     pub(crate) leaks: bool,
-    /// Whether a thread that nobody joins may panic.
+    /// Whether a thread that is never joined may panic.
     pub(crate) allow_unjoined_panics: bool,
-    /// How often the state of the search is saved; 0 for never.
+    /// The interval in milliseconds at which the state of the search is saved; 0 for never.
     pub(crate) save_ms: u64,
-    /// The part of the space that is to be explored.
+    /// The part of the space to explore.
     pub(crate) part: Part,
     /// Whether the state of an earlier search is on standard input.
     pub(crate) resume: bool,
     pub(crate) policies: Vec<(String, Policy)>,
-    /// The only source lines before which tasks are preempted; empty for all.
+    /// The only source lines before which tasks are preempted; empty for all lines.
     pub(crate) preempt_at: Vec<(String, u32)>,
-    /// The directory that relative paths of source files are relative to.
+    /// The base directory of relative paths of source files.
     pub(crate) root: String,
-    /// What accesses to plain memory are.
+    /// The treatment of accesses to plain memory.
     pub(crate) memory_accesses: Accesses,
-    /// What races mean.
+    /// The level of races.
     pub(crate) races: Level,
-    /// What they mean in the files below a prefix.
+    /// Their level in the files below a prefix.
     pub(crate) races_of: Vec<(String, Level)>,
-    /// What loops mean that wait without yielding.
+    /// The level of loops that wait without yielding.
     pub(crate) spins: Level,
-    /// What they mean in the files below a prefix.
+    /// Their level in the files below a prefix.
     pub(crate) spins_of: Vec<(String, Level)>,
     /// Lines whose accesses to plain memory are scheduling points.
     pub(crate) points: Vec<(String, u32)>,
-    /// Lines whose panics are meant to be, where no join receives them.
+    /// Lines whose panics are intended if no join receives them.
     pub(crate) intended: Vec<(String, u32)>,
-    /// The test's own directory for temporary files; empty where it has none.
+    /// The test's own directory for temporary files; empty if it has none.
     pub(crate) scratch: String,
-    /// A replay waits for a debugger, and shows it an execution of so many tasks.
+    /// The number of tasks of a replay that waits for a debugger, and shows its execution there.
     pub(crate) debugged: Option<usize>,
-    /// A replay tells of each event as it happens.
+    /// A replay reports each event as it happens.
     pub(crate) traced: bool,
 }
 
@@ -130,7 +129,7 @@ impl Request {
     /// Reads the request from the environment; `None` where there is none.
     ///
     /// # Errors
-    /// A sentence that names the line that is not understood.
+    /// Returns a sentence that names the invalid line.
     pub fn from_environment() -> Option<Result<Self, String>> {
         let text = std::env::var(VARIABLE).ok()?;
         Some(Self::parse(&text))
@@ -177,7 +176,7 @@ impl Request {
                 "resume" => request.resume = number()? != 0,
                 "policy" => {
                     let (prefix, policy) = value.rsplit_once('=').ok_or_else(wrong)?;
-                    // What is opaque is not redirected, so no event of it has a line.
+                    // Opaque code is not redirected, so that none of its events has a line.
                     let policy = if policy == "preempt" {
                         Policy::Preempt
                     } else {
@@ -201,7 +200,7 @@ impl Request {
                 "trace" => request.traced = number()? != 0,
                 "repeat" => request.repeat = number()?.max(1),
                 "decisions" => value.clone_into(&mut decisions),
-                // Lines that later versions add change nothing for this one.
+                // Lines of later versions are ignored.
                 _ => {}
             }
         }
@@ -214,7 +213,7 @@ impl Request {
 }
 
 impl Default for Request {
-    /// A request in which no line stands.
+    /// A request without lines.
     fn default() -> Self {
         Self {
             replay: None,
@@ -256,23 +255,23 @@ impl Default for Request {
     }
 }
 
-/// What a strategy of several stages may spend.
+/// The budget of a strategy with several stages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Allowance {
-    /// How much, in schedules or in work.
+    /// The amount, in schedules or in work.
     pub(crate) amount: u64,
     pub(crate) is_work: bool,
-    /// So many schedules are possible with it at most.
+    /// The most schedules that are possible with it.
     pub(crate) schedules: u64,
 }
 
 impl Request {
-    /// What there is to spend, if so much `work` is left, where it is limited, and so many
-    /// `schedules`.
+    /// The budget, if `work` is left, or unlimited if `None`, and `schedules` schedules are left.
     pub(crate) fn allowance(&self, work: Option<u64>, schedules: u64) -> Allowance {
         let amount = match (work, self.time_ms) {
             (None, 0) => None,
-            // A time alone: stages share what is usually done in it, the last one the rest.
+            // Only a time: the stages share the usual work in this time, and the last one has the
+            // rest.
             (None, time) if self.schedules == u64::MAX => Some(time.saturating_mul(work::PER_MS)),
             (None, _) => None,
             (left, _) => left,
@@ -284,7 +283,7 @@ impl Request {
         }
     }
 
-    /// The seed of what is sampled, another one in each part.
+    /// The seed of the samplers, which differs in each part.
     pub(crate) fn seed_of_part(&self) -> u64 {
         let parts_before = u64::from(self.part.index);
         self.seed.wrapping_add(parts_before.wrapping_mul(1 << 32))
@@ -298,13 +297,13 @@ fn not_understood(line: &str) -> String {
     )
 }
 
-/// A line of a file, as in `src/lib.rs:12`.
+/// A line of a file, for instance `src/lib.rs:12`.
 fn line_of(value: &str) -> Option<(String, u32)> {
     let (file, line) = value.rsplit_once(':')?;
     Some((file.to_owned(), line.parse().ok()?))
 }
 
-/// The level of the files below a prefix, as in `src=warn`.
+/// The level of the files below a prefix, for instance `src=warn`.
 fn level_of(value: &str) -> Option<(String, Level)> {
     let (prefix, level) = value.rsplit_once('=')?;
     Some((prefix.to_owned(), Level::named(level)?))
@@ -324,7 +323,7 @@ fn strategy(name: &str) -> Option<StrategyName> {
     })
 }
 
-/// `2/3`: from 1.
+/// A part such as `2/3`, counted from 1.
 fn part(text: &str) -> Option<Part> {
     let (number, count) = text.split_once('/')?;
     let (number, count): (u32, u32) = (number.parse().ok()?, count.parse().ok()?);
@@ -341,7 +340,7 @@ fn isolation(name: &str) -> Option<Isolation> {
     })
 }
 
-/// When timeouts fire at first, and whether a search follows in which they fire at any time.
+/// The first rule for timeouts, and whether a search follows in which they fire at any time.
 fn timers(name: &str) -> Option<(Timers, bool)> {
     Some(match name {
         "any" => (Timers::Any, false),

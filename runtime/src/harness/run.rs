@@ -1,4 +1,4 @@
-//! One execution: its first task starts, and control comes back when it is over.
+//! One execution: the start of its first task, and the return of control at its end.
 
 use core::ffi::c_int;
 use std::ops::{Deref, DerefMut};
@@ -13,8 +13,8 @@ use crate::platform::handover::{self, Flow};
 use crate::platform::{context, heap, streams};
 use crate::search::{Replay, Strategy};
 
-/// The engine, as the exploring thread sees it: borrowed anew at each use, since
-/// tasks change it while they run.
+/// The engine, as the exploring thread sees it. It is borrowed anew at each use, since tasks change
+/// it while they run.
 #[derive(Clone, Copy)]
 pub(super) struct Root;
 
@@ -22,8 +22,8 @@ impl Deref for Root {
     type Target = Engine;
 
     fn deref(&self) -> &Engine {
-        // SAFETY: between executions this thread alone uses the engine, and no
-        // borrow is held while tasks run.
+        // SAFETY: between executions only this thread uses the engine, and no borrow is held while
+        // tasks run.
         unsafe { &*engine() }
     }
 }
@@ -35,7 +35,7 @@ impl DerefMut for Root {
     }
 }
 
-/// Lets std set up, in a first task, what it sets up on first use.
+/// Lets std initialise, in a first task, the parts that it initialises on first use.
 pub(super) fn warm_up(engine: Root) {
     set_strategy(engine, Replay::new(engine_vec()));
     run_tasks(engine, Entry::Rust(body::warm_up, core::ptr::null_mut()));
@@ -74,7 +74,7 @@ pub(super) fn run_tasks(mut engine: Root, entry: Entry) {
 }
 
 impl Engine {
-    /// Prepares an execution; the flow of its first task, if there is a donor.
+    /// Prepares an execution. Returns the flow of its first task, if there is a donor.
     fn begin(&mut self, entry: Entry) -> Option<Flow> {
         let Self {
             execution,
@@ -90,7 +90,7 @@ impl Engine {
         monitors.begin();
         process.begin();
         let observers = &execution.observers;
-        // Accesses to plain memory are judged by what is free.
+        // Accesses to plain memory are checked against the free blocks.
         let is_looked_at = observers.of_pointers || observers.of_accesses;
         heap::begin(is_looked_at || monitors.watches_heap());
         let first = execution.add_task(pool, entry, DEFAULT_STACK)?;
@@ -98,7 +98,7 @@ impl Engine {
         Some(execution.task(first).flow)
     }
 
-    /// What the death of the process is in which the execution was going on.
+    /// The failure that follows from the death of the process during the execution.
     pub(super) fn death(&mut self, status: c_int) -> Failure {
         let fault = self.exploration.fault;
         let death = Death {
@@ -111,8 +111,8 @@ impl Engine {
         failure.expect("a monitor judges each death")
     }
 
-    /// Takes the donors back. The first task's comes last, so that it is the
-    /// first to be given out again: addresses repeat.
+    /// Returns the donors to the pool. The first task's donor is the last one, so that it is the
+    /// first to be given out again, and addresses repeat.
     fn end(&mut self) {
         self.execution.descriptors.end_children();
         self.monitors.ended(&self.execution);

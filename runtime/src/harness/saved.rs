@@ -1,13 +1,13 @@
-//! The state of a search on its way to the supervisor, and back into a run that goes on.
+//! The state of a search, on its way to the supervisor and back into a later run.
 //!
-//! About once a second the zygote wants the state. Between two executions the
-//! explorer writes it down, if its strategy can, and goes on; the zygote puts it where the
-//! supervisor finds it, in the file that standard input was, and says so in a line. A run
-//! that goes on finds the last such state in the same place: a path in the request would
-//! move what the program allocates after it.
+//! About once a second the zygote requests the state. Between two executions the explorer writes it
+//! to memory, if its strategy can be saved, and continues. The zygote writes it into the file that
+//! standard input was, where the supervisor finds it, and reports that in a line. A later run finds
+//! the last such state in the same place: a path in the request would move the program's later
+//! allocations.
 //!
-//! A search that is asked to [pause](super::work) after some work leaves its state in the
-//! same way, as the last thing that it does.
+//! A search with a limit of work after which it [pauses](super::work) leaves its state in the same
+//! way, as its last action.
 
 use core::sync::atomic::{AtomicBool, Ordering, fence};
 use std::io::{self, Write};
@@ -18,29 +18,30 @@ use super::request::Request;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::written::Written;
 
-/// Of the explorer's time, saving takes at most one part in so many.
+/// Saving takes at most one part in this number of the explorer's time.
 const SHARE: u32 = 20;
-/// And of the supervisor's.
+/// The same for the supervisor's time.
 const SHARE_OF_SUPERVISOR: u32 = 8;
-/// How often the zygote looks whether the supervisor has kept a state.
+/// The interval at which the zygote checks whether the supervisor has stored a state.
 const NAP: Duration = Duration::from_millis(1);
 
-/// The place in the engine's memory where explorer and zygote hand over states.
+/// The place in the engine's memory where the explorer hands states to the zygote.
 pub(crate) struct Saved {
-    /// The zygote wants a state. The explorer answers, and takes it back.
+    /// The zygote sets it to request a state. The explorer answers, and clears it.
     wanted: AtomicBool,
-    /// There is a state. The zygote passes it on, and takes that back.
+    /// There is a state. The zygote passes it on, and clears this.
     ready: AtomicBool,
-    /// Changed by the explorer while nothing is ready. It withdraws what it has lent of it.
+    /// Changed by the explorer while `ready` is not set. The explorer withdraws the memory that it
+    /// has lent to it.
     state: Written,
-    /// Schedules explored up to the state.
+    /// The number of schedules explored up to the state.
     schedules: u64,
-    /// How long it took to write it down.
+    /// The time that it took to write the state.
     took: Duration,
-    /// The state at which the search pauses. It is no other than `state`: the zygote may be
-    /// reading that when the search comes to its pause.
+    /// The state at which the search pauses. It is separate from `state`, which the zygote may be
+    /// reading at the pause.
     pub(super) last: Option<Written>,
-    /// The state that this run goes on from; empty if there is none.
+    /// The state from which this run continues; empty if there is none.
     earlier: EngineVec<u8>,
 }
 
@@ -57,8 +58,8 @@ impl Saved {
         }
     }
 
-    /// For the zygote, after the explorer's end: passes on the state at which the search
-    /// pauses, once the supervisor has kept the one before; whether there was room.
+    /// For the zygote, after the explorer's end: passes on the state at which the search pauses,
+    /// once the supervisor has stored the one before. Returns whether there was room.
     pub(super) fn pass_last(
         &self,
         schedules: u64,
@@ -68,7 +69,7 @@ impl Saved {
         let Some(state) = &self.last else {
             return Ok(false);
         };
-        // This process ends with the supervisor.
+        // This process ends with the supervisor, so that the loop ends.
         while mailbox.has_state() {
             std::thread::sleep(NAP);
         }
@@ -80,21 +81,21 @@ impl Saved {
         Ok(true)
     }
 
-    /// For the explorer, between two executions: whether a state is wanted.
+    /// For the explorer, between two executions: whether a state is requested.
     #[inline]
     pub(super) fn is_wanted(&self) -> bool {
         self.wanted.load(Ordering::Relaxed)
     }
 
-    /// For the explorer, where a state is wanted: room for it, empty.
+    /// For the explorer, if a state is requested: takes an empty buffer for it.
     pub(super) fn take_room(&mut self) -> Written {
         let mut room = core::mem::replace(&mut self.state, Written::new());
         room.clear();
         room
     }
 
-    /// For the explorer: the state that was wanted, if there is one, after so many
-    /// schedules. It `took` so long to write it down.
+    /// For the explorer: hands over the requested state, if there is one, after `schedules`
+    /// schedules. To write it `took` this time.
     #[cold]
     pub(super) fn answer(&mut self, schedules: u64, state: Option<Written>, took: Duration) {
         self.wanted.store(false, Ordering::Relaxed);
@@ -106,37 +107,37 @@ impl Saved {
         }
     }
 
-    /// For the explorer, whose search is no more: what it has lent is not of its state.
+    /// For the explorer, whose search has ended: withdraws the memory that it has lent.
     pub(super) fn withdraw(&self) {
         self.ready.store(false, Ordering::Relaxed);
-        // What is done to that memory now is seen later than this.
+        // Later changes of that memory become visible after this store.
         fence(Ordering::Release);
     }
 
-    /// For the explorer, before the first execution: takes the state to go on from.
-    /// It is empty where there is none.
+    /// For the explorer, before the first execution: takes the state to continue from. It is empty
+    /// if there is none.
     pub(super) fn take_earlier(&mut self) -> EngineVec<u8> {
         core::mem::replace(&mut self.earlier, engine_vec())
     }
 
-    /// For the zygote, before there is an explorer: reads what the supervisor has of
-    /// an earlier run.
+    /// For the zygote, before the explorer exists: reads the state of an earlier run from the
+    /// supervisor.
     pub(super) fn read_earlier(&mut self, mailbox: &Mailbox) {
         mailbox.take_state(&mut self.earlier);
     }
 }
 
-/// For the zygote: when the next state is wanted, and what to do with one.
+/// For the zygote: the time of the next request, and the transfer of states.
 pub(super) struct Passing {
     every: Duration,
     next: Option<Instant>,
-    /// Since when a state waits for the supervisor to take it, and how long the explorer
-    /// and we were about it.
+    /// The time at which a state was passed to the supervisor, and the time that the explorer and
+    /// the zygote took for it.
     passed: Option<(Instant, Duration)>,
 }
 
 impl Passing {
-    /// Never in a replay, nor where the supervisor does not ask for it.
+    /// A timer that never fires in a replay, or if the supervisor does not ask for states.
     pub(super) fn new(request: &Request) -> Self {
         let every = Duration::from_millis(request.save_ms);
         let is_asked = request.save_ms > 0 && request.replay.is_none();
@@ -147,7 +148,7 @@ impl Passing {
         }
     }
 
-    /// Passes on the state that is ready, and asks for the next one in time.
+    /// Passes on the state that is ready, and requests the next one in time.
     pub(super) fn look(
         &mut self,
         saved: &Saved,
@@ -167,11 +168,11 @@ impl Passing {
         } else if saved.ready.load(Ordering::Acquire) {
             let start = Instant::now();
             let has_room = mailbox.put_state(&saved.state);
-            // What was read is of the state if that was not withdrawn meanwhile.
+            // The bytes belong to the state if it was not withdrawn meanwhile.
             fence(Ordering::Acquire);
             if !has_room || !saved.ready.swap(false, Ordering::Relaxed) {
                 mailbox.clear();
-                // A larger one has no room, either.
+                // There is no room for a larger one either.
                 self.next = self.next.filter(|_| has_room);
                 return Ok(());
             }
@@ -194,7 +195,8 @@ mod tests {
 
     const NO_TIME: Duration = Duration::ZERO;
 
-    /// What an explorer and a zygote share; the zygote wants states as often as it can.
+    /// The memory that an explorer and a zygote share. The zygote requests states as often as it
+    /// can.
     struct Both {
         mailbox: Mailbox,
         _file: File,
@@ -218,7 +220,7 @@ mod tests {
             }
         }
 
-        /// What the explorer does between two executions: its state is one letter.
+        /// The explorer's part between two executions: its state is one letter.
         fn offer(&mut self, letter: u8, is_whole: bool) {
             if self.saved.is_wanted() {
                 let mut state = self.saved.take_room();
@@ -228,7 +230,7 @@ mod tests {
             }
         }
 
-        /// What the zygote does, and says.
+        /// The zygote's part, with its output.
         fn look(&mut self) -> String {
             let mut out = Vec::new();
             let looked = self.passing.look(&self.saved, &self.mailbox, &mut out);

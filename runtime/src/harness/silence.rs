@@ -1,4 +1,4 @@
-//! What an explorer is doing that reaches no scheduling point any more.
+//! Watchdog: the activity of an explorer that reaches no scheduling point.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -11,29 +11,29 @@ use crate::engine::Engine;
 use crate::execution::{Execution, Known, State, Wait};
 use crate::platform::handover::Backend;
 
-/// What may be done about a task that is only slow.
+/// The option for a task that is only slow.
 const WATCHDOG: &str = " (--watchdog sets how long is too long)";
 
-/// What a silent task is doing, as the kernel tells it.
+/// The activity of a silent task according to the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Activity {
-    /// It runs, or is ready to.
+    /// It runs, or is ready to run.
     Computes,
     /// It waits in the system call of this number.
     Waits(usize),
-    /// The kernel does not say.
+    /// The kernel does not report it.
     Unknown,
 }
 
 impl Activity {
-    /// Of the running task; while the explorer lives.
+    /// The activity of the running task, while the explorer lives.
     pub(super) fn of_running_task(engine: &Engine) -> Self {
         let thread = thread_of_running_task(engine);
         let path = format!("/proc/{thread}/syscall");
         fs::read_to_string(path).map_or(Self::Unknown, |text| Self::parse(&text))
     }
 
-    /// Understands the kernel's file `syscall`: a word, or a number and what was passed.
+    /// Parses the kernel's file `syscall`: a word, or a number and arguments.
     fn parse(text: &str) -> Self {
         match text.split_whitespace().next() {
             Some("running") => Self::Computes,
@@ -42,7 +42,7 @@ impl Activity {
         }
     }
 
-    /// Goes on after "task 1 never came back after load at src/lib.rs:9".
+    /// The continuation of "task 1 never came back after load at src/lib.rs:9".
     fn in_words(self) -> String {
         match self {
             Self::Computes => "; it computes".to_owned(),
@@ -57,7 +57,7 @@ impl Activity {
     }
 }
 
-/// The kernel thread on which the running task runs.
+/// The kernel thread of the running task.
 fn thread_of_running_task(engine: &Engine) -> i32 {
     let execution = &engine.execution;
     let thread = engine.exploration.kernel_thread;
@@ -69,11 +69,11 @@ fn thread_of_running_task(engine: &Engine) -> i32 {
     }
 }
 
-/// A task that has reached no scheduling point for a while.
+/// A task that has reached no scheduling point for some time.
 pub(super) struct Silence {
-    /// The pulse since when.
+    /// The pulse at the last scheduling point.
     pulse: u64,
-    /// The kernel thread on which it runs, and the processor time of that thread then.
+    /// Its kernel thread, and the processor time of that thread at the beginning.
     thread: i32,
     start: Duration,
 }
@@ -93,8 +93,8 @@ impl Silence {
         self.pulse == pulse
     }
 
-    /// What is learnt of the running task if it has computed for so long that the others
-    /// go on without it.
+    /// The history of the running task, if it has computed for so long that the other tasks should
+    /// continue without it.
     pub(super) fn is_endless(&self, engine: &Engine, request: &Request) -> Option<Known> {
         let (known, time) = engine.execution.endless_if_silent()?;
         let watchdog = Duration::from_millis(request.watchdog_ms);
@@ -104,7 +104,7 @@ impl Silence {
     }
 }
 
-/// The processor time that a kernel thread has used.
+/// The processor time of a kernel thread.
 fn processor_time(thread: i32) -> Option<Duration> {
     let text = fs::read_to_string(format!("/proc/{thread}/schedstat")).ok()?;
     let nanos = text.split_whitespace().next()?.parse().ok()?;
@@ -123,13 +123,13 @@ pub(super) fn name_endless(engine: &Engine) -> String {
     })
 }
 
-/// The process that a thread waits for, where it started one.
+/// The process that a thread waits for, if it started one.
 fn only_child_of(thread: i32) -> Option<i32> {
     let children = fs::read_to_string(format!("/proc/{thread}/task/{thread}/children")).ok()?;
     children.split_whitespace().last()?.parse().ok()
 }
 
-/// The words for a task that never came back.
+/// The message for a task that does not reach a scheduling point.
 pub(super) fn describe(engine: &Engine, request: &Request, activity: Activity) -> String {
     let execution = &engine.execution;
     let seconds = request.watchdog_ms as f64 / 1000.0;
@@ -156,7 +156,7 @@ pub(super) fn describe(engine: &Engine, request: &Request, activity: Activity) -
     message
 }
 
-/// Every task waits, and only the outside of the process can end that.
+/// Describes the waits that only events outside the process can end. All tasks wait.
 fn describe_outside_waits(execution: &Execution, message: &mut String) {
     let waits = |state| {
         matches!(
@@ -244,7 +244,7 @@ mod tests {
         let waits = "73 0x3 0x2 0x0 0x0 0x0 0x0 0x7ffe0 0x7f00\n";
         assert_eq!(Activity::parse(waits), Activity::Waits(73));
         assert_eq!(Activity::parse("running\n"), Activity::Computes);
-        // Blocked in no system call, but by a page fault, say.
+        // Blocked, but in no system call: by a page fault, for instance.
         assert_eq!(Activity::parse("-1 0x7ffe0 0x7f00\n"), Activity::Unknown);
         assert_eq!(Activity::parse(""), Activity::Unknown);
     }

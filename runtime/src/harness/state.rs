@@ -1,4 +1,4 @@
-//! What a search that goes on after a kill has to know beside its strategy's state.
+//! The state of a saved search in addition to that of its strategy.
 
 use crate::base::stored::Stored;
 use crate::base::written::Written;
@@ -6,15 +6,15 @@ use crate::engine::Engine;
 
 macro_rules! is_kept {
     ($($owner:ident.$($part:ident).+ as $name:ident),* $(,)?) => {
-        /// Appends it, and what is left of the budget; whether all that is known can
-        /// be written down: not a failure, which ends most searches.
+        /// Appends the state, and the remaining budget. Returns whether the state is complete: a
+        /// failure cannot be saved, but it ends most searches.
         pub(super) fn write(engine: &Engine, budget: u64, out: &mut Written) -> bool {
             budget.write(out);
             $(engine.$owner.$($part).+.write(out);)*
             engine.exploration.failure.is_none()
         }
 
-        /// Takes it from `input`, and with it the budget.
+        /// Reads the state from `input`. Returns the remaining budget.
         pub(super) fn read(engine: &mut Engine, input: &mut &[u8]) -> Option<u64> {
             let budget = Stored::read(input)?;
             $(let $name = Stored::read(input)?;)*

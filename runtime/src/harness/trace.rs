@@ -1,8 +1,8 @@
-//! The events of an execution, told to the supervisor as they happen: it hears of them
-//! though the process may crash or hang next.
+//! The live trace: events are sent to the supervisor as they happen, so that it has them even if
+//! the process crashes or hangs next.
 //!
-//! This runs in tasks, so it uses the engine's memory alone: what the program would find
-//! in its own must not depend on who looks.
+//! This runs in tasks, so it uses only the engine's memory: the contents of the program's memory
+//! must not depend on the trace.
 
 use core::fmt::{self, Display, Write};
 
@@ -18,15 +18,15 @@ use crate::execution::{
 };
 use crate::monitor::Panic;
 
-/// What was told, and what is to be said with it.
+/// The state of the trace.
 pub(crate) struct Trace {
     /// The objects that were used, and their names: a kind and a number.
     used: EngineVec<(ObjectId, &'static str, usize)>,
-    /// Events of this execution so far.
+    /// The number of events of this execution.
     events: u64,
-    /// Lines for it.
+    /// The number of its lines.
     lines: u64,
-    /// And for those before it, which ended where they needed more threads.
+    /// The number of lines of earlier attempts, which ended because they needed more threads.
     passed: u64,
     line: EngineVec<u8>,
 }
@@ -42,7 +42,7 @@ impl Trace {
         }
     }
 
-    /// The name of an object, as `report::ObjectNames` has it, if it was used.
+    /// The name of an object, as in `names::ObjectNames`, if it was used.
     fn name(&self, object: ObjectId) -> Option<(&'static str, usize)> {
         let used = self.used.iter().find(|(used, ..)| *used == object)?;
         Some((used.1, used.2))
@@ -65,7 +65,7 @@ impl Trace {
         self.used.push((object, kind, number));
     }
 
-    /// Tells a line, unless an execution that began anew has told it.
+    /// Sends a line, unless an earlier attempt of the execution has sent it.
     fn tell(&mut self) {
         self.lines += 1;
         if self.lines > self.passed {
@@ -98,7 +98,7 @@ impl Write for Line<'_> {
     }
 }
 
-/// What is written into it becomes part of a string of JSON.
+/// A writer whose text becomes part of a JSON string.
 struct Escaped<'a, 'b>(&'a mut Line<'b>);
 
 impl Write for Escaped<'_, '_> {
@@ -137,17 +137,17 @@ impl Line<'_> {
 }
 
 fn trace() -> &'static mut Trace {
-    // SAFETY: one thread runs engine code at a time, and each borrow ends before another
-    // one runs.
+    // SAFETY: one thread runs engine code at a time, and each borrow ends before another thread
+    // runs.
     unsafe { &mut (*engine()).exploration.trace }
 }
 
-/// The executions that begin are told of, or are not any more.
+/// Sets whether the next executions are traced.
 pub(super) fn turn(mut engine: Root, on: bool) {
     engine.execution.log.is_told = on;
 }
 
-/// An execution begins.
+/// Handles the beginning of an execution.
 pub(super) fn begins(engine: Root) {
     if !engine.execution.log.is_told {
         return;
@@ -158,7 +158,7 @@ pub(super) fn begins(engine: Root) {
     trace.lines = 0;
 }
 
-/// The current task performs an operation.
+/// Handles an operation of the current task.
 #[cold]
 pub(crate) fn event(execution: &Execution, event: &Event) {
     let trace = trace();
@@ -174,7 +174,7 @@ pub(crate) fn event(execution: &Execution, event: &Event) {
     trace.tell();
 }
 
-/// The current task is preempted before its operation.
+/// Handles a preemption of the current task before its operation.
 #[cold]
 pub(crate) fn preemption(execution: &Execution) {
     let trace = trace();
@@ -185,7 +185,7 @@ pub(crate) fn preemption(execution: &Execution) {
     trace.tell();
 }
 
-/// The current task panics.
+/// Handles a panic of the current task.
 #[cold]
 pub(crate) fn panics(panic: &Panic) {
     let Some(execution) = execution::running() else {

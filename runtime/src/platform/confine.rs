@@ -1,4 +1,4 @@
-//! Keeps a process from all but its own memory: the kernel ends it where it asks for more.
+//! Confines a process to its own memory: the kernel ends it if it makes any other system call.
 
 use crate::base::sys::{self, number};
 
@@ -17,7 +17,7 @@ struct Program {
     instructions: *const Instruction,
 }
 
-/// What neither changes nor shows anything outside the process.
+/// The system calls that neither change nor read anything outside the process.
 const ALLOWED: [usize; 17] = [
     number::MMAP,
     number::MPROTECT,
@@ -38,7 +38,7 @@ const ALLOWED: [usize; 17] = [
     number::EXIT_GROUP,
 ];
 
-/// Confines this process; whether the kernel agreed.
+/// Confines this process. Returns whether the kernel agreed.
 pub(crate) fn to_memory() -> bool {
     const LOAD_WORD: u16 = 0x20;
     const JUMP_IF_EQUAL: u16 = 0x15;
@@ -56,10 +56,10 @@ pub(crate) fn to_memory() -> bool {
         value,
     };
     let program: [Instruction; LENGTH] = core::array::from_fn(|at| match at {
-        // The system call's number is the first word of what is filtered.
+        // The number of the system call is the first word of the filtered data.
         0 => plain(LOAD_WORD, 0),
         at if at <= ALLOWED.len() => Instruction {
-            // Past the other comparisons and the refusal.
+            // Jumps over the other comparisons and the refusal.
             if_true: (LENGTH - 2 - at) as u8,
             ..plain(JUMP_IF_EQUAL, ALLOWED[at - 1] as u32)
         },

@@ -1,9 +1,9 @@
 //! The context switch: a stack pointer and a thread-local base, exchanged in user mode.
 //!
-//! Measured in the engine study: 11 to 14 ns a switch, most of it for `wrfsbase`.
-//! The processor expects a `ret` to go where the newest call came from. So that is what ends
-//! the switch where both tasks were suspended at the same place, and its guesses for the
-//! callers are right as well; else a jump, which it predicts in another way.
+//! The engine study measured 11 to 14 ns for a switch, most of it for `wrfsbase`. The processor
+//! predicts that a `ret` returns to the newest call. So the switch ends in a `ret` if both tasks
+//! were suspended at the same place; then the predictions for the callers are right as well.
+//! Otherwise it ends in a jump, which has another predictor.
 
 use core::arch::{asm, naked_asm};
 
@@ -29,14 +29,13 @@ impl Context {
 /// Bytes from a suspended context's stack pointer to its caller's frame.
 pub(crate) const SAVED_BYTES: usize = 64;
 
-/// Suspends the caller in `from` and resumes `to`, on `to`'s stack and under its
-/// thread-local base. Saved, from the stack pointer up: mxcsr and x87 control
-/// word, r15, r14, r13, r12, rbx, rbp, return address.
+/// Suspends the caller in `from` and resumes `to`, on `to`'s stack and with its thread-local base.
+/// Saved, from the stack pointer up: mxcsr and x87 control word, r15, r14, r13, r12, rbx, rbp,
+/// return address.
 ///
 /// # Safety
-/// `to` must be a context that is suspended (or new) and whose stack is live;
-/// `from` must be writable. No reference may be held across the call to what
-/// other tasks change.
+/// `to` must be a context that is suspended (or new) and whose stack is live; `from` must be
+/// writable. During the call, no reference to anything that other tasks change may be held.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *const Context) {
     naked_asm!(
@@ -53,9 +52,9 @@ pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *const Context) {
         "mov [rdi], rsp",
         "mov rsp, [rsi]",
         "mov rax, [rsi+8]",
-        // Loading control words is slow, and they hardly ever differ. Storing them is, too:
-        // they are read when the rest is under way, and `wrfsbase`, which waits for all
-        // before it, comes last.
+        // Loading control words is slow, and they hardly ever differ. Storing them is slow as well.
+        // So they are read after the other loads have begun, and `wrfsbase`, which waits for all
+        // instructions before it, comes last.
         "mov edx, [rcx]",
         "cmp edx, [rsp]",
         "jne 2f",
@@ -85,8 +84,8 @@ pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *const Context) {
     )
 }
 
-/// Calls `look` with `execution` and the address of the caller's preserved registers,
-/// which lie on the stack below the caller's frame. What `look` returns is returned.
+/// Calls `look` with `execution` and the address of the caller's preserved registers, which are on
+/// the stack below the caller's frame. Returns the result of `look`.
 #[unsafe(naked)]
 pub(crate) extern "C" fn with_registers(
     execution: &Execution,
@@ -99,7 +98,7 @@ pub(crate) extern "C" fn with_registers(
         "push r13",
         "push r14",
         "push r15",
-        // The stack is aligned, and this word is always the same.
+        // It aligns the stack, and is always the same word.
         "push 0",
         "mov rax, rsi",
         "mov rsi, rsp",
@@ -115,7 +114,7 @@ pub(crate) extern "C" fn with_registers(
     )
 }
 
-/// A task's first frame. The caller's address is undefined, so unwinders and
+/// The first frame of a task. The address of its caller is undefined, so that unwinders and
 /// backtraces stop here.
 #[unsafe(naked)]
 unsafe extern "C" fn task_entry() -> ! {
@@ -130,8 +129,8 @@ unsafe extern "C" fn task_entry() -> ! {
     )
 }
 
-/// Prepares a stack so that the first [`switch`] to it enters a new task, and
-/// returns its stack pointer. `top` is the stack's high end.
+/// Prepares a stack so that the first [`switch`] to it enters a new task, and returns its stack
+/// pointer. `top` is the high end of the stack.
 ///
 /// # Safety
 /// The memory below `top` must be a writable stack that nothing else uses.
@@ -141,7 +140,7 @@ pub(crate) unsafe fn new_stack(top: usize) -> usize {
     // At `task_entry` the stack must be 16-byte aligned, as before any call.
     let frame = (top & !15) - 16 - SAVED_BYTES;
     let words = frame as *mut u64;
-    // SAFETY: eight words below `top`, which the caller gives us.
+    // SAFETY: eight words below `top`, which belong to this stack.
     unsafe {
         words.write(DEFAULT_MXCSR | DEFAULT_X87 << 32);
         for register in 1..7 {

@@ -1,4 +1,4 @@
-//! What the kernel knows of an open descriptor: its kind, and whether it is ready.
+//! Properties of an open descriptor: its kind, and whether it is ready.
 
 use core::ffi::c_int;
 
@@ -31,34 +31,34 @@ impl PollEntry {
     }
 }
 
-/// What is behind a descriptor.
+/// The kind of the file of a descriptor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// The number is not open.
     Closed,
     /// A file or directory: it never blocks.
     File,
-    /// A character device: a terminal, say.
+    /// A character device, for instance a terminal.
     Device,
     /// One end of a pipe.
     Pipe,
     /// A socket.
     Socket,
-    /// What has no place in any file system: `epoll`, `eventfd` and their kin.
+    /// A file without a place in any file system, such as `epoll` and `eventfd`.
     Anonymous,
 }
 
-/// The identity of what is behind a descriptor.
+/// The identity of the file of a descriptor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Identity {
     pub(crate) kind: Kind,
-    /// Names a pipe (both ends of it) or a socket until the machine starts anew.
+    /// The name of a pipe (for both ends) or a socket, until the machine restarts.
     pub(crate) inode: u64,
-    /// The device's own number, where it is one.
+    /// The number of the device, if it is one.
     pub(crate) device: u64,
 }
 
-/// Looks behind a descriptor.
+/// Determines the identity of the file of a descriptor.
 pub(crate) fn look(descriptor: c_int) -> Identity {
     const DEVICE_AT: usize = 5;
     const INODE_AT: usize = 1;
@@ -85,20 +85,20 @@ pub(crate) fn look(descriptor: c_int) -> Identity {
     }
 }
 
-/// How many of `entries` are ready now; negative for an error.
+/// The number of `entries` that are ready now; negative for an error.
 pub(crate) fn poll_now(entries: &mut [PollEntry]) -> isize {
     let (at, count) = (entries.as_mut_ptr() as usize, entries.len());
-    // SAFETY: so many writable entries.
+    // SAFETY: the pointer and the count are those of writable entries.
     unsafe { sys::syscall(number::POLL, [at, count, 0, 0, 0, 0]) }
 }
 
-/// Whether a descriptor is ready for `wanted`, or has an error to tell.
+/// Whether a descriptor is ready for `wanted`, or has an error to report.
 #[inline]
 pub(crate) fn is_ready(descriptor: c_int, wanted: i16) -> bool {
     poll_now(&mut [PollEntry::new(descriptor, wanted)]) != 0
 }
 
-/// Whether calls on the descriptor return rather than block.
+/// Whether calls on the descriptor return instead of blocking.
 pub(crate) fn is_nonblocking(descriptor: c_int) -> bool {
     flags(descriptor) & O_NONBLOCK != 0
 }
@@ -109,7 +109,7 @@ pub(crate) fn flags(descriptor: c_int) -> isize {
     unsafe { sys::syscall(number::FCNTL, [descriptor as usize, F_GETFL, 0, 0, 0, 0]) }
 }
 
-/// Makes calls on the descriptor return rather than block, or block again.
+/// Makes calls on the descriptor return instead of blocking, or block again.
 pub(crate) fn set_nonblocking(descriptor: c_int, nonblocking: bool) {
     const F_SETFL: usize = 4;
     let old = flags(descriptor);
@@ -125,32 +125,32 @@ pub(crate) fn set_nonblocking(descriptor: c_int, nonblocking: bool) {
     }
 }
 
-/// Closes a descriptor of our own.
+/// Closes a descriptor of the engine.
 pub(crate) fn close(descriptor: c_int) {
     // SAFETY: the caller opened it.
     unsafe { sys::syscall(number::CLOSE, [descriptor as usize, 0, 0, 0, 0, 0]) };
 }
 
-/// Calls `visit` with the descriptors from `first` on that this process has open,
-/// until it is satisfied; whether it was.
+/// Calls `visit` with the open descriptors of this process, from `first` on, until it returns
+/// `true`. Returns whether it did.
 pub(crate) fn find_open(first: c_int, mut visit: impl FnMut(c_int) -> bool) -> bool {
     const O_RDONLY_DIRECTORY_CLOEXEC: usize = 0o2_200_000;
-    /// Where an entry has its length and its name.
+    /// The offsets of the length and of the name in an entry.
     const LENGTH_AT: usize = 16;
     const NAME_AT: usize = 19;
     let path = c"/proc/self/fd".as_ptr() as usize;
     let mut buffer = [0u64; 256];
     let (at, size) = (&raw mut buffer as usize, size_of_val(&buffer));
     let mut found = false;
-    // SAFETY: the path ends in a zero; the kernel fills the buffer with whole
-    // entries, each of which says how long it is and ends its name with a zero.
+    // SAFETY: the path ends in a zero; the kernel fills the buffer with whole entries, each of
+    // which has its length, and a name that ends in a zero.
     unsafe {
         let arguments = [AT_FDCWD, path, O_RDONLY_DIRECTORY_CLOEXEC, 0, 0, 0];
         let directory = sys::syscall(number::OPENAT, arguments);
         if directory < 0 {
             return false;
         }
-        // The directory's entries stand at their numbers, after two others.
+        // The positions of the entries are their numbers, after two other entries.
         let position = first as usize + 2;
         sys::syscall(number::LSEEK, [directory as usize, position, 0, 0, 0, 0]);
         loop {
@@ -176,14 +176,14 @@ pub(crate) fn find_open(first: c_int, mut visit: impl FnMut(c_int) -> bool) -> b
     found
 }
 
-/// Calls `visit` with each line of a file that the kernel makes up.
+/// Calls `visit` with each line of a file that the kernel generates.
 pub(crate) fn for_each_line(path: &[u8], mut visit: impl FnMut(&[u8])) {
     const O_RDONLY_CLOEXEC: usize = 0o2_000_000;
     let mut line = [0u8; 256];
     let mut length = 0;
     let mut buffer = [0u8; 2048];
     let (from, at) = (path.as_ptr() as usize, &raw mut buffer as usize);
-    // SAFETY: the path ends in a zero, and the buffer is as long as said.
+    // SAFETY: the path ends in a zero, and the buffer has the given length.
     unsafe {
         let arguments = [AT_FDCWD, from, O_RDONLY_CLOEXEC, 0, 0, 0];
         let file = sys::syscall(number::OPENAT, arguments);
@@ -210,7 +210,7 @@ pub(crate) fn for_each_line(path: &[u8], mut visit: impl FnMut(&[u8])) {
     }
 }
 
-/// A number at the start of `text`.
+/// The number at the start of `text`.
 pub(crate) fn parse_number(text: &[u8]) -> Option<c_int> {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
     let mut number = None;
@@ -221,7 +221,8 @@ pub(crate) fn parse_number(text: &[u8]) -> Option<c_int> {
     number
 }
 
-/// The path below `/proc/self` that begins with `folder` and ends with a number, for the kernel.
+/// The path below `/proc/self` that begins with `folder` and ends with the number of a descriptor,
+/// with a final zero.
 pub(crate) fn own_path(folder: &[u8], descriptor: c_int) -> [u8; 48] {
     let mut path = [0; 48];
     let mut length = 0;

@@ -1,10 +1,9 @@
 //! Donors: pooled pthreads that lend their stack and thread-local block to tasks.
 //!
-//! A task runs below the parked frame of a donor, under the donor's FS base, so
-//! stack bounds, guard page, thread-locals and thread handle agree with each
-//! other. With the `fibers` backend the donor's kernel thread sleeps for ever
-//! and the exploring thread runs every task; with `threads` each donor runs its
-//! own task, and control is handed over through futexes.
+//! A task runs below the parked frame of a donor, with the donor's FS base, so that stack bounds,
+//! guard page, thread-locals and thread handle agree with each other. With the `fibers` backend the
+//! donor's kernel thread sleeps for ever, and the exploring thread runs every task. With `threads`
+//! each donor runs its own task, and control is handed over through futexes.
 
 use core::arch::naked_asm;
 use core::ffi::{c_int, c_void};
@@ -19,11 +18,11 @@ use crate::base::sys;
 use crate::interpose::real;
 use crate::interpose::robust::RobustList;
 
-/// The default stack of a donor, in bytes: what `std::thread` gives.
+/// The default stack of a donor, in bytes: the default of `std::thread`.
 pub(crate) const DEFAULT_STACK: usize = 2 << 20;
-/// Left at a stack's top for the donor's own frames.
+/// The bytes at the top of a stack that are reserved for the donor's own frames.
 const OWN_FRAMES: usize = 16 << 10;
-/// So many bytes of a stack are looked at to name a task's state.
+/// The most bytes of a stack that are hashed for the state of a task.
 const MOST_NAMED: usize = 256 << 10;
 
 /// One pooled pthread.
@@ -37,17 +36,17 @@ pub(crate) struct Donor {
     pub(crate) kernel_thread: i32,
     /// The robust mutexes that its task holds.
     pub(crate) robust_list: *mut RobustList,
-    /// Where this donor's task is suspended.
+    /// The context of its suspended task.
     context: Context,
-    /// `context` while there is a task. Debuggers find the task's stack through
-    /// it, from the frame of [`park_fiber_donor`].
+    /// Points to `context` while there is a task. Debuggers find the task's stack through it, from
+    /// the frame of [`park_fiber_donor`].
     bound: *const Context,
     ready: AtomicU32,
     pub(super) baton: Baton,
     backend: Backend,
     /// `threads` backend: the donor's loop, suspended while its task runs.
     pub(super) base: Context,
-    /// `threads` backend: who goes on once this donor is back in its loop.
+    /// `threads` backend: the baton that gets control when this donor is back in its loop.
     pub(super) successor: *const Baton,
     /// `threads` backend: whether the donor is in its loop.
     idle: AtomicU32,
@@ -59,18 +58,18 @@ pub(crate) struct Pool {
     free: EngineVec<usize>,
     tls: ThreadLocalBlock,
     backend: Backend,
-    /// So many bytes at the top of a stack are cleared before a task runs there.
+    /// The number of bytes at the top of a stack that are cleared before a task runs there.
     clean: usize,
 }
 
-/// A task's state was to be named, and part of it may be what an earlier execution left
-/// in memory that the task did not initialize.
+/// The error of a hash of a task's state that may include data of an earlier execution, in memory
+/// that the task did not initialize.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Unclean;
 
-/// The executable's thread-local block, as a new thread finds it.
+/// The executable's thread-local block, with the initial contents of a new thread.
 struct ThreadLocalBlock {
-    /// From the FS base to the block.
+    /// The distance from the FS base to the block.
     offset: isize,
     pristine: EngineVec<u8>,
 }
@@ -89,7 +88,7 @@ impl Pool {
         }
     }
 
-    /// Whether states are named: memory that tasks use anew is cleared then.
+    /// Whether states are hashed: then memory is cleared before a new task uses it.
     #[inline]
     pub(crate) fn cleans(&self) -> bool {
         self.clean != 0
@@ -104,7 +103,7 @@ impl Pool {
         self.backend
     }
 
-    /// How many donors there are.
+    /// The number of donors.
     pub(crate) fn count(&self) -> usize {
         self.donors.len()
     }
@@ -113,8 +112,8 @@ impl Pool {
         &self.donors[index]
     }
 
-    /// Creates donors until `count` of at least `stack` bytes exist. Not within
-    /// an execution: glibc allocates, and what it allocates must survive.
+    /// Creates donors until `count` of at least `stack` bytes exist. Not within an execution,
+    /// because the allocations of glibc must survive.
     pub(crate) fn grow(&mut self, count: usize, stack: usize) {
         let fitting = self.donors.iter().filter(|d| d.stack_size >= stack).count();
         for _ in fitting..count {
@@ -123,7 +122,7 @@ impl Pool {
         }
     }
 
-    /// A donor with at least `stack` bytes; `None` where the pool must grow first.
+    /// A donor with at least `stack` bytes; `None` if the pool must grow first.
     #[inline]
     pub(crate) fn acquire(&mut self, stack: usize) -> Option<usize> {
         match self.free.last() {
@@ -138,8 +137,8 @@ impl Pool {
         }
     }
 
-    /// Prepares a donor to run a new task from its first frame, with the thread-locals of a
-    /// new thread and, where states are named, a clean stack: the flow of that task.
+    /// Prepares a donor to run a new task from its first frame, with the thread-locals of a new
+    /// thread and, if states are hashed, a clean stack. Returns the flow of that task.
     #[inline]
     pub(crate) fn prepare(&mut self, index: usize) -> Flow {
         let donor: *mut Donor = &raw mut *self.donors[index];
@@ -164,9 +163,9 @@ impl Pool {
         }
     }
 
-    /// Names what is on the stack of a donor's task from `stack_pointer` on, and in its
-    /// thread-locals; `None` if that is much, or if the task runs on another stack. If that
-    /// part of the stack was not cleared before the task began, it is from now on.
+    /// Hashes the stack of a donor's task from `stack_pointer` on, and its thread-locals; `None` if
+    /// they are too large, or if the task runs on another stack. If that part of the stack was not
+    /// cleared before the task began, it is cleared from now on.
     pub(crate) fn fingerprint(
         &mut self,
         index: usize,
@@ -192,12 +191,12 @@ impl Pool {
         Ok(Some(fingerprint::of(fingerprint::of(0, stack), locals)))
     }
 
-    /// The memory of a donor's task that it has not left: its stack, and its thread-locals.
+    /// The live memory of a donor's task: its stack, and its thread-locals.
     pub(crate) fn memory_of(&self, index: usize) -> [(usize, usize); 2] {
         let donor = &self.donors[index];
         let low = match donor.backend {
             Backend::Fibers => donor.context.stack_pointer,
-            // Where its thread waits is not known.
+            // The stack pointer of its waiting thread is unknown.
             Backend::Threads => donor.stack_low,
         };
         let block = donor.thread_pointer.wrapping_add_signed(self.tls.offset);
@@ -205,20 +204,20 @@ impl Pool {
         [(low, donor.stack_top), locals]
     }
 
-    /// Drops every donor: their threads do not exist in this process.
+    /// Removes every donor: their threads do not exist in this process.
     pub(crate) fn forget(&mut self) {
         self.free.clear();
         self.donors.clear();
     }
 
-    /// Gives a donor back. Its task has ended or is abandoned for good.
+    /// Returns a donor to the pool. Its task has ended, or will never continue.
     #[inline]
     pub(crate) fn release(&mut self, index: usize) {
         self.donors[index].bound = NO_TASK;
         self.free.push(index);
     }
 
-    /// `threads` backend: brings the donor of an unfinished task back to its loop.
+    /// `threads` backend: returns the donor of an unfinished task to its loop.
     pub(crate) fn abandon(&self, index: usize) {
         let donor = &self.donors[index];
         if donor.backend == Backend::Threads && donor.idle.load(Ordering::Acquire) == 0 {
@@ -229,7 +228,7 @@ impl Pool {
         }
     }
 
-    /// The donor whose guard page holds `address`.
+    /// The donor whose guard page contains `address`.
     pub(crate) fn overflowed(&self, address: usize) -> Option<usize> {
         self.donors.iter().position(|d| {
             let low = d.stack_low - d.guard_size.max(sys::PAGE);
@@ -262,8 +261,8 @@ impl Pool {
         self.donors.push(donor);
         let donor: *mut Donor = &raw mut **self.donors.last_mut().expect("just pushed");
         let mut attributes = sys::pthread_attr_t::zeroed();
-        // SAFETY: plain pthread calls; the donor outlives its thread, and nobody
-        // else touches it before `ready`.
+        // SAFETY: plain pthread calls; the donor outlives its thread, and only that thread uses it
+        // before `ready`.
         unsafe {
             sys::pthread_attr_init(&raw mut attributes);
             sys::pthread_attr_setstacksize(&raw mut attributes, stack + 2 * OWN_FRAMES);
@@ -291,11 +290,11 @@ impl Pool {
         }
     }
 
-    /// Finds the executable's thread-local block, and copies it from the newest
-    /// donor, on which nothing of the program has run.
+    /// Finds the executable's thread-local block, and copies it from the newest donor, on which no
+    /// code of the program has run.
     fn learn_thread_local_block(&mut self) {
         let mut own = (0usize, 0usize);
-        // SAFETY: the visitor writes to `own` while the call lasts.
+        // SAFETY: the visitor writes to `own` during the call only.
         unsafe { sys::dl_iterate_phdr(first_object_tls, (&raw mut own).cast()) };
         let (address, length) = own;
         if length == 0 {
@@ -312,7 +311,8 @@ impl Pool {
     }
 }
 
-/// Reports the calling thread's copy of the executable's thread-local block.
+/// Stores the address and length of the calling thread's copy of the executable's thread-local
+/// block in `data`.
 unsafe extern "C" fn first_object_tls(
     object: *mut sys::LoadedObject,
     _size: usize,
@@ -329,7 +329,7 @@ unsafe extern "C" fn first_object_tls(
     1 // the executable comes first: stop here
 }
 
-/// What debuggers see on a donor without a task: no frame.
+/// The context that debuggers see on a donor without a task: no frame.
 struct Idle(Context);
 // SAFETY: never written.
 unsafe impl Sync for Idle {}
@@ -341,9 +341,9 @@ const NO_TASK: *const Context = &raw const IDLE.0;
 
 unsafe extern "C" fn donor_main(argument: *mut c_void) -> *mut c_void {
     let donor = argument.cast::<Donor>();
-    // SAFETY: the creator waits for `ready` and leaves the donor to us until then.
-    // Every write must come before `ready`: the creator may write-protect the
-    // image next, and these signals are blocked.
+    // SAFETY: the creator waits for `ready`, and does not use the donor until then. Every write
+    // must come before `ready`: the creator may write-protect the image next, and the signals of
+    // these faults are blocked.
     unsafe {
         sys::block_signals();
         (*donor).thread_pointer = context::thread_pointer();
@@ -374,10 +374,10 @@ unsafe extern "C" fn donor_main(argument: *mut c_void) -> *mut c_void {
     }
 }
 
-/// The life of a donor's kernel thread with the `threads` backend.
+/// The main loop of a donor's kernel thread with the `threads` backend.
 unsafe fn run_tasks(donor: *mut Donor) -> ! {
-    // SAFETY: the donor lives as long as the process; the fields used here are
-    // touched by one thread at a time, in the order that the batons set.
+    // SAFETY: the donor lives as long as the process; the fields used here are accessed by one
+    // thread at a time, in the order that the batons set.
     unsafe {
         unblock_faults();
         give_alternate_stack();
@@ -396,7 +396,8 @@ unsafe fn run_tasks(donor: *mut Donor) -> ! {
     }
 }
 
-/// The image's handler must run even where a task's stack is used up.
+/// Gives the calling kernel thread an alternate signal stack: the image's handler must run even if
+/// a task's stack is used up.
 pub(crate) fn give_alternate_stack() {
     const SIZE: usize = 64 << 10;
     let stack = sys::stack_t {
@@ -411,7 +412,7 @@ pub(crate) fn give_alternate_stack() {
     }
 }
 
-/// Page faults of tasks must reach the image's handler.
+/// Unblocks page faults, which must reach the image's handler.
 fn unblock_faults() {
     let faults = 1u64 << (sys::SIGSEGV - 1) | 1 << (sys::SIGBUS - 1) | 1 << (sys::SIGABRT - 1);
     let mask = &raw const faults as usize;
@@ -419,10 +420,9 @@ fn unblock_faults() {
     unsafe { sys::syscall(sys::number::RT_SIGPROCMASK, [1, mask, 0, 8, 0, 0]) };
 }
 
-/// Parks a donor's kernel thread for ever. Its unwind information says that the
-/// caller is the task suspended on this donor (registers as
-/// [`context::switch`] pushes them), so a debugger shows each suspended task's
-/// stack as this pthread's, live and in core files.
+/// Parks a donor's kernel thread for ever. According to its unwind information, its caller is the
+/// task that is suspended on this donor (registers as [`context::switch`] pushes them). So a
+/// debugger shows the stack of each suspended task as that of this pthread, live and in core files.
 #[unsafe(naked)]
 unsafe extern "C" fn park_fiber_donor(_baton: *const Baton, _bound: *const *const Context) -> ! {
     naked_asm!(

@@ -1,4 +1,5 @@
-//! Passing control from one flow to another: a context switch, or a hand-over between kernel threads.
+//! The transfer of control from one flow to another: a context switch, or a hand-over between
+//! kernel threads.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -6,7 +7,7 @@ use super::context::{self, Context};
 use super::donor::Donor;
 use crate::base::sys;
 
-/// How control passes between tasks.
+/// The mechanism by which control passes between tasks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Backend {
     /// In user mode, on the exploring thread.
@@ -20,7 +21,7 @@ const STAY: u32 = 0;
 pub(super) const GO: u32 = 1;
 pub(super) const ABANDON: u32 = 2;
 
-/// What a kernel thread waits for with the `threads` backend.
+/// The word that a kernel thread waits for with the `threads` backend.
 pub(crate) struct Baton(AtomicU32);
 
 impl Baton {
@@ -47,22 +48,21 @@ impl Baton {
 /// One side of a transfer of control.
 #[derive(Clone, Copy)]
 pub(crate) struct Flow {
-    /// Where the flow is suspended.
+    /// The context in which the flow is suspended.
     pub(crate) context: *mut Context,
     /// The donor that it runs on; null for the exploring thread.
     pub(crate) donor: *mut Donor,
 }
 
-/// Suspends `from`, which calls, and resumes `to`. Returns once `from` is
-/// resumed; never, if it is abandoned.
+/// Suspends `from`, the caller, and resumes `to`. Returns when `from` is resumed; never, if it is
+/// abandoned.
 ///
 /// # Safety
-/// `from` is the running flow, `to` a suspended or new one; `explorer` is the
-/// exploring thread's baton. No reference may be held across the call to what
-/// other tasks change.
+/// `from` is the running flow, and `to` a suspended or new one; `explorer` is the exploring
+/// thread's baton. During the call, no reference to anything that other tasks change may be held.
 #[inline]
 pub(crate) unsafe fn transfer(backend: Backend, explorer: *const Baton, from: Flow, to: Flow) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller passes these flows.
     unsafe {
         match backend {
             Backend::Fibers => context::switch(from.context, to.context),
@@ -93,8 +93,8 @@ unsafe fn hand_over(explorer: *const Baton, from: Flow, to: Flow) {
 /// # Safety
 /// As [`transfer`]; the caller's stack is dead afterwards.
 pub(crate) unsafe fn leave_to(backend: Backend, explorer: *const Baton, from: Flow, to: Flow) -> ! {
-    // SAFETY: the caller's promise. With threads the successor goes on only when
-    // this kernel thread is off the task's stack, which may then be reused.
+    // SAFETY: the caller passes these flows. With threads the successor continues only when this
+    // kernel thread has left the task's stack, which may then be reused.
     unsafe {
         match backend {
             Backend::Fibers => context::switch(from.context, to.context),

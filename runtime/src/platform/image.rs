@@ -1,13 +1,12 @@
-//! The program's image: statics and heap, put back before each execution.
+//! The program's image: statics and heap, which are restored before each execution.
 //!
-//! The writable segments of the executable and of its libraries, and the heap as it
-//! was, are copied once and write-protected. All of them, since a pointer on one
-//! side of the image's border to memory on the other would dangle: libc keeps
-//! its environment and its exit handlers on the heap. The dynamic linker is left
-//! out; what it allocates comes from elsewhere. The first write to a page faults, unprotects the
-//! page and marks it dirty for good; before each execution the dirty pages are
-//! copied back. In the steady state that is a few page copies and no system
-//! call. Thread-local blocks and stacks are the donors' affair.
+//! The writable segments of the executable and of its libraries, and the initial heap, are copied
+//! once and write-protected. All of them belong to the image, since a pointer on one side of its
+//! border to memory on the other would dangle: libc has its environment and its exit handlers on
+//! the heap. The dynamic linker is left out; its allocations come from elsewhere. The first write
+//! to a page faults, unprotects the page, and marks it dirty permanently. Before each execution the
+//! dirty pages are copied back. In the steady state that is a few page copies and no system call.
+//! Thread-local blocks and stacks belong to the donors.
 
 use core::ffi::{CStr, c_int, c_void};
 
@@ -19,7 +18,7 @@ use crate::engine::engine;
 use crate::execution;
 use crate::interpose::{self, real};
 
-/// So many bytes outside the stacks are looked at to name a state.
+/// The most bytes outside the stacks that are hashed for a state.
 const MOST: usize = 1 << 20;
 
 /// A range of pages that belongs to the image.
@@ -59,41 +58,41 @@ impl Image {
         }
         let (low, high) = heap::freeze();
         self.add(low, high);
-        // Nothing may be allocated in the image from here on: protect last.
+        // Nothing may be allocated in the image from here on, so that the protection comes last.
         self.dirty.reserve(4096);
         self.taken = true;
         for region in &self.regions {
-            // SAFETY: writes to these pages fault into `on_fault`, which lets them pass.
+            // SAFETY: writes to these pages fault into `on_fault`, which permits them.
             unsafe { sys::protect(region.low, region.high - region.low, false) };
         }
     }
 
-    /// Ends the protection, so that donors can be created and the image taken anew.
+    /// Ends the protection, so that donors can be created and the image taken again.
     pub(crate) fn discard(&mut self) {
         self.taken = false;
         for region in self.regions.drain(..) {
-            // SAFETY: gives back the access that `take` took away.
+            // SAFETY: restores the access that `take` removed.
             unsafe { sys::protect(region.low, region.high - region.low, true) };
         }
         self.dirty.clear();
     }
 
-    /// Lets every write pass, and changes nothing in the engine's memory: for the
-    /// child of a fork, which shares that memory.
+    /// Permits all writes, and changes nothing in the engine's memory: for the child of a fork,
+    /// which shares that memory.
     pub(crate) fn open(&self) {
         for region in &self.regions {
-            // SAFETY: gives back the access that `take` took away.
+            // SAFETY: restores the access that `take` removed.
             unsafe { sys::protect(region.low, region.high - region.low, true) };
         }
     }
 
-    /// Whether writes are seen, and executions start from the image.
+    /// Whether writes are observed, and executions start from the image.
     pub(crate) fn is_taken(&self) -> bool {
         self.taken
     }
 
-    /// Puts the image back. If it `cleans`, memory behind the image is also as it was, as
-    /// far as [`Self::fingerprint`] looks at it.
+    /// Restores the image. If it `cleans`, memory after the image is also restored, as far as
+    /// [`Self::fingerprint`] reads it.
     #[inline]
     pub(crate) fn restore(&self, cleans: bool) {
         if !self.taken {
@@ -116,8 +115,8 @@ impl Image {
         }
     }
 
-    /// The memory outside the stacks in which an execution may have put pointers, in parts:
-    /// what it wrote to, if that is known, else all.
+    /// Calls `part` with the parts of the memory outside the stacks in which an execution may have
+    /// stored pointers: the memory that it wrote to, if that is known, otherwise all.
     pub(crate) fn written(&self, mut part: impl FnMut(usize, usize)) {
         if self.taken {
             for dirty in &self.dirty {
@@ -130,7 +129,7 @@ impl Image {
         }
     }
 
-    /// Names what the program's statics and heap hold; `None` if that is much.
+    /// A hash of the program's statics and heap; `None` if they are too large.
     pub(crate) fn fingerprint(&self) -> Option<u64> {
         let (low, high) = heap::grown();
         let mut left = MOST.checked_sub(high - low)?;
@@ -140,7 +139,8 @@ impl Image {
         let mut all: u64 = 0;
         for dirty in &self.dirty {
             let page = bytes(dirty.page);
-            // Which pages an earlier execution wrote to, and in which order, must not show.
+            // The set and order of the pages that earlier executions wrote to must not make a
+            // difference.
             if page != bytes(dirty.copy) {
                 left = left.checked_sub(sys::PAGE)?;
                 all = all.wrapping_add(fingerprint::of(dirty.page as u64, page));
@@ -151,8 +151,8 @@ impl Image {
         Some(fingerprint::of(all, new))
     }
 
-    /// Lets the kernel write to so many bytes at `address`: it would not get past
-    /// the protection, and the system call would fail.
+    /// Prepares `length` bytes at `address` for writes by the kernel, which would fail at the
+    /// protection with an error of the system call.
     #[inline]
     pub(crate) fn admit(&self, address: usize, length: usize) {
         let end = address.saturating_add(length);
@@ -161,14 +161,14 @@ impl Image {
             let (low, high) = (address.max(region.low), end.min(region.high));
             for page in (low & !(sys::PAGE - 1)..high).step_by(sys::PAGE) {
                 let byte = page.max(low) as *mut u8;
-                // SAFETY: a byte of the program's own that the caller is about to
-                // have changed; the write goes through the fault handler if need be.
+                // SAFETY: a byte of the program that the caller is about to have changed; the write
+                // goes through the fault handler if necessary.
                 unsafe { byte.write_volatile(byte.read_volatile()) };
             }
         }
     }
 
-    /// Marks the page at `address` dirty; whether it belongs to the image.
+    /// Marks the page at `address` dirty. Returns whether it belongs to the image.
     fn mark(&mut self, address: usize) -> bool {
         let page = address & !(sys::PAGE - 1);
         let Some(region) = self
@@ -179,7 +179,7 @@ impl Image {
             return false;
         };
         let copy = region.copy as usize + (page - region.low);
-        // SAFETY: the page goes back to the access that it had before `take`.
+        // SAFETY: the page gets the access that it had before `take`.
         unsafe { sys::protect(page, sys::PAGE, true) };
         if !self.dirty.iter().any(|d| d.page == page) {
             self.dirty.push(DirtyPage { page, copy });
@@ -199,21 +199,21 @@ impl Image {
                 (high - low) >> 20
             ));
         }
-        // SAFETY: the range is readable, the copy is new and as long.
+        // SAFETY: the range is readable, and the copy is new and has the same length.
         unsafe { core::ptr::copy_nonoverlapping(low as *const u8, copy, high - low) };
         self.regions.push(Region { low, high, copy });
     }
 }
 
-/// The writable pages of the executable and its libraries, without those that the
-/// linker made read-only after relocation.
+/// The writable pages of the executable and its libraries, without those that the linker made
+/// read-only after relocation.
 fn writable_segments() -> EngineVec<(usize, usize)> {
     unsafe extern "C" fn visit(
         object: *mut sys::LoadedObject,
         _size: usize,
         data: *mut c_void,
     ) -> c_int {
-        // SAFETY: `dl_iterate_phdr` passes a valid object; `data` is our vector.
+        // SAFETY: `dl_iterate_phdr` passes a valid object; `data` is the vector below.
         unsafe {
             let object = &*object;
             if !object.name.is_null() && is_linker(CStr::from_ptr(object.name).to_bytes()) {
@@ -246,7 +246,7 @@ fn writable_segments() -> EngineVec<(usize, usize)> {
         0
     }
     let mut segments: EngineVec<(usize, usize)> = engine_vec();
-    // SAFETY: the visitor writes to `segments` while the call lasts.
+    // SAFETY: the visitor writes to `segments` during the call only.
     unsafe { sys::dl_iterate_phdr(visit, (&raw mut segments).cast()) };
     segments.retain(|(low, high)| low < high);
     segments
@@ -267,8 +267,8 @@ pub(crate) fn install_fault_handler() {
         flags: sys::SA_SIGINFO | sys::SA_ONSTACK | sys::SA_NODEFER,
         restorer: 0,
     };
-    // SAFETY: a valid action; the former one (std's message about stack overflow)
-    // cannot know tasks.
+    // SAFETY: a valid action; the former one (std's message about stack overflow) does not know
+    // tasks.
     unsafe { real::sigaction(sys::SIGSEGV, &raw const action, core::ptr::null_mut()) };
 }
 
@@ -288,11 +288,11 @@ unsafe extern "C" fn on_fault(signal: c_int, info: *mut sys::siginfo_t, context:
         if let Some(handler) = interpose::fault_handler() {
             let handler: unsafe extern "C" fn(c_int, *mut sys::siginfo_t, *mut c_void) =
                 core::mem::transmute(handler);
-            // No scheduling point may come on the alternate stack.
+            // There must be no scheduling point on the alternate stack.
             execution::aside(|| handler(signal, info, context));
             return;
         }
-        // Going back faults again, and ends the process as it would have ended.
+        // Returning faults again, and ends the process in the same way as without this handler.
         sys::reset_signal(signal);
     }
 }
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn memory_that_the_system_does_not_give_is_told() {
         let mut image = Image::new();
-        // No machine has so much; nothing is read before there is room for the copy.
+        // No machine has that much memory; nothing is read before there is room for the copy.
         let refused = catch_unwind(AssertUnwindSafe(|| image.add(sys::PAGE, 1 << 60)));
         let why = refusal::why(&*refused.expect_err("there is no room"));
         assert!(why.starts_with("the system gave no memory for a copy"));

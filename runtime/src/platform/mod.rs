@@ -1,5 +1,4 @@
-//! Where tasks run and what they run on: stacks, thread-local blocks, and the
-//! program's heap and image.
+//! The platform layer: stacks, thread-local blocks, and the program's heap and image.
 
 pub(crate) mod confine;
 pub(crate) mod context;

@@ -1,13 +1,13 @@
-//! Whether the program contains code that could observe what most programs never look at.
+//! Detection of code in the program that could observe effects that most programs never observe.
 //!
-//! Who counts an `Arc`'s owners sees in which order they were dropped; where nobody
-//! does, these drops commute with everything. Observers leave a byte in a section of
-//! the executable wherever the compiler makes code of them. So this is known before
+//! Code that counts the owners of an `Arc` can observe the order of their drops; in a program
+//! without such code, these drops commute with everything. Observers leave a byte in a section of
+//! the executable wherever the compiler generates code for them. So their presence is known before
 //! anything runs, and is the same in every execution, replay and shard.
 
 use core::arch::global_asm;
 
-/// What observers may look at.
+/// The kinds of observers in a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -16,23 +16,22 @@ use core::arch::global_asm;
 pub(crate) struct Observers {
     /// The counters of an `Arc`: `strong_count`, `get_mut`, `Weak::upgrade` and so on.
     pub(crate) of_counters: bool,
-    /// Whether a thread has ended: whatever knows its pthread.
+    /// Whether a thread has ended: any code with its pthread.
     pub(crate) of_ends: bool,
-    /// Whether a thread's main function has returned: `is_finished`.
+    /// Whether the main function of a thread has returned: `is_finished`.
     pub(crate) of_finishes: bool,
-    /// Plain memory: accesses to it are told.
+    /// Plain memory, the accesses to which are announced.
     pub(crate) of_accesses: bool,
-    /// Whether a pointer is the same as before: `compare_exchange` of `AtomicPtr`.
+    /// Whether a pointer is unchanged: `compare_exchange` of `AtomicPtr`.
     pub(crate) of_pointers: bool,
-    /// Atomics: C code that Rust code calls may be given their addresses.
+    /// Atomics: C code that Rust code calls may get their addresses.
     pub(crate) of_atomics: bool,
 }
 
-/// Leaves a byte in the named section, which the linker keeps even where it drops the
-/// code around it.
+/// Leaves a byte in the named section, which the linker keeps even if it drops the code around it.
 macro_rules! leave_byte {
     ($section:literal) => {
-        // SAFETY: it makes no instructions.
+        // SAFETY: it generates no instructions.
         unsafe {
             core::arch::asm!(
                 concat!(".pushsection ", $section, ",\"aR\",@progbits"),
@@ -44,42 +43,42 @@ macro_rules! leave_byte {
     };
 }
 
-/// Stands in every function that looks at an `Arc`'s counters.
+/// Must be in every function that reads the counters of an `Arc`.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "it makes no instructions")]
 pub(crate) fn observes_counters() {
     leave_byte!("chess_counters");
 }
 
-/// Stands in every function that looks whether a thread has ended.
+/// Must be in every function that checks whether a thread has ended.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "it makes no instructions")]
 pub(crate) fn observes_ends() {
     leave_byte!("chess_ends");
 }
 
-/// Stands in every function that looks whether a thread's main function has returned.
+/// Must be in every function that checks whether the main function of a thread has returned.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "it makes no instructions")]
 pub(crate) fn observes_finishes() {
     leave_byte!("chess_finishes");
 }
 
-/// Stands in every function that tells of an access to plain memory.
+/// Must be in every function that announces an access to plain memory.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "it makes no instructions")]
 pub(crate) fn observes_accesses() {
     leave_byte!("chess_accesses");
 }
 
-/// Stands in every function that compares a pointer with an earlier one.
+/// Must be in every function that compares a pointer with an earlier one.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "it makes no instructions")]
 pub(crate) fn observes_pointers() {
     leave_byte!("chess_pointers");
 }
 
-// The sections exist, with one byte each, even where nobody observes.
+// The sections exist, with one byte each, even if there are no observers.
 global_asm!(
     ".pushsection chess_counters,\"aR\",@progbits",
     ".globl __chess_counters",
@@ -106,7 +105,7 @@ global_asm!(
     ".hidden __chess_pointers",
     "__chess_pointers: .byte 0",
     ".popsection",
-    // The linker adds to this one, where it announces calls of C code.
+    // The linker adds to this one if it announces calls of C code.
     ".pushsection chess_atomics,\"aR\",@progbits",
     ".globl __chess_atomics",
     ".hidden __chess_atomics",
@@ -138,7 +137,7 @@ unsafe extern "C" {
 }
 
 impl Observers {
-    /// All there are.
+    /// All kinds.
     pub(crate) const ALL: Self = Self {
         of_counters: true,
         of_ends: true,
@@ -148,7 +147,7 @@ impl Observers {
         of_atomics: true,
     };
 
-    /// Those that the program contains.
+    /// The kinds of observers that the program contains.
     pub(crate) fn of_program() -> Self {
         let is_more = |start: *const u8, own: *const u8, stop: *const u8| {
             debug_assert!((start..stop).contains(&own));

@@ -1,19 +1,19 @@
-//! What the system refuses the explorer ends it, with a sentence for the user.
+//! Aborts the exploration, with a message for the user, if the system refuses a resource.
 
 use std::any::Any;
 use std::panic::resume_unwind;
 
-/// What an explorer unwinds with that was refused something.
+/// The payload with which an explorer unwinds after a refusal.
 struct Refusal(String);
 
-/// Ends the exploration: nothing is known of the test but this sentence.
+/// Ends the exploration. This sentence is its only result.
 #[cold]
 pub(crate) fn refuse(sentence: String) -> ! {
-    // No panic of the program's, and none of ours: no hook is to tell of it.
+    // It is a panic neither of the program nor of the engine, so that no hook must report it.
     resume_unwind(Box::new(Refusal(sentence)))
 }
 
-/// Why the explorer broke off, by what it unwound with.
+/// The reason of the explorer's end, from the payload with which it unwound.
 pub(crate) fn why(payload: &(dyn Any + Send)) -> String {
     match payload.downcast_ref::<Refusal>() {
         Some(Refusal(sentence)) => sentence.clone(),

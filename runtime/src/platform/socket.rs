@@ -1,4 +1,4 @@
-//! What the kernel knows of a socket: its two ends, and what is on its way.
+//! Properties of a socket: its two ends, and the data in transit.
 
 use core::ffi::c_int;
 
@@ -18,18 +18,18 @@ const AF_UNIX: u32 = 1;
 const AF_INET: u32 = 2;
 const AF_INET6: u32 = 10;
 
-/// An option of a socket, as words; zeros where it has none.
+/// An option of a socket, as words; zeros if it has none.
 fn option<const WORDS: usize>(socket: c_int, level: usize, name: usize) -> [u32; WORDS] {
     let mut value = [0u32; WORDS];
     let mut length = (WORDS * 4) as u32;
     let (at, length_at) = (&raw mut value as usize, &raw mut length as usize);
     let arguments = [socket as usize, level, name, at, length_at, 0];
-    // SAFETY: the value is as long as said.
+    // SAFETY: the value has the given length.
     let result = unsafe { sys::syscall(number::GETSOCKOPT, arguments) };
     if result < 0 { [0; WORDS] } else { value }
 }
 
-/// How long a call on the socket may block, in nanoseconds; `None` is for ever.
+/// The time that a call on the socket may block, in nanoseconds; `None` for no limit.
 pub(crate) fn patience(socket: c_int, sending: bool) -> Option<u64> {
     let name = if sending { SO_SNDTIMEO } else { SO_RCVTIMEO };
     let [low, high, micros, _] = option(socket, SOL_SOCKET, name);
@@ -43,24 +43,24 @@ pub(crate) fn is_listening(socket: c_int) -> bool {
     option::<1>(socket, SOL_SOCKET, SO_ACCEPTCONN) == [1]
 }
 
-/// Whether the socket is of TCP.
+/// Whether it is a TCP socket.
 pub(crate) fn is_tcp(socket: c_int) -> bool {
     option::<1>(socket, SOL_SOCKET, SO_PROTOCOL) == [IPPROTO_TCP as u32]
 }
 
-/// The error that a connection came to; 0 for none.
+/// Takes the error of a connection; 0 for none.
 pub(crate) fn take_error(socket: c_int) -> c_int {
     const SO_ERROR: usize = 4;
     let [error] = option(socket, SOL_SOCKET, SO_ERROR);
     error.cast_signed()
 }
 
-/// The port of an internet socket's own end, or of its peer's.
+/// The port of an internet socket, or of its peer.
 fn port(socket: c_int, call: usize) -> Option<u16> {
     let mut address = [0u16; 64];
     let mut length = size_of_val(&address) as u32;
     let (at, length_at) = (&raw mut address as usize, &raw mut length as usize);
-    // SAFETY: the address is as long as said.
+    // SAFETY: the address has the given length.
     let result = unsafe { sys::syscall(call, [socket as usize, at, length_at, 0, 0, 0]) };
     let is_internet = matches!(u32::from(address[0]), AF_INET | AF_INET6);
     (result == 0 && is_internet).then(|| u16::from_be(address[1]))
@@ -76,7 +76,7 @@ pub(crate) fn peer_port(socket: c_int) -> Option<u16> {
     port(socket, number::GETPEERNAME)
 }
 
-/// Whether the socket is connected to one that is not this process' own.
+/// Whether the socket is connected to one of another process.
 pub(crate) fn has_foreign_peer(socket: c_int) -> bool {
     let [domain] = option(socket, SOL_SOCKET, SO_DOMAIN);
     if domain == AF_UNIX {
@@ -95,26 +95,26 @@ pub(crate) fn has_foreign_peer(socket: c_int) -> bool {
     })
 }
 
-/// Looks for one of the execution's descriptors.
+/// Searches the execution's descriptors.
 pub(crate) fn find_open(visit: impl FnMut(c_int) -> bool) -> bool {
     // SAFETY: a field that does not change while tasks run.
     let first = unsafe { (*engine()).process.first_descriptor() };
     descriptor::find_open(first, visit)
 }
 
-/// What is known of a TCP connection's progress.
+/// The progress of a TCP connection.
 #[derive(Clone, Copy)]
 pub(crate) struct Progress {
     pub(crate) state: State,
-    /// Bytes that have left for the peer.
+    /// The number of bytes that were sent to the peer.
     sent: u64,
-    /// Bytes that have arrived from the peer.
+    /// The number of bytes that have arrived from the peer.
     received: u64,
-    /// Of a listening socket: connections that nobody has accepted yet.
+    /// For a listening socket: the number of connections that are not accepted yet.
     pub(crate) backlog: u32,
-    /// Packets that have left, and the peer has not said that they arrived.
+    /// The number of packets that were sent, and that the peer has not acknowledged.
     unacknowledged: u32,
-    /// Bytes that wait for room at the peer's end.
+    /// The number of bytes that wait for room at the peer.
     held_back: u32,
 }
 
@@ -125,14 +125,14 @@ pub(crate) enum State {
     Connecting,
     /// The peer can still send.
     Open,
-    /// As [`Self::Open`]; this end sends no more, and the peer has not said that it knows.
+    /// As [`Self::Open`], but this end sends no more, and the peer has not acknowledged that.
     Ending,
     /// The peer sends no more, or there is no connection.
     Closed,
 }
 
 impl Progress {
-    /// Of this socket.
+    /// The progress of this socket.
     pub(crate) fn of(socket: c_int) -> Self {
         const TCP_INFO: usize = 11;
         let info = option::<56>(socket, IPPROTO_TCP, TCP_INFO);
@@ -153,29 +153,29 @@ impl Progress {
         }
     }
 
-    /// Whether nothing is on its way to the peer, nor waits to be.
+    /// Whether no data are in transit to the peer, or wait to be sent.
     pub(crate) fn is_quiet(self) -> bool {
         self.unacknowledged == 0 && !self.is_held_back()
     }
 
-    /// Whether something waits for room at the peer's end.
+    /// Whether data wait for room at the peer.
     pub(crate) fn is_held_back(self) -> bool {
         self.held_back > 0
     }
 
-    /// Whether more can come from the peer.
+    /// Whether more data can come from the peer.
     pub(crate) fn expects_more(self) -> bool {
         matches!(self.state, State::Open | State::Ending)
     }
 
-    /// Whether all that has left this end has arrived at `peer`'s.
+    /// Whether all data that this end has sent have arrived at `peer`.
     pub(crate) fn has_arrived_at(self, peer: Self) -> bool {
         peer.received >= self.sent
     }
 }
 
-/// Makes the socket say now what has arrived and was read. It would else do so
-/// some milliseconds later, and its peer would learn of it at any time.
+/// Makes the socket acknowledge now all data that have arrived and were read. Otherwise it would do
+/// so some milliseconds later, and its peer would receive that at any time.
 pub(crate) fn acknowledge(socket: c_int) {
     const TCP_QUICKACK: usize = 12;
     let yes = 1u32;

@@ -1,11 +1,11 @@
-//! The locks that std has around standard output, standard error and standard input.
+//! The locks of std on standard output, standard error and standard input.
 //!
-//! Any code takes them: the test, its dependencies, opaque packages, and std's own
-//! `print!`. So they are not replaced by a stand-in. They are made to call the kernel
-//! each time: std's mutex is a futex word, which calls the kernel only where it holds
-//! [`CONTENDED`]. While a lock is free for the engine, its word holds that value. Who
-//! locks it then waits at the word, and who unlocks it wakes a waiter there. Both calls
-//! are intercepted, and [`crate::execution::stream_lock`] decides who holds the lock.
+//! Any code acquires them: the test, its dependencies, opaque packages, and std's own `print!`. So
+//! they are not replaced by a shim. Instead they are made to call the kernel each time: std's mutex
+//! is a futex word, and calls the kernel only if the word holds [`CONTENDED`]. While a lock is free
+//! for the engine, its word holds that value. A thread that locks it then waits at the word, and a
+//! thread that unlocks it wakes a waiter there. Both calls are intercepted, and
+//! [`crate::execution::stream_lock`] decides which task holds the lock.
 
 use core::cell::Cell;
 use core::ffi::c_int;
@@ -16,21 +16,22 @@ use std::thread;
 
 use crate::base::sys::{self, number};
 
-/// In a futex word of std: nobody holds the mutex.
+/// In a futex word of std: no thread holds the mutex.
 const FREE: u32 = 0;
 /// In a futex word of std: a thread holds the mutex, and another one waits for it.
 const CONTENDED: u32 = 2;
 
-/// In place of the address of a word that is not known.
+/// Stands for an unknown address of a word.
 const NOWHERE: usize = 0;
 
 const NAMES: [&str; 3] = ["stdout", "stderr", "stdin"];
 
-/// The address of the futex word on which the calling thread is about to wait goes here.
+/// Points to the variable for the address of the futex word on which the calling thread is about to
+/// wait.
 #[thread_local]
 static FOUND: Cell<*const AtomicUsize> = Cell::new(ptr::null());
 
-/// Where the futex words of the three locks lie, once these are under control.
+/// The addresses of the futex words of the three locks, once these are under control.
 static WORDS: [AtomicUsize; 3] = [const { AtomicUsize::new(NOWHERE) }; 3];
 
 /// Brings the locks under control. No task runs, and the calling thread holds none of them.
@@ -64,35 +65,35 @@ pub(crate) fn name_of(address: usize) -> Option<&'static str> {
     Some(NAMES[place])
 }
 
-/// Lets one thread take the lock whose futex word lies at `word`.
+/// Lets one thread acquire the lock whose futex word is at `word`.
 ///
 /// # Safety
-/// The word of such a lock.
+/// `word` is the address of such a word.
 pub(crate) unsafe fn open(word: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller passes such an address.
     unsafe { (*(word as *const AtomicU32)).store(FREE, Ordering::SeqCst) };
 }
 
-/// Makes the next thread that takes the lock wait at its futex word.
+/// Makes the next thread that acquires the lock wait at its futex word.
 ///
 /// # Safety
-/// The word of such a lock.
+/// `word` is the address of such a word.
 pub(crate) unsafe fn close(word: usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller passes such an address.
     unsafe { (*(word as *const AtomicU32)).store(CONTENDED, Ordering::SeqCst) };
 }
 
-/// The calling thread waits at a futex word. For the thread of [`word_of`].
+/// Records that the calling thread waits at a futex word, if it is the thread of [`word_of`].
 pub(crate) fn note_wait(word: usize) {
-    // SAFETY: null, or what `word_of` keeps until this thread has ended.
+    // SAFETY: null, or a variable that `word_of` keeps until this thread has ended.
     if let Some(found) = unsafe { FOUND.get().as_ref() } {
         found.store(word, Ordering::SeqCst);
     }
 }
 
-/// The futex word of the lock that `lock` takes: a second thread waits at it while the
-/// first one holds the lock. [`NOWHERE`] if it waits at none. When this returns, the
-/// second thread is gone for the kernel, too: it must not be taken for one of the program's.
+/// The futex word of the lock that `lock` acquires: a second thread waits at it while the first one
+/// holds the lock. [`NOWHERE`] if it does not wait. When this returns, the second thread has ended
+/// for the kernel as well, so that it is not counted as a thread of the program.
 fn word_of<G>(lock: impl Fn() -> G + Sync) -> usize {
     let found = AtomicUsize::new(NOWHERE);
     let id = thread::scope(|scope| {
@@ -117,7 +118,7 @@ fn word_of<G>(lock: impl Fn() -> G + Sync) -> usize {
 
 /// Whether the kernel still has the thread of this process with this number.
 fn exists(thread: c_int) -> bool {
-    // SAFETY: the calls read numbers only; signal 0 is none.
+    // SAFETY: the calls read only numbers; signal 0 is not delivered.
     unsafe {
         let process = sys::syscall(number::GETPID, [0; 6]);
         let arguments = [process as usize, thread as usize, 0, 0, 0, 0];

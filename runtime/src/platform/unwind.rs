@@ -13,22 +13,22 @@ unsafe extern "C" {
 }
 
 unsafe extern "C" {
-    /// The start of the executable in memory: the linker defines it.
+    /// The start of the executable in memory, which the linker defines.
     static __ehdr_start: u8;
 }
 
 const GO_ON: c_int = 0;
 const STOP: c_int = 5;
 
-/// Where return addresses go, and how many were found.
+/// The found return addresses, and their number.
 struct Found<'a> {
     addresses: &'a mut [usize],
     count: usize,
 }
 
-/// Writes the return addresses of the functions that have not returned into `addresses`,
-/// the innermost first, and returns their number. Those for which there is no room are
-/// left out. It allocates nothing.
+/// Writes the return addresses of the functions that have not returned into `addresses`, the
+/// innermost first, and returns their number. Addresses for which there is no room are left out. It
+/// allocates nothing.
 #[inline(never)]
 pub(crate) fn return_addresses(addresses: &mut [usize]) -> usize {
     let mut found = Found {
@@ -41,7 +41,7 @@ pub(crate) fn return_addresses(addresses: &mut [usize]) -> usize {
 }
 
 unsafe extern "C" fn visit(context: *mut Context, argument: *mut c_void) -> c_int {
-    // SAFETY: the caller passes what `return_addresses` gave it, which nobody else uses.
+    // SAFETY: the argument is the one that `return_addresses` passed, which has no other user.
     let found = unsafe { &mut *argument.cast::<Found<'_>>() };
     let Some(slot) = found.addresses.get_mut(found.count) else {
         return STOP;
@@ -52,7 +52,7 @@ unsafe extern "C" fn visit(context: *mut Context, argument: *mut c_void) -> c_in
     GO_ON
 }
 
-/// Where the executable lies in memory.
+/// The address of the executable in memory.
 pub(crate) fn executable_start() -> usize {
     // The linker's symbol marks an address; nothing is read.
     (&raw const __ehdr_start).addr()

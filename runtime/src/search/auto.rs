@@ -1,12 +1,14 @@
-//! `auto`: what suits most tests.
+//! `auto`: the default strategy, a sequence of `icb`, samplers and `dpor`.
 //!
-//! First the schedules that `icb` begins with: they are all there is of a small test. Then
-//! some of each strategy that samples: a bug that one preemption among many shows takes
-//! `icb` thousands of schedules, and a sampler a few. Then `icb` goes on, so that what is
-//! finished is a guarantee; then `dpor`, which sees all there is to see if it comes to an
-//! end; then strategies that sample, as long as they find anything new. `icb` and `dpor`
-//! are left early where, by an estimate of what they have still to explore, they come
-//! to no end: what they would take is better sampled.
+//! 1. The first schedules of `icb`. A small test has no others.
+//! 2. Some schedules of each sampling strategy: a bug that one preemption among many can show takes
+//!    `icb` thousands of schedules, and a sampler a few.
+//! 3. The rest of `icb`, so that a finished bound is a guarantee.
+//! 4. `dpor`, which covers the whole space if it finishes.
+//! 5. The sampling strategies again, as long as they find new graphs.
+//!
+//! `icb` and `dpor` are left early if an estimate of their remaining schedules shows that they will
+//! not finish. Sampling is the better use of that budget.
 
 use super::{
     ChoicePoint, Divergence, Dpor, Ended, Icb, Part, Pct, Portfolio, Pos, Progress, Random, Surw,
@@ -17,27 +19,31 @@ use crate::base::stored::Stored;
 use crate::base::stored::stored;
 use crate::base::written::Written;
 
-/// `icb` begins with so many schedules.
+/// The number of schedules of `icb` that come first.
 const FIRST: u64 = 32;
-/// Then so many are sampled: as many by each strategy.
+/// The number of schedules of the opening, which follows. Each sampling strategy has an equal
+/// share.
 const OPENING: u64 = 128;
-/// Of what all stages may spend, these take at most one part in so many.
+/// The opening may spend one part in this number of the budget of all stages.
 const OPENING_SHARE: u64 = 8;
-/// They end once so many in a row were not new, and half as many as were.
+/// The opening ends after this number of schedules in a row without a new graph, plus half the
+/// number of its schedules that had one.
 const OPENING_PATIENCE: u64 = 8;
 
-/// Sampling goes on for so many schedules at least after it found anything new, and
-/// for half as many as it has taken.
+/// Sampling continues for at least this number of schedules after the last new graph, and for at
+/// least half the number of schedules that it has run.
 const PATIENCE: u64 = 1_000;
 
-/// Estimates are looked at after so many schedules, again and again.
+/// The estimates are read each time after this number of schedules.
 const LOOK: u64 = 64;
-/// They are trusted after a part of what is left: one in so many schedules.
+/// An estimate is trusted after one part in this number of the schedules that are left.
 const TRUSTED: f64 = 8.0;
-/// A bound may have so many times less left than it seems: it is a promise.
+/// A bound is abandoned only if its estimated rest is this many times the schedules that are left,
+/// because a finished bound is a guarantee.
 const DOUBT: f64 = 8.0;
 
-/// How much sampling is each strategy's, before it shows how much it finds.
+/// The initial weights of the sampling strategies, before the rate at which each finds new graphs
+/// counts.
 const WEIGHTS: [f64; 4] = [1.0, 6.0, 2.0, 1.0];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,19 +51,19 @@ enum Stage {
     Bounded,
     Reduced,
     Sampled,
-    /// Sampled, after the first schedules of `Bounded`, which goes on then.
+    /// Sampling after the first schedules of `Bounded`, which continues after it.
     Opening,
 }
 
-/// The samples near the beginning.
+/// The samples after the first schedules of `icb`.
 #[derive(Clone, Copy)]
 struct Opening {
-    /// They are still to come, or under way.
+    /// The opening has not begun, or has not ended.
     is_ahead: bool,
-    /// So many more schedules, which may cost so much more.
+    /// The number of schedules left, and the cost that they may still have.
     schedules: u64,
     cost: u64,
-    /// How many of them were new, and were not since one was.
+    /// The number of its schedules with a new graph, and the number since the last of these.
     fresh: u64,
     stale: u64,
 }
@@ -71,10 +77,10 @@ stored!(Opening {
 });
 
 impl Opening {
-    /// Where all stages may spend `budget`.
+    /// An opening for stages that share `budget`.
     fn new(budget: u64, part: Part) -> Self {
         Self {
-            // Several parts of one space need it once.
+            // If several parts share one space, one opening is enough.
             is_ahead: part.is_first(),
             schedules: OPENING,
             cost: budget / OPENING_SHARE,
@@ -92,25 +98,24 @@ impl Opening {
 pub(crate) struct Auto {
     stage: Stage,
     opening: Opening,
-    /// What this stage may still spend, and has spent: on so many schedules.
+    /// The remaining budget of this stage, its cost so far, and the number of its schedules.
     left: u64,
     spent: u64,
     taken: u64,
-    /// What all stages may still spend.
+    /// The remaining budget of all stages.
     budget: u64,
-    /// Schedules that were sampled since one of them was new.
+    /// The number of schedules of the last stage since one of them had a new graph.
     stale: u64,
     bounded: Icb,
-    /// Which part of the space is explored; the reduced search cannot be divided.
+    /// The part of the space that is explored; `reduced` cannot be divided.
     part: Part,
     reduced: Dpor,
     sampled: Portfolio,
 }
 
 impl Auto {
-    /// A search that finishes up to `preemptions` preemptions first. Its stages share
-    /// `budget`, in whatever it [spends](Strategy::spent); `keep` schedules of a bound are
-    /// worth keeping.
+    /// A search that first finishes the bounds up to `preemptions`. Its stages share `budget`, in
+    /// the unit of [`spent`](Strategy::spent); at most `keep` schedules of a bound are kept.
     pub(crate) fn new(preemptions: u32, budget: u64, keep: u64, seed: u64, part: Part) -> Self {
         let mut members: EngineVec<Box<dyn Strategy, EngineMemory>> = engine_vec();
         members.push(Box::new_in(Pct::new(seed), EngineMemory));
@@ -120,7 +125,7 @@ impl Auto {
         Self {
             stage: Stage::Bounded,
             opening: Opening::new(budget, part),
-            // Where bounds take too long to finish, sampling is to have its share.
+            // A quarter is reserved for sampling, in case the bounds take too long to finish.
             left: budget - budget / 4,
             spent: 0,
             taken: 0,
@@ -133,7 +138,7 @@ impl Auto {
         }
     }
 
-    /// Whether the stage is not worth going on with.
+    /// Whether the stage should be left.
     fn is_hopeless(&self) -> bool {
         let left = self.schedules_left();
         let is_late = |taken: u64| taken as f64 >= left / TRUSTED;
@@ -145,12 +150,12 @@ impl Auto {
                 is_late(self.bounded.taken_of_bound())
                     && self.bounded.rest_of_bound() > left * DOUBT
             }
-            // More of the space turns up as it goes on, hardly ever less.
+            // The estimate of the space mostly grows with the search, and hardly ever shrinks.
             Stage::Reduced => is_late(self.taken) && self.rest_of_space() > left,
         }
     }
 
-    /// About how many schedules the stage has left, if they go on to cost what they did.
+    /// About how many more schedules the stage can run, if they cost as much as those before.
     fn schedules_left(&self) -> f64 {
         let (left, taken, spent) = (self.left as f64, self.taken as f64, self.spent as f64);
         if self.spent == 0 {
@@ -160,7 +165,7 @@ impl Auto {
         }
     }
 
-    /// Enters or leaves the samples near the beginning when it is time.
+    /// Enters or leaves the opening when it is time.
     fn open(&mut self) {
         if self.opening.is_ahead && self.stage == Stage::Bounded && self.taken == FIRST {
             self.stage = Stage::Opening;
@@ -172,7 +177,7 @@ impl Auto {
         }
     }
 
-    /// About how many schedules the reduced search has left.
+    /// An estimate of the remaining schedules of `dpor`.
     fn rest_of_space(&self) -> f64 {
         let (taken, explored) = (self.taken as f64, self.reduced.explored());
         explored.map_or(f64::INFINITY, |explored| taken / explored - taken)
@@ -208,7 +213,7 @@ impl Strategy for Auto {
             return self.sampled.begin_next();
         }
         loop {
-            // The last stage goes on as long as the search may.
+            // The last stage continues until the search ends.
             let may_spend = self.left > 0 || self.stage == Stage::Sampled;
             if may_spend && !self.is_hopeless() && self.current().begin() {
                 self.taken += 1;
@@ -262,7 +267,7 @@ impl Strategy for Auto {
     fn spent(&mut self, cost: u64) {
         self.budget = self.budget.saturating_sub(cost);
         if self.stage == Stage::Opening {
-            // The first stage has less left, for no schedule of its own.
+            // The cost reduces the budget of `Bounded`, but is not a cost of its schedules.
             self.opening.cost = self.opening.cost.saturating_sub(cost);
         } else {
             self.spent = self.spent.saturating_add(cost);
@@ -448,7 +453,7 @@ mod tests {
             assert!(cheap.stage == dear.stage && cheap.name() == dear.name());
             model::execute(&program, &mut cheap);
             model::execute(&program, &mut dear);
-            // Beside the one that each execution of a model costs.
+            // In addition to the 1 that each execution of a model costs.
             dear.spent(999);
         }
         assert!(cheap.stage == Stage::Sampled);

@@ -1,4 +1,4 @@
-//! A list that grows without moving what it has, and lends it when a search is saved.
+//! A list that grows without moving its items, and lends them to a checkpoint of the search.
 
 use core::ops::{Index, IndexMut};
 
@@ -6,17 +6,17 @@ use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
 use crate::base::stored::Stored;
 use crate::base::written::Written;
 
-/// So many items lie one after another.
+/// The number of items in one contiguous chunk.
 const CHUNK: usize = 1 << 14;
 
-/// What is nothing but bytes.
+/// A type that consists of plain bytes.
 ///
 /// # Safety
-/// All its bytes have values, and any values of them are one of it.
+/// Values have no uninitialized bytes, and every combination of bytes is a valid value.
 pub(super) unsafe trait Plain: Copy {}
 
-/// The list. What of an item is changed after it was added must make no difference to a
-/// search that goes on from a state saved before.
+/// The list. An item may change after it was added only in ways that make no difference to a search
+/// that continues from an earlier checkpoint.
 pub(super) struct Chunks<T> {
     /// Each has room for `CHUNK` items; all but the last are full.
     chunks: EngineVec<EngineVec<T>>,
@@ -87,7 +87,7 @@ impl<T: Plain> Stored for Chunks<T> {
         self.len().write(out);
         for chunk in &self.chunks {
             let length = size_of_val(&chunk[..]);
-            // SAFETY: the items are so long, and all their bytes have values.
+            // SAFETY: the items have this length, and all their bytes are initialized.
             out.lend(unsafe { core::slice::from_raw_parts(chunk.as_ptr().cast(), length) });
         }
     }
@@ -99,7 +99,7 @@ impl<T: Plain> Stored for Chunks<T> {
         let mut chunks = engine_vec();
         for bytes in bytes.chunks(CHUNK * size_of::<T>()) {
             let mut chunk = Vec::<T, _>::with_capacity_in(CHUNK, EngineMemory);
-            // SAFETY: there is room for so many, and any bytes are some of them.
+            // SAFETY: the chunk has room for this number of items, and any bytes are valid items.
             unsafe {
                 let to = chunk.as_mut_ptr().cast::<u8>();
                 core::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len());
@@ -115,7 +115,7 @@ impl<T: Plain> Stored for Chunks<T> {
 mod tests {
     use super::*;
 
-    // SAFETY: a number is nothing but bytes.
+    // SAFETY: an integer consists of plain bytes.
     unsafe impl Plain for u32 {}
 
     fn list(count: usize) -> Chunks<u32> {

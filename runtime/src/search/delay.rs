@@ -1,27 +1,26 @@
 //! `delay`: delay bounding (Emmi, Qadeer and Rakamarić, POPL'11, section 3).
 //!
-//! A deterministic scheduler lets the current task go on, and where it cannot, or
-//! yields, the next one that can in the order of creation, round and round. A
-//! schedule may pass over tasks that it would let run: each costs a delay, and so
-//! does an outcome that is not the ordinary one. The schedule without delays comes
-//! first, then all with one, and so on, each once: their number grows with the
-//! steps of the program, and hardly with its tasks.
+//! A deterministic scheduler continues the current task. If that task cannot run, or yields, the
+//! next enabled task in the cyclic order of creation runs. A schedule may skip tasks that the
+//! scheduler would run: each skipped task costs one delay, and so does an outcome that is not the
+//! ordinary one. The schedule without delays comes first, then all schedules with one delay, and so
+//! on, each once. Their number grows with the steps of the program, and hardly with its tasks.
 
 use super::{ChoicePoint, Draw, Ended, Estimate, Progress, SchedulingPoint, Strategy};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::stored::{kept_between_executions, stored};
 use crate::execution::TaskId;
 
-/// A schedule, named by its last decision that is not the scheduler's, after those
-/// of its parent.
+/// A schedule, named by its last decision that differs from the scheduler's, after those of its
+/// parent.
 #[derive(Clone, Copy)]
 struct Node {
     parent: u32,
     /// The number of the decision.
     index: u32,
-    /// So many delays, or the outcome.
+    /// The number of delays, or the outcome.
     choice: u32,
-    /// The hash of what led to the decision.
+    /// The hash of the execution before the decision.
     prefix: u64,
 }
 
@@ -32,7 +31,7 @@ stored!(Node {
     prefix
 });
 
-/// The schedule without delays: every tree's root.
+/// The schedule without delays: the root of the tree.
 const DEFAULT: u32 = u32::MAX;
 
 /// A decision of the current execution.
@@ -40,7 +39,7 @@ const DEFAULT: u32 = u32::MAX;
 struct Point {
     index: u32,
     count: u32,
-    /// Delays before it.
+    /// The delays before it.
     cost: u32,
     prefix: u64,
     is_outcome: bool,
@@ -57,19 +56,19 @@ impl Point {
     }
 }
 
-/// The search, for as many delays as the budget allows.
+/// The search: all numbers of delays, until the budget ends.
 pub(crate) struct Delay {
     bound: u32,
     nodes: EngineVec<Node>,
-    /// The schedules to run with the bound's delays, one more, and so on; of each
-    /// the next one last.
+    /// The schedules to run with the delays of the bound, with one more, and so on. The next
+    /// schedule to run is the last of its queue.
     queues: EngineVec<EngineVec<u32>>,
-    /// How many schedules with the same delays are worth keeping: the budget.
+    /// The most schedules to keep of each number of delays: the budget.
     keep: usize,
     /// Schedules were dropped.
     dropped: bool,
     started: bool,
-    /// The decisions of the schedule that runs that are not the scheduler's.
+    /// The decisions of the running schedule that differ from the scheduler's.
     current: EngineVec<u32>,
     node: u32,
     followed: usize,
@@ -121,7 +120,7 @@ impl Delay {
         choice
     }
 
-    /// Queues the other choices at the decisions after the last that is prescribed.
+    /// Queues the other choices at the decisions after the last prescribed one.
     fn expand(&mut self) {
         let fresh = match self.current.last() {
             Some(&node) => self.nodes[node as usize].index + 1,
@@ -150,11 +149,11 @@ impl Delay {
         }
     }
 
-    /// The option that comes after `delays` others in the scheduler's order.
+    /// The option that follows `delays` others in the order of the scheduler.
     fn option(&self, point: &SchedulingPoint<'_>, delays: usize) -> usize {
         let options = point.options;
-        // Options that only time out come last, and in their own order. Where the
-        // current task goes on it is the first, and the others come after it.
+        // Options that only time out come last, in their own order. If the current task can
+        // continue, it is the first option, and the others follow it.
         let (first, from) = match point.free {
             1 => (1, options[0]),
             _ => (0, self.last),
@@ -282,7 +281,7 @@ mod tests {
     use super::super::model::{self, Act, Exhaustive, Program};
     use super::*;
 
-    /// How many schedules there are with 0, 1, ... delays.
+    /// The number of schedules with 0, 1, ... delays.
     fn counts(program: &Program) -> Vec<usize> {
         let mut search = Delay::new(u64::MAX);
         let mut counts = Vec::new();
@@ -304,9 +303,9 @@ mod tests {
 
     #[test]
     fn two_tasks_take_each_interleaving_once_in_the_order_of_delays() {
-        // Two steps each, with the task's end. A switch is a delay, but for one at the
-        // end of a task; so is beginning with B: AABB costs nothing, ABBA and BBAA
-        // one, ABAB and BAAB two, BABA three.
+        // Two steps each, the end of the task included. A switch is a delay, unless it is at the
+        // end of a task, and starting with B is a delay: AABB costs none, ABBA and BBAA one, ABAB
+        // and BAAB two, BABA three.
         assert_eq!(counts(&vec![vec![Act::Add(0)]; 2]), [1, 2, 2, 1]);
     }
 
@@ -321,7 +320,7 @@ mod tests {
             ends.push((search.bound, outcome.end.values()[0]));
         }
         assert_eq!(ends[0], (0, 3));
-        // One delay makes any other task the last one to store.
+        // With one delay any other task can be the last one to store.
         let with_one: BTreeSet<u64> = ends
             .iter()
             .filter(|(bound, _)| *bound == 1)

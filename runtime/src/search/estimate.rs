@@ -1,19 +1,18 @@
-//! How many schedules a program has, estimated from those that were run (Knuth,
-//! "Estimating the efficiency of backtrack programs", Mathematics of Computation 29,
-//! 1975).
+//! Estimates of the number of schedules of a program, from those that were run (Knuth, "Estimating
+//! the efficiency of backtrack programs", Mathematics of Computation 29, 1975).
 
 use crate::base::stored::{Stored, stored};
 use crate::base::written::Written;
 
-/// How schedules are drawn.
+/// How a strategy draws schedules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Draw {
-    /// Each choice of a decision is as likely as the others. The mean of the products
-    /// of how many choices there were is right on average: Knuth's estimate.
+    /// Each choice of a decision is equally likely. The product of the numbers of choices of an
+    /// execution has the number of schedules as its mean: Knuth's estimate.
     Walk,
-    /// Each schedule is about as likely as the others, or taken once. A schedule with
-    /// the product `p` stands for a part `1 / p` of the walks, and those seen for the
-    /// sum of their parts (Kilby, Slaney, Thiébaux and Walsh, AAAI'06).
+    /// Each schedule is about equally likely, or is taken once. A schedule with the product `p`
+    /// stands for a part `1 / p` of the walks, and the schedules of the search together stand for
+    /// the sum of their parts (Kilby, Slaney, Thiébaux and Walsh, AAAI'06).
     Even,
 }
 
@@ -31,14 +30,14 @@ impl Stored for Draw {
     }
 }
 
-/// The estimate, as it grows with each execution.
+/// The estimate, updated after each execution.
 #[derive(Clone, Debug)]
 pub(crate) struct Estimate {
     draw: Draw,
     runs: u64,
-    /// Of the products, or of what one is divided by them.
+    /// The sum of the products, or of their reciprocals.
     sum: f64,
-    /// The choices of the current execution multiplied.
+    /// The product of the numbers of choices in the current execution.
     product: f64,
 }
 
@@ -59,24 +58,24 @@ impl Estimate {
         }
     }
 
-    /// An execution begins.
+    /// Begins an execution.
     #[inline]
     pub(crate) fn begin(&mut self) {
         self.product = 1.0;
     }
 
-    /// One of `choices` that are equally likely was taken.
+    /// Records a decision among `choices` equally likely ones.
     #[inline]
     pub(crate) fn chose(&mut self, choices: u32) {
         self.product *= f64::from(choices);
     }
 
-    /// What is taken once in so many times was taken.
+    /// Records a decision with a probability of `1 / once_in`.
     pub(crate) fn chose_with_odds(&mut self, once_in: f64) {
         self.product *= once_in;
     }
 
-    /// The execution ended.
+    /// Records the end of the execution.
     pub(crate) fn observe(&mut self) {
         self.runs += 1;
         self.sum += match self.draw {
@@ -85,7 +84,7 @@ impl Estimate {
         };
     }
 
-    /// How many schedules there are, or infinitely many: more than can be told.
+    /// The estimated number of schedules; infinite if there is no estimate.
     #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
     pub(crate) fn schedules(&self) -> f64 {
         let runs = self.runs as f64;
@@ -96,13 +95,13 @@ impl Estimate {
         }
     }
 
-    /// Which part of the schedules was run, if they were drawn with repetitions.
+    /// The part of the schedules that was run, if they were drawn with repetitions.
     #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
     pub(crate) fn sampled(&self) -> f64 {
         -(-(self.runs as f64) / self.schedules()).exp_m1()
     }
 
-    /// Which part of the schedules was run, if each was run once.
+    /// The part of the schedules that was run, if each was run once.
     #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
     pub(crate) fn covered(&self) -> f64 {
         (self.runs as f64 / self.schedules()).min(1.0)

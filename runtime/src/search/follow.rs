@@ -1,8 +1,8 @@
-//! Follows a plan of turns as far as the program lets it, and notes the turns that came of it.
+//! Follows a plan of turns as far as the program allows, and records the turns of the execution.
 //!
-//! A turn names a task and how many steps of its own the task has taken when the
-//! turn ends. So turns can be left out, or put together, and the others still say
-//! where they end: what a task did not do in one turn it does in its next.
+//! A turn names a task, and the number of steps that the task has taken by the end of the turn. If
+//! turns are left out or merged, the others still have a defined end: the steps that a task did not
+//! take in one turn it takes in its next one.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,17 +11,17 @@ use super::{ChoicePoint, Decision, Ended, Progress, SchedulingPoint, Strategy};
 use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
 use crate::execution::{TaskId, Trace, TraceStep};
 
-/// A plan's next turn is looked for among so many.
+/// The number of turns among which the next turn of a plan is searched.
 const LOOK_AHEAD: usize = 64;
 
-/// What one task does until another one runs.
+/// The steps of one task until another one runs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Turn {
     pub(crate) task: TaskId,
-    /// The steps that the task has taken at the turn's end, since its start.
+    /// The number of steps that the task has taken at the end of the turn, since its start.
     pub(crate) until: u32,
-    /// It ends there though that is a preemption. Other turns go on to where the
-    /// task blocks, ends or yields.
+    /// The turn ends there even if that is a preemption. Other turns continue until the task
+    /// blocks, ends or yields.
     pub(crate) exact: bool,
     /// It begins with a timeout that fires although a task could run.
     pub(crate) early: bool,
@@ -31,20 +31,20 @@ pub(crate) struct Turn {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Draw {
     pub(crate) task: TaskId,
-    /// The operations with a choice that the task had performed before.
+    /// The number of operations with a choice that the task had performed before.
     pub(crate) nth: u32,
     pub(crate) outcome: u32,
 }
 
-/// A schedule that fits executions that differ a little, too. Past its end an
-/// execution goes on without preemptions.
+/// A schedule that also fits executions that differ a little. Past its end an execution continues
+/// without preemptions.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Plan {
     pub(crate) turns: EngineVec<Turn>,
     pub(crate) draws: EngineVec<Draw>,
 }
 
-/// What an execution follows.
+/// The schedule that an execution follows.
 pub(crate) enum Source {
     /// Decision by decision.
     Schedule(EngineVec<Decision>),
@@ -52,7 +52,7 @@ pub(crate) enum Source {
     Plan(Plan),
 }
 
-/// What a decision took.
+/// The kind of a decision.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Taken {
     Default,
@@ -64,20 +64,20 @@ enum Taken {
 /// One execution along a [`Source`].
 pub(crate) struct Follow {
     source: Source,
-    /// So many of the trace's steps were seen.
+    /// The number of steps of the trace that were read.
     seen: usize,
     current: TaskId,
-    /// For each task, the steps that it has taken.
+    /// The number of steps of each task.
     steps: EngineVec<u32>,
-    /// For each task, its operations with a choice.
+    /// The number of operations with a choice of each task.
     choices: EngineVec<u32>,
-    /// The turn that the current task is in.
+    /// The current turn.
     turn: Option<usize>,
-    /// The first turn that is not over, and which of those after it are.
+    /// The first turn that is not over, and, for each turn, whether it is.
     head: usize,
     over: EngineVec<bool>,
     taken: EngineVec<Taken>,
-    /// What came of it, once the execution has ended.
+    /// The plan of the execution, once it has ended.
     plan: Plan,
     switches: u64,
 }
@@ -104,12 +104,12 @@ impl Follow {
         follow
     }
 
-    /// The plan that leads to the execution again, and nothing more than needed.
+    /// The smallest plan that leads to the execution again.
     pub(crate) fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// How often another task went on.
+    /// The number of switches between tasks.
     pub(crate) fn switches(&self) -> u64 {
         self.switches
     }
@@ -143,7 +143,7 @@ impl Follow {
         while let Some(step) = trace.steps.get(self.seen) {
             let task = step.task;
             if self.turn.is_none_or(|turn| self.turns()[turn].task != task) {
-                // Nothing else could run.
+                // No other task could run.
                 self.leave();
                 self.turn = self.find(|turn| turn.task == task);
             }
@@ -153,7 +153,7 @@ impl Follow {
         }
     }
 
-    /// The current turn ends, for now or for good.
+    /// Leaves the current turn, which may continue later.
     fn leave(&mut self) {
         if let Some(turn) = self.turn.take() {
             self.over[turn] = self.is_over(turn);
@@ -198,7 +198,7 @@ impl Follow {
         task.and_then(place).unwrap_or(0)
     }
 
-    /// Takes the execution apart into turns, up to where it goes on by default.
+    /// Divides the execution into turns, up to the point from which it continues by default.
     fn note_turns(&mut self, trace: &Trace) {
         self.steps.clear();
         let turns = &mut self.plan.turns;
@@ -233,7 +233,7 @@ impl Follow {
     }
 }
 
-/// The entry of `task`, 0 to begin with.
+/// The entry of `task`, initially 0.
 fn at(counts: &mut EngineVec<u32>, task: TaskId) -> &mut u32 {
     let index = task.0 as usize;
     if counts.len() <= index {
@@ -242,7 +242,7 @@ fn at(counts: &mut EngineVec<u32>, task: TaskId) -> &mut u32 {
     &mut counts[index]
 }
 
-/// The strategy that follows; what it notes is read by who else holds it.
+/// The strategy that follows a plan. Its other owner reads the results.
 pub(crate) struct Following(pub(crate) Rc<RefCell<Follow>, EngineMemory>);
 
 impl Strategy for Following {

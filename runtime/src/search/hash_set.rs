@@ -1,4 +1,4 @@
-//! Sets of hashes: one that keeps all, and one that keeps those of late.
+//! Hash sets: an unbounded one, and a bounded cache of recent entries.
 
 use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 
@@ -6,25 +6,25 @@ use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::stored::Stored;
 use crate::base::written::Written;
 
-/// A set of hashes: a table, or many once they are large. They grow one by one, so that an
-/// explorer whose helpers wait for it is never long about that.
+/// A set of hashes: one table, or many once it is large. The tables grow one by one, so that the
+/// explorer never takes long for it while helpers wait.
 pub(crate) struct HashSet {
     tables: EngineVec<Table>,
     count: u64,
 }
 
-/// Open addressing.
+/// A table with open addressing.
 struct Table {
     slots: EngineVec<u64>,
     count: usize,
 }
 
 const FIRST_SIZE: usize = 128;
-/// So many hashes are enough for many tables.
+/// The number of hashes from which a set has many tables.
 const LARGE: u64 = 1 << 15;
-/// The upper bits of a hash say in which of them it is.
+/// The number of upper bits of a hash that select its table.
 const TABLE_BITS: u32 = 8;
-/// Stands for the hash 0, which marks an empty slot.
+/// Replaces the hash 0, which marks an empty slot.
 const ZERO: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl HashSet {
@@ -35,7 +35,7 @@ impl HashSet {
         }
     }
 
-    /// How many hashes it has.
+    /// The number of hashes.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
@@ -49,8 +49,8 @@ impl HashSet {
         (hash >> (u64::BITS - TABLE_BITS)) as usize & self.tables.len().wrapping_sub(1)
     }
 
-    /// Lets the processor fetch where a hash is, or would be, while others are looked up:
-    /// large sets lie in no cache.
+    /// Prefetches the slot of a hash, while others are looked up: a large set does not fit into the
+    /// cache.
     #[inline]
     pub(crate) fn prefetch(&self, hash: u64) {
         if let Some(table) = self.tables.get(self.table_of(hash)) {
@@ -58,7 +58,7 @@ impl HashSet {
         }
     }
 
-    /// Adds a hash; whether it is new.
+    /// Adds a hash. Returns whether it is new.
     #[inline]
     pub(crate) fn insert(&mut self, hash: u64) -> bool {
         let hash = if hash == 0 { ZERO } else { hash };
@@ -121,7 +121,7 @@ impl Table {
         (self.count + 1) * 2 > self.slots.len()
     }
 
-    /// Adds a hash other than 0, for which there is room; whether it is new.
+    /// Adds a hash other than 0, for which there is room. Returns whether it is new.
     #[inline]
     fn insert(&mut self, hash: u64) -> bool {
         let mut at = self.first_slot(hash);
@@ -147,21 +147,22 @@ impl Table {
     }
 }
 
-/// Lets the processor fetch what is there, while it does other things.
+/// Prefetches the memory at `there`.
 #[inline]
 pub(crate) fn prefetch<T>(there: *const T) {
-    // SAFETY: it reads nothing that the program sees.
+    // SAFETY: a prefetch has no effect that the program can observe, at any address.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(there.cast()) };
 }
 
-/// Hashes of late, and the round that each was noted in: another one in its place makes
-/// it be forgotten. So it stays in the processor's cache.
+/// Recent hashes, and the round of each. A new hash replaces the one in the same slot, so the table
+/// is small enough for the cache.
 pub(super) struct RecentHashes {
-    /// The upper bits of each hash, and its round below them: its place says the others.
+    /// The upper bits of each hash, and its round in the lower bits. The index of the slot is the
+    /// rest of the hash.
     slots: EngineVec<u64>,
 }
 
-/// How many bits of a hash say its place.
+/// The number of bits of a hash that select its slot.
 const PLACE_BITS: u32 = u16::BITS;
 
 impl RecentHashes {
@@ -171,7 +172,7 @@ impl RecentHashes {
         }
     }
 
-    /// Lets the processor fetch where a hash is, or would be.
+    /// Prefetches the slot of a hash.
     #[inline]
     pub(super) fn prefetch(&self, hash: u64) {
         if let Some(slot) = self.slots.get(place_of(hash)) {
@@ -179,14 +180,14 @@ impl RecentHashes {
         }
     }
 
-    /// The round in which a hash was noted, if that is known still.
+    /// The round in which a hash was recorded, if it is still there.
     #[inline]
     pub(super) fn round_of(&self, hash: u64) -> Option<u16> {
         let slot = *self.slots.get(place_of(hash))?;
         (slot >> PLACE_BITS == hash >> PLACE_BITS && slot != 0).then_some(slot as u16)
     }
 
-    /// Notes a hash, in a round that is not 0.
+    /// Records a hash, in a round that is not 0.
     #[inline]
     pub(super) fn note(&mut self, hash: u64, round: u16) {
         if self.slots.is_empty() {
@@ -257,7 +258,7 @@ mod tests {
         let mut all: Vec<u64> = hashes.iter().collect();
         all.sort_unstable();
         let mut expected: Vec<u64> = (0..5 * LARGE).map(hash).collect();
-        // The hash 0 is kept as another one.
+        // The hash 0 is stored as another one.
         expected[0] = ZERO;
         expected.sort_unstable();
         assert_eq!(all, expected);

@@ -1,11 +1,11 @@
-//! Minimisation: fewer early timeouts, then fewer preemptions, then fewer switches, then fewer
-//! steps, and the same failure.
+//! Minimisation of a failing execution: first fewer early timeouts, then fewer preemptions, fewer
+//! switches and fewer steps, with the same failure.
 //!
-//! Edits leave turns out, let preempted tasks run on, and take the ordinary outcome
-//! of an operation: many at once first, then fewer (Zeller and Hildebrandt, TSE'02;
-//! the edits are those of Jalbert and Sen, FSE'10). An edit stays if the execution
-//! still fails in the same way and is smaller. It ends where no edit makes it
-//! smaller, or where its runner says so.
+//! Edits remove turns, let preempted tasks continue, and choose the ordinary outcome of an
+//! operation: many places at once first, then fewer (Zeller and Hildebrandt, TSE'02; the edits are
+//! those of Jalbert and Sen, FSE'10). An edit is kept if the execution still fails in the same way
+//! and is smaller. The minimisation ends when no edit makes the execution smaller, or when the
+//! runner stops it.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
@@ -14,34 +14,34 @@ use super::follow::{Plan, Turn};
 use super::hash_set::HashSet;
 use crate::base::memory::{EngineVec, engine_vec};
 
-/// How large an execution is, what counts most first.
+/// The size of an execution, the most important measure first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Measure {
-    /// Timeouts that fire while another task could run; each is a preemption, too.
+    /// The number of timeouts that fire while another task could run; each is also a preemption.
     pub(crate) early: u32,
     pub(crate) preemptions: u32,
     pub(crate) switches: u64,
     pub(crate) steps: u64,
 }
 
-/// An execution that fails, and what leads to it.
+/// A failing execution, and the plan that leads to it.
 #[derive(Clone, Debug)]
 pub(crate) struct Failing {
     pub(crate) plan: Plan,
     pub(crate) measure: Measure,
 }
 
-/// What came of following a plan.
+/// The result of following a plan.
 pub(crate) enum Answer {
     /// The same failure.
     Same(Failing),
-    /// None, or another one.
+    /// No failure, or another one.
     Other,
     /// The plan was not followed: the budget is used up.
     Stop,
 }
 
-/// The smallest execution that edits of `first` lead to, as far as `run` goes.
+/// The smallest execution that edits of `first` lead to, until `run` stops.
 pub(crate) fn minimise(first: Failing, run: &mut dyn FnMut(&Plan) -> Answer) -> Failing {
     let mut shrink = Shrink {
         best: first,
@@ -56,7 +56,7 @@ pub(crate) fn minimise(first: Failing, run: &mut dyn FnMut(&Plan) -> Answer) -> 
 struct Shrink<'a> {
     best: Failing,
     run: &'a mut dyn FnMut(&Plan) -> Answer,
-    /// Hashes of the plans that were followed.
+    /// The hashes of the plans that were followed.
     tried: HashSet,
     stopped: bool,
 }
@@ -78,7 +78,7 @@ impl Shrink<'_> {
         }
     }
 
-    /// Tries a plan; whether it is the best one now.
+    /// Tries a plan. Returns whether it is the best one now.
     fn attempt(&mut self, plan: &Plan) -> bool {
         let mut hasher = DefaultHasher::new();
         plan.hash(&mut hasher);
@@ -98,7 +98,7 @@ impl Shrink<'_> {
         }
     }
 
-    /// Follows the plan only a little: a long execution often fails early, and what
+    /// Tries short prefixes of the plan: a long execution often fails early, and an execution that
     /// does not fail is often short.
     fn cut_off(&mut self) {
         let mut kept = 0;
@@ -129,7 +129,7 @@ impl Shrink<'_> {
         }
     }
 
-    /// Edits each of the plan's places, many at once first, the last ones first.
+    /// Edits all places of the plan, many at once first, the last ones first.
     fn sweep(&mut self, places: fn(&Plan) -> EngineVec<u32>, edit: fn(&mut Plan, &[u32])) {
         let mut size = places(&self.best.plan).len();
         while size > 0 && !self.stopped {
@@ -188,7 +188,7 @@ fn keep_others<T>(items: &mut EngineVec<T>, places: &[u32]) {
     });
 }
 
-/// The task does not give way where it could run on.
+/// Lets the task continue where it could.
 fn run_on(plan: &mut Plan, places: &[u32]) {
     for &place in places {
         let turn = &mut plan.turns[place as usize];
@@ -197,18 +197,18 @@ fn run_on(plan: &mut Plan, places: &[u32]) {
     }
 }
 
-/// What the task would have done it does in its next turn.
+/// Removes turns: the task takes their steps in its next turn.
 fn leave_out(plan: &mut Plan, places: &[u32]) {
     keep_others(&mut plan.turns, places);
 }
 
-/// The task runs where no other can.
+/// Removes all turns of a task, which then runs only where no other task can.
 fn leave_out_task(plan: &mut Plan, tasks: &[u32]) {
     plan.turns
         .retain(|turn| tasks.binary_search(&turn.task.0).is_err());
 }
 
-/// What the task does in its next turn it does in this one already.
+/// Merges the next turn of the task into this one.
 fn take_next_turn(plan: &mut Plan, places: &[u32]) {
     for &place in places.iter().rev() {
         let (before, after) = plan.turns.split_at_mut(place as usize + 1);
@@ -237,10 +237,10 @@ mod tests {
     use super::*;
     use crate::base::memory::EngineMemory;
 
-    /// So many random programs, with one of their rarer ends each.
+    /// The number of random programs, of each of which one of the rarer ends is minimised.
     const PROGRAMS: u64 = 300;
 
-    /// One execution, as seen by what follows it.
+    /// One execution along `source`.
     fn follow(program: &Program, source: Source) -> (Failing, Final) {
         let shared = Rc::new_in(RefCell::new(Follow::new(source)), EngineMemory);
         let mut search = Following(Rc::clone(&shared));
@@ -295,7 +295,7 @@ mod tests {
         }
     }
 
-    /// Executions of random programs by a random walk, and how each ends.
+    /// Executions of random programs by a random walk, and their ends.
     fn walks() -> impl Iterator<Item = (Program, Failing, Final)> {
         (0..PROGRAMS).map(|seed| {
             let program = model::random_program(seed);
@@ -350,7 +350,7 @@ mod tests {
             assert!(smallest.measure.preemptions >= least);
             fewest += u64::from(smallest.measure.preemptions == least);
         }
-        // A search for fewer preemptions follows where edits find no way.
+        // Where edits find no way, a search for fewer preemptions follows.
         assert!(fewest * 100 >= all * 95, "{fewest} of {all}");
     }
 

@@ -1,4 +1,5 @@
-//! The search: which task runs next at each scheduling point, and when every schedule has been seen.
+//! Search strategies: the choice of the next task at each scheduling point, and the end of a
+//! search.
 
 mod auto;
 mod chunks;
@@ -41,52 +42,53 @@ use crate::base::memory::EngineVec;
 use crate::base::written::Written;
 use crate::execution::{ObjectId, Op, TaskId, Trace};
 
-/// What a strategy sees where more than one task can run.
+/// A point with more than one task to choose from.
 pub(crate) struct SchedulingPoint<'a> {
-    /// How many decisions came before in this execution.
+    /// The number of decisions before it in this execution.
     pub(crate) index: u32,
-    /// The enabled tasks that fairness allows, at least two. First the one that
-    /// an execution without preemptions runs next.
+    /// The enabled tasks that fairness allows, at least two. The first one is the task that an
+    /// execution without preemptions runs next.
     pub(crate) options: &'a [TaskId],
-    /// So many of the first options cost nothing. Each of the others costs a
-    /// preemption: the current task could go on and did not yield, or a timeout
-    /// fires although a task could run.
+    /// The number of options, the first ones, that cost nothing. Each of the others costs a
+    /// preemption: the current task is enabled and did not yield, or a timeout fires although a
+    /// task could run.
     pub(crate) free: u32,
-    /// Hash of all that led here, to see that a prefix repeats.
+    /// The hash of the execution so far, to detect that a prefix repeats.
     pub(crate) prefix: u64,
-    /// How many steps the execution has taken, those without a choice included.
+    /// The number of steps that the execution has taken, including those without a choice.
     pub(crate) step: u32,
-    /// How many events the execution has.
+    /// The number of events of the execution.
     pub(crate) event: u32,
-    /// What the task that is asked for does next.
+    /// Returns the next operation of a task.
     pub(crate) pending: &'a dyn Fn(TaskId) -> Pending,
-    /// What was done so far, if the strategy [wants](Strategy::wants_trace) it.
+    /// The execution so far, if the strategy [reads](Strategy::wants_trace) it.
     pub(crate) past: Past<'a>,
 }
 
-/// What an execution did so far.
+/// The steps of an execution so far.
 #[derive(Clone, Copy)]
 pub(crate) struct Past<'a> {
     pub(crate) trace: &'a Trace,
-    /// Names an object of the trace, in all executions alike: its address.
+    /// Returns the name of an object of the trace, its address, which is the same in all
+    /// executions.
     pub(crate) name: &'a dyn Fn(ObjectId) -> usize,
 }
 
-/// The operation that a task performs when it runs next.
+/// The next operation of a task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Pending {
     pub(crate) op: Op,
-    /// Names the object, in all executions alike: its address; 0 for none.
+    /// The name of the object, its address, which is the same in all executions; 0 for none.
     pub(crate) object: usize,
 }
 
-/// What a strategy sees where an operation has more than one outcome.
+/// A point at which an operation has more than one outcome.
 pub(crate) struct ChoicePoint<'a> {
-    /// How many decisions came before in this execution.
+    /// The number of decisions before it in this execution.
     pub(crate) index: u32,
-    /// How many outcomes there are, at least two; 0 is the ordinary one.
+    /// The number of outcomes, at least two; 0 is the ordinary one.
     pub(crate) outcomes: u32,
-    /// Whether every outcome but 0 costs as a preemption does.
+    /// Whether every outcome but 0 costs as much as a preemption.
     pub(crate) costs: bool,
     /// As in [`SchedulingPoint`].
     pub(crate) event: u32,
@@ -105,41 +107,41 @@ pub(crate) enum Decision {
     Outcome(u32),
 }
 
-/// An execution that ended, as a strategy learns from it.
+/// The end of an execution, from which a strategy learns.
 pub(crate) struct Ended<'a> {
     pub(crate) past: Past<'a>,
     /// No execution before it had its happens-before graph.
     pub(crate) is_new: bool,
-    /// It ran past the step limit: its trace is not whole.
+    /// It ran past the step limit, so that its trace is incomplete.
     pub(crate) is_cut: bool,
-    /// A decision could not be repeated: nothing is to be learnt from it.
+    /// A decision could not be repeated, so that the execution shows nothing.
     pub(crate) diverged: bool,
 }
 
-/// Where a schedule no longer fits the program.
+/// The place at which a schedule no longer fits the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Divergence {
-    /// The decision's place in the schedule.
+    /// The index of the decision in the schedule.
     pub(crate) index: u32,
-    /// The decision that could not be taken.
+    /// The decision that was not possible.
     pub(crate) expected: Decision,
 }
 
-/// How far a strategy has come.
+/// The progress of a strategy.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Progress {
-    /// The preemption bound being explored, where the strategy has one.
+    /// The preemption bound that is being explored, if the strategy has one.
     pub(crate) bound: Option<u32>,
     /// The largest preemption bound that was finished.
     pub(crate) bound_completed: Option<u32>,
-    /// Schedules that a reduction proved redundant.
+    /// The number of schedules that a reduction proved redundant.
     pub(crate) pruned: u64,
     /// Every schedule was explored.
     pub(crate) complete: bool,
 }
 
 impl Progress {
-    /// That of a search that has not begun.
+    /// The progress of a search that has not begun.
     pub(crate) const NONE: Self = Self {
         bound: None,
         bound_completed: None,
@@ -147,7 +149,7 @@ impl Progress {
         complete: false,
     };
 
-    /// Keeps what an `earlier` strategy, or this one, finished.
+    /// Adds the results of an `earlier` strategy.
     pub(crate) fn after(self, earlier: Self) -> Self {
         Self {
             bound_completed: self.bound_completed.max(earlier.bound_completed),
@@ -157,30 +159,30 @@ impl Progress {
     }
 }
 
-/// A search over schedules. It knows nothing of fibers or shims.
+/// A search over schedules. It is independent of fibers and shims.
 pub(crate) trait Strategy {
     /// Its name on the command line.
     fn name(&self) -> &'static str;
 
-    /// Prepares the next execution; whether there is one.
+    /// Prepares the next execution. Returns whether there is one.
     fn begin(&mut self) -> bool;
 
-    /// The task to run, as an index into the point's options.
+    /// Chooses the task to run, as an index into the options of the point.
     fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize;
 
-    /// The outcome of an operation.
+    /// Chooses the outcome of an operation.
     fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32;
 
-    /// Runs the current execution once more: it left its prescribed prefix.
+    /// Restarts the current execution, because it left its prescribed prefix.
     fn retry(&mut self) {}
 
-    /// The execution ended.
+    /// Learns from an execution that has ended.
     fn end(&mut self, execution: &Ended<'_>);
 
-    /// A schedule was run, perhaps by a helper, and cost this much of the search's budget.
+    /// Charges the budget of the search with the cost of a schedule, which a helper may have run.
     fn spent(&mut self, _cost: u64) {}
 
-    /// Whether the search reads traces: these take time.
+    /// Whether the search reads traces, which take time to record.
     fn wants_trace(&self) -> bool {
         false
     }
@@ -200,46 +202,46 @@ pub(crate) trait Strategy {
         &[]
     }
 
-    /// How many schedules there are, if the search can tell.
+    /// The estimated number of schedules, if the search has an estimate.
     fn estimate(&self) -> Option<&Estimate> {
         None
     }
 
-    /// Which part of the schedules was explored, from 0 to 1, if the search can tell.
+    /// The part of the schedules that was explored, from 0 to 1, if the search has an estimate.
     fn explored(&self) -> Option<f64> {
         self.estimate().map(Estimate::sampled)
     }
 
-    /// What was explored, where that is but a part of the space.
+    /// The results of this part, if the search explores only a part of the space.
     fn share(&self) -> Option<Share> {
         None
     }
 
-    /// The search whose rounds several processes can share, if it is that one.
+    /// The search itself, if it is the one whose rounds several processes can share.
     fn as_icb(&mut self) -> Option<&mut Icb> {
         None
     }
 
-    /// How far the search has come.
+    /// The progress of the search.
     fn progress(&self) -> Progress;
 
-    /// Appends, after an execution, all that a search needs to go on; whether this
-    /// strategy can.
+    /// Appends, after an execution, the state from which a search can continue. Returns whether
+    /// this strategy supports it.
     fn save(&self, _out: &mut Written) -> bool {
         false
     }
 
-    /// Makes a new search go on from what was saved, which it takes from `input`. If it
-    /// is not understood, the search is of no further use.
+    /// Makes a new search continue from a state that was saved, which it takes from `input`. If it
+    /// returns `false`, the input is invalid, and the search must not be used.
     fn load(&mut self, _input: &mut &[u8]) -> bool {
         false
     }
 }
 
-/// Takes apart the text form of a schedule: `0*12 1*3 ?1 0`.
+/// Parses the text form of a schedule: `0*12 1*3 ?1 0`.
 ///
 /// # Errors
-/// The token that is not understood.
+/// Returns the first token that is invalid.
 pub(crate) fn parse_schedule(text: &str) -> Result<EngineVec<Decision>, &str> {
     let mut schedule = crate::base::memory::engine_vec();
     for token in text.split_whitespace() {

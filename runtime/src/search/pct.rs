@@ -1,13 +1,12 @@
-//! `pct`: random priorities with a few random changes (Burckhardt, Kothari,
-//! Musuvathi and Nagarakatte, ASPLOS'10, section 3).
+//! `pct`: random priorities with a few random changes (Burckhardt, Kothari, Musuvathi and
+//! Nagarakatte, ASPLOS'10, section 3).
 //!
-//! Each task has a random priority, and the first in rank runs. At `d - 1` random
-//! decisions the task that would run falls behind all that have not fallen. A
-//! failure that `d` orderings of steps suffice for is found by an execution of
-//! depth `d` with a probability of at least `1 / (n * k^(d - 1))`, where `n` tasks
-//! take `k` decisions. The depth is 1, 2, ... [`DEPTHS`] in turn; `k` is that of the
-//! longest execution so far. Only places with a choice count: a change where one
-//! task alone can run has the same effect at the next choice.
+//! Each task has a random priority, and the enabled task with the highest one runs. At `d - 1`
+//! random decisions the priority of the next task drops below those of all tasks that have not
+//! dropped. If `d` orderings of steps suffice for a failure, an execution of depth `d` finds it
+//! with a probability of at least `1 / (n * k^(d - 1))`, where `n` tasks take `k` decisions. The
+//! depths 1, 2, ... [`DEPTHS`] alternate; `k` is that of the longest execution so far. Only points
+//! with a choice count: if only one task can run, a change has the same effect at the next choice.
 
 use super::random::is_unusual;
 use super::sampler::{Rule, Sampler};
@@ -22,31 +21,31 @@ const DEPTHS: u64 = 5;
 
 /// The priority of a task that has not been seen in this execution.
 const UNSEEN: i64 = 0;
-/// The least priority that a task begins with.
+/// The lowest initial priority of a task.
 const FIRST: i64 = 1 << 62;
 
-/// A task, as this execution ranks it.
+/// The rank of a task in this execution.
 #[derive(Clone, Copy)]
 struct Rank {
-    /// Random at first; the number of a change after it; negative after a yield.
+    /// Initially random; the number of a change after that change; negative after a yield.
     priority: i64,
-    /// It fell for the yield or the timed wait that it is at.
+    /// The task was already considered for the yield or timed wait that is its next operation.
     gave_way: bool,
 }
 
 /// The search.
 pub(crate) type Pct = Sampler<Ranks>;
 
-/// The ranks of one execution, and what they are drawn by.
+/// The ranks of one execution, and the state from which they are drawn.
 pub(crate) struct Ranks {
-    /// Executions that were learnt from.
+    /// The number of executions that were learnt from.
     executions: u64,
-    /// The most decisions between tasks in an execution.
+    /// The largest number of decisions between tasks in an execution.
     longest: u32,
     /// The tasks of this execution.
     tasks: EngineVec<Rank>,
-    /// The decisions at which a task falls; its priority is the place in the list
-    /// and one more.
+    /// The decisions at which a priority drops. The new priority is the index in this list plus
+    /// one.
     changes: EngineVec<u32>,
     points: u32,
     /// The priority of the task that yielded last.
@@ -86,13 +85,13 @@ impl Ranks {
         }
         let rank = &mut self.tasks[at];
         if rank.priority == UNSEEN {
-            // A late task comes in at a random place in the order.
+            // A task that starts late gets a random place in the order.
             rank.priority = FIRST | (rng.next() >> 2).cast_signed();
         }
         rank
     }
 
-    /// The option of the first in rank.
+    /// The option with the highest rank.
     #[inline]
     fn first(&mut self, rng: &mut Rng, options: &[TaskId]) -> usize {
         let (mut first, mut highest) = (0, i64::MIN);
@@ -114,15 +113,15 @@ impl Ranks {
         };
     }
 
-    /// Lets the task that gives way at `point`, if there is one, fall: first in rank
-    /// it would spin for ever.
+    /// Lowers the priority of the task that yields at `point`, if there is one: with the highest
+    /// rank it would spin for ever.
     #[inline]
     fn heed_yield(&mut self, rng: &mut Rng, point: &SchedulingPoint<'_>) {
         let goes_on = point.options.first() == self.last.as_ref();
         if goes_on {
             return;
         }
-        // The engine lists it as the last of the options that are free.
+        // The engine lists the yielding task as the last of the free options.
         let yielder = point.options[point.free as usize - 1];
         if point.free > 1 && !self.rank(rng, yielder).gave_way {
             let op = (point.pending)(yielder).op;
@@ -132,8 +131,8 @@ impl Ranks {
                 self.fall(yielder);
             }
         }
-        // Programs count on others to run before a time is over. That it is over
-        // soon is as rare as another unusual outcome.
+        // Programs expect other tasks to run before a time limit expires. An early expiry is as
+        // rare as another unusual outcome.
         if let Some(last) = self.last
             && !self.rank(rng, last).gave_way
             && is_timed((point.pending)(last).op)
@@ -147,7 +146,7 @@ impl Ranks {
     }
 }
 
-/// Whether `op` waits until a time.
+/// Whether `op` waits with a time limit.
 fn is_timed(op: Op) -> bool {
     matches!(
         op,
@@ -214,7 +213,7 @@ mod tests {
     use super::*;
     use crate::execution::Trace;
 
-    /// The share of executions of a depth that end with `value`, and the most
+    /// The share of executions of a depth that end with `value`, and the largest number of
     /// decisions in one.
     fn share(program: &Program, value: u64, depth: u64) -> (f64, u32) {
         let (mut hits, mut all, mut search) = (0.0, 0.0, Pct::new(7));
@@ -230,7 +229,7 @@ mod tests {
         (hits / all, search.rule.longest)
     }
 
-    /// One task adds, the other one puts 100 there if it finds `at`.
+    /// One task adds, the other one stores 100 if it finds `at`.
     fn needle(at: u64) -> Program {
         vec![vec![Act::Add(0); 20], vec![Act::Exchange(0, at, 100)]]
     }

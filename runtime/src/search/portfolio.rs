@@ -1,37 +1,38 @@
-//! Several sampling strategies that share a budget (Agarwal and others, ASE'21: no
-//! one of them is the best on all programs).
+//! Several sampling strategies that share a budget (Agarwal and others, ASE'21: no strategy is the
+//! best on all programs).
 
 use super::{ChoicePoint, Divergence, Ended, Progress, SchedulingPoint, Strategy};
 use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
 use crate::base::stored::Stored;
 use crate::base::written::Written;
 
-/// So many schedules of one strategy, then as many of the next one.
+/// The number of schedules of a slice, after which the next strategy continues.
 const SLICE: u32 = 100;
 
 /// One of the strategies.
 struct Member {
     search: Box<dyn Strategy, EngineMemory>,
-    /// How many turns it has to others' one, where all find as much.
+    /// The number of its slices for each slice of another strategy, if all find new graphs at the
+    /// same rate.
     weight: f64,
-    /// What its turns have cost.
+    /// The cost of its slices.
     cost: f64,
 }
 
-/// Strategies that take turns, until one has seen all schedules.
+/// Strategies that alternate, until one has seen all schedules.
 pub(crate) struct Portfolio {
     members: EngineVec<Member>,
-    /// Whether those that find less that is new have fewer turns.
+    /// Whether strategies that find fewer new graphs have fewer slices.
     adapts: bool,
-    /// Whose turn it is.
+    /// The index of the current strategy.
     turn: usize,
-    /// Schedules of this turn, and those of them that were new.
+    /// The number of schedules of this slice, and of those with a new graph.
     taken: u32,
     fresh: u32,
 }
 
 impl Portfolio {
-    /// The `members` in turn, of which there is at least one.
+    /// The `members`, of which there is at least one, with equal slices.
     pub(crate) fn new(members: EngineVec<Box<dyn Strategy, EngineMemory>>) -> Self {
         Self {
             adapts: false,
@@ -39,8 +40,8 @@ impl Portfolio {
         }
     }
 
-    /// Those of a larger weight have more turns, 1 being the weight of those that have
-    /// none; and so have those that find more that is new.
+    /// Members with a larger weight have more slices; the weight of a member without one is 1.
+    /// Members that find more new graphs have more slices as well.
     pub(crate) fn weighted(
         members: EngineVec<Box<dyn Strategy, EngineMemory>>,
         weights: &[f64],
@@ -66,7 +67,7 @@ impl Portfolio {
         }
     }
 
-    /// It is the turn of the first of those that have cost least.
+    /// Ends the slice. The next one goes to the member with the least cost.
     fn end_turn(&mut self) {
         let member = &mut self.members[self.turn];
         let news = f64::from(self.fresh + 1) / f64::from(SLICE + 1);
@@ -74,14 +75,13 @@ impl Portfolio {
         self.next_turn();
     }
 
-    /// As [`Strategy::begin`], but the turn is that of the next strategy: for members that
-    /// come to no end.
+    /// As [`Strategy::begin`], but with the next strategy. Only for members that never finish.
     pub(super) fn begin_next(&mut self) -> bool {
         self.turn = (self.turn + 1) % self.members.len();
         self.member().begin()
     }
 
-    /// Turns begin anew.
+    /// Begins a slice of the member with the least cost.
     pub(super) fn next_turn(&mut self) {
         let costs = self.members.iter().map(|member| member.cost).enumerate();
         let least = costs.min_by(|a, b| a.1.total_cmp(&b.1));
@@ -147,7 +147,8 @@ impl Strategy for Portfolio {
     }
 
     fn explored(&self) -> Option<f64> {
-        // What one has left is as likely to be seen by another one as the rest.
+        // A schedule that one strategy has not run is as likely as any other to be run by another
+        // one.
         let seen = self
             .members
             .iter()
@@ -182,7 +183,7 @@ impl Strategy for Portfolio {
         (self.turn, self.taken, self.fresh) = (turn, taken, fresh);
         for place in 0..count {
             let name = <&str>::read(input);
-            // Those that have ended are gone.
+            // Members that have finished are not in the saved state.
             while self
                 .members
                 .get(place)

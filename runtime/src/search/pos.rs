@@ -1,16 +1,15 @@
 //! `pos`: partial order sampling (Yuan, Yang and Gu, CAV'18, section 4).
 //!
-//! Each task's next operation has a random priority, and the highest one is
-//! performed. Then the priorities of what the task does next, and of all that races
-//! with what it did, are drawn anew; the others stay. So the orders of operations
-//! that race are sampled more evenly than by a random walk, which lets a task with
-//! little to do before such an operation nearly always win. It has no parameters and
-//! needs no profile.
+//! The next operation of each task has a random priority, and the operation with the highest one is
+//! performed. Then new priorities are drawn for the next operation of that task, and for all
+//! operations that race with the performed one. The others keep theirs. So the orders of racing
+//! operations are sampled more evenly than by a random walk, in which a task with few steps before
+//! such an operation nearly always wins. The strategy has no parameters and needs no profile.
 //!
-//! So in one execution of four, drawn by lot. In the others a task that is about to
-//! write to what it has read waits longer (that is not in the paper): what others write
-//! meanwhile it does not know of. A write that finds what was read there again, though
-//! much has happened in between, else loses too many draws ever to be sampled.
+//! One execution in four, chosen at random, is exactly like that. In the others a write to an
+//! object that its task has read waits longer (that is not in the paper), because the task has not
+//! seen what others write in between. Consider a write that finds the value that was read, although
+//! much has happened in between: without this rule it loses too many draws to be sampled at all.
 
 use super::sampler::{Rule, Sampler};
 use super::{Pending, SchedulingPoint};
@@ -18,7 +17,7 @@ use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::rng::Rng;
 use crate::execution::{Dependence, Effect, Op, TaskId};
 
-/// What a task does next, and its priority.
+/// The next operation of a task, and its priority.
 #[derive(Clone, Copy)]
 struct Event {
     priority: u64,
@@ -38,16 +37,17 @@ const UNSEEN: Event = Event {
     reads: Reads::NONE,
 };
 
-/// A write to what its task has read has so many times less priority, where such wait.
+/// The divisor of the priority of a write to an object that its task has read, in executions in
+/// which such writes wait.
 const WAITS: u64 = 4;
-/// So many objects a task remembers to have read.
+/// The number of objects of which a task remembers that it has read them.
 const READ: usize = 8;
 
 /// The objects that a task has read and not written to since; 0 for none.
 #[derive(Clone, Copy)]
 struct Reads {
     objects: [usize; READ],
-    /// Which one is forgotten next.
+    /// The index of the object to forget next.
     oldest: usize,
 }
 
@@ -57,7 +57,7 @@ impl Reads {
         oldest: 0,
     };
 
-    /// Notes what the task does.
+    /// Records an operation of the task.
     #[inline]
     fn note(&mut self, done: Pending) {
         let place = self.objects.iter().position(|&one| one == done.object);
@@ -71,7 +71,7 @@ impl Reads {
         }
     }
 
-    /// Whether it is a write to something that the task has read.
+    /// Whether it is a write to an object that the task has read.
     #[inline]
     fn precede(&self, pending: Pending) -> bool {
         pending.object != 0
@@ -85,13 +85,13 @@ pub(crate) type Pos = Sampler<Priorities>;
 
 /// The priorities of one execution.
 pub(crate) struct Priorities {
-    /// What each task does next.
+    /// The next operation of each task.
     events: EngineVec<Event>,
-    /// Whether what is written to what was read waits.
+    /// Whether writes to objects that were read wait longer.
     waits: bool,
-    /// Decisions between tasks in this execution.
+    /// The number of decisions between tasks in this execution.
     points: u32,
-    /// The task chosen last, and what it did.
+    /// The task that was chosen last, and its operation.
     executed: Option<(TaskId, Pending)>,
 }
 
@@ -107,7 +107,7 @@ impl Default for Priorities {
 }
 
 impl Priorities {
-    /// Draws the priority of what `task` does next, if it is not to keep that it has.
+    /// Draws the priority of the next operation of `task`, unless it keeps its priority.
     #[inline]
     fn draw(&mut self, rng: &mut Rng, task: TaskId, pending: Pending) {
         let at = task.0 as usize;
@@ -115,7 +115,7 @@ impl Priorities {
             self.events.resize(at + 1, UNSEEN);
         }
         let event = &mut self.events[at];
-        // One that was no option in between has waited, or ran without a choice.
+        // If the task was no option at the last decision, it has waited, or run without a choice.
         let is_known = event.point + 1 == self.points
             && event.pending == pending
             && self
@@ -129,7 +129,7 @@ impl Priorities {
         }
     }
 
-    /// Gives what each of the options does a priority.
+    /// Gives the next operation of each option a priority.
     #[inline]
     pub(super) fn rank(&mut self, rng: &mut Rng, point: &SchedulingPoint<'_>) {
         self.points += 1;
@@ -138,13 +138,13 @@ impl Priorities {
         }
     }
 
-    /// The priority of an option's operation.
+    /// The priority of the next operation of an option.
     #[inline]
     pub(super) fn priority_of(&self, task: TaskId) -> u64 {
         self.events[task.0 as usize].priority
     }
 
-    /// The option is chosen.
+    /// Records that the option was chosen.
     #[inline]
     pub(super) fn perform(&mut self, task: TaskId) {
         let event = &mut self.events[task.0 as usize];
@@ -193,7 +193,7 @@ mod tests {
 
     const RUNS: u32 = 5000;
 
-    /// How often each order of what races came about.
+    /// The share of each order of the racing operations.
     fn shares(program: &Program, search: &mut dyn Strategy) -> BTreeMap<model::Graph, f64> {
         let mut shares = BTreeMap::new();
         for _ in 0..RUNS {
@@ -209,10 +209,10 @@ mod tests {
         let mut long = vec![Act::Add(1); 10];
         long.push(Act::Add(0));
         let program = vec![long, vec![Act::Add(0)]];
-        // The long task comes first if all its eleven priorities, each drawn when
-        // the one before is done, are higher than the one that waits: if this is
-        // x, with probability (1 - x)^11; so once in twelve executions. For a
-        // random walk it is once in 2048.
+        // The long task comes first if all its eleven priorities, each drawn after the previous
+        // step, are higher than that of the waiting operation. If the latter is x, the probability
+        // is (1 - x)^11, so that this happens once in twelve executions. In a random walk it
+        // happens once in 2048.
         let waits = shares(&program, &mut Pos::new(3));
         let walks = shares(&program, &mut Random::new(3));
         let least = |shares: &BTreeMap<_, f64>| shares.values().copied().fold(1.0, f64::min);
@@ -221,7 +221,8 @@ mod tests {
         assert!(least(&walks) < expected / 10.0, "{walks:?}");
     }
 
-    /// How often `reader`'s exchange comes after six additions, which it then sees.
+    /// The share of executions in which the exchange of `reader` comes after six additions, so that
+    /// it sees them.
     fn stale(reader: Vec<Act>) -> f64 {
         let program = vec![reader, vec![Act::Add(0); 6]];
         let mut search = Pos::new(5);
@@ -236,8 +237,8 @@ mod tests {
 
     #[test]
     fn a_write_to_what_was_read_waits_in_most_executions() {
-        // Where the load does not race it comes last once in seven times; where it does,
-        // the exchange has to lose most of its draws.
+        // If the load does not race, the exchange comes last once in seven times. If it does, the
+        // exchange must lose most of its draws.
         let own = stale(vec![Act::Load(0), Act::Exchange(0, 6, 100)]);
         let other = stale(vec![Act::Load(1), Act::Exchange(0, 6, 100)]);
         assert!(own > 0.35 && other < 0.19, "{own} {other}");

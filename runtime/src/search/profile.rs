@@ -1,5 +1,5 @@
-//! What earlier executions showed of a program: on which objects its tasks race, how
-//! often each task touches them, and who spawns whom.
+//! Profile of a program from earlier executions: the objects on which its tasks race, the number of
+//! accesses of each task to them, and the parent of each task.
 
 use super::Past;
 use super::races::HappensBefore;
@@ -9,11 +9,10 @@ use crate::base::stored::{Stored, stored};
 use crate::base::written::Written;
 use crate::execution::{Dependence, Effect, ObjectId, TaskId, Trace, TraceStep};
 
-/// So many executions from the first one are read, and then one in as many.
+/// The number of first executions that are read; of the later ones, one in this number is read.
 const EARLY: u32 = 32;
 
-/// How often a task touches an object, at most. A step counts as the access that it
-/// begins with.
+/// The largest number of accesses of a task to an object. A step counts as its first access.
 #[derive(Clone, Copy)]
 struct Count {
     object: usize,
@@ -27,7 +26,7 @@ stored!(Count {
     steps
 });
 
-/// Which steps the current execution looks at.
+/// The steps that are interesting in the current execution.
 #[derive(Clone, Copy)]
 enum Interest {
     Nothing,
@@ -43,16 +42,16 @@ pub(super) struct Profile {
     executions: u32,
     /// The names of the objects on which tasks race, sorted.
     objects: EngineVec<usize>,
-    /// Sorted by object, then task.
+    /// Sorted by object, then by task.
     counts: EngineVec<Count>,
-    /// Who spawns each task.
+    /// The parent of each task.
     parents: EngineVec<Option<TaskId>>,
     interest: Interest,
-    /// The interesting steps of each task and of those that it spawns.
+    /// The number of interesting steps of each task and its descendants.
     expected: EngineVec<u32>,
-    /// Of the trace that is read: the counts, objects by tasks.
+    /// The counts of the current trace: objects by tasks.
     steps: EngineVec<u32>,
-    /// Of that trace: who touched each object first.
+    /// The task that first touched each object of that trace.
     first: EngineVec<Option<TaskId>>,
 }
 
@@ -90,7 +89,7 @@ impl Profile {
         }
     }
 
-    /// Draws what the next execution looks at: one of the objects, or all of them.
+    /// Draws the interest of the next execution: one of the objects, or all of them.
     pub(super) fn select(&mut self, rng: &mut Rng) {
         self.interest = match self.objects.len() {
             0 => Interest::Nothing,
@@ -114,7 +113,7 @@ impl Profile {
                 self.expected[task as usize] += steps;
             }
         }
-        // A task is younger than the one that spawns it.
+        // A task has a larger number than its parent.
         for task in (0..self.parents.len()).rev() {
             if let Some(parent) = self.parents[task] {
                 self.expected[parent.0 as usize] += self.expected[task];
@@ -132,12 +131,12 @@ impl Profile {
         }
     }
 
-    /// How many interesting steps the task at `place` and those that it spawns take.
+    /// The number of interesting steps of the task at `place` and its descendants.
     pub(super) fn expected(&self, place: usize) -> u32 {
         self.expected.get(place).copied().unwrap_or(0)
     }
 
-    /// Who spawns `task`.
+    /// The parent of `task`.
     pub(super) fn parent(&self, task: TaskId) -> Option<TaskId> {
         self.parents.get(task.0 as usize).copied().flatten()
     }
@@ -167,7 +166,7 @@ impl Profile {
         }
     }
 
-    /// Counts the steps of each task by object, and finds who spawned whom.
+    /// Counts the steps of each task by object, and finds the parent of each task.
     fn count_steps(&mut self, trace: &Trace, tasks: usize) {
         let objects = trace
             .touches
@@ -190,7 +189,7 @@ impl Profile {
             }
             let ObjectId(object) = touches[0].object;
             self.steps[object as usize * tasks + step.task.0 as usize] += 1;
-            // A task starts by taking what its spawner gave it.
+            // The first step of a task acquires the packet from its parent.
             let is_new = !core::mem::replace(&mut known[step.task.0 as usize], true);
             if is_new && touches[0].effect == Effect::Acquire {
                 let spawner = self.first[object as usize];

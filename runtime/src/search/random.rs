@@ -4,10 +4,10 @@ use super::sampler::{Rule, Sampler};
 use super::{ChoicePoint, Draw, Estimate, SchedulingPoint};
 use crate::base::rng::Rng;
 
-/// One in so many operations may take an outcome that is not the ordinary one.
+/// One in this number of operations may have an outcome that is not the ordinary one.
 const UNUSUAL: u64 = 16;
 
-/// Draws an operation's outcome: evenly, but for those that cost.
+/// Draws the outcome of an operation: uniformly, unless the outcomes cost.
 pub(super) fn draw_outcome(rng: &mut Rng, estimate: &mut Estimate, point: &ChoicePoint<'_>) -> u32 {
     if !point.costs {
         estimate.chose(point.outcomes);
@@ -27,7 +27,7 @@ pub(super) fn draw_outcome(rng: &mut Rng, estimate: &mut Estimate, point: &Choic
     outcome
 }
 
-/// Whether what costs as a preemption does happens.
+/// Draws whether an event happens that costs as much as a preemption.
 pub(super) fn is_unusual(rng: &mut Rng) -> bool {
     rng.below(UNUSUAL) == 0
 }
@@ -35,7 +35,7 @@ pub(super) fn is_unusual(rng: &mut Rng) -> bool {
 /// The random walk.
 pub(crate) type Random = Sampler<Walk>;
 
-/// Each task is as likely as the others.
+/// Chooses each task with the same probability.
 #[derive(Default)]
 pub(crate) struct Walk;
 

@@ -4,14 +4,14 @@ use super::{ChoicePoint, Decision, Divergence, Ended, Progress, SchedulingPoint,
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::TaskId;
 
-/// A decision, and what it could have been instead.
+/// A decision, and its alternatives.
 pub(crate) struct Taken {
-    /// How many events came before it.
+    /// The number of events before it.
     pub(crate) event: u32,
     pub(crate) decision: Decision,
-    /// So many of the first options cost nothing.
+    /// The number of options, the first ones, that cost nothing.
     pub(crate) free: u32,
-    /// Tasks, or outcomes of an operation.
+    /// The tasks, or the outcomes of an operation.
     pub(crate) options: EngineVec<u32>,
 }
 
@@ -42,9 +42,9 @@ impl Replay {
             .get_or_insert(Divergence { index, expected });
     }
 
-    /// The place of the option that the schedule names.
+    /// The index of the option that the schedule names.
     fn follow(&mut self, point: &SchedulingPoint<'_>) -> usize {
-        // Past its end a schedule goes on without preemptions.
+        // Past its end a schedule continues without preemptions.
         let Some(decision) = self.decision(point.index) else {
             return 0;
         };

@@ -1,4 +1,5 @@
-//! What the strategies that sample have in common: a generator, an estimate, and no end.
+//! Shared state of the sampling strategies: random numbers and the estimate. They never report
+//! completion.
 
 use super::random::draw_outcome;
 use super::{ChoicePoint, Draw, Ended, Estimate, Progress, SchedulingPoint, Strategy};
@@ -6,39 +7,39 @@ use crate::base::rng::Rng;
 use crate::base::stored::Stored;
 use crate::base::written::Written;
 
-/// How a strategy that samples draws the task that runs next.
+/// The rule by which a sampling strategy draws the next task.
 pub(crate) trait Rule: Default {
     /// The strategy's name on the command line.
     const NAME: &'static str;
-    /// How it draws schedules.
+    /// The distribution of its schedules.
     const DRAW: Draw = Draw::Even;
     /// Whether it reads traces.
     const WANTS_TRACE: bool = false;
 
-    /// An execution begins, or begins again.
+    /// Begins or restarts an execution.
     fn begin(&mut self, _rng: &mut Rng) {}
 
-    /// The task to run, as an index into the point's options.
+    /// Chooses the task to run, as an index into the options of the point.
     fn choose(&mut self, rng: &mut Rng, point: &SchedulingPoint<'_>) -> usize;
 
-    /// Learns from an execution that went as it was meant to.
+    /// Learns from an execution that did not diverge.
     fn learn(&mut self, _execution: &Ended<'_>) {}
 
-    /// Appends what it has learnt.
+    /// Appends its state.
     fn save(&self, _out: &mut Written) -> bool {
         true
     }
 
-    /// Takes what it had learnt from `input`.
+    /// Reads its state from `input`.
     fn load(&mut self, _input: &mut &[u8]) -> bool {
         true
     }
 }
 
-/// The search. Deterministic from its seed.
+/// The search. It is determined by its seed.
 pub(crate) struct Sampler<R> {
     rng: Rng,
-    /// The generator as the current execution found it.
+    /// The generator at the start of the current execution.
     start: Rng,
     estimate: Estimate,
     pub(super) rule: R,

@@ -1,4 +1,4 @@
-//! What every search saves: tasks, effects, and how far it has come.
+//! The checkpoints of tasks, effects and progress, which every search saves.
 
 use super::Progress;
 use crate::base::stored::{Stored, stored};

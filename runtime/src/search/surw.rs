@@ -1,14 +1,13 @@
 //! `surw`: selectively uniform random walk (Zhao, Wolff, Mathur and Roychoudhury,
 //! ASPLOS'25, section 3).
 //!
-//! Of all steps, an execution looks at the interesting ones: the accesses to one
-//! object on which tasks were seen to race, drawn anew each time, or to all of
-//! them. Whose interesting step comes next is drawn in proportion to how many such
-//! steps each task and those that it has still to spawn have left; until it comes,
-//! the other tasks run, by priorities as those of [`super::pos`] are, but wait before
-//! their own. So all orders of the interesting steps are equally likely if the counts
-//! are right and nothing blocks. The counts are the largest of those
-//! [profiled](super::profile) in earlier executions.
+//! An execution has a set of interesting steps, drawn anew each time: the accesses to one object on
+//! which tasks were seen to race, or to all such objects. The task that takes the next interesting
+//! step is drawn in proportion to the number of such steps that each task, with the tasks that it
+//! will still spawn, has left. Until that step the other tasks run, by priorities like those of
+//! [`super::pos`], but they wait before their own interesting steps. So all orders of the
+//! interesting steps are equally likely, if the counts are exact and no task blocks. The counts are
+//! the largest ones [profiled](super::profile) in earlier executions.
 
 use super::pos::Priorities;
 use super::profile::Profile;
@@ -22,7 +21,7 @@ use crate::execution::{Op, TaskId};
 /// A task in the current execution.
 #[derive(Clone, Copy)]
 struct Walker {
-    /// Interesting steps that it and the tasks that it will spawn have left.
+    /// The number of interesting steps that it and the tasks that it will spawn have left.
     left: u32,
     is_known: bool,
     /// The last decision at which it was held back.
@@ -32,15 +31,15 @@ struct Walker {
 /// The search.
 pub(crate) type Surw = Sampler<Walkers>;
 
-/// The tasks of one execution, and what is known of them.
+/// The tasks of one execution, and the profile of the program.
 pub(crate) struct Walkers {
     profile: Profile,
-    /// By which the tasks run that are not at an interesting step.
+    /// The priorities of the tasks that are not at an interesting step.
     priorities: Priorities,
     tasks: EngineVec<Walker>,
-    /// Who takes the next interesting step.
+    /// The task that takes the next interesting step.
     intended: Option<TaskId>,
-    /// Steps of the trace that are counted.
+    /// The number of steps of the trace that were counted.
     steps: usize,
     points: u32,
 }
@@ -59,7 +58,7 @@ impl Default for Walkers {
 }
 
 impl Walkers {
-    /// Takes what was done since the last decision off what is left.
+    /// Subtracts the steps since the last decision from those that are left.
     fn count_steps(&mut self, rng: &mut Rng, past: Past<'_>) {
         let steps = &past.trace.steps;
         for (at, step) in steps.iter().enumerate().skip(self.steps) {
@@ -73,7 +72,7 @@ impl Walkers {
         self.steps = steps.len();
     }
 
-    /// Hands a new task its share of what its parent has left.
+    /// Gives a new task its share of the steps that its parent has left.
     fn meet(&mut self, rng: &mut Rng, task: TaskId) {
         let at = task.0 as usize;
         while self.tasks.len() <= at {
@@ -98,8 +97,8 @@ impl Walkers {
         }
     }
 
-    /// Draws who takes the next interesting step, where `task` could. Those who have
-    /// ended take none.
+    /// Draws the task that takes the next interesting step, when `task` could take it. Tasks that
+    /// have ended take none.
     fn draw(&mut self, rng: &mut Rng, task: TaskId, has_ended: impl Fn(TaskId) -> bool) -> TaskId {
         for (at, walker) in self.tasks.iter_mut().enumerate() {
             if has_ended(TaskId(at as u32)) {
@@ -123,14 +122,14 @@ impl Walkers {
         task
     }
 
-    /// The first in rank of the tasks that are not held back; none if all are.
+    /// The option with the highest rank that is not held back; `None` if all are.
     fn first(&self, options: &[TaskId]) -> Option<usize> {
         let is_free = |place: &usize| self.tasks[options[*place].0 as usize].held != self.points;
         let free = (0..options.len()).filter(is_free);
         free.max_by_key(|&place| self.priorities.priority_of(options[place]))
     }
 
-    /// The tasks at `options` all wait for one that cannot come: draws one of them.
+    /// Draws one of the tasks at `options`, which all wait for a task that cannot take its step.
     fn redraw(&self, rng: &mut Rng, options: &[TaskId]) -> usize {
         let left = |task: &TaskId| u64::from(self.tasks[task.0 as usize].left.max(1));
         let mut ticket = rng.below(options.iter().map(left).sum());
@@ -204,12 +203,12 @@ mod tests {
     use super::super::model::{self, Act, Program};
     use super::*;
 
-    /// How far the orders of what races are from equally likely: the sum that a
-    /// chi-square test looks at, and how many orders there are.
+    /// The deviation of the orders of racing steps from equal likelihood: the sum of a chi-square
+    /// test, and the number of orders.
     fn spread(program: &Program, runs: u32) -> (f64, usize) {
         let mut search = Surw::new(11);
         let mut seen: BTreeMap<_, f64> = BTreeMap::new();
-        // The first one has no profile.
+        // The first execution has no profile.
         search.begin();
         model::execute(program, &mut search);
         for _ in 0..runs {
@@ -227,7 +226,7 @@ mod tests {
     fn each_order_of_the_interesting_steps_is_equally_likely() {
         let (spread, orders) = spread(&vec![vec![Act::Add(0); 3]; 2], 4000);
         assert_eq!(orders, 20, "6 choose 3");
-        // Beyond this with a probability of 1 in 1000.
+        // The sum is larger than this with a probability of 1 in 1000.
         assert!(spread < 43.8, "{spread}");
     }
 
@@ -258,8 +257,8 @@ mod tests {
 
     #[test]
     fn what_is_of_no_interest_runs_by_priorities() {
-        // Nothing is of interest yet. A random walk lets the long task come first once in
-        // 2048 times, priorities do so once in twelve: see `pos`.
+        // No step is interesting yet. In a random walk the long task comes first once in 2048
+        // times; with priorities it does so once in twelve times: see `pos`.
         let mut long = vec![Act::Add(1); 10];
         long.push(Act::Add(0));
         let program = vec![long, vec![Act::Add(0)]];

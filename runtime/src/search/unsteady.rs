@@ -1,11 +1,11 @@
-//! What searches make of programs that depend on more than their schedule.
+//! Tests of all strategies on programs that depend on more than their schedule.
 
 use super::model::{Program, execute_unsteady, random_program, seeds};
 use super::{Auto, Delay, Dpor, Icb, Part, Pct, Pos, Random, Strategy, Surw};
 use crate::base::rng::Rng;
 
-/// A program that does something else now and then: some of its tasks end earlier, or it
-/// is another one altogether.
+/// A program that sometimes differs: some of its tasks end earlier, or it is a completely different
+/// one.
 fn changed(program: &Program, rng: &mut Rng) -> Program {
     if rng.below(8) == 0 {
         return random_program(rng.below(u64::MAX));
@@ -19,7 +19,7 @@ fn changed(program: &Program, rng: &mut Rng) -> Program {
     changed
 }
 
-/// How many executions left what `search` had prescribed.
+/// The number of executions that left the prescribed prefix of `search`.
 fn explore_unsteady(seed: u64, search: &mut dyn Strategy) -> u64 {
     let mut rng = Rng::new(seed);
     let program = random_program(seed);
@@ -37,8 +37,8 @@ fn explore_unsteady(seed: u64, search: &mut dyn Strategy) -> u64 {
     diverged
 }
 
-/// Each of them goes on, and none panics: such programs exist, and what one of them shows
-/// is worth something all the same.
+/// Each strategy continues, and none panics: such programs exist, and a failing execution of one is
+/// useful all the same.
 #[test]
 fn every_strategy_goes_on_where_the_program_changes() {
     let mut noticed = [0; 8];
@@ -57,6 +57,6 @@ fn every_strategy_goes_on_where_the_program_changes() {
             *noticed += explore_unsteady(seed, &mut *search);
         }
     }
-    // Those that prescribe how an execution begins see that it does not.
+    // The strategies that prescribe the start of an execution detect that it differs.
     assert!(noticed[..4].iter().all(|&count| count > 0), "{noticed:?}");
 }

@@ -1,11 +1,12 @@
-//! What rewritten code tells of its memory accesses, right before each of them.
+//! The calls by which rewritten code announces its memory accesses, immediately before each of
+//! them.
 //!
-//! The rewriter puts a call of one of these functions before the access, or around
-//! the address of the place; what accesses the memory stays in the user's code. A
-//! place is given by a pointer, and may be unaligned, but not dangling. The methods
-//! of pointers are known by their names only, so `_through` functions are given the
-//! address of the receiver, and of an argument that may be a pointer. The receiver's type
-//! tells whether it is a pointer at all; the size of what it points to holds for the argument too.
+//! The rewriter inserts a call of one of these functions before the access, or around the address
+//! of the place. The access itself stays in the user's code. A place is given by a pointer, which
+//! may be unaligned, but not dangling. The rewriter knows only the names of the methods of
+//! pointers. So the `_through` functions get the address of the receiver, and that of an argument
+//! that may be a pointer. The type of the receiver decides whether it is a pointer at all; the size
+//! of its target also holds for the argument.
 
 use std::cell::{Ref, RefMut};
 use std::marker::Freeze;
@@ -19,7 +20,7 @@ use super::sync::{Arc, MutexGuard, RwLockReadGuard, RwLockWriteGuard};
 use crate::execution::Site;
 use crate::platform::observers::observes_accesses;
 
-/// `*place` is read.
+/// Announces a read of `*place`.
 #[inline]
 #[track_caller]
 pub fn read<T: ?Sized>(place: *const T) -> *const T {
@@ -28,8 +29,8 @@ pub fn read<T: ?Sized>(place: *const T) -> *const T {
     place
 }
 
-/// `*place` is read in whole or in part: a pattern is matched, values are compared.
-/// Which part is not known, unless there is but one.
+/// Announces a read of all or a part of `*place`, by a pattern or a comparison. Which part is
+/// unknown, unless there is only one.
 #[inline]
 #[track_caller]
 pub fn inspect<T: ?Sized>(place: *const T) -> *const T {
@@ -40,9 +41,9 @@ pub fn inspect<T: ?Sized>(place: *const T) -> *const T {
     place
 }
 
-/// `*place` is written. What was there is dropped first, and where others may refer to that
-/// (it is not `Unpin`), it may be its destructor that makes them stop: then not all of it is
-/// written now.
+/// Announces a write to `*place`. The old value is dropped first. If other code may refer to that
+/// value (it is not `Unpin`), perhaps only its destructor ends these references: then the memory is
+/// not written as a whole at this time.
 #[inline]
 #[track_caller]
 pub fn write<T: ?Sized>(place: *const T) -> *mut T {
@@ -54,7 +55,7 @@ pub fn write<T: ?Sized>(place: *const T) -> *mut T {
     place.cast_mut()
 }
 
-/// `*place` is read, then written: `+=` and the like.
+/// Announces a read of `*place`, followed by a write: `+=` and similar operators.
 #[inline]
 #[track_caller]
 pub fn update<T: ?Sized>(place: *const T) -> *mut T {
@@ -67,8 +68,8 @@ pub fn update<T: ?Sized>(place: *const T) -> *mut T {
     place.cast_mut()
 }
 
-/// A shared reference to `*place` is made. As in Miri, this counts as a read of it,
-/// unless others may change a part of it meanwhile.
+/// Announces a shared reference to `*place`. As in Miri, this counts as a read, unless others may
+/// change a part of it meanwhile.
 #[inline]
 #[track_caller]
 pub fn borrow<T: ?Sized>(place: *const T) -> *const T {
@@ -79,8 +80,8 @@ pub fn borrow<T: ?Sized>(place: *const T) -> *const T {
     place
 }
 
-/// A unique reference to `*place` is made. As in Miri, this counts as a write to it,
-/// unless what is there may be referred to from elsewhere (it is not `Unpin`).
+/// Announces a unique reference to `*place`. As in Miri, this counts as a write, unless other code
+/// may refer to the value (it is not `Unpin`).
 #[inline]
 #[track_caller]
 pub fn borrow_mut<T: ?Sized>(place: *const T) -> *mut T {
@@ -91,14 +92,15 @@ pub fn borrow_mut<T: ?Sized>(place: *const T) -> *mut T {
     place.cast_mut()
 }
 
-/// `*place` is the receiver of a method, or is called: it is read or borrowed, shared or not.
+/// Announces that `*place` is the receiver of a method, or is called: it is read or borrowed,
+/// shared or uniquely.
 #[inline]
 #[track_caller]
 pub fn receive<T: ?Sized>(place: *const T) {
     borrow(place);
 }
 
-/// `receiver.read()`, or one of its like, is called.
+/// Announces a call of `receiver.read()`, or of a similar method.
 #[inline]
 #[track_caller]
 pub fn read_through<R>(receiver: *const R) {
@@ -108,14 +110,14 @@ pub fn read_through<R>(receiver: *const R) {
     }
 }
 
-/// `receiver.write(..)`, or one of its like, is called.
+/// Announces a call of `receiver.write(..)`, or of a similar method.
 #[inline]
 #[track_caller]
 pub fn write_through<R>(receiver: *const R) {
     write_bytes_through(receiver, 1);
 }
 
-/// `receiver.write_bytes(.., count)` is called.
+/// Announces a call of `receiver.write_bytes(.., count)`.
 #[inline]
 #[track_caller]
 pub fn write_bytes_through<R>(receiver: *const R, count: usize) {
@@ -125,7 +127,7 @@ pub fn write_bytes_through<R>(receiver: *const R, count: usize) {
     }
 }
 
-/// `receiver.replace(..)` is called.
+/// Announces a call of `receiver.replace(..)`.
 #[inline]
 #[track_caller]
 pub fn update_through<R>(receiver: *const R) {
@@ -135,7 +137,7 @@ pub fn update_through<R>(receiver: *const R) {
     }
 }
 
-/// `receiver.swap(*other)` is called.
+/// Announces a call of `receiver.swap(*other)`.
 #[inline]
 #[track_caller]
 pub fn swap_through<R, A>(receiver: *const R, other: *const A) {
@@ -148,7 +150,7 @@ pub fn swap_through<R, A>(receiver: *const R, other: *const A) {
     }
 }
 
-/// `receiver.copy_from(*source, count)`, or its like, is called.
+/// Announces a call of `receiver.copy_from(*source, count)`, or of a similar method.
 #[inline]
 #[track_caller]
 pub fn copy_from_through<R, A>(receiver: *const R, source: *const A, count: usize) {
@@ -162,7 +164,7 @@ pub fn copy_from_through<R, A>(receiver: *const R, source: *const A, count: usiz
     }
 }
 
-/// `receiver.copy_to(*destination, count)`, or its like, is called.
+/// Announces a call of `receiver.copy_to(*destination, count)`, or of a similar method.
 #[inline]
 #[track_caller]
 pub fn copy_to_through<R, A>(receiver: *const R, destination: *const A, count: usize) {
@@ -176,7 +178,7 @@ pub fn copy_to_through<R, A>(receiver: *const R, destination: *const A, count: u
     }
 }
 
-/// `receiver.as_ref()`, or one of its like, is called.
+/// Announces a call of `receiver.as_ref()`, or of a similar method.
 #[inline]
 #[track_caller]
 pub fn borrow_through<R>(receiver: *const R) {
@@ -189,7 +191,7 @@ pub fn borrow_through<R>(receiver: *const R) {
     }
 }
 
-/// `receiver.as_mut()`, or one of its like, is called.
+/// Announces a call of `receiver.as_mut()`, or of a similar method.
 #[inline]
 #[track_caller]
 pub fn borrow_mut_through<R>(receiver: *const R) {
@@ -202,8 +204,8 @@ pub fn borrow_mut_through<R>(receiver: *const R) {
     }
 }
 
-/// `receiver.drop_in_place()`, or one of its like, is called: as in [`write()`], not a write of
-/// what others may refer to.
+/// Announces a call of `receiver.drop_in_place()`, or of a similar method. As in [`write()`], it
+/// does not count as a write of a value that other code may refer to.
 #[inline]
 #[track_caller]
 pub fn drop_through<R>(receiver: *const R) {
@@ -216,7 +218,7 @@ pub fn drop_through<R>(receiver: *const R) {
     }
 }
 
-/// The line that an access is told of at: as it was rewritten, it is explored.
+/// The line of an access, and that its code is explored, because it was rewritten.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "it makes no instructions")]
 #[track_caller]
@@ -230,8 +232,8 @@ fn rewritten() -> (Site, bool) {
     reason = "it makes few instructions, and the user's crate may be compiled without optimisation"
 )]
 fn size_of_place<T: ?Sized>(place: *const T) -> usize {
-    // SAFETY: the place is about to be accessed, so what the pointer says of its
-    // length or type holds.
+    // SAFETY: the place is about to be accessed, so that the pointer's metadata (length or type) is
+    // valid.
     unsafe { std::mem::size_of_val_raw(place) }
 }
 
@@ -247,7 +249,7 @@ struct Target {
     is_frozen: bool,
     is_unique: bool,
     needs_drop: bool,
-    /// The pointer to it lies in a `Box` or a guard, which may have an `as_ref` of its own.
+    /// The pointer to it is in a `Box` or a guard, which may have its own `as_ref`.
     is_owned: bool,
 }
 
@@ -261,15 +263,15 @@ impl Target {
             needs_drop: std::mem::needs_drop::<T>(),
             is_owned: false,
         };
-        // `as_ref` of a null pointer is no access.
+        // `as_ref` of a null pointer is not an access.
         (!place.is_null()).then_some(target)
     }
 }
 
-/// What may be the receiver of a method by which code accesses memory.
+/// A possible receiver of a method by which code accesses memory.
 trait Receiver {
-    /// What is accessed; `None` unless the receiver is a pointer, or memory that
-    /// may not be initialised.
+    /// The accessed memory; `None` unless the receiver is a pointer, or memory that may be
+    /// uninitialised.
     fn target(this: *const Self) -> Option<Target>;
 }
 
@@ -320,13 +322,13 @@ impl<R: ?Sized> Receiver for &mut R {
     }
 }
 
-/// Owners and guards of a value, to which their methods are passed on. That they are asked
-/// for it once more has no effect; of other types that dereference, this is not known.
+/// Owners and guards of a value, which forward method calls to it. One more call of their `deref`
+/// has no effect; of other types that dereference, this is unknown.
 macro_rules! owners {
     ($($owner:ty)*) => {
         $(impl<R: ?Sized> Receiver for $owner {
             fn target(this: *const Self) -> Option<Target> {
-                // SAFETY: as above; it is only looked at.
+                // SAFETY: as above; the value is only inspected.
                 let value: &R = unsafe { &*this };
                 R::target(value).map(|target| Target { is_owned: true, ..target })
             }
@@ -339,9 +341,9 @@ owners! {
     RwLockReadGuard<'_, R> RwLockWriteGuard<'_, R>
 }
 
-/// What may be given for a pointer to a method of a pointer: a pointer, or a reference.
+/// A possible pointer argument of a pointer's method: a pointer, or a reference.
 trait Argument {
-    /// Where it points; `None` if it is no pointer.
+    /// The address that it points to; `None` if it is not a pointer.
     fn address(this: *const Self) -> Option<*const u8>;
 }
 
@@ -355,7 +357,7 @@ macro_rules! arguments {
     ($($pointer:ty, $argument:ident => $address:expr;)*) => {
         $(impl<T> Argument for $pointer {
             fn address(this: *const Self) -> Option<*const u8> {
-                // SAFETY: it is about to be given to a method, so it is there.
+                // SAFETY: it is about to be passed to a method, so that it is initialised.
                 let $argument = unsafe { &*this };
                 let address: *const T = $address;
                 Some(address.cast())
@@ -372,11 +374,11 @@ arguments! {
     NonNull<T>, argument => argument.as_ptr();
 }
 
-/// What references to a type promise.
+/// Properties of references to a type.
 pub(super) trait Referred {
-    /// Nobody changes what a shared reference points to.
+    /// The target of a shared reference does not change.
     const IS_FROZEN: bool;
-    /// Nobody else uses what a unique reference points to.
+    /// The target of a unique reference has no other user.
     const IS_UNIQUE: bool;
     /// It is read as a whole or not at all.
     const IS_SCALAR: bool;

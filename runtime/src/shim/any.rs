@@ -1,6 +1,6 @@
-//! `std::any`: a type's name is what std calls it, also where stand-ins are among its parts.
+//! `std::any`: type names are those of std, even if the type has shims among its parts.
 //!
-//! Names are made while the program is compiled, so that no memory is taken for them.
+//! Names are computed at compile time, so that they need no allocation.
 
 use std::marker::PhantomData;
 
@@ -32,16 +32,16 @@ impl<T: ?Sized> Renamed<T> {
     const TEXT: Text = Text::renamed(std::any::type_name::<T>());
 }
 
-/// A text of a length that is not known where memory is set aside for it.
+/// A text whose length is unknown when its memory is reserved.
 struct Text {
     bytes: [u8; Self::ROOM],
     length: usize,
-    /// It was longer, and this is what it was made from.
+    /// The original name, if the new one was too long.
     too_long: Option<&'static str>,
 }
 
 impl Text {
-    /// Few types have longer names. It is taken once for each that is asked for its name.
+    /// Few types have longer names. Each type whose name is used takes this once.
     const ROOM: usize = 1024;
 
     const fn get(&self) -> &str {
@@ -54,7 +54,7 @@ impl Text {
         }
     }
 
-    /// The name with std's paths in the place of ours.
+    /// The name, with std's paths in place of those of the shims.
     const fn renamed(name: &'static str) -> Text {
         let mut text = Text {
             bytes: [0; Self::ROOM],
@@ -87,7 +87,7 @@ impl Text {
     }
 }
 
-/// Where in `name` the next path of ours begins and ends, and what std has there.
+/// The start and end of the next path of a shim in `name`, and the path of std for it.
 const fn find_ours(name: &[u8], from: usize) -> Option<(usize, usize, &'static [u8])> {
     let mut start = from;
     while start < name.len() {
@@ -128,10 +128,10 @@ const fn has_at(text: &[u8], at: usize, part: &[u8]) -> bool {
     true
 }
 
-/// How the paths of all of ours begin.
+/// The common prefix of the paths of all shims.
 const ROOT: &[u8] = b"chess_runtime::shim::";
 
-/// The paths of two types, without parameters where ours has some.
+/// The paths of two types, without parameters if the shim has some.
 const fn pair(ours: &'static str, real: &'static str) -> (&'static [u8], &'static [u8]) {
     let (ours, real) = (ours.as_bytes(), real.as_bytes());
     let path = before_parameters(ours);
@@ -158,7 +158,7 @@ macro_rules! paths {
         )
     };
     ($($module:tt: $($Type:ident $(<$($parameter:tt),+>)?)+;)+) => {
-        /// The paths of ours, and of what they stand for.
+        /// The paths of the shims, and of the types that they stand for.
         const PATHS: &[(&[u8], &[u8])] = &[
             $($(paths!(@pair $module $Type $(<$($parameter),+>)?),)+)+
         ];
@@ -206,7 +206,7 @@ mod tests {
             type_name::<Option<std::str::Chars<'_>>>(),
             std::any::type_name::<Option<std::str::Chars<'_>>>()
         );
-        // It begins as paths of ours do, and stands for nothing.
+        // Its path has the prefix of the shims, but it stands for no type of std.
         let own = type_name::<crate::shim::parking::Parker>();
         assert_eq!(own, "chess_runtime::shim::parking::Parker");
     }

@@ -1,12 +1,13 @@
-//! `std::arch`: the processor's clock is as virtual as the others, and its pause is a yield.
+//! `std::arch`: the processor's clock is virtual, as the other clocks are, and its pause is a
+//! yield.
 
 use std::arch::x86_64 as real;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::execution;
 
-/// See [`std::arch::x86_64::_mm_pause`]: what [`std::hint::spin_loop`] is made of, and a yield
-/// as that is.
+/// See [`std::arch::x86_64::_mm_pause`]. It is the instruction of [`std::hint::spin_loop`], and a
+/// yield like that.
 #[inline]
 #[track_caller]
 pub fn _mm_pause() {
@@ -19,7 +20,7 @@ pub unsafe fn _rdtsc() -> u64 {
     if execution::active() {
         cycles()
     } else {
-        // SAFETY: every processor that can run this has it.
+        // SAFETY: every processor that can run this has the instruction.
         unsafe { real::_rdtsc() }
     }
 }
@@ -28,16 +29,16 @@ pub unsafe fn _rdtsc() -> u64 {
 #[inline]
 pub unsafe fn __rdtscp(aux: *mut u32) -> u64 {
     if execution::active() {
-        // SAFETY: the caller's promise. Tasks are on one processor.
+        // SAFETY: the caller passes a writable pointer. All tasks are on one processor.
         unsafe { *aux = 0 };
         cycles()
     } else {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller passes a writable pointer.
         unsafe { real::__rdtscp(aux) }
     }
 }
 
-/// One each nanosecond of the virtual clock, which a read moves a little.
+/// One cycle for each nanosecond of the virtual clock, which each read advances a little.
 fn cycles() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     now.map_or(0, |now| now.as_nanos() as u64)

@@ -1,4 +1,4 @@
-//! `std::cell`, with an `UnsafeCell` of our own: the root of all shared mutable memory.
+//! `std::cell`, with a separate `UnsafeCell`: the basis of all shared mutable memory.
 
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -19,8 +19,8 @@ impl<T> UnsafeCell<T> {
     #[inline]
     pub const fn into_inner(self) -> T {
         let this = ManuallyDrop::new(self);
-        // SAFETY: a `ManuallyDrop` and both cells are transparent, so the
-        // pointer is one to a `T`; `this` is not used again, nor dropped.
+        // SAFETY: a `ManuallyDrop` and both cells are transparent, so that the pointer is one to a
+        // `T`; `this` is not used again, nor dropped.
         unsafe { (&raw const this).cast::<T>().read() }
     }
 }

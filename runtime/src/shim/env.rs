@@ -1,5 +1,5 @@
-//! `std::env`: what tasks ask of the environment and do to it, told around std's call, which
-//! takes a lock of its own.
+//! `std::env`: uses of the environment are announced around the call of std, which acquires its own
+//! lock.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -45,7 +45,7 @@ pub fn vars_os() -> VarsOs {
 )]
 pub unsafe fn set_var<K: AsRef<OsStr>, V: AsRef<OsStr>>(key: K, value: V) {
     let (key, value) = (key.as_ref(), value.as_ref());
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds the requirements of the real function.
     let set = || unsafe { std::env::set_var(key, value) };
     told(Use::Write(key.as_encoded_bytes()), set);
 }
@@ -59,7 +59,7 @@ pub unsafe fn set_var<K: AsRef<OsStr>, V: AsRef<OsStr>>(key: K, value: V) {
 )]
 pub unsafe fn remove_var<K: AsRef<OsStr>>(key: K) {
     let key = key.as_ref();
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds the requirements of the real function.
     let remove = || unsafe { std::env::remove_var(key) };
     told(Use::Write(key.as_encoded_bytes()), remove);
 }

@@ -6,7 +6,7 @@ pub use std::hint::*;
 
 use crate::execution::{self, Op};
 
-/// Tells the scheduler that the task waits for another: see [`std::hint::spin_loop`].
+/// Yields, since the task waits for another one: see [`std::hint::spin_loop`].
 #[inline]
 #[track_caller]
 pub fn spin_loop() {

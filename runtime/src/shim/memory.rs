@@ -1,5 +1,5 @@
-//! The one place where plain memory accesses are told: what rewritten code calls before
-//! an access, and `ptr` functions, come here.
+//! The common entry of all announcements of plain memory accesses: those of rewritten code, and
+//! those of the functions of `ptr`.
 
 use std::panic::Location;
 
@@ -7,7 +7,7 @@ use crate::execution::Site;
 use crate::monitor::race;
 use crate::platform::observers::observes_accesses;
 
-/// Declares functions that are told of accesses of a kind.
+/// Declares the functions that announce accesses of a kind.
 macro_rules! told {
     ($($(#[$doc:meta])* $name:ident, $tell:ident, $ask:ident, $call:ident = $kind:expr $(, after $before:expr)?;)*) => {
         $(
@@ -27,13 +27,13 @@ macro_rules! told {
                 );
             }
 
-            /// The same, where it is known that the program runs; and maybe, that the code of the
-            /// line is explored.
-            // Inlined always: mostly it is a question without a call.
+            /// The same, if the code is known to run outside constant evaluation. The flag of
+            /// `line` says whether the code of the line is explored.
+            // Always inlined: in most cases it is a check without a call.
             #[inline(always)]
             pub(super) fn $tell(address: *const u8, size: usize, line: (Site, bool)) {
-                // Where the user's crate is compiled without optimisation, as its checks
-                // tell, the question is asked in a call: this crate never is.
+                // If the user's crate is compiled without optimisation, in which case it has UB
+                // checks, the check is a call: this crate is always optimised.
                 if core::intrinsics::ub_checks() {
                     $ask(address, size, line.0, line.1);
                 } else if !race::is_noted(address.addr(), size, $kind, line) {
@@ -64,22 +64,22 @@ const READ: (bool, bool) = (false, false);
 const WRITE: (bool, bool) = (true, false);
 
 told! {
-    /// `size` bytes at `address` are about to be read.
+    /// Announces a read of `size` bytes at `address`.
     read, tell_read, ask_read, call_read = READ;
-    /// `size` bytes at `address` are about to be written.
+    /// Announces a write to `size` bytes at `address`.
     write, tell_write, ask_write, call_write = WRITE;
-    /// They are about to be read and written: where there is nothing to judge about a write, there
-    /// is nothing about a read.
+    /// Announces a read, followed by a write. If the write needs no check, the read needs none
+    /// either.
     update, tell_update, ask_update, call_update = WRITE, after READ;
-    /// A shared reference to `size` bytes at `address` is made.
+    /// Announces a shared reference to `size` bytes at `address`.
     borrow, tell_borrow, ask_borrow, call_borrow = (false, true);
-    /// A unique reference to `size` bytes at `address` is made.
+    /// Announces a unique reference to `size` bytes at `address`.
     borrow_mut, tell_borrow_mut, ask_borrow_mut, call_borrow_mut = (true, true);
 }
 
 const fn nothing(_: *const u8, _: usize, _: Site) {}
 
-/// Stands in every function that tells of an access, where the caller's code is made.
+/// Must be in every function that announces an access, and inlined into the caller's code.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "it makes no instructions")]
 pub(super) const fn tells() {

@@ -1,17 +1,14 @@
-//! What stands where `std`'s concurrency was: a tree that mirrors `std`'s modules.
+//! Shims for `std`'s concurrency, in a tree that mirrors the modules of `std`.
 //!
-//! Each module shows all that its namesake shows, and puts its own types in the
-//! place of those whose operations tasks can observe. A type of ours is the real
-//! one inside, with its layout, traits and constness; code that is not
-//! redirected, and threads that are no tasks, use it as the real thing. A method
-//! asks [`execution::active`](crate::execution::active) once. Outside an
-//! execution it is the real method. Inside, it reaches a scheduling point, then
-//! performs the real operation where that cannot block; all blocking is the
-//! engine's.
+//! Each module has all items of its namesake, with shims in place of the types whose operations
+//! tasks can observe. A shim contains the real type, and has its layout, traits and constness. Code
+//! that is not redirected, and threads that are not tasks, use it as the real type. A method checks
+//! [`execution::active`](crate::execution::active) once. Outside an execution it is the real
+//! method. Inside, it reaches a scheduling point, and then performs the real operation if that
+//! cannot block; only the engine blocks tasks.
 //!
-//! A new shim: write the newtype here under its path in `std`, declare its
-//! operations in `execution/op.rs`; `runtime/facades/chess_std/tests` says what
-//! is missing.
+//! To add a shim, write the newtype here under its path in `std`, and declare its operations in
+//! `execution/op.rs`; `runtime/facades/chess_std/tests` reports missing items.
 
 #![allow(
     missing_docs,

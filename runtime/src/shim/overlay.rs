@@ -1,4 +1,4 @@
-//! What spliced and overlaid code calls: `__chess` in every facade.
+//! The functions that spliced and overlaid code calls: `__chess` in every facade.
 
 use std::panic::Location;
 
@@ -7,8 +7,8 @@ use crate::execution::{self, Site};
 pub use super::access::*;
 pub use super::parking;
 
-/// A draw among more is left to the executor: each outcome would be tried at
-/// each draw, and large numbers choose a shard, say, more often than a branch.
+/// The most outcomes of a draw. A larger draw is left to the executor: each outcome would be tried
+/// at each draw, and large numbers more often select a shard, for instance, than a branch.
 const MOST: u32 = 7;
 
 /// Whether the caller is a task of an execution.
@@ -18,20 +18,20 @@ pub fn active() -> bool {
     execution::active()
 }
 
-/// The code at a statement of `preempt` code is in control again: what `atomic`
-/// code does next is a call of its own.
-// Not `#[inline]`: in a program that is not optimised, one call of optimised
-// code is less than what it consists of.
+/// Marks a statement of `preempt` code, which is under control again: the next operation of
+/// `atomic` code belongs to another call.
+// Not `#[inline]`: in a program that is not optimised, one call of optimised code costs less than
+// its inlined body.
 #[track_caller]
 pub const fn mark() {
-    // A `const fn` has statements, too; the compiler's own run of it has no tasks.
+    // A `const fn` has statements as well; its evaluation by the compiler has no tasks.
     core::intrinsics::const_eval_select((Location::caller(),), nothing, execution::mark);
 }
 
 const fn nothing(_: Site) {}
 
-/// The number below `outcomes` that an executor is to take for a random one: a
-/// choice of the search. `None` where the executor is to draw by itself.
+/// The number below `outcomes` that an executor must use as its random number: a choice of the
+/// search. `None` if the executor must draw a number itself.
 #[inline]
 #[track_caller]
 pub fn draw<N>(outcomes: N) -> Option<N>
@@ -50,15 +50,15 @@ where
     N::try_from(drawn).ok()
 }
 
-/// A runtime of this library, which the caller makes, runs its tasks on the thread that
+/// Records that a runtime of this library, created by the caller, runs its tasks on the thread that
 /// waits for them.
 #[inline]
 pub fn runs_on_one_thread(library: &'static str) {
     execution::runs_on_one_thread(library);
 }
 
-/// Puts `slice` into an order that the search chooses, its own unless that costs
-/// something; whether it did, as in [`draw`].
+/// Orders `slice` as the search chooses; an order other than its own may cost something. Returns
+/// whether it did, as in [`draw`].
 #[inline]
 #[track_caller]
 pub fn shuffle<T>(slice: &mut [T]) -> bool {
@@ -75,7 +75,7 @@ pub fn shuffle<T>(slice: &mut [T]) -> bool {
     true
 }
 
-/// At the start of each statement of `preempt` code.
+/// The call at the start of each statement of `preempt` code.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __chess_mark {

@@ -1,4 +1,4 @@
-//! The panic hook: who changes it waits until no task runs it, and each panic reads it.
+//! The panic hook: a change of the hook waits until no task runs it, and each panic reads it.
 
 use std::panic::PanicHookInfo;
 

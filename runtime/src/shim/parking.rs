@@ -1,8 +1,7 @@
-//! What `parking_lot_core` parks threads with, as its overlay has it, and what
-//! `parking_lot` tells of its locks.
+//! Thread parking for the overlay of `parking_lot_core`, and announcements of the locks of
+//! `parking_lot`.
 //!
-//! Inside an execution a thread that parks is a blocked task; outside it is
-//! parked by the real std.
+//! Inside an execution a parked thread is a blocked task; outside it is parked by the real std.
 
 use std::cell::Cell;
 use std::panic::Location;
@@ -15,14 +14,14 @@ use super::time::deadline;
 use crate::execution::{self, Mode, Op, Site, Wake};
 use crate::monitor::race;
 
-/// What one thread parks on.
+/// The parking state of one thread.
 pub struct Parker {
     parked: AtomicBool,
     /// The thread to wake, outside an execution.
     thread: Mutex<Option<Thread>>,
 }
 
-/// What wakes a parked thread. The [`Parker`] may be gone by then.
+/// A handle that wakes a parked thread. The [`Parker`] may be dropped before it.
 pub struct Unpark {
     parker: usize,
     thread: Option<Thread>,
@@ -37,7 +36,7 @@ impl Parker {
         }
     }
 
-    /// The calling thread is about to park.
+    /// Prepares the calling thread for parking.
     pub fn prepare(&self) {
         if !execution::active() {
             let own = std::thread::current();
@@ -46,12 +45,12 @@ impl Parker {
         self.parked.store(true, Ordering::Relaxed);
     }
 
-    /// Whether nobody has unparked the thread since it prepared.
+    /// Whether the thread has not been unparked since it prepared.
     pub fn is_parked(&self) -> bool {
         self.parked.load(Ordering::Relaxed)
     }
 
-    /// Waits until unparked.
+    /// Waits until the thread is unparked.
     #[track_caller]
     pub fn park(&self) {
         let site = Location::caller();
@@ -65,7 +64,7 @@ impl Parker {
         race::acquire(self.address());
     }
 
-    /// Waits until unparked or `timeout`; whether it was unparked.
+    /// Waits until the thread is unparked, or until `timeout`. Returns whether it was unparked.
     #[track_caller]
     pub fn park_until(&self, timeout: Instant) -> bool {
         let site = Location::caller();
@@ -91,7 +90,7 @@ impl Parker {
         execution::park_at(self.address(), op, key, deadline, called_from(site))
     }
 
-    /// Marks the thread as unparked; the handle wakes it.
+    /// Marks the thread as unparked. The returned handle wakes it.
     pub fn unpark(&self) -> Unpark {
         let thread = if execution::active() {
             None
@@ -150,7 +149,7 @@ impl Lock {
         }
     }
 
-    /// Unlocks what the caller has locked.
+    /// Releases the lock, which the caller holds.
     pub fn unlock(&self) {
         let unlock = || self.0.store(false, Ordering::Release);
         if execution::active() {
@@ -172,11 +171,11 @@ impl Default for Lock {
 }
 
 thread_local! {
-    /// The operation in which the thread would park, and on which address.
+    /// The operation in which the thread would park, and its address.
     static WAITS: Cell<(Op, usize)> = const { Cell::new((Op::Parked, 0)) };
 }
 
-/// Says in what the calling thread would park, until dropped.
+/// Sets the operation in which the calling thread would park, until this is dropped.
 #[must_use]
 pub struct Waits((Op, usize));
 
@@ -208,11 +207,11 @@ impl Waits {
         Self(WAITS.replace((op, key)))
     }
 
-    /// The address that stands for what is waited for.
+    /// The address that stands for the awaited object.
     pub fn on(key: usize) -> Self {
         let (op, _) = WAITS.get();
         let key = match op {
-            // A writer waits for the last reader at an address of its own.
+            // A writer waits for the last reader at a separate address.
             Op::RwLockWrite | Op::RwLockUpgrade => key & !1,
             _ => key,
         };
@@ -226,7 +225,7 @@ impl Drop for Waits {
     }
 }
 
-/// For deadlock reports: the calling thread holds the lock at `key`.
+/// Records, for deadlock reports, that the calling thread holds the lock at `key`.
 #[inline]
 #[track_caller]
 pub fn acquired(key: usize) {
@@ -243,7 +242,7 @@ pub fn released(key: usize) {
     }
 }
 
-/// The line in `preempt` code that led to `site`, where one is known.
+/// The line in `preempt` code that led to `site`, if one is known.
 fn called_from(site: Site) -> Site {
     execution::marked_line().unwrap_or(site)
 }

@@ -1,4 +1,4 @@
-//! `std::ptr`: the functions that touch memory tell `memory` of it first.
+//! `std::ptr`: the functions that access memory announce it to `memory` first.
 
 pub use std::ptr::*;
 
@@ -13,7 +13,7 @@ use crate::platform::observers::observes_accesses;
 pub const unsafe fn read<T>(src: *const T) -> T {
     memory::tells();
     memory::read(src.cast(), size_of::<T>());
-    // SAFETY: the caller's promise is the one that the real function asks for.
+    // SAFETY: the caller upholds the requirements of the real function.
     unsafe { std::ptr::read(src) }
 }
 
@@ -125,7 +125,7 @@ pub const unsafe fn replace<T>(dst: *mut T, src: T) -> T {
 pub unsafe fn drop_in_place<T: ?Sized>(to_drop: *mut T) {
     observes_accesses();
     if std::mem::needs_drop::<T>() && T::IS_UNIQUE {
-        // SAFETY: what is dropped is there, with the size that the pointer says.
+        // SAFETY: the dropped value is initialised, and the metadata of the pointer is valid.
         memory::borrow_mut(to_drop.cast_const().cast(), unsafe {
             size_of_val_raw(to_drop)
         });

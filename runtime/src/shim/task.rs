@@ -1,4 +1,4 @@
-//! `std::task`: `Wake` over our `Arc`. `Waker` and `Context` stay `std`'s.
+//! `std::task`: `Wake` over the shim of `Arc`. `Waker` and `Context` are those of `std`.
 
 use std::mem::ManuallyDrop;
 
@@ -17,8 +17,8 @@ pub trait Wake {
 
 impl<W: Wake + Send + Sync + 'static> From<Arc<W>> for Waker {
     fn from(waker: Arc<W>) -> Waker {
-        // SAFETY: the functions below keep the contract of `RawWakerVTable`: each
-        // `RawWaker` owns one strong reference, and `W` is `Send + Sync`.
+        // SAFETY: the functions below uphold the contract of `RawWakerVTable`: each `RawWaker` owns
+        // one strong reference, and `W` is `Send + Sync`.
         unsafe { Waker::from_raw(raw_waker(waker)) }
     }
 }
@@ -33,7 +33,7 @@ fn raw_waker<W: Wake + Send + Sync + 'static>(waker: Arc<W>) -> RawWaker {
     RawWaker::new(Arc::into_raw(waker).cast(), vtable::<W>())
 }
 
-/// Never inlined: one address for each `W`, which `Waker::will_wake` compares.
+/// Never inlined, so that there is one address for each `W`, which `Waker::will_wake` compares.
 #[inline(never)]
 fn vtable<W: Wake + Send + Sync + 'static>() -> &'static RawWakerVTable {
     const {
@@ -47,24 +47,24 @@ fn vtable<W: Wake + Send + Sync + 'static>() -> &'static RawWakerVTable {
 }
 
 unsafe fn clone_waker<W: Wake + Send + Sync + 'static>(waker: *const ()) -> RawWaker {
-    // SAFETY: `waker` is from `Arc::into_raw`, and its owner lends it.
+    // SAFETY: `waker` is from `Arc::into_raw`, and its owner keeps it alive during the call.
     unsafe { Arc::increment_strong_count(waker.cast::<W>()) };
     RawWaker::new(waker, vtable::<W>())
 }
 
 unsafe fn wake<W: Wake + Send + Sync + 'static>(waker: *const ()) {
-    // SAFETY: `waker` is from `Arc::into_raw`, and its owner gives it up.
+    // SAFETY: `waker` is from `Arc::into_raw`, and its owner passes on the reference.
     let waker = unsafe { Arc::from_raw(waker.cast::<W>()) };
     waker.wake();
 }
 
 unsafe fn wake_by_ref<W: Wake + Send + Sync + 'static>(waker: *const ()) {
-    // SAFETY: `waker` is from `Arc::into_raw`, and its owner lends it.
+    // SAFETY: `waker` is from `Arc::into_raw`, and its owner keeps it alive during the call.
     let waker = unsafe { ManuallyDrop::new(Arc::from_raw(waker.cast::<W>())) };
     waker.wake_by_ref();
 }
 
 unsafe fn drop_waker<W: Wake + Send + Sync + 'static>(waker: *const ()) {
-    // SAFETY: `waker` is from `Arc::into_raw`, and its owner gives it up.
+    // SAFETY: `waker` is from `Arc::into_raw`, and its owner passes on the reference.
     unsafe { Arc::decrement_strong_count(waker.cast::<W>()) };
 }

@@ -1,9 +1,9 @@
-//! An execution under a debugger: where it stops, and what is told there.
+//! Executions under a debugger: the stops, and the text that is shown there.
 //!
-//! Only executions on ordinary threads are shown to a debugger, so each task is a thread
-//! with its own stack, and executions on fibers cost nothing more. The debugger's script
-//! finds the [`Board`] through the symbol `chess_debugger`, and has a breakpoint on
-//! `chess_stop`. Until it has said on the board where it wants to stop, the execution waits.
+//! Only executions on ordinary threads are shown to a debugger. There each task is a thread with
+//! its own stack, and executions on fibers have no additional cost. The debugger's script finds the
+//! [`Board`] through the symbol `chess_debugger`, and has a breakpoint on `chess_stop`. The
+//! execution waits until the script has written to the board where it wants to stop.
 
 mod words;
 
@@ -21,70 +21,70 @@ use crate::execution::stack::{self, Frame};
 use crate::execution::{self, Aside, Ending, Execution, State, Step, Task, TaskId};
 use crate::monitor::Panic;
 
-/// No debugger has come yet.
+/// No debugger is attached yet.
 const NOWHERE: u32 = 0;
 /// At preemptions, at panics, and where a failure ends the execution.
 const AT_PREEMPTIONS: u32 = 1;
-/// And at the next switch, which makes it [`AT_PREEMPTIONS`] again.
+/// Also at the next switch, after which the state is [`AT_PREEMPTIONS`].
 const AT_NEXT_SWITCH: u32 = 2;
 
-/// The end of the name of this file.
+/// The suffix of the path of this file.
 const OWN_FILE: &str = "harness/debugger/mod.rs";
 
-/// Threads that are no task's.
+/// The name of threads without a task.
 const OWN_THREADS: &[u8] = b"(chess)";
 
-/// What a debugger's script reads and writes; the scripts rely on this order.
+/// The memory that the debugger's scripts read and write. They rely on the order of the fields.
 #[repr(C)]
 struct Board {
-    /// Where to stop: the debugger writes it.
+    /// The places to stop at, which the debugger writes.
     stops: AtomicU32,
-    /// At a stop, how many frames the program's own is above that of `chess_stop`.
+    /// At a stop, the number of frames from that of `chess_stop` up to the program's own.
     frame: AtomicU32,
-    /// How many strings `lines` has.
+    /// The number of strings in `lines`.
     count: AtomicU32,
-    /// What happens there; it ends in zero, as each of the next ones does.
+    /// The reason of the stop. It ends in zero, as the next ones do.
     text: AtomicPtr<c_char>,
-    /// What each task does, a line each.
+    /// A line about each task.
     tasks: AtomicPtr<c_char>,
-    /// The same as strings, one behind the other, for debuggers that print no lines.
+    /// The same text as consecutive strings, for debuggers that print no lines.
     lines: AtomicPtr<c_char>,
 }
 
-/// Where the board is: in the engine's memory, since statics are put back.
+/// The board. It is in the engine's memory, since statics are restored.
 #[unsafe(no_mangle)]
 static chess_debugger: AtomicPtr<Board> = AtomicPtr::new(core::ptr::null_mut());
 
-/// Where a debugger's breakpoint is.
+/// The function at which the debugger has its breakpoint.
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn chess_stop() {
-    // SAFETY: no instruction. But the compiler must think that memory is read and written
-    // here, as debuggers do.
+    // SAFETY: no instruction. But the compiler must assume that memory is read and written here, as
+    // debuggers do.
     unsafe { core::arch::asm!("", options(nostack, preserves_flags)) };
 }
 
-/// What leads to a stop.
+/// The cause of a stop.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Why {
-    /// Something that the task did.
+    /// An event of the task.
     Event,
     /// A signal, whose handler is running.
     Fault,
 }
 
-/// What is known of the debugger.
+/// The state of the connection to a debugger.
 pub(crate) struct Debugger {
     board: Board,
     is_on: bool,
     text: EngineVec<u8>,
     tasks: EngineVec<u8>,
     lines: EngineVec<u8>,
-    /// How many places of this execution could have been stops.
+    /// The number of possible stops in this execution.
     places: u64,
-    /// And of those before it, which ended where they needed more threads.
+    /// The number in earlier attempts, which ended because they needed more threads.
     passed: u64,
-    /// Preemptions up to the newest switch.
+    /// The number of preemptions up to the newest switch.
     preemptions: u32,
 }
 
@@ -109,7 +109,7 @@ impl Debugger {
         }
     }
 
-    /// Whether this place was passed already, by an execution that began anew.
+    /// Whether an earlier attempt of this execution has passed this place.
     fn is_passed(&mut self) -> bool {
         self.places += 1;
         let is_passed = self.places <= self.passed;
@@ -117,19 +117,20 @@ impl Debugger {
         is_passed
     }
 
-    /// Shows what is told at a stop. Only within [`stack::in_a_copy`].
+    /// Writes the text of a stop to the board. Only within [`stack::in_a_copy`].
     fn show(&mut self, why: Why, text: &str, tasks: &str) {
         let frames = stack::frames();
-        // The runtime tells lines, but not the whole names of functions.
+        // The runtime knows the lines of functions, but not their whole names.
         let is_stop = |frame: &Frame| {
             let file = frame.place.as_ref().map(|(file, _)| file);
             frame.function.ends_with("stop") && file.is_some_and(|it| it.ends_with(OWN_FILE))
         };
         let here = frames.iter().position(is_stop);
         let user = stack::innermost(&frames);
-        // `stop` has called `chess_stop` where the debugger looks.
+        // At the breakpoint, `chess_stop` is called by `stop`.
         let above = here.zip(user).map_or(0, |(here, user)| user + 1 - here);
-        // Debuggers count the frame by which a signal's handler returns, std where it has a name.
+        // Debuggers count the return frame of a signal handler; std counts it only if it has a
+        // name.
         let is_return = |frame: &Frame| frame.function == "__restore_rt";
         let uncounted = why == Why::Fault && above > 0 && !frames.iter().any(is_return);
         let above = above + usize::from(uncounted);
@@ -155,8 +156,8 @@ impl Debugger {
 }
 
 fn debugger() -> &'static mut Debugger {
-    // SAFETY: one thread runs engine code at a time, and each borrow ends before another
-    // one runs.
+    // SAFETY: one thread runs engine code at a time, and each borrow ends before another thread
+    // runs.
     unsafe { &mut (*engine()).exploration.debugger }
 }
 
@@ -166,19 +167,19 @@ pub(crate) fn is_on() -> bool {
     debugger().is_on
 }
 
-/// The execution that begins is shown to a debugger, or is not any more.
+/// Sets whether the next execution is shown to a debugger.
 pub(super) fn turn(mut engine: Root, on: bool) {
     engine.exploration.debugger.is_on = on;
 }
 
-/// Prepares a process in which an execution is to be shown: the threads that it starts
-/// are ours unless they say otherwise.
+/// Prepares a process in which an execution will be shown: the threads that it starts belong to the
+/// engine unless they are renamed.
 pub(super) fn prepare() {
     sys::name_thread(sys::kernel_thread_id(), OWN_THREADS);
     chess_debugger.store(&raw mut debugger().board, Ordering::Release);
 }
 
-/// Waits until a debugger has come, in the process that is about to run the execution.
+/// Waits for a debugger, in the process that is about to run the execution.
 pub(super) fn await_one() {
     if !is_on() {
         return;
@@ -192,7 +193,7 @@ pub(super) fn await_one() {
     }
     sys::let_anyone_trace();
     let process = process::id();
-    // What is allocated for a line would be the program's memory.
+    // The allocations for a line would be in the program's memory.
     stack::in_a_copy(|| {
         let waits = Object::new().string("type", "debuggee");
         tell::line(&waits.number("process", process.into()).finish());
@@ -203,7 +204,7 @@ pub(super) fn await_one() {
     stack::in_a_copy(|| tell::line(&Object::new().string("type", "debugging").finish()));
 }
 
-/// The current task is about to be switched out, `next` goes on.
+/// Handles a switch from the current task to `next`.
 #[cold]
 pub(crate) fn switches(execution: &Execution, next: TaskId) {
     if !is_on() {
@@ -221,7 +222,7 @@ pub(crate) fn switches(execution: &Execution, next: TaskId) {
     }
 }
 
-/// The current task has ended, and `step` comes next.
+/// Handles the end of the current task; `step` comes next.
 #[cold]
 pub(crate) fn task_ends(execution: &Execution, step: Step) {
     match step {
@@ -230,7 +231,7 @@ pub(crate) fn task_ends(execution: &Execution, step: Step) {
     }
 }
 
-/// The execution ends, maybe before its time.
+/// Handles the end of the execution, which may be premature.
 #[cold]
 pub(crate) fn execution_ends(execution: &Execution) {
     let is_failure = !matches!(
@@ -242,7 +243,7 @@ pub(crate) fn execution_ends(execution: &Execution) {
     }
 }
 
-/// The current task panics.
+/// Handles a panic of the current task.
 #[cold]
 pub(crate) fn panics(panic: &Panic) {
     if is_on()
@@ -255,10 +256,10 @@ pub(crate) fn panics(panic: &Panic) {
     }
 }
 
-/// The current task accessed memory that it may not access, at `address`.
+/// Handles an invalid memory access by the current task, at `address`.
 #[cold]
 pub(crate) fn faults(address: usize) {
-    // A fault of the engine's own must not lead to another one.
+    // A fault in the engine must not lead to another one.
     if is_on()
         && let Some(execution) = execution::running()
         && !debugger().is_passed()
@@ -276,7 +277,7 @@ fn name_threads(execution: &Execution) {
     let name = &mut debugger().text;
     let is_gone = |task: &Task, id| task.state == State::Finished && id != execution.current;
     for wanted in [true, false] {
-        // A thread may have a task again.
+        // A thread may be given another task.
         for (id, task) in execution.live_tasks() {
             if task.donor == Task::NO_DONOR || is_gone(task, id) != wanted {
                 continue;
@@ -292,7 +293,7 @@ fn name_threads(execution: &Execution) {
     }
 }
 
-/// Stops: the debugger shows `words`.
+/// Stops, so that the debugger shows `words`.
 #[inline(never)]
 fn stop(execution: &Execution, why: Why, words: &dyn Fn() -> String) {
     name_threads(execution);
@@ -301,7 +302,7 @@ fn stop(execution: &Execution, why: Why, words: &dyn Fn() -> String) {
         .board
         .stops
         .store(AT_PREEMPTIONS, Ordering::Relaxed);
-    // The user may call the program's functions there.
+    // The user may call functions of the program there.
     let _aside = Aside::step();
     chess_stop();
 }

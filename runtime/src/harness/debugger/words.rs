@@ -1,4 +1,4 @@
-//! The words in which a debugger tells of a stop.
+//! The text that a debugger shows at a stop.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -9,7 +9,7 @@ use crate::harness::names::ObjectNames;
 use crate::harness::report::{line_of, line_of_place};
 use crate::monitor::Panic;
 
-/// Writes the name of a task, as reports have it, and uses no other memory.
+/// Writes the name of a task, as in reports, without allocations in the program's memory.
 pub(super) fn write_name(execution: &Execution, task: TaskId, out: &mut EngineVec<u8>) {
     let own = &execution.task(task).name;
     let others = || execution.live_tasks().filter(|(id, _)| *id != task);
@@ -35,8 +35,7 @@ fn name(execution: &Execution, task: TaskId) -> String {
     String::from_utf8_lossy(&name).into_owned()
 }
 
-/// The current task is switched out, and `next` goes on. `costs` says that this is no free
-/// switch.
+/// The text for a switch from the current task to `next`; `costs` says whether it is a preemption.
 pub(super) fn switch(execution: &Execution, next: TaskId, costs: bool) -> String {
     let current = execution.current;
     let task = execution.task(current);
@@ -57,7 +56,7 @@ pub(super) fn switch(execution: &Execution, next: TaskId, costs: bool) -> String
     format!("{current} {what}; {next} goes on{early}")
 }
 
-/// A failure ends the execution.
+/// The text for a failure that ends the execution.
 pub(super) fn end(execution: &Execution) -> String {
     match execution.ending {
         Ending::Spin(task) => format!("{} spins on", name(execution, task)),
@@ -70,7 +69,7 @@ pub(super) fn end(execution: &Execution) -> String {
     }
 }
 
-/// An end that is no single task's.
+/// The text for an end that concerns all tasks.
 fn end_of_all(ending: Ending) -> &'static str {
     match ending {
         Ending::Deadlock => "no task can go on: a deadlock",
@@ -80,20 +79,20 @@ fn end_of_all(ending: Ending) -> &'static str {
     }
 }
 
-/// A task panics.
+/// The text for a panic.
 pub(super) fn panic(execution: &Execution, panic: &Panic) -> String {
     let message = String::from_utf8_lossy(&panic.message);
     let (name, place) = (name(execution, panic.task), line_of_place(&panic.place));
     format!("{name} panics at {place}: {message}")
 }
 
-/// A task accesses what it may not.
+/// The text for an invalid memory access.
 pub(super) fn fault(execution: &Execution, address: usize) -> String {
     let name = name(execution, execution.current);
     format!("{name} crashes: it accesses memory at {address:#x}, which it may not")
 }
 
-/// A line for each task: what it does, and where.
+/// A line for each task, with its state and its place.
 pub(super) fn tasks(execution: &Execution) -> String {
     let mut text = String::new();
     let names = || execution.live_tasks().map(|(id, _)| name(execution, id));
@@ -113,7 +112,7 @@ pub(super) fn tasks(execution: &Execution) -> String {
     text
 }
 
-/// `Mutex::lock M1 at src/lib.rs:23`: what a task does next, or waits in.
+/// `Mutex::lock M1 at src/lib.rs:23`: the operation that a task performs next, or waits in.
 fn operation(execution: &Execution, id: TaskId) -> String {
     let task = execution.task(id);
     let mut text = task.op.name().to_owned();

@@ -1,4 +1,4 @@
-//! Schedules that are run again: is the program deterministic, does a failure repeat, what does a saved one show?
+//! Repeated schedules: the check for determinism, the confirmation of failures, and replays.
 
 use super::{Explorer, TRIES};
 use crate::base::memory::{EngineVec, engine_vec};
@@ -12,10 +12,10 @@ use crate::monitor::{Failure, Kind, Monitor};
 use crate::search::{Decision, Divergence, Replay};
 
 impl Explorer<'_> {
-    /// Runs the first schedule a second time: a program that depends on more than
-    /// its schedule is named before any search relies on it.
+    /// Runs the first schedule a second time, so that a program that depends on more than its
+    /// schedule is detected before a search relies on it.
     pub(super) fn check_determinism(&mut self, mut engine: Root) {
-        // An execution that the end of the time budget cut short says nothing.
+        // An execution that the end of the time budget cut short proves nothing.
         if engine.execution.decisions.is_empty() || engine.exploration.is_out_of_time() {
             return;
         }
@@ -31,8 +31,8 @@ impl Explorer<'_> {
         }
     }
 
-    /// Keeps a failure that differs from those before. The first one is confirmed
-    /// when the search is over, so that its execution is the last one.
+    /// Collects a failure that differs from those before. The first one is confirmed after the
+    /// search, so that its execution is the last one.
     pub(super) fn collect(&mut self, mut engine: Root, failure: Failure) {
         if self.seen.contains(&engine.execution, &failure) {
             return;
@@ -50,7 +50,7 @@ impl Explorer<'_> {
             engine.exploration.phases.early = engine.execution.early;
             engine.exploration.learnt = engine.monitors.races.learnt();
             keep_decisions(engine);
-            // It is made smaller, shown and kept as that of any search.
+            // It is minimised, reported and stored like a failure of any search.
             engine.execution.policies.preempt_anywhere();
             return;
         }
@@ -83,8 +83,7 @@ impl Explorer<'_> {
         });
     }
 
-    /// Runs the failing schedule once more: a failure that cannot be repeated is
-    /// reported as what it is.
+    /// Runs the failing schedule once more. A failure that cannot be repeated is reported as such.
     pub(super) fn confirm(&mut self, mut engine: Root) {
         let Some(failure) = engine.exploration.failure.clone() else {
             return;
@@ -106,8 +105,8 @@ impl Explorer<'_> {
         }
     }
 
-    /// The failure to which a schedule leads again, if it is like `failure`: as it was in
-    /// this execution, which is the last one then.
+    /// Repeats a schedule. Returns its failure if that is like `failure`, with the values of this
+    /// execution, which is then the last one.
     pub(in crate::harness) fn repeat(
         &mut self,
         mut engine: Root,
@@ -138,8 +137,7 @@ impl Explorer<'_> {
         repeated
     }
 
-    /// Runs a failing schedule, which was the last one, once more if more is to be known
-    /// of it.
+    /// Runs a failing schedule, which was the last one, once more if a monitor needs more details.
     pub(in crate::harness) fn look_again(
         &mut self,
         mut engine: Root,
@@ -192,7 +190,7 @@ impl Explorer<'_> {
         self.look_again(engine, &schedule);
         engine.exploration.schedules = 1;
         let taken = engine.execution.decisions.len();
-        // A program that ends early leaves decisions over.
+        // A program that ends early leaves decisions unused.
         let left_over = schedule.get(taken).map(|&expected| Divergence {
             index: u32::try_from(taken).unwrap_or(u32::MAX),
             expected,
@@ -205,7 +203,7 @@ impl Explorer<'_> {
     }
 }
 
-/// Keeps the schedule of the last execution as the failing one.
+/// Stores the schedule of the last execution as the failing one.
 fn keep_decisions(mut engine: Root) {
     let Engine {
         execution,

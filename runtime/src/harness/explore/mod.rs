@@ -25,13 +25,13 @@ use crate::platform::observers::Observers;
 use crate::platform::{heap, image, streams};
 use crate::search::{Ended, Part, Past, Progress};
 
-/// Donors to begin with; a test with more tasks makes the pool grow.
+/// The initial number of donors; a test with more tasks makes the pool grow.
 const FIRST_DONORS: usize = 8;
-/// A schedule that cannot be repeated is tried so often.
+/// The number of attempts at a schedule that does not repeat its prefix.
 const TRIES: u32 = 3;
 
-/// Explores `test` as `request` asks and leaves the results in the engine. Runs
-/// in the explorer process, on the only thread that is not a donor or waiting.
+/// Explores `test` as `request` asks, and leaves the results in the engine. Runs in the explorer
+/// process, on the only thread that neither is a donor nor waits.
 pub(super) fn run(test: &Test, request: &Request) {
     let mut engine = Root;
     engine.execution.max_steps = request.max_steps;
@@ -50,7 +50,8 @@ pub(super) fn run(test: &Test, request: &Request) {
         _ => None,
     };
     if request.replay.is_some() || engine.execution.only_runs.is_some() {
-        // It is not begun a second time, as others are to find memory clean: it is watched.
+        // It is not restarted, as other explorations are to find clean memory, because it is
+        // watched.
         engine.pool.clean_all();
     }
     engine.execution.observers = Observers::of_program();
@@ -75,7 +76,7 @@ pub(super) fn run(test: &Test, request: &Request) {
     let mut explorer = Explorer {
         test,
         isolation: request.isolation,
-        // In a debugger, threads that have no task are in the way.
+        // Threads without a task are a nuisance in a debugger.
         ready_donors: request.debugged.unwrap_or(FIRST_DONORS).max(1),
         turn: 0..0,
         budget: request.schedules,
@@ -101,7 +102,7 @@ pub(super) fn run(test: &Test, request: &Request) {
     engine.exploration.finished = true;
 }
 
-/// Looks at accesses to plain memory, if the program tells of any, as it is asked for.
+/// Watches accesses to plain memory as requested, if the program announces any.
 fn watch_memory(races: &mut Races, request: &Request) {
     if Observers::of_program().of_accesses && request.memory_accesses != Accesses::Ignored {
         races.turn_on(request.memory_accesses == Accesses::Preempted);
@@ -111,7 +112,7 @@ fn watch_memory(races: &mut Races, request: &Request) {
         races.points.push(Line::new(file, *line));
     }
     if request.part != Part::WHOLE {
-        // The parts must agree on the points: there it is not learnt.
+        // The parts must agree on the scheduling points, so these are not learnt there.
         races.points.add_streams();
         races.points.add_files();
     }
@@ -121,24 +122,23 @@ pub(super) struct Explorer<'a> {
     test: &'a Test,
     pub(super) isolation: Isolation,
     ready_donors: usize,
-    /// The places of the strategies whose turn it is in the list of those that are
-    /// asked for.
+    /// The indices of the current strategies in the list of the requested ones.
     turn: Range<usize>,
-    /// Schedules that are left.
+    /// The number of schedules that are left.
     budget: u64,
-    /// Whether stages of a strategy share work, and not schedules.
+    /// Whether the stages of a strategy share work instead of schedules.
     spends_work: bool,
     part: Part,
-    /// Whether the search goes on after a failure.
+    /// Whether the search continues after a failure.
     pub(super) keep_going: bool,
     pub(super) seen: Distinct,
     pub(super) helpers: Helpers,
-    /// This process is one of the helpers of another one.
+    /// Whether this process is a helper of another one.
     pub(super) is_helper: bool,
 }
 
 impl Explorer<'_> {
-    /// Brings the process into the state that every execution starts from.
+    /// Brings the process into the initial state of every execution.
     fn prepare(&mut self, mut engine: Root) {
         interpose::real::resolve();
         monitor::install_hook();
@@ -146,7 +146,7 @@ impl Explorer<'_> {
         donor::give_alternate_stack();
         engine.process.settle();
         streams::take_over();
-        // Before any donor: those of a parent would not live in its children.
+        // Before any donor: donors of a parent would not live in its children.
         self.choose_isolation(engine);
         if !self.has_donors_per_child(engine) {
             engine.pool.grow(self.ready_donors, DEFAULT_STACK);
@@ -157,13 +157,13 @@ impl Explorer<'_> {
         }
     }
 
-    /// Whether each child of `fork` needs donors of its own: kernel threads do not
-    /// survive a fork, stacks and thread-local blocks do.
+    /// Whether each child of `fork` needs its own donors: kernel threads do not survive a fork;
+    /// stacks and thread-local blocks do.
     fn has_donors_per_child(&self, engine: Root) -> bool {
         self.isolation == Isolation::Fork && engine.pool.backend() == Backend::Threads
     }
 
-    /// The image can serve only where the program's heap is the arena.
+    /// Chooses the isolation. The image works only if the program's heap is the arena.
     fn choose_isolation(&mut self, mut engine: Root) {
         let block = Box::new(0u8);
         let ours = heap::is_arena() && heap::contains((&raw const *block).addr());
@@ -191,7 +191,7 @@ impl Explorer<'_> {
         }
     }
 
-    /// Runs a strategy to its end; whether the search goes on with the next one.
+    /// Runs a strategy to its end. Returns whether the search continues with the next one.
     fn run_strategy(&mut self, mut engine: Root, request: &Request) -> bool {
         loop {
             if self.is_at_end(engine) {
@@ -231,7 +231,7 @@ impl Explorer<'_> {
             if learns || keeps_budget {
                 self.renew_helpers();
                 if learns {
-                    // Theirs are the points of before.
+                    // The helpers have the old scheduling points.
                     self.helpers.dismiss();
                 }
                 begin_anew(engine);
@@ -239,7 +239,7 @@ impl Explorer<'_> {
                 continue;
             }
             if one_schedule && strategy(engine).name() != "icb" {
-                // Nothing to choose: every further execution would be the same.
+                // There is nothing to choose: every further execution would be the same.
                 engine.exploration.progress.complete = true;
                 return false;
             }
@@ -249,8 +249,8 @@ impl Explorer<'_> {
         !engine.exploration.progress.complete
     }
 
-    /// Whether one of the budgets is used up. However short the time is, it has room for one
-    /// execution: without it the test has no verdict.
+    /// Whether one of the budgets is used up. Even the shortest time has room for one execution,
+    /// without which the test has no verdict.
     fn is_at_end(&self, engine: Root) -> bool {
         let exploration = &engine.exploration;
         let is_used_up = exploration.phases.work_left(exploration.work) == Some(0);
@@ -258,9 +258,10 @@ impl Explorer<'_> {
         self.budget == 0 || is_used_up || has_verdict && exploration.is_out_of_time()
     }
 
-    /// Whether lines raced in the last execution that become scheduling points by this
-    /// (CHESS, section 3.5): the search begins anew with them. Parts of a space must agree
-    /// on its points, so there they are learnt in the first schedule, which all have.
+    /// Whether the last execution had races between lines that thereby become scheduling points
+    /// (CHESS, section 3.5). Then the search restarts with these points. The parts of a space must
+    /// agree on its points, so that they learn them only in the first schedule, which all of them
+    /// run.
     fn learns(&mut self, mut engine: Root) -> bool {
         let Engine {
             monitors,
@@ -288,7 +289,7 @@ impl Explorer<'_> {
         may_learn && races.learn() || keeps_stream || has_conflict
     }
 
-    /// Runs one schedule, again if it does not repeat its prefix.
+    /// Runs one schedule, and repeats it if it leaves its prefix.
     fn run_schedule(&mut self, mut engine: Root) -> Option<Failure> {
         for attempt in 1..=TRIES {
             let is_first = engine.exploration.schedules == 0 && attempt == 1;
@@ -330,7 +331,7 @@ impl Explorer<'_> {
         None
     }
 
-    /// One more schedule was run, by a helper perhaps, and took so much work.
+    /// Counts a schedule, possibly one of a helper, and its work.
     pub(super) fn count(&self, mut engine: Root, work: u64) {
         let search = strategy(engine);
         search.spent(if self.spends_work { work } else { 1 });
@@ -338,7 +339,7 @@ impl Explorer<'_> {
         engine.exploration.count_schedule(work, explored);
     }
 
-    /// Runs one execution, in a process of its own where asked.
+    /// Runs one execution, in its own process if requested.
     pub(super) fn run_once(&mut self, mut engine: Root) -> Option<Failure> {
         loop {
             let crash = match self.isolation {
@@ -402,11 +403,11 @@ impl Explorer<'_> {
         }
     }
 
-    /// One execution in a child; the engine's memory is shared with it.
+    /// Runs one execution in a child, with which the engine's memory is shared.
     fn run_forked(&self, mut engine: Root) -> Option<Failure> {
         engine.execution.reset();
         engine.exploration.fault = None;
-        // SAFETY: this process' other threads only wait.
+        // SAFETY: the other threads of this process only wait.
         let child = unsafe { interpose::real::fork() };
         if child == 0 {
             if self.has_donors_per_child(engine) {
@@ -423,8 +424,8 @@ impl Explorer<'_> {
         crash
     }
 
-    /// A task calls this `function`, which changes the process for good: each execution gets
-    /// one of its own from now on.
+    /// Handles a call of `function` by a task, which changes the process permanently: from now on
+    /// each execution gets its own process.
     fn give_processes(&mut self, mut engine: Root, function: &'static str) {
         if self.is_helper {
             // The explorer runs the schedule.
@@ -435,7 +436,7 @@ impl Explorer<'_> {
         self.fork_each(engine);
     }
 
-    /// Each execution gets a process of its own from now on.
+    /// From now on each execution gets its own process.
     fn fork_each(&mut self, mut engine: Root) {
         self.helpers.dismiss();
         engine.image.restore(engine.pool.cleans());
@@ -447,7 +448,7 @@ impl Explorer<'_> {
         }
     }
 
-    /// A task found no donor: the pool must grow while no image is in force.
+    /// Grows the pool after a task found no donor. It must grow while no image is in force.
     fn grow_pool(&mut self, mut engine: Root, stack: usize) {
         self.ready_donors = (self.ready_donors * 2).max(engine.execution.live + 1);
         strategy(engine).retry();
@@ -463,8 +464,8 @@ impl Explorer<'_> {
     }
 }
 
-/// Whether other processes may help: not where executions take processes or kernel
-/// threads of their own.
+/// Whether other processes may help. They may not if executions have their own processes or kernel
+/// threads.
 fn may_have_helpers(request: &Request) -> bool {
     let shares = request.isolation == Isolation::Image && request.backend == Backend::Fibers;
     shares && request.replay.is_none()
@@ -502,14 +503,13 @@ fn words_of(found: &Found) -> EngineVec<u8> {
     words
 }
 
-/// The search that begins explores another space: what was said of the last one holds
-/// no more.
+/// Resets the results of the last search, because the next one explores another space.
 fn begin_anew(mut engine: Root) {
     let exploration = &mut engine.exploration;
     exploration.begun = exploration.schedules;
     exploration.progress = Progress::NONE;
     exploration.cut_short = None;
-    // Of another space, too, if more is a scheduling point now.
+    // They belong to another space as well, if there are more scheduling points now.
     exploration.phases.last = None;
 }
 

@@ -1,8 +1,8 @@
-//! The phases of a search: first time passes only when nothing else can run, then at any time.
+//! The phases of a search: first time passes only when no task can run, then at any time.
 //!
-//! A failure of the first phase needs no time to pass early. The second phase is there only
-//! if a task waited with a deadline beside other tasks: else it has the schedules of the first
-//! one. Its schedules are a superset: whatever it finishes is finished of both.
+//! A failure of the first phase does not need time to pass early. The second phase exists only if a
+//! task waited with a deadline while there were other tasks; otherwise it has the same schedules as
+//! the first one. Its schedules are a superset, so that its results cover both phases.
 
 use super::{Explorer, begin_anew};
 use crate::base::stored::Stored;
@@ -14,36 +14,36 @@ use crate::harness::request::Request;
 use crate::harness::run::Root;
 use crate::search::Part;
 
-/// One part in so many of the budget is the second phase's.
+/// The second phase gets one part in this number of the budget.
 const SHARE: u64 = 4;
 
-/// Which search goes on.
+/// The current phase of the search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Phase {
-    /// The only one.
+    /// The only phase.
     Only,
-    /// Time passes last; another one may follow.
+    /// Time passes only when no task can run; another phase may follow.
     Last,
-    /// Time passes at any time, after a search in which it passed last.
+    /// Time passes at any time, after the phase in which it passed last.
     Early,
 }
 
-/// The phase, and what is known of those before it.
+/// The phase, and the results of those before it.
 #[derive(Clone, Copy)]
 pub(crate) struct Phases {
     pub(crate) phase: Phase,
-    /// So many schedules are kept for the second phase; `None` as long as nothing shows that
-    /// there will be one.
+    /// The number of schedules that are reserved for the second phase; `None` as long as no
+    /// execution needs one.
     pub(crate) kept: Option<u64>,
-    /// So much work is kept for it, where work is limited.
+    /// The work that is reserved for it, if work is limited.
     kept_work: u64,
     /// The work of the whole search at which the phase ends; `None` for no limit.
     work_limit: Option<u64>,
-    /// How far the first phase came, once it is over.
+    /// The reach of the first phase, after its end.
     pub(crate) last: Option<Reach>,
-    /// When timeouts fire in the schedule of the failure that is reported.
+    /// The rule for timeouts in the schedule of the reported failure.
     pub(crate) timers: Timers,
-    /// So many of them fire early in it.
+    /// The number of timeouts that fire early in it.
     pub(crate) early: u32,
 }
 
@@ -58,29 +58,28 @@ impl Phases {
         early: 0,
     };
 
-    /// How much work is left to the phase of a search that has done so much `work`; `None` for
-    /// no limit.
+    /// The work that is left to the phase after `work` of the whole search; `None` for no limit.
     pub(super) fn work_left(&self, work: u64) -> Option<u64> {
         self.work_limit.map(|limit| limit.saturating_sub(work))
     }
 
-    /// Whether the failure that is reported needs time to pass early, as far as is known.
+    /// Whether the reported failure needs time to pass early, as far as is known.
     pub(crate) fn is_timing(&self) -> bool {
         self.phase == Phase::Early && self.early > 0
     }
 }
 
 impl Explorer<'_> {
-    /// Keeps a part of the budget for early timeouts as soon as an execution shows that there
-    /// may be some. Whether the search is to begin anew for that: it should know its budget
-    /// from its first schedules on.
+    /// Reserves a part of the budget for early timeouts when an execution first shows that they are
+    /// possible. Returns whether the search must restart for that: it should know its budget from
+    /// its first schedules on.
     pub(super) fn keeps_budget(&mut self, mut engine: Root) -> bool {
         let is_first = engine.exploration.schedules == engine.exploration.begun + 1;
         let phases = &engine.exploration.phases;
         let is_due = phases.phase == Phase::Last
             && phases.kept.is_none()
             && engine.execution.could_be_early
-            // Parts of a space must agree on its phases: all have the first schedule.
+            // The parts of a space must agree on its phases: all have the first schedule.
             && (is_first || self.part == Part::WHOLE);
         if !is_due {
             return false;
@@ -95,7 +94,7 @@ impl Explorer<'_> {
         is_first && self.budget > 0 && !engine.execution.decisions.is_empty()
     }
 
-    /// Begins the phase in which time passes early; whether there is one.
+    /// Begins the phase in which time passes early. Returns whether there is one.
     pub(super) fn begin_early(&mut self, mut engine: Root) -> bool {
         let exploration = &engine.exploration;
         let kept = exploration.phases.kept.unwrap_or(0);
@@ -121,7 +120,7 @@ impl Explorer<'_> {
         true
     }
 
-    /// Gives up the helpers of one search, so that the next one gets its own.
+    /// Dismisses the helpers of one search, so that the next one gets its own.
     pub(super) fn renew_helpers(&mut self) {
         let may_help = !self.helpers.is_dismissed;
         self.helpers.dismiss();
@@ -129,7 +128,7 @@ impl Explorer<'_> {
     }
 }
 
-/// Sets the phase in which the search that `request` asks for begins.
+/// Sets the first phase of the search that `request` asks for.
 pub(super) fn begin(mut engine: Root, request: &Request) {
     engine.execution.timers = request.timers;
     let goes_on = request.early_after && request.replay.is_none();
@@ -149,7 +148,7 @@ impl Stored for Phase {
     }
 }
 
-/// A search is saved only as long as it has found no failure.
+/// Only a search without a failure is saved.
 impl Stored for Phases {
     fn write(&self, out: &mut Written) {
         self.phase.write(out);

@@ -1,4 +1,4 @@
-//! Whose turn it is of the strategies that are asked for, and where a search goes on that was killed.
+//! The alternation of the requested strategies, and the continuation of a search that was killed.
 
 use std::time::Instant;
 
@@ -14,7 +14,7 @@ use crate::harness::{Paused, state};
 use crate::search::{Auto, Delay, Dpor, Icb, Pct, Portfolio, Pos, Random, Surw};
 
 impl Explorer<'_> {
-    /// Goes on from the state of an earlier run, if there is one.
+    /// Continues from the state of an earlier run, if there is one.
     pub(super) fn resume(&mut self, mut engine: Root, request: &Request) -> bool {
         let bytes = engine.exploration.saved.take_earlier();
         let mut input = &bytes[..];
@@ -46,7 +46,8 @@ impl Explorer<'_> {
         false
     }
 
-    /// Lets a search that is killed later go on from here, if its strategy can.
+    /// Offers the state of the search, from which it can continue after a kill, if its strategy
+    /// supports that.
     #[inline]
     pub(super) fn offer_state(&self, mut engine: Root) {
         if !engine.exploration.saved.is_wanted() {
@@ -62,8 +63,7 @@ impl Explorer<'_> {
             .answer(schedules, state, start.elapsed());
     }
 
-    /// Whether the search stops here for now: its state is left for the process that goes
-    /// on with it.
+    /// Whether the search pauses here. Then its state is left for the process that continues it.
     pub(super) fn pauses(&self, mut engine: Root, request: &Request) -> bool {
         if request.pause == 0 || engine.exploration.work < request.pause {
             return false;
@@ -79,8 +79,8 @@ impl Explorer<'_> {
         true
     }
 
-    /// What a process has to know that goes on with the search, in this `room`, if it can be
-    /// written down.
+    /// Writes the state that a process needs to continue the search into `room`; `None` if the
+    /// search cannot be saved.
     fn state(&self, engine: Root, mut state: Written) -> Option<Written> {
         self.turn.start.write(&mut state);
         engine.exploration.phases.write(&mut state);
@@ -89,8 +89,8 @@ impl Explorer<'_> {
         is_whole.then_some(state)
     }
 
-    /// Sets the strategy whose turn it is, of those that are asked for; whether there
-    /// is one. Those that share a budget and follow each other are one.
+    /// Sets the next one of the requested strategies. Returns whether there is one. Consecutive
+    /// strategies that share a budget count as one.
     pub(super) fn set_turn(&mut self, mut engine: Root, request: &Request) -> bool {
         let rest = request
             .strategies

@@ -1,4 +1,4 @@
-//! The memory that an explorer and its helpers share, and the explorer's part in it.
+//! The memory that an explorer and its helpers share, and the explorer's side of it.
 
 use core::ptr;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -7,36 +7,36 @@ use std::time::Duration;
 use crate::base::sys;
 use crate::search::{Deviation, Icb, Listed, Need, prefetch};
 
-/// At most so many helpers.
+/// The most helpers.
 pub(super) const MOST: usize = 63;
-/// Rounds with fewer schedules left are not worth sharing.
+/// A round with fewer schedules left is not shared.
 pub(super) const LEAST: usize = 64;
-/// The round at hand and the one after it are shared.
+/// The current round and the one after it are shared.
 pub(super) const BLOCKS: usize = 2;
-/// At most so many schedules of a round are shared.
+/// The most schedules of a round that are shared.
 pub(super) const ITEMS: usize = 512;
-/// Room for the deviations of all of them.
+/// The room for the deviations of all of them.
 pub(super) const DEVIATIONS: usize = 1 << 20;
-/// Room for what one helper finds in a round.
+/// The room for the needs that one helper finds in a round.
 pub(super) const NEEDS: usize = 1 << 20;
-/// How long the explorer waits for a new helper.
+/// The time for which the explorer waits for a new helper.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
-/// How often who waits looks again.
+/// The interval in milliseconds at which a waiting process checks again.
 pub(super) const LOOK_MS: u64 = 100;
-/// Turns of a loop after which the explorer runs a schedule itself that a helper has
-/// begun: the helper may have no core now, or be no more.
+/// The number of iterations after which the explorer runs a schedule itself that a helper has
+/// begun: the helper may have no core at the moment, or may have ended.
 const SPINS: u32 = 1000;
-/// So many schedules before what a helper has found is taken over, the processor fetches
-/// that, and before that, where it is: it comes from another core.
+/// The distances, in schedules, at which the findings of a helper, and before that their index, are
+/// prefetched: they come from another core.
 const AHEAD: usize = 6;
 const FAR_AHEAD: usize = 12;
-/// And so many before that, what the search knows of it.
+/// The distance at which the search's own data about the findings are prefetched.
 const SOON: usize = 2;
-/// So many deviations are fetched at once.
+/// The number of deviations in a cache line.
 const PER_LINE: usize = 64 / size_of::<Deviation>();
 
-/// How far a schedule is, whose it is, and in which round: one word, so that who comes
-/// late notices.
+/// The stage of a schedule, its helper and its round. They are one word, so that a late process
+/// detects a change.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct State {
     pub(super) round: u32,
@@ -47,15 +47,15 @@ pub(super) struct State {
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Stage {
-    /// The explorer runs the schedule, or nobody has to.
+    /// The explorer runs the schedule, or no process needs to.
     Taken,
-    /// Nobody runs it yet.
+    /// No process runs it yet.
     Free,
-    /// A helper does.
+    /// A helper runs it.
     Helped,
-    /// A helper has run it, and this is what it found.
+    /// A helper has run it, and its findings are on the board.
     Found,
-    /// A helper has run it, and the explorer has to.
+    /// A helper has run it, and the explorer must run it again.
     Unusual,
 }
 
@@ -84,7 +84,7 @@ impl State {
     }
 }
 
-/// Where a schedule is on the board.
+/// The place of a schedule on the board.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) block: usize,
@@ -96,11 +96,11 @@ pub(super) fn block_of(round: u64) -> usize {
     round as usize % BLOCKS
 }
 
-/// A schedule of the round.
+/// A schedule of a round.
 #[repr(C)]
 pub(super) struct Item {
     state: AtomicU64,
-    /// Where its deviations are.
+    /// The index of its first deviation.
     pub(super) start: u32,
     pub(super) length: u32,
 }
@@ -110,7 +110,7 @@ impl Item {
         State::from_bits(self.state.load(Ordering::Acquire))
     }
 
-    /// Brings it to another stage, if nobody else has; whether that is so.
+    /// Changes its state, unless another process has changed it. Returns whether it did.
     pub(super) fn change(&self, from: State, to: State) -> bool {
         let (order, relaxed) = (Ordering::AcqRel, Ordering::Relaxed);
         let change = (from.to_bits(), to.to_bits());
@@ -121,7 +121,7 @@ impl Item {
     }
 }
 
-/// What a helper has found.
+/// The results of a helper for one schedule.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(super) struct Found {
@@ -136,33 +136,33 @@ pub(super) struct Found {
     pub(super) possible: u64,
 }
 
-/// What explorer and helpers share. It is zeroed at first.
+/// The memory that the explorer and its helpers share. It is initially zero.
 #[repr(C)]
 pub(super) struct Board {
-    /// The number of rounds shared: helpers sleep on it.
+    /// The number of shared rounds, on which helpers sleep.
     pub(super) rounds: AtomicU32,
-    /// The round of each block, and how many of its schedules, from the first one, no
-    /// helper has looked at.
+    /// The round of each block, and the number of its schedules, from the first one, that no helper
+    /// has considered.
     pub(super) numbers: [AtomicU32; BLOCKS],
     pub(super) rest: [AtomicU32; BLOCKS],
-    /// Helpers that have a memory of their own, and their processes.
+    /// The number of helpers that have their own memory, and their processes.
     pub(super) ready: AtomicU32,
     pub(super) processes: [AtomicU32; MOST],
     pub(super) items: [[Item; ITEMS]; BLOCKS],
     pub(super) deviations: [[Deviation; DEVIATIONS]; BLOCKS],
-    /// By helper: only it writes there.
+    /// The results by helper; only that helper writes there.
     pub(super) found: [[[Found; ITEMS]; BLOCKS]; MOST],
     pub(super) needs: [[[Need; NEEDS]; BLOCKS]; MOST],
 }
 
 /// The helpers of this explorer.
 pub(in crate::harness) struct Helpers {
-    /// How many there are.
+    /// The number of helpers.
     pub(super) count: usize,
-    /// There are not to be any, or no more.
+    /// Helpers are not allowed, or have been dismissed.
     pub(in crate::harness) is_dismissed: bool,
     pub(super) board: *mut Board,
-    /// The round in each block, and how many schedules it shares.
+    /// The round in each block, and the number of schedules that it shares.
     pub(super) shared: [(u64, usize); BLOCKS],
     /// The newest round that the explorer has begun.
     pub(super) seen: u64,
@@ -170,7 +170,7 @@ pub(in crate::harness) struct Helpers {
 }
 
 impl Helpers {
-    /// None yet; later, as many as there are cores for, if they are allowed.
+    /// No helpers yet; later there is one for each free core, if helpers are allowed.
     pub(in crate::harness) fn new(is_allowed: bool) -> Self {
         Self {
             count: 0,
@@ -182,14 +182,14 @@ impl Helpers {
         }
     }
 
-    /// There are none any more.
+    /// Ends all helpers.
     pub(in crate::harness) fn dismiss(&mut self) {
         if !self.board.is_null() {
             // SAFETY: the board stays mapped.
             for process in unsafe { &(*self.board).processes } {
                 let process = process.load(Ordering::Relaxed) as usize;
                 if process != 0 {
-                    // SAFETY: nobody has waited for it yet, so it is still a helper.
+                    // SAFETY: it was not waited for yet, so that it is still a helper.
                     unsafe {
                         sys::syscall(
                             sys::number::KILL,
@@ -204,12 +204,12 @@ impl Helpers {
     }
 
     pub(super) fn item(&self, place: Place) -> *mut Item {
-        // SAFETY: the board is mapped, and has so many items.
+        // SAFETY: the board is mapped, and has this number of items.
         unsafe { &raw mut (*self.board).items[place.block][place.number] }
     }
 
-    /// Lets helpers run the last `count` schedules of the search's round, or all of the
-    /// one after it.
+    /// Lets helpers run the last `count` schedules of the search's round, or all of the one after
+    /// it.
     pub(super) fn share(&mut self, search: &Icb, round: u64, is_ahead: bool, count: usize) {
         let block = block_of(round);
         self.shared[block] = (round, count);
@@ -226,14 +226,14 @@ impl Helpers {
             let item = self.item(Place { block, number });
             let end = self.buffer.deviations.len();
             if end > DEVIATIONS {
-                // The explorer alone runs what there is no room for.
+                // Only the explorer runs the schedules for which there is no room.
                 self.buffer.pop();
                 let taken = begun.at(Stage::Taken).to_bits();
                 // SAFETY: the board stays mapped.
                 unsafe { (*item).state.store(taken, Ordering::Release) };
                 continue;
             }
-            // SAFETY: a helper that comes late notices that the item is another one.
+            // SAFETY: a late helper detects by the state that the item has changed.
             unsafe {
                 let new = self.buffer.last();
                 let start = end - new.len();
@@ -253,7 +253,7 @@ impl Helpers {
         }
     }
 
-    /// Takes a schedule, unless a helper has run it; then, what that found and needs.
+    /// Takes a schedule, unless a helper has run it. In that case returns the results and needs.
     pub(super) fn take(&self, place: Place) -> Option<(Found, &[Need])> {
         let item = self.item(place);
         // SAFETY: the board stays mapped.
@@ -274,25 +274,25 @@ impl Helpers {
         None
     }
 
-    /// For a helper: lets the processor fetch the schedule before this one, mostly the one
-    /// that it runs next.
+    /// For a helper: prefetches the schedule before this one, which it mostly runs next.
     pub(super) fn prefetch_before(&self, Place { block, number }: Place) {
         let Some(number) = number.checked_sub(1) else {
             return;
         };
-        // SAFETY: the board stays mapped. What is written meanwhile is not used.
+        // SAFETY: the board stays mapped. A value that is overwritten meanwhile is used for the
+        // prefetch only.
         let (start, length) = unsafe {
             let item = self.item(Place { block, number });
             ((*item).start as usize, (*item).length as usize)
         };
         for at in (start..start.saturating_add(length).min(DEVIATIONS)).step_by(PER_LINE) {
-            // SAFETY: the board is mapped, and has so much room.
+            // SAFETY: the board is mapped, and has room for this number of deviations.
             prefetch(unsafe { &raw const (*self.board).deviations[block][at] });
         }
     }
 
-    /// Lets the processor fetch what a helper has found about the schedules after this
-    /// one, as far as is known; that of one that is soon taken over is told.
+    /// Prefetches the findings of helpers on the schedules after this one, as far as they are
+    /// known. Returns those of a schedule that is taken over soon.
     pub(super) fn look_ahead(&self, place: Place) -> Option<(Found, &[Need])> {
         let (_, count) = self.shared[place.block];
         let last = count.min(ITEMS) - 1;
@@ -318,14 +318,14 @@ impl Helpers {
     }
 
     fn found_at(&self, helper: u8, Place { block, number }: Place) -> *const Found {
-        // SAFETY: the board is mapped, and has so much room.
+        // SAFETY: the board is mapped, and the indices are in range.
         unsafe { &raw const (*self.board).found[helper as usize][block][number] }
     }
 
     fn found_by(&self, helper: u8, place: Place) -> (Found, &[Need]) {
         let board = self.board;
-        // SAFETY: the helper has written it, and leaves it alone until the block has
-        // another round.
+        // SAFETY: the helper has written it, and does not change it until the block has another
+        // round.
         unsafe {
             let found = *self.found_at(helper, place);
             let needs = &raw const (*board).needs[helper as usize][place.block];

@@ -1,15 +1,15 @@
-//! Processes that explore one test together.
+//! Helpers: processes that explore one test together with the explorer.
 //!
-//! What a schedule shows depends on nothing but the schedule. So helpers, forked from
-//! the explorer with the engine's memory as a copy of their own, run schedules of its
-//! round from the back, while it runs them from the front; what they find it takes
-//! over in the round's order, as if it had run them itself. A schedule with anything
-//! unusual to it (a failure, say) it runs again itself; so it does with one that a helper
-//! has begun and not ended when its turn comes. So nothing that is told depends on how
-//! many helpers there are, and nobody waits for one that has no core or is no more.
+//! The findings of a schedule depend only on the schedule. So helpers are forked from the explorer,
+//! with their own copy of the engine's memory. They run schedules of its round from the back, while
+//! the explorer runs them from the front. The explorer takes over their findings in the order of
+//! the round, as if it had run the schedules itself. It runs a schedule again if that was unusual
+//! (for instance a failure), or if a helper has begun it and has not finished it in time. So the
+//! results do not depend on the number of helpers, and the explorer does not wait for a helper that
+//! has no core or has ended.
 //!
-//! Executions that run side by side must not meet in a file or a port: the kernel
-//! ends a helper that asks for anything beyond memory.
+//! Executions that run in parallel must not share a file or a port: the kernel ends a helper that
+//! asks for anything beyond memory.
 
 mod board;
 
@@ -31,7 +31,7 @@ use crate::platform::confine;
 use crate::search::{Deviation, Icb, Need};
 
 impl Explorer<'_> {
-    /// Whether a helper has run the schedule that is next; then what it found is known.
+    /// Whether a helper has run the next schedule. If so, its findings are taken over.
     pub(super) fn is_helped(&mut self, engine: Root) -> bool {
         if self.helpers.is_dismissed {
             return false;
@@ -65,7 +65,7 @@ impl Explorer<'_> {
             tasks: found.tasks as u64,
             file_calls: found.file_calls.into(),
             directory_changes: found.directory_changes.into(),
-            // Where executions have processes there are no helpers.
+            // If executions have their own processes, there are no helpers.
             has_process: false,
         });
         self.count(engine, work);
@@ -84,8 +84,8 @@ impl Explorer<'_> {
         }
     }
 
-    /// Whether there are helpers. There is one for each core but the explorer's own, and
-    /// more where other tests have left theirs.
+    /// Whether there are helpers. There is one for each core of this test except the explorer's
+    /// own; their number grows when other tests release cores.
     fn has_helpers(&mut self, engine: Root) -> bool {
         let wanted = engine
             .exploration
@@ -114,11 +114,11 @@ impl Explorer<'_> {
         !self.helpers.board.is_null()
     }
 
-    /// Makes a helper; whether it has a memory of its own.
+    /// Forks a helper. Returns whether it has its own memory.
     fn fork_helper(&mut self, engine: Root, number: usize) -> bool {
         let (board, zygote) = (self.helpers.board, process::parent());
-        // Not libc's: that lets the program see a fork. The first child leaves the
-        // second one to the zygote, where no `wait` of the program meets it.
+        // A bare fork, since the program can observe the fork of libc. The first child leaves the
+        // second one to the zygote, so that no `wait` of the program returns it.
         let middle = sys::fork_bare();
         if middle == 0 {
             let middle = std::process::id();
@@ -127,7 +127,7 @@ impl Explorer<'_> {
                     sys::exit_now(1);
                 }
                 process::leave_parent(middle, zygote);
-                // SAFETY: the board is mapped in this process, too.
+                // SAFETY: the board is mapped in this process as well.
                 unsafe {
                     let process = std::process::id();
                     (*board).processes[number].store(process, Ordering::Relaxed);
@@ -142,7 +142,7 @@ impl Explorer<'_> {
             return false;
         }
         process::reap(middle as i32);
-        // Until then the helper reads what is written here.
+        // Until it is ready, the helper still shares this process' memory.
         let start = Instant::now();
         // SAFETY: the board stays mapped.
         let ready = unsafe { &(*board).ready };
@@ -158,7 +158,7 @@ impl Explorer<'_> {
         }
     }
 
-    /// The helper: runs schedules as long as the process lives.
+    /// The main loop of a helper, which runs schedules until the process is ended.
     fn help(&mut self, engine: Root, number: usize) -> ! {
         self.is_helper = true;
         let served = strategy(engine).as_icb();
@@ -180,7 +180,7 @@ impl Explorer<'_> {
             while let Some((place, state)) = self.next_place(number) {
                 let round = state.round;
                 if round != used_in[place.block] {
-                    // The explorer has taken over all that this block had before.
+                    // The explorer has taken over all earlier findings of this block.
                     (used[place.block], used_in[place.block]) = (0, round);
                 }
                 let used = &mut used[place.block];
@@ -189,8 +189,7 @@ impl Explorer<'_> {
         }
     }
 
-    /// The last schedule that nobody runs, of the older round if there is one there; it
-    /// is the caller's then.
+    /// Takes the last schedule that no process runs, of the older round if that has one.
     fn next_place(&self, helper: usize) -> Option<(Place, State)> {
         // SAFETY: the board stays mapped.
         let numbers = unsafe { &(*self.helpers.board).numbers };
@@ -222,14 +221,14 @@ impl Explorer<'_> {
         }
     }
 
-    /// Runs a schedule, and writes down what it found if there was nothing unusual to it,
-    /// and the explorer has not taken it meanwhile.
+    /// Runs a schedule, and writes its findings to the board, if nothing unusual happened and the
+    /// explorer has not taken it meanwhile.
     fn run_item(&mut self, mut engine: Root, place: Place, ours: State, used: &mut usize) {
         let (item, board) = (self.helpers.item(place), self.helpers.board);
         let Some(search) = strategy(engine).as_icb() else {
             return;
         };
-        // SAFETY: the board stays mapped. If the explorer has written anew what is read
+        // SAFETY: the board stays mapped. If the explorer has overwritten the values that are read
         // here, the state shows it.
         let item = unsafe { &*item };
         let (start, length) = (item.start as usize, item.length as usize);
@@ -275,7 +274,7 @@ impl Explorer<'_> {
         }
     }
 
-    /// Writes down what the last execution found; whether there was room.
+    /// Writes the findings of the last execution to the board. Returns whether there was room.
     fn tell(&self, engine: Root, place: Place, state: State, used: &mut usize) -> bool {
         let (board, helper) = (self.helpers.board, state.helper as usize);
         let Some(search) = strategy(engine).as_icb() else {
@@ -287,7 +286,7 @@ impl Explorer<'_> {
             return false;
         }
         *used += length;
-        // SAFETY: this part of the board is this helper's.
+        // SAFETY: only this helper writes to this part of the board.
         unsafe {
             let needs = (&raw mut (*board).needs[helper][place.block]).cast::<Need>();
             ptr::copy_nonoverlapping(findings.needs.as_ptr(), needs.add(start), length);
@@ -307,7 +306,7 @@ impl Explorer<'_> {
     }
 }
 
-/// What an execution may have added to that no helper tells of.
+/// The sizes of the collections that an execution may have added to, and that helpers do not send.
 fn known(engine: Root) -> [usize; 4] {
     let files = &engine.execution.policies.atomic_files;
     let (outside, spins) = (&engine.exploration.outside, &engine.monitors.spins.known);

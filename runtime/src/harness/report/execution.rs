@@ -1,4 +1,4 @@
-//! What a verdict shows of its execution: tasks, events, panics, decisions, and who waits.
+//! The execution in a verdict: tasks, events, panics, decisions and waiting tasks.
 
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::engine::Engine;
@@ -73,7 +73,8 @@ pub(super) fn events(execution: &Execution, names: &ObjectNames) -> impl Iterato
     })
 }
 
-/// The waits that ended while another task could run, each with what had not happened by then.
+/// The waits that ended while another task could run, each with an operation that had not happened
+/// by then.
 pub(super) fn early_waits(execution: &Execution) -> impl Iterator<Item = String> {
     execution.early_waits.iter().map(|early| {
         let missed = missed(execution, early);
@@ -99,8 +100,9 @@ fn operation(task: TaskId, op: Op, site: Option<Site>) -> Object {
     located(object, site.filter(|_| !op.is_opaque()))
 }
 
-/// What another task did only after an early end of a wait: to what was waited for, or a change
-/// of what the task had used since; in the user's code if there is such an operation.
+/// An operation that another task performed only after the early end of a wait: on the awaited
+/// object, or a change of an object that the task has used since. An operation in the user's code
+/// is preferred.
 fn missed<'a>(execution: &'a Execution, early: &Early) -> Option<&'a Event> {
     let later = execution.log.events.get(early.event as usize..)?;
     let is_of_user = |event: &&Event| event.site.is_some_and(|site| is_of_user(site.file()));
@@ -113,13 +115,13 @@ fn missed<'a>(execution: &'a Execution, early: &Early) -> Option<&'a Event> {
         .or(conflicting.first().copied())
 }
 
-/// Whether a file is not a published package's or the standard library's.
+/// Whether a file belongs neither to a published package nor to the standard library.
 fn is_of_user(file: &str) -> bool {
     !file.contains("/registry/src/") && !file.contains("/rustc/")
 }
 
-/// The later operations of others that conflict with the wait of `early`, or with what its task
-/// has done since.
+/// The later operations of other tasks that conflict with the wait of `early`, or with an operation
+/// of its task since.
 fn conflicting<'a>(later: &'a [Event], early: &Early) -> EngineVec<&'a Event> {
     let (mut used, mut found) = (engine_vec(), engine_vec());
     for event in later.iter().filter(|event| event.object != ObjectId::NONE) {
@@ -172,7 +174,7 @@ pub(super) fn panics(engine: &Engine) -> impl Iterator<Item = String> {
     })
 }
 
-/// The decisions of a replay, and what they could have been instead.
+/// The decisions of a replay, and their alternatives.
 pub(super) fn decided(execution: &Execution) -> impl Iterator<Item = String> {
     let taken = execution.strategy.as_ref().map_or(&[][..], |s| s.taken());
     taken.iter().map(|taken| {
@@ -195,14 +197,13 @@ pub(super) fn decided(execution: &Execution) -> impl Iterator<Item = String> {
     })
 }
 
-/// A task's own start and end say nothing by naming the task again; what opaque
-/// code touches has no name.
+/// Whether an event shows its object. The start and end of a task would only repeat the task's
+/// name, and the object of opaque code has no name.
 pub(in crate::harness) fn shows_object(op: Op) -> bool {
     !matches!(op, Op::Start | Op::Exit | Op::OpaqueCall)
 }
 
-/// The calls in progress at events: the one within which each was made, and its return
-/// address.
+/// The calls in progress at events: for each, the enclosing call and the return address.
 pub(super) fn calls(execution: &Execution) -> impl Iterator<Item = String> {
     let made = execution.log.calls.made.iter();
     made.map(|call| match call.within {

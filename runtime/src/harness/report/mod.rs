@@ -1,4 +1,4 @@
-//! What the supervisor is told: the protocol's lines.
+//! Reports to the supervisor: the lines of the protocol.
 
 mod execution;
 mod words;
@@ -22,7 +22,7 @@ use execution::{
 use words::blocked_site;
 pub(super) use words::{given_up, in_words};
 
-/// A line for a request that cannot be served.
+/// The line for a request that cannot be served.
 pub(super) fn error(message: &str) -> String {
     Object::new()
         .string("type", "error")
@@ -30,7 +30,7 @@ pub(super) fn error(message: &str) -> String {
         .finish()
 }
 
-/// A line on the way.
+/// The line for the progress of a search.
 pub(super) fn progress(exploration: &Exploration) -> String {
     Object::new()
         .string("type", "progress")
@@ -48,7 +48,7 @@ fn milestone(milestone: &Milestone) -> String {
         .finish()
 }
 
-/// How a test ended, beside what the exploration itself says.
+/// The outcome of a test, in addition to the results of the exploration.
 pub(super) struct Verdict<'a> {
     pub(super) outcome: &'a str,
     pub(super) kind: Option<Kind>,
@@ -153,7 +153,7 @@ pub(super) fn finished(
         .finish()
 }
 
-/// Adds how much was explored, and how far.
+/// Adds the extent of the exploration.
 fn with_extent(object: Object, exploration: &Exploration, counters: &Counters) -> Object {
     object
         .number("schedules", counters.schedules)
@@ -179,8 +179,8 @@ fn with_extent(object: Object, exploration: &Exploration, counters: &Counters) -
         )
 }
 
-/// How far the schedules were explored in which time passes only when nothing else can run,
-/// where that is not what is said of all.
+/// The reach of the schedules in which time passes only when no task can run, if it differs from
+/// that of all.
 fn timers_last(counters: &Counters) -> Option<String> {
     let reach = counters.reach_last?;
     let object = Object::new()
@@ -203,7 +203,7 @@ fn one_thread_runtime(exploration: &Exploration) -> Option<&'static str> {
     (!library.is_empty()).then_some(library)
 }
 
-/// A loop that waits without yielding, and only warns.
+/// A loop that waits without yielding, at the level of a warning.
 fn spin(spin: &Spin) -> String {
     Object::new()
         .string("operation", spin.operation)
@@ -211,13 +211,13 @@ fn spin(spin: &Spin) -> String {
         .finish()
 }
 
-/// What there is to tell of a part, for whoever puts all together.
+/// The results of a part, from which the supervisor merges all parts.
 fn part(request: &Request, engine: &Engine, counters: &Counters) -> Option<String> {
     if request.part == Part::WHOLE {
         return None;
     }
     let exploration = &engine.exploration;
-    // A schedule of both phases is counted in each: their groups have names of their own.
+    // A schedule of both phases is counted in each, so that their units have different names.
     let shares = [(&exploration.share, 0), (&exploration.share_last, !0)];
     let shares = shares.map(|(share, names)| share.as_ref().map(|share| (share, names)));
     let shares = || shares.iter().flatten();
@@ -242,7 +242,7 @@ fn part(request: &Request, engine: &Engine, counters: &Counters) -> Option<Strin
     Some(object.finish())
 }
 
-/// What became of the failing schedule.
+/// The result of the minimisation of the failing schedule.
 fn minimised(minimised: Option<&Minimised>) -> Option<String> {
     let measure = |measure: Measure| {
         Object::new()
@@ -262,7 +262,7 @@ fn minimised(minimised: Option<&Minimised>) -> Option<String> {
     )
 }
 
-/// A failure besides the first one.
+/// A failure after the first one.
 fn other(engine: &Engine, found: &Found) -> String {
     let failure = &found.failure;
     let location = failure.place.as_ref().map(location);
@@ -291,15 +291,15 @@ fn points(engine: &Engine, learnt: Learnt) -> impl Iterator<Item = String> {
     })
 }
 
-/// Files of code that took one step a call. Sorted: which one came first may
-/// depend on the search.
+/// The files whose calls each took one step. They are sorted, because their order may depend on the
+/// search.
 fn atomic_files(execution: &Execution) -> impl Iterator<Item = String> {
     let mut files = execution.policies.atomic_files.to_vec();
     files.sort_unstable();
     files.into_iter().map(quoted)
 }
 
-/// How people call a task.
+/// The name of a task for the user.
 pub(crate) fn called(task: TaskId) -> String {
     match task.0 {
         0 => "main".to_owned(),
@@ -307,18 +307,18 @@ pub(crate) fn called(task: TaskId) -> String {
     }
 }
 
-/// A line as messages show it: without the place of the registry.
+/// A line in messages: without the directory of the registry.
 pub(crate) fn line_of(site: Site) -> String {
     format!("{}:{}", short_path(site.file()), site.line())
 }
 
-/// As [`line_of`], of a place.
+/// As [`line_of`], for a place.
 pub(crate) fn line_of_place(place: &Place) -> String {
     let file = String::from_utf8_lossy(&place.file);
     format!("{}:{}", short_path(&file), place.line)
 }
 
-/// The path of a source file without the place of the registry.
+/// The path of a source file without the directory of the registry.
 pub(crate) fn short_path(file: &str) -> &str {
     let short = file
         .split_once("/registry/src/")

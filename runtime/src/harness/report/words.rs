@@ -1,4 +1,4 @@
-//! The words for a failure that the end of its execution explains.
+//! Messages for failures that the end of their execution explains.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use crate::execution::{Ending, Execution, Op, Site, TaskId};
 use crate::harness::names::ObjectNames;
 use crate::monitor::{self, Blocked, Failure, Kind, Monitor, Place};
 
-/// `failure` with the words and the place that only the execution's end has.
+/// `failure` with the message and the place that only the end of its execution has.
 pub(in crate::harness) fn in_words(engine: &Engine, mut failure: Failure) -> Failure {
     let execution = &engine.execution;
     engine.monitors.explain(&mut failure);
@@ -21,7 +21,7 @@ pub(in crate::harness) fn in_words(engine: &Engine, mut failure: Failure) -> Fai
     failure
 }
 
-/// Why there is no verdict where every execution was too long.
+/// The reason for the missing verdict if every execution was too long.
 pub(in crate::harness) fn given_up(execution: &Execution) -> String {
     format!(
         "no execution ended within {} steps, and none was seen to go round in circles; a test of \
@@ -30,14 +30,14 @@ pub(in crate::harness) fn given_up(execution: &Execution) -> String {
     )
 }
 
-/// The words for a failure that the execution's end explains by itself.
+/// The message for a failure that the end of its execution explains.
 fn explain(execution: &Execution, failure: &Failure) -> String {
     let own = with_error(
         String::from_utf8_lossy(&failure.message).into_owned(),
         execution,
     );
-    // Not how many there were: a search that knows how long the test takes gives
-    // up sooner than a replay does.
+    // Not the number of steps: a search that knows the length of the test stops earlier than a
+    // replay.
     let limit = execution.max_steps;
     let words = match (failure.kind, execution.ending) {
         (Kind::Deadlock, _) | (Kind::Nondeterminism, Ending::Deadlock) => {
@@ -57,8 +57,8 @@ fn explain(execution: &Execution, failure: &Failure) -> String {
     own + &words
 }
 
-/// libtest prints a failed test's error and returns a sentence of its own: the
-/// error says more.
+/// libtest prints the error of a failed test, and returns a generic message. The error is more
+/// useful.
 fn with_error(message: String, execution: &Execution) -> String {
     const INTRO: &str = "the test returned an error: ";
     let output = String::from_utf8_lossy(&execution.output);
@@ -114,8 +114,8 @@ fn describe_deadlock(execution: &Execution) -> String {
     text
 }
 
-/// A deadlock's place: the first wait of its circle; where there is none, a wait
-/// that is not itself for a task that waits.
+/// The place of a deadlock: the first wait of its cycle, or, if there is none, a wait that is not
+/// for another waiting task.
 pub(super) fn blocked_site(
     kind: Option<Kind>,
     blocked: &[Blocked],

@@ -1,4 +1,4 @@
-//! What the zygote says of an explorer that has ended, or that it had to end.
+//! The zygote's report on an explorer that has ended, or that it had to end.
 
 use core::ffi::c_int;
 use core::mem;
@@ -62,12 +62,12 @@ fn report_end(engine: &mut Engine, request: &Request) -> String {
     report::finished(engine, request, &counters, &verdict)
 }
 
-/// The budget ended before the first execution did, or all were given up.
+/// The budget ended before the first execution did, or all executions were abandoned.
 fn nothing_is_known(exploration: &Exploration) -> bool {
     exploration.schedules == exploration.too_long
 }
 
-/// A task never came back: no verdict, but the place is known.
+/// Reports a task that reaches no scheduling point: there is no verdict, but the place is known.
 fn report_silence(engine: &mut Engine, request: &Request, activity: Activity) -> String {
     let counters = Counters::read(engine);
     let verdict = Verdict {
@@ -79,7 +79,7 @@ fn report_silence(engine: &mut Engine, request: &Request, activity: Activity) ->
     report::finished(engine, request, &counters, &verdict)
 }
 
-/// The explorer could not go on: no verdict.
+/// Reports an explorer that could not continue: there is no verdict.
 fn report_break(engine: &mut Engine, request: &Request) -> String {
     let counters = Counters::read(engine);
     let why = String::from_utf8_lossy(&engine.exploration.broke_off).into_owned();
@@ -92,7 +92,7 @@ fn report_break(engine: &mut Engine, request: &Request) -> String {
     report::finished(engine, request, &counters, &verdict)
 }
 
-/// The explorer died: says how, and whether the same schedule kills it again.
+/// Reports the death of the explorer, its cause, and whether the same schedule repeats it.
 fn report_crash(
     engine: &mut Engine,
     request: &Request,
@@ -118,9 +118,8 @@ fn report_crash(
     report::finished(engine, request, &counters, &verdict)
 }
 
-/// The explorer came to no end after it had found failures, while it looked for
-/// more or made them smaller: the first one stays what is reported. Its execution
-/// has to be made once more.
+/// Reports the failures that the explorer had collected, if it did not finish the search for more
+/// or their minimisation. The first failure is reported; its execution must be repeated.
 fn report_collected(
     engine: &mut Engine,
     request: &Request,
@@ -185,7 +184,7 @@ fn failed<'a>(phases: &Phases, failure: &'a Failure, message: &[u8]) -> Verdict<
     }
 }
 
-/// The crash that ended the explorer, and whether its schedule leads to it again.
+/// The crash that ended the explorer, with whether its schedule repeats it.
 fn confirm_crash(
     engine: &mut Engine,
     request: &Request,
@@ -206,7 +205,7 @@ fn confirm_crash(
     found
 }
 
-/// The execution that the engine holds, which ended in `failure`.
+/// The execution in the engine, which ended in `failure`.
 fn last_execution(engine: &Engine, failure: Failure) -> Found {
     Found {
         failure,
@@ -218,7 +217,7 @@ fn last_execution(engine: &Engine, failure: Failure) -> Found {
     }
 }
 
-/// Runs a schedule in an explorer of its own, with what was known of races then.
+/// Runs a schedule in its own explorer, with the knowledge about races of that time.
 fn run_again(
     engine: &mut Engine,
     request: &Request,

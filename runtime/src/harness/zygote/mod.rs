@@ -1,5 +1,5 @@
-//! The process around the explorer: it stays as it was at the program's start, forks
-//! the explorer, watches it, and speaks for one that died.
+//! The process around the explorer. It keeps the state of the program's start, forks the explorer,
+//! watches it, and reports for one that has died.
 
 mod endings;
 
@@ -22,19 +22,19 @@ use crate::platform::handover::Backend;
 use crate::platform::{context, refusal};
 use crate::search::parse_schedule;
 
-/// How often the explorer is looked at.
+/// The interval at which the explorer is checked.
 const LOOK: Duration = Duration::from_millis(100);
-/// A task that only computes may take so many times the watchdog's time by the clock, until it
-/// has used so much of the processor's.
+/// A task that only computes may take this multiple of the watchdog's limit in real time, until it
+/// has used that limit in processor time.
 const BUSY: u32 = 30;
-/// How often the supervisor hears of progress.
+/// The interval of progress lines to the supervisor.
 const TELL: Duration = Duration::from_millis(500);
 
 /// Serves the supervisor's request and ends the process.
 pub fn serve(tests: &[Test], request: Result<Request, String>) -> ! {
     process::fix_addresses();
-    // SAFETY: this is the only thread. A test that starts its own executable means
-    // it to run as it does alone.
+    // SAFETY: this is the only thread. A test that starts its own executable expects it to run as
+    // it does alone.
     unsafe { std::env::remove_var(VARIABLE) };
     let mut out = process::take_stdout();
     let line = match serve_request(tests, request, &mut out) {
@@ -46,7 +46,7 @@ pub fn serve(tests: &[Test], request: Result<Request, String>) -> ! {
 }
 
 fn answer(out: &mut File, line: &str) {
-    // A supervisor that is gone needs no answer.
+    // If the supervisor has ended, it needs no answer.
     let _ = out.write_all(format!("{line}\n").as_bytes());
 }
 
@@ -67,7 +67,7 @@ fn serve_request(
         })?;
     engine::create(request.backend)?;
     tell::to(out);
-    // After the engine was made: schedules are kept in its memory.
+    // After the creation of the engine, because schedules are in its memory.
     if let Some(decisions) = &request.replay
         && let Err(token) = parse_schedule(decisions)
     {
@@ -76,7 +76,7 @@ fn serve_request(
              `?0`, found `{token}`"
         ));
     }
-    // SAFETY: this process alone uses the engine: there is no explorer yet.
+    // SAFETY: only this process uses the engine: there is no explorer yet.
     unsafe {
         let exploration = &mut (*engine()).exploration;
         exploration.mailbox.open();
@@ -86,7 +86,7 @@ fn serve_request(
     }
     process::limit_core_files();
     let status = watch(test, &request, out);
-    // SAFETY: the explorer is gone; this process alone uses the engine.
+    // SAFETY: the explorer has ended, so that only this process uses the engine.
     let engine = unsafe { &mut *engine() };
     if engine.exploration.paused == Some(Paused::Resumable) {
         let Exploration {
@@ -95,7 +95,7 @@ fn serve_request(
             mailbox,
             ..
         } = &engine.exploration;
-        // A supervisor that is gone needs no state.
+        // If the supervisor has ended, it needs no state.
         if !matches!(saved.pass_last(*schedules, mailbox, out), Ok(true)) {
             engine.exploration.paused = Some(Paused::Lost);
         }
@@ -103,15 +103,15 @@ fn serve_request(
     Ok(endings::report(engine, &request, test, &status, out))
 }
 
-/// What became of the explorer.
+/// The end of the explorer.
 enum Status {
     /// It ended, with this wait status.
     Ended(c_int),
-    /// It reached no scheduling point for too long, did this, and was killed.
+    /// It reached no scheduling point for too long, with this activity, and was killed.
     Silent(Activity),
 }
 
-/// Fails for fibers if these are not `supported`.
+/// Fails for fibers if they are not `supported`.
 fn check_backend(backend: Backend, supported: bool) -> Result<(), String> {
     if backend == Backend::Fibers && !supported {
         return Err(
@@ -123,8 +123,8 @@ fn check_backend(backend: Backend, supported: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// Explores, anew whenever a task is seen to compute without end that the others can do
-/// without.
+/// Explores, and restarts each time that a task is found to compute without end and the other tasks
+/// do not need it.
 fn watch(test: &Test, request: &Request, out: &mut File) -> Status {
     let deadline =
         (request.time_ms > 0).then(|| Instant::now() + Duration::from_millis(request.time_ms));
@@ -133,7 +133,7 @@ fn watch(test: &Test, request: &Request, out: &mut File) -> Status {
             Ok(status) => return status,
             Err(known) => known,
         };
-        // SAFETY: the explorer is gone; this process alone uses the engine.
+        // SAFETY: the explorer has ended, so that only this process uses the engine.
         let engine = unsafe { &mut *engine() };
         if !engine.execution.endless.learn(known) {
             return Status::Silent(Activity::Computes);
@@ -147,8 +147,8 @@ fn watch(test: &Test, request: &Request, out: &mut File) -> Status {
     }
 }
 
-/// Forks an explorer and waits for its end. Where it was killed since a task computes
-/// without end: what is known of that.
+/// Forks an explorer and waits for its end. The error is the history of a task that computes
+/// without end, for which the explorer was killed.
 fn watch_explorer(
     test: &Test,
     request: &Request,
@@ -160,14 +160,14 @@ fn watch_explorer(
     let child = unsafe { interpose::real::fork() };
     if child == 0 {
         process::die_with_parent(parent);
-        // SAFETY: this process alone closes its own.
+        // SAFETY: this process alone closes its own descriptor.
         unsafe { (*engine()).exploration.mailbox.close() };
         explorer_main(test, request);
     }
     let handle = process::open_process(child);
     process::adopt_orphans();
     let limit = Duration::from_millis(request.watchdog_ms.max(1));
-    // The region is shared: the explorer changes what is read here.
+    // The region is shared, and the explorer changes this word.
     let pulse = || {
         // SAFETY: an aligned word of the engine, which stays mapped.
         unsafe { AtomicU64::from_ptr(&raw mut (*engine()).execution.pulse) }.load(Ordering::Relaxed)
@@ -208,7 +208,7 @@ fn watch_explorer(
         }
         let now = pulse();
         if now == last_pulse {
-            // SAFETY: the explorer is silent: it is not within the engine.
+            // SAFETY: the explorer is silent, so that it is not within the engine.
             let engine = unsafe { &*engine() };
             let since = silence.take().filter(|silence| silence.is_at(now));
             let since = since.unwrap_or_else(|| Silence::new(engine, now));
@@ -221,7 +221,7 @@ fn watch_explorer(
                 process::end_children();
                 return Err(known);
             }
-            // What computes is given the processor time, on whatever else the machine is busy.
+            // A computing task gets its processor time, however busy the machine is.
             let may_be_endless = engine.execution.endless_if_silent().is_some();
             let limit = if may_be_endless { limit * BUSY } else { limit };
             if last_change.elapsed() > limit {
@@ -232,29 +232,29 @@ fn watch_explorer(
         } else {
             (last_pulse, last_change) = (now, Instant::now());
         }
-        // SAFETY: the explorer leaves alone what is not atomic there.
+        // SAFETY: the explorer does not change the non-atomic parts of it.
         let mailbox = unsafe { &(*engine()).exploration.mailbox };
         mailbox.look();
-        // SAFETY: what is not atomic there the explorer leaves alone while it is read.
-        // A supervisor that is gone needs no state.
+        // SAFETY: the explorer does not change the non-atomic parts of it while they are read. If
+        // the supervisor has ended, it needs no state.
         let _ = passing.look(unsafe { &(*engine()).exploration.saved }, mailbox, out);
         if last_told.elapsed() > TELL {
             last_told = Instant::now();
-            // SAFETY: plain counters; a torn one would only be shown once.
+            // SAFETY: plain counters; a torn value would only be shown once.
             answer(out, &report::progress(unsafe { &(*engine()).exploration }));
         }
     }
 }
 
-/// Ends the children that the explorer had when it ended: they are ours now.
+/// Ends the children that the explorer had at its end, which this process has adopted.
 fn end_orphans() {
-    // SAFETY: the explorer is gone; this process alone uses the engine.
+    // SAFETY: the explorer has ended, so that only this process uses the engine.
     unsafe { (*engine()).execution.descriptors.end_children() };
 }
 
-/// The explorer process. It explores on a thread of its own, with a stack of a
-/// size that we choose. Not one of std's threads: what std does on both sides
-/// of a thread's start and end would be going on while the image is taken.
+/// The explorer process. It explores on a separate thread, with a stack of a chosen size. That is
+/// not a thread of std, because std's code at the start and end of a thread, on both sides, would
+/// be in progress while the image is taken.
 fn explorer_main(test: &Test, request: &Request) -> ! {
     process::silence_stdout();
     if request.backend == Backend::Threads {
@@ -276,15 +276,15 @@ fn explorer_main(test: &Test, request: &Request) -> ! {
     parked.store(1, Ordering::Release);
     sys::futex_wake(&parked);
     loop {
-        // The explorer ends the process. This thread touches nothing any more.
+        // The explorer ends the process. From now on this thread touches nothing.
         sys::futex_wait(&parked, 1);
     }
 }
 
-/// Stack of the exploring thread, in bytes.
+/// The stack of the exploring thread, in bytes.
 const EXPLORER_STACK: usize = 8 << 20;
 
-/// What the exploring thread is given.
+/// The arguments of the exploring thread.
 struct Exploring<'a> {
     test: &'a Test,
     request: &'a Request,
@@ -293,7 +293,7 @@ struct Exploring<'a> {
 }
 
 unsafe extern "C" fn explorer_thread(work: *mut c_void) -> *mut c_void {
-    // SAFETY: the main thread keeps what it passed alive, and only waits.
+    // SAFETY: the main thread keeps its arguments alive, and only waits.
     let Exploring {
         test,
         request,
@@ -302,7 +302,7 @@ unsafe extern "C" fn explorer_thread(work: *mut c_void) -> *mut c_void {
     while parked.load(Ordering::Acquire) == 0 {
         sys::futex_wait(parked, 0);
     }
-    // SAFETY: this thread alone uses the engine.
+    // SAFETY: only this thread uses the engine.
     unsafe { (*engine()).exploration.kernel_thread = sys::kernel_thread_id() };
     match catch_unwind(|| explore::run(test, request)) {
         Ok(()) => sys::exit_now(0),
@@ -310,7 +310,7 @@ unsafe extern "C" fn explorer_thread(work: *mut c_void) -> *mut c_void {
     }
 }
 
-/// Ends the explorer, which cannot go on: this says why.
+/// Ends the explorer, which cannot continue for the reason `why`.
 fn break_off(why: &str) -> ! {
     // SAFETY: no other thread uses the engine.
     let exploration = unsafe { &mut (*engine()).exploration };

@@ -1,4 +1,4 @@
-//! The arena: size classes, headers, quarantine, and going back to a baseline.
+//! The arena: size classes, headers, quarantine, and the reset to a baseline.
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -12,15 +12,15 @@ use crate::base::sys;
 use crate::execution;
 use crate::monitor::{Allocation, Block, Free};
 
-/// Where the arena lies in every process.
+/// The address of the arena in every process.
 pub(crate) const BASE: usize = 0x6000_0000_0000;
 pub(super) const SIZE: usize = 64 << 30;
 const SMALL_SIZE: usize = 1 << 30;
-/// Blocks begin at, and have as many bytes as, multiples of this.
+/// The addresses and sizes of blocks are multiples of this.
 pub(crate) const GRANULE: usize = 16;
-/// Freed bytes that wait in quarantine within one execution.
+/// The most freed bytes that wait in quarantine within one execution.
 pub(super) const QUARANTINE: usize = 16 << 20;
-/// Blocks beyond this size are used again at once.
+/// Blocks beyond this size are reused at once.
 pub(crate) const QUARANTINE_BLOCK: usize = 64 << 10;
 pub(super) const POISON: u8 = 0xdd;
 pub(super) const POISONED: usize = 512;
@@ -29,24 +29,24 @@ pub(super) const POISONED: usize = 512;
 #[derive(Clone, Copy)]
 pub(super) struct Lists {
     pub(super) next: usize,
-    /// The first chunk, at or behind `next`, of which the index knows nothing.
+    /// The first chunk, at or after `next`, that is not in the index.
     pub(super) unknown: usize,
     /// The number of the newest allocation.
     pub(super) number: u32,
-    /// Nobody is to be told of what tasks allocate and free, and no block is in `free`.
+    /// No monitor needs the allocations and frees of tasks, and no block is in `free`.
     pub(super) is_usual: bool,
     /// Some block is in `free`.
     is_listed: bool,
     free: [usize; CLASSES],
-    /// The quarantine is a queue of two lists. The blocks freed last are in this one, the
+    /// The quarantine is a queue of two lists. This one has the blocks that were freed last, the
     /// newest first.
     pub(super) newest: usize,
-    /// Those freed before them, the oldest first.
+    /// The blocks that were freed before them, the oldest first.
     oldest: usize,
     pub(super) quarantined: usize,
 }
 
-/// The first page of the arena: not part of the image, put back by [`reset`].
+/// The first page of the arena, which is not part of the image; [`reset`] restores it.
 #[repr(C)]
 pub(super) struct Control {
     lock: AtomicU32,
@@ -54,14 +54,14 @@ pub(super) struct Control {
     pub(super) lists: Lists,
     /// [`Lists::next`] when the image was taken.
     baseline: usize,
-    /// Behind this address, no execution has written anything since the last [`clean`].
+    /// No execution has written after this address since the last [`clean`].
     soiled: usize,
-    /// Behind this address, nothing was ever written.
+    /// Nothing was ever written after this address.
     highest: usize,
 }
 
 const CONTROL_PAGES: usize = 4096;
-/// Where the first block is.
+/// The address of the first block.
 pub(crate) const FIRST: usize = BASE + CONTROL_PAGES;
 const _: () = assert!(size_of::<Control>() <= CONTROL_PAGES);
 
@@ -69,7 +69,7 @@ pub(super) fn control() -> *mut Control {
     BASE as *mut Control
 }
 
-/// Maps the arena; whether the kernel agreed.
+/// Maps the arena. Returns whether the kernel agreed.
 pub(super) fn map() -> bool {
     let size = if sys::map_fixed(BASE, SIZE, false) {
         SIZE
@@ -81,7 +81,7 @@ pub(super) fn map() -> bool {
     if !index::map(size) {
         return false;
     }
-    // SAFETY: just mapped, zeroed, and no other thread knows of it.
+    // SAFETY: just mapped, zeroed, and unknown to other threads.
     unsafe {
         (*control()).end = BASE + size;
         (*control()).lists.next = FIRST;
@@ -90,14 +90,14 @@ pub(super) fn map() -> bool {
     true
 }
 
-/// Whether `address` lies in the arena.
+/// Whether `address` is in the arena.
 #[inline]
 pub(crate) fn contains(address: usize) -> bool {
     address.wrapping_sub(BASE) < SIZE
 }
 
-/// Begins the image's view of the heap: returns the bytes that belong to the
-/// image. What is allocated from now on lies behind them, on fresh pages.
+/// Sets the baseline of the heap. Returns the bytes that belong to the image. Later allocations are
+/// after them, on fresh pages.
 pub(crate) fn freeze() -> (usize, usize) {
     // SAFETY: called outside executions, on the only running thread.
     unsafe {
@@ -108,16 +108,16 @@ pub(crate) fn freeze() -> (usize, usize) {
     }
 }
 
-/// The bytes that were allocated from since [`freeze`].
+/// The bytes that were used for allocations since [`freeze`].
 pub(crate) fn grown() -> (usize, usize) {
-    // SAFETY: called by the only task that runs.
+    // SAFETY: called by the running task, and no other one runs.
     unsafe {
         let control = &*control();
         (control.baseline, control.lists.next.max(control.baseline))
     }
 }
 
-/// Forgets all that was allocated since [`freeze`].
+/// Drops all allocations since [`freeze`].
 #[inline]
 pub(crate) fn reset() {
     // SAFETY: called between executions, on the only running thread.
@@ -139,9 +139,9 @@ pub(crate) fn reset() {
     }
 }
 
-/// Clears the first `most` bytes behind the baseline, as far as executions wrote to them:
-/// what one of them leaves in memory that it does not initialize must not be seen by the
-/// next. After [`reset`].
+/// Clears the first `most` bytes after the baseline, as far as executions wrote to them: an
+/// execution must not see the data of an earlier one in memory that it does not initialize. Call it
+/// after [`reset`].
 pub(crate) fn clean(most: usize) {
     // SAFETY: as `reset`; the bytes belong to no block, and stay mapped.
     unsafe {
@@ -155,7 +155,7 @@ pub(crate) fn clean(most: usize) {
     }
 }
 
-/// An execution begins; whether what its tasks allocate and free is to be told.
+/// Begins an execution, and sets whether the allocations and frees of its tasks are announced.
 #[inline]
 pub(crate) fn begin(is_told: bool) {
     if super::is_arena() {
@@ -165,14 +165,14 @@ pub(crate) fn begin(is_told: bool) {
     }
 }
 
-/// The block that has `address`, and whether it is live; `None` where no block was
-/// handed out, or between blocks.
+/// The block that contains `address`, and whether it is live; `None` if no block was allocated
+/// there, or between blocks.
 #[inline]
 pub(crate) fn block_around(address: usize) -> Option<(Block, bool)> {
     if !contains(address) {
         return None;
     }
-    // SAFETY: called by the only task that runs; blocks follow each other.
+    // SAFETY: called by the running task, and no other one runs; blocks follow each other.
     unsafe {
         let next = (*control()).lists.next;
         if address >= next {
@@ -200,7 +200,7 @@ pub(crate) fn block_around(address: usize) -> Option<(Block, bool)> {
     }
 }
 
-/// A synchronization object lies at `address` of the arena.
+/// Records that a synchronization object is at `address` of the arena.
 pub(crate) fn put_object(address: usize) {
     if let Some((block, true)) = block_around(address) {
         // SAFETY: a block's header.
@@ -208,16 +208,16 @@ pub(crate) fn put_object(address: usize) {
     }
 }
 
-/// Behind the newest block.
+/// The end of the newest block.
 pub(crate) fn end() -> usize {
     if !super::is_arena() {
         return BASE;
     }
-    // SAFETY: called between executions, or by the only task that runs.
+    // SAFETY: called between executions, or by the only running task.
     unsafe { (*control()).lists.next }
 }
 
-/// Every block from `start` on, which is where [`end`] once was, and whether it is live.
+/// All blocks from `start` on, an earlier result of [`end`], and whether each is live.
 pub(crate) fn blocks_from(start: usize) -> impl Iterator<Item = (Block, bool)> {
     let end = end();
     let mut header = start;
@@ -228,26 +228,26 @@ pub(crate) fn blocks_from(start: usize) -> impl Iterator<Item = (Block, bool)> {
     })
 }
 
-/// The number of the newest allocation; 0 where the arena does not serve.
+/// The number of the newest allocation; 0 if the arena is not in use.
 pub(crate) fn allocations() -> u32 {
     if !super::is_arena() {
         return 0;
     }
-    // SAFETY: called between executions, or by the only task that runs.
+    // SAFETY: called between executions, or by the only running task.
     unsafe { (*control()).lists.number }
 }
 
-/// Holds the arena's lock, where more than one thread can be running.
+/// The arena's lock, held if more than one thread can run.
 struct Locked(bool);
 
 impl Locked {
     #[inline]
     fn new() -> Self {
-        // One task runs at a time: within an execution nobody else allocates.
+        // One task runs at a time: within an execution no other thread allocates.
         if execution::active() {
             return Self(false);
         }
-        // SAFETY: the control page is mapped wherever the arena serves.
+        // SAFETY: the control page is mapped if the arena is in use.
         let lock = unsafe { &(*control()).lock };
         while lock.swap(1, Ordering::Acquire) != 0 {
             // SAFETY: no arguments, no memory.
@@ -314,10 +314,10 @@ pub(super) fn allocate(size: usize) -> *mut c_void {
     }
 }
 
-/// Takes back a block; stops the program if it is none, or free already.
+/// Frees a block. Stops the program if it is not a block, or is free already.
 pub(super) unsafe fn release(block: usize) {
     let tasks = execution::active();
-    // SAFETY: `block` lies in the arena; writes go to a block that was handed out.
+    // SAFETY: `block` is in the arena; only blocks that were allocated are written to.
     unsafe {
         let Some((start, class, live)) = inspect(block) else {
             refuse(Free::Unknown(block));
@@ -364,14 +364,14 @@ pub(super) unsafe fn release(block: usize) {
 impl Lists {
     /// Puts a block where the next allocation of its class finds it.
     unsafe fn list(&mut self, start: usize, class: usize) {
-        // SAFETY: the caller passes a free block, and is alone.
+        // SAFETY: the caller passes a free block, and no other thread runs.
         unsafe { link(start, class, self.free[class]) };
         self.free[class] = start;
         self.is_listed = true;
         self.is_usual = false;
     }
 
-    /// Lets go of the blocks that have been in quarantine for longest, until it has room.
+    /// Releases the oldest blocks from quarantine, until it has room.
     #[cold]
     unsafe fn release_oldest(&mut self) {
         // SAFETY: as `list`; blocks in quarantine are free.
@@ -395,10 +395,10 @@ impl Lists {
     }
 }
 
-/// A live block stays where it is and becomes another allocation.
+/// Turns a live block into another allocation in the same place.
 pub(super) unsafe fn renumber(block: usize) {
-    // SAFETY: the caller passes a live block of the arena; the lock is held, or no other
-    // thread runs.
+    // SAFETY: the caller passes a live block of the arena; the lock is held, or no other thread
+    // runs.
     unsafe {
         let Some((start, class, _)) = inspect(block) else {
             return;
@@ -434,13 +434,13 @@ pub(super) fn allocate_aligned(align: usize, size: usize) -> *mut c_void {
     }
     let block = start.next_multiple_of(align);
     if block != start {
-        // SAFETY: at least 16 bytes lie between the true start and the aligned one.
+        // SAFETY: at least 16 bytes are between the true start and the aligned one.
         unsafe { *((block - 16) as *mut usize) = start | ALIGNED };
     }
     block as *mut c_void
 }
 
-/// How many bytes may be used at `block`.
+/// The number of usable bytes at `block`.
 pub(super) unsafe fn usable(block: usize) -> usize {
     // SAFETY: the caller passes a block of the arena.
     match unsafe { inspect(block) } {

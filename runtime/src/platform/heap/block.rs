@@ -1,21 +1,21 @@
-//! A block's header: its class, whether it is live, and what comes next in its list.
+//! The header of a block: its class, its state, and the next block of its list.
 
 use super::arena::{FIRST, contains};
 
-/// How many classes of sizes there are; no block is of class 0.
+/// The number of size classes; no block has class 0.
 pub(super) const CLASSES: usize = 176;
-/// Before each block: its class, or for an over-aligned one the way to its
-/// true start; and whether it is live, with the number of its allocation above that.
+/// The bytes before each block. The first word is its class, or the true start of an over-aligned
+/// block. The second word says whether it is live; its upper half is the number of its allocation.
 pub(super) const HEADER: usize = 16;
 pub(super) const LIVE: usize = 0x4c49_5645;
 pub(super) const FREED: usize = 0x4652_4545;
 pub(super) const STATE: usize = 0xffff_ffff;
 pub(super) const NUMBER_SHIFT: u32 = 32;
 pub(super) const ALIGNED: usize = 1 << 63;
-/// In the header's first word: synchronization objects lie in the block.
+/// A bit of the first word: the block contains synchronization objects.
 pub(super) const OBJECTS: usize = 1 << 62;
 
-/// The class of a size in bytes: steps of 16 up to 512, then four to a doubling.
+/// The class of a size in bytes: steps of 16 up to 512, then four classes for each doubling.
 #[inline]
 pub(super) fn class_of(size: usize) -> usize {
     if size <= 512 {
@@ -35,8 +35,8 @@ pub(super) fn class_size(class: usize) -> usize {
     (quarter + 5) << (exponent - 2)
 }
 
-/// The low bits of a header's first word are the block's class; those above, the
-/// next block of a list. So a freed block's own bytes stay poisoned.
+/// The low bits of the first word are the block's class, and those above the next block of a list.
+/// So the bytes of a freed block stay poisoned.
 pub(super) const CLASS_BITS: u32 = 12;
 
 /// The class of the block at `start`.
@@ -53,16 +53,16 @@ pub(super) unsafe fn next_of(start: usize) -> usize {
     (word & !OBJECTS) >> CLASS_BITS
 }
 
-/// Puts `next` behind the block at `start` in a list.
+/// Links `next` after the block at `start` in a list.
 pub(super) unsafe fn link(start: usize, class: usize, next: usize) {
     // SAFETY: as `class_at`.
     unsafe { *((start - 16) as *mut usize) = class | next << CLASS_BITS };
 }
 
-/// A block's true start, its class, and whether it is live; `None` where `block`
-/// was never handed out.
+/// The true start of a block, its class, and whether it is live; `None` if `block` was never
+/// allocated.
 pub(super) unsafe fn inspect(block: usize) -> Option<(usize, usize, bool)> {
-    // SAFETY: `block` lies in the arena, behind its control page.
+    // SAFETY: `block` is in the arena, after its control page.
     unsafe {
         if !block.is_multiple_of(16) || block < FIRST + HEADER {
             return None;

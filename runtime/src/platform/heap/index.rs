@@ -1,19 +1,18 @@
-//! Which block has an address: of each 512 bytes of the arena it is known in which block
-//! the first of them lies, and from there on blocks follow each other.
+//! Index from addresses to blocks: for each chunk of 512 bytes of the arena, the block that
+//! contains its first byte. From there on blocks follow each other.
 //!
-//! Blocks are carved from the arena one behind the other, and their headers stay where
-//! they are for the rest of the execution. So this costs an allocation next to nothing,
-//! and a free nothing at all.
+//! Blocks are allocated from the arena one after the other, and their headers do not move during
+//! the execution. So the index costs an allocation almost nothing, and a free nothing at all.
 
 use super::arena::{BASE, GRANULE, SIZE};
 use crate::base::sys;
 
-/// Where the words lie in every process: a word for each chunk, the granule at which the
-/// header of its block begins.
+/// The address of the index in every process. It has a word for each chunk: the granule at which
+/// the header of its block begins.
 const WORDS: usize = 0x6400_0000_0000;
 pub(super) const CHUNK: usize = 512;
 
-/// Maps words for an arena of so many bytes; whether the kernel agreed.
+/// Maps the index of an arena of `arena` bytes. Returns whether the kernel agreed.
 pub(super) fn map(arena: usize) -> bool {
     const _: () = assert!(SIZE / GRANULE <= 1 << u32::BITS);
     sys::map_fixed(WORDS, arena / CHUNK * size_of::<u32>(), false)
@@ -23,7 +22,7 @@ fn word(chunk: usize) -> *mut u32 {
     (WORDS as *mut u32).wrapping_add(chunk)
 }
 
-/// A block was carved: its header begins at `header`, and behind its bytes is `end`.
+/// Records a new block, from its header at `header` to `end`.
 #[inline]
 pub(super) fn note(header: usize, end: usize) {
     let first = (header - BASE).div_ceil(CHUNK);
@@ -33,7 +32,7 @@ pub(super) fn note(header: usize, end: usize) {
     }
 }
 
-/// The chunk at `start` begins in the block whose header is at `header`.
+/// Records that the chunk at `start` begins in the block whose header is at `header`.
 #[inline]
 pub(super) fn note_chunk(start: usize, header: usize) {
     // SAFETY: as below.
@@ -42,12 +41,11 @@ pub(super) fn note_chunk(start: usize, header: usize) {
 
 #[cold]
 fn note_chunks(first: usize, last: usize, block: u32) {
-    // SAFETY: each chunk of a mapped arena has its word, and whoever carves blocks is
-    // alone.
+    // SAFETY: each chunk of a mapped arena has its word, and no other thread allocates blocks.
     unsafe { core::slice::from_raw_parts_mut(word(first), last - first).fill(block) };
 }
 
-/// The header of the block in which the chunk around `address` begins.
+/// The header of the block in which the chunk of `address` begins.
 #[inline]
 pub(super) fn start_of(address: usize) -> usize {
     // SAFETY: as above.

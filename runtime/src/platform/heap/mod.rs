@@ -1,10 +1,9 @@
 //! The program's heap while it is explored: an arena at a fixed address.
 //!
-//! The arena makes heap addresses the same in every execution and lets the
-//! image drop all that an execution allocated at once. Within an execution,
-//! freed blocks are poisoned and kept in quarantine before they are used again,
-//! and a double or invalid free stops the program, as glibc's allocator does.
-//! Outside an exploring process every call goes to glibc.
+//! The arena makes heap addresses equal in every execution, and lets the image drop all allocations
+//! of an execution at once. Within an execution, freed blocks are poisoned and kept in quarantine
+//! before they are reused, and a double or invalid free stops the program, as in glibc's allocator.
+//! Outside an exploring process every call is forwarded to glibc.
 
 mod arena;
 mod block;
@@ -24,7 +23,7 @@ pub(crate) use arena::{
 use arena::{allocate, allocate_aligned, map, release, renumber, usable};
 use block::inspect;
 
-/// Who serves this process.
+/// The allocator of this process.
 static MODE: AtomicU8 = AtomicU8::new(UNDECIDED);
 const UNDECIDED: u8 = 0;
 const GLIBC: u8 = 1;
@@ -39,8 +38,8 @@ unsafe extern "C" {
     fn __libc_memalign(align: usize, size: usize) -> *mut c_void;
 }
 
-/// Whether the arena serves this process. Decided once, from the environment:
-/// allocations begin before any other code of ours runs.
+/// Whether this process uses the arena. Decided once, from the environment, because allocations
+/// begin before any other code of the runtime.
 #[inline]
 fn serves() -> bool {
     match MODE.load(Ordering::Relaxed) {
@@ -72,7 +71,7 @@ fn decide() -> bool {
         }
     };
     if requested && !map() {
-        // The explorer notices that its image has no heap, and says so.
+        // The explorer notices that its image has no heap, and reports it.
         MODE.store(GLIBC, Ordering::Relaxed);
         return false;
     }
@@ -80,7 +79,7 @@ fn decide() -> bool {
     requested
 }
 
-/// Whether the arena serves this process' allocations.
+/// Whether this process uses the arena, if that is decided.
 pub(crate) fn is_arena() -> bool {
     MODE.load(Ordering::Relaxed) == ARENA
 }
@@ -89,12 +88,12 @@ fn set_no_memory() {
     sys::libc_result(-(sys::ENOMEM as isize));
 }
 
-/// Does not free what cannot be freed: ends the execution, or what is no task's process.
+/// Refuses an invalid free: ends the execution, or the process if no task runs.
 #[cold]
 fn refuse(free: Free) -> ! {
     execution::frees(free, false, 0);
     // As glibc's allocator does.
-    // SAFETY: a process ends itself.
+    // SAFETY: the process ends itself.
     unsafe {
         let own = sys::syscall(sys::number::GETPID, [0; 6]).cast_unsigned();
         sys::syscall(sys::number::KILL, [own, sys::SIGABRT as usize, 0, 0, 0, 0]);
@@ -114,11 +113,11 @@ unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
     allocate_any(size)
 }
 
-/// Not inlined: what [`malloc`] usually does has no need of a frame.
+/// Not inlined: the usual case of [`malloc`] needs no frame.
 #[inline(never)]
 fn allocate_any(size: usize) -> *mut c_void {
     if !serves() {
-        // SAFETY: glibc's own.
+        // SAFETY: the function of glibc.
         return unsafe { __libc_malloc(size) };
     }
     let block = allocate(size);
@@ -134,7 +133,7 @@ unsafe extern "C" fn free(block: *mut c_void) {
     if is_arena() && usual::release(block as usize) {
         return;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller passes null or a live block.
     unsafe { release_any(block) }
 }
 
@@ -144,7 +143,7 @@ unsafe fn release_any(block: *mut c_void) {
     if block.is_null() {
         return;
     }
-    // SAFETY: the block goes back to the allocator that it came from.
+    // SAFETY: the block is returned to the allocator that it came from.
     unsafe {
         if contains(block as usize) && is_arena() {
             release(block as usize);
@@ -153,12 +152,12 @@ unsafe fn release_any(block: *mut c_void) {
         } else if execution::active() {
             refuse(Free::Unknown(block as usize));
         }
-        // Else: memory that the dynamic linker took before any allocator was
-        // there; it cannot be given back.
+        // Otherwise it is memory that the dynamic linker allocated before any allocator existed; it
+        // cannot be freed.
     }
 }
 
-/// A block of the arena, which serves.
+/// A block of the arena, which is in use.
 fn take(size: usize) -> *mut c_void {
     let block = usual::allocate(size);
     if block.is_null() {
@@ -171,14 +170,14 @@ fn take(size: usize) -> *mut c_void {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
     if !serves() {
-        // SAFETY: glibc's own.
+        // SAFETY: the function of glibc.
         return unsafe { __libc_calloc(count, size) };
     }
     let block = count.checked_mul(size).map_or(core::ptr::null_mut(), take);
     if block.is_null() {
         set_no_memory();
     } else {
-        // Earlier executions may have left something there.
+        // Earlier executions may have left data there.
         // SAFETY: the block has at least that many bytes.
         unsafe { core::ptr::write_bytes(block.cast::<u8>(), 0, count * size) };
     }
@@ -189,7 +188,7 @@ unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     if !serves() {
-        // SAFETY: glibc's own.
+        // SAFETY: the function of glibc.
         return unsafe { __libc_realloc(block, size) };
     }
     if block.is_null() {
@@ -222,7 +221,7 @@ unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
 /// POSIX's `posix_memalign`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn posix_memalign(out: *mut *mut c_void, align: usize, size: usize) -> c_int {
-    // SAFETY: as `memalign`; `out` is the caller's.
+    // SAFETY: as `memalign`; the caller passes a writable `out`.
     unsafe {
         let block = memalign(align, size);
         if block.is_null() {
@@ -244,7 +243,7 @@ unsafe extern "C" fn aligned_alloc(align: usize, size: usize) -> *mut c_void {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn memalign(align: usize, size: usize) -> *mut c_void {
     if !serves() {
-        // SAFETY: glibc's own.
+        // SAFETY: the function of glibc.
         return unsafe { __libc_memalign(align, size) };
     }
     let block = allocate_aligned(align, size);

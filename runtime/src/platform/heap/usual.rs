@@ -1,7 +1,7 @@
-//! What nearly all allocations and frees are: of small blocks, by tasks, and of no interest.
+//! Fast path: small allocations and frees by tasks that no monitor watches.
 //!
-//! Freed blocks are in quarantine for longer than most executions last. So a block comes
-//! from the arena's end, and a free one goes to the head of a list.
+//! Freed blocks are in quarantine for longer than most executions last. So a new block comes from
+//! the arena's end, and a freed one is added to the head of a list.
 
 use core::ffi::c_void;
 
@@ -14,12 +14,12 @@ use crate::execution;
 
 const _: () = assert!(POISONED <= CHUNK);
 
-/// What [`super::arena::allocate`] gives, in the usual case; null in all others, and
-/// nothing has changed then. Only where the arena serves.
+/// Does the same as [`super::arena::allocate`] in the usual case. In all other cases returns null,
+/// and changes nothing. Only if the arena is in use.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "a part of malloc")]
 pub(super) fn allocate(size: usize) -> *mut c_void {
-    // SAFETY: one task runs at a time, and nobody else allocates within an execution.
+    // SAFETY: one task runs at a time, and no other thread allocates within an execution.
     unsafe {
         let control = &mut *control();
         let lists = &mut control.lists;
@@ -45,13 +45,13 @@ pub(super) fn allocate(size: usize) -> *mut c_void {
     }
 }
 
-/// Does what [`super::arena::release`] does, in the usual case; whether it was that, else
-/// nothing has changed. Only where the arena serves.
+/// Does the same as [`super::arena::release`] in the usual case. In all other cases returns
+/// `false`, and changes nothing. Only if the arena is in use.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "a part of free")]
 pub(super) fn release(block: usize) -> bool {
-    // SAFETY: as `allocate`; what lies between the first block and the end of the last one
-    // can be read, and is written to only if it is a live block.
+    // SAFETY: as `allocate`; the memory between the first block and the end of the last one is
+    // readable, and is written to only if it is a live block.
     unsafe {
         let lists = &mut (*control()).lists;
         let is_block =
@@ -61,7 +61,7 @@ pub(super) fn release(block: usize) -> bool {
         }
         let words = (block - HEADER) as *mut usize;
         let has_objects = *words & OBJECTS != 0;
-        // Of a block that is large or over-aligned, this is no small number.
+        // For a large or over-aligned block, this is not a small number.
         let class = *words & !OBJECTS;
         let state = *words.add(1);
         if class.wrapping_sub(1) >= POISONED / GRANULE || state & STATE != LIVE {

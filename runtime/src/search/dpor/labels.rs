@@ -1,4 +1,4 @@
-//! Steps as executions have shown them: each is kept once, and named by a number.
+//! Labels: numbers for the steps that executions have shown, each of them stored once.
 
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
@@ -6,22 +6,22 @@ use crate::base::stored::{Stored, stored};
 use crate::base::written::Written;
 use crate::execution::{Effect, TaskId};
 
-/// A step of a task, as an execution has shown it.
+/// The number of a step of a task that an execution has shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Label(u32);
 
-/// What a step touches: objects by their addresses, which all executions share.
+/// The objects that a step touches, by their addresses, which are the same in all executions.
 pub(super) type Touches = [(usize, Effect)];
 
-/// In place of an object's address: any object, perhaps.
+/// Stands for an unknown object in place of an address.
 pub(super) const ANYTHING: usize = usize::MAX;
 
-/// What a label stands for.
+/// The step that a label stands for.
 #[derive(Clone, Copy)]
 struct Meaning {
     task: TaskId,
     outcomes: Outcomes,
-    /// The first of its touches, and how many there are.
+    /// The index of the first of its touches, and their number.
     first: u32,
     count: u32,
 }
@@ -33,15 +33,15 @@ stored!(Meaning {
     count,
 });
 
-/// Names the outcomes of a step's operations.
+/// A hash of the outcomes of a step's operations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Outcomes(u64);
 
 impl Outcomes {
-    /// None of its operations has more than one, or all of them are meant.
+    /// None of its operations has more than one outcome, or the label stands for all of them.
     pub(super) const NONE: Self = Self(0);
 
-    /// The name of these outcomes.
+    /// The hash of these outcomes.
     pub(super) fn of(outcomes: impl Iterator<Item = u32>) -> Self {
         Self(outcomes.fold(0, |name, outcome| mix(name, u64::from(outcome))))
     }
@@ -61,7 +61,7 @@ impl Stored for Outcomes {
 pub(super) struct Labels {
     meanings: EngineVec<Meaning>,
     touches: EngineVec<(usize, Effect)>,
-    /// By hash, with open addressing; [`VACANT`] where there is none.
+    /// A hash table with open addressing; an empty slot is [`VACANT`].
     slots: EngineVec<u32>,
 }
 
@@ -77,12 +77,12 @@ impl Labels {
         }
     }
 
-    /// How many there are.
+    /// The number of labels.
     pub(super) fn count(&self) -> usize {
         self.meanings.len()
     }
 
-    /// Whose step it is.
+    /// The task of the step.
     #[inline]
     pub(super) fn task(&self, label: Label) -> TaskId {
         self.meanings[label.0 as usize].task
@@ -132,8 +132,8 @@ impl Labels {
         label
     }
 
-    /// The label of a step of one task, whatever its outcomes, that touches what either
-    /// of two of its steps does.
+    /// The label of a step of the same task that touches all that either of two of its steps
+    /// touches, with any outcomes.
     pub(super) fn join(&mut self, one: Label, other: Label) -> Label {
         if one == other && self.outcomes(one) == Outcomes::NONE {
             return one;
@@ -154,7 +154,7 @@ impl Labels {
         self.fill(size);
     }
 
-    /// Enters all labels into so many slots.
+    /// Enters all labels into a table of `size` slots.
     fn fill(&mut self, size: usize) {
         self.slots.clear();
         self.slots.resize(size, VACANT);
@@ -170,7 +170,7 @@ impl Labels {
     }
 }
 
-/// Whether steps of different tasks that touch these commute.
+/// Whether steps of different tasks with these touches commute.
 #[inline]
 pub(super) fn commute(one: &Touches, other: &Touches) -> bool {
     one.iter().all(|&(object, effect)| {

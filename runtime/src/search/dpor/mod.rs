@@ -1,10 +1,10 @@
 //! `dpor`: each happens-before graph once, without a bound.
 //!
-//! Optimal dynamic partial-order reduction with source sets, sleep sets and
-//! wakeup trees (Abdulla, Aronis, Jonsson and Sagonas, POPL'14). An execution's
-//! races say which other orders of its steps make a difference; the sequences
-//! that lead there are kept at the points where they part, and tried depth
-//! first. Outcomes of operations are all tried in turn.
+//! Optimal dynamic partial-order reduction with source sets, sleep sets and wakeup trees (Abdulla,
+//! Aronis, Jonsson and Sagonas, POPL'14). The races of an execution show which other orders of its
+//! steps lead to other graphs. The wakeup sequences that lead there are inserted at the points
+//! where the orders part, and tried depth first. All outcomes of operations are tried one after
+//! another.
 
 mod labels;
 mod turning;
@@ -19,21 +19,21 @@ use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::stored::{kept_between_executions, stored};
 use crate::execution::{TaskId, Trace, TraceStep};
 
-/// So many steps are planned at most: a search that needs more gives up.
+/// The most planned steps: a search that needs more gives up.
 const MOST_PLANNED: usize = 1 << 25;
-/// So many labels there are at most.
+/// The most labels.
 const MOST_LABELS: usize = 1 << 22;
 
 /// An outcome of an operation within a step.
 struct Outcome {
     taken: u32,
-    /// How many there are to try, from the one taken on.
+    /// The number of outcomes to try, the taken one included.
     count: u32,
-    /// Whether it happens for no reason, unless it is the first one.
+    /// Whether every outcome but the first happens without a cause in the program.
     costs: bool,
 }
 
-/// What is to come after a step, if it had these outcomes.
+/// The branches after a step, if it had these outcomes.
 struct Way {
     outcomes: Outcomes,
     then: EngineVec<Branch>,
@@ -42,19 +42,19 @@ struct Way {
 /// A step of the current execution.
 struct Node {
     task: TaskId,
-    /// Who could have been chosen; empty where there was no choice.
+    /// The enabled tasks; empty if there was no choice.
     options: EngineVec<TaskId>,
     outcomes: EngineVec<Outcome>,
-    /// Steps that need not be taken here: what they lead to is explored.
+    /// The sleep set: steps that need not be taken here, because other schedules cover them.
     asleep: EngineVec<Label>,
-    /// What is to be tried here besides.
+    /// The wakeup sequences that are still to be tried here.
     branches: EngineVec<Branch>,
-    /// How many tasks were tried here before.
+    /// The number of tasks that were tried here before.
     tried: u32,
-    /// What is to come after the step.
+    /// The wakeup sequences after the step.
     ways: EngineVec<Way>,
-    /// The step, with what it touched in all executions that took it; not known of
-    /// one that had no choice.
+    /// The label of the step, with its touches in all executions that took it; unknown if there was
+    /// no choice.
     label: Option<Label>,
 }
 
@@ -81,8 +81,8 @@ impl Node {
         Outcomes::of(self.outcomes.iter().map(|outcome| outcome.taken))
     }
 
-    /// Makes the step one of `task`; what its branches lead to is to come after it.
-    /// Returns how many steps are planned no more.
+    /// Makes `task` take the step, and moves the rest of its branches after it. Returns the number
+    /// of steps that are no longer planned.
     fn run(&mut self, task: TaskId, labels: &Labels) -> usize {
         let planned = size(&self.branches) + self.planned_after();
         self.task = task;
@@ -104,7 +104,7 @@ impl Node {
         planned - size(&self.branches) - self.planned_after()
     }
 
-    /// How many steps are planned to come after it.
+    /// The number of steps that are planned after it.
     fn planned_after(&self) -> usize {
         self.ways.iter().map(|way| size(&way.then)).sum()
     }
@@ -117,27 +117,27 @@ impl Node {
 )]
 pub(crate) struct Dpor {
     labels: Labels,
-    /// The steps of the current execution; those that are prescribed at its start.
+    /// The steps of the current execution, and the number of prescribed steps at its start.
     nodes: EngineVec<Node>,
     prescribed: usize,
-    /// How many steps are planned at all nodes.
+    /// The number of planned steps at all nodes.
     planned: usize,
     happens_before: HappensBefore,
-    /// Of the steps of the trace that is read, as far as they are known.
+    /// The labels of the steps of the current trace, as far as they are known.
     steps: EngineVec<Option<Label>>,
     sequence: Sequence,
-    /// How many of the nodes' outcomes happened for no reason.
+    /// The number of spurious outcomes among those of the nodes.
     spurious: u32,
-    /// Outcomes of the running step so far, and which step that is.
+    /// The number of outcomes of the running step so far, and the index of that step.
     outcomes: usize,
     outcomes_of: usize,
-    /// How many steps there were at the last choice.
+    /// The number of steps at the last choice.
     come_to: usize,
-    /// Executions that went where others had been: none, if all is as it should be.
+    /// Executions whose graph had been explored before; the algorithm guarantees none.
     redundant: u64,
-    /// Something happened that the search cannot reason about.
+    /// The search met something that it cannot handle, and stopped.
     gave_up: bool,
-    /// More than one thing could have happened for no reason: not all was tried.
+    /// More than one spurious outcome was possible in an execution: not all schedules were tried.
     is_limited: bool,
     started: bool,
     finished: bool,
@@ -167,8 +167,8 @@ impl Dpor {
         }
     }
 
-    /// Whether an execution began as it was to: a program that depends on more than its
-    /// schedule may end sooner, or have other choices.
+    /// Whether the execution took its prescribed steps. If a program depends on more than its
+    /// schedule, an execution can end earlier, or have other choices.
     fn is_as_prescribed(&self, trace: &Trace) -> bool {
         let prescribed = &self.nodes[..self.prescribed];
         let mut begun = trace.steps.iter().zip(prescribed);
@@ -181,7 +181,7 @@ impl Dpor {
             })
     }
 
-    /// Takes up the steps that the execution has begun and that had no choice.
+    /// Adds nodes for the steps without a choice that the execution has begun.
     fn catch_up(&mut self, past: Past<'_>) {
         let begun = past.trace.steps.get(self.nodes.len()..);
         for step in begun.unwrap_or_default() {
@@ -193,7 +193,7 @@ impl Dpor {
         }
     }
 
-    /// A new step of `task`, after all that were before it.
+    /// Appends a step of `task`.
     fn push(&mut self, task: TaskId, options: EngineVec<TaskId>, asleep: EngineVec<Label>) {
         let mut node = Node {
             task,
@@ -212,7 +212,7 @@ impl Dpor {
         self.nodes.push(node);
     }
 
-    /// What is to come after the last of the nodes.
+    /// The wakeup sequences after the last node.
     fn plan(&mut self) -> Option<&mut EngineVec<Branch>> {
         let node = self.nodes.last_mut()?;
         let outcomes = node.outcomes();
@@ -220,7 +220,7 @@ impl Dpor {
         Some(&mut way.then)
     }
 
-    /// What sleeps after the last of the nodes: what slept there and commutes with it.
+    /// The sleep set after the last node: the labels of its own sleep set that commute with it.
     fn asleep(&self, past: Past<'_>) -> EngineVec<Label> {
         let mut asleep = engine_vec();
         if let Some(node) = self.nodes.last()
@@ -236,7 +236,7 @@ impl Dpor {
         asleep
     }
 
-    /// Goes back to the last step from which something is left to try.
+    /// Returns to the last step that has another choice to try.
     fn backtrack(&mut self) -> bool {
         while let Some(node) = self.nodes.last_mut() {
             while let Some(outcome) = node.outcomes.last_mut() {
@@ -249,8 +249,8 @@ impl Dpor {
                 self.spurious -= u32::from(outcome.costs && outcome.taken > 0);
                 node.outcomes.pop();
             }
-            // A branch that another outcome of an earlier operation led to may not
-            // be possible after this one.
+            // A branch was added under another outcome of an earlier operation. After this outcome
+            // its first step may not be enabled.
             let (options, labels) = (&node.options, &self.labels);
             self.planned -= size(&node.branches);
             node.branches
@@ -328,7 +328,8 @@ impl Strategy for Dpor {
             self.diverged |= outcome.taken >= point.outcomes;
             return outcome.taken.min(point.outcomes - 1);
         }
-        // What happens for no reason could happen for ever.
+        // The number of spurious outcomes in a row has no limit, so one in each execution is
+        // allowed.
         let is_spent = point.costs && self.spurious > 0;
         self.is_limited |= is_spent;
         let node = &mut self.nodes[step];
@@ -368,12 +369,12 @@ impl Strategy for Dpor {
     }
 
     fn diverged(&self) -> bool {
-        // What is prescribed ends with a choice.
+        // The prescribed steps end with a choice.
         self.diverged || self.come_to < self.prescribed
     }
 
-    /// Each choice of a step is taken for as large a part as the others that are known:
-    /// as long as more of them turn up, it is less than that.
+    /// All known choices of a step are assumed to be equally large parts of the space. As long as
+    /// more choices turn up, the true part is smaller.
     fn explored(&self) -> Option<f64> {
         if self.finished {
             return Some(1.0);

@@ -1,9 +1,9 @@
-//! Exact counts, and random programs against brute force.
+//! Tests of `dpor`: exact counts, and random programs against brute force.
 
 use super::super::model::{self, Act, Program};
 use super::*;
 
-/// How many executions the search takes; each is a graph of its own.
+/// The number of executions of the search; each must have a graph of its own.
 fn count(program: &Program) -> u64 {
     let mut search = Dpor::new();
     let explored = model::explore(program, &mut search);
@@ -46,7 +46,7 @@ fn what_is_explored_grows_to_all_of_it() {
     }
     assert_eq!(parts.len(), 91);
     assert!((parts[90] - 1.0).abs() < 1e-9, "{parts:?}");
-    // A third of it is taken for a half of it at most, or for a fifth at least.
+    // A third of the space is estimated as at least a fifth and at most a half.
     assert!((0.2..0.5).contains(&parts[30]), "{parts:?}");
 }
 
@@ -71,8 +71,8 @@ fn takes_as_many_executions_as_litmus_tests_have() {
     assert_eq!(count(&independent_reads), 15);
 }
 
-/// That the first task's second look conflicts with the third task is due to what the
-/// second one has not yet written.
+/// The second load of the first task conflicts with the third task only because the second task has
+/// not written yet.
 #[test]
 fn a_conflict_that_depends_on_what_was_seen_is_turned_round() {
     let program = vec![
@@ -83,8 +83,8 @@ fn a_conflict_that_depends_on_what_was_seen_is_turned_round() {
     assert!(!misses(&program));
 }
 
-/// Whether a program's graphs show all that its tasks do: neither outcomes of
-/// operations, nor that a task waits, or that an attempt to read fails for that, nor which
+/// Whether the graphs of a program show all that its tasks do. Graphs do not show the outcomes of
+/// operations, that a task waits, that an attempt to read fails because a task waits, and which
 /// owner was the last one.
 fn shows_all(program: &Program) -> bool {
     let hidden = |act: &Act| {
@@ -111,8 +111,8 @@ fn misses(program: &Program) -> bool {
     all.is_some_and(|all| !model::explore(program, &mut Dpor::new()).is_as(&all))
 }
 
-/// The first task comes to wait for the second one to leave, which then enters no more. But it
-/// could have done so before, all in one go.
+/// The first task comes to wait for the second one to leave, which then cannot enter again. But the
+/// second one could have entered again before that, in one turn.
 #[test]
 fn one_may_enter_again_before_another_comes_to_wait() {
     let program = vec![
@@ -125,8 +125,8 @@ fn one_may_enter_again_before_another_comes_to_wait() {
     assert!(!misses(&program));
 }
 
-/// The second task has read what the first one leaves as it is, and waits for ever: its next read
-/// cannot come sooner, and must not stand in for what the third one could do there.
+/// The second task has read the value that the first one leaves unchanged, and waits for ever. Its
+/// next read cannot begin earlier, and must not replace a step of the third task there.
 #[test]
 fn what_cannot_begin_stands_in_for_nothing() {
     let program = vec![
@@ -158,7 +158,7 @@ fn every_graph_and_every_end_is_reached() {
             graphs += reduced.graphs.len() as u64;
         }
     }
-    // Locks within locks lead to a few graphs twice.
+    // Nested locks lead to a few graphs twice.
     let more = executions - graphs;
     assert!(more * 200 < graphs, "{more} more than the {graphs} graphs");
 }

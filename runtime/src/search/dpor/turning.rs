@@ -1,4 +1,4 @@
-//! The races of an execution are turned round: which sequences of steps are tried after it.
+//! Race reversal: the wakeup sequences to insert after an execution.
 
 use super::labels::{ANYTHING, Label, Outcomes, Touches};
 use super::wakeup::insert;
@@ -8,7 +8,7 @@ use crate::execution::Effect;
 use crate::search::Past;
 use crate::search::races::Race;
 
-/// Executions of more steps are long.
+/// An execution with more steps than this is long.
 const LONG: u32 = 1000;
 
 impl Dpor {
@@ -29,7 +29,7 @@ impl Dpor {
         self.labels.label(task, outcomes, touches)
     }
 
-    /// Notes what the steps touched, the first `known` of which have been seen before.
+    /// Labels the steps of the execution. The first `known` of them have been labeled before.
     pub(super) fn note_labels(&mut self, past: Past<'_>, known: usize) {
         self.steps.truncate(known);
         self.steps.resize(past.trace.steps.len(), None);
@@ -42,10 +42,10 @@ impl Dpor {
         }
     }
 
-    /// Adds, for each race of the execution, what would turn it round. Those of its
-    /// first `known` steps were seen before.
+    /// Inserts, for each race of the execution, a wakeup sequence that reverses it. Races among the
+    /// first `known` steps were reversed before.
     pub(super) fn turn_races(&mut self, past: Past<'_>, known: usize) {
-        // The execution before went as this one up to there.
+        // The first `known` steps are those of the previous execution.
         self.happens_before.read_on(past.trace, known, known);
         for at in 0..self.happens_before.races.len() {
             let race = self.happens_before.races[at];
@@ -57,7 +57,8 @@ impl Dpor {
             let (labels, happens_before) = (&self.labels, &self.happens_before);
             let precedes = |earlier, later| happens_before.precedes(earlier, later);
             let sequence = &mut self.sequence;
-            // What cannot begin here would never be tried, and stand in for what can.
+            // A sequence whose first step is not enabled here would never run, but would subsume
+            // sequences that can run.
             let first = sequence.first();
             let is_possible = first.is_none_or(|it| node.options.contains(&labels.task(it)));
             let mut asleep = node.asleep.iter();
@@ -68,10 +69,10 @@ impl Dpor {
         }
     }
 
-    /// Makes the sequence that turns a race round: all steps since its first one that
-    /// did not happen after it, and then the second one; in long executions only those
-    /// that the second one needs: a few more go where others have been, but what the
-    /// races take does not grow with the square of the length.
+    /// Builds the sequence that reverses a race: all steps since its first step that did not happen
+    /// after it, and then its second step. In a long execution it has only those steps that the
+    /// second one needs. Then a few more executions are redundant, but the cost of the races does
+    /// not grow with the square of the length.
     fn turn(&mut self, past: Past<'_>, Race { first, second, .. }: Race) {
         self.sequence.clear();
         let steps = self.nodes.len() as u32;
@@ -88,9 +89,9 @@ impl Dpor {
         let touches = possible_touches_of(past, second as usize);
         let label = self.label_of(past, second as usize, &touches);
         self.sequence.push_turned(label, second);
-        // That the two conflict may be due to what the first one saw. After something that
-        // changes this, and commutes with the second one, nothing would show the conflict:
-        // so it is to come next.
+        // The conflict of the two steps may depend on the value that the first one read. If a step
+        // that changes this value, and commutes with the second one, came between them, no
+        // execution would show the conflict. So the first one follows immediately.
         if past.trace.steps[first as usize].awaits {
             let label = self.label(past, first as usize);
             self.sequence.push_turned(label, first);
@@ -98,8 +99,8 @@ impl Dpor {
     }
 }
 
-/// What a step of the execution touched, or may touch after steps that commute with
-/// it: with one other owner gone, the drop of an `Arc` may be the last one.
+/// The touches of a step, or those that it may have after steps that commute with it: if another
+/// owner is gone, the drop of an `Arc` may be the last one.
 pub(super) fn touches_of(past: Past<'_>, step: usize) -> EngineVec<(usize, Effect)> {
     let mut touches = engine_vec();
     let named = past.trace.touches_of(step).iter();
@@ -113,7 +114,7 @@ pub(super) fn touches_of(past: Past<'_>, step: usize) -> EngineVec<(usize, Effec
     touches
 }
 
-/// What the second step of a race may touch without the first one.
+/// The touches that the second step of a race may have without the first one.
 fn possible_touches_of(past: Past<'_>, step: usize) -> EngineVec<(usize, Effect)> {
     let mut touches = engine_vec();
     let named = past.trace.touches_of(step).iter();

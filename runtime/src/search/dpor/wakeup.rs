@@ -1,4 +1,4 @@
-//! Wakeup trees: the sequences of steps that are still to be tried from a point of an execution.
+//! Wakeup trees: the sequences of steps that must still be tried from a point of an execution.
 //!
 //! Abdulla, Aronis, Jonsson and Sagonas, "Optimal dynamic partial order reduction"
 //! (POPL'14), section 6.
@@ -11,9 +11,10 @@ use crate::execution::TaskId;
 /// A sequence of steps of an execution.
 pub(super) struct Sequence {
     labels: EngineVec<Label>,
-    /// Of each step, its number in the trace that happens-before is known of.
+    /// The number of each step in the trace to which happens-before refers.
     steps: EngineVec<u32>,
-    /// So many of the first steps do what was seen, and after each other as in the trace.
+    /// The number of steps at the start that have the same effect as in the trace, and the same
+    /// order.
     seen: usize,
 }
 
@@ -32,20 +33,20 @@ impl Sequence {
         self.seen = 0;
     }
 
-    /// A step that does what was seen.
+    /// Appends a step that has the same effect as in the trace.
     pub(super) fn push(&mut self, label: Label, step: u32) {
         self.push_turned(label, step);
         self.seen = self.steps.len();
     }
 
-    /// A step of the race that is turned round: it may do another thing, and what comes
-    /// before it in the trace may come after it here. At the end only.
+    /// Appends, at the end only, a step of the reversed race. It may have another effect than in
+    /// the trace, and steps that precede it in the trace may follow it here.
     pub(super) fn push_turned(&mut self, label: Label, step: u32) {
         self.labels.push(label);
         self.steps.push(step);
     }
 
-    /// What it begins with.
+    /// The first step of the sequence.
     pub(super) fn first(&self) -> Option<Label> {
         self.labels.first().copied()
     }
@@ -80,7 +81,7 @@ impl Sequence {
         }
     }
 
-    /// Whether all that begins with this sequence is among what `branch` leads to.
+    /// Whether the executions after `branch` include all those that begin with this sequence.
     fn is_led_to_by(
         &self,
         labels: &Labels,
@@ -94,7 +95,7 @@ impl Sequence {
         outcomes == labels.outcomes(branch) && self.can_begin_with(labels, branch, precedes)
     }
 
-    /// Leaves out the first step of `task`.
+    /// Removes the first step of `task`.
     fn leave_out(&mut self, labels: &Labels, task: TaskId) {
         if let Some(first) = self.first_of(labels, task) {
             self.labels.remove(first);
@@ -104,9 +105,9 @@ impl Sequence {
     }
 }
 
-/// Steps to try one after the other, and what is to come after them.
+/// Steps to try one after the other, and the branches after them.
 pub(super) struct Branch {
-    /// At least one, the next one last.
+    /// At least one label; the next step is the last one.
     labels: EngineVec<Label>,
     then: EngineVec<Self>,
 }
@@ -114,7 +115,7 @@ pub(super) struct Branch {
 stored!(Branch { labels, then });
 
 impl Branch {
-    /// A branch of the steps that are left of `sequence`.
+    /// A branch of the steps of `sequence`.
     fn of(sequence: &Sequence) -> Self {
         let mut labels = engine_vec();
         labels.extend(sequence.labels.iter().rev().copied());
@@ -124,12 +125,12 @@ impl Branch {
         }
     }
 
-    /// The step that comes next.
+    /// The next step.
     pub(super) fn next(&self) -> Label {
         *self.labels.last().expect("a branch has a step")
     }
 
-    /// What comes after the next step.
+    /// The branches after the next step.
     pub(super) fn after_next(mut self) -> EngineVec<Self> {
         self.labels.pop();
         if self.labels.is_empty() {
@@ -140,7 +141,7 @@ impl Branch {
         after
     }
 
-    /// Makes what comes after the last `steps` of the labels a branch of its own.
+    /// Keeps the next `steps` labels in this branch, and moves the rest to a child branch.
     fn split(&mut self, steps: usize) {
         let rest = self.labels.len() - steps;
         let mut next = engine_vec();
@@ -153,16 +154,15 @@ impl Branch {
     }
 }
 
-/// How many steps there are in all.
+/// The number of steps in all branches.
 pub(super) fn size(branches: &[Branch]) -> usize {
     let all = branches.iter();
     all.map(|branch| branch.labels.len() + size(&branch.then))
         .sum()
 }
 
-/// Adds `sequence` to the tree of `branches`, unless an execution that is to be
-/// tried anyway is equivalent to one that begins with it. Returns how many steps the
-/// tree grew by.
+/// Inserts `sequence` into the tree of `branches`, unless an execution that will be tried anyway is
+/// equivalent to one that begins with it. Returns the number of steps by which the tree grew.
 pub(super) fn insert(
     mut branches: &mut EngineVec<Branch>,
     labels: &Labels,

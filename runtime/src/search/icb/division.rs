@@ -1,11 +1,11 @@
-//! A part of the search's space, explored beside others by searches that know nothing of each other.
+//! Division of the search space into parts, which several searches explore without communication.
 //!
-//! All parts begin alike. Once enough schedules are queued, each part keeps those whose
-//! turn is its own: they and the schedules that deviate from them are its units. What a
-//! unit holds depends on nothing but the schedule that it begins with. A unit that none
-//! had queued by then, since only one of another part shows that it is needed, is
-//! explored by every part that comes to need it, and named, so that it can be counted
-//! once. So the parts together explore what one search explores.
+//! All parts begin in the same way. Once enough schedules are queued, each part keeps its own share
+//! of them: these schedules, and those that deviate from them, are the units of the part. The
+//! contents of a unit depend only on the schedule that it begins with. A unit may not have been
+//! queued by then, because only a schedule of another part shows that it is needed. Such a late
+//! unit is explored by every part that comes to need it, and it has a name, so that it can be
+//! counted once. So the parts together explore the same schedules as one search.
 
 use core::cmp::Reverse;
 
@@ -14,7 +14,7 @@ use super::{DEFAULT, Icb, Node, Progress, Strategy};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::stored::stored;
 
-/// Which part it is, from 0, of how many.
+/// The index of a part, from 0, and the number of parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Part {
     pub(crate) index: u32,
@@ -25,50 +25,53 @@ impl Part {
     /// All of the space.
     pub(crate) const WHOLE: Self = Self { index: 0, count: 1 };
 
-    /// Whether what cannot be divided is this one's.
+    /// Whether this part takes the work that cannot be divided.
     pub(crate) fn is_first(self) -> bool {
         self.index == 0
     }
 }
 
-/// How a part came to be one, and what is in it.
+/// The division of the space, and the units of this part.
 pub(crate) struct Division {
     part: Part,
-    /// So many schedules are queued before the space is divided.
+    /// The number of queued schedules from which the space is divided.
     enough: usize,
     /// The unit of each node, once the space is divided.
     units: EngineVec<u32>,
-    /// How many schedules of each unit were run.
+    /// The number of schedules of each unit that were run.
     schedules: EngineVec<u64>,
-    /// The names of the units that were found later than the others.
+    /// The names of the late units.
     late: EngineVec<u64>,
-    /// What was known before.
+    /// The bound that was completed, and the number of schedules that were pruned, before the
+    /// division.
     completed: Option<u32>,
     pruned: u64,
     is_divided: bool,
 }
 
-/// What a part has to tell, so that all parts can be put together.
+/// The results of a part that are needed to merge all parts.
 pub(crate) struct Share {
-    /// How many schedules all parts have in common, and what they left out before.
+    /// The number of schedules that all parts have in common, and the number that was pruned before
+    /// the division.
     pub(crate) shared: u64,
     pub(crate) shared_pruned: u64,
-    /// The units that other parts may have come to, too, and their schedules.
+    /// The names of the late units, which other parts may have explored as well, and the numbers of
+    /// their schedules.
     pub(crate) late: EngineVec<(u64, u64)>,
-    /// The bound of which nothing is left in any part.
+    /// The bound that all parts have completed.
     pub(crate) bound_completed: Option<u32>,
-    /// Nothing is left of this part, and it is not all there is.
+    /// This part is finished, and it is not the whole space.
     pub(crate) is_exhausted: bool,
 }
 
-/// The unit of what all parts have explored.
+/// The unit of the schedules that all parts explore.
 const SHARED: u32 = 0;
-/// That of the schedules whose turn is this part's.
+/// The unit of the queued schedules that this part has kept.
 const OWN: u32 = 1;
-/// The first one that was found late.
+/// The first late unit.
 const LATE: u32 = 2;
 
-/// So many schedules for each part are enough to divide the space.
+/// The number of queued schedules for each part that is enough to divide the space.
 const SEEDS: usize = 64;
 
 stored!(Part { index, count });
@@ -121,9 +124,9 @@ impl Division {
     }
 }
 
-/// Appends those of `queue` that are the part's. What has the first two deviations in
-/// common goes to one part: it mostly needs what that part has anyway. All get about as
-/// many.
+/// Appends the schedules of `queue` that belong to the part. Schedules with the same first two
+/// deviations go to one part, because they mostly need the same other schedules. All parts get
+/// about the same number.
 fn deal(queue: &[u32], nodes: &Chunks<Node>, part: Part, own: &mut EngineVec<u32>) {
     let mut seeds: EngineVec<(u32, u32)> = engine_vec();
     seeds.extend(queue.iter().map(|&seed| (group(seed, nodes), seed)));
@@ -144,7 +147,7 @@ fn deal(queue: &[u32], nodes: &Chunks<Node>, part: Part, own: &mut EngineVec<u32
     }
 }
 
-/// The schedule of the first two deviations of another one.
+/// The schedule with only the first two deviations of `node`.
 fn group(mut node: u32, nodes: &Chunks<Node>) -> u32 {
     let mut last = [node; 2];
     while node != DEFAULT {
@@ -156,7 +159,7 @@ fn group(mut node: u32, nodes: &Chunks<Node>) -> u32 {
 
 #[cfg(test)]
 impl Icb {
-    /// The search of a part that differs from others as soon as possible.
+    /// The search of a part, with the earliest possible division.
     pub(in crate::search) fn of_early_part(self, part: Part) -> Self {
         let mut search = self.of_part(part);
         if let Some(division) = &mut search.division {
@@ -175,8 +178,8 @@ impl Icb {
         self
     }
 
-    /// At the beginning of a bound: leaves the schedules to others that are theirs, as
-    /// soon as there are enough.
+    /// At the beginning of a bound, if enough schedules are queued: removes those that belong to
+    /// other parts.
     pub(super) fn divide(&mut self) {
         let Some(division) = &mut self.division else {
             return;
@@ -197,7 +200,7 @@ impl Icb {
         self.now.retain(|&node| units[node as usize] == OWN);
     }
 
-    /// What there is to tell of the part, if it is one.
+    /// The results of this part, if the space is divided into parts.
     pub(super) fn tell_share(&self) -> Option<Share> {
         let division = self.division.as_ref()?;
         let Progress {
@@ -229,7 +232,7 @@ impl Icb {
         })
     }
 
-    /// Counts the schedule that is next.
+    /// Counts the next schedule for its unit.
     pub(super) fn count_for_part(&mut self) {
         let node = self.path.last().copied();
         if let Some(division) = &mut self.division {
@@ -241,7 +244,7 @@ impl Icb {
         }
     }
 
-    /// Notes to whom the newest node belongs.
+    /// Records the unit of the newest node.
     pub(super) fn assign(&mut self) {
         if let Some(division) = &mut self.division
             && division.is_divided

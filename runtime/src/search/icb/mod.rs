@@ -3,19 +3,18 @@
 //! Every schedule with `c` preemptions is explored before any with `c + 1`, so the
 //! first failure has the fewest preemptions, and a finished bound is a guarantee.
 //!
-//! A schedule is named by its deviations from the default one, which continues
-//! the current task and takes the first option where that is impossible. Each is
-//! run once. Free deviations (the current task blocked or yielded) are explored
-//! depth first within the bound, those that preempt wait for the next bound, in
-//! order.
+//! A schedule is named by its deviations from the default one, which continues the current task,
+//! and takes the first option where the task cannot run. Each schedule is run once. Free deviations
+//! (the current task blocked or yielded) are explored depth first within the bound. Deviations that
+//! preempt are queued, in order, for the next bound.
 //!
-//! Not every decision needs its other choices: only one before a step that races
-//! with a later one, and the one at the start of that step's turn, where
-//! switching may cost less (bounded partial-order reduction by Coons, Musuvathi and
-//! others, OOPSLA'13); and not after turns that only [repeat](repeats) what another
-//! schedule does. A timeout is a step of the task that waited, and costs as a preemption
-//! does where others could go on: what takes the place of a preemption costs no more than
-//! it. Where fairness came in, every decision is taken to need all its choices.
+//! Not every decision needs its other choices. Only two decisions of a race do: the one before its
+//! first step, and the one at the start of that step's turn, where a switch may cost less (bounded
+//! partial-order reduction by Coons, Musuvathi and others, OOPSLA'13). Turns that only
+//! [repeat](repeats) those of another schedule do not. A timeout is a step of the task that waited.
+//! If another task could run, a timeout costs as much as a preemption, so that an alternative to a
+//! preemption never costs more. If fairness limited the enabled tasks of an execution, every
+//! decision is taken to need all its choices.
 
 mod division;
 mod needs;
@@ -33,41 +32,41 @@ use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::stored::kept_between_executions;
 use crate::execution::TaskId;
 
-/// A schedule that was or will be run: its last deviation, after those of its
-/// parent. All schedules are one tree, so that each costs a few bytes.
+/// A schedule that was or will be run: its last deviation, after those of its parent. All schedules
+/// form one tree, so that each costs a few bytes.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Node {
     parent: u32,
-    /// Which part of its bound it and what it leads to are taken for.
+    /// The estimated part of the bound that this schedule and its descendants are.
     part: f32,
     deviation: Deviation,
 }
 
-// SAFETY: numbers, that leave nothing between them.
+// SAFETY: it consists of integers and a float, without padding.
 unsafe impl Plain for Node {}
 const _: () = assert!(size_of::<Node>() == 3 * size_of::<u64>());
 
-/// The schedule without deviations: every tree's root.
+/// The schedule without deviations: the root of the tree.
 const DEFAULT: u32 = u32::MAX;
 
 /// A decision of the current execution.
 #[derive(Clone, Copy)]
 struct Point {
-    /// The step that it begins, or happens in.
+    /// The step that begins with the decision, or contains it.
     step: u32,
     count: u32,
-    /// So many of the first choices cost nothing.
+    /// The number of choices, the first ones, that cost nothing.
     free: u32,
-    /// Preemptions before it.
+    /// The number of preemptions before it.
     cost: u32,
-    /// Where its options are listed.
+    /// The index of its options in the list of all points.
     options: u32,
     prefix: u64,
 }
 
 impl Point {
-    /// How many other choices there are within a bound.
+    /// The number of other choices within a bound.
     fn others(&self, bound: u32) -> u32 {
         let within = if self.cost < bound {
             self.count
@@ -78,7 +77,7 @@ impl Point {
     }
 }
 
-/// In place of the options of an operation's outcomes, which are not listed.
+/// Stands for the options of an operation's outcomes, which are not listed.
 const OUTCOMES: u32 = u32::MAX;
 
 /// The search, up to a largest preemption bound.
@@ -88,52 +87,52 @@ pub(crate) struct Icb {
     bound: u32,
     completed: Option<u32>,
     nodes: Chunks<Node>,
-    /// Schedules that are run before what they show is: the next one last.
+    /// The schedules of this round, the next one last. New schedules of the bound run after them.
     round: EngineVec<u32>,
-    /// Those of the round after it.
+    /// The schedules of the round after it.
     ahead: EngineVec<u32>,
     rounds: u64,
-    /// Schedules of this bound, the next one last.
+    /// The other schedules of this bound, the next one last.
     now: EngineVec<u32>,
-    /// Schedules of the next bound, in order.
+    /// The schedules of the next bound, in order.
     next: EngineVec<u32>,
-    /// How many schedules of this bound were run, and which part of it that is taken for.
+    /// The number of schedules of this bound that were run, and their estimated part of the bound.
     taken: u64,
     explored: f64,
-    /// How many schedules of a bound are worth keeping: the budget.
+    /// The most schedules of a bound to keep: the budget.
     keep: usize,
-    /// The least bound of which schedules were dropped: it cannot be finished.
+    /// The lowest bound of which schedules were dropped, so that it cannot be finished.
     dropped: Option<u32>,
     /// A schedule beyond the largest bound exists; the last execution shows one.
     beyond: bool,
     shows_beyond: bool,
-    /// The choices that were queued, by what led to them.
+    /// The choices that were queued, by hashes of the choice and the execution before it.
     opened: HashSet,
     happens_before: HappensBefore,
-    /// The deviations of the schedule whose trace it has read.
+    /// The deviations of the schedule whose trace was read last.
     last_read: EngineVec<Deviation>,
     has_read: bool,
-    /// What the last execution showed.
+    /// The findings of the last execution.
     findings: Findings,
-    /// Schedules within the largest bound that were found to be needed, and all that
-    /// there could have been.
+    /// The number of schedules within the largest bound that were needed, and that of all possible
+    /// ones.
     needed: u64,
     possible: u64,
-    /// The deviations of the schedule that runs, and their nodes.
+    /// The deviations of the running schedule, and their nodes.
     current: EngineVec<Deviation>,
     path: EngineVec<u32>,
     followed: usize,
     cost: u32,
     points: EngineVec<Point>,
-    /// The tasks that could be chosen, point by point.
+    /// The enabled tasks, point by point.
     options: EngineVec<TaskId>,
     diverged: bool,
     started: bool,
-    /// It explores but a part of the space.
+    /// The division, if only a part of the space is explored.
     division: Option<Division>,
-    /// It serves a helper, who queues nothing.
+    /// The search is that of a helper, which queues nothing.
     only_finds: bool,
-    /// The round of its schedule, and what it has told of late.
+    /// For a helper: the round of its schedule, and the needs that it has reported recently.
     serves: u16,
     told: RecentHashes,
 }
@@ -202,12 +201,12 @@ impl Icb {
         choice
     }
 
-    /// Lists the deviations of the schedule `node`, which runs next.
+    /// Makes `current` the deviations of the schedule `node`, which runs next.
     fn unfold(&mut self, node: u32) {
         let Node {
             parent, deviation, ..
         } = self.nodes[node as usize];
-        // Mostly it deviates from the last one, or from one that this deviates from.
+        // In most cases its parent is the last schedule, or an ancestor of that one.
         if let Some(place) = self.path.iter().rposition(|&it| it == parent) {
             self.path.truncate(place + 1);
             self.current.truncate(place + 1);
@@ -270,7 +269,7 @@ impl Strategy for Icb {
     #[inline]
     fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize {
         let options = self.options.len() as u32;
-        // Few, and faster so than as a block.
+        // There are few options, and a loop is faster than a block copy.
         for &option in point.options {
             self.options.push(option);
         }
@@ -331,7 +330,7 @@ impl Strategy for Icb {
         Some(self)
     }
 
-    /// Of the bound at hand.
+    /// The explored part of the current bound.
     fn explored(&self) -> Option<f64> {
         Some(self.explored.min(1.0))
     }

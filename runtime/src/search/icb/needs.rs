@@ -1,4 +1,4 @@
-//! Which other choices an execution shows to be needed.
+//! Backtrack points: the other choices that an execution shows to be needed.
 
 use core::ops::Range;
 
@@ -8,10 +8,10 @@ use crate::search::Ended;
 use crate::search::races::Race;
 
 impl Icb {
-    /// Finds what the execution that just ended shows to be needed.
+    /// Finds the choices that the last execution shows to be needed.
     pub(super) fn expand(&mut self, execution: &Ended<'_>) {
-        // What was decided, and done, before the last deviation is as in the schedule
-        // that this one deviates from, which has shown it.
+        // The decisions and steps before the last deviation are those of the parent schedule, which
+        // has shown their needs.
         let last = self
             .current
             .last()
@@ -51,16 +51,16 @@ impl Icb {
         }
     }
 
-    /// How many of the needs from this one on are within the largest bound.
+    /// The number of needs, from index `from` on, within the largest bound.
     pub(super) fn needed_within(&self, from: usize) -> usize {
         let needs = self.findings.needs[from..].iter();
         needs.filter(|need| need.cost <= self.largest_bound).count()
     }
 
-    /// Queues what turns a race round, if that matters.
+    /// Queues the choices that reverse a race, if the reversal matters.
     pub(super) fn open_for_race(&mut self, trace: &Trace, race: Race) {
-        // Where the task could not be preempted for free, it may be so at the
-        // start of its turn (Coons, Musuvathi and McKinley, OOPSLA'13).
+        // If a preemption there costs, it may be free at the start of the task's turn (Coons,
+        // Musuvathi and McKinley, OOPSLA'13).
         let (first, turn) = (race.first, self.happens_before.turn_of(race.first));
         let matters = !race.waits
             || (self.may_need(trace, first) || self.may_need(trace, turn))
@@ -75,7 +75,7 @@ impl Icb {
         }
     }
 
-    /// Queues all outcomes of operations that are decided at some places, in the steps before
+    /// Queues all outcomes of the operations that are decided at `places`, in the steps before
     /// `end`.
     pub(super) fn open_outcomes(&mut self, places: Range<usize>, end: u32) {
         for place in places {
@@ -86,8 +86,9 @@ impl Icb {
         }
     }
 
-    /// Whether a turn touches nothing before the step `first`. Then whatever a switch before that
-    /// step leads to, one before the turn does, for less; if the same tasks could run there.
+    /// Whether a turn touches nothing before the step `first`, and the same tasks could run at
+    /// both. Then a switch before the turn has the same results as one before that step, for a
+    /// lower cost.
     fn begins_in_silence(&self, trace: &Trace, turn: u32, first: u32) -> bool {
         let is_silent = |step: u32| trace.touches_of(step as usize).is_empty();
         let options = |step: u32| {
@@ -100,16 +101,16 @@ impl Icb {
             && options(turn) == options(first)
     }
 
-    /// Whether it may be of use to need a choice at the decision before a step: of those beyond
-    /// the largest bound it is enough to know that there are some.
+    /// Whether a need at the decision before a step may be of use. Of choices beyond the largest
+    /// bound it is enough to know that one exists.
     fn may_need(&self, trace: &Trace, step: u32) -> bool {
         let place = trace.steps[step as usize].decision;
         let point = self.points.get(place as usize);
         point.is_some_and(|point| !self.shows_beyond || point.others(self.largest_bound) > 0)
     }
 
-    /// Queues the choice of the task of the step `second` at the decision before a step, if
-    /// there was one that matters.
+    /// Queues the choice of the task of the step `second` at the decision before `step`, if there
+    /// was a decision that matters.
     pub(super) fn open_before(&mut self, trace: &Trace, step: u32, second: u32) {
         if self.may_need(trace, step) {
             let place = trace.steps[step as usize].decision;
@@ -117,8 +118,8 @@ impl Icb {
         }
     }
 
-    /// How many steps the schedule that runs shares with the one whose trace was read
-    /// last, which it becomes.
+    /// The number of steps that the running schedule shares with the one whose trace was read last.
+    /// Afterwards the running schedule counts as the last one.
     fn shared_steps(&mut self) -> usize {
         let (last, current) = (&self.last_read, &self.current);
         let same = |(one, other): &(&Deviation, &Deviation)| one == other;
@@ -135,9 +136,10 @@ impl Icb {
         steps
     }
 
-    /// Queues the choice of `task` at a decision, or all where it could not run. Also where
-    /// it costs a preemption and time could pass: that a timeout takes another task's place
-    /// costs no more, and all can go on for nothing when its task is done.
+    /// Queues the choice of the task of the step `second` at a decision, or all choices if that
+    /// task could not run. With timers it also queues all choices if the task's choice is a
+    /// preemption: a timeout in place of another task costs no more than that, and after that task
+    /// has finished, all tasks can continue for free.
     fn open_for(&mut self, trace: &Trace, place: usize, second: u32) {
         let task = trace.steps[second as usize].task;
         let Point {
@@ -162,7 +164,7 @@ impl Icb {
         }
     }
 
-    /// Notes a choice at a decision.
+    /// Records the need of a choice at a decision.
     #[inline]
     pub(super) fn need(&mut self, place: usize, choice: u32) {
         if choice == 0 {

@@ -1,12 +1,12 @@
-//! Which schedules only repeat others, with turns that commute in another order.
+//! Sleep sets: schedules that only repeat others, with commuting turns in another order.
 //!
-//! Sleep sets (Godefroid 1996) as far as bounds allow, which count preemptions: a choice
-//! that has been taken at a decision sleeps in what follows the choices after it there, as
-//! long as all that runs is independent of the whole turn that it begins. Moved to where it
-//! sleeps from, such a turn costs no more: its task is switched to at a decision where
-//! another one is switched to anyway, and leaves where it leaves now. (Coons, Musuvathi and
-//! others, OOPSLA'13, show that sleep sets of single steps are unsound under a bound.)
-//! What sleeps is looked for once the schedule has run: then its turns are known.
+//! Sleep sets (Godefroid 1996) as far as they are sound under a bound on preemptions. A choice that
+//! has been taken at a decision sleeps in the executions of the later choices there, as long as
+//! every step is independent of the whole turn that the choice begins. If such a turn is moved to
+//! the decision at which it fell asleep, it costs no more: that decision switches tasks anyway, and
+//! the end of the turn is unchanged. (Coons, Musuvathi and others, OOPSLA'13, show that sleep sets
+//! of single steps are unsound under a bound.) Sleeping choices are searched after the schedule has
+//! run, because only then are its turns known.
 
 use core::ops::Range;
 
@@ -14,29 +14,29 @@ use super::{Icb, OUTCOMES, Point};
 use crate::execution::{TaskId, Trace, TraceStep};
 use crate::search::races::Race;
 
-/// A turn that could have come sooner, at no higher cost and with the same effect.
+/// A turn that could have run earlier, at no higher cost and with the same effect.
 pub(super) struct Repeat {
     /// Its steps.
     pub(super) turn: Range<u32>,
     sooner: Bed,
 }
 
-/// Where a task sleeps from.
+/// An entry of the sleep set: the decision at which a task fell asleep.
 struct Bed {
-    /// The decision, and the task's choice there, which comes before the one taken.
+    /// The index of the decision, and the task's choice there, which precedes the taken one.
     place: u32,
     choice: u32,
-    /// The step that the decision was made before.
+    /// The step after the decision.
     from: u32,
 }
 
-/// So many steps are looked at to see who leads to another one.
+/// The most steps that are inspected to find those that lead to another step.
 const PATIENCE: u32 = 128;
 
 impl Icb {
-    /// The first turn from the step `fresh` on that could have come sooner.
+    /// The first turn, from the step `fresh` on, that could have run earlier.
     pub(super) fn find_repeat(&self, trace: &Trace, fresh: u32) -> Option<Repeat> {
-        // With timers the cost of a switch depends on who else could run.
+        // With timers the cost of a switch depends on the other enabled tasks.
         if self.current.is_empty() || trace.has_timers {
             return None;
         }
@@ -68,8 +68,8 @@ impl Icb {
         sooner.map(|sooner| Repeat { turn, sooner })
     }
 
-    /// Where a task has slept from since before the step `until`, the latest first, unless it
-    /// has run: the step `last` was its last one.
+    /// The decisions before the step `until` from which a task has slept, the latest first. They
+    /// come after the step `last`, the last one of the task.
     fn where_it_sleeps(&self, task: TaskId, last: u32, until: u32) -> impl Iterator<Item = Bed> {
         let begins = last.wrapping_add(1);
         let decisions = self.current.iter().rev();
@@ -91,8 +91,8 @@ impl Icb {
             })
     }
 
-    /// Whether all switches cost what they cost now, or less, if `turn`, which depends on none of
-    /// the steps from `from` on, comes before them.
+    /// Whether no switch costs more if `turn` runs before the step `from`. The turn depends on none
+    /// of the steps from `from` on.
     fn costs_no_more(&self, trace: &Trace, from: u32, turn: &Range<u32>) -> bool {
         let steps = &trace.steps;
         if steps[from as usize..turn.end as usize]
@@ -101,8 +101,9 @@ impl Icb {
         {
             return false;
         }
-        // Where a task was switched away from for free, it could not go on. It cannot either if
-        // the turn has come sooner, or not yet, unless the turn conflicts with its next step.
+        // If a switch was free, the task before it could not continue. It still cannot if the turn
+        // has already run, or has not run yet, unless the turn conflicts with the next step of that
+        // task.
         (turn.end..steps.len() as u32).all(|next| {
             let previous = self.happens_before.previous(next);
             let mut others = match previous {
@@ -117,8 +118,8 @@ impl Icb {
         })
     }
 
-    /// Leaves out what was found to be needed and what the execution in which the turn comes
-    /// sooner shows, too, if that is more than what is needed instead.
+    /// Removes the needs that the execution with the earlier turn shows as well, if these are more
+    /// than the needs that replace them.
     pub(super) fn leave_out(&mut self, trace: &Trace, repeat: &Repeat, outcomes: Range<usize>) {
         let (count, shows_beyond) = (self.findings.needs.len(), self.shows_beyond);
         self.shows_beyond = self.beyond;
@@ -140,9 +141,9 @@ impl Icb {
         }
     }
 
-    /// Whether the execution in which the turn comes sooner shows a race of this one, too: one
-    /// with what comes after the turn, or where nothing else can come in its place, because of
-    /// it. The rest would be there without the turn.
+    /// Whether the execution with the earlier turn shows a race of this one as well. It does so if
+    /// the second step of the race is in or after the turn, and depends on the turn or another free
+    /// choice is explored in place of the turn. The other races exist without the turn.
     fn is_shown_sooner(&self, trace: &Trace, repeat: &Repeat, race: Race) -> bool {
         let start = repeat.turn.start;
         race.second >= start
@@ -150,8 +151,8 @@ impl Icb {
                 || self.happens_before.precedes(start, race.second))
     }
 
-    /// Goes on with what this execution repeats, and with other tasks in the place of the
-    /// one that sleeps: the next one, and those that could come before a part of the turn.
+    /// Needs the schedule that this execution repeats, and other tasks in place of the sleeping
+    /// one: the next one, and those that could run before a part of the turn.
     fn turn_aside(&mut self, trace: &Trace, repeat: &Repeat) {
         let Repeat { turn, sooner } = repeat;
         self.need(sooner.place as usize, sooner.choice);
@@ -175,9 +176,9 @@ impl Icb {
         (next < options.len()).then_some((decision as usize, next as u32))
     }
 
-    /// A choice of the task of the step `second` is needed at a decision: if it may sleep there,
-    /// it may be that only who comes before it leads to what it was needed for. So they are
-    /// needed, too: those whose next step depends on nothing that others do before.
+    /// Adds needs to the choice of the task of the step `second` at a decision. If that task may
+    /// sleep there, perhaps only a task that runs before it leads to the wanted order. So the
+    /// initials are needed as well: the tasks whose next step depends on no earlier step of others.
     pub(super) fn open_initials(&mut self, trace: &Trace, place: usize, second: u32) {
         let TraceStep { task, .. } = trace.steps[second as usize];
         let start = self.points[place].step;
@@ -221,7 +222,7 @@ impl Icb {
         self.where_it_sleeps(task, last, start).next().is_some()
     }
 
-    /// Queues the choice of a task at a decision, if it could run.
+    /// Queues the choice of a task at a decision, if the task was enabled.
     fn open_task(&mut self, place: usize, task: TaskId) {
         let Point { options, count, .. } = self.points[place];
         let options = &self.options[options as usize..][..count as usize];
@@ -230,7 +231,7 @@ impl Icb {
         }
     }
 
-    /// Queues all choices at a decision that cost what that of `task` costs, or less.
+    /// Queues all choices at a decision that cost no more than that of `task`.
     fn open_like(&mut self, place: usize, task: TaskId) {
         let Point {
             options,
@@ -245,7 +246,7 @@ impl Icb {
     }
 }
 
-/// Whether two steps touch something in ways that do not commute.
+/// Whether two steps have touches that do not commute.
 fn conflict(trace: &Trace, one: u32, other: u32) -> bool {
     let (one, other) = (
         trace.touches_of(one as usize),

@@ -1,5 +1,5 @@
-//! Rounds of schedules, which several processes can share: none of a round depends on
-//! what another one shows.
+//! Rounds of schedules, which several processes can share: no schedule of a round depends on the
+//! findings of another one.
 
 use super::super::chunks::Chunks;
 use super::super::hash_set::{HashSet, prefetch};
@@ -13,9 +13,9 @@ use crate::base::written::Written;
 #[repr(C)]
 pub(crate) struct Deviation {
     pub(super) index: u32,
-    /// The option's place, or the operation's outcome.
+    /// The index of the option, or the outcome of the operation.
     pub(super) choice: u32,
-    /// The hash of what led to this decision when it was found.
+    /// The hash of the execution before this decision, when the deviation was found.
     pub(super) prefix: u64,
 }
 
@@ -26,26 +26,26 @@ impl Deviation {
     }
 }
 
-/// A choice that an execution shows to be needed, and the preemptions up to it.
+/// A choice that an execution shows to be needed, and the number of preemptions up to it.
 #[derive(Clone, Copy)]
 pub(crate) struct Need {
     pub(super) deviation: Deviation,
     pub(super) cost: u32,
 }
 
-/// What an execution shows.
+/// The findings of an execution.
 pub(crate) struct Findings {
-    /// In order, some of them more than once.
+    /// The needs in order, possibly with duplicates.
     pub(crate) needs: EngineVec<Need>,
-    /// So many other choices there were within the largest bound.
+    /// The number of other choices within the largest bound.
     pub(crate) possible: u64,
 }
 
-/// Schedules' deviations, one schedule after another.
+/// The deviations of several schedules, one schedule after another.
 pub(crate) struct Listed {
     pub(crate) deviations: EngineVec<Deviation>,
-    /// Where those of the last schedule begin, and its nodes: the next one mostly begins
-    /// as it does.
+    /// The start of the deviations of the last schedule, and its nodes: the next schedule mostly
+    /// shares its first ones.
     last: usize,
     path: EngineVec<u32>,
 }
@@ -65,23 +65,23 @@ impl Listed {
         self.last = 0;
     }
 
-    /// Takes away the last schedule.
+    /// Removes the last schedule.
     pub(crate) fn pop(&mut self) {
         self.deviations.truncate(self.last);
         self.path.clear();
     }
 
-    /// Those of the last schedule.
+    /// The deviations of the last schedule.
     pub(crate) fn last(&self) -> &[Deviation] {
         &self.deviations[self.last..]
     }
 
-    /// Makes `path` lead to a node; how many of its nodes stay.
+    /// Makes `path` lead to a node. Returns the number of its nodes that are unchanged.
     fn go_to(&mut self, mut node: u32, nodes: &Chunks<Node>) -> usize {
         let before = self.path.len();
         let mut common = before;
         while node != DEFAULT {
-            // A path's nodes are in order: each was found after its parent.
+            // The nodes of a path are in order: each was found after its parent.
             while common > 0 && self.path[common - 1] > node {
                 common -= 1;
             }
@@ -100,24 +100,23 @@ impl Listed {
     }
 }
 
-/// So many choices are remembered, by 16 bytes each at least: what more there are is
-/// dropped.
+/// The most choices to remember, at 16 bytes or more each. Further choices are dropped.
 const MOST: u64 = 1 << 25;
 
-/// So many schedules are known before rounds are long: small searches are as well
-/// off without.
+/// The number of known schedules from which rounds are long. Small searches gain nothing from long
+/// rounds.
 const FIRST_LONG_ROUND: usize = 1 << 11;
-/// How many schedules a long round has.
+/// The number of schedules in a long round.
 const ROUND: usize = 1 << 9;
 
-/// So many schedules before one is listed the processor fetches its parent, and before
-/// that, where it is: most are of long ago.
+/// The distances, in schedules, at which the parent of a schedule and the schedule itself are
+/// prefetched: most of them are old and in no cache.
 const AHEAD: usize = 4;
 const FAR_AHEAD: usize = 8;
 
 impl Icb {
-    /// Takes the schedules of the next round. While they run it is known what comes
-    /// after them: so none waits until all that they show is taken over.
+    /// Takes the schedules of the next round. The round after it is known while they run, so that
+    /// no process waits until all their findings are taken over.
     pub(super) fn fill_round(&mut self) {
         let is_long = self.nodes.len() >= FIRST_LONG_ROUND;
         let length = if is_long { ROUND } else { 1 };
@@ -131,7 +130,7 @@ impl Icb {
         self.rounds += 1;
     }
 
-    /// Queues a choice, once.
+    /// Queues a choice, unless it was queued before.
     pub(super) fn open(&mut self, Need { deviation, cost }: Need) {
         if cost > self.largest_bound {
             self.beyond = true;
@@ -172,8 +171,8 @@ impl Icb {
         self.assign();
     }
 
-    /// Writes down which choices were queued, unless the nodes tell: all have one, but for
-    /// those that were dropped.
+    /// Writes the choices that were queued, unless they follow from the nodes: each choice has a
+    /// node, except those that were dropped.
     pub(super) fn write_opened(&self, out: &mut Written) {
         let count = self.opened.count();
         let have_nodes = count == self.nodes.len() as u64 && count < MOST;
@@ -183,7 +182,7 @@ impl Icb {
         }
     }
 
-    /// Takes what was written down, after the nodes; whether it is understood.
+    /// Reads the queued choices, after the nodes. Returns whether the input is valid.
     pub(super) fn read_opened(&mut self, input: &mut &[u8]) -> bool {
         let opened = bool::read(input).and_then(|have_nodes| {
             if !have_nodes {
@@ -202,18 +201,18 @@ impl Icb {
         true
     }
 
-    /// The number of the round, and how many of its schedules are left, the one at
-    /// hand not counted.
+    /// The number of the round, and the number of its schedules that are left, without the current
+    /// one.
     pub(crate) fn round(&self) -> (u64, usize) {
         (self.rounds, self.round.len())
     }
 
-    /// How many schedules the round after this one has.
+    /// The number of schedules in the round after this one.
     pub(crate) fn ahead(&self) -> usize {
         self.ahead.len()
     }
 
-    /// Lists a schedule of this round or of the one after it: so many places after the
+    /// Lists a schedule of this round, or of the one after it: the one at distance `after` from the
     /// next one.
     pub(crate) fn list(&self, is_ahead: bool, after: usize, to: &mut Listed) {
         let round = if is_ahead { &self.ahead } else { &self.round };
@@ -228,13 +227,13 @@ impl Icb {
         to.last = start;
     }
 
-    /// For a helper, too: it finds nothing beyond.
+    /// The largest bound. A helper uses the same one, so that it finds nothing beyond it.
     pub(crate) fn largest_bound(&self) -> u32 {
         self.largest_bound
     }
 
-    /// For a helper: runs the schedule of these deviations next, which is one of a round.
-    /// Of each round it may come to some after some of the next one.
+    /// For a helper: makes the schedule of these deviations, which belongs to `round`, the next
+    /// one. Schedules of a round may come after some of the next round.
     pub(crate) fn follow(&mut self, deviations: &[Deviation], round: u32) {
         self.only_finds = true;
         self.serves = short(round);
@@ -244,8 +243,8 @@ impl Icb {
         self.retry();
     }
 
-    /// For a helper: leaves out what the search that it serves knows, since that takes over
-    /// all of a round before it begins the next one, and what is told in the same breath.
+    /// For a helper: removes the needs that the served search already knows, and duplicates. The
+    /// served search takes over all findings of a round before it begins the next one.
     pub(super) fn leave_out_known(&mut self) {
         for need in &self.findings.needs {
             self.told.prefetch(need.deviation.name());
@@ -261,26 +260,27 @@ impl Icb {
         });
     }
 
-    /// For a helper: the search that it serves will learn what the last execution showed.
+    /// For a helper: records that the findings of the last execution were sent to the served
+    /// search.
     pub(crate) fn note_told(&mut self) {
         for need in &self.findings.needs {
             self.told.note(need.deviation.name(), self.serves);
         }
     }
 
-    /// What the last execution showed.
+    /// The findings of the last execution.
     pub(crate) fn findings(&self) -> &Findings {
         &self.findings
     }
 
-    /// Lets the processor fetch what is asked when these are learnt.
+    /// Prefetches the memory that [`Self::learn`] will read for these needs.
     pub(crate) fn prefetch(&self, needs: &[Need]) {
         for need in needs {
             self.opened.prefetch(need.deviation.name());
         }
     }
 
-    /// Lets the processor fetch where the schedules are that follow soon on one of `round`.
+    /// Prefetches the nodes of the schedules that follow soon in `round`.
     fn prefetch_nodes(&self, round: &[u32], number: usize) {
         if let Some(&node) = round.get(number.wrapping_sub(FAR_AHEAD)) {
             prefetch(&raw const self.nodes[node as usize]);
@@ -292,7 +292,7 @@ impl Icb {
         }
     }
 
-    /// Takes what was found on the schedule at hand, by a helper perhaps.
+    /// Takes over the findings on the current schedule, possibly those of a helper.
     pub(crate) fn learn(&mut self, needs: &[Need], possible: u64) {
         self.possible += possible;
         let queued = self.now.len();
@@ -312,7 +312,7 @@ impl Icb {
         self.explored += f64::from(each);
     }
 
-    /// The schedules that are queued are taken for parts of one size.
+    /// Begins a bound: the queued schedules count as equal parts of it.
     pub(super) fn begin_bound(&mut self) {
         (self.taken, self.explored) = (0, 0.0);
         let each = 1.0 / self.now.len() as f32;
@@ -321,14 +321,14 @@ impl Icb {
         }
     }
 
-    /// How many schedules of the bound at hand were run.
+    /// The number of schedules of the current bound that were run.
     pub(crate) fn taken_of_bound(&self) -> u64 {
         self.taken
     }
 
-    /// About how many schedules of the bound at hand are left, by those that were run:
-    /// each is taken for as large a part as each of those that it leads to and what
-    /// they lead to, which is too much where many lead to more.
+    /// An estimate of the remaining schedules of the current bound, from those that were run. A
+    /// schedule counts as much as each of its children with its descendants. This is too much if
+    /// many children have children.
     pub(crate) fn rest_of_bound(&self) -> f64 {
         let taken = self.taken as f64;
         let queued = self.now.len() as f64;
@@ -336,17 +336,17 @@ impl Icb {
     }
 }
 
-/// A round's number in few bits; never 0.
+/// The number of a round in 16 bits; never 0.
 fn short(round: u32) -> u16 {
     (round % u32::from(u16::MAX)) as u16 + 1
 }
 
-/// The short number of the round after one.
+/// The short number of the next round.
 fn next(short: u16) -> u16 {
     short % u16::MAX + 1
 }
 
-/// Moves the last items of a queue, so many at most.
+/// Moves the last items of a queue, at most `most`.
 fn take_last(from: &mut EngineVec<u32>, most: usize, to: &mut EngineVec<u32>) {
     let rest = from.len().saturating_sub(most);
     to.extend_from_slice(&from[rest..]);

@@ -1,11 +1,11 @@
-//! `icb` against brute force.
+//! Tests of `icb` against brute force.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::model::{self, Act, Explored, Program};
 use super::*;
 
-/// Two tasks that take turns at one value.
+/// Two tasks that modify the same value.
 fn rivals(steps: usize) -> Program {
     vec![vec![Act::Add(0); steps]; 2]
 }
@@ -68,8 +68,8 @@ fn every_graph_and_every_end_within_a_bound_is_reached() {
     }
 }
 
-/// A yield right after another one of its task is no scheduling point: all that it leads to,
-/// the one before it leads to for no more preemptions.
+/// A yield immediately after another one of its task is no scheduling point: all that it leads to,
+/// the first yield leads to with no more preemptions.
 #[test]
 fn yields_with_nothing_between_them_are_as_one() {
     let mut shorter = 0;
@@ -106,7 +106,7 @@ fn yields_with_nothing_between_them_are_as_one() {
     assert!(shorter > 0, "there are programs that yield in silence");
 }
 
-/// Explores a program in parts, which begin to differ early.
+/// Explores a program in parts, with the earliest possible division.
 fn in_parts(program: &Program, bound: u32, count: u32) -> Vec<(Icb, Explored)> {
     let part = |index| {
         let mut search = Icb::new(bound, u64::MAX).of_early_part(Part { index, count });
@@ -116,7 +116,7 @@ fn in_parts(program: &Program, bound: u32, count: u32) -> Vec<(Icb, Explored)> {
     (0..count).map(part).collect()
 }
 
-/// How many schedules the parts explore, those counted once that several had.
+/// The number of schedules that the parts explore, with shared ones counted once.
 fn counted_once(parts: &[(Icb, Explored)]) -> u64 {
     let shares: Vec<Share> = parts
         .iter()
@@ -212,8 +212,9 @@ fn what_is_left_of_a_bound_is_told_by_what_was_run() {
     }
 }
 
-/// The second task comes for the lock while the first one has it, which takes it twice:
-/// that it could come before the first time must not be forgotten over the second.
+/// The second task waits for the lock while the first one holds it, which acquires it twice. The
+/// search must not forget, because of the second acquisition, that the second task could come
+/// before the first one.
 #[test]
 fn a_task_that_waits_for_a_lock_could_have_had_it_before() {
     let program = vec![
@@ -225,9 +226,9 @@ fn a_task_that_waits_for_a_lock_could_have_had_it_before() {
     assert!(!misses(&program, &all, 1));
 }
 
-/// The second task comes for a lock that the first one has, and later gives back what the
-/// first one then only tries to take: that it waits sooner makes the try fail, even though
-/// all that the second one did came before the try.
+/// The second task waits for a lock that the first one holds, and later releases the lock that the
+/// first one then only tries to acquire. If it waits earlier, the try fails, even though all steps
+/// of the second task came before the try.
 #[test]
 fn a_task_that_waits_sooner_keeps_others_from_what_it_has() {
     let second = [
@@ -246,9 +247,9 @@ fn a_task_that_waits_sooner_keeps_others_from_what_it_has() {
     assert!(!misses(&program, &all, 1));
 }
 
-/// The third task waits for the first one to leave; from then on none enters. That the second
-/// one could have entered before, and keeps the third one waiting, must not be forgotten over
-/// that it cannot enter before the third one has had the lock.
+/// The third task waits for the first one to leave; from then on no task enters. The second one
+/// could have entered before, and keeps the third one waiting. The search must not forget this
+/// because the second one cannot enter until the third one has had the lock.
 #[test]
 fn a_reader_could_have_entered_before_another_task_waited_for_readers_to_leave() {
     let program = vec![
@@ -261,8 +262,8 @@ fn a_reader_could_have_entered_before_another_task_waited_for_readers_to_leave()
     assert!(!misses(&program, &all, 1));
 }
 
-/// While the second task reads, all others come to wait for its end: each after it has read
-/// itself, which it cannot once the first of them waits.
+/// While the second task reads, all others come to wait for its end, each after a read of its own.
+/// Such a read is impossible once the first of them waits.
 #[test]
 fn a_reader_could_have_entered_before_the_first_of_those_that_wait() {
     let reads_and_waits = vec![Act::Read(2), Act::EndRead(2), Act::Lock(2)];
@@ -276,8 +277,8 @@ fn a_reader_could_have_entered_before_the_first_of_those_that_wait() {
     assert!(!misses(&program, &all, 2));
 }
 
-/// The third task waits for the first one to leave before the second one comes to read twice:
-/// between the two it could have come, too.
+/// The third task waits for the first one to leave before the second one reads twice. It could also
+/// have come between the two reads.
 #[test]
 fn a_reader_could_have_entered_before_another_task_waited_where_it_came_later() {
     let reads_twice = [Act::Read(2), Act::Read(2), Act::EndRead(2), Act::EndRead(2)];
@@ -290,9 +291,9 @@ fn a_reader_could_have_entered_before_another_task_waited_where_it_came_later() 
     assert!(!misses(&program, &all, 2));
 }
 
-/// The second task is ready to take the lock when the first one tries to, which then yields
-/// while it has it. That the second one comes before the first one takes it for the second time
-/// costs a preemption more.
+/// The second task is ready to acquire the lock when the first one tries to, which then yields
+/// while it holds it. The second one needs one more preemption to come before the second
+/// acquisition by the first one.
 #[test]
 fn a_task_could_have_had_a_lock_before_the_first_of_those_who_took_it_meanwhile() {
     let takes_twice = vec![Act::TryLock(0), Act::GiveWay, Act::Unlock(0), Act::Lock(0)];
@@ -305,8 +306,8 @@ fn a_task_could_have_had_a_lock_before_the_first_of_those_who_took_it_meanwhile(
     assert!(!misses(&begins_with_it, &all_of_it, 0));
 }
 
-/// That the third task comes for the first lock sooner, and waits, lets the first task have it
-/// for nothing, which is then not blocked for ever, and gives back what the third one has tried.
+/// If the third task waits for the first lock earlier, the first task gets it for free. Then the
+/// first task is not blocked for ever, and releases the lock that the third one has tried.
 #[test]
 fn a_task_that_waits_sooner_gives_way_to_who_would_be_blocked() {
     let program = vec![
@@ -319,8 +320,9 @@ fn a_task_that_waits_sooner_gives_way_to_who_would_be_blocked() {
     assert!(!misses(&program, &all, 2));
 }
 
-/// That the first task looks at what both exchange sooner, and waits, does not conflict with the
-/// second one's exchange, which fails: but that one would succeed if the first task still waited.
+/// If the first task performs its exchange earlier, and then waits for the lock, this does not
+/// conflict with the exchange of the second one, which fails. But the second exchange would succeed
+/// if the first task still waited.
 #[test]
 fn a_task_that_waits_sooner_may_come_before_what_would_succeed() {
     let program = vec![
@@ -336,7 +338,7 @@ fn a_task_that_waits_sooner_may_come_before_what_would_succeed() {
     assert!(!misses(&program, &all, 2));
 }
 
-/// Of three tasks that lock one mutex twice, as often as that takes no more than two preemptions.
+/// There are 36 schedules of three tasks that lock one mutex twice, with at most two preemptions.
 #[test]
 fn a_first_step_that_touches_nothing_makes_no_difference() {
     let section = [Act::Lock(0), Act::Add(0), Act::Unlock(0)];
@@ -362,8 +364,8 @@ fn readers_and_writers_come_in_every_order() {
     assert!(!misses(&program, &all, 2));
 }
 
-/// Tasks that only read commute: of those that come before a write and those that come after it
-/// each order leads to the same.
+/// Tasks that only read commute: those before a write, and those after it, lead to the same graph
+/// in every order.
 #[test]
 fn what_commutes_is_not_tried_in_each_order() {
     let readers = |count: usize| {
@@ -382,8 +384,8 @@ fn what_commutes_is_not_tried_in_each_order() {
     }
 }
 
-/// The second task's turn commutes with the third one's, but not what it does with the other
-/// outcome.
+/// The second task's turn commutes with the third one's, but its steps under the other outcome do
+/// not.
 #[test]
 fn a_turn_that_repeats_may_go_on_in_another_way() {
     let program = vec![
@@ -395,7 +397,7 @@ fn a_turn_that_repeats_may_go_on_in_another_way() {
     assert!(!misses(&program, &all, 0));
 }
 
-/// Where a task sleeps, what it was needed for may need another one that comes before it.
+/// A task sleeps where it is needed, and the wanted order needs another task before it.
 #[test]
 fn in_the_place_of_who_sleeps_comes_who_leads_to_it() {
     let program = vec![
@@ -408,7 +410,7 @@ fn in_the_place_of_who_sleeps_comes_who_leads_to_it() {
     assert!(!misses(&program, &all, 1));
 }
 
-/// The same, where that one comes before a later step of the turn that sleeps.
+/// The same, but the other task comes before a later step of the sleeping turn.
 #[test]
 fn who_leads_to_the_rest_of_a_turn_counts() {
     let program = vec![
@@ -421,8 +423,8 @@ fn who_leads_to_the_rest_of_a_turn_counts() {
     assert!(!misses(&program, &all, 1));
 }
 
-/// Where the first task sleeps, its turn could be broken by the third one, which goes on only
-/// after what the turn would be moved across.
+/// Where the first task sleeps, its turn could be interrupted by the third one, which continues
+/// only after the steps that the turn would be moved across.
 #[test]
 fn a_turn_that_repeats_may_be_broken_by_who_goes_on_after_what_it_is_moved_across() {
     let waits = vec![
@@ -443,8 +445,8 @@ fn a_turn_that_repeats_may_be_broken_by_who_goes_on_after_what_it_is_moved_acros
     assert!(!misses(&sends_after_that, &all_of_it, 1));
 }
 
-/// The last task is blocked for ever where the third one has taken the lock before it; where it
-/// is not, it goes on with what breaks the turn of the first one, which sleeps.
+/// The last task is blocked for ever if the third one has acquired the lock before it. Otherwise it
+/// continues with a step that interrupts the turn of the first one, which sleeps.
 #[test]
 fn who_is_blocked_could_break_a_turn_that_repeats() {
     let program = vec![
@@ -458,8 +460,8 @@ fn who_is_blocked_could_break_a_turn_that_repeats() {
     assert!(!misses(&program, &all, 1));
 }
 
-/// The second task keeps readers out while it waits for the first one to leave: so the last one
-/// is switched away from for nothing, after it has seen what the first one then writes to.
+/// The second task keeps readers out while it waits for the first one to leave. So the switch away
+/// from the last one is free, after that has read the value that the first one then writes.
 #[test]
 fn who_waits_for_readers_to_leave_keeps_others_out() {
     let program = vec![
@@ -477,7 +479,7 @@ fn who_waits_for_readers_to_leave_keeps_others_out() {
     assert!(!misses(&program, &all, 1));
 }
 
-/// Runs what is listed at the places, the last one first, as a helper does.
+/// Runs the listed schedules at `places`, the last one first, as a helper does.
 fn help(
     helper: &mut Icb,
     program: &Program,
@@ -506,8 +508,8 @@ fn listed(search: &Icb, is_ahead: bool, count: usize) -> Vec<Vec<Deviation>> {
     (0..count).map(one).collect()
 }
 
-/// The schedules that a search runs, by name, and what it told in the end. A helper runs
-/// some of each round.
+/// The schedules that a search runs, by name, its final numbers, and the number of schedules that a
+/// helper ran, which runs some of each round.
 fn explored_with_help(program: &Program, is_helped: bool) -> (Vec<Vec<u64>>, [u64; 2], usize) {
     let mut search = Icb::new(5, u64::MAX);
     let mut helper = Icb::new(5, u64::MAX);
@@ -525,7 +527,7 @@ fn explored_with_help(program: &Program, is_helped: bool) -> (Vec<Vec<u64>>, [u6
             if !next.is_empty() {
                 lengths.insert(round + 1, next.len());
             }
-            // The one at hand was listed, too, where its round was the one after another.
+            // The current schedule was listed as well, if its round was listed ahead.
             let at_hand = count - left;
             let mut help = |round, listed: &[_], places| {
                 help(&mut helper, program, round, listed, &mut found, places);

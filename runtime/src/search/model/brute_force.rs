@@ -1,4 +1,4 @@
-//! All schedules of a program within a bound, one by one, with no reduction.
+//! Brute force: all schedules of a program within a bound, without reduction.
 
 use std::collections::BTreeSet;
 
@@ -6,11 +6,11 @@ use super::super::races::HappensBefore;
 use super::super::{ChoicePoint, Ended, Progress, SchedulingPoint, Strategy};
 use super::{Final, Graph, Machine, Program, graph, run};
 
-/// Depth-first over all decisions, with at most so many preemptions: no reduction.
+/// A depth-first search over all decisions, with at most `bound` preemptions.
 pub(in crate::search) struct Exhaustive {
     bound: u32,
-    /// The choices of the execution: how many there are, so many free, the one
-    /// taken, and the cost before it.
+    /// The choices of the execution: their number, the number of free ones, the taken one, and the
+    /// cost before it.
     stack: Vec<(u32, u32, u32, u32)>,
     at: usize,
     started: bool,
@@ -74,7 +74,7 @@ impl Strategy for Exhaustive {
     }
 }
 
-/// All that a search shows of a program.
+/// The executions of a program that a search ran.
 #[derive(Default)]
 pub(in crate::search) struct Explored {
     pub(in crate::search) executions: u64,
@@ -83,7 +83,7 @@ pub(in crate::search) struct Explored {
 }
 
 impl Explored {
-    /// Whether it shows the same ends and graphs as `other`.
+    /// Whether it has the same ends and graphs as `other`.
     pub(in crate::search) fn is_as(&self, other: &Self) -> bool {
         self.ends == other.ends && self.graphs == other.graphs
     }
@@ -94,7 +94,7 @@ pub(in crate::search) fn explore(program: &Program, search: &mut dyn Strategy) -
     look(program, search, u64::MAX).expect("there is no limit")
 }
 
-/// As [`explore`] by brute force; `None` where it takes more than `most` executions.
+/// As [`explore`] by brute force; `None` if that takes more than `most` executions.
 pub(in crate::search) fn explore_all(program: &Program, bound: u32, most: u64) -> Option<Explored> {
     look(program, &mut Exhaustive::new(bound), most)
 }

@@ -1,4 +1,4 @@
-//! Small concurrent programs without fibers, to check searches against brute force.
+//! Small concurrent programs without fibers, with which searches are checked against brute force.
 
 mod brute_force;
 mod machine;
@@ -14,85 +14,87 @@ use super::races::HappensBefore;
 use super::{Ended, Strategy};
 use crate::execution::Effect;
 
-/// What a task of a program does.
+/// An act of a task of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Act {
-    /// Nothing that others see, as a task's first step.
+    /// Touches nothing; the first step of a task.
     Idle,
     Load(u32),
     Store(u32, u64),
     Add(u32),
-    /// Sets it to the second number if it is the first.
+    /// Sets the value to the second number if it is the first.
     Exchange(u32, u64, u64),
-    /// Sets it whatever it is; whether others learn by it what the task did before.
+    /// Sets the value unconditionally; the flag says whether others synchronize with the task
+    /// through it.
     Swap(u32, u64, bool),
     Lock(u32),
     TryLock(u32),
     Unlock(u32),
     Read(u32),
     TryRead(u32),
-    /// Makes the lock, if the task has it alone, one that it reads.
+    /// Turns the task's exclusive lock into a shared one.
     Downgrade(u32),
     EndRead(u32),
     /// Waits on the condition variable, with the mutex.
     Wait(u32, u32),
     NotifyOne(u32),
     NotifyAll(u32),
-    /// Waits while the channel is full; from [`BOUNDED`] on they hold one message.
+    /// Waits while the channel is full; from [`BOUNDED`] on channels hold one message.
     Send(u32),
     TrySend(u32),
     Recv(u32),
     TryRecv(u32),
     Unpark(u32),
     Park,
-    /// Initialises what is not initialised yet, up to `InitEnd`; waits while another does.
+    /// Initialises the object unless it is initialised, up to `InitEnd`; waits while another task
+    /// does.
     Init(u32),
     InitEnd(u32),
-    /// Initialises at once, unless another has done so; waits while another does.
+    /// Initialises the object at once unless it is initialised; waits while another task does.
     InitSet(u32),
     InitGet(u32),
-    /// Waits until it is initialised.
+    /// Waits until the object is initialised.
     InitWait(u32),
-    /// Waits until two tasks have come.
+    /// Waits until two tasks have arrived.
     Barrier(u32),
-    /// One more owner, if the task is one; at first each task is.
+    /// Adds an owner, if the task is one; initially each task is.
     Clone(u32),
-    /// One owner less, if the task is one.
+    /// Drops an owner, if the task is one.
     Drop(u32),
     CountOwners(u32),
-    /// One more owner, if there is any.
+    /// Adds an owner, if there is any.
     Upgrade(u32),
-    /// Takes what is owned, if the task is its only owner.
+    /// Takes the owned value, if the task is its only owner.
     Unwrap(u32),
-    /// Whether the task has ended.
+    /// Checks whether the task has ended.
     IsFinished(u32),
-    /// An outcome of so many, all for free.
+    /// Chooses one of this number of outcomes, all of them free.
     Choose(u32),
-    /// Switching away is free afterwards.
+    /// Yields: the next switch is free.
     GiveWay,
-    /// The same, unless the task has done nothing since it yielded last: then nothing.
+    /// Yields, unless the task has done nothing since its last yield.
     Yield,
-    /// Loads the value, so often at most, and yields each time that it is 0.
+    /// Loads the value, at most this number of times, and yields each time that it is 0.
     Spin(u32, u32),
-    /// Loads both values again and again until neither is 0, as an await.
+    /// Loads both values again and again until neither is 0, as one await.
     Await(u32, u32),
-    /// Skips so many acts if what was last seen was 0.
+    /// Skips this number of acts if the last value that was seen is 0.
     SkipUnlessSeen(usize),
 }
 
 pub(super) type Program = Vec<Vec<Act>>;
 
-/// How many objects there are of each kind.
+/// The number of objects of each kind.
 const OBJECTS: usize = 4;
 /// The first of the channels that hold one message; the others hold any number.
 pub(super) const BOUNDED: u32 = 2;
 
-/// How an execution ended.
+/// The end of an execution.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Final {
     values: [u64; OBJECTS],
     seen: Vec<u64>,
-    /// Where each task is: before the end in a deadlock.
+    /// The position of each task: in a deadlock it is before the end.
     at: Vec<usize>,
 }
 
@@ -102,14 +104,15 @@ impl Final {
     }
 }
 
-/// Names a happens-before graph: for each step a byte for its task, and one for each task
-/// with how many of its steps happened before. The order is not that of the execution.
-/// Steps that touch nothing are left out. That a task comes to wait for readers to leave
-/// shows in what comes of it; where attempts to read fail for that, so does what failed: it makes
-/// no difference whether they do so before it has the lock or after that.
+/// The name of a happens-before graph: for each step a byte for its task, and for each task a byte
+/// with the number of its steps that happened before. The order is independent of that of the
+/// execution. Steps that touch nothing are left out. A task that starts to wait for readers to
+/// leave is left out as well: only the consequences count. If attempts to read fail because of
+/// that, failed operations are also left out: it makes no difference whether they fail before the
+/// task has the lock or after that.
 pub(super) type Graph = Vec<u64>;
 
-/// What one execution shows.
+/// The results of one execution.
 pub(super) struct Outcome {
     pub(super) end: Final,
     pub(super) graph: Graph,
@@ -134,8 +137,8 @@ fn run(machine: &mut Machine<'_>, search: &mut dyn Strategy) {
     end(machine, search, false);
 }
 
-/// The same, where the program may be another one than it was before: whether the
-/// execution left what was prescribed.
+/// As [`execute`], for a program that may differ from that of earlier executions. Returns whether
+/// the execution left its prescribed prefix.
 pub(super) fn execute_unsteady(program: &Program, search: &mut dyn Strategy) -> bool {
     let mut machine = Machine::new(program);
     follow(&mut machine, search);

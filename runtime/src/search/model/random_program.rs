@@ -1,12 +1,12 @@
-//! Random programs to compare searches on.
+//! Random programs for the comparison of searches.
 
 use std::collections::VecDeque;
 
 use super::{Act, BOUNDED, Program};
 use crate::base::rng::Rng;
 
-/// Seeds of the random programs that searches are compared with brute force on: as
-/// many as the environment's `CHESS_PROGRAMS` says.
+/// The seeds of the random programs on which searches are compared with brute force. The
+/// environment variable `CHESS_PROGRAMS` sets their number.
 pub(in crate::search) fn seeds() -> std::ops::Range<u64> {
     const USUAL: u64 = 2_000;
     let asked = std::env::var("CHESS_PROGRAMS");
@@ -15,7 +15,7 @@ pub(in crate::search) fn seeds() -> std::ops::Range<u64> {
     })
 }
 
-/// How many kinds of objects there are.
+/// The number of kinds of objects.
 const KINDS: u64 = 14;
 
 /// A program of two to four tasks that is small enough for brute force.
@@ -23,7 +23,7 @@ pub(in crate::search) fn random_program(seed: u64) -> Program {
     let mut rng = Rng::new(seed);
     let mut below = |n: u64| rng.below(n) as u32;
     let tasks = 2 + below(3);
-    // Programs about few kinds of objects have more races.
+    // Programs with few kinds of objects have more races.
     let kinds: Vec<u32> = (0..=below(3)).map(|_| below(KINDS)).collect();
     let longest = [0, 0, 6, 4, 3][tasks as usize];
     let mut program = Program::new();
@@ -121,7 +121,7 @@ pub(in crate::search) fn random_program(seed: u64) -> Program {
     program
 }
 
-/// What a task does with a channel.
+/// A random act on a channel.
 fn message(channel: u32, below: &mut impl FnMut(u64) -> u32) -> Act {
     match below(6) {
         0 | 1 => Act::Send(channel),
@@ -131,7 +131,7 @@ fn message(channel: u32, below: &mut impl FnMut(u64) -> u32) -> Act {
     }
 }
 
-/// What a task does with something that is initialised once.
+/// Random acts on an object that is initialised once.
 fn initialisation(which: u32, below: &mut impl FnMut(u64) -> u32) -> Vec<Act> {
     match below(6) {
         0..=2 => vec![Act::Init(which), Act::InitEnd(which)],
@@ -141,7 +141,7 @@ fn initialisation(which: u32, below: &mut impl FnMut(u64) -> u32) -> Vec<Act> {
     }
 }
 
-/// What a task does with something that has owners.
+/// A random act on an object with owners.
 fn owner(which: u32, below: &mut impl FnMut(u64) -> u32) -> Act {
     match below(6) {
         0 => Act::Clone(which),
@@ -152,7 +152,7 @@ fn owner(which: u32, below: &mut impl FnMut(u64) -> u32) -> Act {
     }
 }
 
-/// Adds a section in which a lock is read or written to, by waiting for it or by trying.
+/// Adds a section in which a lock is held shared or exclusively, acquired by waiting or by trying.
 fn add_section(acts: &mut VecDeque<Act>, lock: u32, below: &mut impl FnMut(u64) -> u32) {
     let take = match below(5) {
         0 => Act::Read(lock),
@@ -178,7 +178,7 @@ fn add_section(acts: &mut VecDeque<Act>, lock: u32, below: &mut impl FnMut(u64) 
     });
 }
 
-/// Adds steps that touch nothing, as mostly a thread's first one is.
+/// Adds steps that touch nothing, as the first step of a thread usually does.
 fn add_idle_steps(program: &mut Program, rng: &mut Rng) {
     let begin_idle = rng.below(2) == 0;
     for acts in program {

@@ -2,7 +2,7 @@
 
 use super::{Act, Program};
 
-/// Leaves out acts of `program` as long as it `fails`, for a message that can be read.
+/// Removes acts of `program` as long as it `fails`, for a readable message.
 pub(in crate::search) fn shrink(program: &Program, fails: impl Fn(&Program) -> bool) -> Program {
     let mut smallest = program.clone();
     let smaller = |program: &Program| {
@@ -23,7 +23,7 @@ pub(in crate::search) fn shrink(program: &Program, fails: impl Fn(&Program) -> b
     smallest
 }
 
-/// Whether tasks give back what they took, once each.
+/// Whether tasks release the locks that they acquired, once each.
 fn makes_sense(program: &Program) -> bool {
     program.iter().all(|acts| {
         let mut held = Vec::new();

@@ -1,4 +1,4 @@
-//! What the steps of a trace did to each object.
+//! The accesses of the steps of a trace to each object.
 
 use super::NOTHING;
 use crate::base::memory::{EngineVec, engine_vec};
@@ -7,43 +7,44 @@ use crate::execution::{Effect, ObjectId, Touch};
 /// An access to an object.
 #[derive(Clone, Copy)]
 pub(super) struct Access {
-    /// The newest step of this task and these effects since the last exclusive access.
+    /// The newest step of this task with these effects since the last exclusive access.
     pub(super) step: u32,
-    /// The oldest one.
+    /// The oldest such step.
     pub(super) oldest: u32,
     pub(super) task: u32,
     pub(super) effect: Effect,
-    /// Which effect it could have had, had others done something else before.
+    /// The effect that it could have had after other steps.
     pub(super) could: Effect,
-    /// The access before it.
+    /// The previous access to the object.
     pub(super) next: u32,
     object: u32,
 }
 
-/// Whether nothing before such an access matters to most that come later.
+/// Whether most later accesses depend on nothing before an access with this effect.
 #[inline]
 pub(super) fn is_exclusive(effect: Effect) -> bool {
     matches!(effect, Effect::Rewrite | Effect::Write | Effect::Acquire)
 }
 
-/// An access became that of a newer step.
+/// The previous step of an access that became one of a newer step.
 #[derive(Clone, Copy)]
 struct Renewal {
     access: u32,
     before: u32,
 }
 
-/// The accesses to all objects: of each one a list, newest first. Of those between two
-/// exclusive ones it has the first of each task and effects, which is renewed by the others.
+/// The accesses to all objects: a list for each object, newest first. Between two exclusive
+/// accesses there is one entry for each task and pair of effects; later accesses of the same kind
+/// renew it.
 pub(super) struct Accesses {
     all: EngineVec<Access>,
     renewals: EngineVec<Renewal>,
-    /// Each object's newest one.
+    /// The newest access to each object.
     newest: EngineVec<u32>,
 }
 
 impl Access {
-    /// Whether a task's step that touches something so is one more such access.
+    /// Whether a touch by a task is another access of this kind.
     #[inline]
     pub(super) fn is_like(&self, task: u32, touch: Touch) -> bool {
         (self.task, self.effect, self.could) == (task, touch.effect, touch.could)
@@ -59,7 +60,7 @@ impl Accesses {
         }
     }
 
-    /// The object's newest one.
+    /// The newest access to the object.
     #[inline]
     pub(super) fn newest_of(&self, object: ObjectId) -> u32 {
         match self.newest.get(object.0 as usize) {
@@ -73,7 +74,7 @@ impl Accesses {
         self.all.get(access as usize)
     }
 
-    /// The first exclusive one from `access` on.
+    /// The first exclusive access from `access` on, in the order of the list.
     #[inline]
     pub(super) fn exclusive_from(&self, mut access: u32) -> Option<&Access> {
         loop {
@@ -85,7 +86,7 @@ impl Accesses {
         }
     }
 
-    /// A step of a task touches an object.
+    /// Adds an access by a step of a task.
     #[inline]
     pub(super) fn add(&mut self, step: u32, task: u32, touch: Touch) {
         let (number, object) = (self.all.len() as u32, touch.object.0);
@@ -104,14 +105,14 @@ impl Accesses {
         });
     }
 
-    /// A step touches an object in the same way as its task did in `access`.
+    /// Makes `access` one of a newer step of its task.
     #[inline]
     pub(super) fn renew(&mut self, access: u32, step: u32) {
         let before = core::mem::replace(&mut self.all[access as usize].step, step);
         self.renewals.push(Renewal { access, before });
     }
 
-    /// Takes back what was done from `step` on.
+    /// Removes the accesses of `step` and of all later steps.
     pub(super) fn take_back(&mut self, step: u32) {
         while let Some(last) = self.renewals.last() {
             let access = &mut self.all[last.access as usize];

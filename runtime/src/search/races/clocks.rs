@@ -2,25 +2,25 @@
 
 use crate::base::memory::{EngineVec, engine_vec};
 
-/// Four numbers of a clock: its length is a multiple of so many.
+/// Four numbers of a clock, whose length is a multiple of [`LANE`].
 type Lane = [u32; 4];
 const LANE: usize = 4;
 
-/// Where a clock begins.
+/// The index at which a clock begins.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(super) struct Clock(u32);
 
-/// Vector clocks: of each task, how many steps of the trace one has to look at for all
-/// that happened before. A task knows all that it does itself, so that its steps share a
-/// clock until they learn of another task's.
+/// Vector clocks. The entry of a task is the length of the prefix of the trace that contains all
+/// its steps that happened before. A clock covers all steps of its own task, so that these steps
+/// share one clock until they synchronize with another task.
 pub(super) struct Clocks {
-    /// All of them, one after another.
+    /// All clocks, one after another.
     lanes: EngineVec<Lane>,
-    /// How many lanes each one has.
+    /// The number of lanes of each clock.
     width: usize,
 }
 
-/// All steps of a task.
+/// Covers all steps of a task.
 const ALL: u32 = u32::MAX;
 
 impl Clocks {
@@ -31,24 +31,25 @@ impl Clocks {
         }
     }
 
-    /// Forgets those that are newer than this one.
+    /// Removes the clocks that are newer than this one.
     pub(super) fn forget_after(&mut self, newest: Clock) {
         self.lanes.truncate(newest.0 as usize / LANE + self.width);
     }
 
-    /// Where the next one begins.
+    /// The start of the next clock.
     #[inline]
     fn end(&self) -> Clock {
         Clock((self.lanes.len() * LANE) as u32)
     }
 
-    /// Whether `clock` tells of `step`, which is one of `task`.
+    /// Whether `clock` covers `step`, which is one of `task`.
     #[inline]
     pub(super) fn knows(&self, clock: Clock, task: u32, step: u32) -> bool {
         self.lanes.as_flattened()[clock.0 as usize + task as usize] > step
     }
 
-    /// How many steps one has to look at for all of which `clock` tells, but those of `task`.
+    /// The length of the prefix of the trace that contains all steps that `clock` covers, without
+    /// those of `task`.
     pub(super) fn latest_but(&self, clock: Clock, task: u32) -> u32 {
         let all = &self.lanes.as_flattened()[clock.0 as usize..][..self.width * LANE];
         let others = all
@@ -58,7 +59,7 @@ impl Clocks {
         others.map(|(_, steps)| *steps).max().unwrap_or(0)
     }
 
-    /// A clock that tells of all that `task` does, for which there is
+    /// Adds a clock that covers only the steps of `task`, for which there is
     /// [room](Self::make_room).
     #[inline]
     pub(super) fn begin(&mut self, task: u32) -> Clock {
@@ -70,12 +71,12 @@ impl Clocks {
         clock
     }
 
-    /// A clock that tells what these two tell.
+    /// Adds a clock that covers the steps of both clocks.
     #[inline]
     pub(super) fn of_both(&mut self, one: Clock, other: Clock) -> Clock {
         let both = self.end();
         let [mut one, mut other] = [one, other].map(|clock| clock.0 as usize / LANE);
-        // Mostly they have one lane.
+        // Most clocks have one lane.
         loop {
             let latest = latest(self.lanes[one], self.lanes[other]);
             self.lanes.push(latest);
@@ -87,7 +88,7 @@ impl Clocks {
         }
     }
 
-    /// From now on `clock` tells what the `other` one tells.
+    /// Adds the steps that `other` covers to `clock`.
     #[inline]
     pub(super) fn join(&mut self, clock: Clock, other: Clock) {
         let [own, other] = [clock, other].map(|clock| clock.0 as usize / LANE);
@@ -96,14 +97,13 @@ impl Clocks {
         }
     }
 
-    /// From now on `clock` tells of `step`, which is one of `task`, and of none of its later
-    /// ones.
+    /// Makes `clock` cover `step`, which is one of `task`, and none of its later steps.
     #[inline]
     pub(super) fn note(&mut self, clock: Clock, task: u32, step: u32) {
         self.lanes.as_flattened_mut()[clock.0 as usize + task as usize] = step + 1;
     }
 
-    /// Makes room for so many tasks. Then all of `clocks` may begin elsewhere.
+    /// Makes room for `tasks` tasks. This may move all of `clocks`.
     pub(super) fn make_room<'a>(
         &mut self,
         tasks: usize,
@@ -113,8 +113,8 @@ impl Clocks {
         if needed <= old {
             return;
         }
-        // A test may spawn thousands of tasks, one after another: half as much room again
-        // each time, so that all is moved a few times and not with every fourth task.
+        // A test may spawn thousands of tasks, one after another. The room grows by half each time,
+        // so that all clocks are moved a few times only, and not with every fourth task.
         let new = needed.max(old + old / 2);
         let mut wider = engine_vec();
         for clock in self.lanes.chunks(old.max(1)) {

@@ -1,4 +1,4 @@
-//! Which of the steps that depend on each other race.
+//! Race detection: the steps that depend on each other and race.
 
 use super::accesses::{Access, is_exclusive};
 use super::clocks::Clock;
@@ -6,8 +6,8 @@ use super::{HappensBefore, Met, NOTHING, Place, Race, Role};
 use crate::execution::{Dependence, Effect, Touch, Trace, TraceStep};
 
 impl HappensBefore {
-    /// Whether the step `at` races with the earlier one `other`, of which it depends
-    /// and of which its task did not know.
+    /// Judges whether the step `at` races with the earlier step `other`, on which it depends, and
+    /// of which its task did not know.
     #[inline]
     pub(super) fn judge(
         &mut self,
@@ -47,8 +47,8 @@ impl HappensBefore {
         });
     }
 
-    /// Whether the step `at` could have come to wait for the earlier one `other`: its task
-    /// has done steps since then.
+    /// Judges whether the step `at` could have come to wait for the earlier step `other`: its task
+    /// has taken steps since then.
     #[inline]
     fn judge_wait(&mut self, at: u32, other: u32) {
         let Place { previous, .. } = self.places[at as usize];
@@ -57,7 +57,7 @@ impl HappensBefore {
         }
     }
 
-    /// The step `second` races with `first`, which only lets it go on.
+    /// Adds a race of `second` with `first`, which only enables it.
     #[inline(never)]
     fn waits_for(&mut self, first: u32, second: u32) {
         self.races.push(Race {
@@ -67,10 +67,10 @@ impl HappensBefore {
         });
     }
 
-    /// A step that reads a lock races also with those in which others came to wait for readers
-    /// to leave, and with the last one before its task came itself: from such a step on none
-    /// enters, so that the race with what came after it cannot be turned round. (What took the
-    /// lock by trying is as such a step to it, which costs a few schedules.)
+    /// Adds the races of a step that reads a lock with the steps in which other tasks came to wait
+    /// for readers to leave, and with the last such step before the reader's task came itself. From
+    /// such a step on no reader enters, so that the race with a later step cannot be reversed. (An
+    /// acquisition by trying counts as such a step, which costs a few schedules.)
     #[inline(never)]
     pub(super) fn judge_queues(&mut self, at: u32, before: Clock, touch: Touch) {
         let Place { previous, .. } = self.places[at as usize];
@@ -92,9 +92,9 @@ impl HappensBefore {
         }
     }
 
-    /// A step that takes a lock alone, or comes to wait for it, races also with those in which
-    /// readers left, where tasks try to read: once its task waits for readers to leave, such
-    /// attempts fail.
+    /// Adds the races of a step that acquires a lock exclusively, or comes to wait for it, with the
+    /// steps in which readers left, if tasks try to read: once a task waits for readers to leave,
+    /// such attempts fail.
     #[inline(never)]
     pub(super) fn judge_leaves(&mut self, at: u32, before: Clock, touch: Touch) {
         let mut next = self.accesses.newest_of(touch.object);
@@ -115,11 +115,11 @@ impl HappensBefore {
         }
     }
 
-    /// A step that takes a lock races also with the one that held it when the task came
-    /// for it, and had to wait, even if others took it since then. (As Flanagan and
-    /// Godefroid, POPL'05, whose tasks race with their next step in each state. Without a
-    /// bound this is not needed: the race would show once the lock is free in time.) It was
-    /// taken by the exclusive access `newest` last.
+    /// Adds the race of a step that acquires a lock with the one that held it when the task came
+    /// for it and had to wait, even if others have acquired it since then. (Flanagan and Godefroid,
+    /// POPL'05, do the same: the next step of each task races in each state. Without a bound this
+    /// is not needed: the race would show when the lock is free in time.) The last acquisition of
+    /// the lock was the exclusive access `newest`.
     #[inline(never)]
     pub(super) fn judge_arrival(
         &mut self,
@@ -152,9 +152,9 @@ impl HappensBefore {
     }
 
     /// As [`Self::judge_arrival`], for executions in which tasks yield. A yield ends the turn of
-    /// the task that has the lock, and no task that needs the lock can go on there. To come before
-    /// the last step that took the lock may then cost more preemptions than to come before an
-    /// earlier one. So the step races with each of them.
+    /// the task that holds the lock, and no task that needs the lock can continue there. An earlier
+    /// place before the last acquisition of the lock may then cost more preemptions than one before
+    /// an earlier acquisition. So the step races with each of them.
     #[inline(never)]
     pub(super) fn judge_each(&mut self, at: u32, before: Clock, effect: Effect, newest: u32) {
         let mut next = self.accesses.get(newest).map(|newest| newest.next);
@@ -176,13 +176,13 @@ impl HappensBefore {
     }
 }
 
-/// Whether an operation takes a lock.
+/// Whether an operation acquires a lock.
 #[inline]
 pub(super) fn takes(effect: Effect) -> bool {
     matches!(effect, Effect::Acquire | Effect::Enter)
 }
 
-/// Whether a step takes a lock.
+/// Whether a step acquires a lock.
 #[inline(never)]
 fn takes_something(trace: &Trace, at: u32) -> bool {
     let mut touches = trace.touches_of(at as usize).iter();

@@ -1,15 +1,15 @@
-//! Which conflicts of a step are races, and which races may make a difference.
+//! The conflicts of a step that are races, and the races whose reversal may make a difference.
 
 use super::accesses::{Access, is_exclusive};
 use super::{HappensBefore, Met, NOTHING, Race, Role};
 use crate::execution::{Effect, Touch, Trace, TraceStep};
 
-/// So many accesses are looked at to see whether a race matters.
+/// The most accesses that are inspected to see whether a race matters.
 const PATIENCE: u32 = 64;
 
 impl HappensBefore {
-    /// Of the candidates among the steps that `second` has met, those that no other one
-    /// happened after race with it. With `blocked` it has not come to take place.
+    /// Adds the races of `second`: with the candidates it has met after which no other met step
+    /// happened. With `blocked` it has not taken place.
     #[inline]
     pub(super) fn keep_immediate(&mut self, second: u32, blocked: bool) {
         if let [
@@ -31,9 +31,9 @@ impl HappensBefore {
         self.met.clear();
     }
 
-    /// Leaves out of what the step at hand has met elsewhere the steps at which another task
-    /// held the lock that it takes: it could not have come before those, so it neither races
-    /// with them, nor do they hide the race with the step that took the lock ("may be
+    /// Removes the steps, met at other objects, at which another task held the lock that the
+    /// current step acquires. The current step could not have come before them. So it does not race
+    /// with them, and they do not hide the race with the acquisition of the lock ("may be
     /// co-enabled" of Flanagan and Godefroid, POPL'05). With `blocked` it still waits.
     fn leave_out_held(&mut self, blocked: bool) {
         for place in (0..self.met.len()).rev() {
@@ -44,9 +44,9 @@ impl HappensBefore {
         }
     }
 
-    /// Whether another task held what the step at hand takes when `step` was taken: from a
-    /// step that took it on, to one that let the step at hand go on; or to the end, where that
-    /// step is `blocked` and there is none that would have let it go on.
+    /// Whether another task held the lock of the current step at `step`: after an acquisition, and
+    /// before a release that enabled the current step. If that is `blocked`, and nothing would have
+    /// enabled it, the lock is held until the end.
     fn is_held_at(&self, step: u32, blocked: bool) -> bool {
         let task = |met: &Met| self.places[met.step as usize].task;
         let taking = |met: &&Met| met.at_lock && met.role != Role::Enabling;
@@ -82,8 +82,8 @@ impl HappensBefore {
                     Role::Hiding | Role::Candidate if other.step == first => at >= place,
                     Role::Candidate => true,
                     Role::Hiding => !self.precedes(first, other.step),
-                    // Without the first step there would be no such release; the lock is then
-                    // free only if it was that step that took it.
+                    // Without the first step this release would not exist. The lock is then free
+                    // only if the first step acquired it.
                     Role::Enabling => {
                         self.places[other.step as usize].task == self.places[first as usize].task
                             || !self.precedes(first, other.step)
@@ -99,21 +99,22 @@ impl HappensBefore {
         }
     }
 
-    /// Whether it may matter that a race is turned round. That a task comes to wait
-    /// sooner does only if what it did in between, or that it waits, conflicts with what others
-    /// did since then, and not after they had waited for its end.
+    /// Whether reversing `race` can lead to a new happens-before graph. If its first step only
+    /// enables the second one, the reversal makes the second task wait earlier. That matters only
+    /// if a step of this task in between, or the wait itself, conflicts with a step of another task
+    /// since the first one, unless that step came after a wait for the end of the second task.
     pub(in crate::search) fn matters(&self, trace: &Trace, race: Race) -> bool {
         if !race.waits {
             return true;
         }
-        // Who is blocked at the end for what it takes could take it in its place, and what
-        // comes then is not known.
+        // A task that is blocked at the end for the acquired lock could acquire it instead, and its
+        // steps after that are unknown.
         let mut taken = trace.touches_of(race.second as usize).iter();
         if taken.any(|touch| is_awaited_at_end(trace, race, *touch)) {
             return true;
         }
         let mut patience = PATIENCE;
-        // None enters while it waits for those to leave who have.
+        // No task enters while it waits for the readers to leave.
         let waits = trace.touches_of(race.second as usize).iter();
         let mut queues = waits.filter(|touch| awaits_leaving(trace, race, **touch));
         if queues.any(|touch| self.conflicts(trace, race, queue_at(*touch), &mut patience)) {
@@ -131,8 +132,7 @@ impl HappensBefore {
         false
     }
 
-    /// The step in which another task had waited for the end of that of the race's
-    /// second step.
+    /// The step in which another task had waited for the end of the task of the race's second step.
     fn awaited_end(&self, trace: &Trace, race: Race) -> Option<u32> {
         let task = trace.steps[race.second as usize].task.0;
         let last = self.newest[task as usize];
@@ -145,9 +145,9 @@ impl HappensBefore {
         })
     }
 
-    /// Whether `touch`, by the task of the race's second step, conflicts with what others
-    /// did since the first one, or could have done there, and not after its awaited end; yes if
-    /// this takes too long.
+    /// Whether `touch`, by the task of the race's second step, conflicts with an actual or possible
+    /// access of another task since the first step, which did not happen after the awaited end of
+    /// the task. Returns `true` if this takes too long.
     fn conflicts(&self, trace: &Trace, race: Race, touch: Touch, patience: &mut u32) -> bool {
         let task = trace.steps[race.second as usize].task.0;
         let counts = |access: &Access| {
@@ -168,20 +168,20 @@ impl HappensBefore {
             *patience -= 1;
             next = access.next;
         }
-        // What is blocked at the end is not among them.
+        // Operations that are blocked at the end are not among them.
         is_awaited_at_end(trace, race, touch)
     }
 }
 
-/// Whether it is those that hold a lock together that the race's second step, which takes it by
-/// `touch`, waits for: its first one is where one leaves.
+/// Whether the race's second step, which acquires a lock by `touch`, waits for the shared holders
+/// of that lock. Then one of them leaves in the race's first step.
 fn awaits_leaving(trace: &Trace, race: Race, touch: Touch) -> bool {
     let mut left = trace.touches_of(race.first as usize).iter();
     touch.effect == Effect::Acquire
         && left.any(|left| left.object == touch.object && left.effect == Effect::Leave)
 }
 
-/// That a task comes to wait for what it takes by `touch`.
+/// The touch of a task that comes to wait for the lock that it acquires by `touch`.
 fn queue_at(touch: Touch) -> Touch {
     Touch {
         effect: Effect::Queue,
@@ -190,8 +190,8 @@ fn queue_at(touch: Touch) -> Touch {
     }
 }
 
-/// Whether `touch`, by the task of the race's second step, conflicts with what another task is
-/// blocked in at the end.
+/// Whether `touch`, by the task of the race's second step, conflicts with the operation in which
+/// another task is blocked at the end.
 fn is_awaited_at_end(trace: &Trace, race: Race, touch: Touch) -> bool {
     let task = trace.steps[race.second as usize].task;
     let steps = trace.steps.iter().enumerate().rev();

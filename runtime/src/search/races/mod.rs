@@ -1,9 +1,8 @@
 //! Happens-before over the steps of a trace, and the races in it.
 //!
-//! Two steps of different tasks race if they depend on each other, could change
-//! places, and nothing between them orders them (Abdulla, Aronis, Jonsson and
-//! Sagonas, POPL'14, section 3; for locks it is the two acquisitions that race,
-//! and not a release with the acquisition that it lets through).
+//! Two steps of different tasks race if they depend on each other, could change places, and are not
+//! ordered by steps between them (Abdulla, Aronis, Jonsson and Sagonas, POPL'14, section 3). At a
+//! lock, two acquisitions race, and not a release with the acquisition that it enables.
 
 mod accesses;
 mod clocks;
@@ -21,58 +20,57 @@ use crate::execution::{Dependence, Effect, Touch, Trace, TraceStep};
 pub(super) struct Race {
     pub(super) first: u32,
     pub(super) second: u32,
-    /// The first one only lets the second one go on.
+    /// The first one only enables the second one.
     pub(super) waits: bool,
 }
 
-/// In place of a step or an access.
+/// Stands for no step, and for no access.
 const NOTHING: u32 = u32::MAX;
 
-/// A step that the one at hand depends on, and of which its task did not know.
+/// A step that the current step depends on, and which its task did not know of before.
 #[derive(Clone, Copy)]
 struct Met {
     step: u32,
     role: Role,
-    /// They met at a lock that the one at hand takes.
+    /// The common object is a lock that the current step acquires.
     at_lock: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
-    /// It may race with the one at hand.
+    /// It may race with the current step.
     Candidate,
-    /// So, too, and what happened before it does not race, since it comes later. Not where
-    /// a lock was only looked at, or something else that who takes the lock looks at: who
-    /// waits for it could not have gone on there.
+    /// It may race as well, and hides the steps that happened before it. A step that only reads a
+    /// lock hides nothing from an acquisition of it, and another conflict hides nothing from a step
+    /// that also acquires a lock: a task that waits for the lock could not have continued there.
     Hiding,
-    /// The one at hand had to wait for it.
+    /// The current step had to wait for it.
     Enabling,
 }
 
 /// A step of the trace.
 #[derive(Clone, Copy)]
 struct Place {
-    /// The first step of its task's turn: those with no other task's between them,
-    /// no yield and no timeout.
+    /// The first step of its task's turn. A turn has no steps of other tasks, no yield and no
+    /// timeout between its steps.
     turn: u32,
     task: u32,
-    /// The step before it of its task.
+    /// The previous step of its task.
     previous: u32,
     clock: Clock,
 }
 
-/// The happens-before of one trace. Kept for its memory.
+/// The happens-before relation of one trace. It is reused for its allocations.
 pub(super) struct HappensBefore {
     places: EngineVec<Place>,
     clocks: Clocks,
     accesses: Accesses,
-    /// Each task's newest step.
+    /// The newest step of each task.
     newest: EngineVec<u32>,
-    /// The first step whose races are looked for.
+    /// The first step whose races are searched.
     fresh: u32,
-    /// Whether a step races also with one that only lets it go on, where its task
-    /// has steps between the two: it could have come to wait sooner, and switching
-    /// away from a task that waits is free.
+    /// Whether a step also races with a step that only enables it, if its task has steps between
+    /// the two: it could have come to wait earlier, and a switch away from a waiting task is free.
     waits_too: bool,
     met: EngineVec<Met>,
     pub(super) races: EngineVec<Race>,
@@ -104,33 +102,32 @@ impl HappensBefore {
         }
     }
 
-    /// Where the turn of the task of `step` began: the first of its steps with no other
-    /// task's between them.
+    /// The first step of the turn of `step`, which has no steps of other tasks in it.
     #[inline]
     pub(super) fn turn_of(&self, step: u32) -> u32 {
         self.places[step as usize].turn
     }
 
-    /// The step before this one of its task; [`TraceStep::NONE`] if it is the first.
+    /// The previous step of the same task; [`TraceStep::NONE`] if there is none.
     #[inline]
     pub(super) fn previous(&self, step: u32) -> u32 {
         self.places[step as usize].previous
     }
 
-    /// So many steps of the trace one has to look at for all steps of other tasks that
-    /// happened before this one.
+    /// The length of the prefix of the trace that contains all steps of other tasks that happened
+    /// before this one.
     pub(super) fn known_of_others(&self, step: u32) -> u32 {
         let Place { task, clock, .. } = self.places[step as usize];
         self.clocks.latest_but(clock, task)
     }
 
-    /// Reads `trace`: afterwards [`Self::races`] are its races.
+    /// Reads `trace`. Afterwards [`Self::races`] has its races.
     pub(super) fn read(&mut self, trace: &Trace) {
         self.read_on(trace, 0, 0);
     }
 
-    /// As [`Self::read`], without the races whose second step comes before `fresh`. The
-    /// first `shared` steps are those of the trace that was read last.
+    /// As [`Self::read`], without the races whose second step comes before `fresh`. The first
+    /// `shared` steps are those of the trace that was read last.
     pub(super) fn read_on(&mut self, trace: &Trace, shared: usize, fresh: usize) {
         self.take_back(shared.min(fresh).min(trace.steps.len()));
         self.races.clear();
@@ -144,7 +141,7 @@ impl HappensBefore {
         }
     }
 
-    /// Takes back all steps but the first `shared` ones.
+    /// Removes all steps but the first `shared` ones.
     fn take_back(&mut self, shared: usize) {
         if shared >= self.places.len() {
             return;
@@ -163,8 +160,8 @@ impl HappensBefore {
         self.accesses.take_back(shared as u32);
     }
 
-    /// Reads a step; whether its task's turn may go on after it, as `goes_on` says of the one
-    /// before.
+    /// Reads a step. Returns whether its turn may continue after it; `goes_on` is that answer for
+    /// the previous step.
     #[inline]
     fn read_step(&mut self, trace: &Trace, step: &TraceStep, at: u32, goes_on: bool) -> bool {
         let task = step.task.0;
@@ -174,7 +171,7 @@ impl HappensBefore {
         };
         let mut turn = at;
         let mut before = if let Some(place) = self.places.get(previous as usize) {
-            // Before a step that timed out its task could not go on.
+            // A task whose wait has timed out was not enabled before that.
             if previous + 1 == at && goes_on && !step.timed {
                 turn = place.turn;
             }
@@ -219,9 +216,9 @@ impl HappensBefore {
         !step.yields
     }
 
-    /// A step, whose task knew what `before` tells, touches something: if that was all that
-    /// matters there, its task's access of the same effect since the last exclusive one, or
-    /// nothing.
+    /// Checks a touch by a step whose task knew the steps that `before` covers. If these include
+    /// all relevant accesses, returns the task's access of the same effects since the last
+    /// exclusive one, or [`NOTHING`].
     #[inline]
     fn look(&self, step: &TraceStep, before: Clock, touch: Touch) -> Option<u32> {
         let mut mine = NOTHING;
@@ -244,7 +241,7 @@ impl HappensBefore {
         Some(mine)
     }
 
-    /// As [`Self::look`], where the task did not know of all.
+    /// As [`Self::look`], if the task did not know of all relevant accesses.
     #[inline(never)]
     fn look_closely(&mut self, trace: &Trace, at: u32, before: Clock, touch: Touch) -> u32 {
         let step = &trace.steps[at as usize];
@@ -258,7 +255,7 @@ impl HappensBefore {
                 mine = next;
             }
             if is_exclusive(access.effect) {
-                // What only woke the task hides nothing that came before.
+                // A step that only woke the task hides nothing that came before it.
                 if access.step != step.waker {
                     let came = self.places[at as usize].previous;
                     if takes(touch.effect) && at >= self.fresh && self.waits_too {
@@ -285,8 +282,8 @@ impl HappensBefore {
         mine
     }
 
-    /// The step `at` touches what another task's earlier one has touched, of which its task
-    /// did not know.
+    /// Handles a touch by the step `at` of an object that another task touched earlier, which its
+    /// task did not know of.
     #[inline]
     fn meet(&mut self, trace: &Trace, at: u32, before: Clock, effect: Effect, other: Access) {
         let relation = effect.depends(other.effect);
@@ -299,8 +296,9 @@ impl HappensBefore {
         self.learn(at, before, other.step);
     }
 
-    /// The step `earlier` of another task happened before the step `at`, and with it all
-    /// that happened before. The task of `at` knew what `before` tells, and not of it.
+    /// Records that the step `earlier` of another task, and all that happened before it, happened
+    /// before the step `at`. The task of `at` knew the steps that `before` covers, and not this
+    /// one.
     #[inline]
     fn learn(&mut self, at: u32, before: Clock, earlier: u32) {
         let Place { task, clock, .. } = self.places[earlier as usize];
@@ -315,8 +313,8 @@ impl HappensBefore {
         self.clocks.note(*own, task, earlier);
     }
 
-    /// All that was done so far, by other tasks, happened before the step `at`; the clock
-    /// that tells so.
+    /// Records that all steps of other tasks so far happened before the step `at`. Returns the
+    /// clock that covers them.
     #[cold]
     fn learn_all(&mut self, at: u32, before: Clock) -> Clock {
         for task in 0..self.newest.len() {

@@ -1,8 +1,7 @@
-//! `asm!`: a look at the text before the real one. Fences are seen as such, and
-//! what else synchronizes there, or leaves the program, is named.
+//! `asm!`: an analysis of the text, followed by the real `asm!`. Fences are recognized, and other
+//! synchronization and calls of the kernel are reported.
 //!
-//! The text is judged while the program is compiled, so that inline assembly
-//! which does neither stays what it was.
+//! The text is analysed at compile time, so that inline assembly without either is unchanged.
 
 mod reader;
 
@@ -13,19 +12,19 @@ use crate::execution::{self, Op, Site};
 use crate::monitor::race;
 use reader::Reader;
 
-/// A longer text is not looked at: it would take the compiler too long.
+/// A longer text is not analysed: it would take the compiler too long.
 const LONGEST: usize = 16 << 10;
 
-/// So far above the current frame lies what a function puts on its own stack.
+/// The distance above the current frame within which a function's own stack data are.
 const NEAR: usize = 4 << 10;
 
-/// What inline assembly does that other tasks, or the outside, can observe.
+/// The effects of inline assembly that other tasks, or the outside, can observe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Asm(u8);
 
 impl Asm {
     const NOTHING: Asm = Asm(0);
-    /// It orders memory, and no more.
+    /// It orders memory, and has no other effect.
     const FENCE: Asm = Asm(1);
     /// It changes memory that others may use, in one step.
     const ATOMIC: Asm = Asm(2);
@@ -33,10 +32,10 @@ impl Asm {
     const SYSCALL: Asm = Asm(4);
     /// It reads the processor's clock or random numbers.
     const CHANCE: Asm = Asm(8);
-    /// It is too long to be looked at.
+    /// It is too long for the analysis.
     const LONG: Asm = Asm(16);
 
-    /// What the operands of an `asm!` say, as `stringify!` shows them.
+    /// The effects of an `asm!` with these operands, given as `stringify!` prints them.
     #[must_use]
     pub const fn of(tokens: &str) -> Asm {
         if tokens.len() > LONGEST {
@@ -45,8 +44,8 @@ impl Asm {
         Reader::new(tokens.as_bytes()).read()
     }
 
-    /// To be called just before the assembly runs. `memory` is the address that
-    /// is its one operand, and 0 where it has others.
+    /// Must be called immediately before the assembly runs. `memory` is the address that is its
+    /// only operand, and 0 if it has other operands.
     #[inline(always)]
     #[track_caller]
     #[expect(
@@ -69,7 +68,7 @@ impl Asm {
             outside(site, "synchronizes through memory");
         } else if has(Asm::ATOMIC) || has(Asm::FENCE) {
             execution::access(Op::Fence, 0, site);
-            // What it orders may be assembly, too.
+            // The accesses that it orders may be assembly as well.
             execution::touch_unseen();
             race::fence(Ordering::SeqCst, site);
         }
@@ -89,28 +88,27 @@ impl Asm {
     }
 }
 
-/// The value of an operand as a word; 0 where it is none.
+/// The value of an operand as a word; 0 if it has another size.
 #[inline]
 pub fn word<T: Copy>(operand: T) -> usize {
     if size_of::<T>() == size_of::<usize>() {
-        // SAFETY: the sizes are equal, and what goes into a register is a plain
-        // number or a pointer.
+        // SAFETY: the sizes are equal, and an operand in a register is a plain number or a pointer.
         unsafe { core::mem::transmute_copy(&operand) }
     } else {
         0
     }
 }
 
-/// Notes that the assembly at `site` is outside control, and how.
+/// Records that the assembly at `site` is outside control, and `how`.
 fn outside(site: Site, how: &str) {
     execution::note_outside_at(format_args!("ran inline assembly that {how}"), site);
 }
 
-/// See [`std::arch::asm`]: what stands in its place.
+/// The replacement of [`std::arch::asm`].
 #[macro_export]
 #[doc(hidden)]
 macro_rules! __chess_asm {
-    // With one address as its operand, as fences have it that go to the stack.
+    // With one address as its operand, as in fences that write to the stack.
     ($template:expr, in(reg) $operand:expr, options($($option:tt)*) $(,)?) => {
         match $operand {
             operand => {

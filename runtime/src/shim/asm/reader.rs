@@ -1,10 +1,10 @@
-//! What the text of inline assembly says, instruction by instruction.
+//! Parser of the text of inline assembly, instruction by instruction.
 //!
-//! All of it runs in the compiler.
+//! It runs at compile time.
 
 use super::Asm;
 
-/// Reads the strings among the tokens as assembly, an instruction at a time.
+/// Parses the strings among the tokens as assembly, one instruction at a time.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "independent facts about one instruction"
@@ -12,14 +12,14 @@ use super::Asm;
 pub(super) struct Reader<'a> {
     tokens: &'a [u8],
     found: Asm,
-    /// The word being read.
+    /// The current word.
     word: [u8; WORD],
     length: usize,
     /// The instruction's name, once it is complete.
     name: [u8; WORD],
-    /// A `lock` stands before the instruction.
+    /// The instruction has a `lock` prefix.
     locked: bool,
-    /// How many brackets are open; inside them is an address.
+    /// The number of open brackets, inside which an address is.
     brackets: u32,
     has_memory: bool,
     /// The address is relative to the stack pointer.
@@ -30,7 +30,7 @@ pub(super) struct Reader<'a> {
     last: u8,
 }
 
-/// Longer words are none that matter.
+/// The length of a word; longer words have no meaning here.
 const WORD: usize = 12;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Finds the strings. Each is a line, but within a `concat!`.
+    /// Finds the strings. Each is a line, except within a `concat!`.
     pub(super) const fn read(mut self) -> Asm {
         let (mut at, mut depth) = (0, 0_u32);
         while at < self.tokens.len() {
@@ -68,7 +68,7 @@ impl<'a> Reader<'a> {
                 b'(' | b'[' | b'{' => depth += 1,
                 b')' | b']' | b'}' => depth = depth.saturating_sub(1),
                 b',' if depth == 0 => self.end_line(),
-                // A quoted quotation mark; other characters need no care.
+                // A quotation mark in a character literal; other characters have no meaning here.
                 b'\'' if self.starts_with(at, b"'\"'") => at += 2,
                 b'\'' if self.starts_with(at, b"'\\\"'") => at += 3,
                 _ => {}
@@ -79,7 +79,7 @@ impl<'a> Reader<'a> {
         self.found
     }
 
-    /// Reads the string that starts at `start`; where it ends.
+    /// Reads the string that starts at `start`. Returns its end.
     const fn string(&mut self, start: usize) -> usize {
         let mut hashes = 0;
         while hashes < start && self.tokens[start - 1 - hashes] == b'#' {
@@ -94,7 +94,7 @@ impl<'a> Reader<'a> {
                     at += 1;
                     match self.at(at) {
                         b'n' => self.next(b'\n'),
-                        // Of no meaning in assembly, the end of the line included.
+                        // It has no meaning in assembly, not even at the end of a line.
                         _ => self.next(b' '),
                     }
                 }
@@ -209,7 +209,7 @@ impl<'a> Reader<'a> {
         self.end_word(b' ');
         let name = core::mem::replace(&mut self.name, [0; WORD]);
         if name[0] == 0 {
-            // Nothing, or a prefix on a line of its own.
+            // Nothing, or a prefix on its own line.
             return;
         }
         let found = if is(&name, b"mfence") || is(&name, b"lfence") || is(&name, b"sfence") {
@@ -270,7 +270,7 @@ const fn is_sized(word: &[u8; WORD], text: &[u8]) -> bool {
     is(&plain, text)
 }
 
-/// Whether `word` stands before an instruction and changes nothing here.
+/// Whether `word` is a prefix of an instruction that makes no difference here.
 const fn is_prefix(word: &[u8; WORD]) -> bool {
     is(word, b"rep")
         || is(word, b"repe")

@@ -1,4 +1,4 @@
-//! `Barrier`: of the same parts as the real one, whose state cannot be reached.
+//! `Barrier`: it has the same parts as the real one, whose state is not accessible.
 
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe};
@@ -8,9 +8,9 @@ use crate::execution::{self, Effect, Op};
 
 /// See [`std::sync::Barrier`].
 pub struct Barrier {
-    /// Tasks run one at a time, so this is always free for them.
+    /// Tasks run one at a time, so that this is always free for them.
     lock: Mutex<State>,
-    /// Where threads wait that are no tasks.
+    /// The condition variable of threads that are not tasks.
     condvar: Condvar,
     threads: usize,
 }
@@ -82,7 +82,7 @@ impl Barrier {
 }
 
 impl State {
-    /// Whether the caller is the last of its generation, and which that is.
+    /// Returns whether the caller is the last one of its generation, and the generation.
     fn arrive(&mut self, threads: usize) -> (bool, usize) {
         let generation = self.generation;
         self.arrived += 1;

@@ -1,4 +1,5 @@
-//! `Condvar`: inside an execution its waiters are the engine's, outside the real one's.
+//! `Condvar`: inside an execution its waiters are tasks of the engine, outside those of the real
+//! one.
 
 use std::fmt;
 use std::panic::Location;

@@ -1,22 +1,22 @@
-//! What `Once`, `OnceLock` and `LazyLock` share: one task initialises, others wait.
+//! The common part of `Once`, `OnceLock` and `LazyLock`: one task initialises, others wait.
 //!
-//! The real object is asked only where it cannot block. That an initialiser is
-//! running is known to the engine ([`execution::own`]), so a task that comes
-//! meanwhile waits there, and a deadlock report names the initialiser.
+//! The real object is used only if it cannot block. The engine knows the running initialiser
+//! ([`execution::own`]), so that a task that arrives meanwhile waits in the engine, and a deadlock
+//! report names the initialiser.
 
 use crate::execution::{self, Effect, Op, Site};
 use crate::monitor::race;
 
-/// The engine's name for what is initialised in `place`: no address, since the
-/// value, a lock say, may begin where its `OnceLock` does.
+/// The engine's name for the initialisation in `place`. It is not an address, since the value, for
+/// instance a lock, may have the address of its `OnceLock`.
 #[inline]
 pub(super) fn object<T>(place: &T) -> usize {
     const NO_ADDRESS: usize = 1 << (usize::BITS - 1);
     (&raw const *place).addr() | NO_ADDRESS
 }
 
-/// A scheduling point, then waits while another task initialises `object`.
-/// Returns whether it is `done`; if not, the caller may initialise it now.
+/// Reaches a scheduling point, and then waits while another task initialises `object`. Returns
+/// whether it is `done`; if not, the caller may initialise it now.
 pub(super) fn arrive(op: Op, object: usize, site: Site, done: impl Fn() -> bool) -> bool {
     execution::before(op, object, site);
     while !done() && execution::is_owned(object) {
@@ -28,7 +28,7 @@ pub(super) fn arrive(op: Op, object: usize, site: Site, done: impl Fn() -> bool)
     done
 }
 
-/// A scheduling point, then waits until `object` is `done`, whoever makes it so.
+/// Reaches a scheduling point, and then waits until any task has made `object` `done`.
 pub(super) fn wait_until(op: Op, object: usize, site: Site, done: impl Fn() -> bool) {
     execution::before(op, object, site);
     while !done() {
@@ -37,7 +37,7 @@ pub(super) fn wait_until(op: Op, object: usize, site: Site, done: impl Fn() -> b
     execution::effect(op, object, Effect::Read, site);
 }
 
-/// The running task initialises `object` as long as this lives. It must outlive
+/// The running task initialises `object` during the lifetime of this guard. The guard must outlive
 /// the call of the real object, which is complete or poisoned when others wake.
 pub(super) struct Initialising {
     object: usize,
@@ -52,7 +52,7 @@ impl Initialising {
 
 impl Drop for Initialising {
     fn drop(&mut self) {
-        // Also where the initialiser panicked.
+        // Also if the initialiser panicked.
         race::release(self.object, Op::OnceComplete, None);
         execution::disown(self.object);
         execution::wake_all(self.object);

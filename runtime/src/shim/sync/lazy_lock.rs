@@ -17,8 +17,8 @@ pub struct LazyLock<T, F = fn() -> T>(std::sync::LazyLock<T, Initialiser<F>>);
 struct Initialiser<F>(F);
 
 thread_local! {
-    /// The lazy that the task is about to initialise. The real `force` passes
-    /// nothing to the initialiser, and keeps it where no one else can reach it.
+    /// The lazy value that the task is about to initialise. The real `force` passes nothing to the
+    /// initialiser, and keeps it where no other code can access it.
     static BEGUN: Cell<Option<(usize, Site)>> = const { Cell::new(None) };
 }
 
@@ -65,7 +65,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     }
 }
 
-/// Sets [`BEGUN`] until the initialiser has taken it, or a poisoned lazy has panicked.
+/// Sets [`BEGUN`] until the initialiser has taken it, or a poisoned lazy value has panicked.
 struct Begun;
 
 impl Begun {
@@ -137,6 +137,6 @@ impl<T: fmt::Debug, F> fmt::Debug for LazyLock<T, F> {
     }
 }
 
-// The real one's bounds; left to inference they would show `Initialiser`.
+// The bounds of the real one; inferred ones would show `Initialiser`.
 impl<T: RefUnwindSafe + UnwindSafe, F: UnwindSafe> RefUnwindSafe for LazyLock<T, F> {}
 impl<T: UnwindSafe, F: UnwindSafe> UnwindSafe for LazyLock<T, F> {}

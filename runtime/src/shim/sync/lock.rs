@@ -1,11 +1,11 @@
-//! What `Mutex` and `RwLock` share: taking the real lock once the engine has given it.
+//! The common part of `Mutex` and `RwLock`: the real lock is acquired after that of the engine.
 
 use std::mem::ManuallyDrop;
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
 use crate::execution::{self, Mode, Op, Site};
 
-/// The same result about another guard.
+/// The same result with another guard.
 #[inline]
 pub(super) fn map<A, B>(result: LockResult<A>, change: impl FnOnce(A) -> B) -> LockResult<B> {
     match result {
@@ -14,7 +14,7 @@ pub(super) fn map<A, B>(result: LockResult<A>, change: impl FnOnce(A) -> B) -> L
     }
 }
 
-/// The same result about another guard.
+/// The same result with another guard.
 #[inline]
 pub(super) fn map_try<A, B>(
     result: TryLockResult<A>,
@@ -29,7 +29,7 @@ pub(super) fn map_try<A, B>(
     }
 }
 
-/// Takes the lock at `object` from the engine, then the real one by `attempt`.
+/// Acquires the lock at `object` from the engine, and then the real one by `attempt`.
 #[inline]
 pub(super) fn take<G>(
     op: Op,
@@ -43,7 +43,7 @@ pub(super) fn take<G>(
         match attempt() {
             Ok(guard) => return Ok(guard),
             Err(TryLockError::Poisoned(poisoned)) => return Err(poisoned),
-            // A thread that is no task holds it, or a guard was leaked.
+            // A thread that is not a task holds it, or a guard was leaked.
             Err(TryLockError::WouldBlock) => {
                 execution::wait(op, object, None, site);
             }
@@ -51,7 +51,7 @@ pub(super) fn take<G>(
     }
 }
 
-/// Asks the engine for the lock at `object`, then takes the real one by `attempt`.
+/// Tries to acquire the lock at `object` from the engine, and then the real one by `attempt`.
 #[inline]
 pub(super) fn try_take<G>(
     op: Op,
@@ -71,23 +71,23 @@ pub(super) fn try_take<G>(
     result
 }
 
-/// The address of the lock that has `value` behind a `header` of that size.
+/// The address of the lock that has `value` after a `header` of that size.
 ///
-/// A lock may end in a value without a size, so its value comes last, at the first
-/// address behind the header that has the value's alignment.
+/// A lock may end in a value of unknown size, so that its value comes last, at the first address
+/// after the header that has the value's alignment.
 #[inline]
 pub(super) fn around<T: ?Sized>(value: &T, header: usize) -> usize {
     let mask = align_of_val(value) - 1;
     (&raw const *value).addr() - ((header + mask) & !mask)
 }
 
-/// Releases the real lock by the drop of its guard, and the engine's.
+/// Releases the real lock by the drop of its guard, and that of the engine.
 ///
 /// # Safety
 /// `guard` must not be used again.
 #[inline]
 pub(super) unsafe fn give_back<G>(op: Op, object: usize, mode: Mode, guard: &mut ManuallyDrop<G>) {
-    // SAFETY: once, and the caller does not use it again.
+    // SAFETY: it is dropped once, and the caller does not use it again.
     let mut unlock = || unsafe { ManuallyDrop::drop(guard) };
     if execution::active() {
         execution::release(op, object, mode, unlock);
@@ -115,7 +115,7 @@ mod tests {
     }
 
     fn of<T>(make: impl Fn() -> T) {
-        // Side by side, where a wrong offset ends in a neighbour.
+        // Next to each other, so that a wrong offset leads to a neighbour.
         let mutexes = [const { None }; 3].map(|_: Option<T>| Mutex::new(make()));
         let locks = [const { None }; 3].map(|_: Option<T>| RwLock::new(make()));
         for (mutex, lock) in mutexes.iter().zip(&locks) {

@@ -1,7 +1,7 @@
 //! `Mutex` and its guard.
 //!
-//! The guard is the real one and no more, so that it has its size: which mutex it
-//! is of follows from where the value lies.
+//! The guard is only the real one, so that it has the same size. Its mutex follows from the address
+//! of the value.
 
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -22,7 +22,7 @@ pub struct Mutex<T: ?Sized>(std::sync::Mutex<T>);
 #[repr(transparent)]
 pub struct MutexGuard<'a, T: ?Sized + 'a>(ManuallyDrop<std::sync::MutexGuard<'a, T>>);
 
-/// What a mutex has before its value.
+/// The number of bytes of a mutex before its value.
 const HEADER: usize = {
     let mutex = std::sync::Mutex::new(0_u8);
     // SAFETY: both point into `mutex`.
@@ -110,13 +110,13 @@ impl<T: ?Sized> Mutex<T> {
 
     #[inline]
     fn guard<'a>(&'a self, real: std::sync::MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-        // `MutexGuard::mutex` comes back to it.
+        // `MutexGuard::mutex` recovers the pointer.
         (&raw const self.0).expose_provenance();
         MutexGuard::of_real(real)
     }
 
-    /// Drops the real guard and leaves the poison as it was: `Condvar::wait`
-    /// does not poison, not even while its thread unwinds.
+    /// Drops the real guard and leaves the poison unchanged: `Condvar::wait` does not poison, even
+    /// while its thread unwinds.
     pub(super) fn unlock_to_wait(&self, real: std::sync::MutexGuard<'_, T>) {
         let poisoned = self.0.is_poisoned();
         drop(real);
@@ -149,7 +149,7 @@ impl<'a, T> MutexGuard<'a, T> {
     /// The mutex, still locked.
     #[inline]
     pub(super) fn mutex(&self) -> &'a Mutex<T> {
-        // SAFETY: there lies the mutex that the real guard borrows for `'a`. `guard` has
+        // SAFETY: at this address is the mutex that the real guard borrows for `'a`. `guard` has
         // exposed a pointer to it.
         unsafe { &*std::ptr::with_exposed_provenance(self.object()) }
     }
@@ -159,7 +159,7 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         let object = self.object();
-        // SAFETY: this is the drop of the guard's owner.
+        // SAFETY: this is the drop of the guard itself.
         unsafe { lock::give_back(Op::MutexUnlock, object, Mode::Exclusive, &mut self.0) }
     }
 }
@@ -194,7 +194,7 @@ impl<T: Default> Default for Mutex<T> {
 
 impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // By our own `try_lock`: the value's `Debug` may reach scheduling points.
+        // With the shim's `try_lock`: the value's `Debug` may reach scheduling points.
         let mut d = f.debug_struct("Mutex");
         match self.try_lock() {
             Ok(guard) => d.field("data", &&*guard),

@@ -81,9 +81,8 @@ impl Once {
         }
         let (object, site) = (self.object(), Location::caller());
         if !arrive(Op::OnceWait, object, site, || self.0.is_completed()) {
-            // Nobody has begun, or the `Once` is poisoned and this must panic.
-            // Only the real one knows which; if it blocks, it does so in a
-            // futex, which is the engine's.
+            // No task has begun, or the `Once` is poisoned and this must panic. Only the real one
+            // knows which. If it blocks, it does so in a futex, which is under control.
             self.0.wait();
             race::acquire(object);
         }

@@ -1,4 +1,4 @@
-//! `RwLock` and its guards, which are the real ones and no more: as [`super::mutex`].
+//! `RwLock` and its guards, which are only the real ones: as in [`super::mutex`].
 
 use std::fmt;
 use std::mem::ManuallyDrop;
@@ -29,7 +29,7 @@ pub struct RwLockWriteGuard<'rwlock, T: ?Sized + 'rwlock>(
     ManuallyDrop<std::sync::RwLockWriteGuard<'rwlock, T>>,
 );
 
-/// What a lock has before its value.
+/// The number of bytes of a lock before its value.
 const HEADER: usize = {
     let lock = std::sync::RwLock::new(0_u8);
     // SAFETY: both point into `lock`.
@@ -192,7 +192,7 @@ macro_rules! guard {
             #[inline]
             fn drop(&mut self) {
                 let object = self.object();
-                // SAFETY: this is the drop of the guard's owner.
+                // SAFETY: this is the drop of the guard itself.
                 unsafe { lock::give_back($unlock, object, $mode, &mut self.0) }
             }
         }
@@ -241,7 +241,7 @@ impl<T: Default> Default for RwLock<T> {
 
 impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // By our own `try_read`: the value's `Debug` may reach scheduling points.
+        // With the shim's `try_read`: the value's `Debug` may reach scheduling points.
         let mut d = f.debug_struct("RwLock");
         match self.try_read() {
             Ok(guard) => d.field("data", &&*guard),

@@ -49,7 +49,7 @@ impl Builder {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        // SAFETY: what is `'static` outlives every thread.
+        // SAFETY: a `'static` value outlives every thread.
         unsafe { self.spawn_unchecked(f) }
     }
 
@@ -62,11 +62,11 @@ impl Builder {
     {
         if execution::active() {
             let (name, site) = (self.name.as_deref(), Location::caller());
-            // SAFETY: the caller promises that the thread does not outlive its borrows.
+            // SAFETY: the caller ensures that the thread does not outlive its borrows.
             let spawned = unsafe { packet::spawn(name, self.stack_size, None, f, site) };
             spawned.map(JoinHandle)
         } else {
-            // SAFETY: the caller promises what the real method asks for.
+            // SAFETY: the caller upholds the requirements of the real method.
             let real = unsafe { self.into_real().spawn_unchecked(f) }?;
             Ok(JoinHandle(Joining::of_real(real)))
         }

@@ -1,7 +1,7 @@
-//! `Thread`, and the one that runs.
+//! `Thread`, and the current thread.
 //!
-//! A handle is a word that is not zero, as the real one: that of a real thread is the
-//! real handle's pointer, which is even; that of a task is odd, and names the task.
+//! A handle is a word that is not zero, as the real one is. For a real thread it is the pointer of
+//! the real handle, which is even; for a task it is odd, and contains the number of the task.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -18,7 +18,7 @@ use crate::execution::{self, TaskId};
 #[repr(transparent)]
 pub struct Thread {
     word: NonNull<()>,
-    /// Its traits are the real one's.
+    /// Its auto traits are those of the real one.
     real: PhantomData<std::thread::Thread>,
 }
 
@@ -27,10 +27,10 @@ enum Kind {
     Task(TaskId),
 }
 
-/// A real handle that is another one's, and is not dropped.
+/// A copy of a real handle that another one owns, and that is not dropped.
 struct Lent(ManuallyDrop<std::thread::Thread>);
 
-// SAFETY: `std::thread::Thread` is the only thing a handle may own, and is `Send`.
+// SAFETY: a handle owns at most a `std::thread::Thread`, which is `Send`.
 unsafe impl Send for Thread {}
 // SAFETY: as above, and it is `Sync`.
 unsafe impl Sync for Thread {}
@@ -64,7 +64,7 @@ impl Thread {
         }
     }
 
-    /// The task, if it is one's handle.
+    /// The task, if this is the handle of one.
     #[inline]
     pub(super) fn task(&self) -> Option<TaskId> {
         let word = self.word.addr().get();
@@ -76,8 +76,8 @@ impl Thread {
         if let Some(task) = self.task() {
             return Kind::Task(task);
         }
-        // SAFETY: the word is from `into_raw`. This second handle lives shorter than the
-        // first one, which owns the thread's, and is not dropped.
+        // SAFETY: the word is from `into_raw`. This second handle does not outlive the first one,
+        // which owns the thread's reference, and is not dropped.
         let real = unsafe { std::thread::Thread::from_raw(self.word.as_ptr()) };
         Kind::Real(Lent(ManuallyDrop::new(real)))
     }
@@ -104,10 +104,11 @@ impl Thread {
         match self.kind() {
             Kind::Real(real) => {
                 let name: *const str = real.name()?;
-                // SAFETY: the name is the thread's, which lives as long as this handle.
+                // SAFETY: the name belongs to the thread, which lives as long as this handle.
                 Some(unsafe { &*name })
             }
-            // SAFETY: memory that has a handle is put back when its execution is over.
+            // SAFETY: the memory of a handle is restored when its execution is over, so that the
+            // handle does not outlive the name.
             Kind::Task(task) => unsafe { execution::task_name(task) },
         }
     }

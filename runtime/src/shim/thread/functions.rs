@@ -47,8 +47,8 @@ pub fn sleep_ms(ms: u32) {
     sleep(Duration::from_millis(u64::from(ms)));
 }
 
-/// See [`std::thread::available_parallelism`]. Inside an execution it is 2, so
-/// that pools are small, and the same on every machine.
+/// See [`std::thread::available_parallelism`]. Inside an execution it is 2, so that pools are
+/// small, and equal on every machine.
 pub fn available_parallelism() -> io::Result<NonZero<usize>> {
     const TWO: NonZero<usize> = NonZero::new(2).unwrap();
     if execution::active() {

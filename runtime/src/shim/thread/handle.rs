@@ -12,10 +12,10 @@ use crate::platform::observers::{observes_ends, observes_finishes};
 /// See [`std::thread::JoinHandle`].
 pub struct JoinHandle<T>(pub(super) Joining<std::thread::JoinHandle<T>, T>);
 
-// SAFETY: as the real handle: `T` was `Send` when the thread was spawned, and
-// the handle gives it out only by value, once.
+// SAFETY: as for the real handle: `T` was `Send` when the thread was spawned, and the handle
+// returns it only by value, once.
 unsafe impl<T> Send for JoinHandle<T> {}
-// SAFETY: as above; a shared handle gives no `T`.
+// SAFETY: as above; a shared handle gives no access to the `T`.
 unsafe impl<T> Sync for JoinHandle<T> {}
 
 impl<T> JoinHandle<T> {

@@ -9,7 +9,7 @@ use crate::execution::TaskId;
 #[repr(transparent)]
 pub struct ThreadId(std::thread::ThreadId);
 
-// A task's number becomes an id by its representation.
+// The number of a task becomes an id by its representation.
 const _: () = assert!(size_of::<std::thread::ThreadId>() == size_of::<NonZero<u64>>());
 
 impl ThreadId {

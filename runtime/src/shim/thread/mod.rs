@@ -1,5 +1,5 @@
-//! `std::thread`: inside an execution a thread is a task, and spawning one goes
-//! to the engine directly. `thread_local!` and `LocalKey` stay `std`'s.
+//! `std::thread`: inside an execution a thread is a task, which the engine spawns directly.
+//! `thread_local!` and `LocalKey` are those of `std`.
 
 mod builder;
 mod current;

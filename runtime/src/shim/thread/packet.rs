@@ -1,5 +1,4 @@
-//! What is behind the handles of threads: how a task's closure runs, and how its
-//! result comes back.
+//! The common part of thread handles: the run of a task's closure, and the return of its result.
 
 use std::any::Any;
 use std::cell::UnsafeCell;
@@ -17,29 +16,30 @@ use super::scope::ScopeData;
 use crate::base::sys::EAGAIN;
 use crate::execution::{self, Site, TaskId};
 
-/// A handle of a thread, `R` if that is none of ours. It is as large as std's.
+/// A handle of a thread; `R` is the real handle of a thread that is not a task. It has the size of
+/// std's.
 pub(super) struct Joining<R, T> {
     thread: Thread,
     shared: Rc<Shared<R, T>>,
-    /// Where std keeps the pthread: a task's is asked for.
+    /// The field in which std has the pthread; the engine knows that of a task.
     _pthread: MaybeUninit<usize>,
 }
 
-/// What a handle points to.
+/// The target of a handle.
 enum Shared<R, T> {
-    /// The task has it, too.
+    /// Shared with the task.
     Task(Packet<T>),
     Real(R),
 }
 
-/// A handle of std's.
+/// A handle of std.
 pub(super) trait RealHandle<T> {
     fn thread(&self) -> &std::thread::Thread;
     fn join(self) -> Result<T>;
     fn is_finished(&self) -> bool;
 }
 
-/// Where a task leaves its result.
+/// The place for the result of a task.
 struct Packet<T> {
     scope: Option<Arc<ScopeData>>,
     outcome: UnsafeCell<Option<std::result::Result<T, Panic>>>,
@@ -50,31 +50,30 @@ struct Panic {
     payload: Box<dyn Any + Send>,
 }
 
-/// What a task starts with. The closure leaves it before it runs, so that what
-/// it captured is gone when the task ends.
+/// The argument of a new task. The closure is moved out of it before it runs, so that its captures
+/// are dropped when the task ends.
 struct Start<F, R, T> {
     closure: F,
     shared: Rc<Shared<R, T>>,
 }
 
-// SAFETY: one task runs at a time, so a counter need not be atomic, and what is behind a real
-// handle has one owner. The task writes the outcome before it ends, everybody else reads it
-// after that; and `T` may be sent from the one to the others. A real handle is itself `Send`
-// where `T` is.
+// SAFETY: one task runs at a time, so that a counter need not be atomic, and a real handle in it
+// has one owner. The task writes the outcome before it ends, and all others read it after that; and
+// `T` may be sent from the task to the others. A real handle is itself `Send` if `T` is.
 unsafe impl<R, T: Send> Send for Joining<R, T> {}
 // SAFETY: as above.
 unsafe impl<R, T: Send> Sync for Joining<R, T> {}
 
-/// Larger stacks are refused as the system refuses them: it has no such address space.
+/// Larger stacks are refused, as the system refuses them for lack of address space.
 const LARGEST_STACK: usize = 1 << 40;
 
 /// Spawns a task that runs `closure`.
 ///
 /// # Errors
-/// As `pthread_create`, for a stack that no system has.
+/// Returns the error of `pthread_create` for a stack that is too large for any system.
 ///
 /// # Safety
-/// The task must not outlive what `F` and `T` borrow.
+/// The task must not outlive the borrows of `F` and `T`.
 #[inline]
 pub(super) unsafe fn spawn<F, R, T>(
     name: Option<&str>,
@@ -105,8 +104,8 @@ where
         shared: shared.clone(),
     };
     let data = Box::into_raw(Box::new(start)).cast();
-    // SAFETY: `run` takes back the box it is given, once, and does not unwind;
-    // the closure may be sent, and the caller promises that it lives long enough.
+    // SAFETY: `run` takes back the box that it gets, once, and does not unwind; the closure may be
+    // sent, and the caller ensures that it lives long enough.
     let task = unsafe { execution::spawn(run::<F, R, T>, data, stack.unwrap_or(0), name, site) };
     Ok(Joining {
         thread: Thread::of_task(task),
@@ -115,12 +114,12 @@ where
     })
 }
 
-/// A task's life.
+/// Runs a task from its start to its end.
 ///
 /// # Safety
-/// `data` must be a `Box<Start<F, R, T>>` that nobody else has.
+/// `data` must be a `Box<Start<F, R, T>>` without another owner.
 unsafe fn run<F: FnOnce() -> T, R, T>(data: *mut ()) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller passes such a box.
     let start = *unsafe { Box::from_raw(data.cast::<Start<F, R, T>>()) };
     let Start { closure, shared } = start;
     let outcome = catch_unwind(AssertUnwindSafe(closure)).map_err(|payload| {
@@ -131,11 +130,11 @@ unsafe fn run<F: FnOnce() -> T, R, T>(data: *mut ()) {
         }
     });
     if let Shared::Task(packet) = &*shared {
-        // SAFETY: nobody reads the outcome before this task has ended.
+        // SAFETY: the outcome is not read before this task has ended.
         unsafe { *packet.outcome.get() = Some(outcome) };
     }
     execution::finish();
-    // From here a scope may end: nothing that it lent is used below.
+    // From here on a scope may end: nothing that it lent is used below.
     drop(shared);
 }
 
@@ -198,11 +197,11 @@ impl<R: RealHandle<T>, T> Joining<R, T> {
 impl<T> Drop for Packet<T> {
     fn drop(&mut self) {
         let mut panicked = None;
-        // Most often it was taken by a join.
+        // In most cases a join has taken it.
         if let Some(outcome) = self.outcome.get_mut().take() {
             panicked = outcome.as_ref().err().map(|panic| panic.task);
             if catch_unwind(AssertUnwindSafe(|| drop(outcome))).is_err() {
-                // As std does: there is no one left to catch it.
+                // As in std: no code is left to catch it.
                 eprintln!("fatal runtime error: thread result panicked on drop, aborting");
                 abort();
             }

@@ -17,7 +17,7 @@ use crate::platform::observers::observes_finishes;
 
 /// See [`std::thread::Scope`].
 ///
-/// A pointer, as the real one; what it points to outlives the scope's threads.
+/// A pointer, as the real one; its target outlives the scope's threads.
 pub struct Scope<'scope, 'env: 'scope> {
     kind: &'scope ScopeKind<'scope, 'env>,
     /// Invariant in both lifetimes, as the real one.
@@ -32,10 +32,10 @@ enum ScopeKind<'scope, 'env> {
 /// See [`std::thread::ScopedJoinHandle`].
 pub struct ScopedJoinHandle<'scope, T>(Joining<std::thread::ScopedJoinHandle<'scope, T>, T>);
 
-/// What a scope knows of its tasks.
+/// The state of a scope of tasks.
 pub(super) struct ScopeData {
     running: AtomicUsize,
-    /// Tasks whose panic nobody has taken by `join`.
+    /// The tasks whose panic no `join` has taken.
     panicked: Mutex<Vec<TaskId>>,
     main: Thread,
 }
@@ -57,15 +57,15 @@ fn real_scope<'env, F, T>(f: F) -> T
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
 {
-    // Out here, because the threads use them until the real scope has ended.
+    // In this frame, because the threads use them until the real scope has ended.
     let mut kind = MaybeUninit::<ScopeKind<'static, 'static>>::uninit();
     let mut scope = MaybeUninit::<Scope<'static, 'static>>::uninit();
     let (kind, scope) = (kind.as_mut_ptr(), scope.as_mut_ptr());
     std::thread::scope(|real| {
         let kind = kind.cast::<ScopeKind<'_, 'env>>();
         let scope = scope.cast::<Scope<'_, 'env>>();
-        // SAFETY: `kind` and `scope` are memory for them, whose layout has no lifetimes,
-        // and outlive the real scope. What is written needs no drop.
+        // SAFETY: `kind` and `scope` are memory for these types, whose layouts do not depend on
+        // lifetimes, and outlive the real scope. The written values need no drop.
         f(unsafe {
             kind.write(ScopeKind::Real(real));
             scope.write(Scope {
@@ -97,7 +97,7 @@ where
     match result {
         Err(payload) => resume_unwind(payload),
         Ok(result) => {
-            // The panics below become this thread's: the program receives them here.
+            // The panic below becomes one of this thread, in which the program receives it.
             let panicked = std::mem::take(&mut *data.panicked());
             panicked.iter().copied().for_each(execution::panic_handled);
             assert!(panicked.is_empty(), "a scoped thread panicked");
@@ -135,8 +135,8 @@ impl<'scope> Scope<'scope, '_> {
             }
             ScopeKind::Tasks(data) => {
                 let (name, stack) = builder.parts();
-                // SAFETY: `wait_for_all` does not return before the task has
-                // dropped all that borrows from the scope.
+                // SAFETY: `wait_for_all` does not return before the task has dropped all that
+                // borrows from the scope.
                 let spawned = unsafe { packet::spawn(name, stack, Some(data.clone()), f, site) };
                 spawned.map(ScopedJoinHandle)
             }
@@ -149,8 +149,8 @@ impl ScopeData {
         self.running.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A task of the scope will run no more of the user's code. `panicked` names
-    /// it where nobody took its panic.
+    /// Records that a task of the scope will not run more of the user's code. `panicked` is the
+    /// task, if its panic was not taken.
     pub(super) fn end_task(&self, panicked: Option<TaskId>) {
         if let Some(task) = panicked {
             self.panicked().push(task);

@@ -1,4 +1,4 @@
-//! What each act of a program does.
+//! The effect of each act of a program.
 
 use super::super::{Act, BOUNDED, OBJECTS};
 use super::{
@@ -13,7 +13,7 @@ impl Machine<'_> {
         self.touch_as(object, effect, effect);
     }
 
-    /// Touches `object`, in another state of which the effect could be another.
+    /// Touches `object` with `effect`, which could be `could` in another state.
     fn touch_as(&mut self, object: ObjectId, effect: Effect, could: Effect) {
         self.trace.access(object, effect, could);
         if !effect.is_quiet() && object.0 < OBJECTS as u32 {
@@ -31,7 +31,7 @@ impl Machine<'_> {
                 if self.tasks[task].state == State::Awaiting {
                     self.wake(task);
                 } else {
-                    // It does not need the one that woke it.
+                    // It does not depend on the step that woke it.
                     self.tasks[task].waker = TraceStep::NONE;
                 }
             }
@@ -61,7 +61,7 @@ impl Machine<'_> {
             .collect()
     }
 
-    /// Whether the current task, which has loaded a value, loads it once more: then it yields.
+    /// Whether the current task, which has loaded a value, loads it once more; if so, it yields.
     fn spins_on(&mut self, value: u32, most: u32) -> bool {
         let task = &mut self.tasks[self.current];
         task.loads += 1;
@@ -261,7 +261,7 @@ impl Machine<'_> {
         }
         self.tasks[own].at += 1;
     }
-    /// Tries to take a lock.
+    /// Tries to acquire a lock.
     fn try_take(&mut self, op: Op, m: u32, is_free: bool) {
         self.see(u64::from(is_free));
         let effect = if is_free { op.effect() } else { Effect::Fail };
@@ -269,7 +269,7 @@ impl Machine<'_> {
         self.touch_as(object(LOCK, m), effect, strongest);
     }
 
-    /// Performs an act on a lock; whether it is done.
+    /// Performs an act on a lock. Returns whether it is done.
     fn step_of_lock(&mut self, act: Act) -> bool {
         let own = self.current;
         match act {
@@ -323,7 +323,7 @@ impl Machine<'_> {
         true
     }
 
-    /// Performs an act on a channel; whether it is done.
+    /// Performs an act on a channel. Returns whether it is done.
     fn step_of_channel(&mut self, act: Act) -> bool {
         let (Act::Send(c) | Act::TrySend(c) | Act::Recv(c) | Act::TryRecv(c)) = act else {
             unreachable!("{act:?} is on no channel");
@@ -356,7 +356,8 @@ impl Machine<'_> {
         is_possible || tries
     }
 
-    /// Performs an act on what is initialised once, or on a barrier; whether it is done.
+    /// Performs an act on a barrier, or on an object that is initialised once. Returns whether it
+    /// is done.
     fn step_of_meeting(&mut self, act: Act) -> bool {
         let own = self.current;
         match act {
@@ -427,7 +428,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Performs an act on what has owners.
+    /// Performs an act on an object with owners.
     fn step_of_owner(&mut self, act: Act) {
         let (Act::Clone(a) | Act::Drop(a) | Act::CountOwners(a) | Act::Upgrade(a) | Act::Unwrap(a)) =
             act

@@ -1,4 +1,4 @@
-//! The machine that runs programs: it schedules as the engine does, and traces what the engine traces.
+//! The machine that runs programs. It schedules and traces as the engine does.
 
 mod acts;
 
@@ -11,9 +11,9 @@ use crate::search::{ChoicePoint, Decision, Past, Pending, SchedulingPoint, Strat
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Ready,
-    /// Waits to be woken at this object.
+    /// Waits at this object to be woken.
     Waiting(ObjectId),
-    /// Waits for one of the values that it awaits to change.
+    /// Waits for a change of one of the values that it awaits.
     Awaiting,
     Done,
 }
@@ -23,33 +23,33 @@ enum State {
 struct Task {
     at: usize,
     state: State,
-    /// It was woken from this condition variable's wait and takes this mutex again.
+    /// The mutex to reacquire, after a wait on a condition variable.
     relocks: Option<u32>,
     waker: u32,
     retries: bool,
-    /// So many of the values that it looked at it awaits a change of, or did and has
-    /// not run since.
+    /// The number of the values it has read whose change it awaits, or awaited and has not run
+    /// since.
     watches: usize,
-    /// The first of two values had this version; the second one is looked at next.
+    /// The version of the first of two values; the second one is read next.
     looks_on: Option<u32>,
     last: u64,
     seen: u64,
     unparks: u32,
-    /// It waits for the lock that it takes next, ahead of readers that come later.
+    /// It waits for the lock that it acquires next, ahead of readers that come later.
     queued: bool,
-    /// How often it reads each lock.
+    /// The number of times it holds each lock as a reader.
     reads: [u32; OBJECTS],
-    /// How many owners it is of what is owned.
+    /// The number of owners of each object that the task holds.
     owns: [u32; OBJECTS],
-    /// It has come to the barrier at which it waits.
+    /// It has arrived at the barrier at which it waits.
     has_come: bool,
-    /// It has done nothing since it yielded.
+    /// It has done nothing since its last yield.
     is_silent: bool,
-    /// How often it has loaded the value that it spins on.
+    /// The number of loads of the value that it spins on.
     loads: u32,
 }
 
-/// How far something is initialised.
+/// The state of an object that is initialised once.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Initialised {
     No,
@@ -62,21 +62,21 @@ pub(super) struct Machine<'a> {
     program: &'a Program,
     tasks: Vec<Task>,
     current: usize,
-    /// The current task gives way.
+    /// The current task yields.
     yields: bool,
     values: [u64; OBJECTS],
     versions: [u32; OBJECTS],
     owners: [Option<usize>; OBJECTS],
     readers: [u32; OBJECTS],
-    /// Tasks that wait for readers to leave: no more of them enter.
+    /// The number of tasks that wait for readers to leave, during which no reader enters.
     queued: [u32; OBJECTS],
     queues: [u32; OBJECTS],
     initialised: [Initialised; OBJECTS],
-    /// Tasks that wait at each barrier.
+    /// The number of tasks that wait at each barrier.
     arrived: [u32; OBJECTS],
-    /// How many owners there are.
+    /// The number of owners of each object.
     owners_of: [u32; OBJECTS],
-    /// A task looks whether others have ended.
+    /// A task checks whether others have ended.
     looks_at_ends: bool,
     pub(super) trace: Trace,
     pub(super) decisions: Vec<Decision>,
@@ -94,12 +94,12 @@ const LOCK: u32 = 1;
 const CONDVAR: u32 = 2;
 const CHANNEL: u32 = 3;
 const THREAD: u32 = 4;
-/// What only its task touches.
+/// An object that only its task touches.
 const OWN: u32 = 5;
 const ONCE: u32 = 6;
 const BARRIER: u32 = 7;
 const ARC: u32 = 8;
-/// A task's end.
+/// The end of a task.
 const END: u32 = 9;
 
 pub(super) fn past(trace: &Trace) -> Past<'_> {
@@ -151,7 +151,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// A new execution begins.
+    /// Begins a new execution.
     pub(super) fn begin(&mut self) {
         let task = Task {
             at: 0,
@@ -184,7 +184,7 @@ impl<'a> Machine<'a> {
         trace.is_wanted = true;
         trace.clear();
         trace.begin(TaskId(0), TraceStep::NONE, TraceStep::NONE, false);
-        // Only what they take is kept.
+        // Only their allocations are kept.
         self.tasks = tasks;
         self.trace = trace;
         self.decisions = decisions;
@@ -226,7 +226,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The operation by which `task` does `act`, and on which object.
+    /// The operation of `task` that performs `act`, and its object.
     fn operation(&self, task: usize, act: Act) -> (Op, ObjectId) {
         match act {
             Act::Load(v) | Act::Spin(v, _) => (Op::AtomicLoad, object(VALUE, v)),
@@ -273,7 +273,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Chooses among the enabled tasks as the engine does; none is left at the end.
+    /// Chooses among the enabled tasks as the engine does; `None` at the end.
     pub(super) fn choose(&mut self, search: &mut dyn Strategy) -> Option<usize> {
         let enabled = (0..self.tasks.len())
             .filter(|&task| self.is_enabled(task))
@@ -308,7 +308,7 @@ impl<'a> Machine<'a> {
         Some(self.current)
     }
 
-    /// Which of the options runs, and by which decision.
+    /// Chooses one of the options. Returns it with the number of the decision.
     fn choose_of(
         &mut self,
         options: &[TaskId],
@@ -361,7 +361,7 @@ impl<'a> Machine<'a> {
         outcome
     }
 
-    /// Traces what those that are blocked for ever wait for.
+    /// Traces the next operations of the tasks that are blocked for ever.
     pub(super) fn trace_pending(&mut self) {
         for task in 0..self.tasks.len() {
             let waits = match (self.tasks[task].relocks, self.next(task)) {

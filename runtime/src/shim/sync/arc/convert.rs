@@ -1,4 +1,4 @@
-//! From what an `Arc` can be made.
+//! Conversions into an `Arc`.
 
 use std::borrow::Cow;
 use std::ffi::{CStr, CString, OsStr, OsString};
@@ -13,7 +13,7 @@ impl<T> From<T> for Arc<T> {
     }
 }
 
-/// Conversions that the real `Arc` has between types of its own.
+/// Conversions that are forwarded to the real `Arc`.
 macro_rules! convert {
     ($([$($generics:tt)*] $From:ty => $To:ty;)*) => {
         $(

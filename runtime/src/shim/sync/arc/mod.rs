@@ -1,6 +1,6 @@
-//! `Arc` and `Weak`: newtypes, so that what their counters order is seen.
+//! `Arc` and `Weak`: newtypes, so that the ordering by their counters is observed.
 //!
-//! Without the allocator parameter, which stable code cannot name.
+//! They lack the allocator parameter, which stable code cannot name.
 
 mod convert;
 mod order;
@@ -11,8 +11,8 @@ mod weak;
 pub use strong::Arc;
 pub use weak::Weak;
 
-/// Where the counters are that belong to the value at `data`: the engine's name
-/// for them. The value's own address may be that of a lock, say.
+/// The engine's name for the counters of the value at `data`: their address. The address of the
+/// value itself may be that of a lock, for instance.
 fn counters<T: ?Sized>(data: *const T) -> usize {
     data.addr().wrapping_sub(size_of::<usize>())
 }

@@ -1,10 +1,10 @@
-//! What the counters of an `Arc` order: they are atomics that the real one hides.
+//! The ordering by the counters of an `Arc`: they are atomics that the real one hides.
 //!
-//! Each operation on them is told with the ordering that the real one has. Mostly that is
-//! all who gives up an owner releases, and who finds itself the last one acquires; but who
-//! only looks at a counter, or makes a new owner, may have a fence after or before it that
-//! orders, as around any atomic. Tasks run one at a time, so a count is what it is until the
-//! next scheduling point.
+//! Each operation on them is announced with the ordering that the real one has. Mostly that is
+//! sufficient: a drop of an owner releases, and an operation that finds a single owner acquires.
+//! But an operation that only reads a counter, or that adds an owner, may be ordered by a fence
+//! after or before it, as any atomic operation. Tasks run one at a time, so that a count does not
+//! change until the next scheduling point.
 
 use std::mem::align_of_val_raw;
 use std::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
@@ -13,18 +13,18 @@ use std::sync::{Arc, Weak};
 use crate::execution::Op;
 use crate::monitor::race::{self, How};
 
-/// The counters: of owners, and of `Weak`s, of which the owners have one together.
+/// The addresses of the counters: of owners, and of `Weak`s, of which all owners together hold one.
 struct Counters {
     strong: usize,
     weak: usize,
 }
 
 impl Counters {
-    /// Those of the value at `data`.
+    /// The counters of the value at `data`.
     fn of<T: ?Sized>(data: *const T) -> Counters {
         const SIZE: usize = 2 * size_of::<usize>();
-        // SAFETY: the pointer is that of an `Arc` or of a `Weak` that has counters, and
-        // says how its value is aligned.
+        // SAFETY: the pointer is that of an `Arc`, or of a `Weak` with counters, and its metadata
+        // give the alignment of the value.
         let align = unsafe { align_of_val_raw(data) };
         let strong = data.addr().wrapping_sub(SIZE.next_multiple_of(align));
         Counters {
@@ -33,7 +33,7 @@ impl Counters {
         }
     }
 
-    /// A `Weak` is given up; the last one gives up the memory.
+    /// Announces the drop of a `Weak`; the last one frees the memory.
     fn leave(&self, is_last: bool) {
         race::count(self.weak, (How::Exchange, Release), Op::WeakDrop);
         if is_last {
@@ -42,7 +42,7 @@ impl Counters {
     }
 }
 
-/// `arc` is about to be dropped.
+/// Announces that `arc` is about to be dropped.
 #[inline]
 pub(super) fn dropped<T: ?Sized>(arc: &Arc<T>) {
     if race::is_watched() {
@@ -50,28 +50,28 @@ pub(super) fn dropped<T: ?Sized>(arc: &Arc<T>) {
         race::count(counters.strong, (How::Exchange, Release), Op::ArcDrop);
         if Arc::strong_count(arc) == 1 {
             race::count(counters.strong, (How::Load, Acquire), Op::ArcDrop);
-            // The value's destructor comes first.
+            // The destructor of the value runs first.
             race::release_on(counters.weak);
             counters.leave(Arc::weak_count(arc) == 0);
         }
     }
 }
 
-/// A `Weak` is about to be dropped.
+/// Announces that a `Weak` is about to be dropped.
 #[inline]
 pub(super) fn dropped_weak<T: ?Sized>(reference: &Weak<T>) {
     let data = reference.as_ptr();
     if race::is_watched() && has_counters(data) {
         let counters = Counters::of(data);
-        // The real one does not say how many are left where no owner is.
-        // SAFETY: a `Weak` keeps the counters.
+        // Without owners the real one does not return the number of `Weak`s.
+        // SAFETY: a `Weak` keeps the counters alive.
         let count = unsafe { (counters.weak as *const usize).read() };
         counters.leave(reference.strong_count() == 0 && count == 1);
     }
 }
 
-/// `Arc::get_mut`: where there is no `Weak` it keeps others from making one while it looks
-/// at the owners.
+/// Announces `Arc::get_mut`. If there is no `Weak`, it locks the counter, so that no task creates
+/// one while it reads the number of owners.
 #[inline]
 pub(super) fn is_asked_to_be_only<T: ?Sized>(arc: &Arc<T>) {
     if race::is_watched() {
@@ -86,7 +86,7 @@ pub(super) fn is_asked_to_be_only<T: ?Sized>(arc: &Arc<T>) {
     }
 }
 
-/// `Arc::make_mut` of the only owner, that leaves the memory to the `Weak`s that there are.
+/// Announces `Arc::make_mut` by the only owner, which leaves the memory to the existing `Weak`s.
 #[inline]
 pub(super) fn made_mut<T: ?Sized>(arc: &Arc<T>) {
     if race::is_watched() {
@@ -100,7 +100,7 @@ pub(super) fn made_mut<T: ?Sized>(arc: &Arc<T>) {
     }
 }
 
-/// Any other operation on the number of owners of the value at `data`.
+/// Announces any other operation on the number of owners of the value at `data`.
 #[inline]
 pub(super) fn owners<T: ?Sized>(data: *const T, how: How, order: Ordering) {
     if race::is_watched() && has_counters(data) {
@@ -108,7 +108,7 @@ pub(super) fn owners<T: ?Sized>(data: *const T, how: How, order: Ordering) {
     }
 }
 
-/// Any other operation on the number of `Weak`s.
+/// Announces any other operation on the number of `Weak`s.
 #[inline]
 pub(super) fn weaks<T: ?Sized>(data: *const T, how: How, order: Ordering) {
     if race::is_watched() && has_counters(data) {
@@ -116,7 +116,7 @@ pub(super) fn weaks<T: ?Sized>(data: *const T, how: How, order: Ordering) {
     }
 }
 
-/// What `Weak::new` makes has none, and this address.
+/// Whether there are counters. The result of `Weak::new` has none, and this address.
 fn has_counters<T: ?Sized>(data: *const T) -> bool {
     data.addr() != usize::MAX
 }

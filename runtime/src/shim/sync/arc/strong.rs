@@ -1,4 +1,4 @@
-//! `Arc`: its methods.
+//! `Arc` and its methods.
 
 use std::any::Any;
 use std::clone::CloneToUninit;
@@ -46,8 +46,8 @@ impl<T> Arc<T> {
 
     #[must_use]
     pub fn pin(data: T) -> Pin<Arc<T>> {
-        // SAFETY: what an `Arc` points to moves only by a `&mut` to it, and a
-        // pinned `Arc` gives none unless the value is `Unpin`.
+        // SAFETY: the target of an `Arc` moves only by a `&mut` to it, and a pinned `Arc` gives
+        // none unless the value is `Unpin`.
         unsafe { Pin::new_unchecked(Arc::new(data)) }
     }
 
@@ -104,7 +104,7 @@ impl<T> Arc<MaybeUninit<T>> {
     #[inline]
     #[must_use = "`self` will be dropped if the result is not used"]
     pub unsafe fn assume_init(self) -> Arc<T> {
-        // SAFETY: the caller promises what the real method asks for.
+        // SAFETY: the caller upholds the requirements of the real method.
         Arc(unsafe { self.into_real().assume_init() })
     }
 }
@@ -113,7 +113,7 @@ impl<T> Arc<[MaybeUninit<T>]> {
     #[inline]
     #[must_use = "`self` will be dropped if the result is not used"]
     pub unsafe fn assume_init(self) -> Arc<[T]> {
-        // SAFETY: the caller promises what the real method asks for.
+        // SAFETY: the caller upholds the requirements of the real method.
         Arc(unsafe { self.into_real().assume_init() })
     }
 }
@@ -121,7 +121,7 @@ impl<T> Arc<[MaybeUninit<T>]> {
 impl<T: ?Sized> Arc<T> {
     #[inline]
     pub unsafe fn from_raw(ptr: *const T) -> Self {
-        // SAFETY: the caller promises what the real function asks for.
+        // SAFETY: the caller upholds the requirements of the real function.
         Arc(unsafe { std::sync::Arc::from_raw(ptr) })
     }
 
@@ -142,14 +142,14 @@ impl<T: ?Sized> Arc<T> {
             execution::access(Op::ArcClone, counters(ptr), Location::caller());
         }
         order::owners(ptr, How::Exchange, Relaxed);
-        // SAFETY: the caller promises what the real function asks for.
+        // SAFETY: the caller upholds the requirements of the real function.
         unsafe { std::sync::Arc::increment_strong_count(ptr) }
     }
 
     #[inline]
     pub unsafe fn decrement_strong_count(ptr: *const T) {
-        // SAFETY: the caller promises what the real function asks for, which
-        // is that this `Arc` is one to drop.
+        // SAFETY: the caller upholds the requirements of the real function, so that this `Arc` may
+        // be dropped.
         drop(unsafe { Arc::from_raw(ptr) });
     }
 
@@ -223,7 +223,7 @@ impl<T: ?Sized> Arc<T> {
         }
     }
 
-    /// The real one, with no drop between.
+    /// The real one, without a drop of the shim.
     #[inline]
     pub(super) fn into_real(self) -> std::sync::Arc<T> {
         let this = ManuallyDrop::new(self);
@@ -244,7 +244,7 @@ impl<T: ?Sized + CloneToUninit> Arc<T> {
             order::made_mut(&this.0);
         } else {
             order::owners(Arc::as_ptr(this), How::Load, Relaxed);
-            // As the real one does, but with our drop of what was cloned: others go on between.
+            // As in the real one, but the original is dropped by the shim, with a scheduling point.
             *this = Arc(std::sync::Arc::clone_from_ref(&**this));
         }
         std::sync::Arc::make_mut(&mut this.0)
@@ -273,8 +273,8 @@ impl<T: ?Sized> Clone for Arc<T> {
     }
 }
 
-// SAFETY: this drop does not look at the value; the real `Arc` inside, dropped
-// next, says itself that it owns a `T`.
+// SAFETY: this drop does not inspect the value; the real `Arc` inside, dropped next, itself
+// declares that it owns a `T`.
 unsafe impl<#[may_dangle] T: ?Sized> Drop for Arc<T> {
     #[inline]
     fn drop(&mut self) {

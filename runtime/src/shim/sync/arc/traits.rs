@@ -1,4 +1,4 @@
-//! What an `Arc` is to traits: a pointer that behaves as its value, and unsizes.
+//! The traits of `Arc`: a pointer that behaves like its value, and that can be unsized.
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;
@@ -19,9 +19,9 @@ impl<T: ?Sized + Unsize<U>, U: ?Sized> DispatchFromDyn<Arc<U>> for Arc<T> {}
 impl<T: ?Sized + Unsize<U>, U: ?Sized> CoerceUnsized<Weak<U>> for Weak<T> {}
 impl<T: ?Sized + Unsize<U>, U: ?Sized> DispatchFromDyn<Weak<U>> for Weak<T> {}
 impl<T: ?Sized> LegacyReceiver for Arc<T> {}
-// SAFETY: as the real one, whose `Deref` is ours.
+// SAFETY: as for the real one, to which `Deref` forwards.
 unsafe impl<T: ?Sized> PinCoerceUnsized for Arc<T> {}
-// SAFETY: as the real one, whose `Deref` is ours.
+// SAFETY: as for the real one, to which `Deref` forwards.
 unsafe impl<T: ?Sized> DerefPure for Arc<T> {}
 
 impl<T: ?Sized> Unpin for Arc<T> {}
@@ -48,7 +48,7 @@ impl<T: ?Sized> Borrow<T> for Arc<T> {
     }
 }
 
-// By the real ones: they compare pointers first where the value is `Eq`.
+// With the real ones, which compare pointers first if the value is `Eq`.
 impl<T: ?Sized + PartialEq> PartialEq for Arc<T> {
     #[inline]
     fn eq(&self, other: &Arc<T>) -> bool {

@@ -25,7 +25,7 @@ impl<T> Weak<T> {
 impl<T: ?Sized> Weak<T> {
     #[inline]
     pub unsafe fn from_raw(ptr: *const T) -> Self {
-        // SAFETY: the caller promises what the real function asks for.
+        // SAFETY: the caller upholds the requirements of the real function.
         Weak(unsafe { std::sync::Weak::from_raw(ptr) })
     }
 
@@ -94,8 +94,8 @@ impl<T: ?Sized> Weak<T> {
         unsafe { &*(&raw const *real).cast() }
     }
 
-    /// The counters' name inside an execution; none for what `Weak::new` makes,
-    /// which has no counters and the address `usize::MAX`.
+    /// The name of the counters inside an execution; `None` for the result of `Weak::new`, which
+    /// has no counters and the address `usize::MAX`.
     #[inline]
     fn seen(&self) -> Option<usize> {
         let data = self.0.as_ptr();
@@ -127,8 +127,8 @@ impl<T: ?Sized> fmt::Debug for Weak<T> {
     }
 }
 
-// SAFETY: this drop does not look at the value, which the real `Weak` inside
-// says itself that it does not own.
+// SAFETY: this drop does not inspect the value; the real `Weak` inside itself declares that it does
+// not own it.
 unsafe impl<#[may_dangle] T: ?Sized> Drop for Weak<T> {
     #[inline]
     fn drop(&mut self) {

@@ -1,4 +1,4 @@
-//! Fences, and what is deprecated beside them.
+//! Fences, and the deprecated items of the module.
 
 use std::panic::Location;
 use std::sync::atomic::Ordering;
@@ -18,8 +18,8 @@ pub fn fence(order: Ordering) {
     std::sync::atomic::fence(order);
 }
 
-/// See [`std::sync::atomic::compiler_fence`]. It orders a thread with itself
-/// only, so it is no scheduling point.
+/// See [`std::sync::atomic::compiler_fence`]. It orders a thread only with itself, so that it is no
+/// scheduling point.
 #[inline]
 #[track_caller]
 pub fn compiler_fence(order: Ordering) {

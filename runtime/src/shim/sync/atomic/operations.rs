@@ -1,6 +1,6 @@
-//! What all atomic types have in common, as macros over their names.
+//! The common parts of all atomic types, as macros over their names.
 
-/// Declares an atomic type with the methods and traits that each of them has.
+/// Declares an atomic type with the methods and traits that all of them have.
 macro_rules! atomic {
     ($Atomic:ident $(<$T:ident>)?, $value:ty, $v:ident, $val:ident) => {
         #[doc = concat!("See [`std::sync::atomic::", stringify!($Atomic), "`].")]
@@ -15,15 +15,15 @@ macro_rules! atomic {
 
             #[inline]
             pub const unsafe fn from_ptr<'a>(ptr: *mut $value) -> &'a Self {
-                // SAFETY: the caller promises what the real function asks for,
-                // and this type is transparent over the real one.
+                // SAFETY: the caller upholds the requirements of the real function, and this type
+                // is transparent over the real one.
                 unsafe { &*ptr.cast::<Self>() }
             }
 
             #[inline]
             #[track_caller]
             pub fn get_mut(&mut self) -> &mut $value {
-                // At least a read, and not an atomic one.
+                // It is at least a read, which is not atomic.
                 memory::read((&raw const *self).cast(), size_of::<$value>());
                 self.0.get_mut()
             }
@@ -182,7 +182,7 @@ macro_rules! atomic {
                 (&raw const *self).addr()
             }
 
-            /// Tells of the access that is about to be made.
+            /// Announces the access that follows.
             #[inline]
             fn tell(&self, op: Op, how: How, order: Ordering, site: Site) {
                 let access = race::Atomic {
@@ -194,7 +194,7 @@ macro_rules! atomic {
                 race::atomic(self.object(), size_of::<$value>(), access);
             }
 
-            /// As [`Self::tell`], of an exchange, which may fail.
+            /// As [`Self::tell`], for an exchange, which may fail.
             fn tell_of_exchange<R>(
                 &self,
                 op: Op,
@@ -249,8 +249,8 @@ macro_rules! atomic {
                 }
                 current.is_compared();
                 execution::before(op, self.object(), site);
-                // The strong exchange: that it fails for no reason is the
-                // search's choice alone, not the machine's.
+                // The strong exchange: a spurious failure is only a choice of the search, and not
+                // one of the machine.
                 let would_succeed = self.0.load(Ordering::Relaxed) == current;
                 let result = if would_succeed && execution::fails_spuriously() {
                     Err(current)
@@ -283,7 +283,7 @@ macro_rules! atomic {
     };
 }
 
-/// Adds methods that change the value in one step and give back what it was.
+/// Adds methods that change the value in one step and return the previous one.
 macro_rules! read_modify_write {
     (
         $Atomic:ident $(<$T:ident>)?, $operand:ty => $value:ty,
@@ -318,16 +318,17 @@ use std::sync::atomic::Ordering;
 use crate::execution::{self, Effect};
 use crate::platform::observers::observes_pointers;
 
-/// What an atomic holds: of pointers it matters where else they lead.
+/// The value of an atomic. The values of pointers need special treatment.
 pub(super) trait Value: Copy {
-    /// The calling task has read it, and may compare it with what it finds later.
+    /// Records that the calling task has read it, and may compare it with a later value.
     #[inline]
     fn was_read(self) {}
 
-    /// Whether it is the same as another one, and not by the allocator's chance.
+    /// Whether it equals another one, and not only because the allocator reused an address.
     fn is(self, other: Self) -> bool;
 
-    /// It is compared with what an atomic holds. Stands where the caller's code is made.
+    /// Records that it is compared with the value of an atomic. Must be inlined into the caller's
+    /// code.
     #[inline]
     fn is_compared(self) {}
 }
@@ -367,7 +368,7 @@ macro_rules! plain_values {
 
 plain_values!(bool i8 i16 i32 i64 isize u8 u16 u32 u64 usize);
 
-/// What an exchange does that wants to write `new`, where there was `current`.
+/// The effect of an exchange that would replace `current` by `new`.
 pub(super) fn exchange_effect<T: Value>(
     result: Result<T, T>,
     current: T,
@@ -380,8 +381,8 @@ pub(super) fn exchange_effect<T: Value>(
     }
 }
 
-/// What an operation does that reads and writes a value, and leaves it as it is if `is_kept`:
-/// no more than a read then, unless others may learn by it what its task did before.
+/// The effect of an operation that reads and writes a value, and leaves it unchanged if `is_kept`.
+/// Then it is only a read, unless others may synchronize with the task through it.
 #[inline]
 pub(super) fn change(order: Ordering, is_kept: bool) -> Effect {
     match order {
@@ -391,7 +392,7 @@ pub(super) fn change(order: Ordering, is_kept: bool) -> Effect {
     }
 }
 
-/// What an exchange that wants to write `new` read and wrote.
+/// The values that an exchange with `new` read and wrote.
 pub(super) fn exchanged<T>(result: Result<T, T>, new: T) -> (Option<T>, Option<T>) {
     match result {
         Ok(previous) => (Some(previous), Some(new)),

@@ -1,4 +1,4 @@
-//! A channel of an execution: its operations block through the engine.
+//! A channel of an execution, whose operations block through the engine.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{RecvTimeoutError, SendError, TryRecvError, TrySendError};
@@ -10,7 +10,8 @@ use crate::execution::{self, Effect, Op, Site, Wake};
 use crate::monitor::race;
 
 pub(super) struct Channel<T> {
-    /// Tasks run one at a time and never stop inside, so this is always free.
+    /// Tasks run one at a time, and have no scheduling point while they hold it, so that it is
+    /// always free.
     state: Mutex<State<T>>,
     is_rendezvous: bool,
 }
@@ -26,14 +27,14 @@ enum Messages<T> {
     Rendezvous(Rendezvous<T>),
 }
 
-/// One sender's end.
+/// The end of a sender.
 pub(super) struct SendingEnd<T>(Arc<Channel<T>>);
 
-/// The receiver's end.
+/// The end of the receiver.
 pub(super) struct ReceivingEnd<T>(Arc<Channel<T>>);
 
 impl<T> Channel<T> {
-    /// Both ends of a new channel that holds `bound` messages, or any number.
+    /// Both ends of a new channel, which holds at most `bound` messages, or any number.
     pub(super) fn open(bound: Option<usize>) -> (SendingEnd<T>, ReceivingEnd<T>) {
         let messages = match bound {
             Some(0) => Messages::Rendezvous(Rendezvous::new()),
@@ -55,12 +56,12 @@ impl<T> Channel<T> {
         (&raw const *self).addr()
     }
 
-    /// Stands for the senders that are gone, and for the receiver that is.
+    /// The names of the disconnection of the senders, and of the receiver.
     fn ends(&self) -> (usize, usize) {
         (self.object() + 1, self.object() + 2)
     }
 
-    /// Where messages pass from hand to hand, both sides hear of each other.
+    /// In a rendezvous channel, both sides of a message synchronize with each other.
     fn meet(&self, op: Op, site: Site) {
         if self.is_rendezvous {
             race::acquire(self.object());
@@ -72,7 +73,7 @@ impl<T> Channel<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the operation: what it did to the channel, and who may go on.
+    /// Ends the operation: records its effect on the channel, and wakes the waiting tasks.
     fn done(&self, op: Op, effect: Effect, site: Site) {
         execution::effect(op, self.object(), effect, site);
         self.meet(op, site);
@@ -81,7 +82,7 @@ impl<T> Channel<T> {
         }
     }
 
-    /// The operation has shown itself to the other side, and then waits.
+    /// Records that the operation has become visible to the other side, and will now wait.
     fn announced(&self, op: Op, site: Site) {
         execution::effect(op, self.object(), Effect::Write, site);
         self.meet(op, site);
@@ -92,7 +93,7 @@ impl<T> Channel<T> {
         if execution::active() {
             return execution::wait_in_vain(op, self.object(), deadline, site);
         }
-        // The channel outlived its execution, or reached a thread that is no task.
+        // The channel outlived its execution, or was passed to a thread that is not a task.
         std::thread::yield_now();
         if deadline.is_some() {
             Wake::TimedOut
@@ -233,17 +234,17 @@ impl<T> Drop for ReceivingEnd<T> {
             state.receiver = false;
             match &mut state.messages {
                 Messages::Queue(queue) => queue.take(),
-                // They are still their senders', who take them back.
+                // They still belong to their senders, which take them back.
                 Messages::Rendezvous(_) => VecDeque::new(),
             }
         };
         execution::wake_all(self.0.object());
-        // With the lock free: a message's drop may use the channel.
+        // After the release of the lock, because the drop of a message may use the channel.
         drop(unread);
     }
 }
 
-/// A message on its way.
+/// A message that is being sent.
 enum Pending<T> {
     Unsent(T),
     Offered(Ticket),
@@ -252,7 +253,7 @@ enum Pending<T> {
 enum Progress<T> {
     Sent,
     Disconnected(T),
-    /// `offered` says that a receiver may take it now.
+    /// `offered`: a receiver may take the message now.
     Wait {
         pending: Pending<T>,
         offered: bool,
@@ -323,8 +324,8 @@ impl<T> State<T> {
         })
     }
 
-    /// As `receive`; also whether a sender may hand its message to the receiver
-    /// while it waits, which it does unless it is to `give_up`.
+    /// As `receive`. Also returns whether a sender may hand its message to the receiver while that
+    /// waits, which it does unless it must `give_up`.
     fn receive_or_wait(&mut self, give_up: bool) -> (Result<T, TryRecvError>, bool) {
         let result = self.receive();
         let waits = !give_up && matches!(result, Err(TryRecvError::Empty));

@@ -1,7 +1,7 @@
 //! `std::sync::mpsc`.
 //!
-//! A channel made inside an execution has a queue of ours, one step an
-//! operation: the real one's blocks of slots would take many. A channel made
+//! A channel that is created inside an execution has a separate queue, in which each operation is
+//! one step: the blocks of slots of the real one would take many steps. A channel that is created
 //! outside is the real one, wherever it is used.
 
 mod channel;

@@ -1,4 +1,4 @@
-//! The messages of a channel that holds some.
+//! The messages of a channel with a buffer.
 
 use std::collections::VecDeque;
 
@@ -6,12 +6,12 @@ use crate::execution::{Op, Site};
 use crate::monitor::race::{self, Message};
 
 pub(super) struct Queue<T> {
-    /// Each with what its sender knew.
+    /// Each message, with the clock of its sender.
     messages: VecDeque<(T, Message)>,
     bound: Option<usize>,
-    /// How many places of a bounded queue no message was in yet.
+    /// The number of slots of a bounded queue that have not been used yet.
     unused: usize,
-    /// What receivers knew that made room, the first one first.
+    /// The clocks of the receivers that made room, the first one first.
     rooms: VecDeque<Message>,
 }
 
@@ -25,7 +25,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Gives the value back where the queue is full.
+    /// Returns the value as an error if the queue is full.
     pub(super) fn push(&mut self, value: T, site: Site) -> Result<(), T> {
         if self.bound.is_some_and(|bound| self.messages.len() >= bound) {
             return Err(value);
@@ -49,7 +49,7 @@ impl<T> Queue<T> {
         Some(value)
     }
 
-    /// All messages that are left.
+    /// Takes all remaining messages.
     pub(super) fn take(&mut self) -> VecDeque<T> {
         let left = self.messages.drain(..);
         left.map(|(value, message)| {

@@ -1,19 +1,19 @@
-//! The messages of a channel that holds none: each passes from a sender to a
-//! receiver while one of them waits for the other.
+//! The messages of a channel without a buffer: each passes from a sender to a receiver while one of
+//! them waits for the other.
 
 use std::collections::VecDeque;
 
-/// Names an offer to the sender that made it.
+/// The name of an offer for the sender that made it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ticket(u64);
 
 pub(super) struct Rendezvous<T> {
-    /// What waiting senders hold out, the longest waiting first.
+    /// The messages that waiting senders offer, the longest waiting sender first.
     offers: VecDeque<(Ticket, T)>,
     issued: u64,
-    /// The receiver waits, and nobody has handed it a message yet.
+    /// The receiver waits, and no sender has handed it a message yet.
     waiting: bool,
-    /// For the receiver that waited.
+    /// The message for the receiver that waited.
     handed: Option<T>,
 }
 
@@ -27,7 +27,7 @@ impl<T> Rendezvous<T> {
         }
     }
 
-    /// Passes the value to a receiver that waits; gives it back where none does.
+    /// Passes the value to a waiting receiver; returns it as an error if none waits.
     pub(super) fn hand_over(&mut self, value: T) -> Result<(), T> {
         if !self.waiting {
             return Err(value);
@@ -37,7 +37,7 @@ impl<T> Rendezvous<T> {
         Ok(())
     }
 
-    /// Holds the value out until a receiver takes it.
+    /// Offers the value until a receiver takes it.
     pub(super) fn offer(&mut self, value: T) -> Ticket {
         let ticket = Ticket(self.issued);
         self.issued += 1;
@@ -49,7 +49,7 @@ impl<T> Rendezvous<T> {
         self.offers.iter().all(|(offered, _)| *offered != ticket)
     }
 
-    /// The value of an offer that was not taken.
+    /// The value of an offer that was not accepted.
     pub(super) fn take_back(&mut self, ticket: Ticket) -> T {
         let position = self
             .offers
