@@ -48,7 +48,6 @@ use core::panic::Location;
 
 use crate::engine::engine;
 use crate::harness::debugger;
-use crate::monitor::race;
 
 pub(crate) use descriptors::{
     Named, after_call, await_descriptors, before_call, descriptor_object, descriptor_of_object,
@@ -79,7 +78,7 @@ pub(crate) use schedule::Step;
 pub(crate) use source::open_process;
 pub(crate) use spin::Access;
 pub(crate) use state::{Ending, Execution, Spurious, Timers};
-pub(crate) use task::{Entry, State, Task, Wait};
+pub(crate) use task::{Entry, State, Task, Wait, called};
 pub(crate) use thread::{
     Aside, aside, end_task, explorer, forget_task, leave_alone, needs_process, others_can_go_on,
     perform, running, spawn_pthread, strand, task_main, task_of_object, thread_object,
@@ -96,9 +95,10 @@ pub use waiting::{
     condvar_wait, notify, park, sleep, unpark, wait, wait_in_vain, wait_quietly, wake_all,
     yield_now,
 };
-#[allow(unused_imports, reason = "no shim of plain memory tells yet")]
-pub(crate) use watch::data_access;
-pub(crate) use watch::{allocated, frees, frees_objects, reallocated};
+use watch::Watcher;
+pub(crate) use watch::{
+    DataAccess, How, SyncAccess, Watch, allocated, frees, frees_objects, plain_access, reallocated,
+};
 
 /// The source line of an event: the caller of the shim.
 pub type Site = &'static Location<'static>;
@@ -303,8 +303,8 @@ pub(crate) fn print(bytes: &[u8]) -> bool {
         return false;
     };
     // Printing acquires and releases a lock of std.
-    race::acquire(OUTPUT);
-    race::release(OUTPUT, Op::DescriptorWrite, None);
+    Watcher::acquired(OUTPUT, true);
+    Watcher::released(OUTPUT, true, Op::DescriptorWrite, None);
     // SAFETY: see `running`.
     unsafe {
         if (*execution).keeps_output {

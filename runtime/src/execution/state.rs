@@ -16,11 +16,11 @@ use super::task_set::TaskSet;
 use super::tasks::{Tasks, search_on};
 use super::timers::Early;
 use super::trace::TraceStep;
+use super::watch::{Watch as _, Watcher};
 use super::{Effect, ObjectId, TaskId, Wake};
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
 use crate::base::rng::Rng;
-use crate::monitor::race;
 use crate::platform::donor::Pool;
 use crate::platform::observers::Observers;
 use crate::search::{Decision, Strategy};
@@ -302,7 +302,7 @@ impl Execution {
                 ..Task::new(entry, donor, flow)
             }),
         }
-        race::added(parent, id, site);
+        Watcher::task_added(parent, id, site);
         if let Some(parent) = parent {
             self.files.spawned(parent, id);
         }
@@ -329,7 +329,7 @@ impl Execution {
         self.retired = at + 1;
         let donor = core::mem::replace(&mut self.tasks[at].donor, Task::NO_DONOR);
         let stack = pool.get(donor);
-        race::forget(stack.stack_low, stack.stack_low + stack.stack_size);
+        Watcher::stack_reused(stack.stack_low, stack.stack_low + stack.stack_size);
         Some(donor)
     }
 

@@ -3,10 +3,10 @@
 use super::difference::CULPRITS;
 use super::explore::phases::Phase;
 use super::failures::MOST;
-use super::report::line_of_place;
 use super::{Exploration, Milestone};
 use crate::engine::Engine;
 use crate::execution::Execution;
+use crate::monitor::line_of_place;
 use crate::monitor::race::{MOST_EPOCHS, MOST_MEMORY, MOST_TASKS};
 use crate::monitor::{Place, Spin};
 

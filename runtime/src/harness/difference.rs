@@ -1,7 +1,8 @@
 //! Where two runs of one schedule came apart, in words.
 
-use super::report::{called, line_of};
 use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::source_path::line_of;
+use crate::execution::called;
 use crate::execution::{Event, Execution};
 
 /// What usually makes a test depend on more than its schedule.

@@ -28,7 +28,6 @@ mod zygote;
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
-pub(crate) use report::{called, line_of, line_of_place, short_path};
 pub use request::{Request, VARIABLE};
 pub use zygote::serve;
 

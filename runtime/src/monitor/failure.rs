@@ -2,6 +2,7 @@
 
 use super::Panic;
 use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::source_path::short_path;
 use crate::base::stored;
 use crate::execution::Site;
 
@@ -71,6 +72,12 @@ impl Place {
             column: site.column(),
         }
     }
+}
+
+/// As `source_path::line_of`, of a place.
+pub(crate) fn line_of_place(place: &Place) -> String {
+    let file = String::from_utf8_lossy(&place.file);
+    format!("{}:{}", short_path(&file), place.line)
 }
 
 /// The reason why an execution failed. Two failures are equal if their reports are.

@@ -8,7 +8,7 @@ use std::path::Path;
 type Names = Vec<String>;
 
 /// The files of a crate, and what each of them names of the others.
-pub struct Sources {
+pub(crate) struct Sources {
     files: BTreeMap<Names, File>,
 }
 
@@ -27,14 +27,14 @@ struct File {
 
 impl Sources {
     /// Reads every source file below `root` but those that are compiled for tests alone.
-    pub fn read(root: &Path) -> Self {
+    pub(crate) fn read(root: &Path) -> Self {
         let mut files = BTreeMap::new();
         collect(root, root, &mut files);
         Self::of(files)
     }
 
     /// As [`Self::read`], of a path and a text for each file.
-    pub fn of(texts: BTreeMap<String, String>) -> Self {
+    pub(crate) fn of(texts: BTreeMap<String, String>) -> Self {
         let mut files = BTreeMap::new();
         let mut only_tests = BTreeSet::new();
         for (path, text) in &texts {
@@ -61,18 +61,18 @@ impl Sources {
     }
 
     /// How many files there are.
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.files.len()
     }
 
     /// Each file with the files whose definitions it uses. What a file only passes on to
     /// others counts as used by those.
-    pub fn uses(&self) -> BTreeMap<&str, BTreeSet<&str>> {
+    pub(crate) fn uses(&self) -> BTreeMap<&str, BTreeSet<&str>> {
         self.edges(false)
     }
 
     /// As [`Self::uses`], with what a file passes on.
-    pub fn imports(&self) -> BTreeMap<&str, BTreeSet<&str>> {
+    pub(crate) fn imports(&self) -> BTreeMap<&str, BTreeSet<&str>> {
         self.edges(true)
     }
 

@@ -71,42 +71,25 @@ const ROOT: Uses = &[
 /// The engine holds the state of the exploration and of the interposed functions.
 const COMPOSITION: Uses = &[("engine.rs", "harness"), ("engine.rs", "interpose")];
 
-/// The hooks of monitors and their arguments are declared beside the monitors, and the race
-/// detector is called directly.
-const MONITORS: Uses = &[
-    ("execution/files.rs", "monitor"),
-    ("execution/lock.rs", "monitor"),
-    ("execution/mod.rs", "monitor"),
-    ("execution/opaque.rs", "monitor"),
-    ("execution/reuse.rs", "monitor"),
-    ("execution/state.rs", "monitor"),
-    ("execution/thread.rs", "monitor"),
-    ("execution/waiting.rs", "monitor"),
-    ("execution/watch.rs", "monitor"),
-];
+/// The hooks of monitors are static calls, which cost nothing where no monitor has them: so their
+/// one door names the structure that has all monitors.
+const MONITORS: Uses = &[("execution/watch.rs", "monitor")];
 
-/// The live trace, the debugger and the words for places belong to the harness.
+/// The live trace and the debugger are called directly.
 const OBSERVERS: Uses = &[
     ("execution/arrival.rs", "harness"),
     ("execution/draw.rs", "harness"),
     ("execution/mod.rs", "harness"),
-    ("execution/outside.rs", "harness"),
     ("execution/schedule.rs", "harness"),
     ("execution/thread.rs", "harness"),
-    ("monitor/heap/leak.rs", "harness"),
-    ("monitor/heap/words.rs", "harness"),
     ("monitor/panic.rs", "harness"),
-    ("monitor/race/found.rs", "harness"),
-    ("monitor/race/points.rs", "harness"),
 ];
 
 /// The allocator and the handler of faults are entry points, and lie beside what they enter.
 const ENTRY_POINTS: Uses = &[
     ("platform/context.rs", "execution"),
     ("platform/heap/arena.rs", "execution"),
-    ("platform/heap/arena.rs", "monitor"),
     ("platform/heap/mod.rs", "execution"),
-    ("platform/heap/mod.rs", "monitor"),
     ("platform/heap/usual.rs", "execution"),
     ("platform/image.rs", "execution"),
     ("platform/refusal.rs", "monitor"),

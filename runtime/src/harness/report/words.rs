@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
-use super::{called, line_of};
+use crate::base::source_path::line_of;
 use crate::engine::Engine;
+use crate::execution::called;
 use crate::execution::{Ending, Execution, Op, Site, TaskId};
 use crate::harness::names::ObjectNames;
 use crate::monitor::{self, Blocked, Failure, Kind, Monitor, Place};

@@ -6,17 +6,19 @@
 //! and a double or invalid free stops the program, as glibc's allocator does.
 //! Outside an exploring process every call goes to glibc.
 
+mod allocation;
 mod arena;
 mod block;
 mod index;
 mod usual;
+
+pub(crate) use allocation::{Allocation, Block, Free};
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU8, Ordering};
 
 use crate::base::sys;
 use crate::execution;
-use crate::monitor::Free;
 pub(crate) use arena::{
     FIRST, QUARANTINE_BLOCK, allocations, begin, block_around, blocks_from, clean, contains, end,
     freeze, grown, put_object, reset,
