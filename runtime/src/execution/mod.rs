@@ -17,6 +17,7 @@ mod fairness;
 pub(crate) mod files;
 pub(crate) mod futex;
 mod limit;
+mod listener;
 mod lock;
 mod mark;
 mod object;
@@ -47,7 +48,6 @@ mod watch;
 use core::panic::Location;
 
 use crate::engine::engine;
-use crate::harness::debugger;
 
 pub(crate) use descriptors::{
     Named, after_call, await_descriptors, before_call, descriptor_object, descriptor_of_object,
@@ -60,6 +60,7 @@ pub(crate) use endless::Known;
 pub(crate) use event::{Event, Note};
 pub use files::end_scope;
 pub(crate) use limit::Limit;
+pub(crate) use listener::{Listener, Panic, note_panic};
 pub use lock::{acquire, clear_poison, downgrade, release, try_acquire};
 pub use mark::{mark, marked_line};
 pub(crate) use object::ObjectId;
@@ -320,7 +321,7 @@ pub(crate) fn print(bytes: &[u8]) -> bool {
 pub(crate) fn note_fault(address: usize) {
     // SAFETY: the engine's root is mapped wherever the fault handler is installed.
     unsafe { (*engine()).exploration.fault = Some(address) };
-    debugger::faults(address);
+    listener::tell_fault(address);
 }
 
 // requested by shim

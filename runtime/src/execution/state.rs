@@ -6,6 +6,7 @@ use super::event::{EventLog, Note};
 use super::fairness::Fairness;
 use super::files::FileUse;
 use super::limit::Limit;
+use super::listener::Listeners;
 use super::object::ObjectTable;
 use super::policy::Policies;
 use super::reuse::Reuse;
@@ -94,6 +95,8 @@ pub(crate) struct Execution {
     pub(crate) descriptors: Descriptors,
     pub(crate) policies: Policies,
     pub(crate) observers: Observers,
+    /// What follows it from outside.
+    pub(crate) listeners: Listeners,
     pub(super) reuse: Reuse,
     pub(crate) streams: StreamUse,
     pub(crate) files: FileUse,
@@ -167,6 +170,7 @@ impl Execution {
             descriptors: Descriptors::new(),
             policies: Policies::new(),
             observers: Observers::ALL,
+            listeners: &[],
             reuse: Reuse::new(),
             streams: StreamUse::new(),
             files: FileUse::new(),

@@ -12,7 +12,6 @@ use super::watch::{How, Watch, Watcher};
 use super::{Op, Site, TaskId, Wake, endless, mark, opaque};
 use crate::base::sys::{self, ThreadStart};
 use crate::engine::engine;
-use crate::harness::debugger;
 use crate::interpose;
 use crate::platform::donor::DEFAULT_STACK;
 use crate::platform::handover::{self, Backend, Flow};
@@ -97,7 +96,7 @@ unsafe fn switch_to(next: TaskId) {
         let engine = engine();
         let backend = (*engine).pool.backend();
         if backend == Backend::Threads {
-            debugger::switches(&(*engine).execution, next);
+            (*engine).execution.tell_switch(next);
         }
         let execution = &mut (*engine).execution;
         Watcher::switched(execution.current, next);
@@ -131,7 +130,7 @@ unsafe fn leave_execution() {
         let engine = engine();
         let backend = (*engine).pool.backend();
         if backend == Backend::Threads {
-            debugger::execution_ends(&(*engine).execution);
+            (*engine).execution.tell_end();
         }
         note_calls(&mut (*engine).execution);
         let from = (*engine).execution.running().flow;
@@ -255,7 +254,7 @@ pub(crate) unsafe fn end_task(result: *mut c_void) -> ! {
         let step = (*execution).finish(own, result);
         let backend = (*engine).pool.backend();
         if backend == Backend::Threads {
-            debugger::task_ends(&*execution, step);
+            (*execution).tell_task_end(step);
         }
         let from = (*execution).task(id).flow;
         let to = match step {

@@ -8,8 +8,8 @@
 use core::cell::Cell;
 use core::ffi::{CStr, c_char, c_int};
 
-use super::real;
 use crate::base::fingerprint::mix;
+use crate::base::real;
 use crate::execution::{Effect, Named, Op, active, files, named};
 
 /// The calling thread is in a call that is told as a whole.

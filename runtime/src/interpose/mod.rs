@@ -30,7 +30,6 @@ mod pthread_mutex;
 mod pthread_once;
 mod pthread_rwlock;
 mod random;
-pub(crate) mod real;
 mod receive;
 pub(crate) mod robust;
 mod semaphore;

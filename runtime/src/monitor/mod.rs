@@ -34,15 +34,15 @@ use core::ops::ControlFlow;
 
 pub(crate) use crash::Death;
 pub(crate) use deadlock::{Blocked, blocked_tasks, cycle};
-pub(crate) use failure::{Failure, Kind, Place, line_of_place};
+pub(crate) use failure::{Failure, Kind};
 pub(crate) use levels::Level;
 pub use outcome::Expectation;
 pub(crate) use outcome::{BodyOutcome, End};
-pub(crate) use panic::{Panic, install_hook, payload_text, run_hook};
+pub(crate) use panic::{install_hook, run_hook};
 pub(crate) use spin::Spin;
 
 use crate::engine::engine;
-use crate::execution::{Access, DataAccess, Ending, Execution, SyncAccess};
+use crate::execution::{Access, DataAccess, Ending, Execution, Panic, SyncAccess};
 use crate::platform::heap::{Allocation, Free};
 
 /// The interface of monitors. Each hook is optional. The running task is `execution.current`; the

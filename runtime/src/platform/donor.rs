@@ -15,8 +15,8 @@ use super::handover::{ABANDON, Backend, Baton, Flow, GO};
 use super::refusal::refuse;
 use crate::base::fingerprint;
 use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
+use crate::base::real;
 use crate::base::sys;
-use crate::interpose::real;
 use crate::interpose::robust::RobustList;
 
 /// The default stack of a donor, in bytes: what `std::thread` gives.

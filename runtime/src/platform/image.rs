@@ -14,10 +14,11 @@ use core::ffi::{CStr, c_int, c_void};
 use super::heap;
 use super::refusal::refuse;
 use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::real;
 use crate::base::{fingerprint, sys};
 use crate::engine::engine;
 use crate::execution;
-use crate::interpose::{self, real};
+use crate::interpose;
 
 /// So many bytes outside the stacks are looked at to name a state.
 const MOST: usize = 1 << 20;

@@ -75,16 +75,6 @@ const COMPOSITION: Uses = &[("engine.rs", "harness"), ("engine.rs", "interpose")
 /// one door names the structure that has all monitors.
 const MONITORS: Uses = &[("execution/watch.rs", "monitor")];
 
-/// The live trace and the debugger are called directly.
-const OBSERVERS: Uses = &[
-    ("execution/arrival.rs", "harness"),
-    ("execution/draw.rs", "harness"),
-    ("execution/mod.rs", "harness"),
-    ("execution/schedule.rs", "harness"),
-    ("execution/thread.rs", "harness"),
-    ("monitor/panic.rs", "harness"),
-];
-
 /// The allocator and the handler of faults are entry points, and lie beside what they enter.
 const ENTRY_POINTS: Uses = &[
     ("platform/context.rs", "execution"),
@@ -92,7 +82,6 @@ const ENTRY_POINTS: Uses = &[
     ("platform/heap/mod.rs", "execution"),
     ("platform/heap/usual.rs", "execution"),
     ("platform/image.rs", "execution"),
-    ("platform/refusal.rs", "monitor"),
 ];
 
 /// The real functions of libc lie beside those that stand in their place; a task that starts or
@@ -100,21 +89,12 @@ const ENTRY_POINTS: Uses = &[
 const REAL: Uses = &[
     ("execution/thread.rs", "interpose"),
     ("platform/donor.rs", "interpose"),
-    ("platform/heap/mod.rs", "interpose"),
     ("platform/image.rs", "interpose"),
 ];
 
 /// Uses of a higher floor that remain, with the reason above each list. What is no longer
 /// needed has to go.
-const EXCEPTIONS: &[Uses] = &[
-    VOCABULARY,
-    ROOT,
-    COMPOSITION,
-    MONITORS,
-    OBSERVERS,
-    ENTRY_POINTS,
-    REAL,
-];
+const EXCEPTIONS: &[Uses] = &[VOCABULARY, ROOT, COMPOSITION, MONITORS, ENTRY_POINTS, REAL];
 
 /// The sizes of circles of more than three files that remain. They may only shrink.
 const CIRCLES: &[usize] = &[123, 4];

@@ -5,10 +5,10 @@ use std::io::Write as _;
 
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::source_path::line_of;
+use crate::base::source_path::line_of_place;
+use crate::execution::Panic;
 use crate::execution::{Ending, Execution, Op, State, TaskId, Wait};
 use crate::harness::names::ObjectNames;
-use crate::monitor::Panic;
-use crate::monitor::line_of_place;
 
 /// Writes the name of a task, as reports have it, and uses no other memory.
 pub(super) fn write_name(execution: &Execution, task: TaskId, out: &mut EngineVec<u8>) {

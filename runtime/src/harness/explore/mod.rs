@@ -13,6 +13,7 @@ use super::run::{Root, run_tasks, strategy, warm_up};
 use super::work::{self, Counted};
 use super::{Test, body, debugger, foreign, trace};
 use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::real;
 use crate::base::sys;
 use crate::engine::Engine;
 use crate::execution::{Ending, Entry, Limit};
@@ -140,7 +141,7 @@ pub(super) struct Explorer<'a> {
 impl Explorer<'_> {
     /// Brings the process into the state that every execution starts from.
     fn prepare(&mut self, mut engine: Root) {
-        interpose::real::resolve();
+        real::resolve();
         monitor::install_hook();
         image::install_fault_handler();
         donor::give_alternate_stack();
@@ -407,7 +408,7 @@ impl Explorer<'_> {
         engine.execution.reset();
         engine.exploration.fault = None;
         // SAFETY: this process' other threads only wait.
-        let child = unsafe { interpose::real::fork() };
+        let child = unsafe { real::fork() };
         if child == 0 {
             if self.has_donors_per_child(engine) {
                 engine.pool.grow(self.ready_donors, DEFAULT_STACK);

@@ -10,10 +10,10 @@ use super::super::{End, Failure, Kind, Monitor};
 use super::places::{self, Found};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::source_path::line_of;
+use crate::base::source_path::line_of_place;
 use crate::engine::engine;
 use crate::execution::called;
 use crate::execution::{Ending, Execution, State, Task};
-use crate::monitor::line_of_place;
 use crate::platform::heap;
 use crate::platform::heap::{Allocation, Block};
 

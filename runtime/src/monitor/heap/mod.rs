@@ -8,8 +8,9 @@ use core::ops::ControlFlow;
 
 pub(crate) use self::leak::Leaks;
 use self::places::Found;
-use super::{End, Failure, Kind, Monitor, Place};
+use super::{End, Failure, Kind, Monitor};
 use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::source_path::Place;
 use crate::execution::{DataAccess, SyncAccess};
 use crate::execution::{Ending, Execution, Op, Site};
 use crate::platform::heap::{self, Allocation, Block, Free};

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use super::super::Failure;
 use super::{Error, Found, Heap, Role, Wrong};
 use crate::base::source_path::line_of;
+use crate::base::source_path::line_of_place;
 use crate::execution::called;
-use crate::monitor::line_of_place;
 
 impl Heap {
     /// Adds the message and the place of the error to a failure.

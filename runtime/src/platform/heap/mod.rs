@@ -266,7 +266,7 @@ unsafe extern "C" fn malloc_usable_size(block: *mut c_void) -> usize {
         } else if contains(block as usize) && is_arena() {
             usable(block as usize)
         } else {
-            crate::interpose::real::malloc_usable_size(block)
+            crate::base::real::malloc_usable_size(block)
         }
     }
 }
