@@ -15,6 +15,7 @@ pub(crate) mod credentials;
 mod disposition;
 mod environment;
 mod epoll;
+mod fault;
 mod files;
 mod futex;
 mod keys;
@@ -43,8 +44,8 @@ mod time;
 mod timer;
 mod wait_signal;
 
-pub(crate) use disposition::fault_handler;
 pub(crate) use environment::{Use as EnvironmentUse, told as told_environment};
+pub(crate) use fault::install_fault_handler;
 pub(crate) use files::Elsewhere;
 pub(crate) use keys::run_thread_destructors;
 pub(crate) use process::{Process, tidy_descriptors};

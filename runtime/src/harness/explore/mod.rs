@@ -23,7 +23,7 @@ use crate::monitor::{self, BodyOutcome, End, Failure, Level, Monitor};
 use crate::platform::donor::{self, DEFAULT_STACK};
 use crate::platform::handover::Backend;
 use crate::platform::observers::Observers;
-use crate::platform::{heap, image, streams};
+use crate::platform::{heap, streams};
 use crate::search::{Ended, Part, Past, Progress};
 
 /// Donors to begin with; a test with more tasks makes the pool grow.
@@ -143,7 +143,7 @@ impl Explorer<'_> {
     fn prepare(&mut self, mut engine: Root) {
         real::resolve();
         monitor::install_hook();
-        image::install_fault_handler();
+        interpose::install_fault_handler();
         donor::give_alternate_stack();
         engine.process.settle();
         streams::take_over();
