@@ -30,17 +30,17 @@ impl Sources {
     pub(crate) fn read(root: &Path) -> Self {
         let mut files = BTreeMap::new();
         collect(root, root, &mut files);
-        Self::of(files)
+        Self::of(&files)
     }
 
     /// As [`Self::read`], of a path and a text for each file.
-    pub(crate) fn of(texts: BTreeMap<String, String>) -> Self {
+    pub(crate) fn of(texts: &BTreeMap<String, String>) -> Self {
         let mut files = BTreeMap::new();
         let mut only_tests = BTreeSet::new();
-        for (path, text) in &texts {
+        for (path, text) in texts {
             let module = module_of(path);
-            let (tokens, tests) = without_tests(tokens(text));
-            for name in tests {
+            let (tokens, modules) = without_tests(&tokens(text));
+            for name in modules {
                 only_tests.insert([module.clone(), vec![name]].concat());
             }
             let file = File {
@@ -270,7 +270,7 @@ fn after_parenthesis(tokens: &[String], at: usize) -> usize {
 
 /// Leaves out what `#[cfg(test)]` stands before; with the names of modules in other files
 /// that it stands before.
-fn without_tests(tokens: Vec<String>) -> (Vec<String>, Vec<String>) {
+fn without_tests(tokens: &[String]) -> (Vec<String>, Vec<String>) {
     const MARK: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
     let mut kept = Vec::new();
     let mut modules = Vec::new();

@@ -169,12 +169,8 @@ fn reach<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>, start: &str) -> BTree
 
 /// A tree of the given files, each a path and a text.
 fn tree(files: &[(&str, &str)]) -> Sources {
-    let files = files.iter();
-    Sources::of(
-        files
-            .map(|&(path, text)| (path.into(), text.into()))
-            .collect(),
-    )
+    let text = |&(path, text): &(&str, &str)| (path.to_owned(), text.to_owned());
+    Sources::of(&files.iter().map(text).collect())
 }
 
 #[test]
