@@ -4,7 +4,7 @@ use core::mem;
 
 use crate::base::memory;
 use crate::execution::Execution;
-use crate::harness::Exploration;
+use crate::harness::{Exploration, LiveDebugger, LiveTrace};
 use crate::interpose::Process;
 use crate::monitor::Monitors;
 use crate::platform::context::Context;
@@ -67,12 +67,14 @@ pub(crate) fn after(before: &mut Engine) -> Engine {
 
 /// An engine that has done nothing.
 pub(crate) fn empty(backend: Backend) -> Engine {
+    let mut execution = Execution::new();
+    execution.listeners = &[&LiveTrace, &LiveDebugger];
     Engine {
         image: Image::new(),
         pool: Pool::new(backend),
         explorer: Context::EMPTY,
         explorer_baton: Baton::new(),
-        execution: Execution::new(),
+        execution,
         monitors: Monitors::new(),
         exploration: Exploration::new(),
         process: Process::new(),

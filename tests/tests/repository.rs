@@ -82,6 +82,33 @@ fn the_map_names_each_folder_and_module() {
 }
 
 #[test]
+fn the_picture_of_the_floors_is_the_list_that_imports_are_held_against() {
+    let map = blocks(&text("ARCHITECTURE.md"));
+    let picture = map.iter().find(|block| block.note == "floors");
+    let picture = picture.expect("a picture of the floors").lines.iter();
+    let mut picture: Vec<Vec<String>> = picture
+        .map(|floor| floor.split_whitespace().map(str::to_owned).collect())
+        .collect();
+    // The list begins at the ground.
+    picture.reverse();
+    let test = text("runtime/tests/floors/main.rs");
+    let (_, list) = test
+        .split_once("const FLOORS: &[&[&str]] = &[")
+        .expect("a list");
+    let (list, _) = list.split_once("\n];").expect("its end");
+    let name = Regex::new("\"(\\w+)\"").unwrap();
+    let floors = list.lines().filter(|line| line.contains('"'));
+    let floors: Vec<Vec<String>> = floors
+        .map(|floor| {
+            name.captures_iter(floor)
+                .map(|it| it[1].to_owned())
+                .collect()
+        })
+        .collect();
+    assert_eq!(picture, floors);
+}
+
+#[test]
 fn the_release_builds_the_archive_that_the_manifest_promises() {
     let manifest = text("cargo-chess/Cargo.toml");
     assert!(manifest.contains("/{ name }-{ target }.tar.gz\""));

@@ -4,7 +4,10 @@
 pub(crate) mod fingerprint;
 pub(crate) mod memory;
 pub(crate) mod number;
+pub(crate) mod panic_message;
+pub(crate) mod real;
 pub(crate) mod rng;
+pub(crate) mod source_path;
 pub(crate) mod stored;
 pub(crate) mod sys;
 pub(crate) mod written;

@@ -8,7 +8,6 @@ use super::spin::Access;
 use super::state::{Ending, Execution};
 use super::turn::UNCLEAN;
 use super::{Effect, Op, Site, mark};
-use crate::harness::trace;
 
 /// The kind of place at which an operation arrives.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -234,7 +233,7 @@ impl Execution {
             self.log.calls.event_happens(self.log.events.len() - 1);
         }
         if self.log.is_told {
-            self.tell_event(event);
+            self.tell_event(&event);
         }
         if is_watched {
             self.wake_watchers(id);
@@ -243,10 +242,5 @@ impl Execution {
             self.depend_on_unseen();
         }
         self.tell_access(op, id, effect, site)
-    }
-
-    #[cold]
-    fn tell_event(&self, event: Event) {
-        trace::event(self, &event);
     }
 }

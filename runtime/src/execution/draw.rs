@@ -6,7 +6,6 @@ use super::state::Execution;
 use super::{Op, Site, running};
 use crate::base::fingerprint::mix;
 use crate::engine::engine;
-use crate::harness::trace;
 
 /// The number of draws of a task that have their first outcome by default. After that the default
 /// varies: a loop that relies on chance must end.
@@ -33,7 +32,7 @@ impl Execution {
         let last = &mut task.last_event;
         self.log.record(event, &mut self.objects, last);
         if self.log.is_told {
-            trace::event(self, &event);
+            self.tell_event(&event);
         }
         outcome
     }

@@ -17,8 +17,8 @@ use super::object::ObjectId;
 use super::schedule::Step;
 use super::spin::Access;
 use super::state::Execution;
+use super::watch::{Watch as _, Watcher};
 use super::{Effect, Op, Site, TaskId, Wait, marked_line, perform, running};
-use crate::monitor::race;
 
 /// Stands for an unknown line, to recognise a loop that polls.
 const NO_LINE: Site = Location::caller();
@@ -241,10 +241,10 @@ pub(crate) fn used(op: Op, touches: &[(usize, Effect)]) {
     let Some(execution) = running() else { return };
     for &(object, effect) in touches {
         if effect != Effect::Update {
-            race::acquire(object);
+            Watcher::acquired(object, true);
         }
         if effect != Effect::Read {
-            race::release(object, op, marked_line());
+            Watcher::released(object, true, op, marked_line());
         }
     }
     // SAFETY: see `running`; no reference lives across `perform`.

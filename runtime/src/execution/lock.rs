@@ -10,8 +10,8 @@ use super::object::ObjectId;
 use super::schedule::Step;
 use super::state::Execution;
 use super::task::{State, Wait};
+use super::watch::{Watch as _, Watcher};
 use super::{Effect, Mode, Op, Site, TaskId, endless, perform};
-use crate::monitor::race;
 
 /// The number of tasks that have a bit of their own in the set of contenders of a lock.
 const OWN_BITS: usize = u64::BITS as usize;
@@ -146,18 +146,18 @@ impl Execution {
             Mode::Shared => lock.shared += 1,
         }
         self.review(object);
-        if race::is_watched() {
+        if Watcher::is_ordered() {
             let address = self.objects.get(object).address;
-            race::acquire_for(address, mode == Mode::Exclusive);
+            Watcher::acquired(address, mode == Mode::Exclusive);
         }
     }
 
     /// Records that the lock is released.
     pub(super) fn drop_lock(&mut self, object: ObjectId, mode: Mode) {
-        if race::is_watched() {
+        if Watcher::is_ordered() {
             let lock = self.objects.get(object);
             let (op, to_all) = (self.tasks.running().op, mode == Mode::Exclusive);
-            race::release_to(lock.address, to_all, op, lock.held_at);
+            Watcher::released(lock.address, to_all, op, lock.held_at);
         }
         let lock = self.objects.get_mut(object);
         match mode {

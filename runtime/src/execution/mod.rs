@@ -17,6 +17,7 @@ mod fairness;
 pub(crate) mod files;
 pub(crate) mod futex;
 mod limit;
+mod listener;
 mod lock;
 mod mark;
 mod object;
@@ -47,8 +48,6 @@ mod watch;
 use core::panic::Location;
 
 use crate::engine::engine;
-use crate::harness::debugger;
-use crate::monitor::race;
 
 pub(crate) use descriptors::{
     Named, after_call, await_descriptors, before_call, descriptor_object, descriptor_of_object,
@@ -61,6 +60,7 @@ pub(crate) use endless::Known;
 pub(crate) use event::{Event, Note};
 pub use files::end_scope;
 pub(crate) use limit::Limit;
+pub(crate) use listener::{Listener, Panic, note_panic};
 pub use lock::{acquire, clear_poison, downgrade, release, try_acquire};
 pub use mark::{mark, marked_line};
 pub(crate) use object::ObjectId;
@@ -79,7 +79,7 @@ pub(crate) use schedule::Step;
 pub(crate) use source::open_process;
 pub(crate) use spin::Access;
 pub(crate) use state::{Ending, Execution, Spurious, Timers};
-pub(crate) use task::{Entry, State, Task, Wait};
+pub(crate) use task::{Entry, State, Task, Wait, called};
 pub(crate) use thread::{
     Aside, aside, end_task, explorer, forget_task, leave_alone, needs_process, others_can_go_on,
     perform, running, spawn_pthread, strand, task_main, task_of_object, thread_object,
@@ -96,9 +96,10 @@ pub use waiting::{
     condvar_wait, notify, park, sleep, unpark, wait, wait_in_vain, wait_quietly, wake_all,
     yield_now,
 };
-#[allow(unused_imports, reason = "no shim of plain memory tells yet")]
-pub(crate) use watch::data_access;
-pub(crate) use watch::{allocated, frees, frees_objects, reallocated};
+use watch::Watcher;
+pub(crate) use watch::{
+    DataAccess, How, SyncAccess, Watch, allocated, frees, frees_objects, plain_access, reallocated,
+};
 
 /// The source line of an event: the caller of the shim.
 pub type Site = &'static Location<'static>;
@@ -303,8 +304,8 @@ pub(crate) fn print(bytes: &[u8]) -> bool {
         return false;
     };
     // Printing acquires and releases a lock of std.
-    race::acquire(OUTPUT);
-    race::release(OUTPUT, Op::DescriptorWrite, None);
+    Watcher::acquired(OUTPUT, true);
+    Watcher::released(OUTPUT, true, Op::DescriptorWrite, None);
     // SAFETY: see `running`.
     unsafe {
         if (*execution).keeps_output {
@@ -320,7 +321,7 @@ pub(crate) fn print(bytes: &[u8]) -> bool {
 pub(crate) fn note_fault(address: usize) {
     // SAFETY: the engine's root is mapped wherever the fault handler is installed.
     unsafe { (*engine()).exploration.fault = Some(address) };
-    debugger::faults(address);
+    listener::tell_fault(address);
 }
 
 // requested by shim

@@ -14,10 +14,10 @@ use super::schedule::Step;
 use super::spin::Access;
 use super::state::Execution;
 use super::task::Wait;
+use super::watch::{Watch as _, Watcher};
 use super::{
     Effect, Op, Site, State, TaskId, Wake, endless, mark, perform, running, thread_object,
 };
-use crate::monitor::race;
 use core::panic::Location;
 
 /// Stands for all unseen state that opaque code touches: any two calls into it depend on each
@@ -349,7 +349,7 @@ fn enter_for(what: &'static str, keeps: bool) {
     unsafe {
         if is_inside {
             // It is no step of its own, but it still orders.
-            race::enter_unseen();
+            Watcher::opaque_entered();
             if (*execution).running().has_called_opaque {
                 return;
             }

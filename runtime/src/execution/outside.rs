@@ -15,9 +15,9 @@ use super::state::Execution;
 use super::task::Wait;
 use super::{Site, perform, running, source};
 use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::source_path::short_path;
 use crate::base::sys::{self, number, timespec};
 use crate::engine::engine;
-use crate::harness::short_path;
 use crate::platform::descriptor::{self, POLLIN, PollEntry};
 
 /// The real time for the outside, in nanoseconds, at each yield of a task that only yields.

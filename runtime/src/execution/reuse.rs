@@ -12,8 +12,8 @@ use super::state::Execution;
 use super::task::State;
 use super::{Effect, TaskId, mark, running};
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::monitor::Block;
 use crate::platform::heap;
+use crate::platform::heap::Block;
 
 /// The maximum number of addresses read by tasks that are remembered.
 const SEEN: usize = 256;

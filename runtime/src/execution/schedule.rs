@@ -6,7 +6,6 @@ use super::trace::TraceStep;
 use super::{Effect, Mode, TaskId};
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::harness::trace;
 use crate::search::{ChoicePoint, Decision, Past, SchedulingPoint};
 
 /// A task with this number of yields since the test's body returned is idle.
@@ -257,7 +256,7 @@ impl Execution {
             // Otherwise, a timeout fired early.
             self.running().preempted = preempts;
             if preempts && self.log.is_told {
-                trace::preemption(self);
+                self.tell_preemption();
             }
         }
         next

@@ -6,6 +6,7 @@ use super::event::{EventLog, Note};
 use super::fairness::Fairness;
 use super::files::FileUse;
 use super::limit::Limit;
+use super::listener::Listeners;
 use super::object::ObjectTable;
 use super::policy::Policies;
 use super::reuse::Reuse;
@@ -16,11 +17,11 @@ use super::task_set::TaskSet;
 use super::tasks::{Tasks, search_on};
 use super::timers::Early;
 use super::trace::TraceStep;
+use super::watch::{Watch as _, Watcher};
 use super::{Effect, ObjectId, TaskId, Wake};
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
 use crate::base::rng::Rng;
-use crate::monitor::race;
 use crate::platform::donor::Pool;
 use crate::platform::observers::Observers;
 use crate::search::{Decision, Strategy};
@@ -94,6 +95,8 @@ pub(crate) struct Execution {
     pub(crate) descriptors: Descriptors,
     pub(crate) policies: Policies,
     pub(crate) observers: Observers,
+    /// What follows it from outside.
+    pub(crate) listeners: Listeners,
     pub(super) reuse: Reuse,
     pub(crate) streams: StreamUse,
     pub(crate) files: FileUse,
@@ -167,6 +170,7 @@ impl Execution {
             descriptors: Descriptors::new(),
             policies: Policies::new(),
             observers: Observers::ALL,
+            listeners: &[],
             reuse: Reuse::new(),
             streams: StreamUse::new(),
             files: FileUse::new(),
@@ -302,7 +306,7 @@ impl Execution {
                 ..Task::new(entry, donor, flow)
             }),
         }
-        race::added(parent, id, site);
+        Watcher::task_added(parent, id, site);
         if let Some(parent) = parent {
             self.files.spawned(parent, id);
         }
@@ -329,7 +333,7 @@ impl Execution {
         self.retired = at + 1;
         let donor = core::mem::replace(&mut self.tasks[at].donor, Task::NO_DONOR);
         let stack = pool.get(donor);
-        race::forget(stack.stack_low, stack.stack_low + stack.stack_size);
+        Watcher::stack_reused(stack.stack_low, stack.stack_low + stack.stack_size);
         Some(donor)
     }
 

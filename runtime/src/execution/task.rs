@@ -233,3 +233,11 @@ impl Task {
         self.key_values.clear();
     }
 }
+
+/// How people call a task.
+pub(crate) fn called(task: TaskId) -> String {
+    match task.0 {
+        0 => "main".to_owned(),
+        number => format!("task {number}"),
+    }
+}

@@ -8,12 +8,11 @@ use super::object::ObjectId;
 use super::schedule::Step;
 use super::state::{Ending, Execution};
 use super::task::{Entry, State, Task, Wait};
+use super::watch::{How, Watch, Watcher};
 use super::{Op, Site, TaskId, Wake, endless, mark, opaque};
 use crate::base::sys::{self, ThreadStart};
 use crate::engine::engine;
-use crate::harness::debugger;
 use crate::interpose;
-use crate::monitor::race::{self, How, Paused};
 use crate::platform::donor::DEFAULT_STACK;
 use crate::platform::handover::{self, Backend, Flow};
 
@@ -42,7 +41,7 @@ pub(crate) fn running() -> Option<*mut Execution> {
 /// Makes the calling thread an ordinary one, in the child of a `fork`.
 pub(crate) fn forget_task() {
     TASK.set(0);
-    race::leave();
+    Watcher::task_leaves();
 }
 
 /// Runs code of the current task as if the thread were no task: none of its operations is a
@@ -55,14 +54,14 @@ pub(crate) fn aside(code: impl FnOnce()) {
 /// While it lives, the calling thread is no task.
 pub(crate) struct Aside {
     task: u32,
-    paused: Paused,
+    paused: <Watcher as Watch>::Paused,
 }
 
 impl Aside {
     pub(crate) fn step() -> Self {
         Self {
             task: TASK.replace(0),
-            paused: race::pause(),
+            paused: Watcher::pause(),
         }
     }
 }
@@ -70,7 +69,7 @@ impl Aside {
 impl Drop for Aside {
     fn drop(&mut self) {
         TASK.set(self.task);
-        race::go_on(&self.paused);
+        Watcher::resume(&self.paused);
     }
 }
 
@@ -97,10 +96,10 @@ unsafe fn switch_to(next: TaskId) {
         let engine = engine();
         let backend = (*engine).pool.backend();
         if backend == Backend::Threads {
-            debugger::switches(&(*engine).execution, next);
+            (*engine).execution.tell_switch(next);
         }
         let execution = &mut (*engine).execution;
-        race::switched(execution.current, next);
+        Watcher::switched(execution.current, next);
         note_calls(execution);
         let from = execution.running().flow;
         let to = execution.task(next).flow;
@@ -111,7 +110,7 @@ unsafe fn switch_to(next: TaskId) {
         }
     }
     if mark::is_inside() {
-        race::resume_unseen();
+        Watcher::opaque_resumed();
     }
 }
 
@@ -131,7 +130,7 @@ unsafe fn leave_execution() {
         let engine = engine();
         let backend = (*engine).pool.backend();
         if backend == Backend::Threads {
-            debugger::execution_ends(&(*engine).execution);
+            (*engine).execution.tell_end();
         }
         note_calls(&mut (*engine).execution);
         let from = (*engine).execution.running().flow;
@@ -211,7 +210,7 @@ pub(crate) unsafe extern "C" fn task_main() -> ! {
         let id = (*execution).current;
         TASK.set(id.0 + 1);
         mark::leave();
-        race::enter();
+        Watcher::task_begins();
         if (*engine).pool.backend() == Backend::Threads {
             interpose::credentials::follow();
         }
@@ -255,18 +254,18 @@ pub(crate) unsafe fn end_task(result: *mut c_void) -> ! {
         let step = (*execution).finish(own, result);
         let backend = (*engine).pool.backend();
         if backend == Backend::Threads {
-            debugger::task_ends(&*execution, step);
+            (*execution).tell_task_end(step);
         }
         let from = (*execution).task(id).flow;
         let to = match step {
             Step::Switch(next) => {
-                race::switched(id, next);
+                Watcher::switched(id, next);
                 (*execution).run(next);
                 (*execution).task(next).flow
             }
             Step::Continue | Step::End => explorer(),
         };
-        race::leave();
+        Watcher::task_leaves();
         handover::leave_to(backend, &raw const (*engine).explorer_baton, from, to)
     }
 }
@@ -307,7 +306,7 @@ impl Execution {
 
     /// Records that the current task has observed the end of `task`.
     pub(super) fn follows(&mut self, task: TaskId) {
-        race::joined(self.current, task);
+        Watcher::joined(self.current, task);
         self.files.joined(self.current, task);
     }
 
@@ -458,7 +457,7 @@ pub fn finish() {
         let id = (*execution).object(object);
         perform((*execution).arrive(Op::Finish, id, None));
         // In std, the task drops its share of the result here.
-        race::count(object, (How::Exchange, Ordering::Release), Op::Finish);
+        Watcher::counted(object, (How::Exchange, Ordering::Release), Op::Finish);
         (*execution).running().has_finished = true;
         perform((*execution).record(Op::Finish, id, Op::Finish.effect(), None));
     }
@@ -472,7 +471,7 @@ pub fn is_finished(task: TaskId, site: Site) -> bool {
     let object = finish_object(task);
     super::access(Op::IsFinished, object, site);
     // In std, this reads the count of the result's shares, which alone orders nothing.
-    race::count(object, (How::Load, Ordering::Relaxed), Op::IsFinished);
+    Watcher::counted(object, (How::Load, Ordering::Relaxed), Op::IsFinished);
     // SAFETY: see `running`.
     unsafe { (*execution).task(task).has_finished }
 }

@@ -6,8 +6,8 @@ use super::schedule::Step;
 use super::state::{Execution, Spurious};
 use super::task::{State, Wait};
 use super::trace::TraceStep;
+use super::watch::{Watch as _, Watcher};
 use super::{Effect, Mode, Op, Site, TaskId, Wake, endless, mark, perform, running};
-use crate::monitor::race;
 
 impl Execution {
     /// Whether a spurious event that may happen does: a choice of the search.
@@ -186,7 +186,7 @@ pub fn park(op: Op, deadline: Option<u64>, site: Site) {
             }
         }
         if core::mem::take(&mut (*execution).running().unparks) > 0 {
-            race::acquire(super::token_object((*execution).current));
+            Watcher::acquired(super::token_object((*execution).current), true);
         }
         perform((*execution).record(op, object, op.effect(), Some(site)));
         endless::look(execution, true);
@@ -200,7 +200,7 @@ pub fn unpark(task: TaskId, site: Site) {
     unsafe {
         let object = (*execution).object(super::token_object(task));
         perform((*execution).arrive(Op::Unpark, object, Some(site)));
-        race::release(super::token_object(task), Op::Unpark, Some(site));
+        Watcher::released(super::token_object(task), true, Op::Unpark, Some(site));
         perform((*execution).record(Op::Unpark, object, Op::Unpark.effect(), Some(site)));
         let parked = (*execution).task_mut(task);
         parked.unparks += 1;

@@ -1,13 +1,133 @@
 //! The calls of the monitors, and the end of an execution that a monitor stops.
 
 use core::ops::ControlFlow;
+use core::sync::atomic::Ordering;
 
 use super::object::ObjectId;
 use super::schedule::Step;
 use super::state::{Ending, Execution};
-use super::{Effect, Op, Site, perform, running};
-use crate::monitor::race::Point;
-use crate::monitor::{Allocation, Block, DataAccess, Free, Monitor, SyncAccess, monitors};
+use super::{Access, Effect, Op, Site, TaskId, perform, running};
+use crate::monitor::{Monitors, monitors};
+use crate::platform::heap::{Allocation, Block, Free};
+
+/// The kind of an atomic access to its location.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum How {
+    /// It reads.
+    Load,
+    /// It writes, independent of the old value.
+    Store,
+    /// It reads and writes in one step.
+    Exchange,
+}
+
+/// One access to a synchronization object.
+#[derive(Clone, Copy, Debug)]
+#[allow(dead_code, reason = "part of what a monitor is given")]
+pub(crate) struct SyncAccess {
+    pub(crate) op: Op,
+    /// [`ObjectId::NONE`] for an operation without an object (a fence, a yield).
+    pub(crate) object: ObjectId,
+    /// Its effect on the object. Only the effects determine whether accesses of two tasks to one
+    /// object are ordered.
+    pub(crate) effect: Effect,
+    /// The source line; `None` in drops and in code that is not redirected.
+    pub(crate) site: Option<Site>,
+    /// The object lies on the heap, and this is its first access, or the first since its block was
+    /// freed. Otherwise its memory is not free.
+    pub(crate) may_be_free: bool,
+}
+
+/// One access to plain memory, which the program is about to make.
+#[derive(Clone, Copy, Debug)]
+#[allow(dead_code, reason = "part of what a monitor is given")]
+pub(crate) struct DataAccess {
+    pub(crate) address: usize,
+    /// In bytes; may be 0.
+    pub(crate) size: usize,
+    pub(crate) is_write: bool,
+    /// The access creates a reference: the program may read, or write, through it from then on.
+    pub(crate) is_borrow: bool,
+    pub(crate) site: Site,
+}
+
+/// What an execution tells while it runs. All monitors together implement it, in `monitor`:
+/// the execution knows no single one of them. There is one implementation, so that every
+/// call is static, and a hook without a body costs nothing.
+pub(crate) trait Watch {
+    /// What [`Watch::pause`] puts aside.
+    type Paused;
+
+    /// The current task arrives before an operation.
+    fn scheduling_point(&mut self, execution: &Execution);
+
+    /// Whether every synchronization access is to be told, or only those of objects that may
+    /// be free.
+    fn wants_accesses(&self) -> bool;
+
+    /// The current task performs an operation.
+    fn sync_access(&mut self, execution: &Execution, access: SyncAccess) -> ControlFlow<()>;
+
+    /// The current task was given a block of the heap.
+    fn allocated(&mut self, execution: &Execution, allocation: Allocation);
+
+    /// The current task is about to free memory, rightly or not.
+    fn frees(&mut self, execution: &Execution, free: Free) -> ControlFlow<()>;
+
+    /// The current task repeats a loop that reads the same and does not yield.
+    fn spins(&mut self, execution: &Execution, read: Access) -> ControlFlow<()>;
+
+    /// The execution is given up far beyond the step limit: as what.
+    fn given_up(&mut self, execution: &Execution) -> Option<Ending>;
+
+    /// Whether the order of accesses is followed here: else the hooks below do nothing.
+    fn is_ordered() -> bool;
+
+    /// The current task learns what was released to `object`. Where it does not exclude
+    /// others, they may hold the object, too.
+    fn acquired(object: usize, excludes: bool);
+
+    /// The current task releases what it knows to `object`: to all, or only to those that take
+    /// the object alone.
+    fn released(object: usize, to_all: bool, op: Op, site: Option<Site>);
+
+    /// The current task performs an atomic operation on a counter that only such operations
+    /// touch.
+    fn counted(counter: usize, access: (How, Ordering), op: Op);
+
+    /// A new task, made by `parent`; the first one by none.
+    fn task_added(parent: Option<TaskId>, task: TaskId, site: Option<Site>);
+
+    /// The current task begins, on its own stack.
+    fn task_begins();
+
+    /// The calling thread is no task any more.
+    fn task_leaves();
+
+    /// The calling thread is no task until [`Watch::resume`].
+    fn pause() -> Self::Paused;
+
+    /// See [`Watch::pause`].
+    fn resume(paused: &Self::Paused);
+
+    /// `next` runs after `task`.
+    fn switched(task: TaskId, next: TaskId);
+
+    /// `task` goes on after the end of `other`.
+    fn joined(task: TaskId, other: TaskId);
+
+    /// The memory from `low` to `high` becomes the stack of another task.
+    fn stack_reused(low: usize, high: usize);
+
+    /// The current task calls opaque code, within a call that is one step.
+    fn opaque_entered();
+
+    /// The current task goes on where it was, perhaps in opaque code.
+    fn opaque_resumed();
+}
+
+/// What watches executions: the one place below the monitors that names them.
+pub(super) type Watcher = Monitors;
 
 impl Execution {
     /// Announces to the monitors that the current task arrives before an operation.
@@ -71,7 +191,7 @@ impl Execution {
     /// Stops the execution for a monitor. If the caller cannot leave the execution, the task's next
     /// step does.
     #[cold]
-    pub(super) fn stop(&mut self) -> Step {
+    pub(crate) fn stop(&mut self) -> Step {
         self.horizon = 0;
         self.end(Ending::Stopped)
     }
@@ -84,65 +204,11 @@ impl Execution {
     }
 }
 
-/// Reports that the task is about to access plain memory. This is no scheduling point. Accesses of
-/// packages that are not explored are ignored.
-#[inline(never)]
-pub(crate) fn data_access(
-    address: usize,
-    length: usize,
-    is_write: bool,
-    is_borrow: bool,
-    site: Site,
-) {
-    let Some(execution) = running() else { return };
-    let access = DataAccess {
-        address,
-        size: length,
-        is_write,
-        is_borrow,
-        site,
-    };
-    let monitors = monitors();
-    // SAFETY: see `running`; monitors do not call the engine, and no reference lives
-    // across `perform`.
-    unsafe {
-        let mark = match (*monitors).races.mark_of(site) {
-            Some(mark) => Some(mark),
-            None if !(*execution).is_preempted_at(site) => return,
-            None => match (*monitors).races.points.of(site) {
-                Point::None => Some((*monitors).races.add_line(site)),
-                Point::Event => {
-                    event(access, false);
-                    None
-                }
-                Point::Scheduling => {
-                    event(access, true);
-                    None
-                }
-            },
-        };
-        if let Some(mark) = mark {
-            let is_noted = (*monitors).races.notes(
-                (*execution).current,
-                (address, length),
-                (is_write, is_borrow),
-                mark,
-            );
-            if is_noted {
-                return;
-            }
-        }
-        if (*monitors).data_access(&*execution, access).is_break() {
-            perform((*execution).stop());
-        }
-    }
-}
-
 /// Records an event for an access to plain memory, with a scheduling point before it if it
 /// `is_point`. The objects of the event are the granules of the accessed memory, so that accesses
 /// to the same granule depend on each other.
 #[cold]
-fn event(access: DataAccess, is_point: bool) {
+pub(crate) fn plain_access(access: DataAccess, is_point: bool) {
     const GRANULE: usize = 8;
     /// The maximum number of granules that one access touches individually.
     const MOST: usize = 64;
@@ -187,7 +253,8 @@ pub(crate) fn allocated(allocation: Allocation) {
 #[inline]
 pub(crate) fn reallocated(old: Block, new: Block) {
     let Some(execution) = running() else { return };
-    // SAFETY: as in `data_access`.
+    // SAFETY: see `running`; monitors do not call the engine, and no reference lives
+    // across `perform`.
     unsafe {
         if (*monitors()).frees(&*execution, Free::Live(old)).is_break() {
             perform((*execution).stop());
@@ -204,7 +271,7 @@ pub(crate) fn reallocated(old: Block, new: Block) {
 #[cold]
 pub(crate) fn frees_objects(start: usize, size: usize) {
     let Some(execution) = running() else { return };
-    // SAFETY: as in `data_access`.
+    // SAFETY: as in `reallocated`.
     unsafe { (*execution).objects.doubt(start, size) };
 }
 
@@ -216,7 +283,7 @@ pub(crate) fn frees(free: Free, has_objects: bool, class: usize) -> bool {
     let Some(execution) = running() else {
         return false;
     };
-    // SAFETY: as in `data_access`.
+    // SAFETY: as in `reallocated`.
     unsafe {
         if (*monitors()).frees(&*execution, free).is_break() {
             perform((*execution).stop());

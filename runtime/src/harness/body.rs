@@ -5,9 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Test;
 use crate::base::memory::engine_vec;
+use crate::base::panic_message::payload_text;
 use crate::engine::engine;
 use crate::execution;
-use crate::monitor::{BodyOutcome, payload_text, race};
+use crate::monitor::{BodyOutcome, race};
 
 /// Runs the function of a test; `data` points to a [`Test`].
 ///

@@ -3,12 +3,13 @@
 use super::difference::CULPRITS;
 use super::explore::phases::Phase;
 use super::failures::MOST;
-use super::report::line_of_place;
 use super::{Exploration, Milestone};
+use crate::base::source_path::Place;
+use crate::base::source_path::line_of_place;
 use crate::engine::Engine;
 use crate::execution::Execution;
+use crate::monitor::Spin;
 use crate::monitor::race::{MOST_EPOCHS, MOST_MEMORY, MOST_TASKS};
-use crate::monitor::{Place, Spin};
 
 /// The extent of a search.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,8 @@
 //! The first difference of two executions of one schedule, in words.
 
-use super::report::{called, line_of};
 use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::source_path::line_of;
+use crate::execution::called;
 use crate::execution::{Event, Execution};
 
 /// The usual causes for a test that depends on more than its schedule.

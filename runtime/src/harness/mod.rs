@@ -28,8 +28,9 @@ mod zygote;
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
-pub(crate) use report::{called, line_of, line_of_place, short_path};
+pub(crate) use debugger::LiveDebugger;
 pub use request::{Request, VARIABLE};
+pub(crate) use trace::LiveTrace;
 pub use zygote::serve;
 
 use crate::base::memory::{EngineVec, engine_vec};

@@ -5,8 +5,8 @@ use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::time::Duration;
 
+use crate::base::real;
 use crate::base::sys::{self, ThreadStart};
-use crate::interpose::real;
 
 /// Waits for the end of a child process. Returns its wait status.
 pub(super) fn reap(child: c_int) -> c_int {

@@ -5,9 +5,10 @@ use std::fs;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::report;
 use super::request::Request;
+use crate::base::source_path::line_of;
 use crate::engine::Engine;
+use crate::execution::called;
 use crate::execution::{Execution, Known, State, Wait};
 use crate::platform::handover::Backend;
 
@@ -118,8 +119,8 @@ pub(super) fn name_endless(engine: &Engine) -> String {
     running.map_or_else(String::new, |(id, task)| {
         let place = task
             .site
-            .map_or_else(String::new, |site| format!(" at {}", report::line_of(site)));
-        format!("{} after {}{place}", report::called(id), task.op.name())
+            .map_or_else(String::new, |site| format!(" at {}", line_of(site)));
+        format!("{} after {}{place}", called(id), task.op.name())
     })
 }
 
@@ -140,10 +141,10 @@ pub(super) fn describe(engine: &Engine, request: &Request, activity: Activity) -
     }
     match execution.live_tasks().nth(execution.current.0 as usize) {
         Some((id, task)) if task.state != State::Finished => {
-            let who = report::called(id);
+            let who = called(id);
             let _ = write!(message, "{who} never came back after {}", task.op.name());
             if let Some(site) = task.site {
-                let _ = write!(message, " at {}", report::line_of(site));
+                let _ = write!(message, " at {}", line_of(site));
             }
             message.push_str(&activity.in_words());
             message.push_str(WATCHDOG);
@@ -167,7 +168,7 @@ fn describe_outside_waits(execution: &Execution, message: &mut String) {
     let waiting = execution.live_tasks().filter(|(_, task)| waits(task.state));
     for (at, (id, task)) in waiting.enumerate() {
         let separator = if at == 0 { "" } else { "; " };
-        let (who, op) = (report::called(id), task.op.name());
+        let (who, op) = (called(id), task.op.name());
         let _ = write!(message, "{separator}{who} is in {op}");
     }
     message.push_str(", and only something outside the process can end that");

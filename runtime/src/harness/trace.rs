@@ -14,9 +14,9 @@ use super::tell;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::engine::engine;
 use crate::execution::{
-    self, Event, Execution, ObjectId, Op, Site, TaskId, descriptor_of_object, task_of_object,
+    Event, Execution, Listener, ObjectId, Op, Panic, Site, TaskId, descriptor_of_object,
+    task_of_object,
 };
-use crate::monitor::Panic;
 
 /// The state of the trace.
 pub(crate) struct Trace {
@@ -158,47 +158,44 @@ pub(super) fn begins(engine: Root) {
     trace.lines = 0;
 }
 
-/// Handles an operation of the current task.
-#[cold]
-pub(crate) fn event(execution: &Execution, event: &Event) {
-    let trace = trace();
-    trace.uses(execution, event.object, event.op);
-    trace.events += 1;
-    let (number, object) = (trace.events, trace.name(event.object));
-    let mut line = trace.begin("event", execution, event.task);
-    line.raw(format_args!(",\"number\":{number}"));
-    line.operation(event.op, object, event.site);
-    if let Some(note) = noted(event.note) {
-        line.member("note", &note);
-    }
-    trace.tell();
-}
+/// The trace of an execution, printed while it runs.
+pub(crate) struct LiveTrace;
 
-/// Handles a preemption of the current task before its operation.
-#[cold]
-pub(crate) fn preemption(execution: &Execution) {
-    let trace = trace();
-    let task = execution.task(execution.current);
-    let object = trace.name(task.object);
-    let mut line = trace.begin("preemption", execution, execution.current);
-    line.operation(task.op, object, task.site.filter(|_| !task.op.is_opaque()));
-    trace.tell();
-}
-
-/// Handles a panic of the current task.
-#[cold]
-pub(crate) fn panics(panic: &Panic) {
-    let Some(execution) = execution::running() else {
-        return;
-    };
-    // SAFETY: see `running`.
-    let execution = unsafe { &*execution };
-    if !execution.log.is_told {
-        return;
+impl Listener for LiveTrace {
+    #[cold]
+    fn event(&self, execution: &Execution, event: &Event) {
+        let trace = trace();
+        trace.uses(execution, event.object, event.op);
+        trace.events += 1;
+        let (number, object) = (trace.events, trace.name(event.object));
+        let mut line = trace.begin("event", execution, event.task);
+        line.raw(format_args!(",\"number\":{number}"));
+        line.operation(event.op, object, event.site);
+        if let Some(note) = noted(event.note) {
+            line.member("note", &note);
+        }
+        trace.tell();
     }
-    let trace = trace();
-    let mut line = trace.begin("panicked", execution, panic.task);
-    let file = str::from_utf8(&panic.place.file).unwrap_or_default();
-    line.place(file, panic.place.line, panic.place.column);
-    trace.tell();
+
+    #[cold]
+    fn preemption(&self, execution: &Execution) {
+        let trace = trace();
+        let task = execution.task(execution.current);
+        let object = trace.name(task.object);
+        let mut line = trace.begin("preemption", execution, execution.current);
+        line.operation(task.op, object, task.site.filter(|_| !task.op.is_opaque()));
+        trace.tell();
+    }
+
+    #[cold]
+    fn panics(&self, execution: &Execution, panic: &Panic) {
+        if !execution.log.is_told {
+            return;
+        }
+        let trace = trace();
+        let mut line = trace.begin("panicked", execution, panic.task);
+        let file = str::from_utf8(&panic.place.file).unwrap_or_default();
+        line.place(file, panic.place.line, panic.place.column);
+        trace.tell();
+    }
 }

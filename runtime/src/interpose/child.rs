@@ -4,7 +4,7 @@
 use core::ffi::{c_char, c_int, c_uint, c_void};
 
 use super::call::{admit, wait_for};
-use super::real;
+use crate::base::real;
 use crate::base::sys::{self, number};
 use crate::execution::{self, Effect, Op, active};
 use crate::platform::descriptor::{self, POLLIN, PollEntry};

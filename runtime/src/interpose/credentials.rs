@@ -10,8 +10,8 @@
 use core::cell::Cell;
 use core::ffi::{c_char, c_int};
 
-use super::real;
 use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::real;
 use crate::base::sys::{self, number};
 use crate::engine::engine;
 use crate::execution::{self, Effect, Op, active, files};

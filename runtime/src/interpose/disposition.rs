@@ -3,9 +3,10 @@
 
 use core::ffi::{c_int, c_void};
 
+use super::call;
 use super::signal::Info;
-use super::{call, real};
 use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::real;
 use crate::base::sys::{self, SIGSEGV, number, sigaction_t};
 use crate::engine::engine;
 use crate::execution::{self, Effect, Op, TaskId, active};

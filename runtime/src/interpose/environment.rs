@@ -9,8 +9,8 @@
 use core::cell::Cell;
 use core::ffi::{CStr, c_char, c_int};
 
-use super::real;
 use crate::base::fingerprint::mix;
+use crate::base::real;
 use crate::execution::{Effect, Named, Op, active, files, named};
 
 /// Whether the calling thread is in a call that is recorded as one operation.

@@ -10,8 +10,8 @@
 use core::cell::{Cell, UnsafeCell};
 use core::ffi::{c_int, c_void};
 
-use super::real;
 use crate::base::memory::EngineVec;
+use crate::base::real;
 use crate::base::sys::{self, Destructor, pthread_key_t};
 use crate::execution;
 use crate::platform::heap;

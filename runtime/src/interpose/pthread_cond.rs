@@ -4,7 +4,8 @@
 use core::ffi::{c_int, c_void};
 
 use super::locks::{FOR_EVER, is_clock, moment};
-use super::{pthread_mutex, real};
+use super::pthread_mutex;
+use crate::base::real;
 use crate::base::sys::{self, pthread_mutex_t, timespec};
 use crate::execution::{Op, Wake, active, opaque};
 

@@ -4,7 +4,7 @@ use core::ffi::c_int;
 
 use super::futex::task_thread_id;
 use super::locks::{FOR_EVER, Lock, is_clock, moment};
-use super::real;
+use crate::base::real;
 use crate::base::sys::{self, pthread_mutex_t, timespec};
 use crate::execution::{Op, active};
 

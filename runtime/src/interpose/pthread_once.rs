@@ -3,7 +3,7 @@
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicI32, Ordering};
 
-use super::real;
+use crate::base::real;
 use crate::base::sys::OnceRoutine;
 use crate::execution::{self, Effect, Op, active, opaque};
 

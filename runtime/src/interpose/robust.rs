@@ -10,50 +10,8 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::futex::task_thread_id;
 use super::locks::Lock;
-use crate::base::sys::{self, number};
 use crate::execution;
-
-/// The head of the list, in the kernel's layout.
-#[repr(C)]
-pub(crate) struct RobustList {
-    /// The first entry, or the head itself.
-    first: usize,
-    /// The distance from an entry to its futex word.
-    offset: isize,
-    /// An entry that is being added or removed.
-    pending: usize,
-}
-
-impl RobustList {
-    /// Returns the list of the calling thread; null if the kernel keeps none.
-    pub(crate) fn of_this_thread() -> *mut Self {
-        let (mut head, mut length) = (0usize, 0usize);
-        let (at, length_at) = (&raw mut head as usize, &raw mut length as usize);
-        // SAFETY: both words are writable.
-        unsafe { sys::syscall(number::GET_ROBUST_LIST, [0, at, length_at, 0, 0, 0]) };
-        head as *mut Self
-    }
-
-    /// Whether the list has no entry.
-    fn is_empty(&self) -> bool {
-        self.first == (&raw const *self).addr() && self.pending == 0
-    }
-
-    /// Empties the list: its entries may not exist any more.
-    ///
-    /// # Safety
-    /// `list` is null or the list of a parked thread.
-    pub(crate) unsafe fn clear(list: *mut Self) {
-        if list.is_null() {
-            return;
-        }
-        // SAFETY: the caller's promise.
-        unsafe {
-            (*list).first = list.addr();
-            (*list).pending = 0;
-        }
-    }
-}
+use crate::platform::robust_list::RobustList;
 
 /// Marks the mutexes on the list of the ending task as having lost their owner, in
 /// their futex words as the kernel would, and wakes their waiters.

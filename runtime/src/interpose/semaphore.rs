@@ -3,7 +3,7 @@
 use core::ffi::{c_int, c_void};
 
 use super::locks::{FOR_EVER, Lock, is_clock, moment};
-use super::real;
+use crate::base::real;
 use crate::base::sys::{self, __errno_location, timespec};
 use crate::execution::{Op, active};
 

@@ -7,7 +7,8 @@
 use core::ffi::{c_int, c_void};
 
 use super::disposition::{Handling, SIG_DFL, SIG_IGN, signals};
-use super::{real, wait_signal};
+use super::wait_signal;
+use crate::base::real;
 use crate::base::sys::{self, SA_NODEFER, SIGSEGV, number, pthread_t};
 use crate::engine::engine;
 use crate::execution::{self, Effect, Op, active};

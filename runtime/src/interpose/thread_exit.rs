@@ -8,8 +8,8 @@
 
 use core::ffi::{c_int, c_void};
 
-use super::real;
 use crate::base::memory::EngineMemory;
+use crate::base::real;
 use crate::execution::{self, active};
 
 /// The thrown exception, which begins with the unwinder's header.

@@ -3,7 +3,7 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 
 use super::locks::{is_clock, moment};
-use super::real;
+use crate::base::real;
 use crate::base::sys::{self, ThreadStart, number, pthread_attr_t, pthread_t, stack_t, timespec};
 use crate::engine::engine;
 use crate::execution::{self, State, TaskId, Wake, active, opaque};

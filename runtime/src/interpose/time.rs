@@ -5,7 +5,7 @@
 
 use core::ffi::{c_int, c_long, c_uint, c_void};
 
-use super::real;
+use crate::base::real;
 use crate::base::sys::{self, number, timespec, timeval};
 use crate::execution::{self, Effect, Op, active};
 

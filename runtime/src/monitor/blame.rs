@@ -1,6 +1,6 @@
 //! The cause of a test's failure among all panics of an execution.
 
-use super::Panic;
+use crate::execution::Panic;
 
 /// Messages with one of these texts report a failure at another place.
 const PASSED_ON: [&str; 4] = [
@@ -68,9 +68,9 @@ impl Panic {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Place;
     use super::*;
     use crate::base::memory::engine_vec;
+    use crate::base::source_path::Place;
     use crate::execution::TaskId;
 
     fn panic(task: u32, message: &str) -> Panic {

@@ -3,9 +3,10 @@
 use core::ffi::c_int;
 use std::fmt::Write;
 
-use super::{Failure, Kind, Monitor, Panic};
+use super::{Failure, Kind, Monitor};
 use crate::base::sys;
 use crate::execution::Execution;
+use crate::execution::Panic;
 
 /// The end of a process during an execution.
 pub(crate) struct Death<'a> {

@@ -1,9 +1,8 @@
 //! Failures: their kinds, places and messages.
 
-use super::Panic;
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::base::stored;
-use crate::execution::Site;
+use crate::base::source_path::Place;
+use crate::execution::Panic;
 
 /// The kinds of failure, as in reports and in the interface for scripts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,28 +46,6 @@ impl Kind {
             Self::InvalidFree => "invalid-free",
             Self::Leak => "leak",
             Self::Nondeterminism => "nondeterminism",
-        }
-    }
-}
-
-/// A place in the source.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Place {
-    pub(crate) file: EngineVec<u8>,
-    pub(crate) line: u32,
-    pub(crate) column: u32,
-}
-
-stored::stored!(Place { file, line, column });
-
-impl Place {
-    pub(crate) fn of(site: Site) -> Self {
-        let mut file = engine_vec();
-        file.extend_from_slice(site.file().as_bytes());
-        Self {
-            file,
-            line: site.line(),
-            column: site.column(),
         }
     }
 }

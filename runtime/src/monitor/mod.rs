@@ -28,51 +28,22 @@ mod outcome;
 mod panic;
 pub(crate) mod race;
 mod spin;
+mod watch;
 
 use core::ops::ControlFlow;
 
 pub(crate) use crash::Death;
 pub(crate) use deadlock::{Blocked, blocked_tasks, cycle};
-pub(crate) use failure::{Failure, Kind, Place};
-pub(crate) use heap::{Allocation, Block, Free};
+pub(crate) use failure::{Failure, Kind};
 pub(crate) use levels::Level;
 pub use outcome::Expectation;
 pub(crate) use outcome::{BodyOutcome, End};
-pub(crate) use panic::{Panic, install_hook, payload_text, run_hook};
+pub(crate) use panic::{install_hook, run_hook};
 pub(crate) use spin::Spin;
 
 use crate::engine::engine;
-use crate::execution::{Access, Effect, Ending, Execution, ObjectId, Op, Site};
-
-/// One access to a synchronization object.
-#[derive(Clone, Copy, Debug)]
-#[allow(dead_code, reason = "what is there to be read, whoever reads it")]
-pub(crate) struct SyncAccess {
-    pub(crate) op: Op,
-    /// [`ObjectId::NONE`] for an operation without an object (a fence, a yield).
-    pub(crate) object: ObjectId,
-    /// Its effect on the object. Only the effects determine whether accesses of two tasks to one
-    /// object are ordered.
-    pub(crate) effect: Effect,
-    /// The source line; `None` in drops and in code that is not redirected.
-    pub(crate) site: Option<Site>,
-    /// The object lies on the heap, and this is its first access, or the first since its block was
-    /// freed. Otherwise its memory is not free.
-    pub(crate) may_be_free: bool,
-}
-
-/// One access to plain memory, which the program is about to make.
-#[derive(Clone, Copy, Debug)]
-#[allow(dead_code, reason = "as above")]
-pub(crate) struct DataAccess {
-    pub(crate) address: usize,
-    /// In bytes; may be 0.
-    pub(crate) size: usize,
-    pub(crate) is_write: bool,
-    /// The access creates a reference: the program may read, or write, through it from then on.
-    pub(crate) is_borrow: bool,
-    pub(crate) site: Site,
-}
+use crate::execution::{Access, DataAccess, Ending, Execution, Panic, SyncAccess};
+use crate::platform::heap::{Allocation, Free};
 
 /// The interface of monitors. Each hook is optional. The running task is `execution.current`; the
 /// number of an access is that of its event, `execution.log.events.len()`.

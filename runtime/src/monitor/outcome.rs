@@ -1,8 +1,10 @@
 //! The test's outcome: panics and errors, and their meaning by the test's attributes.
 
 use super::blame::blamed;
-use super::{Failure, Kind, Monitor, Panic, Place};
+use super::{Failure, Kind, Monitor};
 use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::source_path::Place;
+use crate::execution::Panic;
 use crate::execution::{Ending, Execution};
 
 /// The maximum number of panics remembered in one execution; programs that panic on purpose may

@@ -1,31 +1,14 @@
 //! Panics of tasks: their messages and places.
 
 use core::cell::Cell;
-use std::any::Any;
 use std::io::Write;
 use std::panic::PanicHookInfo;
 
-use super::{Monitor, Place, monitors};
-use crate::base::memory::{EngineVec, engine_vec};
-use crate::execution::{self, TaskId};
-use crate::harness::{debugger, trace};
-
-/// One panic of one task.
-#[derive(Clone, Debug)]
-pub(crate) struct Panic {
-    pub(crate) task: TaskId,
-    pub(crate) message: EngineVec<u8>,
-    pub(crate) place: Place,
-    /// The number of events of the execution before it.
-    pub(crate) event: u32,
-}
-
-impl Panic {
-    /// Whether the message contains `text`.
-    pub(crate) fn contains(&self, text: &str) -> bool {
-        String::from_utf8_lossy(&self.message).contains(text)
-    }
-}
+use super::{Monitor, monitors};
+use crate::base::memory::engine_vec;
+use crate::base::panic_message::payload_text;
+use crate::base::source_path::Place;
+use crate::execution::{self, Panic};
 
 /// Whether a hook of the program runs for a panic of this thread's task.
 #[thread_local]
@@ -57,13 +40,6 @@ pub(crate) fn run_hook(info: &PanicHookInfo<'_>, hook: &dyn Fn(&PanicHookInfo<'_
     IN_HOOK.set(false);
 }
 
-/// The message of a panic.
-pub(crate) fn payload_text(payload: &(dyn Any + Send)) -> &str {
-    let text = payload.downcast_ref::<&'static str>().copied();
-    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("a panic whose payload is no text")
-}
-
 fn remember(info: &PanicHookInfo<'_>) {
     let mut message = engine_vec();
     message.extend_from_slice(payload_text(info.payload()).as_bytes());
@@ -85,6 +61,5 @@ fn remember(info: &PanicHookInfo<'_>) {
     };
     // SAFETY: the hook runs in a task, and not within a monitor.
     unsafe { (*monitors()).panicked(&panic) };
-    trace::panics(&panic);
-    debugger::panics(&panic);
+    execution::note_panic(&panic);
 }

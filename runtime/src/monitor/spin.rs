@@ -4,8 +4,9 @@ use core::ops::ControlFlow;
 use core::panic::Location;
 
 use super::levels::{Level, Levels};
-use super::{End, Failure, Kind, Monitor, Place};
+use super::{End, Failure, Kind, Monitor};
 use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::source_path::Place;
 use crate::base::stored;
 use crate::execution::{Access, Execution, Site};
 

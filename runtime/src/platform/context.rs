@@ -7,8 +7,6 @@
 
 use core::arch::{asm, naked_asm};
 
-use crate::execution::Execution;
-
 /// A suspended flow of control.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -84,12 +82,12 @@ pub(crate) unsafe extern "C" fn switch(from: *mut Context, to: *const Context) {
     )
 }
 
-/// Calls `look` with `execution` and the address of the caller's preserved registers, which are on
+/// Calls `look` with `subject` and the address of the caller's preserved registers, which are on
 /// the stack below the caller's frame. Returns the result of `look`.
 #[unsafe(naked)]
-pub(crate) extern "C" fn with_registers(
-    execution: &Execution,
-    look: extern "C" fn(&Execution, usize) -> u64,
+pub(crate) extern "C" fn with_registers<T>(
+    subject: &T,
+    look: extern "C" fn(&T, usize) -> u64,
 ) -> u64 {
     naked_asm!(
         "push rbp",

@@ -12,11 +12,11 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use super::context::{self, Context};
 use super::handover::{ABANDON, Backend, Baton, Flow, GO};
 use super::refusal::refuse;
+use super::robust_list::RobustList;
 use crate::base::fingerprint;
 use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
+use crate::base::real;
 use crate::base::sys;
-use crate::interpose::real;
-use crate::interpose::robust::RobustList;
 
 /// The default stack of a donor, in bytes: the default of `std::thread`.
 pub(crate) const DEFAULT_STACK: usize = 2 << 20;

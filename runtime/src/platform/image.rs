@@ -14,9 +14,6 @@ use super::heap;
 use super::refusal::refuse;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::{fingerprint, sys};
-use crate::engine::engine;
-use crate::execution;
-use crate::interpose::{self, real};
 
 /// The most bytes outside the stacks that are hashed for a state.
 const MOST: usize = 1 << 20;
@@ -168,7 +165,13 @@ impl Image {
         }
     }
 
-    /// Marks the page at `address` dirty. Returns whether it belongs to the image.
+    /// Whether a write to `address`, which the kernel refused, was the first one to a page of the
+    /// image. Then it may be repeated.
+    pub(crate) fn allows_write(&mut self, address: usize) -> bool {
+        self.taken && self.mark(address)
+    }
+
+    /// Marks the page at `address` dirty; whether it belongs to the image.
     fn mark(&mut self, address: usize) -> bool {
         let page = address & !(sys::PAGE - 1);
         let Some(region) = self
@@ -256,45 +259,6 @@ fn writable_segments() -> EngineVec<(usize, usize)> {
 fn is_linker(path: &[u8]) -> bool {
     let name = path.rsplit(|&b| b == b'/').next().unwrap_or(path);
     name.starts_with(b"ld-linux") || name.starts_with(b"ld.so") || name.starts_with(b"ld-2.")
-}
-
-/// Installs the handler of write faults.
-pub(crate) fn install_fault_handler() {
-    let handler: unsafe extern "C" fn(c_int, *mut sys::siginfo_t, *mut c_void) = on_fault;
-    let action = sys::sigaction_t {
-        handler: handler as usize,
-        mask: [0; 16],
-        flags: sys::SA_SIGINFO | sys::SA_ONSTACK | sys::SA_NODEFER,
-        restorer: 0,
-    };
-    // SAFETY: a valid action; the former one (std's message about stack overflow) does not know
-    // tasks.
-    unsafe { real::sigaction(sys::SIGSEGV, &raw const action, core::ptr::null_mut()) };
-}
-
-unsafe extern "C" fn on_fault(signal: c_int, info: *mut sys::siginfo_t, context: *mut c_void) {
-    // SAFETY: the kernel passes valid information; the engine's root is mapped, and
-    // the faulting code is the program's, not the engine's.
-    unsafe {
-        let address = (*info).address;
-        let engine = engine();
-        if (*info).code == sys::SEGV_ACCERR
-            && (*engine).image.taken
-            && (*engine).image.mark(address)
-        {
-            return;
-        }
-        execution::note_fault(address);
-        if let Some(handler) = interpose::fault_handler() {
-            let handler: unsafe extern "C" fn(c_int, *mut sys::siginfo_t, *mut c_void) =
-                core::mem::transmute(handler);
-            // There must be no scheduling point on the alternate stack.
-            execution::aside(|| handler(signal, info, context));
-            return;
-        }
-        // Returning faults again, and ends the process in the same way as without this handler.
-        sys::reset_signal(signal);
-    }
 }
 
 #[cfg(test)]

@@ -18,8 +18,7 @@ use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::sys;
 use crate::engine::engine;
 use crate::execution::stack::{self, Frame};
-use crate::execution::{self, Aside, Ending, Execution, State, Step, Task, TaskId};
-use crate::monitor::Panic;
+use crate::execution::{Aside, Ending, Execution, Listener, Panic, State, Task, TaskId};
 
 /// No debugger is attached yet.
 const NOWHERE: u32 = 0;
@@ -204,69 +203,51 @@ pub(super) fn await_one() {
     stack::in_a_copy(|| tell::line(&Object::new().string("type", "debugging").finish()));
 }
 
-/// Handles a switch from the current task to `next`.
-#[cold]
-pub(crate) fn switches(execution: &Execution, next: TaskId) {
-    if !is_on() {
-        return;
-    }
-    let debugger = debugger();
-    let is_passed = debugger.is_passed();
-    let costs = execution.preemptions > debugger.preemptions;
-    debugger.preemptions = execution.preemptions;
-    let wanted = debugger.board.stops.load(Ordering::Relaxed);
-    if !is_passed && (costs || wanted == AT_NEXT_SWITCH) {
-        stop(execution, Why::Event, &|| {
-            words::switch(execution, next, costs)
-        });
-    }
-}
+/// The stops of an execution at the events that the debugger asks for.
+pub(crate) struct LiveDebugger;
 
-/// Handles the end of the current task; `step` comes next.
-#[cold]
-pub(crate) fn task_ends(execution: &Execution, step: Step) {
-    match step {
-        Step::Switch(next) => switches(execution, next),
-        Step::Continue | Step::End => execution_ends(execution),
+impl Listener for LiveDebugger {
+    #[cold]
+    fn switches(&self, execution: &Execution, next: TaskId) {
+        if !is_on() {
+            return;
+        }
+        let debugger = debugger();
+        let is_passed = debugger.is_passed();
+        let costs = execution.preemptions > debugger.preemptions;
+        debugger.preemptions = execution.preemptions;
+        let wanted = debugger.board.stops.load(Ordering::Relaxed);
+        if !is_passed && (costs || wanted == AT_NEXT_SWITCH) {
+            stop(execution, Why::Event, &|| {
+                words::switch(execution, next, costs)
+            });
+        }
     }
-}
 
-/// Handles the end of the execution, which may be premature.
-#[cold]
-pub(crate) fn execution_ends(execution: &Execution) {
-    let is_failure = !matches!(
-        execution.ending,
-        Ending::Finished | Ending::NoDonor(_) | Ending::Unclean | Ending::NeedsProcess(_)
-    );
-    if is_on() && is_failure && !debugger().is_passed() {
-        stop(execution, Why::Event, &|| words::end(execution));
+    #[cold]
+    fn execution_ends(&self, execution: &Execution) {
+        let is_failure = !matches!(
+            execution.ending,
+            Ending::Finished | Ending::NoDonor(_) | Ending::Unclean | Ending::NeedsProcess(_)
+        );
+        if is_on() && is_failure && !debugger().is_passed() {
+            stop(execution, Why::Event, &|| words::end(execution));
+        }
     }
-}
 
-/// Handles a panic of the current task.
-#[cold]
-pub(crate) fn panics(panic: &Panic) {
-    if is_on()
-        && let Some(execution) = execution::running()
-        && !debugger().is_passed()
-    {
-        // SAFETY: see `running`.
-        let execution = unsafe { &*execution };
-        stop(execution, Why::Event, &|| words::panic(execution, panic));
+    #[cold]
+    fn panics(&self, execution: &Execution, panic: &Panic) {
+        if is_on() && !debugger().is_passed() {
+            stop(execution, Why::Event, &|| words::panic(execution, panic));
+        }
     }
-}
 
-/// Handles an invalid memory access by the current task, at `address`.
-#[cold]
-pub(crate) fn faults(address: usize) {
     // A fault in the engine must not lead to another one.
-    if is_on()
-        && let Some(execution) = execution::running()
-        && !debugger().is_passed()
-    {
-        // SAFETY: see `running`.
-        let execution = unsafe { &*execution };
-        stop(execution, Why::Fault, &|| words::fault(execution, address));
+    #[cold]
+    fn faults(&self, execution: &Execution, address: usize) {
+        if is_on() && !debugger().is_passed() {
+            stop(execution, Why::Fault, &|| words::fault(execution, address));
+        }
     }
 }
 

@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 
 use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::source_path::line_of;
+use crate::base::source_path::line_of_place;
+use crate::execution::Panic;
 use crate::execution::{Ending, Execution, Op, State, TaskId, Wait};
 use crate::harness::names::ObjectNames;
-use crate::harness::report::{line_of, line_of_place};
-use crate::monitor::Panic;
 
 /// Writes the name of a task, as in reports, without allocations in the program's memory.
 pub(super) fn write_name(execution: &Execution, task: TaskId, out: &mut EngineVec<u8>) {

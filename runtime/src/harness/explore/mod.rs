@@ -13,6 +13,7 @@ use super::run::{Root, run_tasks, strategy, warm_up};
 use super::work::{self, Counted};
 use super::{Test, body, debugger, foreign, trace};
 use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::real;
 use crate::base::sys;
 use crate::engine::Engine;
 use crate::execution::{Ending, Entry, Limit};
@@ -22,7 +23,7 @@ use crate::monitor::{self, BodyOutcome, End, Failure, Level, Monitor};
 use crate::platform::donor::{self, DEFAULT_STACK};
 use crate::platform::handover::Backend;
 use crate::platform::observers::Observers;
-use crate::platform::{heap, image, streams};
+use crate::platform::{heap, streams};
 use crate::search::{Ended, Part, Past, Progress};
 
 /// The initial number of donors; a test with more tasks makes the pool grow.
@@ -140,9 +141,9 @@ pub(super) struct Explorer<'a> {
 impl Explorer<'_> {
     /// Brings the process into the initial state of every execution.
     fn prepare(&mut self, mut engine: Root) {
-        interpose::real::resolve();
+        real::resolve();
         monitor::install_hook();
-        image::install_fault_handler();
+        interpose::install_fault_handler();
         donor::give_alternate_stack();
         engine.process.settle();
         streams::take_over();
@@ -408,7 +409,7 @@ impl Explorer<'_> {
         engine.execution.reset();
         engine.exploration.fault = None;
         // SAFETY: the other threads of this process only wait.
-        let child = unsafe { interpose::real::fork() };
+        let child = unsafe { real::fork() };
         if child == 0 {
             if self.has_donors_per_child(engine) {
                 engine.pool.grow(self.ready_donors, DEFAULT_STACK);

@@ -1,13 +1,14 @@
 //! The execution in a verdict: tasks, events, panics, decisions and waiting tasks.
 
 use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::source_path::Place;
 use crate::engine::Engine;
 use crate::execution::calls::NONE;
 use crate::execution::{Early, Effect, Event, Execution, ObjectId, Op, Site, TaskId, Value};
 use crate::harness::json::Object;
 use crate::harness::names::ObjectNames;
 use crate::harness::notes::noted;
-use crate::monitor::{Blocked, Place};
+use crate::monitor::Blocked;
 use crate::search::{Decision, Taken};
 
 pub(super) fn location(place: &Place) -> String {

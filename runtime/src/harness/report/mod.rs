@@ -11,9 +11,9 @@ use super::names::ObjectNames;
 use super::request::Request;
 use super::{Exploration, Milestone, Paused};
 use crate::engine::Engine;
-use crate::execution::{Execution, Site, TaskId, Timers};
+use crate::execution::{Execution, Timers};
 use crate::monitor::race::Learnt;
-use crate::monitor::{self, Failure, Kind, Place, Spin};
+use crate::monitor::{self, Failure, Kind, Spin};
 use crate::search::{Decision, Measure, Part, format_schedule};
 pub(super) use execution::shows_object;
 use execution::{
@@ -299,33 +299,6 @@ fn atomic_files(execution: &Execution) -> impl Iterator<Item = String> {
     files.into_iter().map(quoted)
 }
 
-/// The name of a task for the user.
-pub(crate) fn called(task: TaskId) -> String {
-    match task.0 {
-        0 => "main".to_owned(),
-        number => format!("task {number}"),
-    }
-}
-
-/// A line in messages: without the directory of the registry.
-pub(crate) fn line_of(site: Site) -> String {
-    format!("{}:{}", short_path(site.file()), site.line())
-}
-
-/// As [`line_of`], for a place.
-pub(crate) fn line_of_place(place: &Place) -> String {
-    let file = String::from_utf8_lossy(&place.file);
-    format!("{}:{}", short_path(&file), place.line)
-}
-
-/// The path of a source file without the directory of the registry.
-pub(crate) fn short_path(file: &str) -> &str {
-    let short = file
-        .split_once("/registry/src/")
-        .and_then(|(_, rest)| rest.split_once('/'));
-    short.map_or(file, |(_, rest)| rest)
-}
-
 fn divergence(exploration: &Exploration) -> Option<String> {
     let divergence = exploration.divergence?;
     let expected = match divergence.expected {
@@ -350,6 +323,7 @@ fn divergence(exploration: &Exploration) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::execution::TaskId;
     use crate::search::Divergence;
 
     #[test]

@@ -2,11 +2,13 @@
 
 use std::fmt::Write;
 
-use super::{called, line_of};
+use crate::base::source_path::Place;
+use crate::base::source_path::line_of;
 use crate::engine::Engine;
+use crate::execution::called;
 use crate::execution::{Ending, Execution, Op, Site, TaskId};
 use crate::harness::names::ObjectNames;
-use crate::monitor::{self, Blocked, Failure, Kind, Monitor, Place};
+use crate::monitor::{self, Blocked, Failure, Kind, Monitor};
 
 /// `failure` with the message and the place that only the end of its execution has.
 pub(in crate::harness) fn in_words(engine: &Engine, mut failure: Failure) -> Failure {

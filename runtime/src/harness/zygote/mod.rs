@@ -14,10 +14,10 @@ use super::request::{Request, VARIABLE};
 use super::saved::Passing;
 use super::silence::{self, Activity, Silence};
 use super::{Exploration, Paused, Test, debugger, explore, process, report, tell};
+use crate::base::real;
 use crate::base::sys;
 use crate::engine::{self, engine};
 use crate::execution::Known;
-use crate::interpose;
 use crate::platform::handover::Backend;
 use crate::platform::{context, refusal};
 use crate::search::parse_schedule;
@@ -157,7 +157,7 @@ fn watch_explorer(
 ) -> Result<Status, Known> {
     let parent = std::process::id();
     // SAFETY: this process has one thread.
-    let child = unsafe { interpose::real::fork() };
+    let child = unsafe { real::fork() };
     if child == 0 {
         process::die_with_parent(parent);
         // SAFETY: this process alone closes its own descriptor.

@@ -3,12 +3,12 @@
 use core::ffi::{CStr, c_char, c_int, c_void};
 
 use super::super::call::admit;
-use super::super::real;
 use super::known::known;
 use super::path::{self, CURRENT_DIRECTORY};
 use super::touches::Touches;
 use super::{AT_FDCWD, Call};
 use crate::base::memory::engine_vec;
+use crate::base::real;
 use crate::base::sys::{self, number};
 use crate::execution::{Effect, Named, Op, active, named};
 

@@ -4,9 +4,9 @@
 use core::ffi::{c_char, c_int, c_uint, c_void};
 
 use super::super::call::admit;
-use super::super::real;
 use super::known::{attributes, contents, file_of};
 use super::{AT_FDCWD, Call, path};
+use crate::base::real;
 use crate::base::sys::{self, number};
 use crate::execution::{Effect, Op, active};
 

@@ -8,12 +8,14 @@ use std::fmt::Write;
 
 use super::super::{End, Failure, Kind, Monitor};
 use super::places::{self, Found};
-use super::{Allocation, Block};
 use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::source_path::line_of;
+use crate::base::source_path::line_of_place;
 use crate::engine::engine;
+use crate::execution::called;
 use crate::execution::{Ending, Execution, State, Task};
-use crate::harness::{called, line_of, line_of_place};
 use crate::platform::heap;
+use crate::platform::heap::{Allocation, Block};
 
 /// The maximum number of lost blocks that are described.
 const TOLD: usize = 8;

@@ -8,39 +8,12 @@ use core::ops::ControlFlow;
 
 pub(crate) use self::leak::Leaks;
 use self::places::Found;
-use super::{DataAccess, End, Failure, Kind, Monitor, Place, SyncAccess};
+use super::{End, Failure, Kind, Monitor};
 use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::source_path::Place;
+use crate::execution::{DataAccess, SyncAccess};
 use crate::execution::{Ending, Execution, Op, Site};
-use crate::platform::heap;
-
-/// A block of the program's heap.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Block {
-    pub(crate) start: usize,
-    /// The number of usable bytes: at least the requested number.
-    pub(crate) size: usize,
-    /// The number of its allocation.
-    pub(crate) number: u32,
-}
-
-/// A block that a task allocated.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Allocation {
-    pub(crate) block: Block,
-    /// The block was free before.
-    pub(crate) is_reused: bool,
-}
-
-/// The memory that a task is about to free.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Free {
-    /// A live block, which is correct.
-    Live(Block),
-    /// A block that is free already.
-    Freed(Block),
-    /// Memory that was never allocated.
-    Unknown(usize),
-}
+use crate::platform::heap::{self, Allocation, Block, Free};
 
 /// A forbidden access to memory.
 #[derive(Clone, Copy, Debug)]

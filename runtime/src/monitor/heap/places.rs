@@ -4,8 +4,8 @@
 //! caller. Therefore a schedule that has failed is repeated, and the stack is walked at the block's
 //! allocation and free, which are recognised by their numbers.
 
-use super::super::Place;
 use crate::base::memory::engine_vec;
+use crate::base::source_path::Place;
 use crate::execution::{Execution, Site, TaskId, stack};
 
 /// The task of an event of a block, and the place of the event.

@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use super::super::Failure;
 use super::{Error, Found, Heap, Role, Wrong};
-use crate::harness::{called, line_of, line_of_place};
+use crate::base::source_path::line_of;
+use crate::base::source_path::line_of_place;
+use crate::execution::called;
 
 impl Heap {
     /// Adds the message and the place of the error to a failure.

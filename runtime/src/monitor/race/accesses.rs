@@ -4,12 +4,13 @@ use core::sync::atomic::Ordering;
 
 use super::clock::{Epoch, Owner};
 use super::lines::mark_of;
-use super::order::{Atomic, How};
+use super::order::Atomic;
 use super::record::Record;
 use super::shadow::{Cell, Extent, GRANULE, Word};
 use super::tasks::is_known;
 use super::{Earlier, GivenUp, Point, Races, What};
 use crate::base::memory::engine_vec;
+use crate::execution::How;
 use crate::execution::{Op, Site, TaskId};
 
 /// The maximum number of granules with a longer history.

@@ -12,8 +12,8 @@ use super::shadow::{Extent, Word};
 use super::tasks::is_known;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Site, TaskId};
-use crate::monitor::Block;
 use crate::platform::heap;
+use crate::platform::heap::Block;
 
 /// The allocations of one execution.
 pub(super) struct Allocations {

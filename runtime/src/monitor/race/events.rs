@@ -4,11 +4,12 @@
 use core::ops::ControlFlow;
 
 use super::{Races, What};
+use crate::base::source_path::Place;
 use crate::engine::engine;
+use crate::execution::{DataAccess, SyncAccess};
 use crate::execution::{Effect, Execution, ObjectId, Op, TaskId, marked_line};
-use crate::monitor::{
-    Allocation, DataAccess, End, Failure, Free, Kind, Level, Monitor, Place, SyncAccess,
-};
+use crate::monitor::{End, Failure, Kind, Level, Monitor};
+use crate::platform::heap::{Allocation, Free};
 
 /// The order that an operation creates between its task and others, by its object.
 enum Orders {

@@ -6,8 +6,8 @@ use super::clock::{Owner, Release};
 use super::{Earlier, Races, What};
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::source_path::short_path;
 use crate::execution::{Op, Site, TaskId};
-use crate::harness::short_path;
 
 /// The maximum number of pairs of lines that are reported for one execution.
 const MOST: usize = 16;

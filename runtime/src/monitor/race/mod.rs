@@ -22,6 +22,7 @@ mod glance;
 mod lines;
 mod objects;
 mod order;
+mod plain;
 mod points;
 mod record;
 mod shadow;
@@ -34,7 +35,7 @@ use core::cell::Cell;
 use core::sync::atomic::Ordering;
 
 pub(crate) use order::{
-    Atomic, How, Message, Paused, acquire, acquire_for, added, atomic, count, enter, enter_unseen,
+    Atomic, Message, Paused, acquire, acquire_for, added, atomic, count, enter, enter_unseen,
     fence, forget, go_on, is_noted, joined, leave, pause, receive, release, release_on, release_to,
     resume_unseen, send, switched, told,
 };

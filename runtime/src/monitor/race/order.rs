@@ -3,20 +3,10 @@
 
 use core::sync::atomic::Ordering;
 
+use super::plain::data_access;
 use super::{GLANCE, Glance, Races, glance, is_watched};
-use crate::execution::{self, Op, Site, TaskId, active, current};
+use crate::execution::{How, Op, Site, TaskId, active, current};
 use crate::monitor::monitors;
-
-/// The kind of an atomic access to its location.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum How {
-    /// It reads.
-    Load,
-    /// It writes, independent of the old value.
-    Store,
-    /// It reads and writes in one step.
-    Exchange,
-}
 
 /// An atomic access.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +61,7 @@ pub(crate) fn told(
             .notes_first((address, length), (is_write, is_borrow), site)
     };
     if !is_noted {
-        execution::data_access(address, length, is_write, is_borrow, site);
+        data_access(address, length, is_write, is_borrow, site);
     }
 }
 

@@ -5,10 +5,10 @@
 //! search begins anew when one is added, and each failure stores their number.
 
 use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::source_path::short_path;
 use crate::base::stored::{self, Stored};
 use crate::base::written::Written;
 use crate::execution::Site;
-use crate::harness::short_path;
 
 /// The maximum number of lines that become scheduling points.
 const MOST: usize = 64;

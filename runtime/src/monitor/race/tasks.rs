@@ -8,10 +8,10 @@
 use core::sync::atomic::Ordering;
 
 use super::clock::{Clock, Epoch, Epochs, Owner, Release};
-use super::order::How;
 use super::window::NO_WINDOW;
 use super::{GivenUp, Races, acquires, releases};
 use crate::base::memory::{EngineVec, engine_vec};
+use crate::execution::How;
 use crate::execution::{Op, Site, TaskId};
 
 /// The maximum number of entries of a clock: of tasks whose end was not known to the creator of a

@@ -9,10 +9,12 @@ use std::collections::HashSet;
 use super::allocated::Arena;
 use super::clock::LAST;
 use super::shadow::PAGE;
-use super::{Atomic, How, Races, What};
+use super::{Atomic, Races, What};
 use crate::base::rng::Rng;
+use crate::execution::How;
 use crate::execution::{Op, Site, TaskId};
-use crate::monitor::{Block, Level};
+use crate::monitor::Level;
+use crate::platform::heap::Block;
 use crate::platform::heap::FIRST;
 
 /// The way in which an access was recorded.

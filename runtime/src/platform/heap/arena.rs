@@ -10,7 +10,7 @@ use super::block::{
 use super::{index, refuse};
 use crate::base::sys;
 use crate::execution;
-use crate::monitor::{Allocation, Block, Free};
+use crate::platform::heap::{Allocation, Block, Free};
 
 /// The address of the arena in every process.
 pub(crate) const BASE: usize = 0x6000_0000_0000;

@@ -5,17 +5,19 @@
 //! before they are reused, and a double or invalid free stops the program, as in glibc's allocator.
 //! Outside an exploring process every call is forwarded to glibc.
 
+mod allocation;
 mod arena;
 mod block;
 mod index;
 mod usual;
+
+pub(crate) use allocation::{Allocation, Block, Free};
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU8, Ordering};
 
 use crate::base::sys;
 use crate::execution;
-use crate::monitor::Free;
 pub(crate) use arena::{
     FIRST, QUARANTINE_BLOCK, allocations, begin, block_around, blocks_from, clean, contains, end,
     freeze, grown, put_object, reset,
@@ -263,7 +265,7 @@ unsafe extern "C" fn malloc_usable_size(block: *mut c_void) -> usize {
         } else if contains(block as usize) && is_arena() {
             usable(block as usize)
         } else {
-            crate::interpose::real::malloc_usable_size(block)
+            crate::base::real::malloc_usable_size(block)
         }
     }
 }

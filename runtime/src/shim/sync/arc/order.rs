@@ -10,8 +10,9 @@ use std::mem::align_of_val_raw;
 use std::sync::atomic::Ordering::{self, Acquire, Relaxed, Release};
 use std::sync::{Arc, Weak};
 
+use crate::execution::How;
 use crate::execution::Op;
-use crate::monitor::race::{self, How};
+use crate::monitor::race;
 
 /// The addresses of the counters: of owners, and of `Weak`s, of which all owners together hold one.
 struct Counters {

@@ -8,8 +8,8 @@ use std::pin::Pin;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use super::{Weak, counters, order};
+use crate::execution::How;
 use crate::execution::{self, Effect, Op};
-use crate::monitor::race::How;
 use crate::platform::observers::observes_counters;
 
 /// See [`std::sync::Arc`].

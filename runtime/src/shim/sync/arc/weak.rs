@@ -6,8 +6,8 @@ use std::panic::Location;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 use super::{Arc, counters, order};
+use crate::execution::How;
 use crate::execution::{self, Op};
-use crate::monitor::race::How;
 use crate::platform::observers::observes_counters;
 
 /// See [`std::sync::Weak`].

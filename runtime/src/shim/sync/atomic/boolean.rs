@@ -5,8 +5,9 @@ use std::panic::Location;
 use std::sync::atomic::Ordering;
 
 use super::operations::{Value, atomic, change, exchange_effect, exchanged, read_modify_write};
+use crate::execution::How;
 use crate::execution::{self, Op, Site, saw};
-use crate::monitor::race::{self, How};
+use crate::monitor::race;
 use crate::shim::memory;
 
 atomic!(AtomicBool, bool, v, val);

@@ -1,0 +1,130 @@
+//! Listeners: what follows an execution from outside while it runs, such as the live trace
+//! and the debugger.
+//!
+//! They judge nothing, as monitors do, and are called rarely: for executions that are shown
+//! to someone. So a table of them serves, which the engine is composed with.
+
+use super::event::Event;
+use super::schedule::Step;
+use super::state::Execution;
+use super::{TaskId, running};
+use crate::base::memory::EngineVec;
+use crate::base::source_path::Place;
+
+/// One panic of one task.
+#[derive(Clone, Debug)]
+pub(crate) struct Panic {
+    pub(crate) task: TaskId,
+    pub(crate) message: EngineVec<u8>,
+    pub(crate) place: Place,
+    /// The number of events of the execution before it.
+    pub(crate) event: u32,
+}
+
+impl Panic {
+    /// Whether the message contains `text`.
+    pub(crate) fn contains(&self, text: &str) -> bool {
+        String::from_utf8_lossy(&self.message).contains(text)
+    }
+}
+
+/// What follows an execution. Each hook is optional.
+pub(crate) trait Listener: Sync {
+    /// The current task performs an operation.
+    fn event(&self, execution: &Execution, event: &Event) {
+        let _ = (execution, event);
+    }
+
+    /// The current task is preempted before its operation.
+    fn preemption(&self, execution: &Execution) {
+        let _ = execution;
+    }
+
+    /// The current task is about to be switched out, `next` goes on.
+    fn switches(&self, execution: &Execution, next: TaskId) {
+        let _ = (execution, next);
+    }
+
+    /// The execution ends, maybe before its time.
+    fn execution_ends(&self, execution: &Execution) {
+        let _ = execution;
+    }
+
+    /// The current task panics.
+    fn panics(&self, execution: &Execution, panic: &Panic) {
+        let _ = (execution, panic);
+    }
+
+    /// The current task accessed memory that it may not access, at `address`.
+    fn faults(&self, execution: &Execution, address: usize) {
+        let _ = (execution, address);
+    }
+}
+
+/// All listeners.
+pub(crate) type Listeners = &'static [&'static dyn Listener];
+
+impl Execution {
+    /// The current task performed an operation, in an execution whose events are told.
+    #[cold]
+    pub(super) fn tell_event(&self, event: &Event) {
+        for listener in self.listeners {
+            listener.event(self, event);
+        }
+    }
+
+    /// The current task is preempted, in an execution whose events are told.
+    #[cold]
+    pub(super) fn tell_preemption(&self) {
+        for listener in self.listeners {
+            listener.preemption(self);
+        }
+    }
+
+    /// The current task gives way to `next`, in an execution on ordinary threads.
+    #[cold]
+    pub(super) fn tell_switch(&self, next: TaskId) {
+        for listener in self.listeners {
+            listener.switches(self, next);
+        }
+    }
+
+    /// The current task has ended, and `step` comes next, in an execution on ordinary threads.
+    #[cold]
+    pub(super) fn tell_task_end(&self, step: Step) {
+        match step {
+            Step::Switch(next) => self.tell_switch(next),
+            Step::Continue | Step::End => self.tell_end(),
+        }
+    }
+
+    /// The execution ends, on ordinary threads.
+    #[cold]
+    pub(super) fn tell_end(&self) {
+        for listener in self.listeners {
+            listener.execution_ends(self);
+        }
+    }
+}
+
+/// The current task panics.
+#[cold]
+pub(crate) fn note_panic(panic: &Panic) {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`.
+    let execution = unsafe { &*execution };
+    for listener in execution.listeners {
+        listener.panics(execution, panic);
+    }
+}
+
+/// The program accessed memory that it may not.
+#[cold]
+pub(super) fn tell_fault(address: usize) {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`.
+    let execution = unsafe { &*execution };
+    for listener in execution.listeners {
+        listener.faults(execution, address);
+    }
+}

@@ -1,0 +1,45 @@
+//! The handler of faults: first writes to pages of the image, and accesses that the program may
+//! not make.
+
+use core::ffi::{c_int, c_void};
+
+use super::disposition::fault_handler;
+use crate::base::real;
+use crate::base::sys;
+use crate::engine::engine;
+use crate::execution;
+
+/// Installs the handler of write faults.
+pub(crate) fn install_fault_handler() {
+    let handler: unsafe extern "C" fn(c_int, *mut sys::siginfo_t, *mut c_void) = on_fault;
+    let action = sys::sigaction_t {
+        handler: handler as usize,
+        mask: [0; 16],
+        flags: sys::SA_SIGINFO | sys::SA_ONSTACK | sys::SA_NODEFER,
+        restorer: 0,
+    };
+    // SAFETY: a valid action; the former one (std's message about stack overflow)
+    // cannot know tasks.
+    unsafe { real::sigaction(sys::SIGSEGV, &raw const action, core::ptr::null_mut()) };
+}
+
+unsafe extern "C" fn on_fault(signal: c_int, info: *mut sys::siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel passes valid information; the engine's root is mapped, and
+    // the faulting code is the program's, not the engine's.
+    unsafe {
+        let address = (*info).address;
+        if (*info).code == sys::SEGV_ACCERR && (*engine()).image.allows_write(address) {
+            return;
+        }
+        execution::note_fault(address);
+        if let Some(handler) = fault_handler() {
+            let handler: unsafe extern "C" fn(c_int, *mut sys::siginfo_t, *mut c_void) =
+                core::mem::transmute(handler);
+            // No scheduling point may come on the alternate stack.
+            execution::aside(|| handler(signal, info, context));
+            return;
+        }
+        // Going back faults again, and ends the process as it would have ended.
+        sys::reset_signal(signal);
+    }
+}

@@ -1,0 +1,116 @@
+//! All monitors together, as an execution calls them.
+
+use core::ops::ControlFlow;
+use core::sync::atomic::Ordering;
+
+use super::race::{self, Paused};
+use super::{Monitor, Monitors};
+use crate::execution::{Access, Ending, Execution, How, Op, Site, SyncAccess, TaskId, Watch};
+use crate::platform::heap::{Allocation, Free};
+
+impl Watch for Monitors {
+    type Paused = Paused;
+
+    #[inline]
+    fn scheduling_point(&mut self, execution: &Execution) {
+        Monitor::scheduling_point(self, execution);
+    }
+
+    #[inline]
+    fn wants_accesses(&self) -> bool {
+        Monitor::wants_accesses(self)
+    }
+
+    #[inline]
+    fn sync_access(&mut self, execution: &Execution, access: SyncAccess) -> ControlFlow<()> {
+        Monitor::sync_access(self, execution, access)
+    }
+
+    #[inline]
+    fn allocated(&mut self, execution: &Execution, allocation: Allocation) {
+        Monitor::allocated(self, execution, allocation);
+    }
+
+    #[inline]
+    fn frees(&mut self, execution: &Execution, free: Free) -> ControlFlow<()> {
+        Monitor::frees(self, execution, free)
+    }
+
+    fn spins(&mut self, execution: &Execution, read: Access) -> ControlFlow<()> {
+        Monitor::spins(self, execution, read)
+    }
+
+    fn given_up(&mut self, execution: &Execution) -> Option<Ending> {
+        Monitor::given_up(self, execution)
+    }
+
+    #[inline]
+    fn is_ordered() -> bool {
+        race::is_watched()
+    }
+
+    #[inline]
+    fn acquired(object: usize, excludes: bool) {
+        race::acquire_for(object, excludes);
+    }
+
+    #[inline]
+    fn released(object: usize, to_all: bool, op: Op, site: Option<Site>) {
+        race::release_to(object, to_all, op, site);
+    }
+
+    #[inline]
+    fn counted(counter: usize, access: (How, Ordering), op: Op) {
+        race::count(counter, access, op);
+    }
+
+    #[inline]
+    fn task_added(parent: Option<TaskId>, task: TaskId, site: Option<Site>) {
+        race::added(parent, task, site);
+    }
+
+    #[inline]
+    fn task_begins() {
+        race::enter();
+    }
+
+    #[inline]
+    fn task_leaves() {
+        race::leave();
+    }
+
+    #[inline]
+    fn pause() -> Paused {
+        race::pause()
+    }
+
+    #[inline]
+    fn resume(paused: &Paused) {
+        race::go_on(paused);
+    }
+
+    #[inline]
+    fn switched(task: TaskId, next: TaskId) {
+        race::switched(task, next);
+    }
+
+    #[inline]
+    fn joined(task: TaskId, other: TaskId) {
+        race::joined(task, other);
+    }
+
+    #[inline]
+    fn stack_reused(low: usize, high: usize) {
+        race::forget(low, high);
+    }
+
+    #[inline]
+    fn opaque_entered() {
+        race::enter_unseen();
+    }
+
+    #[inline]
+    fn opaque_resumed() {
+        race::resume_unseen();
+    }
+}

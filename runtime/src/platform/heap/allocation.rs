@@ -1,0 +1,30 @@
+//! What the heap hands out, and what is given back to it.
+
+/// A block of the program's heap.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Block {
+    pub(crate) start: usize,
+    /// The number of usable bytes: at least the requested number.
+    pub(crate) size: usize,
+    /// The number of its allocation.
+    pub(crate) number: u32,
+}
+
+/// A block that a task allocated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Allocation {
+    pub(crate) block: Block,
+    /// The block was free before.
+    pub(crate) is_reused: bool,
+}
+
+/// The memory that a task is about to free.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Free {
+    /// A live block, which is correct.
+    Live(Block),
+    /// A block that is free already.
+    Freed(Block),
+    /// Memory that was never allocated.
+    Unknown(usize),
+}

@@ -1,0 +1,286 @@
+//! The floors of the runtime: a file uses what is defined on its own floor or below.
+//!
+//! Read from the sources' text: imports, and paths where they are used. Code for tests alone
+//! is left out.
+
+mod imports;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use imports::Sources;
+
+/// Folders and files of `src` from the ground up; each line is a floor.
+const FLOORS: &[&[&str]] = &[
+    &["base"],
+    &["platform"],
+    &["search"],
+    &["execution"],
+    &["monitor"],
+    &["engine"],
+    &["shim", "interpose"],
+    &["harness"],
+];
+
+/// Files, and the folder or file above that each of them uses.
+type Uses = &'static [(&'static str, &'static str)];
+
+/// Operations, effects and traces, which searches read, are declared with the execution until
+/// they are a crate below the runtime.
+const VOCABULARY: Uses = &[
+    ("search/delay.rs", "execution"),
+    ("search/dpor/labels.rs", "execution"),
+    ("search/dpor/mod.rs", "execution"),
+    ("search/dpor/turning.rs", "execution"),
+    ("search/dpor/wakeup.rs", "execution"),
+    ("search/follow.rs", "execution"),
+    ("search/icb/mod.rs", "execution"),
+    ("search/icb/needs.rs", "execution"),
+    ("search/icb/repeats.rs", "execution"),
+    ("search/mod.rs", "execution"),
+    ("search/pct.rs", "execution"),
+    ("search/pos.rs", "execution"),
+    ("search/profile.rs", "execution"),
+    ("search/races/accesses.rs", "execution"),
+    ("search/races/judge.rs", "execution"),
+    ("search/races/matters.rs", "execution"),
+    ("search/races/mod.rs", "execution"),
+    ("search/replay.rs", "execution"),
+    ("search/stored.rs", "execution"),
+    ("search/surw.rs", "execution"),
+];
+
+/// The engine's parts lie in one structure, and are found through it until each has a place and
+/// an accessor of its own.
+const ROOT: Uses = &[
+    ("execution/draw.rs", "engine"),
+    ("execution/limit.rs", "engine"),
+    ("execution/mod.rs", "engine"),
+    ("execution/outside.rs", "engine"),
+    ("execution/stack.rs", "engine"),
+    ("execution/thread.rs", "engine"),
+    ("execution/turn.rs", "engine"),
+    ("execution/values.rs", "engine"),
+    ("monitor/heap/leak.rs", "engine"),
+    ("monitor/mod.rs", "engine"),
+    ("monitor/race/events.rs", "engine"),
+    ("platform/socket.rs", "engine"),
+];
+
+/// The engine holds the state of the exploration and of the interposed functions.
+const COMPOSITION: Uses = &[("engine.rs", "harness"), ("engine.rs", "interpose")];
+
+/// The hooks of monitors are static calls, which cost nothing where no monitor has them: so their
+/// one door names the structure that has all monitors.
+const MONITORS: Uses = &[("execution/watch.rs", "monitor")];
+
+/// The allocator is an entry point, and lies beside what it enters; the first frame of a task calls
+/// the main function of tasks by its symbol.
+const ENTRY_POINTS: Uses = &[
+    ("platform/context.rs", "execution"),
+    ("platform/heap/arena.rs", "execution"),
+    ("platform/heap/mod.rs", "execution"),
+    ("platform/heap/usual.rs", "execution"),
+];
+
+/// A task that starts or ends does what libc does for its threads, which is interposed.
+const THREADS: Uses = &[("execution/thread.rs", "interpose")];
+
+/// Uses of a higher floor that remain, with the reason above each list. What is no longer
+/// needed has to go.
+const EXCEPTIONS: &[Uses] = &[
+    VOCABULARY,
+    ROOT,
+    COMPOSITION,
+    MONITORS,
+    ENTRY_POINTS,
+    THREADS,
+];
+
+/// The sizes of circles of more than three files that remain. They may only shrink.
+const CIRCLES: &[usize] = &[124, 4];
+
+/// Circles of up to so many files are no fault: a type and what belongs to it.
+const SMALL: usize = 3;
+
+fn runtime() -> Sources {
+    Sources::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"))
+}
+
+/// The folder of a file, or its own name if it lies in none.
+fn folder(path: &str) -> &str {
+    let end = path.find('/').or_else(|| path.find('.'));
+    &path[..end.unwrap_or(path.len())]
+}
+
+fn floor(path: &str) -> Option<usize> {
+    FLOORS.iter().position(|it| it.contains(&folder(path)))
+}
+
+/// Uses of a higher floor: the file, and the folder above.
+fn upward(sources: &Sources) -> BTreeSet<(String, String)> {
+    let mut upward = BTreeSet::new();
+    for (file, others) in sources.imports() {
+        for other in others {
+            if floor(file) < floor(other) && floor(file).is_some() {
+                upward.insert((file.to_owned(), folder(other).to_owned()));
+            }
+        }
+    }
+    upward
+}
+
+/// Circles of imports of more than [`SMALL`] files, the largest first.
+fn circles(sources: &Sources) -> Vec<Vec<String>> {
+    let edges = sources.uses();
+    let reached: BTreeMap<&str, BTreeSet<&str>> = edges
+        .keys()
+        .map(|&start| (start, reach(&edges, start)))
+        .collect();
+    let mut circles: Vec<Vec<String>> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for &file in edges.keys() {
+        if seen.contains(file) {
+            continue;
+        }
+        let back = |other: &&&str| reached[**other].contains(file);
+        let circle: Vec<&str> = reached[file].iter().filter(back).copied().collect();
+        seen.extend(circle.iter().copied());
+        if circle.len() > SMALL {
+            circles.push(circle.into_iter().map(str::to_owned).collect());
+        }
+    }
+    circles.sort_by_key(|circle| std::cmp::Reverse(circle.len()));
+    circles
+}
+
+fn reach<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>, start: &str) -> BTreeSet<&'a str> {
+    let mut reached = BTreeSet::new();
+    let mut left: Vec<&str> = vec![start];
+    while let Some(file) = left.pop() {
+        for &other in edges.get(file).into_iter().flatten() {
+            if reached.insert(other) {
+                left.push(other);
+            }
+        }
+    }
+    reached
+}
+
+/// A tree of the given files, each a path and a text.
+fn tree(files: &[(&str, &str)]) -> Sources {
+    let text = |&(path, text): &(&str, &str)| (path.to_owned(), text.to_owned());
+    Sources::of(&files.iter().map(text).collect())
+}
+
+#[test]
+fn no_file_uses_a_higher_floor_but_for_the_exceptions() {
+    let sources = runtime();
+    assert!(sources.count() > 200, "only {} files", sources.count());
+    let upward = upward(&sources);
+    let named = |file: &str, above: &str| (file.to_owned(), above.to_owned());
+    let exceptions = EXCEPTIONS.iter().copied().flatten();
+    let allowed: BTreeSet<_> = exceptions.map(|it| named(it.0, it.1)).collect();
+    let list = |edges: Vec<&(String, String)>| {
+        let lines = edges
+            .iter()
+            .map(|(file, above)| format!("{file} uses {above}\n"));
+        lines.collect::<String>()
+    };
+    let new = list(upward.difference(&allowed).collect());
+    assert!(
+        new.is_empty(),
+        "a file may use its own floor and those below it. These use a floor above:\n{new}\
+         Move the definition down, or call it through a hook (CONTRIBUTING.md, \"Floors\")"
+    );
+    let gone = list(allowed.difference(&upward).collect());
+    assert!(gone.is_empty(), "take these out of EXCEPTIONS:\n{gone}");
+}
+
+#[test]
+fn circles_of_imports_are_small_but_for_those_that_are_known() {
+    let circles = circles(&runtime());
+    let sizes: Vec<usize> = circles.iter().map(Vec::len).collect();
+    assert_eq!(
+        sizes, CIRCLES,
+        "circles of more than {SMALL} files; if they have shrunk, lower CIRCLES: {circles:#?}"
+    );
+}
+
+#[test]
+fn every_file_is_on_a_floor() {
+    let sources = runtime();
+    let files = sources.imports();
+    let without = files.keys().filter(|it| floor(it).is_none());
+    assert_eq!(without.collect::<Vec<_>>(), [&"lib.rs"]);
+}
+
+#[test]
+fn each_way_to_name_a_higher_floor_is_seen() {
+    let ways = [
+        "use crate::monitor::Kind;",
+        "use crate::{base::Word, monitor::{self as watched, Kind}}; fn f() { watched::f() }",
+        "fn f() { crate::monitor::f() }",
+        "use super::monitor; fn f() { monitor::f() }",
+        "fn f() -> super::super::monitor::Kind { todo!() }",
+        "macro_rules! m { () => { $crate::monitor::f() } }",
+        "pub(crate) use crate::monitor::Kind;",
+        "const QUOTE: char = '\"'; use crate::monitor::Kind; const OTHER: char = '\"';",
+        "const SLASHES: &str = \"//\"; use crate::monitor::Kind;",
+    ];
+    for (number, text) in ways.into_iter().enumerate() {
+        let text = text.replace("use super::monitor", "use super::super::monitor");
+        let sources = tree(&[("base/word.rs", &text), ("monitor/mod.rs", "")]);
+        let found = upward(&sources);
+        let wanted = ("base/word.rs".to_owned(), "monitor".to_owned());
+        assert!(found.contains(&wanted), "{number}: {text}");
+    }
+}
+
+#[test]
+fn comments_strings_tests_and_lower_floors_are_no_fault() {
+    let allowed = [
+        "// use crate::monitor::Kind;",
+        "/* crate::monitor::f() */",
+        "const TEXT: &str = \"crate::monitor::f()\";",
+        "const TEXT: &str = r#\"a \" crate::monitor::f()\"#;",
+        "#[cfg(test)] mod tests { use crate::monitor::Kind; }",
+        "use crate::base::Word; fn f<'a>(_: &'a str) {}",
+        "use std::monitor::Kind;",
+    ];
+    for text in allowed {
+        let files = [
+            ("platform/x.rs", text),
+            ("base/mod.rs", ""),
+            ("monitor/mod.rs", ""),
+        ];
+        assert!(upward(&tree(&files)).is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn what_a_module_passes_on_counts_where_it_is_defined() {
+    let sources = tree(&[
+        (
+            "base/mod.rs",
+            "mod a; mod b; pub(crate) use a::A; pub(crate) use b::B;",
+        ),
+        ("base/a.rs", "use super::B; struct A;"),
+        ("base/b.rs", "struct B;"),
+    ]);
+    assert_eq!(sources.uses()["base/a.rs"], BTreeSet::from(["base/b.rs"]));
+    assert!(sources.uses()["base/mod.rs"].is_empty());
+}
+
+#[test]
+fn a_circle_is_found_with_all_its_files() {
+    let next = |name: &str| format!("use super::{name}; fn f() {{ {name}::f() }}");
+    let texts = ["b", "c", "d", "a"].map(next);
+    let names = ["base/a.rs", "base/b.rs", "base/c.rs", "base/d.rs"];
+    let files: Vec<(&str, &str)> = names
+        .into_iter()
+        .zip(texts.iter().map(String::as_str))
+        .collect();
+    assert_eq!(circles(&tree(&files)), [names.map(str::to_owned).to_vec()]);
+    assert!(circles(&tree(&files[..3])).is_empty());
+}
