@@ -9,6 +9,10 @@ use crate::shard::Shard;
 
 /// The verdict on a test and how it was reached.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, not a state machine"
+)]
 pub struct TestFinished {
     /// The name of the test's package.
     pub package: String,
@@ -75,6 +79,9 @@ pub struct TestFinished {
     pub schedule: Option<String>,
     /// What the reader should know besides.
     pub warnings: Vec<String>,
+    /// Whether the time of `--time` ended the search: the first warning says so.
+    #[serde(default)]
+    pub time_ended: bool,
     /// The packages into which calls were taken as single steps: those of the
     /// policy `atomic` whose code synchronized.
     #[serde(default)]
@@ -138,6 +145,9 @@ pub struct EarlyOperation {
     pub location: Option<Location>,
     /// Whether this operation is itself a wait, whose time would have ended first.
     pub waits: bool,
+    /// Whether it is the begin of the task.
+    #[serde(default)]
+    pub begins: bool,
 }
 
 /// A schedule that is kept in `chess-regressions/`, and what became of it.
@@ -337,6 +347,12 @@ pub struct OtherFailure {
 }
 
 impl TestFinished {
+    /// The warning that the time ended the search, and all others.
+    pub(crate) fn warnings_of_time_and_others(&self) -> (&[String], &[String]) {
+        let first = usize::from(self.time_ended).min(self.warnings.len());
+        self.warnings.split_at(first)
+    }
+
     /// Whether all that was to be explored was, and the largest bound that was finished
     /// of it: with `--shard`, that may be but a part of all schedules.
     pub fn own_reach(&self) -> (bool, Option<u32>) {

@@ -33,6 +33,8 @@ struct Package {
 #[derive(Clone, Debug)]
 struct Frame {
     function: Option<String>,
+    /// Whether it drops a value.
+    drops: bool,
     location: Option<Location>,
 }
 
@@ -91,7 +93,7 @@ impl Callers {
 
     /// The innermost frame of the user's code, and what it called.
     fn caller(&self, frames: Vec<(u32, Frame)>) -> Option<(u32, Caller)> {
-        let mut function = None;
+        let (mut function, mut drops) = (None, false);
         let mut is_atomic = false;
         for (call, frame) in frames {
             match frame.location {
@@ -99,6 +101,7 @@ impl Callers {
                     let caller = Caller {
                         location,
                         function,
+                        drops,
                         is_atomic,
                         goes_on: false,
                     };
@@ -108,7 +111,9 @@ impl Callers {
                 None => {}
             }
             // What the compiler made has no name: then what it calls has.
-            function = frame.function.or(function);
+            if frame.function.is_some() {
+                (function, drops) = (frame.function, frame.drops);
+            }
         }
         None
     }
@@ -189,7 +194,8 @@ impl Stack<'_> {
                 })
             });
             found.push(Frame {
-                function: name.and_then(|name| short_name(&name)),
+                function: name.as_deref().and_then(short_name),
+                drops: name.as_deref().is_some_and(drops),
                 location,
             });
         }
@@ -203,6 +209,18 @@ impl Stack<'_> {
     }
 }
 
+/// The function that the compiler makes to drop a value.
+const DROP_GLUE: &str = "drop_in_place";
+
+/// Whether a function drops a value, as `Drop::drop` and what the compiler makes do.
+fn drops(demangled: &str) -> bool {
+    let segments = segments(demangled);
+    let last = segments
+        .iter()
+        .rfind(|it| !it.starts_with('{') && !it.is_empty());
+    last.is_some_and(|it| it == "drop" || it == DROP_GLUE)
+}
+
 /// A function's name as people write it: `DashMap::insert` for
 /// `dashmap::DashMap<K,V,S>::insert`, `tokio::spawn` for `tokio::task::spawn::spawn`.
 fn short_name(demangled: &str) -> Option<String> {
@@ -210,7 +228,7 @@ fn short_name(demangled: &str) -> Option<String> {
     let is_named = |it: &&String| !it.starts_with('{') && !it.is_empty();
     let named: Vec<&String> = segments.iter().filter(is_named).collect();
     let (last, before) = named.split_last()?;
-    if *last == "drop_in_place" {
+    if *last == DROP_GLUE {
         let (_, dropped) = demangled.split_once("drop_in_place<")?;
         let dropped = self::segments(dropped.strip_suffix('>').unwrap_or(dropped));
         return Some(format!("drop of {}", dropped.iter().rfind(is_named)?));
@@ -313,6 +331,7 @@ mod tests {
         };
         let frame = |function: &str, file: &str, line| Frame {
             function: Some(function.into()),
+            drops: false,
             location: Some(Location {
                 file: file.into(),
                 line,

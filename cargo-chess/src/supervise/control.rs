@@ -5,9 +5,6 @@ use crate::config::Policy;
 use crate::plan::Plan;
 use crate::wrapper::{Fallback, Record};
 
-/// What a test binary says of calls into opaque packages: it does not know which there are.
-const ENTERED_OPAQUE: &str = "called into packages that are compiled as they are";
-
 /// What to say before the tests run, whatever their verdicts will be.
 pub(super) fn warnings(plan: &Plan, build: &Build) -> Vec<String> {
     let mut warnings: Vec<String> = build.records.iter().flat_map(Record::sentences).collect();
@@ -21,15 +18,15 @@ pub(super) fn warnings(plan: &Plan, build: &Build) -> Vec<String> {
     warnings
 }
 
-/// Names the opaque packages where a test called into some.
-pub(super) fn name_opaque(outside: &mut [String], plan: &Plan, build: &Build) {
-    let entered = outside.iter_mut().find(|it| *it == ENTERED_OPAQUE);
-    if let Some(sentence) = entered {
+/// Names the opaque packages in the sentence on calls into them: a test binary does not know
+/// which there are.
+pub(super) fn name_opaque(sentence: Option<&mut String>, plan: &Plan, build: &Build) {
+    if let Some(sentence) = sentence {
         let mut packages = opaque_by_policy(plan);
         let records = build.records.iter();
         let failed = records.filter(|record| record.fallback == Fallback::Opaque);
         packages.extend(failed.map(|record| record.package.clone()));
-        *sentence = format!("{ENTERED_OPAQUE}: {}", packages.join(", "));
+        *sentence = format!("{sentence}: {}", packages.join(", "));
     }
 }
 

@@ -395,10 +395,7 @@ fn may_be_kept(finished: &Finished) -> bool {
 /// Whether another run with the same options would find the same: all that was to be
 /// explored was, and no failure found, which another run is to show again.
 fn is_final(finished: &Finished) -> bool {
-    let is_of_time = |warning: &String| Finished::is_of_time(warning);
-    finished.outcome == Outcome::Passed
-        && !finished.is_unstable()
-        && !finished.warnings.iter().any(is_of_time)
+    finished.outcome == Outcome::Passed && !finished.is_unstable() && !finished.time_ended
 }
 
 /// `3 verdicts and 1 search`

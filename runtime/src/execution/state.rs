@@ -2,7 +2,7 @@
 
 use super::descriptors::Descriptors;
 use super::endless::Endless;
-use super::event::{EventLog, Note};
+use super::event::EventLog;
 use super::fairness::Fairness;
 use super::files::FileUse;
 use super::limit::Limit;
@@ -16,7 +16,7 @@ use super::task_set::TaskSet;
 use super::tasks::{Tasks, search_on};
 use super::timers::Early;
 use super::trace::TraceStep;
-use super::{Effect, ObjectId, TaskId, Wake};
+use super::{Effect, Note, ObjectId, TaskId, Wake};
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
 use crate::base::rng::Rng;

@@ -1,12 +1,11 @@
 //! Waiting to be woken: condition variables, channels, barriers, parking, sleeping.
 
-use super::event::Note;
 use super::object::ObjectId;
 use super::schedule::Step;
 use super::state::{Execution, Spurious};
 use super::task::{State, Wait};
 use super::trace::TraceStep;
-use super::{Effect, Mode, Op, Site, TaskId, Wake, endless, mark, perform, running};
+use super::{Effect, Mode, Note, Op, Site, TaskId, Wake, endless, mark, perform, running};
 use crate::monitor::race;
 
 impl Execution {

@@ -83,7 +83,7 @@ pub(super) fn call_of_thread(word: usize, operation: usize) -> Option<usize> {
 
 /// Whether the lock of a standard stream has this futex word.
 fn is_stream(word: usize) -> bool {
-    streams::name_of(word).is_some()
+    streams::kind_of(word).is_some()
 }
 
 /// A task takes the lock of a standard stream, or gives it back: how many tasks it woke.

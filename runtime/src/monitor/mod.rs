@@ -31,9 +31,10 @@ mod spin;
 
 use core::ops::ControlFlow;
 
+pub(crate) use chess_vocabulary::Kind;
 pub(crate) use crash::Death;
 pub(crate) use deadlock::{Blocked, blocked_tasks, cycle};
-pub(crate) use failure::{Failure, Kind, Place};
+pub(crate) use failure::{Failure, Place};
 pub(crate) use heap::{Allocation, Block, Free};
 pub(crate) use levels::Level;
 pub use outcome::Expectation;
