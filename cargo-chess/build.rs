@@ -24,6 +24,7 @@ fn main() {
     let runtime = package.join("shipped/runtime");
     let mut files = Vec::new();
     collect(&runtime.join("src"), &mut files);
+    collect(&runtime.join("vocabulary/src"), &mut files);
     for facade in ["chess_core", "chess_alloc", "chess_std", "chess_test"] {
         collect(
             &runtime.join("facades").join(facade).join("src"),

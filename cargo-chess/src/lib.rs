@@ -58,7 +58,14 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     defect::catch(|| run_command(args.into_iter().collect()))
 }
 
+/// Set to `scrambled`, it shows that no program reads the words that people read: see
+/// [`chess_vocabulary::words`].
+const WORDS: &str = "CHESS_TEST_WORDS";
+
 fn run_command(mut args: Vec<OsString>) -> ExitCode {
+    if std::env::var_os(WORDS).is_some_and(|it| it == "scrambled") {
+        chess_vocabulary::words::scramble();
+    }
     if let Some(error) = nextest::put_back(&args) {
         return not_started("the test", &error);
     }

@@ -15,7 +15,11 @@ const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 #[test]
 fn the_packed_crates_build_and_the_tool_of_them_works_elsewhere() {
     let place = Workspace::kept("package", |_| {});
-    let args = ["package", "-p", "chess_rewriter", "-p", "cargo-chess"];
+    let crates = ["chess_rewriter", "chess_vocabulary", "cargo-chess"];
+    let args: Vec<&str> = ["package"]
+        .into_iter()
+        .chain(crates.iter().flat_map(|it| ["-p", it]))
+        .collect();
     let home = cargo_home_without_sources();
     let run = Chess::cargo(Path::new(REPOSITORY), &args)
         .env("CARGO_HOME", home.path())

@@ -26,10 +26,18 @@ mod sources {
 /// The interval between two checks whether another build of the runtime has ended.
 const RETRY: Duration = Duration::from_millis(50);
 
+/// The vocabulary of the runtime and of this program.
+const VOCABULARY: Crate = Crate {
+    name: "chess_vocabulary",
+    root: "vocabulary/src/lib.rs",
+    needs: None,
+};
+
 /// The crate on which all facades depend.
 const BASE: Crate = Crate {
     name: "chess_runtime",
     root: "src/lib.rs",
+    needs: Some("chess_vocabulary"),
 };
 
 /// The facades. They depend on the base, and not on one another.
@@ -37,18 +45,22 @@ const FACADES: &[Crate] = &[
     Crate {
         name: "chess_std",
         root: "facades/chess_std/src/lib.rs",
+        needs: Some(BASE.name),
     },
     Crate {
         name: "chess_core",
         root: "facades/chess_core/src/lib.rs",
+        needs: Some(BASE.name),
     },
     Crate {
         name: "chess_alloc",
         root: "facades/chess_alloc/src/lib.rs",
+        needs: Some(BASE.name),
     },
     Crate {
         name: "chess_test",
         root: "facades/chess_test/src/lib.rs",
+        needs: Some(BASE.name),
     },
 ];
 
@@ -68,6 +80,8 @@ pub(super) struct Runtime {
 struct Crate {
     name: &'static str,
     root: &'static str,
+    /// The crate of these that it names.
+    needs: Option<&'static str>,
 }
 
 pub(super) use sources::OVERLAYS;
@@ -215,7 +229,9 @@ fn build(
         chess_dir,
         interrupt,
     };
-    compiler.finish(&BASE, compiler.start(&BASE)?)?;
+    for it in [&VOCABULARY, &BASE] {
+        compiler.finish(it, compiler.start(it)?)?;
+    }
     let running: Result<Vec<_>> = FACADES
         .iter()
         .map(|facade| Ok((facade, compiler.start(facade)?)))
@@ -323,9 +339,9 @@ impl Compiler<'_> {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
-        if it.name != BASE.name {
-            let base = self.libraries.join(format!("lib{}.rlib", BASE.name));
-            command.args(["--extern", &format!("{}={base}", BASE.name)]);
+        if let Some(needed) = it.needs {
+            let library = self.libraries.join(format!("lib{needed}.rlib"));
+            command.args(["--extern", &format!("{needed}={library}")]);
         }
         command
             .spawn()
@@ -433,7 +449,7 @@ mod tests {
 
     #[test]
     fn the_sources_carried_hold_the_roots_of_all_crates() {
-        for it in FACADES.iter().chain([&BASE]) {
+        for it in FACADES.iter().chain([&BASE, &VOCABULARY]) {
             assert!(
                 sources::FILES.iter().any(|(name, _)| *name == it.root),
                 "{} is missing",

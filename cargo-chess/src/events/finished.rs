@@ -9,6 +9,10 @@ use crate::shard::Shard;
 
 /// The verdict on a test, and the way to it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, not a state machine"
+)]
 pub struct TestFinished {
     /// The name of the test's package.
     pub package: String,
@@ -74,6 +78,9 @@ pub struct TestFinished {
     pub schedule: Option<String>,
     /// Further information for the reader.
     pub warnings: Vec<String>,
+    /// Whether `--time` ended the search. The first warning then says so.
+    #[serde(default)]
+    pub time_ended: bool,
     /// The packages into which calls were single steps: those of the policy `atomic` whose code
     /// synchronized.
     #[serde(default)]
@@ -138,6 +145,9 @@ pub struct EarlyOperation {
     pub location: Option<Location>,
     /// Whether this operation is itself a wait that would have timed out first.
     pub waits: bool,
+    /// Whether it is the begin of the task.
+    #[serde(default)]
+    pub begins: bool,
 }
 
 /// A schedule in `chess-regressions/`, and its outcome.
@@ -337,6 +347,12 @@ pub struct OtherFailure {
 }
 
 impl TestFinished {
+    /// The warning that the time ended the search, and all other warnings.
+    pub(crate) fn warnings_of_time_and_others(&self) -> (&[String], &[String]) {
+        let first = usize::from(self.time_ended).min(self.warnings.len());
+        self.warnings.split_at(first)
+    }
+
     /// Whether the exploration was complete, and its largest finished bound. With `--shard`, both
     /// may be about only a part of all schedules.
     pub fn own_reach(&self) -> (bool, Option<u32>) {

@@ -277,6 +277,16 @@ mod tests {
     use super::*;
     use crate::config::Layer;
 
+    #[test]
+    fn each_kind_of_the_runtime_is_a_kind_of_the_contract() {
+        use chess_vocabulary::Token as _;
+
+        for kind in chess_vocabulary::Kind::ALL {
+            let own: Kind = serde_json::from_value(kind.token().into()).expect("a kind");
+            assert_eq!(own.name(), kind.token());
+        }
+    }
+
     fn finished() -> TestFinished {
         TestFinished {
             package: "bank".into(),
@@ -315,6 +325,7 @@ mod tests {
             seed: 0,
             duration_ms: 3,
             schedule: Some("target/chess/failures/bank-t-transfer_is_atomic-7f3a.chess".into()),
+            time_ended: false,
             warnings: vec![],
             atomic: vec!["parking_lot 0.12.5".into()],
             outside: vec!["waited for a child process".into()],

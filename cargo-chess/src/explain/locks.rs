@@ -2,7 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::supervise::protocol::{Effect, Finished, Step};
+use chess_vocabulary::{Class, Hold, Note, ObjectKind, Op};
+
+use crate::supervise::protocol::{Finished, Object, Step};
+
+/// An object of an execution.
+type Id = (ObjectKind, u32);
 
 /// Who holds a lock, each with the event that took it.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -41,19 +46,10 @@ pub(crate) enum Waiting {
     },
 }
 
-/// What an event does to a lock.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Change {
-    Takes,
-    TakesShared,
-    Gives,
-    Downgrades,
-}
-
 /// The next operation of a task: an event, or what it waits in at the end.
 struct Next<'a> {
-    op: &'a str,
-    object: Option<&'a str>,
+    op: Op,
+    object: Option<&'a Object>,
 }
 
 /// The locks of an execution, up to an event.
@@ -61,9 +57,9 @@ pub(crate) struct Locks<'a> {
     finished: &'a Finished,
     /// The events of each task.
     of_task: BTreeMap<u32, Vec<usize>>,
-    held: BTreeMap<&'a str, Holders>,
+    held: BTreeMap<Id, (&'a Object, Holders)>,
     /// For each task the condition variable that it sleeps on.
-    asleep: BTreeMap<u32, &'a str>,
+    asleep: BTreeMap<u32, &'a Object>,
     /// So many events have happened.
     done: usize,
 }
@@ -97,31 +93,32 @@ impl<'a> Locks<'a> {
         let event = &self.finished.events[index];
         let task = event.task;
         self.asleep.remove(&task);
-        let object = event.object.as_deref();
-        if let (Some(object), Some(change)) = (object, self.change(index)) {
-            self.apply(task, object, change, index);
+        let object = event.object.as_ref();
+        if let (Some(object), Some(hold)) = (object, event.hold) {
+            self.apply(task, object, hold, index);
         }
-        if is_condvar_wait(&event.op) {
-            // The mutex is not named by this event, but by the one that takes it again.
-            let relock = self.next_of(task).filter(|it| is_relock(it.op));
-            if let Some(mutex) = relock.and_then(|it| it.object) {
-                self.give(task, mutex);
-            }
-            if let Some(object) = object {
-                self.asleep.insert(task, object);
-            }
+        if let Some(lock) = &event.gives {
+            self.give(task, lock);
         }
-        if event.op.ends_with("notify_all") || event.op == "pthread_cond_broadcast" {
-            self.asleep.retain(|_, on| Some(*on) != object);
+        let class = event.op.class();
+        if let Some(object) = object.filter(|_| class == Class::CondvarWait) {
+            self.asleep.insert(task, object);
         }
-        if let Some(woken) = event.note.as_deref().and_then(woken) {
-            self.asleep.remove(&woken);
+        if let Some(object) = object.filter(|_| class == Class::NotifyAll) {
+            self.asleep.retain(|_, on| on.id() != object.id());
+        }
+        if let Some(woken) = event.note.and_then(Note::woken) {
+            self.asleep.remove(&woken.0);
         }
     }
 
     /// The locks that are held, in the order of their names.
     pub(crate) fn held(&self) -> impl Iterator<Item = (&'a str, &Holders)> {
-        self.held.iter().map(|(object, holders)| (*object, holders))
+        let held = self.held.values();
+        let held = held.map(|(object, holders)| (object.name.as_str(), holders));
+        let mut held: Vec<_> = held.collect();
+        held.sort_by_key(|(name, _)| *name);
+        held.into_iter()
     }
 
     /// Who waits, in the order of tasks.
@@ -134,25 +131,32 @@ impl<'a> Locks<'a> {
         if let Some(object) = self.asleep.get(&task) {
             return Some(Waiting::Notification {
                 task,
-                object: (*object).to_owned(),
+                object: object.name.clone(),
             });
         }
         // One that has not begun waits for nothing but its turn.
         let began = self.of_task.get(&task)?.first()? < &self.done;
         let next = self.next_of(task).filter(|_| began)?;
         let object = next.object?;
-        if next.op == "join" {
-            let other = object.strip_prefix("task ")?.parse().ok()?;
+        if next.op == Op::Join {
+            let other = object.task()?;
             return (!self.has_ended(other)).then_some(Waiting::End { task, other });
         }
-        let shared = takes(next.op)?;
-        let holders = self.held.get(object)?;
+        let class = next.op.class();
+        let shared = match class {
+            Class::Lock | Class::Relock | Class::TryLock => false,
+            Class::SharedLock | Class::TrySharedLock => true,
+            _ => return None,
+        };
+        let (_, holders) = self.held.get(&object.id())?;
         let others = holders.tasks.iter().map(|(holder, _)| *holder);
         let others: Vec<u32> = others.collect();
-        let is_free = others.is_empty() || shared && holders.shared || next.op.contains("try_");
+        let is_free = others.is_empty()
+            || shared && holders.shared
+            || matches!(class, Class::TryLock | Class::TrySharedLock);
         (!is_free).then(|| Waiting::Lock {
             task,
-            object: object.to_owned(),
+            object: object.name.clone(),
             holders: others,
         })
     }
@@ -161,7 +165,7 @@ impl<'a> Locks<'a> {
         let events = self.of_task.get(&task);
         events
             .and_then(|events| events.last())
-            .is_some_and(|&last| last < self.done && self.finished.events[last].op == "exit")
+            .is_some_and(|&last| last < self.done && self.finished.events[last].op == Op::Exit)
     }
 
     fn next_of(&self, task: u32) -> Option<Next<'a>> {
@@ -169,55 +173,35 @@ impl<'a> Locks<'a> {
         let place = events.partition_point(|&index| index < self.done);
         if let Some(&index) = events.get(place) {
             let Step { op, object, .. } = &self.finished.events[index];
-            let object = object.as_deref();
-            return Some(Next { op, object });
+            let object = object.as_ref();
+            return Some(Next { op: *op, object });
         }
         let mut blocked = self.finished.blocked.iter();
         let blocked = blocked.find(|it| it.task == task)?;
         Some(Next {
-            op: &blocked.op,
-            object: blocked.object.as_deref(),
+            op: blocked.op,
+            object: blocked.object.as_ref(),
         })
     }
 
-    /// What the event does to its lock, if it is about one and succeeds.
-    fn change(&self, index: usize) -> Option<Change> {
-        let event = &self.finished.events[index];
-        if event.op.ends_with("unlock") || event.op == "pthread_spin_unlock" {
-            return Some(Change::Gives);
-        }
-        if event.op == "RwLock downgrade" {
-            return Some(Change::Downgrades);
-        }
-        let shared = takes(&event.op)?;
-        let is_try = event.op.contains("try");
-        let succeeds = match event.effect {
-            _ if !is_try => true,
-            Some(Effect::Read) => false,
-            _ => true,
-        };
-        let change = if shared {
-            Change::TakesShared
-        } else {
-            Change::Takes
-        };
-        succeeds.then_some(change)
-    }
-
-    fn apply(&mut self, task: u32, object: &'a str, change: Change, index: usize) {
-        match change {
-            Change::Gives => self.give(task, object),
-            Change::Downgrades => self.held.entry(object).or_default().shared = true,
-            Change::Takes | Change::TakesShared => {
-                let holders = self.held.entry(object).or_default();
-                holders.shared = change == Change::TakesShared;
+    fn apply(&mut self, task: u32, object: &'a Object, hold: Hold, index: usize) {
+        let entry = || (object, Holders::default());
+        match hold {
+            Hold::Gives => self.give(task, object),
+            Hold::Downgrades => {
+                let (_, holders) = self.held.entry(object.id()).or_insert_with(entry);
+                holders.shared = true;
+            }
+            Hold::Takes | Hold::Shares => {
+                let (_, holders) = self.held.entry(object.id()).or_insert_with(entry);
+                holders.shared = hold == Hold::Shares;
                 holders.tasks.push((task, index));
             }
         }
     }
 
-    fn give(&mut self, task: u32, object: &'a str) {
-        if let Some(holders) = self.held.get_mut(object) {
+    fn give(&mut self, task: u32, object: &Object) {
+        if let Some((_, holders)) = self.held.get_mut(&object.id()) {
             let newest = holders
                 .tasks
                 .iter()
@@ -226,48 +210,8 @@ impl<'a> Locks<'a> {
                 holders.tasks.remove(place);
             }
             if holders.tasks.is_empty() {
-                self.held.remove(object);
+                self.held.remove(&object.id());
             }
         }
-    }
-}
-
-/// Whether the operation takes a lock, and if so whether beside others.
-fn takes(op: &str) -> Option<bool> {
-    match op {
-        "RwLock::read"
-        | "RwLock::try_read"
-        | "pthread_rwlock_rdlock"
-        | "pthread_rwlock_tryrdlock" => Some(true),
-        "Mutex::lock"
-        | "Mutex::try_lock"
-        | "Mutex::lock after wait"
-        | "RwLock::write"
-        | "RwLock::try_write"
-        | "pthread_mutex_lock"
-        | "pthread_mutex_timedlock"
-        | "pthread_mutex_trylock"
-        | "pthread_mutex_lock after wait"
-        | "pthread_spin_lock"
-        | "pthread_spin_trylock"
-        | "pthread_rwlock_wrlock"
-        | "pthread_rwlock_trywrlock" => Some(false),
-        _ => None,
-    }
-}
-
-fn is_condvar_wait(op: &str) -> bool {
-    op.starts_with("Condvar::wait") || op == "pthread_cond_wait" || op == "pthread_cond_timedwait"
-}
-
-fn is_relock(op: &str) -> bool {
-    op.ends_with("after wait")
-}
-
-/// The task of a note `wakes task 2`.
-fn woken(note: &str) -> Option<u32> {
-    match note.strip_prefix("wakes ")? {
-        "main" => Some(0),
-        name => name.strip_prefix("task ")?.parse().ok(),
     }
 }

@@ -2,17 +2,22 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::supervise::protocol::{Blocked, Finished, Step};
+use chess_vocabulary::{ObjectKind, Op};
+
+use crate::supervise::protocol::{Blocked, Finished, Object, Step};
 
 /// The n-th time that a task, or any, does something at a place.
 type Moment<'a> = (
     Option<u32>,
-    &'a str,
+    Op,
     Option<&'a str>,
     Option<u32>,
     Option<u32>,
     usize,
 );
+
+/// An object of one execution.
+type Id = (ObjectKind, u32);
 
 /// Names each object of `passing` as `failing` does. An object that both meet only after
 /// they part is the same if a task meets it at the same moment, or else any task. One that
@@ -20,100 +25,85 @@ type Moment<'a> = (
 pub(super) fn align(failing: &Finished, passing: &mut Finished) {
     let waits = failing.blocked.iter().map(Blocked::to_step);
     let failing: Vec<Step> = failing.events.iter().cloned().chain(waits).collect();
+    let id = |step: &Step| step.object.as_ref().map(Object::id);
     let same = |(a, b): &(&Step, &Step)| {
-        (a.task, &a.op, &a.object) == (b.task, &b.op, &b.object) && a.location() == b.location()
+        (a.task, a.op, id(a)) == (b.task, b.op, id(b)) && a.location() == b.location()
     };
     let pairs = failing.iter().zip(&passing.events);
     let parted = pairs.take_while(same).count();
-    let mut names: HashMap<String, String> = named(&failing[..parted])
-        .map(|name| (name.to_owned(), name.to_owned()))
-        .collect();
-    let mut taken: HashSet<&str> = named(&failing[..parted]).collect();
+    let mut ids: HashMap<Id, Id> = numbered(&failing[..parted]).map(|id| (id, id)).collect();
+    let mut taken: HashSet<Id> = numbered(&failing[..parted]).collect();
     for of_task in [true, false] {
-        let of_failing: HashMap<Moment<'_>, &str> = moments(&failing[parted..], of_task).collect();
+        let of_failing: HashMap<Moment<'_>, Id> = moments(&failing[parted..], of_task).collect();
         for (moment, object) in moments(&passing.events[parted..], of_task) {
             let met = of_failing.get(&moment).copied();
-            let met = met.filter(|name| split(name).0 == split(object).0 && !taken.contains(name));
-            if let Some(name) = met.filter(|_| !names.contains_key(object)) {
-                taken.insert(name);
-                names.insert(object.to_owned(), name.to_owned());
+            let met = met.filter(|id| id.0 == object.0 && !taken.contains(id));
+            if let Some(id) = met.filter(|_| !ids.contains_key(&object)) {
+                taken.insert(id);
+                ids.insert(object, id);
             }
         }
     }
-    let mut next: HashMap<&str, usize> = HashMap::new();
-    for (kind, number) in named(&failing).map(split) {
+    let mut next: HashMap<ObjectKind, u32> = HashMap::new();
+    for (kind, number) in numbered(&failing) {
         let next = next.entry(kind).or_default();
         *next = (*next).max(number);
     }
-    for object in named(&passing.events) {
-        if !names.contains_key(object) {
-            let (kind, _) = split(object);
-            let next = next.entry(kind).or_default();
+    for object in numbered(&passing.events) {
+        ids.entry(object).or_insert_with(|| {
+            let next = next.entry(object.0).or_default();
             *next += 1;
-            names.insert(object.to_owned(), format!("{kind}{next}"));
+            (object.0, *next)
+        });
+    }
+    for event in &mut passing.events {
+        for object in [&mut event.object, &mut event.gives].into_iter().flatten() {
+            if let Some(&(kind, number)) = ids.get(&object.id()) {
+                *object = Object::new(kind, number);
+            }
         }
     }
-    for object in passing
-        .events
-        .iter_mut()
-        .filter_map(|it| it.object.as_mut())
-    {
-        if let Some(name) = names.get(object) {
-            object.clone_from(name);
-        }
-    }
 }
 
-/// The objects of events that have names: those of tasks are their own.
-fn named(events: &[Step]) -> impl Iterator<Item = &str> {
-    let objects = events.iter().filter_map(|event| event.object.as_deref());
-    objects.filter(|name| has_number(name))
+/// The objects of events that are numbered in the order of first use: tasks have numbers of
+/// their own.
+fn numbered(events: &[Step]) -> impl Iterator<Item = Id> {
+    events.iter().filter_map(number)
 }
 
-fn has_number(name: &str) -> bool {
-    !name.contains(' ') && name.ends_with(|c: char| c.is_ascii_digit())
+fn number(event: &Step) -> Option<Id> {
+    let object = event.object.as_ref()?;
+    let has_own = object.kind == ObjectKind::Task || object.kind.is_single();
+    (!has_own).then(|| object.id())
 }
 
-/// `A12` as `A` and 12.
-fn split(name: &str) -> (&str, usize) {
-    let kind = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    (kind, name[kind.len()..].parse().unwrap_or(0))
-}
-
-/// When objects with names are met, by a certain task or by any.
-fn moments(events: &[Step], of_task: bool) -> impl Iterator<Item = (Moment<'_>, &str)> {
+/// When objects that are numbered are met, by a certain task or by any.
+fn moments(events: &[Step], of_task: bool) -> impl Iterator<Item = (Moment<'_>, Id)> {
     let mut times = HashMap::new();
     let moments = events.iter().map(move |event| {
         let task = of_task.then_some(event.task);
         let place = (event.file.as_deref(), event.line, event.column);
-        let time = times.entry((task, &*event.op, place)).or_insert(0);
+        let time = times.entry((task, event.op, place)).or_insert(0);
         *time += 1;
-        let moment = (task, &*event.op, place.0, place.1, place.2, *time);
-        (moment, event.object.as_deref())
+        let moment = (task, event.op, place.0, place.1, place.2, *time);
+        (moment, number(event))
     });
-    moments.filter_map(|(moment, object)| Some((moment, object.filter(|it| has_number(it))?)))
+    moments.filter_map(|(moment, object)| Some((moment, object?)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::events::Outcome;
+    use crate::supervise::protocol::{op_named, step};
 
     fn execution(events: &[(u32, &str, &str, u32)]) -> Finished {
         let events = events.iter().map(|&(task, op, object, line)| Step {
-            task,
-            op: op.into(),
             object: Some(object.into()),
             file: Some("src/lib.rs".into()),
             line: Some(line),
             column: Some(1),
-            preempted: false,
-            note: None,
-            call: None,
-            caller: None,
-            effect: None,
-            read: None,
-            written: None,
+            ..step(task, op_named(op))
         });
         Finished {
             events: events.collect(),

@@ -50,7 +50,10 @@ fn joined(all: &[TestFinished]) -> Option<TestFinished> {
         test.threads = all.iter().map(|test| test.threads).max().unwrap_or(0);
     }
     test.duration_ms = all.iter().map(|test| test.duration_ms).sum();
-    test.warnings = union(all, |test| &test.warnings);
+    test.time_ended = all.iter().any(|test| test.time_ended);
+    test.warnings = union(all, |test| test.warnings_of_time_and_others().0);
+    test.warnings
+        .extend(union(all, |test| test.warnings_of_time_and_others().1));
     test.atomic = union(all, |test| &test.atomic);
     test.outside = union(all, |test| &test.outside);
     test.other_failures = other_failures(&test, all);
@@ -146,7 +149,7 @@ fn timers_last(all: &[TestFinished]) -> Option<Reach> {
 }
 
 /// The values of all parts, without duplicates.
-fn union(all: &[TestFinished], values: fn(&TestFinished) -> &Vec<String>) -> Vec<String> {
+fn union(all: &[TestFinished], values: fn(&TestFinished) -> &[String]) -> Vec<String> {
     let mut union: Vec<String> = Vec::new();
     for value in all.iter().flat_map(values) {
         if !union.contains(value) {

@@ -81,17 +81,24 @@ pub(crate) fn meaning(finished: &Finished, schedule: &Schedule) -> Meaning {
 fn in_words(diverged: &Divergence, finished: &Finished) -> String {
     let Divergence {
         step,
-        expected,
-        found,
+        task,
+        outcome,
+        ended,
     } = diverged;
+    let expected = match (task, outcome) {
+        (Some(task), _) => format!("task {task} runs"),
+        (None, outcome) => format!("an operation has outcome {}", outcome.unwrap_or(0)),
+    };
     let decided = usize::try_from(*step).ok();
     let decided = decided.and_then(|step| finished.decided.get(step));
     let instead = decided.map_or_else(String::new, |decided| instead(decided, finished));
     let is_of_operation = decided.is_some_and(|decided| decided.outcome.is_some());
-    let found = if is_of_operation && expected.starts_with("task") {
+    let found = if is_of_operation && task.is_some() {
         "but there the outcome of an operation is chosen"
+    } else if *ended {
+        "but the program has ended by then"
     } else {
-        found
+        "which is not possible there"
     };
     format!(
         "decision {} of the schedule says that {expected}, {found}{instead}",
@@ -283,8 +290,9 @@ mod tests {
         Finished {
             diverged: Some(Divergence {
                 step: 4,
-                expected: "task 1 runs".into(),
-                found: "which is not possible there".into(),
+                task: Some(1),
+                outcome: None,
+                ended: false,
             }),
             ..finished
         }

@@ -45,7 +45,7 @@ fn need(early: &EarlyTimeout, name: &dyn Fn(u32) -> String) -> String {
     let (task, before_at) = (name(before.task), operation(before));
     let before = if before.waits {
         format!("{task} went on from {before_at}")
-    } else if before.operation == "start" {
+    } else if before.begins {
         format!("{task} began")
     } else {
         format!("{before_at} by {task} happened")

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use chess_vocabulary::Op;
+
 use crate::supervise::protocol::Step;
 
 /// An execution with no more events than this is shown whole.
@@ -131,7 +133,7 @@ fn is_same_call(events: &[Step], row: Row, index: usize) -> bool {
     let statement = |it: &Step| {
         let caller = it.atomic_call()?;
         // Where a task comes from, and what the search chose, is always of interest.
-        let is_plain = it.note.is_none() && it.op != "spawn";
+        let is_plain = it.note.is_none() && it.op != Op::Spawn;
         is_plain.then(|| (it.task, caller.location.clone(), caller.function.clone()))
     };
     let (before, event) = (&events[before], &events[index]);
@@ -184,7 +186,7 @@ fn fold_runs(events: &[Step], rows: &[Row], kept: &BTreeSet<usize>) -> Vec<Row> 
             && !events[index].preempted
             && events[index].note.is_none()
             // Where a task comes from is always of interest.
-            && events[index].op != "spawn"
+            && events[index].op != Op::Spawn
             && events[index - 1].task == task
             && events[index + 1].task == task
     };
@@ -248,23 +250,21 @@ fn cut(mut rows: Vec<Row>, events: &[Step]) -> Vec<Row> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use chess_vocabulary::Note;
 
-    fn step(task: u32, op: &str) -> Step {
+    use super::*;
+    use crate::supervise::protocol;
+
+    /// An event of an operation, or else of one at an object of this name.
+    fn step(task: u32, what: &str) -> Step {
+        let op = if what == "spawn" {
+            Op::Spawn
+        } else {
+            Op::AtomicLoad
+        };
         Step {
-            task,
-            op: op.into(),
-            object: None,
-            file: None,
-            line: None,
-            column: None,
-            preempted: false,
-            note: None,
-            call: None,
-            caller: None,
-            effect: None,
-            read: None,
-            written: None,
+            object: Some(what.into()),
+            ..protocol::step(task, op)
         }
     }
 
@@ -358,7 +358,7 @@ mod tests {
         let mut events: Vec<Step> = (0..40).map(|n| step(0, &format!("op{n}"))).collect();
         events.extend((0..5000_u32).map(|n| step(n % 3, &format!("op{n}"))));
         for noted in [20, 2000] {
-            events[noted].note = Some("timed out".into());
+            events[noted].note = Some(Note::TIMED_OUT);
         }
         let rows = folded(&events, &BTreeSet::new());
         assert!(covers(&rows, &events));

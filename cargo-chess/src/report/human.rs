@@ -19,7 +19,6 @@ use crate::cli::RunOptions;
 use crate::events::{Event, Outcome, RunFinished, RunStarted, TestFinished};
 use crate::explain::Explanation;
 use crate::shard::{Part, Shard};
-use crate::supervise::protocol::Finished;
 
 /// The width of what is not printed to a terminal.
 const PLAIN_WIDTH: usize = 100;
@@ -163,10 +162,11 @@ impl<W: Write> Human<W> {
         if self.verbosity > 0 && test.outcome != Outcome::Skipped {
             lines += &status(NOTE, "Note", statistics(test));
         }
-        let warnings = test.warnings.iter();
+        let (of_time, others) = test.warnings_of_time_and_others();
         // What the summary or the message will say is not said here.
         let is_told = told_short || test.outcome == Outcome::Timeout;
-        for warning in warnings.filter(|it| !(is_told && Finished::is_of_time(it))) {
+        let of_time = of_time.iter().filter(|_| !is_told);
+        for warning in of_time.chain(others) {
             lines += &warning_line(&format!("{}: {}", test.id(), grouped(warning)));
         }
         self.print(&lines)

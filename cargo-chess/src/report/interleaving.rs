@@ -7,7 +7,7 @@ use super::holding::Holding;
 use super::layout::{Layout, Line};
 use super::names::Names;
 use super::panics;
-use super::shorten::{called, place, switched, with_values, within_call};
+use super::shorten::{called, place, shown, switched, with_values, within_call};
 use super::text::{DIM, WARN, plural};
 use crate::supervise::protocol::{Blocked, Finished, Step};
 
@@ -74,7 +74,7 @@ fn line(row: Row, events: &[Step]) -> Option<Line> {
                 task: event.task,
                 op: within_call(event),
                 object: with_values(event),
-                note: event.note.clone(),
+                note: event.note,
                 place: event
                     .shown_location()
                     .as_ref()
@@ -111,8 +111,8 @@ fn waiting(blocked: &Blocked) -> Line {
         number: None,
         task: blocked.task,
         op: format!("waits: {}", within_call(&blocked.to_step())),
-        object: blocked.object.clone(),
-        note: blocked.note.clone(),
+        object: shown(blocked.object.as_ref()).map(str::to_owned),
+        note: blocked.note,
         place: blocked
             .shown_location()
             .as_ref()

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use anstyle::Style;
 
+use chess_vocabulary::Note;
+
 use super::names::Names;
 use super::shorten::{fit_operation, fit_place, least_columns, operation};
 use super::text::{BOLD, DIM, WARN, columns, cut, fit, styled, thousands};
@@ -26,7 +28,7 @@ pub(super) struct Line {
     /// What it does that to.
     pub(super) object: Option<String>,
     /// What the search chose for this operation.
-    pub(super) note: Option<String>,
+    pub(super) note: Option<Note>,
     /// The source line, or nothing.
     pub(super) place: String,
     /// How the operation is written.
@@ -143,7 +145,7 @@ impl<'a> Layout<'a> {
             text += &" ".repeat(before - self.first_column());
         }
         let what = fit_operation(&line.op, line.object.as_deref(), room);
-        let note = line.note.as_ref().map(|note| self.names.in_text(note));
+        let note = line.note.map(|note| self.names.note(note));
         let behind = note
             .as_ref()
             .map(|note| format!(": {note}"))

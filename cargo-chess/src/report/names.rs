@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use chess_vocabulary::{Note, TaskId};
+
 use crate::supervise::protocol::Task;
 
 /// The name of each task of an execution.
@@ -21,7 +23,7 @@ impl Names {
             *uses.entry(name).or_default() += 1;
         }
         let unique = |task: &Task| match given(task) {
-            None => unnamed(task.id),
+            None => called(task.id),
             Some(name) if uses[&name] > 1 && task.id != 0 => format!("{name}#{}", task.id),
             Some(name) => name,
         };
@@ -33,34 +35,18 @@ impl Names {
         self.0.get(&id).cloned().unwrap_or_else(|| called(id))
     }
 
-    /// `text` with the name of each task that it speaks of as `task 2`.
-    pub(super) fn in_text(&self, text: &str) -> String {
-        let mut words = text.split(' ').peekable();
-        let mut named = Vec::new();
-        while let Some(word) = words.next() {
-            let id = words.peek().and_then(|next| next.parse().ok());
-            match id {
-                Some(id) if word == "task" => {
-                    words.next();
-                    named.push(self.of(id));
-                }
-                _ => named.push(word.to_owned()),
-            }
-        }
-        named.join(" ")
+    /// What the search chose for an operation, or whom it woke, in words.
+    pub(super) fn note(&self, note: Note) -> String {
+        let woken = note
+            .woken()
+            .map_or_else(String::new, |task| self.of(task.0));
+        note.in_words(&woken).to_string()
     }
 }
 
 /// What task `id` is called where no names are known.
 pub(super) fn called(id: u32) -> String {
-    match id {
-        0 => "main".to_owned(),
-        id => unnamed(id),
-    }
-}
-
-fn unnamed(id: u32) -> String {
-    format!("task {id}")
+    TaskId(id).to_string()
 }
 
 #[cfg(test)]
@@ -72,7 +58,6 @@ mod tests {
         let task = |id, name: Option<&str>| Task {
             id,
             name: name.map(str::to_owned),
-            scope: None,
         };
         let tasks = [
             task(0, Some("transfer_is_atomic")),
@@ -83,7 +68,7 @@ mod tests {
         ];
         let names = Names::new(&tasks);
         let all: Vec<String> = (0..6).map(|id| names.of(id)).collect();
-        assert_eq!(names.in_text("wakes task 4"), "wakes logger");
+        assert_eq!(names.note(Note::wakes(TaskId(4))), "wakes logger");
         assert_eq!(
             all,
             ["main", "task 1", "worker#2", "worker#3", "logger", "task 5"]

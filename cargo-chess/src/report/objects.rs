@@ -6,17 +6,11 @@
 use std::collections::{BTreeMap, HashMap};
 
 use camino::{Utf8Path, Utf8PathBuf};
+use chess_vocabulary::ObjectKind;
 use rewriter::Subjects;
 
 use crate::events::{Kind, Location};
 use crate::supervise::protocol::{Blocked, Finished, Step};
-
-/// What the runtime calls the kinds of objects that an expression can stand for. Memory
-/// and threads that park have none.
-const KINDS: &[&str] = &["A", "M", "RW", "C", "B", "O", "Q", "S", ARC];
-
-/// The count of an `Arc`.
-const ARC: &str = "Arc";
 
 /// More objects of one name are told apart by numbers.
 const MOST_LETTERS: usize = 26;
@@ -27,11 +21,14 @@ pub(crate) struct Objects {
     /// The calls in each file that was read.
     files: HashMap<String, Option<Subjects>>,
     subjects: HashMap<(String, u32, u32), Option<String>>,
-    /// The name of each object, by the runtime's name.
-    names: BTreeMap<String, String>,
+    /// The name of each object.
+    names: BTreeMap<Id, String>,
     /// How many objects have an expression.
     uses: HashMap<String, usize>,
 }
+
+/// An object of an execution.
+type Id = (ObjectKind, u32);
 
 /// What the events say of an object.
 #[derive(Default)]
@@ -66,63 +63,51 @@ impl Objects {
         let events = finished.events.iter_mut().map(|it| &mut it.object);
         let waits = finished.blocked.iter_mut().map(|it| &mut it.object);
         for object in events.chain(waits).flatten() {
-            if let Some(name) = self.names.get(object) {
-                object.clone_from(name);
+            if let Some(name) = self.names.get(&object.id()) {
+                object.name.clone_from(name);
             }
         }
         // The words of other failures are the program's.
-        if let (Some(Kind::Deadlock), Some(message)) = (finished.kind, &finished.message) {
-            finished.message = Some(self.in_text(message));
+        if finished.kind == Some(Kind::Deadlock) && !finished.blocked.is_empty() {
+            finished.message = Some(finished.deadlock());
         }
-    }
-
-    /// `text` with the names in the place of the runtime's.
-    fn in_text(&self, text: &str) -> String {
-        let words = text.split_inclusive([' ', '\n', ',', ';', '.', ':']);
-        let named = words.map(|word| {
-            let end = word.trim_end_matches([' ', '\n', ',', ';', '.', ':']);
-            let name = self.names.get(end);
-            name.map_or_else(
-                || word.to_owned(),
-                |name| format!("{name}{}", &word[end.len()..]),
-            )
-        });
-        named.collect()
     }
 
     /// Finds names for the objects that have none.
     fn learn(&mut self, steps: &[Step]) {
-        let mut order: Vec<&str> = Vec::new();
-        let mut evidence: HashMap<&str, Evidence> = HashMap::new();
+        let mut order: Vec<Id> = Vec::new();
+        let mut evidence: HashMap<Id, Evidence> = HashMap::new();
         for step in steps {
-            let Some(object) = step.object.as_deref().filter(|it| kind(it).is_some()) else {
+            let object = step.object.as_ref();
+            let Some(object) = object.filter(|it| it.kind.has_expression()) else {
                 continue;
             };
-            if self.names.contains_key(object) {
+            let object = object.id();
+            if self.names.contains_key(&object) {
                 continue;
             }
-            if !evidence.contains_key(object) {
+            if !evidence.contains_key(&object) {
                 order.push(object);
             }
             self.add(evidence.entry(object).or_default(), step);
         }
         let found = order.into_iter().filter_map(|object| {
-            let expression = evidence.remove(object)?.expression()?;
+            let expression = evidence.remove(&object)?.expression()?;
             Some((object, expression))
         });
-        let found: Vec<(&str, String)> = found.collect();
-        let is_arc = |object: &str| kind(object) == Some(ARC);
+        let found: Vec<(Id, String)> = found.collect();
+        let is_arc = |object: &Id| object.0 == ObjectKind::Arc;
         let others: Vec<&String> = found
             .iter()
             .filter(|(object, _)| !is_arc(object))
             .map(|(_, expression)| expression)
             .collect();
-        let found: Vec<(&str, String)> = found
+        let found: Vec<(Id, String)> = found
             .iter()
             .map(|(object, expression)| {
                 // The value in the `Arc` is named by the same expression.
                 let name = if is_arc(object) && others.contains(&expression) {
-                    format!("{expression} ({ARC})")
+                    format!("{expression} ({})", ObjectKind::Arc.words())
                 } else {
                     expression.clone()
                 };
@@ -141,7 +126,7 @@ impl Objects {
                 ..=MOST_LETTERS => format!("{expression} {}", letters(*used)),
                 _ => format!("{expression} {used}"),
             };
-            self.names.insert((*object).to_owned(), name);
+            self.names.insert(*object, name);
         }
     }
 
@@ -221,13 +206,6 @@ fn rank(expression: &str) -> u8 {
     }
 }
 
-/// The kind of object of one of the runtime's names, if expressions can stand for it:
-/// `M` for `M12`.
-fn kind(name: &str) -> Option<&str> {
-    let kind = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    (kind.len() < name.len() && KINDS.contains(&kind)).then_some(kind)
-}
-
 /// `A`, `B`, up to `Z`, then `AA`.
 fn letters(number: usize) -> String {
     let (mut rest, mut text) = (number, String::new());
@@ -244,7 +222,9 @@ fn letters(number: usize) -> String {
 mod tests {
     use super::*;
     use crate::events::Outcome;
-    use crate::supervise::protocol::Caller;
+    use chess_vocabulary::Op;
+
+    use crate::supervise::protocol::{self, Caller};
 
     const SOURCE: &str = "\
 fn buy(shop: &Shop) {
@@ -263,19 +243,11 @@ fn buy(shop: &Shop) {
         let text = SOURCE.lines().nth(line as usize - 1).expect("a line");
         let column = text.find(call).expect("the call") + 1;
         Step {
-            task: 0,
-            op: "op".into(),
             object: Some(object.into()),
             file: Some("lib.rs".into()),
             line: Some(line),
             column: u32::try_from(column).ok(),
-            preempted: false,
-            note: None,
-            call: None,
-            caller: None,
-            effect: None,
-            read: None,
-            written: None,
+            ..protocol::step(0, Op::AtomicLoad)
         }
     }
 
@@ -286,6 +258,7 @@ fn buy(shop: &Shop) {
             caller: Some(Caller {
                 location: own.location().expect("it has one"),
                 function: None,
+                drops: false,
                 is_atomic: true,
                 goes_on: false,
             }),
@@ -305,6 +278,7 @@ fn buy(shop: &Shop) {
             .events
             .into_iter()
             .filter_map(|it| it.object)
+            .map(|it| it.name)
             .collect()
     }
 
@@ -352,12 +326,31 @@ fn buy(shop: &Shop) {
     }
 
     #[test]
-    fn words_of_a_message_are_named() {
-        let mut objects = Objects::new(Utf8Path::new("/"));
-        objects.names.insert("M1".into(), "stock".into());
+    fn a_deadlock_is_told_with_the_names() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let root = Utf8PathBuf::from_path_buf(dir.path().to_owned()).expect("a UTF-8 path");
+        std::fs::write(root.join("lib.rs"), SOURCE).expect("writable");
+        let wait: Blocked = serde_json::from_value(serde_json::json!({
+            "task": 1,
+            "op": "MutexLock",
+            "object": { "kind": "mutex", "number": 1 },
+            "file": "lib.rs",
+            "line": 6,
+            "column": SOURCE.lines().nth(5).expect("a line").find("lock"). expect("the call") + 1,
+            "holder": 0,
+        }))
+        .expect("as the runtime tells it");
+        let mut finished = Finished {
+            kind: Some(Kind::Deadlock),
+            blocked: vec![wait],
+            ..Finished::new(Outcome::Failed)
+        };
+        Objects::new(&root).apply(&mut finished);
         assert_eq!(
-            objects.in_text("task 1 waits for M1, held by task 2; M12 is free: M1"),
-            "task 1 waits for stock, held by task 2; M12 is free: stock"
+            finished.message.as_deref(),
+            Some(
+                "no task can go on: task 1 waits in Mutex::lock for slots[i] at lib.rs:6, held by main"
+            )
         );
     }
 }

@@ -6,7 +6,7 @@ use super::Detail;
 use super::failure::{Style, failure};
 use super::names::Names;
 use super::paths::source_path;
-use super::shorten::operation;
+use super::shorten::{operation, shown};
 use crate::events::TestFinished;
 use crate::supervise::protocol::Finished;
 
@@ -55,14 +55,14 @@ pub(super) fn preemptions(finished: &Finished) -> Vec<String> {
     };
     let events = finished.events.iter().filter(|step| step.preempted);
     let events = events.map(|it| {
-        let (object, file) = (it.object.as_deref(), it.file.as_deref());
-        sentence(it.task, &it.op, object, file, it.line)
+        let (object, file) = (shown(it.object.as_ref()), it.file.as_deref());
+        sentence(it.task, it.op.name(), object, file, it.line)
     });
     // What waits at the end has not happened.
     let waiting = finished.blocked.iter().filter(|task| task.preempted);
     let waiting = waiting.map(|it| {
-        let (object, file) = (it.object.as_deref(), it.file.as_deref());
-        sentence(it.task, &it.op, object, file, it.line)
+        let (object, file) = (shown(it.object.as_ref()), it.file.as_deref());
+        sentence(it.task, it.op.name(), object, file, it.line)
     });
     events.chain(waiting).collect()
 }

@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use camino::Utf8Path;
+use chess_vocabulary::{Note, TaskId};
 
 use crate::config::{Exploration, Layer};
 use crate::events::{Event, Kind, Location, Outcome, RunFinished, TestFinished, TestId};
 use crate::report::{Detail, Reporter};
 use crate::schedule::Schedule;
+use crate::supervise::protocol::{self, op_named};
 use crate::supervise::protocol::{Blocked, Finished, Other, Step, Task};
 
 pub(crate) fn exploration() -> Exploration {
@@ -29,37 +31,29 @@ fn tasks(names: &[Option<&str>]) -> Vec<Task> {
         .map(|(name, id)| Task {
             id,
             name: name.map(str::to_owned),
-            scope: None,
         })
         .collect()
 }
 
 fn step(task: u32, op: &str, object: &str, line: u32) -> Step {
     Step {
-        task,
-        op: op.into(),
         object: (!object.is_empty()).then(|| object.into()),
         file: (line > 0).then(|| "src/lib.rs".into()),
         line: (line > 0).then_some(line),
         column: (line > 0).then_some(9),
-        preempted: false,
-        note: None,
-        call: None,
-        caller: None,
-        effect: None,
-        read: None,
-        written: None,
+        ..protocol::step(task, op_named(op))
     }
 }
 
 fn blocked(task: u32, op: &str, object: &str, line: u32) -> Blocked {
     Blocked {
         task,
-        op: op.into(),
+        op: op_named(op),
         object: Some(object.into()),
         file: Some("src/lib.rs".into()),
         line: Some(line),
         column: Some(9),
+        after: None,
         holder: None,
         held_at: None,
         call: None,
@@ -109,7 +103,7 @@ pub(crate) fn unstable() -> Finished {
 
 pub(crate) fn out_of_time() -> Finished {
     Finished {
-        warnings: vec!["the time budget ended the search".into()],
+        time_ended: true,
         ..passed(Some(0), false)
     }
 }
@@ -221,12 +215,12 @@ pub(crate) fn livelock() -> Finished {
 
 /// What the search chose is told: behind an operation, below one, and for one that waits.
 pub(crate) fn noted() -> Finished {
-    let note = |mut step: Step, note: &str| {
-        step.note = Some(note.into());
+    let note = |mut step: Step, note: Note| {
+        step.note = Some(note);
         step
     };
     let mut waits = blocked(1, "Condvar::wait", "C1", 12);
-    waits.note = Some("woke spuriously (counts as a preemption)".into());
+    waits.note = Some(Note::WOKE_SPURIOUSLY);
     Finished {
         tasks: tasks(&[None, Some("waiter"), None]),
         events: vec![
@@ -234,10 +228,13 @@ pub(crate) fn noted() -> Finished {
             step(0, "spawn", "T2", 21),
             note(
                 step(2, "compare_exchange_weak", "A1", 30),
-                "failed spuriously (counts as a preemption)",
+                Note::FAILED_SPURIOUSLY,
             ),
-            note(step(0, "Condvar::notify_one", "C1", 22), "wakes task 1"),
-            note(step(2, "park_timeout", "", 31), "timed out"),
+            note(
+                step(0, "Condvar::notify_one", "C1", 22),
+                Note::wakes(TaskId(1)),
+            ),
+            note(step(2, "park_timeout", "", 31), Note::TIMED_OUT),
         ],
         blocked: vec![waits],
         ..deadlock()

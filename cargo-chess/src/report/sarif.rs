@@ -12,7 +12,7 @@ use super::early;
 use super::names::Names;
 use super::plain::preemptions;
 use super::repository::Repository;
-use super::shorten::operation;
+use super::shorten::{operation, shown};
 use super::{Detail, Reporter, new_file};
 use crate::error::Result;
 use crate::events::{Event, Kind, Location, Outcome, TestFinished};
@@ -125,7 +125,7 @@ impl Sarif {
     }
 
     fn step(&self, number: u64, step: &Step) -> Value {
-        let mut text = operation(&step.op, step.object.as_deref());
+        let mut text = operation(step.op.name(), shown(step.object.as_ref()));
         if step.preempted {
             text += " (the task was preempted before it)";
         }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::names::Names;
-use super::shorten::{operation, switched};
+use super::shorten::{operation, shown, switched};
 use super::{Detail, Reporter};
 use crate::events::{Event, Location, Outcome, TestFinished, TestId};
 use crate::supervise::protocol::Finished;
@@ -64,7 +64,7 @@ impl<W: Write> Reporter for Short<W> {
 fn notes(finished: &Finished) -> Vec<(Option<Location>, String)> {
     let names = Names::new(&finished.tasks);
     let waiting = finished.blocked.iter().map(|it| {
-        let what = operation(&it.op, it.object.as_deref());
+        let what = operation(it.op.name(), shown(it.object.as_ref()));
         let preempted = if it.preempted {
             ", preempted before it"
         } else {

@@ -1,13 +1,15 @@
 //! Operations and source lines in words, shortened where there is little room.
 
+use chess_vocabulary::ObjectKind;
+
 use super::paths::source_path;
 use super::text::{columns, cut, cut_front};
 use crate::events::Location;
-use crate::supervise::protocol::Step;
+use crate::supervise::protocol::{Object, Step};
 
 /// What an operation is called together with what it acts on.
 pub(super) fn operation(op: &str, object: Option<&str>) -> String {
-    match object_shown(op, object) {
+    match object {
         Some(object) => format!("{op} {object}"),
         None => op.to_owned(),
     }
@@ -15,14 +17,21 @@ pub(super) fn operation(op: &str, object: Option<&str>) -> String {
 
 /// The object of an event with the values that it read and wrote: `A1: 0 -> 1`.
 pub(super) fn with_values(step: &Step) -> Option<String> {
-    let object = step.object.as_ref()?;
-    let values = match (&step.read, &step.written) {
-        (None, None) => return Some(object.clone()),
-        (Some(value), None) if step.op.starts_with("compare") => format!("{value}, fails"),
-        (Some(value), None) | (None, Some(value)) => value.clone(),
-        (Some(read), Some(written)) => format!("{read} -> {written}"),
-    };
-    Some(format!("{object}: {values}"))
+    let object = shown(step.object.as_ref())?;
+    Some(match values(step) {
+        Some(values) => format!("{object}: {values}"),
+        None => object.to_owned(),
+    })
+}
+
+/// The values that an event read and wrote: `0 -> 1`.
+pub(super) fn values(step: &Step) -> Option<String> {
+    match (&step.read, &step.written) {
+        (None, None) => None,
+        (Some(value), None) if step.op.is_compare_exchange() => Some(format!("{value}, fails")),
+        (Some(value), None) | (None, Some(value)) => Some(value.clone()),
+        (Some(read), Some(written)) => Some(format!("{read} -> {written}")),
+    }
 }
 
 /// What the user's code called, of an event within a call into `atomic` code.
@@ -37,14 +46,14 @@ pub(super) fn within_call(step: &Step) -> String {
     match step.atomic_call().and_then(|it| it.function.as_ref()) {
         // What has no place of its own is plain: the end of a value.
         Some(function) if step.file.is_some() => format!("{function}: {}", step.op),
-        _ => step.op.clone(),
+        _ => step.op.name().to_owned(),
     }
 }
 
 /// Before what a task is switched out: `before load A1`, or, within a call of the user's
 /// code into other code, `before the call of Queue::push`.
 pub(super) fn switched(step: &Step) -> String {
-    let what = operation(&step.op, step.object.as_deref());
+    let what = operation(step.op.name(), shown(step.object.as_ref()));
     let Some(caller) = &step.caller else {
         return format!("before {what}");
     };
@@ -61,9 +70,11 @@ pub(super) fn switched(step: &Step) -> String {
     }
 }
 
-/// The object of an operation whose name does not say it already.
-pub(super) fn object_shown<'a>(op: &str, object: Option<&'a str>) -> Option<&'a str> {
-    object.filter(|_| !op.ends_with("scope end"))
+/// The name of an object, unless the operation says it already: only the end of a scope acts
+/// on a scope.
+pub(super) fn shown(object: Option<&Object>) -> Option<&str> {
+    let object = object.filter(|it| it.kind != ObjectKind::Scope)?;
+    Some(&object.name)
 }
 
 /// The operation in at most `width` columns: its object, which tells it from others, stays.
@@ -72,7 +83,7 @@ pub(super) fn fit_operation(op: &str, object: Option<&str>, width: usize) -> Str
     if columns(&whole) <= width {
         return whole;
     }
-    match object_shown(op, object) {
+    match object {
         Some(object) if columns(object) + 4 <= width => {
             format!("{} {object}", cut(op, width - columns(object) - 1))
         }
@@ -125,8 +136,9 @@ mod tests {
 
     #[test]
     fn a_scope_is_not_named_twice() {
-        assert_eq!(operation("scope end", Some("scope 1")), "scope end");
-        assert_eq!(operation("load", Some("A1")), "load A1");
+        let named = |op, object| operation(op, shown(Some(&Object::from(object))));
+        assert_eq!(named("scope end", "scope 1"), "scope end");
+        assert_eq!(named("load", "A1"), "load A1");
     }
 
     #[test]

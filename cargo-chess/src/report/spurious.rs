@@ -1,17 +1,17 @@
 //! What happened for no reason, as `std` allows: what a report says of it.
 
+use chess_vocabulary::NoteKind;
+
 use super::names::Names;
 use super::shorten::place;
 use crate::supervise::protocol::{Finished, Step};
 
 /// Of the first wait or weak exchange of that kind, and how to leave such schedules out.
 pub(super) fn sentence(finished: &Finished, names: &Names) -> Option<String> {
-    let what = |event: &Step| {
-        let note = event.note.as_deref()?;
-        let wait = note.starts_with("woke spuriously");
-        let exchange = note.starts_with("failed spuriously");
-        let wait = wait.then_some(("wait", "ends"));
-        wait.or_else(|| exchange.then_some(("weak exchange", "fails")))
+    let what = |event: &Step| match event.note?.kind()? {
+        NoteKind::WokeSpuriously => Some(("wait", "ends")),
+        NoteKind::FailedSpuriously => Some(("weak exchange", "fails")),
+        _ => None,
     };
     let mut events = finished.events.iter();
     let (event, (what, does)) = events.find_map(|event| Some((event, what(event)?)))?;

@@ -7,7 +7,6 @@ use super::Detail;
 use super::text::{plural, thousands, units};
 use crate::events::{Outcome, TestFinished, TestOptions};
 use crate::plan::STD;
-use crate::supervise::protocol::Finished;
 
 /// How far a test was explored.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -204,7 +203,7 @@ fn is_search(test: &TestFinished) -> bool {
 fn cut_short(test: &TestFinished, detail: &Detail) -> String {
     let (_, bound_completed) = reach_of_bound(test);
     let bound = bound_completed.map_or(0, |bound| bound + 1);
-    let out_of_time = test.warnings.iter().any(|it| Finished::is_of_time(it));
+    let out_of_time = test.time_ended;
     let exploration = &detail.exploration;
     let is_used_up = |budget: Option<u64>, used: u64| budget.filter(|&budget| used >= budget);
     let in_bound = format!("ended in bound {bound}");
@@ -295,6 +294,7 @@ pub(super) fn counts(run: &crate::events::RunFinished) -> String {
 mod tests {
     use super::super::samples;
     use super::*;
+    use crate::supervise::protocol::Finished;
 
     fn told(tests: &[(&str, crate::supervise::protocol::Finished)]) -> String {
         let mut guarantee = Guarantee::default();

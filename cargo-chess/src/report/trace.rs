@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::shorten::{operation, place};
+use chess_vocabulary::Op;
+
+use super::shorten::{operation, place, shown};
 use super::text::{BOLD, DIM, WARN, columns, fit, styled, thousands};
 use crate::supervise::protocol::Told;
 
@@ -34,8 +36,11 @@ impl Default for Trace {
 impl Trace {
     /// The line of an event, below those that say what its columns are.
     pub(crate) fn event(&mut self, number: u64, told: &Told) -> String {
-        let what = operation(&told.op, told.object.as_deref());
-        let note = told.note.as_ref().map(|note| format!(": {note}"));
+        let what = what(told);
+        let note = told.note.map(|note| {
+            let woken = note.woken().map(|task| task.to_string());
+            format!(": {}", note.in_words(&woken.unwrap_or_default()))
+        });
         let note = note.unwrap_or_default();
         let at = told.location().as_ref().map(place).unwrap_or_default();
         let name = self.task(told);
@@ -59,7 +64,7 @@ impl Trace {
 
     /// The line of a preemption.
     pub(crate) fn preemption(&mut self, told: &Told) -> String {
-        let what = operation(&told.op, told.object.as_deref());
+        let what = what(told);
         self.mark(told, &format!("is preempted before {what}"))
     }
 
@@ -97,16 +102,24 @@ impl Trace {
     }
 }
 
+fn what(told: &Told) -> String {
+    let op = told.op.map_or("", Op::name);
+    operation(op, shown(told.object.as_ref()))
+}
+
 #[cfg(test)]
 mod tests {
+    use chess_vocabulary::Note;
+
     use super::*;
+    use crate::supervise::protocol::op_named;
 
     fn told(task: u32, op: &str, object: &str, line: u32) -> Told {
         Told {
             task,
             name: (task == 2).then(|| "worker".to_owned()),
-            op: op.to_owned(),
-            object: Some(object.to_owned()).filter(|it| !it.is_empty()),
+            op: (!op.is_empty()).then(|| op_named(op)),
+            object: (!object.is_empty()).then(|| object.into()),
             file: Some("src/lib.rs".to_owned()),
             line: Some(line),
             column: Some(1),
@@ -121,7 +134,7 @@ mod tests {
         text += &trace.event(2, &told(2, "Mutex::lock", "M1", 9));
         text += &trace.preemption(&told(2, "Mutex unlock", "M1", 10));
         let noted = Told {
-            note: Some("woke spuriously (counts as a preemption)".to_owned()),
+            note: Some(Note::WOKE_SPURIOUSLY),
             ..told(0, "Condvar::wait", "C1", 12)
         };
         text += &trace.event(1003, &noted);

@@ -1,5 +1,7 @@
 //! Who waits for whom at the end of an execution, in sentences.
 
+use chess_vocabulary::Op;
+
 use super::names::Names;
 use super::paths::source_path;
 use crate::events::Location;
@@ -56,8 +58,8 @@ fn waits(blocked: &Blocked, names: &Names) -> String {
     let holder = blocked.holder.map(|holder| names.of(holder));
     let whom = match (holder, &blocked.held_at) {
         (None, _) => String::new(),
-        (Some(holder), _) if blocked.op == "scope end" => format!(", for {holder}"),
-        (Some(holder), _) if !is_lock(&blocked.op) => format!(" for {holder}"),
+        (Some(holder), _) if blocked.op == Op::ScopeEnd => format!(", for {holder}"),
+        (Some(holder), _) if blocked.op.std_lock().is_none() => format!(" for {holder}"),
         (Some(holder), None) => format!(", held by {holder}"),
         (Some(holder), Some(since)) => format!(", held by {holder} since {}", place(since)),
     };
@@ -68,29 +70,27 @@ fn place(location: &Location) -> String {
     format!("{}:{}", source_path(&location.file), location.line)
 }
 
-fn is_lock(op: &str) -> bool {
-    ["Mutex", "RwLock"].iter().any(|lock| op.starts_with(lock))
-}
-
 fn what(blocked: &Blocked) -> String {
     let object = blocked
         .object
         .as_ref()
         .map_or_else(String::new, |object| format!(" {object}"));
-    match blocked.op.split_once("::") {
-        Some((lock, method)) if is_lock(&blocked.op) => match method {
-            "read" => format!("to read {lock}{object}"),
-            "write" => format!("to write {lock}{object}"),
+    if let Some(lock) = blocked.op.std_lock() {
+        return match blocked.op {
+            Op::RwLockRead => format!("to read {lock}{object}"),
+            Op::RwLockWrite => format!("to write {lock}{object}"),
             _ => format!("for {lock}{object}"),
-        },
-        Some(("Condvar", _)) => format!("for a notification of Condvar{object}"),
-        _ if blocked.op == "scope end" => "for the threads of its scope".to_owned(),
-        _ if blocked.op == "join" => match blocked.holder {
-            Some(_) => "in join".to_owned(),
-            None => format!("in join{object}"),
-        },
-        _ if object.is_empty() => format!("in {}", blocked.op),
-        _ => format!("in {} on{object}", blocked.op),
+        };
+    }
+    match blocked.op {
+        Op::CondvarWait | Op::CondvarWaitTimeout => {
+            format!("for a notification of Condvar{object}")
+        }
+        Op::ScopeEnd => "for the threads of its scope".to_owned(),
+        Op::Join if blocked.holder.is_some() => "in join".to_owned(),
+        Op::Join => format!("in join{object}"),
+        op if object.is_empty() => format!("in {op}"),
+        op => format!("in {op} on{object}"),
     }
 }
 
@@ -98,6 +98,7 @@ fn what(blocked: &Blocked) -> String {
 mod tests {
     use super::super::samples;
     use super::*;
+    use crate::supervise::protocol::op_named;
 
     #[test]
     fn a_cycle_is_told_in_one_sentence() {
@@ -110,13 +111,14 @@ mod tests {
     fn every_way_to_wait_has_words() {
         let blocked = |op: &str, object: &str, holder| Blocked {
             task: 1,
-            op: op.into(),
+            op: op_named(op),
             object: Some(object.into()),
             file: Some("src/lib.rs".into()),
             line: Some(7),
             column: Some(5),
             holder,
             held_at: None,
+            after: None,
             preempted: false,
             call: None,
             caller: None,

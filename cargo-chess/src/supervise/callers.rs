@@ -33,6 +33,8 @@ struct Package {
 #[derive(Clone, Debug)]
 struct Frame {
     function: Option<String>,
+    /// Whether it drops a value.
+    drops: bool,
     location: Option<Location>,
 }
 
@@ -92,7 +94,7 @@ impl Callers {
     /// Returns the innermost frame of the user's code, with the name of the function that it
     /// called.
     fn caller(&self, frames: Vec<(u32, Frame)>) -> Option<(u32, Caller)> {
-        let mut function = None;
+        let (mut function, mut drops) = (None, false);
         let mut is_atomic = false;
         for (call, frame) in frames {
             match frame.location {
@@ -100,6 +102,7 @@ impl Callers {
                     let caller = Caller {
                         location,
                         function,
+                        drops,
                         is_atomic,
                         goes_on: false,
                     };
@@ -109,7 +112,9 @@ impl Callers {
                 None => {}
             }
             // Code made by the compiler has no name. Then the name of its callee stays.
-            function = frame.function.or(function);
+            if frame.function.is_some() {
+                (function, drops) = (frame.function, frame.drops);
+            }
         }
         None
     }
@@ -193,7 +198,8 @@ impl Stack<'_> {
                 })
             });
             found.push(Frame {
-                function: name.and_then(|name| short_name(&name)),
+                function: name.as_deref().and_then(short_name),
+                drops: name.as_deref().is_some_and(drops),
                 location,
             });
         }
@@ -207,6 +213,18 @@ impl Stack<'_> {
     }
 }
 
+/// The compiler's function that drops a value.
+const DROP_GLUE: &str = "drop_in_place";
+
+/// Whether a function drops a value, as `Drop::drop` and the compiler's drop glue do.
+fn drops(demangled: &str) -> bool {
+    let segments = segments(demangled);
+    let last = segments
+        .iter()
+        .rfind(|it| !it.starts_with('{') && !it.is_empty());
+    last.is_some_and(|it| it == "drop" || it == DROP_GLUE)
+}
+
 /// A function's name in short form: `DashMap::insert` for `dashmap::DashMap<K,V,S>::insert`,
 /// `tokio::spawn` for `tokio::task::spawn::spawn`.
 fn short_name(demangled: &str) -> Option<String> {
@@ -214,7 +232,7 @@ fn short_name(demangled: &str) -> Option<String> {
     let is_named = |it: &&String| !it.starts_with('{') && !it.is_empty();
     let named: Vec<&String> = segments.iter().filter(is_named).collect();
     let (last, before) = named.split_last()?;
-    if *last == "drop_in_place" {
+    if *last == DROP_GLUE {
         let (_, dropped) = demangled.split_once("drop_in_place<")?;
         let dropped = self::segments(dropped.strip_suffix('>').unwrap_or(dropped));
         return Some(format!("drop of {}", dropped.iter().rfind(is_named)?));
@@ -318,6 +336,7 @@ mod tests {
         };
         let frame = |function: &str, file: &str, line| Frame {
             function: Some(function.into()),
+            drops: false,
             location: Some(Location {
                 file: file.into(),
                 line,

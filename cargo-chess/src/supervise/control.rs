@@ -5,10 +5,6 @@ use crate::config::Policy;
 use crate::plan::Plan;
 use crate::wrapper::{Fallback, Record};
 
-/// The sentence of a test binary about calls into opaque packages. The binary does not know the
-/// names of the packages.
-const ENTERED_OPAQUE: &str = "called into packages that are compiled as they are";
-
 /// The warnings that are printed before the tests run, for every verdict.
 pub(super) fn warnings(plan: &Plan, build: &Build) -> Vec<String> {
     let mut warnings: Vec<String> = build.records.iter().flat_map(Record::sentences).collect();
@@ -22,15 +18,15 @@ pub(super) fn warnings(plan: &Plan, build: &Build) -> Vec<String> {
     warnings
 }
 
-/// Adds the names of the opaque packages to the sentence of a test that called into opaque code.
-pub(super) fn name_opaque(outside: &mut [String], plan: &Plan, build: &Build) {
-    let entered = outside.iter_mut().find(|it| *it == ENTERED_OPAQUE);
-    if let Some(sentence) = entered {
+/// Adds the names of the opaque packages to the sentence of a test about calls into them. The test
+/// binary does not know the names.
+pub(super) fn name_opaque(sentence: Option<&mut String>, plan: &Plan, build: &Build) {
+    if let Some(sentence) = sentence {
         let mut packages = opaque_by_policy(plan);
         let records = build.records.iter();
         let failed = records.filter(|record| record.fallback == Fallback::Opaque);
         packages.extend(failed.map(|record| record.package.clone()));
-        *sentence = format!("{ENTERED_OPAQUE}: {}", packages.join(", "));
+        *sentence = format!("{sentence}: {}", packages.join(", "));
     }
 }
 

@@ -3,6 +3,8 @@
 use std::fmt::{Display, Write as _};
 use std::time::Duration;
 
+use chess_vocabulary::words;
+
 use crate::config::Exploration;
 use crate::shard::Shard;
 
@@ -53,6 +55,9 @@ pub(super) fn request(exploration: &Exploration, mode: Mode<'_>, policies: &[Str
     line("time-ms", &time);
     line("max-steps", &exploration.max_steps);
     line("seed", &exploration.seed);
+    if words::are_scrambled() {
+        line("words", &"scrambled");
+    }
     line("memory-accesses", &exploration.memory_accesses);
     line("races", &exploration.races);
     line("spins", &exploration.spins);

@@ -397,10 +397,7 @@ fn may_be_kept(finished: &Finished) -> bool {
 /// Whether another run with the same options would have the same result: the exploration finished,
 /// and it found no failure. A failure should be shown again by another run.
 fn is_final(finished: &Finished) -> bool {
-    let is_of_time = |warning: &String| Finished::is_of_time(warning);
-    finished.outcome == Outcome::Passed
-        && !finished.is_unstable()
-        && !finished.warnings.iter().any(is_of_time)
+    finished.outcome == Outcome::Passed && !finished.is_unstable() && !finished.time_ended
 }
 
 /// `3 verdicts and 1 search`

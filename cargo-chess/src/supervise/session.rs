@@ -297,7 +297,8 @@ impl Session<'_> {
             spin.warning(package.as_deref())
         });
         event.warnings.extend(spins);
-        control::name_opaque(&mut event.outside, self.run.plan, self.run.build);
+        let sentence = finished.opaque.and_then(|at| event.outside.get_mut(at));
+        control::name_opaque(sentence, self.run.plan, self.run.build);
         event.schedule = path;
         event.stopped = self.stop.take();
         let kept = kept.into_iter().map(RegressionRun::saved);

@@ -13,7 +13,8 @@ pub(super) fn in_words(status: ExitStatus) -> String {
     }
 }
 
-fn signal(status: ExitStatus) -> Option<i32> {
+/// The signal that killed the process.
+pub(super) fn signal(status: ExitStatus) -> Option<i32> {
     #[cfg(unix)]
     {
         std::os::unix::process::ExitStatusExt::signal(&status)

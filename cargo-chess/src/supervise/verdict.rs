@@ -324,8 +324,13 @@ impl Job<'_> {
                 ),
             ),
         };
+        let signal = match &ended.end {
+            End::Exited(status) => status::signal(*status),
+            _ => None,
+        };
         Ok(Some(Finished {
             kind,
+            signal,
             message: Some(message),
             seed: self.exploration.seed,
             ..Finished::new(outcome)

@@ -1,21 +1,15 @@
-//! Source files and lines as messages show them.
+//! Source files and lines, as in messages.
 
 use core::panic::Location;
 
 use super::memory::{EngineVec, engine_vec};
 use super::stored::stored;
 
-/// A line as messages show it: without the place of the registry.
-pub(crate) fn line_of(site: &Location<'_>) -> String {
-    format!("{}:{}", short_path(site.file()), site.line())
-}
+pub(crate) use chess_vocabulary::short_path;
 
-/// The path of a source file without the place of the registry.
-pub(crate) fn short_path(file: &str) -> &str {
-    let short = file
-        .split_once("/registry/src/")
-        .and_then(|(_, rest)| rest.split_once('/'));
-    short.map_or(file, |(_, rest)| rest)
+/// A line in messages: without the directory of the registry.
+pub(crate) fn line_of(site: &Location<'_>) -> String {
+    chess_vocabulary::line_of(site.file(), site.line())
 }
 
 /// A place in the source.
@@ -40,8 +34,7 @@ impl Place {
     }
 }
 
-/// As [`line_of`], of a place.
+/// As [`line_of`], for a place.
 pub(crate) fn line_of_place(place: &Place) -> String {
-    let file = String::from_utf8_lossy(&place.file);
-    format!("{}:{}", short_path(&file), place.line)
+    chess_vocabulary::line_of(&String::from_utf8_lossy(&place.file), place.line)
 }

@@ -8,13 +8,14 @@
 use core::panic::Location;
 use core::sync::atomic::AtomicBool;
 
-use super::event::Note;
+use chess_vocabulary::ObjectKind;
+
 use super::object::ObjectId;
 use super::schedule::Step;
 use super::spin::Access;
 use super::state::Execution;
 use super::task::{State, Wait};
-use super::{Effect, Op, Site, TaskId, Wake, now, perform, running};
+use super::{Effect, Note, Op, Site, TaskId, Wake, now, perform, running};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::platform::descriptor::{self, Identity, Kind, PollEntry};
 
@@ -111,7 +112,7 @@ pub(crate) fn descriptor_object(descriptor: i32, identity: Identity) -> usize {
 
 /// The name in reports for the kind of object at `address`, if the address stands for a descriptor
 /// or a named thing, and its number, if that is more useful than the order of first use.
-pub(crate) fn descriptor_of_object(address: usize) -> Option<(&'static str, Option<usize>)> {
+pub(crate) fn descriptor_of_object(address: usize) -> Option<(ObjectKind, Option<u32>)> {
     if address < FIRST {
         return None;
     }
@@ -120,16 +121,16 @@ pub(crate) fn descriptor_of_object(address: usize) -> Option<(&'static str, Opti
         // The object of a value that is initialised once: the value's address with the highest bit
         // set.
         0 => return None,
-        1 => ("pipe ", None),
-        2 => ("socket ", None),
-        3 => ("device ", None),
-        5 | 7 | 8 => ("file ", None),
-        6 => ("directory ", None),
-        9 => ("open file ", None),
-        10 => ("file lock ", None),
-        11 => ("place ", None),
-        12 => ("environment ", None),
-        _ => ("descriptor ", Some(number)),
+        1 => (ObjectKind::Pipe, None),
+        2 => (ObjectKind::Socket, None),
+        3 => (ObjectKind::Device, None),
+        5 | 7 | 8 => (ObjectKind::File, None),
+        6 => (ObjectKind::Directory, None),
+        9 => (ObjectKind::OpenFile, None),
+        10 => (ObjectKind::FileLock, None),
+        11 => (ObjectKind::Place, None),
+        12 => (ObjectKind::Environment, None),
+        _ => (ObjectKind::Descriptor, Some(number as u32)),
     })
 }
 

@@ -1,9 +1,9 @@
 //! Random draws of executors, as choices of the search.
 
-use super::event::{Event, Note};
+use super::event::Event;
 use super::object::ObjectId;
 use super::state::Execution;
-use super::{Op, Site, running};
+use super::{Note, Op, Site, running};
 use crate::base::fingerprint::mix;
 use crate::engine::engine;
 

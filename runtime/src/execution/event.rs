@@ -10,55 +10,9 @@ use super::calls::Calls;
 use super::object::{ObjectId, ObjectTable};
 use super::trace::Trace;
 use super::values::Values;
-use super::{Effect, Op, Site, TaskId};
+use super::{Effect, Note, Op, Site, TaskId};
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
-
-/// A detail of an event that its operation alone does not show. It is one word, not an enum with a
-/// field: it is written and read at every event, and both accesses must have the same width for the
-/// processor's store forwarding.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Note(u32);
-
-impl Note {
-    /// No detail.
-    pub(crate) const NONE: Self = Self(0);
-    /// It waited, and continued spuriously.
-    pub(crate) const WOKE_SPURIOUSLY: Self = Self(1);
-    /// It waited, and timed out.
-    pub(crate) const TIMED_OUT: Self = Self(2);
-    /// It could have succeeded, and failed spuriously.
-    pub(crate) const FAILED_SPURIOUSLY: Self = Self(3);
-    /// Its task has allocated memory that was freed before.
-    pub(crate) const REUSED: Self = Self(4);
-    /// It waited, and timed out while other tasks could have run.
-    pub(crate) const TIMED_OUT_EARLY: Self = Self(5);
-    /// It was a sleep that ended while other tasks could have run.
-    pub(crate) const ENDED_EARLY: Self = Self(6);
-    const FIRST_TASK: u32 = 16;
-    const FIRST_DRAW: u32 = 1 << 31;
-
-    /// The note of an event that woke this waiter.
-    pub(crate) fn wakes(task: TaskId) -> Self {
-        Self(Self::FIRST_TASK + task.0)
-    }
-
-    /// The waiter that the event woke.
-    pub(crate) fn woken(self) -> Option<TaskId> {
-        let is_task = (Self::FIRST_TASK..Self::FIRST_DRAW).contains(&self.0);
-        is_task.then(|| TaskId(self.0 - Self::FIRST_TASK))
-    }
-
-    /// The note of an event that drew this number.
-    pub(crate) fn drew(outcome: u32) -> Self {
-        Self(Self::FIRST_DRAW.saturating_add(outcome))
-    }
-
-    /// The number that the event drew.
-    pub(crate) fn drawn(self) -> Option<u32> {
-        self.0.checked_sub(Self::FIRST_DRAW)
-    }
-}
 
 /// The longest cycle of a task that is recognised, in events.
 const LONGEST_CIRCLE: usize = 64;

@@ -10,7 +10,6 @@ pub(crate) mod calls;
 mod conflicts;
 mod descriptors;
 mod draw;
-mod effect;
 mod endless;
 mod event;
 mod fairness;
@@ -21,7 +20,6 @@ mod listener;
 mod lock;
 mod mark;
 mod object;
-mod op;
 pub(crate) mod opaque;
 mod outside;
 mod panic_hook;
@@ -49,22 +47,21 @@ use core::panic::Location;
 
 use crate::engine::engine;
 
+pub(crate) use chess_vocabulary::{Dependence, Note};
+pub use chess_vocabulary::{Effect, Op, TaskId};
 pub(crate) use descriptors::{
     Named, after_call, await_descriptors, before_call, descriptor_object, descriptor_of_object,
     descriptors_changed, named, wake_all_awaiting,
 };
 pub use draw::{draw, runs_on_one_thread};
-pub(crate) use effect::Dependence;
-pub use effect::Effect;
 pub(crate) use endless::Known;
-pub(crate) use event::{Event, Note};
+pub(crate) use event::Event;
 pub use files::end_scope;
 pub(crate) use limit::Limit;
 pub(crate) use listener::{Listener, Panic, note_panic};
 pub use lock::{acquire, clear_poison, downgrade, release, try_acquire};
 pub use mark::{mark, marked_line};
 pub(crate) use object::ObjectId;
-pub use op::Op;
 pub(crate) use outside::{
     add_child, children, forget_child, is_outside, note as note_outside,
     note_at as note_outside_at, note_connection, note_wait_for_child, yield_to_outside,
@@ -103,10 +100,6 @@ pub(crate) use watch::{
 
 /// The source line of an event: the caller of the shim.
 pub type Site = &'static Location<'static>;
-
-/// A task of the running execution; task 0 runs the test's body.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct TaskId(pub u32);
 
 /// How a lock is held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

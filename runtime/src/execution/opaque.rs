@@ -8,7 +8,6 @@
 //! explored schedule can happen. A point before each operation would be as sound, but would make
 //! every allocation of an allocator in C a choice.
 
-use super::event::Note;
 use super::object::ObjectId;
 use super::schedule::Step;
 use super::spin::Access;
@@ -16,7 +15,7 @@ use super::state::Execution;
 use super::task::Wait;
 use super::watch::{Watch as _, Watcher};
 use super::{
-    Effect, Op, Site, State, TaskId, Wake, endless, mark, perform, running, thread_object,
+    Effect, Note, Op, Site, State, TaskId, Wake, endless, mark, perform, running, thread_object,
 };
 use core::panic::Location;
 
@@ -325,13 +324,16 @@ pub(crate) fn has_ended(task: TaskId) -> bool {
     ended
 }
 
+/// What is said of a test that called into opaque packages. The tool knows which there are.
+pub(crate) const ENTERED_OPAQUE: &str = "called into packages that are compiled as they are";
+
 /// Records a call of a function of a package that is compiled unchanged.
 ///
 /// The result of the call may be a guard of a lock that the engine does not see. If the task drops
 /// the guard in its own code, there is no call. Therefore each later step of the task counts as one
 /// that touches the state of opaque code.
 pub(crate) fn enter() {
-    enter_for("called into packages that are compiled as they are", true);
+    enter_for(ENTERED_OPAQUE, true);
 }
 
 /// Records a call from Rust code of a function in C or another language. C has no guards, so all

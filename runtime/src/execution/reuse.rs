@@ -6,11 +6,10 @@
 //! another task has read from an atomic may be reused for an allocation of the same class, until
 //! that task has ended. Such an allocation costs as much as a preemption.
 
-use super::event::Note;
 use super::object::ObjectId;
 use super::state::Execution;
 use super::task::State;
-use super::{Effect, TaskId, mark, running};
+use super::{Effect, Note, TaskId, mark, running};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::platform::heap;
 use crate::platform::heap::Block;

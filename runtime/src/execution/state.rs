@@ -2,7 +2,7 @@
 
 use super::descriptors::Descriptors;
 use super::endless::Endless;
-use super::event::{EventLog, Note};
+use super::event::EventLog;
 use super::fairness::Fairness;
 use super::files::FileUse;
 use super::limit::Limit;
@@ -18,7 +18,7 @@ use super::tasks::{Tasks, search_on};
 use super::timers::Early;
 use super::trace::TraceStep;
 use super::watch::{Watch as _, Watcher};
-use super::{Effect, ObjectId, TaskId, Wake};
+use super::{Effect, Note, ObjectId, TaskId, Wake};
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
 use crate::base::rng::Rng;

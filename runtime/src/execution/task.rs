@@ -2,11 +2,10 @@
 
 use core::ffi::c_void;
 
-use super::event::Note;
 use super::object::{ObjectId, ObjectTable};
 use super::spin::SpinDetector;
 use super::trace::TraceStep;
-use super::{Mode, Op, Site, TaskId, Wake};
+use super::{Mode, Note, Op, Site, TaskId, Wake};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::sys::{Destructor, ThreadStart};
 use crate::platform::handover::Flow;
@@ -236,8 +235,5 @@ impl Task {
 
 /// How people call a task.
 pub(crate) fn called(task: TaskId) -> String {
-    match task.0 {
-        0 => "main".to_owned(),
-        number => format!("task {number}"),
-    }
+    task.to_string()
 }

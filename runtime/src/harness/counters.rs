@@ -265,16 +265,11 @@ fn warnings(exploration: &Exploration) -> Vec<String> {
              some of them to see the others"
         ));
     }
-    if exploration.is_out_of_time() {
-        all.push("the time budget ended the search".to_owned());
-    }
     all
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::Ordering;
-
     use super::*;
     use crate::base::memory::{EngineVec, engine_vec};
 
@@ -295,7 +290,6 @@ mod tests {
         exploration.changes_process = Some("setuid");
         exploration.more_failures = true;
         exploration.warned.push(words("a race"));
-        exploration.out_of_time.store(true, Ordering::Relaxed);
         let begins_and_ends = [
             ("1 of 9 schedules could not be repeated", CULPRITS),
             (
@@ -326,7 +320,6 @@ mod tests {
             ),
             ("data race: ", "a race"),
             ("there are more than", "to see the others"),
-            ("the time budget", "ended the search"),
         ];
         let told = warnings(&exploration);
         assert_eq!(told.len(), begins_and_ends.len(), "{told:#?}");

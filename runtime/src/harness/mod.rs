@@ -13,7 +13,6 @@ mod json;
 mod mailbox;
 mod minimise;
 mod names;
-mod notes;
 mod process;
 mod report;
 mod request;
@@ -23,6 +22,7 @@ mod silence;
 mod state;
 mod tell;
 pub(crate) mod trace;
+mod wire;
 mod work;
 mod zygote;
 

@@ -2,19 +2,21 @@
 
 use std::collections::BTreeMap;
 
+use chess_vocabulary::{Object, ObjectKind};
+
 use crate::execution::{
-    Execution, ObjectId, State, descriptor_of_object, is_panic_hook, task_of_object,
+    Execution, ObjectId, Op, State, descriptor_of_object, is_panic_hook, task_of_object,
 };
 use crate::platform::streams;
 
-/// Names of objects: a letter for the kind, and a number in the order of first use.
-pub(super) struct ObjectNames(BTreeMap<u32, String>);
+/// Names of objects: their kind, and a number in the order of first use.
+pub(super) struct ObjectNames(BTreeMap<u32, Object>);
 
 impl ObjectNames {
     /// The names of an execution's objects so far.
     pub(super) fn of(execution: &Execution) -> Self {
         let mut names = BTreeMap::new();
-        let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+        let mut counts: BTreeMap<ObjectKind, u32> = BTreeMap::new();
         let uses = execution
             .log
             .events
@@ -31,30 +33,35 @@ impl ObjectNames {
         {
             names.entry(object.0).or_insert_with(|| {
                 let address = execution.objects.get(object).address;
-                if let Some(stream) = streams::name_of(address) {
-                    return stream.to_owned();
-                }
-                if is_panic_hook(address) {
-                    return "the panic hook".to_owned();
-                }
-                if let Some(task) = task_of_object(address) {
-                    return format!("task {}", task.0);
-                }
-                let descriptor = descriptor_of_object(address);
-                if let Some((kind, Some(number))) = descriptor {
-                    return format!("{kind}{number}");
-                }
-                let kind = descriptor.map_or_else(|| op.object_kind(), |(kind, _)| kind);
-                let count = counts.entry(kind).or_default();
-                *count += 1;
-                format!("{kind}{count}")
+                let (kind, number) = kind_and_number(address, op);
+                let number = number.unwrap_or_else(|| {
+                    let count = counts.entry(kind).or_default();
+                    *count += 1;
+                    *count
+                });
+                Object { kind, number }
             });
         }
         Self(names)
     }
 
     /// The name of an object, if it was used.
-    pub(super) fn name(&self, object: ObjectId) -> Option<&str> {
-        self.0.get(&object.0).map(String::as_str)
+    pub(super) fn name(&self, object: ObjectId) -> Option<Object> {
+        self.0.get(&object.0).copied()
     }
+}
+
+/// The kind of what lies at `address`, where `op` is the first to use it, and its number if
+/// that is not the order of first use.
+pub(super) fn kind_and_number(address: usize, op: Op) -> (ObjectKind, Option<u32>) {
+    if let Some(stream) = streams::kind_of(address) {
+        return (stream, Some(0));
+    }
+    if is_panic_hook(address) {
+        return (ObjectKind::PanicHook, Some(0));
+    }
+    if let Some(task) = task_of_object(address) {
+        return (ObjectKind::Task, Some(task.0));
+    }
+    descriptor_of_object(address).unwrap_or_else(|| (op.object_kind(), None))
 }

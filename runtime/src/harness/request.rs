@@ -159,6 +159,7 @@ impl Request {
                 "time-ms" => request.time_ms = number()?,
                 "max-steps" => request.max_steps = number()?,
                 "seed" => request.seed = number()?,
+                "words" if value == "scrambled" => chess_vocabulary::words::scramble(),
                 "isolate" => request.isolation = isolation(value).ok_or_else(wrong)?,
                 "backend" => request.backend = backend(value).ok_or_else(wrong)?,
                 "watchdog-ms" => request.watchdog_ms = number()?,

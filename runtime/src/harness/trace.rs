@@ -6,22 +6,21 @@
 
 use core::fmt::{self, Display, Write};
 
+use chess_vocabulary::{Object, Token as _};
+
 use super::json::escape;
-use super::notes::noted;
+use super::names::kind_and_number;
 use super::report::shows_object;
 use super::run::Root;
-use super::tell;
+use super::{tell, wire};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::engine::engine;
-use crate::execution::{
-    Event, Execution, Listener, ObjectId, Op, Panic, Site, TaskId, descriptor_of_object,
-    task_of_object,
-};
+use crate::execution::{Event, Execution, Listener, ObjectId, Op, Panic, Site, TaskId};
 
 /// The state of the trace.
 pub(crate) struct Trace {
-    /// The objects that were used, and their names: a kind and a number.
-    used: EngineVec<(ObjectId, &'static str, usize)>,
+    /// The objects that were used, and their names.
+    used: EngineVec<(ObjectId, Object)>,
     /// The number of events of this execution.
     events: u64,
     /// The number of its lines.
@@ -43,9 +42,9 @@ impl Trace {
     }
 
     /// The name of an object, as in `names::ObjectNames`, if it was used.
-    fn name(&self, object: ObjectId) -> Option<(&'static str, usize)> {
-        let used = self.used.iter().find(|(used, ..)| *used == object)?;
-        Some((used.1, used.2))
+    fn name(&self, object: ObjectId) -> Option<Object> {
+        let used = self.used.iter().find(|(used, _)| *used == object)?;
+        Some(used.1)
     }
 
     /// Names an object at its first use, which is by `op`.
@@ -53,16 +52,15 @@ impl Trace {
         if object == ObjectId::NONE || self.name(object).is_some() {
             return;
         }
-        let address = execution.objects.get(object).address;
-        let descriptor = descriptor_of_object(address);
-        let kind = descriptor.map_or_else(|| op.object_kind(), |(kind, _)| kind);
-        let same = self.used.iter().filter(|used| used.1 == kind).count();
-        let (kind, number) = match (task_of_object(address), descriptor) {
-            (Some(task), _) => ("task ", task.0 as usize),
-            (None, Some((kind, Some(number)))) => (kind, number),
-            (None, _) => (kind, same + 1),
+        let (kind, number) = kind_and_number(execution.objects.get(object).address, op);
+        let same = || {
+            self.used
+                .iter()
+                .filter(|(_, used)| used.kind == kind)
+                .count() as u32
         };
-        self.used.push((object, kind, number));
+        let number = number.unwrap_or_else(|| same() + 1);
+        self.used.push((object, Object { kind, number }));
     }
 
     /// Sends a line, unless an earlier attempt of the execution has sent it.
@@ -120,10 +118,10 @@ impl Line<'_> {
         self.raw(format_args!("\""));
     }
 
-    fn operation(&mut self, op: Op, object: Option<(&str, usize)>, site: Option<Site>) {
-        self.member("op", &op.name());
-        if let Some((kind, number)) = object.filter(|_| shows_object(op)) {
-            self.member("object", &format_args!("{kind}{number}"));
+    fn operation(&mut self, op: Op, object: Option<Object>, site: Option<Site>) {
+        self.member("op", &op.token());
+        if let Some(object) = object.filter(|_| shows_object(op)) {
+            self.raw(format_args!(",\"object\":{}", wire::object(object)));
         }
         if let Some(site) = site {
             self.place(site.file(), site.line(), site.column());
@@ -171,8 +169,8 @@ impl Listener for LiveTrace {
         let mut line = trace.begin("event", execution, event.task);
         line.raw(format_args!(",\"number\":{number}"));
         line.operation(event.op, object, event.site);
-        if let Some(note) = noted(event.note) {
-            line.member("note", &note);
+        if let Some(note) = wire::note(event.note) {
+            line.raw(format_args!(",\"note\":{note}"));
         }
         trace.tell();
     }

@@ -85,7 +85,7 @@ pub(super) fn call_of_thread(word: usize, operation: usize) -> Option<usize> {
 
 /// Whether the lock of a standard stream has this futex word.
 fn is_stream(word: usize) -> bool {
-    streams::name_of(word).is_some()
+    streams::kind_of(word).is_some()
 }
 
 /// Locks or unlocks a standard stream for a task. Returns 0 as the number of woken

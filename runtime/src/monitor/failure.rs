@@ -1,54 +1,10 @@
 //! Failures: their kinds, places and messages.
 
+use chess_vocabulary::Kind;
+
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::source_path::Place;
 use crate::execution::Panic;
-
-/// The kinds of failure, as in reports and in the interface for scripts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
-    /// A panic that the test did not expect, or a missing one.
-    Panic,
-    /// No task is enabled.
-    Deadlock,
-    /// A fair execution passed the step limit.
-    Livelock,
-    /// A task ran without yielding (the good-samaritan rule).
-    Spin,
-    /// The process died.
-    Crash,
-    /// Two unordered accesses to common memory.
-    Race,
-    /// Memory was used after it was freed.
-    UseAfterFree,
-    /// A block was freed twice.
-    DoubleFree,
-    /// Memory was freed that had never been allocated.
-    InvalidFree,
-    /// Memory was not freed, and nothing refers to it.
-    Leak,
-    /// The same schedule did not fail again.
-    Nondeterminism,
-}
-
-impl Kind {
-    /// The kind's name in the documented interface.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Panic => "panic",
-            Self::Deadlock => "deadlock",
-            Self::Livelock => "livelock",
-            Self::Spin => "spin",
-            Self::Crash => "crash",
-            Self::Race => "race",
-            Self::UseAfterFree => "use-after-free",
-            Self::DoubleFree => "double-free",
-            Self::InvalidFree => "invalid-free",
-            Self::Leak => "leak",
-            Self::Nondeterminism => "nondeterminism",
-        }
-    }
-}
 
 /// The reason why an execution failed. Two failures are equal if their reports are.
 #[derive(Clone, PartialEq, Eq, Debug)]

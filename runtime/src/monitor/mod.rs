@@ -32,9 +32,10 @@ mod watch;
 
 use core::ops::ControlFlow;
 
+pub(crate) use chess_vocabulary::Kind;
 pub(crate) use crash::Death;
 pub(crate) use deadlock::{Blocked, blocked_tasks, cycle};
-pub(crate) use failure::{Failure, Kind};
+pub(crate) use failure::Failure;
 pub(crate) use levels::Level;
 pub use outcome::Expectation;
 pub(crate) use outcome::{BodyOutcome, End};

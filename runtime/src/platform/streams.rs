@@ -14,6 +14,8 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::io::{stderr, stdin, stdout};
 use std::thread;
 
+use chess_vocabulary::ObjectKind;
+
 use crate::base::sys::{self, number};
 
 /// In a futex word of std: no thread holds the mutex.
@@ -24,7 +26,7 @@ const CONTENDED: u32 = 2;
 /// Stands for an unknown address of a word.
 const NOWHERE: usize = 0;
 
-const NAMES: [&str; 3] = ["stdout", "stderr", "stdin"];
+const KINDS: [ObjectKind; 3] = [ObjectKind::Stdout, ObjectKind::Stderr, ObjectKind::Stdin];
 
 /// Points to the variable for the address of the futex word on which the calling thread is about to
 /// wait.
@@ -57,12 +59,12 @@ pub(crate) fn are_known() -> bool {
         .any(|word| word.load(Ordering::Relaxed) == NOWHERE)
 }
 
-/// The name of the stream whose lock has its futex word at `address`, and is under control.
+/// The stream whose lock has its futex word at `address`, and is under control.
 #[inline]
-pub(crate) fn name_of(address: usize) -> Option<&'static str> {
+pub(crate) fn kind_of(address: usize) -> Option<ObjectKind> {
     let is = |word: &AtomicUsize| word.load(Ordering::Relaxed) == address;
     let place = WORDS.iter().position(is).filter(|_| address != NOWHERE)?;
-    Some(NAMES[place])
+    Some(KINDS[place])
 }
 
 /// Lets one thread acquire the lock whose futex word is at `word`.
@@ -141,6 +143,6 @@ mod tests {
         let held = unsafe { (*(word as *const AtomicU32)).load(Ordering::SeqCst) };
         drop(guard);
         assert_ne!(held, FREE);
-        assert_eq!(name_of(word), None, "it is not under control");
+        assert_eq!(kind_of(word), None, "it is not under control");
     }
 }

@@ -38,6 +38,9 @@ pub(crate) use random::Random;
 pub(crate) use replay::{Replay, Taken};
 pub(crate) use surw::Surw;
 
+pub(crate) use chess_vocabulary::Decision;
+use chess_vocabulary::Decisions;
+
 use crate::base::memory::EngineVec;
 use crate::base::written::Written;
 use crate::execution::{ObjectId, Op, TaskId, Trace};
@@ -96,15 +99,6 @@ pub(crate) struct ChoicePoint<'a> {
     pub(crate) prefix: u64,
     /// As in [`SchedulingPoint`].
     pub(crate) past: Past<'a>,
-}
-
-/// One decision of a schedule.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Decision {
-    /// This task runs.
-    Task(TaskId),
-    /// The operation has this outcome.
-    Outcome(u32),
 }
 
 /// The end of an execution, from which a strategy learns.
@@ -245,14 +239,9 @@ pub(crate) trait Strategy {
 pub(crate) fn parse_schedule(text: &str) -> Result<EngineVec<Decision>, &str> {
     let mut schedule = crate::base::memory::engine_vec();
     for token in text.split_whitespace() {
-        if let Some(outcome) = token.strip_prefix('?') {
-            schedule.push(Decision::Outcome(outcome.parse().map_err(|_| token)?));
-            continue;
-        }
-        let (task, count) = token.split_once('*').unwrap_or((token, "1"));
-        let task = TaskId(task.parse().map_err(|_| token)?);
-        let count: usize = count.parse().map_err(|_| token)?;
-        schedule.extend(core::iter::repeat_n(Decision::Task(task), count));
+        let Decisions { decision, times } = Decisions::of_token(token).ok_or(token)?;
+        let times = usize::try_from(times).map_err(|_| token)?;
+        schedule.extend(core::iter::repeat_n(decision, times));
     }
     Ok(schedule)
 }
@@ -264,19 +253,17 @@ pub(crate) fn format_schedule(schedule: &[Decision]) -> String {
     let mut rest = schedule;
     while let Some(&first) = rest.first() {
         let separator = if text.is_empty() { "" } else { " " };
-        let mut run = 1;
-        let written = match first {
-            Decision::Outcome(outcome) => write!(text, "{separator}?{outcome}"),
-            Decision::Task(task) => {
-                run = rest.iter().take_while(|&&d| d == first).count();
-                match run {
-                    1 => write!(text, "{separator}{}", task.0),
-                    _ => write!(text, "{separator}{}*{run}", task.0),
-                }
-            }
+        // Each outcome is of an operation of its own, and has a token of its own.
+        let times = match first {
+            Decision::Outcome(_) => 1,
+            Decision::Task(_) => rest.iter().take_while(|&&it| it == first).count(),
         };
-        written.expect("writing to a string succeeds");
-        rest = &rest[run..];
+        let token = Decisions {
+            decision: first,
+            times: times as u64,
+        };
+        write!(text, "{separator}{token}").expect("writing to a string succeeds");
+        rest = &rest[times..];
     }
     text
 }

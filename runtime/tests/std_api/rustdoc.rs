@@ -112,12 +112,34 @@ fn documentation_of_std() -> PathBuf {
     html
 }
 
+/// The crate that the runtime depends on, as far as rustdoc needs it.
+fn compile_the_vocabulary(out: &Path) -> PathBuf {
+    fs::create_dir_all(out).expect("the directory can be made");
+    let library = out.join("libchess_vocabulary.rmeta");
+    let output = Command::new(env_or("RUSTC", "rustc"))
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("vocabulary/src/lib.rs"))
+        .args(["--crate-name", "chess_vocabulary", "--crate-type", "lib"])
+        .args(["--edition", "2024", "--emit", "metadata", "-o"])
+        .arg(&library)
+        .output()
+        .expect("rustc starts");
+    let messages = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success(),
+        "rustc failed on the vocabulary:\n{messages}"
+    );
+    library
+}
+
 fn document_the_shims() -> PathBuf {
     let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join("std_api");
     // Files of an earlier run would hide removed items.
     let _ = fs::remove_dir_all(&out);
+    let vocabulary = compile_the_vocabulary(&out);
     let output = Command::new(env_or("RUSTDOC", "rustdoc"))
         .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs"))
+        .arg("--extern")
+        .arg(format!("chess_vocabulary={}", vocabulary.display()))
         .args([
             "--crate-name",
             "chess_runtime",

@@ -162,11 +162,13 @@ pub(super) fn replay(
     Ok(shown)
 }
 
+/// The signal by which a debugger ends the process.
+const SIGKILL: i32 = 9;
+
 /// Whether the user has killed the process from the debugger.
 fn is_killed(replayed: &Replayed) -> bool {
     let finished = &replayed.verdict.finished;
-    let message = finished.message.as_deref().unwrap_or_default();
-    finished.kind == Some(Kind::Crash) && message.contains("SIGKILL")
+    finished.kind == Some(Kind::Crash) && finished.signal == Some(SIGKILL)
 }
 
 /// A debugger for one replay.

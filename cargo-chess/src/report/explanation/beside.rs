@@ -138,7 +138,7 @@ fn cell(event: &Step, names: &Names, room: usize) -> String {
     let what = format!(
         "{}: {}",
         cut_front(&names.of(event.task), LONGEST_NAME),
-        operation(&event.op, with_values(event).as_deref())
+        operation(event.op.name(), with_values(event).as_deref())
     );
     let place = event.location().as_ref().map(place).unwrap_or_default();
     let left = room.saturating_sub(columns(&what) + GAP.len());

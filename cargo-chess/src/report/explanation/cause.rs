@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use camino::Utf8Path;
+use chess_vocabulary::{Class, NoteKind, Op};
 
 use super::super::excerpt::{Mark, excerpts};
 use super::super::names::Names;
-use super::super::shorten::operation;
+use super::super::shorten::{operation, shown};
 use super::super::text::{thousands, wrap};
 use super::super::{panics, waiting};
 use super::preemption::{at, preemptions};
@@ -125,20 +126,17 @@ fn paragraphs(test: &TestFinished, finished: &Finished, names: &Names) -> Vec<Pa
 /// the end.
 fn missed(finished: &Finished, names: &Names) -> Vec<String> {
     let events = &finished.events;
-    let is_wait = |op: &str| op.starts_with("Condvar::wait") || op == "pthread_cond_wait";
-    let is_notify = |op: &str| {
-        op.starts_with("Condvar::notify")
-            || matches!(op, "pthread_cond_signal" | "pthread_cond_broadcast")
-    };
-    let waits = finished.blocked.iter().filter(|it| is_wait(&it.op));
+    let is_wait = |op: Op| op.class() == Class::CondvarWait;
+    let is_notify = |op: Op| matches!(op.class(), Class::NotifyOne | Class::NotifyAll);
+    let waits = finished.blocked.iter().filter(|it| is_wait(it.op));
     let sentences = waits.filter_map(|wait| {
         let at_object = |it: &&Step| it.object.is_some() && it.object == wait.object;
         let of_object: Vec<(usize, &Step)> = (1..).zip(events).filter(|(_, it)| at_object(it)).collect();
-        let is_this_wait = |it: &Step| it.task == wait.task && is_wait(&it.op);
+        let is_this_wait = |it: &Step| it.task == wait.task && is_wait(it.op);
         let begun = of_object.iter().rposition(|(_, it)| is_this_wait(it))?;
         let (before, after) = of_object.split_at(begun);
-        let (step, notified) = before.iter().rfind(|(_, it)| is_notify(&it.op))?;
-        let is_last = !after.iter().any(|(_, it)| is_notify(&it.op));
+        let (step, notified) = before.iter().rfind(|(_, it)| is_notify(it.op))?;
+        let is_last = !after.iter().any(|(_, it)| is_notify(it.op));
         let object = wait.object.as_ref()?;
         is_last.then(|| {
             format!(
@@ -172,21 +170,18 @@ fn without_preemption(test: &TestFinished, finished: &Finished) -> &'static str 
 /// What the search chose that is not who runs, in sentences.
 fn chosen(finished: &Finished, names: &Names) -> Vec<String> {
     let events = finished.events.iter();
-    let notes = events.filter_map(|event| Some((event, event.note.as_deref()?)));
-    let is_chosen = |note: &str| {
-        let words = ["spuriously", "timed out", "early"];
-        words.iter().any(|word| note.contains(word))
-    };
-    let notes = notes.filter(|(_, note)| is_chosen(note));
-    let sentences = notes.map(|(event, note)| {
-        let note = note.trim_end_matches(" (counts as a preemption)");
-        let what = operation(&event.op, event.object.as_deref());
+    let chosen = events.filter_map(|event| {
+        let note = event.note?;
+        let kind = note.kind().filter(|kind| kind.is_of_end())?;
+        let what = operation(event.op.name(), shown(event.object.as_ref()));
         let task = names.of(event.task);
-        if note.starts_with("failed ") || note.starts_with("ended ") {
-            format!("The {what} of {task}{} {note}.", at(event))
-        } else {
-            format!("{task} {note} in {what}{}.", at(event))
-        }
+        let words = note.without_cost(&"");
+        Some(match kind {
+            NoteKind::FailedSpuriously | NoteKind::EndedEarly => {
+                format!("The {what} of {task}{} {words}.", at(event))
+            }
+            _ => format!("{task} {words} in {what}{}.", at(event)),
+        })
     });
-    sentences.take(MOST_SHOWN).collect()
+    chosen.take(MOST_SHOWN).collect()
 }

@@ -1,10 +1,12 @@
 //! A preemption in words: where a task was switched out, and what others did meanwhile.
 
+use chess_vocabulary::{Class, Effect, Op};
+
 use super::super::excerpt::Mark;
 use super::super::names::Names;
-use super::super::shorten::{operation, place, with_values};
+use super::super::shorten::{operation, place, values, with_values};
 use super::super::text::{plural, thousands};
-use crate::supervise::protocol::{Effect, Finished, Step};
+use crate::supervise::protocol::{Finished, Object, Step};
 
 /// Of what is done at many source lines, so many are told.
 const MOST_PLACES: usize = 3;
@@ -51,8 +53,7 @@ pub(super) fn preemptions(finished: &Finished) -> Vec<Preemption<'_>> {
 
 /// Whether it is the end of a value that a call into `atomic` code gave, as of a guard.
 fn is_end(step: &Step) -> bool {
-    let function = step.atomic_call().and_then(|it| it.function.as_ref());
-    function.is_some_and(|it| it.starts_with("drop of ") || it.ends_with("::drop"))
+    step.atomic_call().is_some_and(|it| it.drops)
 }
 
 /// The last event of a task that touched the object that it touches in `after`, by another
@@ -129,7 +130,7 @@ impl Preemption<'_> {
         let is_atomic = |step: &Step| step.read.is_some() || step.written.is_some();
         let in_calls = before.atomic_call().is_some() || after.atomic_call().is_some();
         let same = same && !in_calls;
-        if same && before.op.ends_with("unlock") && after.op.contains("::") {
+        if same && before.op.class() == Class::Unlock && after.op.takes_lock() {
             let taken = location(before).map_or_else(String::new, |it| format!(" (taken at {it})"));
             return format!("after it had let go of {object}{taken} and before it took it again");
         }
@@ -162,9 +163,9 @@ impl Preemption<'_> {
     }
 
     /// What it is about: the objects of the operations before and after it.
-    pub(super) fn objects(&self) -> Vec<String> {
+    pub(super) fn objects(&self) -> Vec<Object> {
         let steps = self.before.into_iter().chain([&self.after]);
-        let mut objects: Vec<String> = Vec::new();
+        let mut objects: Vec<Object> = Vec::new();
         for object in steps.filter_map(|step| step.object.as_ref()) {
             if !objects.contains(object) {
                 objects.push(object.clone());
@@ -181,8 +182,8 @@ impl Preemption<'_> {
         let of_object = objects.iter().map(|object| {
             let touched = events.iter().filter(|it| {
                 it.object.as_ref() == Some(object)
-                    && !matches!(it.effect, Some(Effect::Read))
-                    && !it.op.ends_with("unlock")
+                    && !matches!(it.effect, Some(Effect::Read | Effect::Fail))
+                    && it.op.class() != Class::Unlock
             });
             touched.collect::<Vec<_>>()
         });
@@ -266,11 +267,11 @@ impl Preemption<'_> {
                 })
             })
         });
-        let before = self.before.filter(|it| it.op != "start");
+        let before = self.before.filter(|it| it.op != Op::Start);
         let before = before.and_then(|step| {
             Some(Mark {
                 location: step.shown_location()?,
-                text: if step.op.ends_with("unlock") && step.atomic_call().is_none() {
+                text: if step.op.class() == Class::Unlock && step.atomic_call().is_none() {
                     let object = step.object.as_deref().unwrap_or("it");
                     format!("{task} held {object} from here, and let go of it")
                 } else {
@@ -363,14 +364,14 @@ fn interfered(steps: &[&Step]) -> (u32, String) {
         }
         (Some(from), Some(to)) => format!("changed {object} from {from} to {to}{}", at(last)),
         (None, Some(to)) => format!("set {object} to {to}{}", at(last)),
-        _ if first.effect == Some(Effect::Acquire) && first.op.contains("lock") => {
+        _ if first.effect == Some(Effect::Acquire) && first.op.takes_lock() => {
             let places = at_distinct_places(steps);
             let places: Vec<String> = places.iter().filter_map(|it| location(it)).collect();
             let what = format!("locked {object} at {}", places.join(" and "));
             return (first.task, what);
         }
         _ => {
-            let what = operation(&first.op, Some(object));
+            let what = operation(first.op.name(), Some(object));
             return (first.task, format!("did {what}{}", at(first)));
         }
     };
@@ -392,8 +393,7 @@ fn at_distinct_places<'e>(steps: &[&'e Step]) -> Vec<&'e Step> {
 
 /// `load: 0 at src/lib.rs:9`
 fn in_short(step: &Step, place: &str) -> String {
-    let values = with_values(step).unwrap_or_default();
-    let values = values.split_once(": ").map_or("", |(_, values)| values);
+    let values = values(step).unwrap_or_default();
     format!("{}: {values}{place}", step.op)
 }
 
@@ -410,5 +410,5 @@ fn location(step: &Step) -> Option<String> {
 /// user's statement calls.
 fn doing(step: &Step) -> String {
     let call = step.atomic_call().and_then(|it| it.function.clone());
-    call.unwrap_or_else(|| operation(&step.op, with_values(step).as_deref()))
+    call.unwrap_or_else(|| operation(step.op.name(), with_values(step).as_deref()))
 }

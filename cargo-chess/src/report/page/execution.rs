@@ -7,9 +7,8 @@ use serde::Serialize;
 
 use super::super::names::Names;
 use super::super::paths::source_path;
-use super::super::shorten::{called, operation, place};
+use super::super::shorten::{called, operation, place, shown};
 use super::super::{fold, interleaving, panics};
-use super::order::order;
 use crate::explain::{Locks, Waiting};
 use crate::supervise::protocol::Finished;
 
@@ -76,11 +75,10 @@ impl Execution {
             let values = values.filter_map(|(index, event)| Some((index, value(event)?.clone())));
             values.collect::<BTreeMap<_, _>>()
         };
-        let op = events.iter().map(|it| ops.number(&it.op)).collect();
-        let object = events.iter().map(|it| match &it.object {
-            // Its own words say it already.
-            Some(object) if it.op != "scope end" => objects.number(object),
-            _ => NONE,
+        let op = events.iter().map(|it| ops.number(it.op.name())).collect();
+        let object = events.iter().map(|it| match shown(it.object.as_ref()) {
+            Some(object) => objects.number(object),
+            None => NONE,
         });
         let object = object.collect();
         let file = events.iter().map(|it| match &it.file {
@@ -96,6 +94,8 @@ impl Execution {
             Some((index, (file, location.line)))
         });
         let callers = callers.collect();
+        let notes = events.iter().enumerate();
+        let notes = notes.filter_map(|(index, event)| Some((index, names.note(event.note?))));
         Self {
             name,
             calls: calls.collect(),
@@ -110,8 +110,13 @@ impl Execution {
             column: events.iter().map(|it| it.column.unwrap_or(0)).collect(),
             read: numbered(|it| it.read.as_ref()),
             written: numbered(|it| it.written.as_ref()),
-            notes: numbered(|it| it.note.as_ref()),
-            after: order(finished),
+            notes: notes.collect(),
+            after: events
+                .iter()
+                .enumerate()
+                .filter(|(_, event)| !event.after.is_empty())
+                .map(|(index, event)| (index, event.after.clone()))
+                .collect(),
             marks: marks(finished, &names),
             panics: finished.panics.iter().map(Panic::new).collect(),
             states: states(finished, &mut objects),
@@ -155,7 +160,7 @@ fn marks(finished: &Finished, names: &Names) -> Vec<(usize, &'static str, String
     let panics = panics::marks(finished, names).into_iter();
     let panics = panics.map(|(event, what, place)| (event, "panics", at(what, &place)));
     let waits = finished.blocked.iter().map(|blocked| {
-        let what = operation(&blocked.op, blocked.object.as_deref());
+        let what = operation(blocked.op.name(), shown(blocked.object.as_ref()));
         let what = format!("{} waits: {what}", names.of(blocked.task));
         let place = blocked
             .shown_location()

@@ -1,7 +1,6 @@
 //! The page of `explain --html`: one file that needs nothing else.
 
 mod execution;
-mod order;
 
 use camino::Utf8Path;
 use serde::Serialize;

@@ -5,6 +5,8 @@ mod header;
 
 use std::fmt::Write as _;
 
+use chess_vocabulary::Decisions;
+
 use self::escape::{escape, unescape};
 use self::header::Header;
 use super::{FORMAT, PreemptedAt, Schedule, ScheduleError};
@@ -199,10 +201,7 @@ fn count(text: &str) -> Option<u64> {
 
 /// The number of decisions in `token`.
 fn decision(token: &str) -> Option<u64> {
-    let token = token.strip_prefix('?').unwrap_or(token);
-    let (what, times) = token.split_once('*').unwrap_or((token, "1"));
-    what.parse::<u32>().ok()?;
-    times.parse().ok().filter(|times| *times > 0)
+    Decisions::of_token(token).map(|it| it.times)
 }
 
 /// A quotation that fits into an error message, for every content of the file.

@@ -1,7 +1,9 @@
 //! Waits that ended while another task could run, as a test binary tells of them.
 
+use chess_vocabulary::Op;
 use serde::{Deserialize, Serialize};
 
+use super::token;
 use crate::events::{EarlyOperation, EarlyTimeout, Location};
 use crate::report::source_path;
 
@@ -11,7 +13,8 @@ pub struct Operation {
     /// The task.
     pub task: u32,
     /// The operation.
-    pub op: String,
+    #[serde(with = "token")]
+    pub op: Op,
     /// Its source file, if it is known.
     #[serde(default)]
     pub file: Option<String>,
@@ -31,13 +34,14 @@ impl Operation {
         let file = self.file.as_ref().zip(self.line);
         EarlyOperation {
             task: self.task,
-            operation: self.op.clone(),
+            operation: self.op.name().to_owned(),
             location: file.map(|(file, line)| Location {
                 file: source_path(file),
                 line,
                 column: self.column.unwrap_or(0),
             }),
             waits: self.waits,
+            begins: self.op == Op::Start,
         }
     }
 }

@@ -1,7 +1,10 @@
 //! What a verdict shows of the execution that it is about: its tasks and events, and how it ended.
 
+use chess_vocabulary::{Effect, Hold, Note, Op};
 use serde::{Deserialize, Serialize};
 
+use super::object::Object;
+use super::{note, token};
 use crate::events::Location;
 use crate::report::source_path;
 
@@ -12,9 +15,6 @@ pub struct Task {
     pub id: u32,
     /// The name that the program gave it.
     pub name: Option<String>,
-    /// The scope that it was a task of, if it has ended.
-    #[serde(default)]
-    pub scope: Option<String>,
 }
 
 /// One event of the reported execution.
@@ -23,9 +23,11 @@ pub struct Step {
     /// The task that acted.
     pub task: u32,
     /// What it did.
-    pub op: String,
+    #[serde(with = "token")]
+    pub op: Op,
     /// The object it acted on.
-    pub object: Option<String>,
+    #[serde(default)]
+    pub object: Option<Object>,
     /// The source file, where known.
     pub file: Option<String>,
     /// The line in it.
@@ -36,9 +38,18 @@ pub struct Step {
     /// operation, which then ran when it was resumed.
     #[serde(default)]
     pub preempted: bool,
-    /// What the search chose for this operation, in words.
+    /// What the search chose for this operation, or whom it woke.
+    #[serde(default, with = "note")]
+    pub note: Option<Note>,
+    /// What it did to the lock that is its object.
+    #[serde(default, with = "token::optional")]
+    pub hold: Option<Hold>,
+    /// The lock that its task gave back while it waited.
     #[serde(default)]
-    pub note: Option<String>,
+    pub gives: Option<Object>,
+    /// The events of other tasks that it directly follows. Known of replays only.
+    #[serde(default)]
+    pub after: Vec<usize>,
     /// The innermost of the calls in progress, among those that the verdict lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<u32>,
@@ -46,7 +57,7 @@ pub struct Step {
     #[serde(default)]
     pub caller: Option<Caller>,
     /// What it did to the object. Told of the last run of a failure and of replays, as what follows.
-    #[serde(default)]
+    #[serde(default, with = "token::optional")]
     pub effect: Option<Effect>,
     /// The value that an atomic operation found.
     #[serde(default)]
@@ -63,6 +74,9 @@ pub struct Caller {
     pub location: Location,
     /// What it called: `DashMap::insert`.
     pub function: Option<String>,
+    /// Whether that is the end of a value, as of a guard.
+    #[serde(default)]
+    pub drops: bool,
     /// Whether the code that it called is `atomic`: the call is one step.
     pub is_atomic: bool,
     /// Whether the task's event before was within a call by this statement, too: this one,
@@ -72,26 +86,6 @@ pub struct Caller {
 
 /// A call in progress at an event: the one within which it was made, and its return address.
 pub type Call = (Option<u32>, u64);
-
-/// What an operation does to its object, as the runtime tells it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Effect {
-    /// Leaves it as it was.
-    Read,
-    /// Takes a lock that others may hold, too.
-    Enter,
-    /// Gives that back.
-    Leave,
-    /// Changes it in a way that commutes with other updates.
-    Update,
-    /// Lets one go on that waits for it.
-    Release,
-    /// Takes what others may not have.
-    Acquire,
-    /// Changes it in any way.
-    Write,
-}
 
 /// A decision of a replayed schedule, and what it could have been instead.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -116,15 +110,20 @@ pub struct Blocked {
     /// The task that waits.
     pub task: u32,
     /// In which operation.
-    pub op: String,
+    #[serde(with = "token")]
+    pub op: Op,
     /// For which object.
-    pub object: Option<String>,
+    #[serde(default)]
+    pub object: Option<Object>,
     /// The source file, where known.
     pub file: Option<String>,
     /// The line in it.
     pub line: Option<u32>,
     /// The column in it.
     pub column: Option<u32>,
+    /// The last known source line, where it waits in opaque code.
+    #[serde(default)]
+    pub after: Option<Location>,
     /// The task that holds the object.
     #[serde(default)]
     pub holder: Option<u32>,
@@ -140,9 +139,9 @@ pub struct Blocked {
     /// The statement of the user's code that led to it, where it waits in other code.
     #[serde(default)]
     pub caller: Option<Caller>,
-    /// What the search chose for this operation, in words.
-    #[serde(default)]
-    pub note: Option<String>,
+    /// What the search chose for this operation.
+    #[serde(default, with = "note")]
+    pub note: Option<Note>,
 }
 
 /// A panic of the reported execution.
@@ -178,10 +177,14 @@ pub enum Fate {
 pub struct Divergence {
     /// The decision, from 0.
     pub step: u64,
-    /// What the schedule has there.
-    pub expected: String,
-    /// What the program did.
-    pub found: String,
+    /// The task that was to run, unless it is an outcome that the schedule has there.
+    #[serde(default)]
+    pub task: Option<u32>,
+    /// The outcome of an operation.
+    #[serde(default)]
+    pub outcome: Option<u32>,
+    /// Whether the program had ended by then.
+    pub ended: bool,
 }
 
 impl Step {
@@ -223,13 +226,16 @@ impl Blocked {
     pub fn to_step(&self) -> Step {
         Step {
             task: self.task,
-            op: self.op.clone(),
+            op: self.op,
             object: self.object.clone(),
             file: self.file.clone(),
             line: self.line,
             column: self.column,
             preempted: self.preempted,
-            note: self.note.clone(),
+            note: self.note,
+            hold: None,
+            gives: None,
+            after: Vec::new(),
             call: self.call,
             caller: self.caller.clone(),
             effect: None,

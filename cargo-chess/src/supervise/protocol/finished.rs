@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use chess_vocabulary::{TaskId, Wait, deadlock, line_of};
 use serde::{Deserialize, Serialize};
 
 use super::early::EarlyWait;
@@ -12,7 +13,7 @@ use crate::events::{
 };
 use crate::report::source_path;
 
-/// A test binary's warning that the time of `--time` was over.
+/// The warning that the time of `--time` was over.
 const TIME_ENDED: &str = "the time budget ended the search";
 
 /// What is said of a test whose time ended in its first execution.
@@ -115,6 +116,15 @@ pub struct Finished {
     /// that a failure.
     #[serde(default)]
     pub intended: Vec<String>,
+    /// Which of these sentences says that opaque packages were called.
+    #[serde(default)]
+    pub opaque: Option<usize>,
+    /// Whether the time of `--time` ended the search.
+    #[serde(default)]
+    pub time_ended: bool,
+    /// The signal that killed the process.
+    #[serde(default)]
+    pub signal: Option<i32>,
     /// What the reader should know besides.
     #[serde(default)]
     pub warnings: Vec<String>,
@@ -176,6 +186,33 @@ pub struct Finished {
 }
 
 impl Finished {
+    /// The failure in words: a deadlock is told by its data.
+    fn message_in_words(&self) -> Option<String> {
+        if self.kind == Some(Kind::Deadlock) && !self.blocked.is_empty() {
+            return Some(self.deadlock());
+        }
+        self.message.clone()
+    }
+
+    /// Who waits for what, in the words that the runtime has for it.
+    pub fn deadlock(&self) -> String {
+        let line = |it: &Location| line_of(&it.file, it.line);
+        let waits = self.blocked.iter().map(|it| Wait {
+            task: TaskId(it.task),
+            op: it.op,
+            object: it.object.as_ref().map(ToString::to_string),
+            place: it
+                .location()
+                .or_else(|| it.after.clone())
+                .as_ref()
+                .map(line),
+            holder: it.holder.map(TaskId),
+            held_at: it.held_at.as_ref().map(line),
+        });
+        let circle: Vec<TaskId> = self.cycle.iter().copied().map(TaskId).collect();
+        deadlock(&waits.collect::<Vec<_>>(), &circle)
+    }
+
     /// A verdict that says `outcome` and nothing else.
     pub fn new(outcome: Outcome) -> Self {
         Finished {
@@ -211,6 +248,9 @@ impl Finished {
             spins: Vec::new(),
             atomic: Vec::new(),
             outside: Vec::new(),
+            opaque: None,
+            time_ended: false,
+            signal: None,
             written: Vec::new(),
             tasks: Vec::new(),
             events: Vec::new(),
@@ -251,29 +291,36 @@ impl Finished {
     /// Whether the end of its time is all that ended it: it found no failure.
     pub fn was_out_of_time(&self) -> bool {
         match self.outcome {
-            Outcome::Passed => self.warnings.iter().any(|it| Self::is_of_time(it)),
-            Outcome::Timeout => self.message.as_deref() == Some(TIME_ENDED_AT_ONCE),
+            Outcome::Passed | Outcome::Timeout => self.time_ended,
             Outcome::Failed | Outcome::Timing | Outcome::Skipped => false,
         }
     }
 
     /// Says of a test without a verdict that it had too little time, if nothing else is said.
     pub fn explain_timeout(&mut self) {
-        if self.outcome == Outcome::Timeout {
-            let message = || TIME_ENDED_AT_ONCE.to_owned();
-            self.message.get_or_insert_with(message);
+        if self.outcome == Outcome::Timeout && self.message.is_none() {
+            self.message = Some(TIME_ENDED_AT_ONCE.to_owned());
+            self.time_ended = true;
         }
     }
 
     /// Takes it for a search that has paused, though its time ended.
     pub fn pause(&mut self) {
         self.paused = true;
-        self.warnings.retain(|it| !Self::is_of_time(it));
+        self.time_ended = false;
     }
 
-    /// Whether this is the warning that the time of `--time` was over.
-    pub fn is_of_time(warning: &str) -> bool {
-        warning == TIME_ENDED
+    /// A test without a verdict has a message instead.
+    fn time_ended_the_search(&self) -> bool {
+        self.time_ended && self.outcome != Outcome::Timeout
+    }
+
+    /// What the reader should know besides; first that the time ended the search, if it did.
+    fn all_warnings(&self) -> Vec<String> {
+        let time = self.time_ended_the_search().then(|| TIME_ENDED.to_owned());
+        time.into_iter()
+            .chain(self.warnings.iter().cloned())
+            .collect()
     }
 
     /// The event that tells of this verdict on `test`; `atomic` are the packages
@@ -288,7 +335,7 @@ impl Finished {
             test: test.test.clone(),
             outcome: self.outcome,
             kind: self.kind,
-            message: self.message.clone(),
+            message: self.message_in_words(),
             location: self.location.clone(),
             schedules: self.schedules,
             work: self.work,
@@ -315,7 +362,8 @@ impl Finished {
             seed: self.seed,
             duration_ms: millis(duration),
             schedule: None,
-            warnings: self.warnings.clone(),
+            warnings: self.all_warnings(),
+            time_ended: self.time_ended_the_search(),
             atomic,
             outside: self.outside.clone(),
             other_failures: self.others.iter().map(Other::to_event).collect(),

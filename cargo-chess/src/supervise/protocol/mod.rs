@@ -3,13 +3,18 @@
 mod early;
 mod execution;
 mod finished;
+mod note;
+mod object;
+mod token;
 
+use chess_vocabulary::{Note, Op};
 use serde::{Deserialize, Serialize};
 
 use crate::events::Location;
 use execution::location;
-pub use execution::{Blocked, Call, Caller, Decided, Divergence, Effect, Fate, Panic, Step, Task};
+pub use execution::{Blocked, Call, Caller, Decided, Divergence, Fate, Panic, Step, Task};
 pub use finished::{Finished, Other, Spin};
+pub use object::Object;
 
 /// How far a search was after a number of schedules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -81,11 +86,11 @@ pub struct Told {
     #[serde(default)]
     pub name: Option<String>,
     /// What it does.
-    #[serde(default)]
-    pub op: String,
+    #[serde(default, with = "token::optional")]
+    pub op: Option<Op>,
     /// What it does that to.
     #[serde(default)]
-    pub object: Option<String>,
+    pub object: Option<Object>,
     /// The source file.
     #[serde(default)]
     pub file: Option<String>,
@@ -95,9 +100,9 @@ pub struct Told {
     /// The column in it.
     #[serde(default)]
     pub column: Option<u32>,
-    /// What the search chose for the operation, in words.
-    #[serde(default)]
-    pub note: Option<String>,
+    /// What the search chose for the operation, or whom it woke.
+    #[serde(default, with = "note")]
+    pub note: Option<Note>,
 }
 
 impl Told {
@@ -105,6 +110,39 @@ impl Told {
     pub fn location(&self) -> Option<Location> {
         location(self.file.as_ref(), self.line, self.column)
     }
+}
+
+/// An event of which no more is known, for tests.
+#[cfg(test)]
+pub(crate) fn step(task: u32, op: Op) -> Step {
+    Step {
+        task,
+        op,
+        object: None,
+        file: None,
+        line: None,
+        column: None,
+        preempted: false,
+        note: None,
+        hold: None,
+        gives: None,
+        after: Vec::new(),
+        call: None,
+        caller: None,
+        effect: None,
+        read: None,
+        written: None,
+    }
+}
+
+/// The operation of this name, for tests.
+#[cfg(test)]
+pub(crate) fn op_named(name: &str) -> Op {
+    use chess_vocabulary::Token as _;
+
+    let mut ops = Op::ALL.iter().copied();
+    ops.find(|op| op.name() == name)
+        .unwrap_or_else(|| panic!("there is an operation {name:?}"))
 }
 
 #[cfg(test)]

@@ -166,7 +166,7 @@ fn when_the_time_of_the_run_is_over_each_test_had_its_look_and_the_run_can_be_re
 fn a_test_that_the_time_of_the_run_ended_has_what_was_explored_of_it() {
     let ended = PASSED.replace(
         r#""bound_completed":2"#,
-        r#""bound_completed":1,"warnings":["the time budget ended the search"]"#,
+        r#""bound_completed":1,"time_ended":true"#,
     );
     let mut fakes = Fakes::new().binary("t", &[("a", &after(1, &ended)), ("b", &after(2, PASSED))]);
     (fakes.flags.time, fakes.flags.time_total) =

@@ -1,5 +1,10 @@
 //! The execution in a verdict: tasks, events, panics, decisions and waiting tasks.
 
+use std::collections::BTreeMap;
+
+use chess_vocabulary::{Class, Hold, Token as _};
+
+use super::order::order;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::source_path::Place;
 use crate::engine::Engine;
@@ -7,7 +12,7 @@ use crate::execution::calls::NONE;
 use crate::execution::{Early, Effect, Event, Execution, ObjectId, Op, Site, TaskId, Value};
 use crate::harness::json::Object;
 use crate::harness::names::ObjectNames;
-use crate::harness::notes::noted;
+use crate::harness::wire;
 use crate::monitor::Blocked;
 use crate::search::{Decision, Taken};
 
@@ -30,35 +35,42 @@ fn located(object: Object, site: Option<Site>) -> Object {
         .optional_number("column", site.map(|s| s.column().into()))
 }
 
-pub(super) fn tasks(execution: &Execution, names: &ObjectNames) -> impl Iterator<Item = String> {
+pub(super) fn tasks(execution: &Execution) -> impl Iterator<Item = String> {
     execution.live_tasks().map(|(id, task)| {
         let name = String::from_utf8_lossy(&task.name);
         let name = if id == TaskId(0) { "main" } else { &*name };
         Object::new()
             .number("id", id.0.into())
             .optional_string("name", Some(name).filter(|n| !n.is_empty()))
-            .optional_string("scope", names.name(task.scope))
             .finish()
     })
 }
 
-pub(super) fn events(execution: &Execution, names: &ObjectNames) -> impl Iterator<Item = String> {
+/// The events, each with the events of other tasks that it follows if these are wanted.
+pub(super) fn events(
+    execution: &Execution,
+    names: &ObjectNames,
+    wants_order: bool,
+) -> impl Iterator<Item = String> {
+    let mut order = wants_order.then(|| order(execution).into_iter());
+    let gives = given_while_waiting(&execution.log.events);
     let mut seen = execution.log.values.seen.iter().peekable();
     let events = execution.log.events.iter().enumerate();
     events.map(move |(place, event)| {
         let object = Object::new()
             .number("task", event.task.0.into())
-            .string("op", event.op.name())
-            .optional_string(
+            .string("op", event.op.token())
+            .raw(
                 "object",
-                names.name(event.object).filter(|_| shows_object(event.op)),
+                &named(names.name(event.object).filter(|_| shows_object(event.op))),
             );
         let object = located(object, event.site)
             .boolean("preempted", event.preempted)
-            .optional_string(
-                "note",
-                noted(event.note).map(|note| note.to_string()).as_deref(),
-            );
+            .raw("note", wire::note(event.note).as_deref().unwrap_or("null"))
+            .optional_string("hold", event.op.hold(event.effect).map(Hold::token))
+            .raw("gives", &named(gives[place].and_then(|it| names.name(it))));
+        let after = order.as_mut().and_then(Iterator::next).unwrap_or_default();
+        let object = object.array("after", after.iter().map(usize::to_string));
         if !execution.log.values.is_wanted {
             return object.finish();
         }
@@ -66,7 +78,7 @@ pub(super) fn events(execution: &Execution, names: &ObjectNames) -> impl Iterato
         let read = values.and_then(|seen| seen.read).map(value);
         let written = values.and_then(|seen| seen.written).map(value);
         object
-            .string("effect", effect(event.effect))
+            .string("effect", event.effect.token())
             .optional_number("call", execution.log.calls.of_event(place).map(u64::from))
             .optional_string("read", read.as_deref())
             .optional_string("written", written.as_deref())
@@ -94,10 +106,29 @@ pub(super) fn early_waits(execution: &Execution) -> impl Iterator<Item = String>
     })
 }
 
+/// For each wait for a notification the lock that its task gave back meanwhile: the one that
+/// it takes again afterwards.
+fn given_while_waiting(events: &[Event]) -> Vec<Option<ObjectId>> {
+    let mut given = vec![None; events.len()];
+    let mut next: BTreeMap<TaskId, &Event> = BTreeMap::new();
+    for (place, event) in events.iter().enumerate().rev() {
+        let next = next.insert(event.task, event);
+        if event.op.class() == Class::CondvarWait {
+            let relock = next.filter(|it| it.op.class() == Class::Relock);
+            given[place] = relock.map(|it| it.object);
+        }
+    }
+    given
+}
+
+fn named(object: Option<chess_vocabulary::Object>) -> String {
+    object.map_or_else(|| "null".to_owned(), wire::object)
+}
+
 fn operation(task: TaskId, op: Op, site: Option<Site>) -> Object {
     let object = Object::new()
         .number("task", task.0.into())
-        .string("op", op.name());
+        .string("op", op.token());
     located(object, site.filter(|_| !op.is_opaque()))
 }
 
@@ -143,19 +174,6 @@ fn value(value: Value) -> String {
         Value::Signed(number) => number.to_string(),
         Value::Boolean(boolean) => boolean.to_string(),
         Value::Pointer(address) => format!("{address:#x}"),
-    }
-}
-
-fn effect(effect: Effect) -> &'static str {
-    match effect {
-        Effect::Read | Effect::Fail => "read",
-        Effect::TryEnter | Effect::Enter => "enter",
-        Effect::Leave => "leave",
-        Effect::Queue => "queue",
-        Effect::Update => "update",
-        Effect::Release => "release",
-        Effect::Acquire => "acquire",
-        Effect::Rewrite | Effect::Write => "write",
     }
 }
 
@@ -220,9 +238,14 @@ pub(super) fn blocked_task(
 ) -> String {
     let object = Object::new()
         .number("task", blocked.task.0.into())
-        .string("op", blocked.op.name())
-        .optional_string("object", names.name(blocked.object));
-    located(object, blocked.site.filter(|_| !blocked.op.is_opaque()))
+        .string("op", blocked.op.token())
+        .raw("object", &named(names.name(blocked.object)));
+    let (after, site) = match blocked.site {
+        site if blocked.op.is_opaque() => (site, None),
+        site => (None, site),
+    };
+    located(object, site)
+        .raw("after", after.map(place).as_deref().unwrap_or("null"))
         .boolean("preempted", blocked.preempted)
         .optional_number(
             "call",

@@ -1,7 +1,13 @@
 //! Reports to the supervisor: the lines of the protocol.
 
 mod execution;
+mod order;
 mod words;
+
+use std::borrow::Cow;
+
+use chess_vocabulary::Token as _;
+use chess_vocabulary::words::sentence;
 
 use super::counters::Counters;
 use super::failures::Found;
@@ -11,6 +17,7 @@ use super::names::ObjectNames;
 use super::request::Request;
 use super::{Exploration, Milestone, Paused};
 use crate::engine::Engine;
+use crate::execution::opaque::ENTERED_OPAQUE;
 use crate::execution::{Execution, Timers};
 use crate::monitor::race::Learnt;
 use crate::monitor::{self, Failure, Kind, Spin};
@@ -80,8 +87,8 @@ pub(super) fn finished(
     let object = Object::new()
         .string("type", "finished")
         .string("outcome", verdict.outcome)
-        .optional_string("kind", verdict.kind.map(Kind::name))
-        .optional_string("message", verdict.message.as_deref())
+        .optional_string("kind", verdict.kind.map(Kind::token))
+        .optional_string("message", message(verdict).as_deref())
         .raw("location", location.as_deref().unwrap_or("null"));
     with_extent(object, exploration, counters)
         .optional_number(
@@ -96,7 +103,12 @@ pub(super) fn finished(
         .optional_string("decisions", decisions.as_deref())
         .array("points", points(engine, exploration.learnt))
         .array("atomic", atomic_files(&engine.execution))
-        .array("outside", exploration.outside.iter().map(|o| quoted(o)))
+        .array(
+            "outside",
+            exploration.outside.iter().map(|it| quoted(&sentence(it))),
+        )
+        .optional_number("opaque", entered_opaque(exploration))
+        .boolean("time_ended", exploration.is_out_of_time())
         .array(
             "written",
             exploration
@@ -112,11 +124,14 @@ pub(super) fn finished(
             }),
         )
         .array("spins", counters.spins.iter().map(spin))
-        .array("warnings", counters.warnings.iter().map(|w| quoted(w)))
-        .array("tasks", tasks(&engine.execution, &names).filter(|_| shown))
+        .array(
+            "warnings",
+            counters.warnings.iter().map(|it| quoted(&sentence(it))),
+        )
+        .array("tasks", tasks(&engine.execution).filter(|_| shown))
         .array(
             "events",
-            events(&engine.execution, &names).filter(|_| shown),
+            events(&engine.execution, &names, request.replay.is_some()).filter(|_| shown),
         )
         .array(
             "decided",
@@ -151,6 +166,23 @@ pub(super) fn finished(
             divergence(exploration).as_deref().unwrap_or("null"),
         )
         .finish()
+}
+
+/// The words of a failure. The words of a panic are the program's.
+fn message<'a>(verdict: &'a Verdict<'_>) -> Option<Cow<'a, str>> {
+    let message = verdict.message.as_deref()?;
+    Some(match verdict.kind {
+        Some(Kind::Panic) => message.into(),
+        _ => sentence(message),
+    })
+}
+
+/// The place of the sentence on calls into opaque packages, among the sentences on effects outside
+/// of control.
+fn entered_opaque(exploration: &Exploration) -> Option<u64> {
+    let mut sentences = exploration.outside.iter();
+    let place = sentences.position(|it| *it == ENTERED_OPAQUE)?;
+    Some(place as u64)
 }
 
 /// Adds the extent of the exploration.
@@ -267,7 +299,7 @@ fn other(engine: &Engine, found: &Found) -> String {
     let failure = &found.failure;
     let location = failure.place.as_ref().map(location);
     Object::new()
-        .string("kind", failure.kind.name())
+        .string("kind", failure.kind.token())
         .string("message", &String::from_utf8_lossy(&failure.message))
         .raw("location", location.as_deref().unwrap_or("null"))
         .number("preemptions", found.preemptions.into())
@@ -301,21 +333,17 @@ fn atomic_files(execution: &Execution) -> impl Iterator<Item = String> {
 
 fn divergence(exploration: &Exploration) -> Option<String> {
     let divergence = exploration.divergence?;
-    let expected = match divergence.expected {
-        Decision::Task(task) => format!("task {} runs", task.0),
-        Decision::Outcome(outcome) => format!("an operation has outcome {outcome}"),
+    let (task, outcome) = match divergence.expected {
+        Decision::Task(task) => (Some(task.0), None),
+        Decision::Outcome(outcome) => (None, Some(outcome)),
     };
     let ended = divergence.index as usize >= exploration.decisions.len();
-    let found = if ended {
-        "but the program has ended by then"
-    } else {
-        "which is not possible there"
-    };
     Some(
         Object::new()
             .number("step", divergence.index.into())
-            .string("expected", &expected)
-            .string("found", found)
+            .optional_number("task", task.map(u64::from))
+            .optional_number("outcome", outcome.map(u64::from))
+            .boolean("ended", ended)
             .finish(),
     )
 }
@@ -338,11 +366,11 @@ mod tests {
         };
         assert_eq!(
             told(0, Decision::Task(TaskId(3))),
-            r#"{"step":0,"expected":"task 3 runs","found":"which is not possible there"}"#
+            r#"{"step":0,"task":3,"outcome":null,"ended":false}"#
         );
         assert_eq!(
             told(1, Decision::Outcome(2)),
-            r#"{"step":1,"expected":"an operation has outcome 2","found":"but the program has ended by then"}"#
+            r#"{"step":1,"task":null,"outcome":2,"ended":true}"#
         );
     }
 }

@@ -1,6 +1,6 @@
 //! Messages for failures that the end of their execution explains.
 
-use std::fmt::Write;
+use chess_vocabulary::{Wait, deadlock};
 
 use crate::base::source_path::Place;
 use crate::base::source_path::line_of;
@@ -77,43 +77,15 @@ fn with_error(message: String, execution: &Execution) -> String {
 fn describe_deadlock(execution: &Execution) -> String {
     let names = ObjectNames::of(execution);
     let blocked = monitor::blocked_tasks(execution);
-    let circle = monitor::cycle(&blocked);
-    let mut text = match circle.len() {
-        0 => "no task can go on: ".to_owned(),
-        1 => "a task waits for itself: ".to_owned(),
-        _ => "tasks wait for each other: ".to_owned(),
-    };
-    let in_circle = |task: TaskId| circle.is_empty() || circle.contains(&task);
-    for (place, wait) in blocked.iter().filter(|b| in_circle(b.task)).enumerate() {
-        let separator = if place == 0 { "" } else { "; " };
-        let _ = write!(
-            text,
-            "{separator}{} waits in {}",
-            called(wait.task),
-            wait.op.name()
-        );
-        if let Some(name) = names.name(wait.object) {
-            let _ = write!(text, " for {name}");
-        }
-        if wait.op.is_opaque() {
-            text.push_str(" in opaque code");
-        }
-        if let Some(site) = wait.site {
-            let place = if wait.op.is_opaque() { "after" } else { "at" };
-            let _ = write!(text, " {place} {}", line_of(site));
-        }
-        if let Some(holder) = wait.holder.filter(|_| wait.op != Op::Join) {
-            let _ = write!(text, ", held by {}", called(holder));
-            if let Some(site) = wait.held_at {
-                let _ = write!(text, " since {}", line_of(site));
-            }
-        } else if wait.op == Op::Join
-            && let Some(other) = wait.holder
-        {
-            let _ = write!(text, " for {}", called(other));
-        }
-    }
-    text
+    let waits = blocked.iter().map(|it| Wait {
+        task: it.task,
+        op: it.op,
+        object: names.name(it.object).map(|name| name.to_string()),
+        place: it.site.map(line_of),
+        holder: it.holder,
+        held_at: it.held_at.map(line_of),
+    });
+    deadlock(&waits.collect::<Vec<_>>(), &monitor::cycle(&blocked))
 }
 
 /// The place of a deadlock: the first wait of its cycle, or, if there is none, a wait that is not

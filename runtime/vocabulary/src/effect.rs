@@ -1,5 +1,7 @@
 //! The effects of operations on their objects, and the dependences that follow from them.
 
+use crate::token::tokens;
+
 /// The effect of an operation on its object (CHESS section 3.3: `is_write`, `is_release`).
 ///
 /// The effects of two operations on one object determine whether the operations depend on each
@@ -36,7 +38,7 @@ pub enum Effect {
 
 /// The dependence of an operation on an earlier one of another task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Dependence {
+pub enum Dependence {
     /// They commute.
     None,
     /// The earlier one enables the later one: they cannot be reversed.
@@ -58,9 +60,25 @@ static DEPENDENCES: [[Dependence; Effect::ALL.len()]; Effect::ALL.len()] = {
     table
 };
 
+tokens! {
+    Effect {
+        Read = "read",
+        Fail = "fail",
+        TryEnter = "try-enter",
+        Enter = "enter",
+        Leave = "leave",
+        Queue = "queue",
+        Update = "update",
+        Release = "release",
+        Acquire = "acquire",
+        Rewrite = "rewrite",
+        Write = "write",
+    }
+}
+
 impl Effect {
     /// All effects.
-    pub(crate) const ALL: [Self; Self::Write as usize + 1] = [
+    pub const ALL: [Self; Self::Write as usize + 1] = [
         Self::Read,
         Self::Fail,
         Self::TryEnter,
@@ -76,7 +94,7 @@ impl Effect {
 
     /// The dependence of an operation with this effect on an `earlier` one on its object.
     #[inline]
-    pub(crate) fn depends(self, earlier: Self) -> Dependence {
+    pub fn depends(self, earlier: Self) -> Dependence {
         DEPENDENCES[self as usize][earlier as usize]
     }
 
@@ -103,13 +121,13 @@ impl Effect {
 
     /// Whether two operations with these effects on one object commute.
     #[inline]
-    pub(crate) fn commutes(self, other: Self) -> bool {
+    pub fn commutes(self, other: Self) -> bool {
         self.depends(other) == Dependence::None && other.depends(self) == Dependence::None
     }
 
     /// Whether the object is unchanged for a task that polls it. A lock that was acquired and
     /// released is.
-    pub(crate) const fn is_quiet(self) -> bool {
+    pub const fn is_quiet(self) -> bool {
         matches!(
             self,
             Self::Read | Self::Fail | Self::TryEnter | Self::Enter | Self::Leave | Self::Rewrite

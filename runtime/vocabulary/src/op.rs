@@ -1,6 +1,7 @@
-//! The operations of tasks, with their names and their effects on their objects.
+//! The operations of tasks, with their names, their classes and their effects on their objects.
 
-use super::Effect;
+use crate::words::shown;
+use crate::{Effect, Hold, ObjectKind, Token};
 
 macro_rules! operations {
     ($($(#[$doc:meta])* $variant:ident = $name:literal, $effect:ident;)*) => {
@@ -8,17 +9,31 @@ macro_rules! operations {
         ///
         /// The only declaration of each operation's name in reports and of its default
         /// [`Effect`].
-        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         #[repr(u8)]
         pub enum Op {
             $($(#[$doc])* $variant,)*
         }
 
+        impl Token for Op {
+            const ALL: &'static [Self] = &[$(Op::$variant,)*];
+
+            fn token(self) -> &'static str {
+                match self { $(Op::$variant => stringify!($variant),)* }
+            }
+
+            fn of_token(token: &str) -> Option<Self> {
+                match token {
+                    $(stringify!($variant) => Some(Op::$variant),)*
+                    _ => None,
+                }
+            }
+        }
+
         impl Op {
-            /// The name that reports show.
-            #[inline]
-            pub const fn name(self) -> &'static str {
-                match self { $(Op::$variant => $name,)* }
+            /// The name that reports show. Several operations may have one name.
+            pub fn name(self) -> &'static str {
+                match self { $(Op::$variant => shown!($name),)* }
             }
 
             /// The operation's effect by default. A caller may record another one after the
@@ -370,7 +385,7 @@ impl Op {
     /// The strongest effect that the operation can have. Its actual effect may depend on its
     /// object's state. `None` where the trace does not need it: a task's start follows the step
     /// that spawned the task, as the first step of a woken task follows the step that woke it.
-    pub(crate) const fn strongest_effect(self) -> Option<Effect> {
+    pub const fn strongest_effect(self) -> Option<Effect> {
         match self {
             Self::Spawn | Self::Start => None,
             Self::ArcDrop | Self::RwLockTryRead | Self::PthreadRwLockTryRead => Some(Effect::Write),
@@ -378,46 +393,46 @@ impl Op {
         }
     }
 
-    /// The letters that name the objects of this operation in reports.
-    pub const fn object_kind(self) -> &'static str {
+    /// The kind of the objects of this operation.
+    pub const fn object_kind(self) -> ObjectKind {
         match self as u8 {
-            n if n == Op::ScopeEnd as u8 => "scope ",
-            n if n <= Op::SpinLoop as u8 => "T",
-            n if n < Op::Fence as u8 => "A",
-            n if n == Op::Fence as u8 => "fence ",
-            n if n <= Op::PlainWrite as u8 => "D",
-            n if n <= Op::MutexUnlock as u8 => "M",
-            n if n <= Op::StreamUnlock as u8 => "stream ",
-            n if n <= Op::TakeHook as u8 => "hook ",
-            n if n <= Op::RwLockUpgrade as u8 => "RW",
-            n if n <= Op::ClearPoison as u8 => "M",
-            n if n <= Op::NotifyAll as u8 => "C",
-            n if n == Op::BarrierWait as u8 => "B",
-            n if n <= Op::LazyLockForce as u8 => "O",
-            n if n <= Op::ReceiverDrop as u8 => "Q",
-            n if n <= Op::ArcCount as u8 => "Arc",
-            n if n == Op::Parked as u8 || n == Op::Unparks as u8 => "P",
-            n if n <= Op::Asm as u8 => "F",
-            n if n >= Op::FileOpen as u8 && n <= Op::EnvironmentWrite as u8 => "file ",
-            n if n <= Op::PthreadSpinUnlock as u8 => "M",
-            n if n <= Op::PthreadRwLockUnlock as u8 => "RW",
-            n if n <= Op::PthreadCondBroadcast as u8 => "C",
-            n if n == Op::PthreadBarrierWait as u8 => "B",
-            n if n <= Op::PthreadOnceComplete as u8 => "O",
-            n if n <= Op::SemPost as u8 => "S",
-            _ => "opaque code ",
+            n if n == Op::ScopeEnd as u8 => ObjectKind::Scope,
+            n if n <= Op::SpinLoop as u8 => ObjectKind::Thread,
+            n if n < Op::Fence as u8 => ObjectKind::Atomic,
+            n if n == Op::Fence as u8 => ObjectKind::Fence,
+            n if n <= Op::PlainWrite as u8 => ObjectKind::Plain,
+            n if n <= Op::MutexUnlock as u8 => ObjectKind::Mutex,
+            n if n <= Op::StreamUnlock as u8 => ObjectKind::Stream,
+            n if n <= Op::TakeHook as u8 => ObjectKind::Hook,
+            n if n <= Op::RwLockUpgrade as u8 => ObjectKind::RwLock,
+            n if n <= Op::ClearPoison as u8 => ObjectKind::Mutex,
+            n if n <= Op::NotifyAll as u8 => ObjectKind::Condvar,
+            n if n == Op::BarrierWait as u8 => ObjectKind::Barrier,
+            n if n <= Op::LazyLockForce as u8 => ObjectKind::Once,
+            n if n <= Op::ReceiverDrop as u8 => ObjectKind::Channel,
+            n if n <= Op::ArcCount as u8 => ObjectKind::Arc,
+            n if n == Op::Parked as u8 || n == Op::Unparks as u8 => ObjectKind::Parker,
+            n if n <= Op::Asm as u8 => ObjectKind::Futex,
+            n if n >= Op::FileOpen as u8 && n <= Op::EnvironmentWrite as u8 => ObjectKind::File,
+            n if n <= Op::PthreadSpinUnlock as u8 => ObjectKind::Mutex,
+            n if n <= Op::PthreadRwLockUnlock as u8 => ObjectKind::RwLock,
+            n if n <= Op::PthreadCondBroadcast as u8 => ObjectKind::Condvar,
+            n if n == Op::PthreadBarrierWait as u8 => ObjectKind::Barrier,
+            n if n <= Op::PthreadOnceComplete as u8 => ObjectKind::Once,
+            n if n <= Op::SemPost as u8 => ObjectKind::Semaphore,
+            _ => ObjectKind::Opaque,
         }
     }
 
     /// Whether it accesses an atomic.
     #[inline]
-    pub(crate) const fn is_atomic(self) -> bool {
+    pub const fn is_atomic(self) -> bool {
         let n = self as u8;
         Op::AtomicLoad as u8 <= n && n < Op::Fence as u8
     }
 
     /// Whether it uses files, directories or environment variables.
-    pub(crate) const fn uses_files(self) -> bool {
+    pub const fn uses_files(self) -> bool {
         let n = self as u8;
         Op::FileOpen as u8 <= n && n <= Op::EnvironmentWrite as u8
     }
@@ -428,5 +443,127 @@ impl Op {
         let n = self as u8;
         let futex = Op::FutexWait as u8 <= n && n <= Op::FutexRequeue as u8;
         futex || n >= Op::PthreadMutexLock as u8
+    }
+}
+
+/// What an operation does, for those who explain executions: operations of one class are told of
+/// in one way, whichever library they are of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Class {
+    /// Takes a lock for its task alone; waits while it cannot.
+    Lock,
+    /// Takes a lock for its task alone, or fails.
+    TryLock,
+    /// Takes the lock of a condition variable again, after the wait.
+    Relock,
+    /// Takes a lock that others may share; waits while it cannot.
+    SharedLock,
+    /// Takes a lock that others may share, or fails.
+    TrySharedLock,
+    /// Gives a lock back.
+    Unlock,
+    /// Makes a lock that its task holds alone one that is shared.
+    Downgrade,
+    /// Waits for a notification, and gives the lock back meanwhile.
+    CondvarWait,
+    /// Notifies one task that waits.
+    NotifyOne,
+    /// Notifies all tasks that wait.
+    NotifyAll,
+    /// Anything else.
+    Other,
+}
+
+impl Op {
+    /// Its class.
+    pub const fn class(self) -> Class {
+        match self {
+            Self::MutexLock
+            | Self::RwLockWrite
+            | Self::PthreadMutexLock
+            | Self::PthreadSpinLock
+            | Self::PthreadRwLockWrite => Class::Lock,
+            Self::MutexTryLock
+            | Self::RwLockTryWrite
+            | Self::PthreadMutexTimedLock
+            | Self::PthreadMutexTryLock
+            | Self::PthreadSpinTryLock
+            | Self::PthreadRwLockTryWrite => Class::TryLock,
+            Self::MutexRelock | Self::PthreadMutexRelock => Class::Relock,
+            Self::RwLockRead | Self::PthreadRwLockRead => Class::SharedLock,
+            Self::RwLockTryRead | Self::PthreadRwLockTryRead => Class::TrySharedLock,
+            Self::MutexUnlock
+            | Self::StreamUnlock
+            | Self::RwLockReadUnlock
+            | Self::RwLockWriteUnlock
+            | Self::FileUnlock
+            | Self::PthreadMutexUnlock
+            | Self::PthreadSpinUnlock
+            | Self::PthreadRwLockUnlock => Class::Unlock,
+            Self::RwLockDowngrade => Class::Downgrade,
+            Self::CondvarWait
+            | Self::CondvarWaitTimeout
+            | Self::PthreadCondWait
+            | Self::PthreadCondTimedWait => Class::CondvarWait,
+            Self::NotifyOne | Self::PthreadCondSignal => Class::NotifyOne,
+            Self::NotifyAll | Self::PthreadCondBroadcast => Class::NotifyAll,
+            _ => Class::Other,
+        }
+    }
+
+    /// What its task holds afterwards that it did not hold before, or the reverse, where the
+    /// operation had this effect: a lock that was not to be had is only looked at.
+    pub const fn hold(self, effect: Effect) -> Option<Hold> {
+        let is_in_vain = matches!(effect, Effect::Read | Effect::Fail);
+        match self.class() {
+            Class::Unlock => Some(Hold::Gives),
+            Class::Downgrade => Some(Hold::Downgrades),
+            Class::TryLock | Class::TrySharedLock if is_in_vain => None,
+            Class::Lock | Class::Relock | Class::TryLock => Some(Hold::Takes),
+            Class::SharedLock | Class::TrySharedLock => Some(Hold::Shares),
+            Class::CondvarWait | Class::NotifyOne | Class::NotifyAll | Class::Other => None,
+        }
+    }
+
+    /// The lock of the standard library that it takes, waiting while it cannot.
+    pub fn std_lock(self) -> Option<&'static str> {
+        match self {
+            Self::MutexLock | Self::MutexRelock => Some(shown!("Mutex")),
+            Self::RwLockRead
+            | Self::RwLockWrite
+            | Self::RwLockUpgradableRead
+            | Self::RwLockUpgrade => Some(shown!("RwLock")),
+            _ => None,
+        }
+    }
+
+    /// Whether it takes a lock, or tries to.
+    pub const fn takes_lock(self) -> bool {
+        matches!(self, Self::StreamLock)
+            || matches!(
+                self.class(),
+                Class::Lock
+                    | Class::TryLock
+                    | Class::Relock
+                    | Class::SharedLock
+                    | Class::TrySharedLock
+            )
+    }
+
+    /// Whether it is a compare-exchange of an atomic.
+    pub const fn is_compare_exchange(self) -> bool {
+        matches!(
+            self,
+            Self::AtomicCompareAndSwap
+                | Self::AtomicCompareExchange
+                | Self::AtomicCompareExchangeWeak
+        )
+    }
+}
+
+/// Its name in reports.
+impl core::fmt::Display for Op {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.pad(self.name())
     }
 }

@@ -1,0 +1,37 @@
+//! Notes on the wire: their kind, and the number that belongs to it.
+
+use chess_vocabulary::{Note, NoteKind};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::token;
+
+#[derive(Serialize, Deserialize)]
+struct Data {
+    #[serde(with = "token")]
+    kind: NoteKind,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    task: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    outcome: Option<u32>,
+}
+
+#[expect(
+    clippy::ref_option,
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde calls it so"
+)]
+pub(super) fn serialize<S: Serializer>(note: &Option<Note>, to: S) -> Result<S::Ok, S::Error> {
+    let data = note.and_then(|note| {
+        Some(Data {
+            kind: note.kind()?,
+            task: note.woken().map(|task| task.0),
+            outcome: note.drawn(),
+        })
+    });
+    data.serialize(to)
+}
+
+pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Note>, D::Error> {
+    let data = Option::<Data>::deserialize(from)?;
+    Ok(data.map(|it| Note::of(it.kind, it.task.or(it.outcome).unwrap_or(0))))
+}

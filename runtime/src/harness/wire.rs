@@ -1,0 +1,39 @@
+//! How notes and objects are written for the supervisor: as data, which it puts in words.
+
+use chess_vocabulary::{Note, Object, Token as _};
+
+use super::json;
+
+/// An object.
+pub(super) fn object(object: Object) -> String {
+    json::Object::new()
+        .string("kind", object.kind.token())
+        .number("number", object.number.into())
+        .finish()
+}
+
+/// A note, if it says anything.
+pub(super) fn note(note: Note) -> Option<String> {
+    let object = json::Object::new().string("kind", note.kind()?.token());
+    let object = match (note.woken(), note.drawn()) {
+        (Some(task), _) => object.number("task", task.0.into()),
+        (_, Some(outcome)) => object.number("outcome", outcome.into()),
+        _ => object,
+    };
+    Some(object.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::execution::TaskId;
+
+    #[test]
+    fn a_note_is_its_kind_and_what_belongs_to_it() {
+        assert_eq!(note(Note::NONE), None);
+        let text = |it| note(it).expect("it says something");
+        assert_eq!(text(Note::TIMED_OUT_EARLY), r#"{"kind":"timed-out-early"}"#);
+        assert_eq!(text(Note::wakes(TaskId(2))), r#"{"kind":"wakes","task":2}"#);
+        assert_eq!(text(Note::drew(5)), r#"{"kind":"drew","outcome":5}"#);
+    }
+}

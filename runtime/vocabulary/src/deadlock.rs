@@ -1,0 +1,125 @@
+//! The sentence that tells who waits for what in a deadlock.
+
+use core::fmt::Write as _;
+
+use crate::{Op, TaskId};
+
+/// A task that waits at the end of an execution.
+#[derive(Clone, Debug)]
+pub struct Wait {
+    /// The task.
+    pub task: TaskId,
+    /// The operation in which it waits.
+    pub op: Op,
+    /// The name of what it waits for.
+    pub object: Option<String>,
+    /// The source line of the operation.
+    pub place: Option<String>,
+    /// Who holds the object, or is waited for.
+    pub holder: Option<TaskId>,
+    /// The source line where the holder took the object.
+    pub held_at: Option<String>,
+}
+
+/// What a deadlock is, in one sentence: the tasks of the circle, or, where there is none, all that
+/// wait.
+pub fn deadlock(waits: &[Wait], circle: &[TaskId]) -> String {
+    let mut text = match circle.len() {
+        0 => "no task can go on: ".to_owned(),
+        1 => "a task waits for itself: ".to_owned(),
+        _ => "tasks wait for each other: ".to_owned(),
+    };
+    let in_circle = |wait: &&Wait| circle.is_empty() || circle.contains(&wait.task);
+    for (at, wait) in waits.iter().filter(in_circle).enumerate() {
+        let separator = if at == 0 { "" } else { "; " };
+        let _ = write!(text, "{separator}{} waits in {}", wait.task, wait.op);
+        if let Some(name) = &wait.object {
+            let _ = write!(text, " for {name}");
+        }
+        if wait.op.is_opaque() {
+            text.push_str(" in opaque code");
+        }
+        if let Some(place) = &wait.place {
+            let where_to = if wait.op.is_opaque() { "after" } else { "at" };
+            let _ = write!(text, " {where_to} {place}");
+        }
+        let Some(holder) = wait.holder else {
+            continue;
+        };
+        if wait.op == Op::Join {
+            let _ = write!(text, " for {holder}");
+            continue;
+        }
+        let _ = write!(text, ", held by {holder}");
+        if let Some(place) = &wait.held_at {
+            let _ = write!(text, " since {place}");
+        }
+    }
+    text
+}
+
+/// A source line as sentences show it: without the place of the registry.
+pub fn line_of(file: &str, line: u32) -> String {
+    format!("{}:{line}", short_path(file))
+}
+
+/// The path of a source file without the place of the registry.
+pub fn short_path(file: &str) -> &str {
+    let short = file
+        .split_once("/registry/src/")
+        .and_then(|(_, rest)| rest.split_once('/'));
+    short.map_or(file, |(_, rest)| rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wait(task: u32, object: &str, holder: Option<u32>) -> Wait {
+        Wait {
+            task: TaskId(task),
+            op: Op::MutexLock,
+            object: Some(object.to_owned()),
+            place: Some(line_of(
+                "/home/me/.cargo/registry/src/index-1/a-1.0.0/lib.rs",
+                7,
+            )),
+            holder: holder.map(TaskId),
+            held_at: holder.map(|_| line_of("src/lib.rs", 3)),
+        }
+    }
+
+    #[test]
+    fn a_circle_is_told_without_those_that_wait_for_it() {
+        let waits = [
+            wait(0, "M1", Some(1)),
+            wait(1, "M1", Some(2)),
+            wait(2, "M2", Some(1)),
+        ];
+        assert_eq!(
+            deadlock(&waits, &[TaskId(1), TaskId(2)]),
+            "tasks wait for each other: \
+             task 1 waits in Mutex::lock for M1 at a-1.0.0/lib.rs:7, held by task 2 since src/lib.rs:3; \
+             task 2 waits in Mutex::lock for M2 at a-1.0.0/lib.rs:7, held by task 1 since src/lib.rs:3"
+        );
+    }
+
+    #[test]
+    fn without_a_circle_all_are_told() {
+        let join = Wait {
+            op: Op::Join,
+            object: Some("task 1".to_owned()),
+            held_at: None,
+            ..wait(0, "", Some(1))
+        };
+        let opaque = Wait {
+            op: Op::FutexWait,
+            ..wait(1, "F1", None)
+        };
+        assert_eq!(
+            deadlock(&[join, opaque], &[]),
+            "no task can go on: main waits in join for task 1 at a-1.0.0/lib.rs:7 for task 1; \
+             task 1 waits in futex wait for F1 in opaque code after a-1.0.0/lib.rs:7"
+        );
+    }
+}

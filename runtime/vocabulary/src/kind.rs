@@ -1,0 +1,46 @@
+//! The kinds of failure.
+
+use crate::token::tokens;
+
+/// The kinds of failure, as in reports and in the interface for scripts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A panic that the test did not expect, or a missing one.
+    Panic,
+    /// No task is enabled.
+    Deadlock,
+    /// A fair execution passed the step limit.
+    Livelock,
+    /// A task ran without yielding (the good-samaritan rule).
+    Spin,
+    /// The process died.
+    Crash,
+    /// Two unordered accesses to common memory.
+    Race,
+    /// Memory was used after it was freed.
+    UseAfterFree,
+    /// A block was freed twice.
+    DoubleFree,
+    /// Memory was freed that had never been allocated.
+    InvalidFree,
+    /// Memory was not freed, and nothing refers to it.
+    Leak,
+    /// The same schedule did not fail again.
+    Nondeterminism,
+}
+
+tokens! {
+    Kind {
+        Panic = "panic",
+        Deadlock = "deadlock",
+        Livelock = "livelock",
+        Spin = "spin",
+        Crash = "crash",
+        Race = "race",
+        UseAfterFree = "use-after-free",
+        DoubleFree = "double-free",
+        InvalidFree = "invalid-free",
+        Leak = "leak",
+        Nondeterminism = "nondeterminism",
+    }
+}

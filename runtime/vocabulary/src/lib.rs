@@ -1,0 +1,29 @@
+//! The vocabulary of cargo chess and its runtime: what a test binary tells, and the tool understands.
+//!
+//! On the wire, each operation, effect, note and kind of failure has a [`Token`], which
+//! is data. The words that people read are made of these, and no program reads them.
+
+#![forbid(unsafe_code)]
+
+mod deadlock;
+mod decision;
+mod effect;
+mod hold;
+mod kind;
+mod note;
+mod object;
+mod op;
+mod task;
+mod token;
+pub mod words;
+
+pub use deadlock::{Wait, deadlock, line_of, short_path};
+pub use decision::{Decision, Decisions};
+pub use effect::{Dependence, Effect};
+pub use hold::Hold;
+pub use kind::Kind;
+pub use note::{Note, NoteKind};
+pub use object::{Object, ObjectKind};
+pub use op::{Class, Op};
+pub use task::TaskId;
+pub use token::Token;

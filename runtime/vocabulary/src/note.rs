@@ -1,0 +1,206 @@
+//! Details of an event that its operation alone does not show: a choice of the search, the task that it woke.
+
+use core::fmt::{self, Display};
+
+use crate::TaskId;
+use crate::token::tokens;
+use crate::words::shown;
+
+/// A detail of an event that its operation alone does not show. It is one word, not an enum with a
+/// field: it is written and read at every event, and both accesses must have the same width for the
+/// processor's store forwarding.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Note(u32);
+
+/// The kinds of notes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NoteKind {
+    /// See [`Note::WOKE_SPURIOUSLY`].
+    WokeSpuriously,
+    /// See [`Note::TIMED_OUT`].
+    TimedOut,
+    /// See [`Note::FAILED_SPURIOUSLY`].
+    FailedSpuriously,
+    /// See [`Note::REUSED`].
+    Reused,
+    /// See [`Note::TIMED_OUT_EARLY`].
+    TimedOutEarly,
+    /// See [`Note::ENDED_EARLY`].
+    EndedEarly,
+    /// See [`Note::wakes`].
+    Wakes,
+    /// See [`Note::drew`].
+    Drew,
+}
+
+tokens! {
+    NoteKind {
+        WokeSpuriously = "woke-spuriously",
+        TimedOut = "timed-out",
+        FailedSpuriously = "failed-spuriously",
+        Reused = "reused",
+        TimedOutEarly = "timed-out-early",
+        EndedEarly = "ended-early",
+        Wakes = "wakes",
+        Drew = "drew",
+    }
+}
+
+impl NoteKind {
+    /// Whether the search chose it as it chooses a preemption: it costs as much.
+    pub const fn costs(self) -> bool {
+        matches!(
+            self,
+            Self::WokeSpuriously
+                | Self::FailedSpuriously
+                | Self::Reused
+                | Self::TimedOutEarly
+                | Self::EndedEarly
+        )
+    }
+
+    /// Whether it says that a wait or an attempt had another end than its task may expect.
+    pub const fn is_of_end(self) -> bool {
+        !matches!(self, Self::Reused | Self::Wakes | Self::Drew)
+    }
+
+    /// What reports say, without what belongs to it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::WokeSpuriously => shown!("woke spuriously"),
+            Self::TimedOut => shown!("timed out"),
+            Self::FailedSpuriously => shown!("failed spuriously"),
+            Self::Reused => shown!("after it was given freed memory"),
+            Self::TimedOutEarly => shown!("timed out early"),
+            Self::EndedEarly => shown!("ended early"),
+            Self::Wakes => shown!("wakes"),
+            Self::Drew => shown!("drew"),
+        }
+    }
+}
+
+impl Note {
+    /// No detail.
+    pub const NONE: Self = Self(0);
+    /// It waited, and continued spuriously.
+    pub const WOKE_SPURIOUSLY: Self = Self(1);
+    /// It waited, and timed out.
+    pub const TIMED_OUT: Self = Self(2);
+    /// It could have succeeded, and failed spuriously.
+    pub const FAILED_SPURIOUSLY: Self = Self(3);
+    /// Its task has allocated memory that was freed before.
+    pub const REUSED: Self = Self(4);
+    /// It waited, and timed out while other tasks could have run.
+    pub const TIMED_OUT_EARLY: Self = Self(5);
+    /// It was a sleep that ended while other tasks could have run.
+    pub const ENDED_EARLY: Self = Self(6);
+    const FIRST_TASK: u32 = 16;
+    const FIRST_DRAW: u32 = 1 << 31;
+
+    /// The note of an event that woke this waiter.
+    #[inline]
+    pub fn wakes(task: TaskId) -> Self {
+        Self(Self::FIRST_TASK + task.0)
+    }
+
+    /// The waiter that the event woke.
+    #[inline]
+    pub fn woken(self) -> Option<TaskId> {
+        let is_task = (Self::FIRST_TASK..Self::FIRST_DRAW).contains(&self.0);
+        is_task.then(|| TaskId(self.0 - Self::FIRST_TASK))
+    }
+
+    /// The note of an event that drew this number.
+    #[inline]
+    pub fn drew(outcome: u32) -> Self {
+        Self(Self::FIRST_DRAW.saturating_add(outcome))
+    }
+
+    /// The number that the event drew.
+    #[inline]
+    pub fn drawn(self) -> Option<u32> {
+        self.0.checked_sub(Self::FIRST_DRAW)
+    }
+
+    /// Its kind; none of a note without a detail.
+    pub fn kind(self) -> Option<NoteKind> {
+        match self {
+            Self::WOKE_SPURIOUSLY => Some(NoteKind::WokeSpuriously),
+            Self::TIMED_OUT => Some(NoteKind::TimedOut),
+            Self::FAILED_SPURIOUSLY => Some(NoteKind::FailedSpuriously),
+            Self::REUSED => Some(NoteKind::Reused),
+            Self::TIMED_OUT_EARLY => Some(NoteKind::TimedOutEarly),
+            Self::ENDED_EARLY => Some(NoteKind::EndedEarly),
+            _ if self.woken().is_some() => Some(NoteKind::Wakes),
+            _ => self.drawn().map(|_| NoteKind::Drew),
+        }
+    }
+
+    /// The note of this kind; `number` is the task that it names, or what was drawn.
+    pub fn of(kind: NoteKind, number: u32) -> Self {
+        match kind {
+            NoteKind::WokeSpuriously => Self::WOKE_SPURIOUSLY,
+            NoteKind::TimedOut => Self::TIMED_OUT,
+            NoteKind::FailedSpuriously => Self::FAILED_SPURIOUSLY,
+            NoteKind::Reused => Self::REUSED,
+            NoteKind::TimedOutEarly => Self::TIMED_OUT_EARLY,
+            NoteKind::EndedEarly => Self::ENDED_EARLY,
+            NoteKind::Wakes => Self::wakes(TaskId(number)),
+            NoteKind::Drew => Self::drew(number),
+        }
+    }
+
+    /// Its words without those of what it costs; `woken` is the name of the task that it woke.
+    pub fn without_cost(self, woken: &dyn Display) -> impl Display {
+        fmt::from_fn(move |f| {
+            let Some(kind) = self.kind() else {
+                return Ok(());
+            };
+            f.write_str(kind.words())?;
+            match (self.woken(), self.drawn()) {
+                (Some(_), _) => write!(f, " {woken}"),
+                (_, Some(outcome)) => write!(f, " {outcome}"),
+                _ => Ok(()),
+            }
+        })
+    }
+
+    /// Its words, none of a note that says nothing; `woken` is the name of the task that it woke.
+    pub fn in_words(self, woken: &dyn Display) -> impl Display {
+        fmt::from_fn(move |f| {
+            self.without_cost(woken).fmt(f)?;
+            match self.kind() {
+                Some(kind) if kind.costs() => f.write_str(" (counts as a preemption)"),
+                _ => Ok(()),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Token;
+
+    #[test]
+    fn each_note_is_made_anew_of_its_kind_and_number() {
+        for &kind in NoteKind::ALL {
+            assert_eq!(Note::of(kind, 3).kind(), Some(kind));
+        }
+        assert_eq!(Note::of(NoteKind::Wakes, 3).woken(), Some(TaskId(3)));
+        assert_eq!(Note::of(NoteKind::Drew, 3).drawn(), Some(3));
+        assert_eq!(Note::NONE.kind(), None);
+    }
+
+    #[test]
+    fn notes_name_tasks_and_say_what_they_cost() {
+        let words = |note: Note| note.in_words(&"logger").to_string();
+        assert_eq!(words(Note::wakes(TaskId(2))), "wakes logger");
+        assert_eq!(
+            words(Note::TIMED_OUT_EARLY),
+            "timed out early (counts as a preemption)"
+        );
+        assert_eq!(words(Note::TIMED_OUT), "timed out");
+        assert_eq!(words(Note::NONE), "");
+    }
+}
