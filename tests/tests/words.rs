@@ -1,5 +1,6 @@
 //! No program reads the words that people read: reports, explanations and pages have all their facts where each word is scrambled.
 
+use std::fmt::Write as _;
 use std::fs;
 
 use chess_vocabulary::words::scrambled_text;
@@ -8,7 +9,7 @@ use end_to_end::{Chess, Workspace, without_durations};
 use regex::Regex;
 use serde_json::Value;
 
-const PROGRAMS: &str = r#"
+const PROGRAMS: &str = r"
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
@@ -94,7 +95,7 @@ mod tests {
         let _ = worker.join().unwrap();
     }
 }
-"#;
+";
 
 /// How many these are.
 const COUNT: usize = 6;
@@ -135,15 +136,12 @@ fn unscrambled(text: &str, table: &[(String, String, bool)]) -> String {
                     }
                 })
             });
-        match found {
-            Some((scrambled, words, _)) => {
-                plain += words;
-                rest = &rest[scrambled.len()..];
-            }
-            None => {
-                plain.push(first);
-                rest = &rest[first.len_utf8()..];
-            }
+        if let Some((scrambled, words, _)) = found {
+            plain += words;
+            rest = &rest[scrambled.len()..];
+        } else {
+            plain.push(first);
+            rest = &rest[first.len_utf8()..];
         }
     }
     plain
@@ -238,10 +236,8 @@ fn differ(differences: &mut String, what: &str, other: &str, plain: &str) {
         text.chars().skip(from).take(160).collect()
     };
     if other != plain {
-        *differences += &format!(
-            "{what}:\n  plain {:?}\n  other {:?}\n",
-            from(plain),
-            from(other)
-        );
+        let (plain, other) = (from(plain), from(other));
+        writeln!(differences, "{what}:\n  plain {plain:?}\n  other {other:?}")
+            .expect("a string takes all");
     }
 }
