@@ -297,6 +297,8 @@ impl Explorer<'_> {
             engine.monitors.outcome.is_first = is_first;
             let failure = self.run_once(engine);
             engine.monitors.outcome.is_first = false;
+            // The repetition may be cut short by the time: the schedule has a verdict all the same.
+            let is_given_up = engine.execution.ending == Ending::TooLong;
             if is_first && failure.is_none() {
                 self.check_determinism(engine);
             }
@@ -319,8 +321,7 @@ impl Explorer<'_> {
                 }
                 if engine.execution.past_limit {
                     engine.exploration.long += 1;
-                    let too_long = engine.execution.ending == Ending::TooLong;
-                    engine.exploration.too_long += u64::from(too_long);
+                    engine.exploration.too_long += u64::from(is_given_up);
                 }
                 if failure.is_none() {
                     engine.monitors.spins.learn();
