@@ -133,6 +133,8 @@ pub(crate) struct Exploration {
     pub(crate) body: BodyOutcome,
     /// The address of the access that killed the program.
     pub(crate) fault: Option<usize>,
+    /// The signal that killed the program; 0 if there was none.
+    pub(crate) signal: i32,
     /// Set by the zygote when the time budget is used up.
     pub(crate) out_of_time: AtomicBool,
     /// The program has its own global allocator.
@@ -223,6 +225,7 @@ impl Exploration {
             confirmed: false,
             body: BodyOutcome::Unfinished,
             fault: None,
+            signal: 0,
             out_of_time: AtomicBool::new(false),
             foreign_heap: false,
             has_processes: false,

@@ -101,6 +101,7 @@ impl Engine {
     /// The failure that follows from the death of the process during the execution.
     pub(super) fn death(&mut self, status: c_int) -> Failure {
         let fault = self.exploration.fault;
+        self.exploration.signal = status & 0x7f;
         let death = Death {
             execution: &self.execution,
             status,

@@ -84,10 +84,13 @@ pub(super) fn finished(
     let location = verdict.failure.and_then(|f| f.place.as_ref().map(location));
     let waits = || blocked_site(verdict.kind, &blocked, &circle).map(place);
     let location = location.or_else(waits);
+    let signal = u64::try_from(exploration.signal).ok();
+    let is_crash = verdict.kind == Some(Kind::Crash);
     let object = Object::new()
         .string("type", "finished")
         .string("outcome", verdict.outcome)
         .optional_string("kind", verdict.kind.map(Kind::token))
+        .optional_number("signal", signal.filter(|&it| is_crash && it != 0))
         .optional_string("message", message(verdict).as_deref())
         .raw("location", location.as_deref().unwrap_or("null"));
     with_extent(object, exploration, counters)
