@@ -1,9 +1,9 @@
-//! What cargo chess links into a test: a deterministic scheduler, the search
-//! over its schedules, and the shims that stand where `std`'s concurrency was.
+//! The runtime that cargo chess links into a test: a deterministic scheduler, the search
+//! over its schedules, and the shims in place of `std`'s concurrency.
 //!
 //! The folders, from the ground up: `base` (system calls, the engine's memory),
 //! `platform` (how tasks run), `search` (strategies), `execution` (tasks, objects,
-//! events), `monitor` (what counts as a failure), `shim` (mirrors of `std`'s modules),
+//! events), `monitor` (the kinds of failure), `shim` (mirrors of `std`'s modules),
 //! `interpose` (C functions in place of libc's), and `harness` (the exploration of one
 //! test).
 
@@ -34,7 +34,7 @@
     unboxed_closures,
     unsize
 )]
-// What `shim::memory` asks of the user's crate must not be answered when this one is compiled.
+// `shim::memory` asks for checks of the user's crate: compiling this crate must not fix the answer.
 #![rustc_preserve_ub_checks]
 #![allow(
     incomplete_features,

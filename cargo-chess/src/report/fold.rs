@@ -132,7 +132,7 @@ fn is_same_call(events: &[Step], row: Row, index: usize) -> bool {
     };
     let statement = |it: &Step| {
         let caller = it.atomic_call()?;
-        // Where a task comes from, and what the search chose, is always of interest.
+        // The origin of a task, and a choice of the search, are always of interest.
         let is_plain = it.note.is_none() && it.op != Op::Spawn;
         is_plain.then(|| (it.task, caller.location.clone(), caller.function.clone()))
     };
@@ -231,7 +231,7 @@ fn cut(mut rows: Vec<Row>, events: &[Step]) -> Vec<Row> {
     let end = rows.len() - (MOST_ROWS - ROWS_BEFORE_CUT);
     let chosen = |row: &Row| matches!(*row, Row::Event(index) if events[index].note.is_some());
     let middle = &rows[ROWS_BEFORE_CUT..end];
-    // What the search chose stays, unless it chose so often that it hides the rest.
+    // Choices of the search stay, unless there are so many that they hide the rest.
     let few = middle.iter().filter(|row| chosen(row)).count() <= MOST_ROWS;
     let mut kept: Vec<Row> = Vec::new();
     for row in middle {

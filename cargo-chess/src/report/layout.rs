@@ -27,7 +27,7 @@ pub(super) struct Line {
     pub(super) op: String,
     /// What it does that to.
     pub(super) object: Option<String>,
-    /// What the search chose for this operation.
+    /// The choice of the search for this operation.
     pub(super) note: Option<Note>,
     /// The source line, or nothing.
     pub(super) place: String,

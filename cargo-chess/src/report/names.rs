@@ -1,4 +1,4 @@
-//! What tasks are called in a report.
+//! The names of tasks in a report.
 
 use std::collections::HashMap;
 
@@ -30,12 +30,12 @@ impl Names {
         Self(tasks.iter().map(|task| (task.id, unique(task))).collect())
     }
 
-    /// What task `id` is called.
+    /// The name of task `id`.
     pub(super) fn of(&self, id: u32) -> String {
         self.0.get(&id).cloned().unwrap_or_else(|| called(id))
     }
 
-    /// What the search chose for an operation, or whom it woke, in words.
+    /// The choice of the search for an operation, or the task that it woke, in words.
     pub(super) fn note(&self, note: Note) -> String {
         let woken = note
             .woken()
@@ -44,7 +44,7 @@ impl Names {
     }
 }
 
-/// What task `id` is called where no names are known.
+/// The name of task `id` if no names are known.
 pub(super) fn called(id: u32) -> String {
     TaskId(id).to_string()
 }

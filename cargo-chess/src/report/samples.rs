@@ -213,7 +213,7 @@ pub(crate) fn livelock() -> Finished {
     }
 }
 
-/// What the search chose is told: behind an operation, below one, and for one that waits.
+/// Choices of the search are shown: behind an operation, below one, and for a waiting one.
 pub(crate) fn noted() -> Finished {
     let note = |mut step: Step, note: Note| {
         step.note = Some(note);

@@ -1,5 +1,4 @@
-//! Listeners: what follows an execution from outside while it runs, such as the live trace
-//! and the debugger.
+//! Listeners: observers of a running execution, such as the live trace and the debugger.
 //!
 //! They judge nothing, as monitors do, and are called rarely: for executions that are shown
 //! to someone. So a table of them serves, which the engine is composed with.
@@ -28,7 +27,7 @@ impl Panic {
     }
 }
 
-/// What follows an execution. Each hook is optional.
+/// An observer of an execution. Each hook is optional.
 pub(crate) trait Listener: Sync {
     /// The current task performs an operation.
     fn event(&self, execution: &Execution, event: &Event) {
@@ -40,7 +39,7 @@ pub(crate) trait Listener: Sync {
         let _ = execution;
     }
 
-    /// The current task is about to be switched out, `next` goes on.
+    /// The current task is about to be switched out for `next`.
     fn switches(&self, execution: &Execution, next: TaskId) {
         let _ = (execution, next);
     }
@@ -65,7 +64,7 @@ pub(crate) trait Listener: Sync {
 pub(crate) type Listeners = &'static [&'static dyn Listener];
 
 impl Execution {
-    /// The current task performed an operation, in an execution whose events are told.
+    /// The current task performed an operation, in an execution whose events are reported.
     #[cold]
     pub(super) fn tell_event(&self, event: &Event) {
         for listener in self.listeners {
@@ -73,7 +72,7 @@ impl Execution {
         }
     }
 
-    /// The current task is preempted, in an execution whose events are told.
+    /// The current task is preempted, in an execution whose events are reported.
     #[cold]
     pub(super) fn tell_preemption(&self) {
         for listener in self.listeners {

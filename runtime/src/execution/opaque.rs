@@ -324,7 +324,7 @@ pub(crate) fn has_ended(task: TaskId) -> bool {
     ended
 }
 
-/// What is said of a test that called into opaque packages. The tool knows which there are.
+/// The sentence on a test that called into opaque packages. The tool adds their names.
 pub(crate) const ENTERED_OPAQUE: &str = "called into packages that are compiled as they are";
 
 /// Records a call of a function of a package that is compiled unchanged.

@@ -51,18 +51,18 @@ pub(crate) struct DataAccess {
     pub(crate) site: Site,
 }
 
-/// What an execution tells while it runs. All monitors together implement it, in `monitor`:
-/// the execution knows no single one of them. There is one implementation, so that every
+/// The hooks of an execution for the monitors. All monitors together implement it, in `monitor`,
+/// so that the execution knows none of them by name. There is only one implementation: every
 /// call is static, and a hook without a body costs nothing.
 pub(crate) trait Watch {
-    /// What [`Watch::pause`] puts aside.
+    /// The state that [`Watch::pause`] puts aside.
     type Paused;
 
     /// The current task arrives before an operation.
     fn scheduling_point(&mut self, execution: &Execution);
 
-    /// Whether every synchronization access is to be told, or only those of objects that may
-    /// be free.
+    /// Whether every synchronization access must be reported. Otherwise, only accesses to objects
+    /// that may be free are.
     fn wants_accesses(&self) -> bool;
 
     /// The current task performs an operation.
@@ -77,18 +77,18 @@ pub(crate) trait Watch {
     /// The current task repeats a loop that reads the same and does not yield.
     fn spins(&mut self, execution: &Execution, read: Access) -> ControlFlow<()>;
 
-    /// The execution is given up far beyond the step limit: as what.
+    /// The execution is given up far beyond the step limit. Returns its ending.
     fn given_up(&mut self, execution: &Execution) -> Option<Ending>;
 
-    /// Whether the order of accesses is followed here: else the hooks below do nothing.
+    /// Whether happens-before is tracked here. If not, the hooks below do nothing.
     fn is_ordered() -> bool;
 
-    /// The current task learns what was released to `object`. Where it does not exclude
-    /// others, they may hold the object, too.
+    /// The current task acquires the clock that was released to `object`. If it does not exclude
+    /// other tasks, they may hold the object, too.
     fn acquired(object: usize, excludes: bool);
 
-    /// The current task releases what it knows to `object`: to all, or only to those that take
-    /// the object alone.
+    /// The current task releases its clock to `object`: for all tasks, or only for those that
+    /// acquire the object exclusively.
     fn released(object: usize, to_all: bool, op: Op, site: Option<Site>);
 
     /// The current task performs an atomic operation on a counter that only such operations
@@ -113,7 +113,7 @@ pub(crate) trait Watch {
     /// `next` runs after `task`.
     fn switched(task: TaskId, next: TaskId);
 
-    /// `task` goes on after the end of `other`.
+    /// `task` continues after the end of `other`.
     fn joined(task: TaskId, other: TaskId);
 
     /// The memory from `low` to `high` becomes the stack of another task.
@@ -122,11 +122,11 @@ pub(crate) trait Watch {
     /// The current task calls opaque code, within a call that is one step.
     fn opaque_entered();
 
-    /// The current task goes on where it was, perhaps in opaque code.
+    /// The current task continues at its former place, possibly in opaque code.
     fn opaque_resumed();
 }
 
-/// What watches executions: the one place below the monitors that names them.
+/// The implementation of [`Watch`]. Only this line below the monitors names them.
 pub(super) type Watcher = Monitors;
 
 impl Execution {

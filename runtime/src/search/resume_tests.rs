@@ -1,4 +1,4 @@
-//! Each strategy goes on from its saved state as if it had never stopped.
+//! Each strategy continues from its saved state as if it had never stopped.
 
 use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
 use crate::base::stored::Stored;
@@ -7,7 +7,7 @@ use crate::base::written::Written;
 use super::model::{self, Act, Program};
 use super::{Delay, Dpor, HashSet, Icb, Part, Pct, Portfolio, Pos, Random, Strategy, Surw};
 
-/// Runs at most so many schedules; what each did, and the strategy's progress then.
+/// Runs at most `most` schedules. Returns their executions, and the progress of the strategy.
 fn run(program: &Program, search: &mut dyn Strategy, most: usize) -> Vec<String> {
     let mut told = Vec::new();
     while told.len() < most && search.begin() {
@@ -33,7 +33,7 @@ fn a_search_that_was_written_down_goes_on_as_if_it_had_not_stopped() {
     let part = Part { index: 1, count: 2 };
     let searches: [&dyn Fn() -> Box<dyn Strategy>; 10] = [
         &|| Box::new(Icb::new(3, u64::MAX)),
-        // Of what is queued some is dropped, and has no node.
+        // Some of the queued schedules are dropped, and have no node.
         &|| Box::new(Icb::new(3, 30)),
         &|| Box::new(Icb::new(3, u64::MAX).of_early_part(part)),
         &|| Box::new(Dpor::new()),

@@ -1,4 +1,4 @@
-//! The imports of a tree of Rust sources, read from the text: who names what of which file.
+//! The imports of a tree of Rust sources, read from the text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 /// A path as it is written, without `crate`: `["execution", "Op"]`.
 type Names = Vec<String>;
 
-/// The files of a crate, and what each of them names of the others.
+/// The files of a crate, and the definitions of other files that each of them names.
 pub(crate) struct Sources {
     files: BTreeMap<Names, File>,
 }
@@ -17,9 +17,9 @@ struct File {
     /// Where it lies, below the sources.
     path: String,
     tokens: Vec<String>,
-    /// What its names stand for: a local name, and the path that was imported.
+    /// Its imports: a local name, and the imported path.
     imported: BTreeMap<String, Names>,
-    /// What others find here though it is defined elsewhere.
+    /// Its re-exports.
     exported: BTreeMap<String, Names>,
     /// Every path that the file names, and whether it does no more than pass it on.
     named: Vec<(Names, bool)>,
@@ -65,13 +65,13 @@ impl Sources {
         self.files.len()
     }
 
-    /// Each file with the files whose definitions it uses. What a file only passes on to
-    /// others counts as used by those.
+    /// Each file with the files whose definitions it uses. A re-export counts as used by the files
+    /// that import it from there.
     pub(crate) fn uses(&self) -> BTreeMap<&str, BTreeSet<&str>> {
         self.edges(false)
     }
 
-    /// As [`Self::uses`], with what a file passes on.
+    /// As [`Self::uses`], with the re-exports of each file.
     pub(crate) fn imports(&self) -> BTreeMap<&str, BTreeSet<&str>> {
         self.edges(true)
     }
@@ -90,7 +90,7 @@ impl Sources {
         edges
     }
 
-    /// The file in which `names` is defined, found through what modules pass on.
+    /// The file in which `names` is defined, found through re-exports.
     fn definition(&self, names: &[String], depth: usize) -> Option<&str> {
         let within = (0..=names.len()).rev();
         let module = within.map(|length| &names[..length]);
@@ -171,7 +171,7 @@ impl File {
             }
             is_public = false;
         }
-        // Imports may follow what uses them.
+        // Imports may follow their uses.
         let imported = &self.imported;
         self.named = std::mem::take(&mut self.named)
             .into_iter()
@@ -268,8 +268,8 @@ fn after_parenthesis(tokens: &[String], at: usize) -> usize {
     end.map_or(tokens.len(), |end| at + end + 1)
 }
 
-/// Leaves out what `#[cfg(test)]` stands before; with the names of modules in other files
-/// that it stands before.
+/// Leaves out the items under `#[cfg(test)]`. Also returns the names of the modules in other files
+/// among them.
 fn without_tests(tokens: &[String]) -> (Vec<String>, Vec<String>) {
     const MARK: [&str; 7] = ["#", "[", "cfg", "(", "test", ")", "]"];
     let mut kept = Vec::new();

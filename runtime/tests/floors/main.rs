@@ -1,7 +1,6 @@
-//! The floors of the runtime: a file uses what is defined on its own floor or below.
+//! The floors of the runtime: a file uses only definitions of its own floor or of floors below.
 //!
-//! Read from the sources' text: imports, and paths where they are used. Code for tests alone
-//! is left out.
+//! The test reads imports and paths from the text of the sources. Code for tests is left out.
 
 mod imports;
 
@@ -74,7 +73,7 @@ const COMPOSITION: Uses = &[("engine.rs", "harness"), ("engine.rs", "interpose")
 /// one door names the structure that has all monitors.
 const MONITORS: Uses = &[("execution/watch.rs", "monitor")];
 
-/// The allocator is an entry point, and lies beside what it enters; the first frame of a task calls
+/// The allocator is an entry point, and lies beside the heap; the first frame of a task calls
 /// the main function of tasks by its symbol.
 const ENTRY_POINTS: Uses = &[
     ("platform/context.rs", "execution"),
@@ -83,11 +82,11 @@ const ENTRY_POINTS: Uses = &[
     ("platform/heap/usual.rs", "execution"),
 ];
 
-/// A task that starts or ends does what libc does for its threads, which is interposed.
+/// The start and the end of a task do the work of libc for its threads, which is interposed.
 const THREADS: Uses = &[("execution/thread.rs", "interpose")];
 
-/// Uses of a higher floor that remain, with the reason above each list. What is no longer
-/// needed has to go.
+/// The remaining uses of a higher floor, with the reason above each list. A use that no longer
+/// exists must be removed from the list.
 const EXCEPTIONS: &[Uses] = &[
     VOCABULARY,
     ROOT,
@@ -100,7 +99,7 @@ const EXCEPTIONS: &[Uses] = &[
 /// The sizes of circles of more than three files that remain. They may only shrink.
 const CIRCLES: &[usize] = &[124, 4];
 
-/// Circles of up to so many files are no fault: a type and what belongs to it.
+/// The largest circle, in files, that is no fault: a type and its helpers.
 const SMALL: usize = 3;
 
 fn runtime() -> Sources {

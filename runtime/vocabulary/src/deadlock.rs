@@ -1,4 +1,4 @@
-//! The sentence that tells who waits for what in a deadlock.
+//! The sentence on the waiting tasks of a deadlock.
 
 use core::fmt::Write as _;
 
@@ -11,18 +11,17 @@ pub struct Wait {
     pub task: TaskId,
     /// The operation in which it waits.
     pub op: Op,
-    /// The name of what it waits for.
+    /// The name of the object that it waits for.
     pub object: Option<String>,
     /// The source line of the operation.
     pub place: Option<String>,
-    /// Who holds the object, or is waited for.
+    /// The task that holds the object, or that is awaited.
     pub holder: Option<TaskId>,
     /// The source line where the holder took the object.
     pub held_at: Option<String>,
 }
 
-/// What a deadlock is, in one sentence: the tasks of the circle, or, where there is none, all that
-/// wait.
+/// A deadlock in one sentence: the tasks of the circle, or all waiting tasks if there is none.
 pub fn deadlock(waits: &[Wait], circle: &[TaskId]) -> String {
     let mut text = match circle.len() {
         0 => "no task can go on: ".to_owned(),

@@ -23,7 +23,7 @@ pub struct Decisions {
 }
 
 impl Decisions {
-    /// What `token` stands for.
+    /// The decisions of `token`.
     pub fn of_token(token: &str) -> Option<Self> {
         let (is_outcome, rest) = match token.strip_prefix('?') {
             Some(rest) => (true, rest),

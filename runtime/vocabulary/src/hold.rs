@@ -1,8 +1,8 @@
-//! What an operation does to the lock that is its object.
+//! The effect of an operation on the lock that is its object.
 
 use crate::token::tokens;
 
-/// What an operation does to the lock that is its object.
+/// The effect of an operation on the lock that is its object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hold {
     /// Its task holds it alone from then on.

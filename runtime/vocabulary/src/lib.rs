@@ -1,4 +1,4 @@
-//! The vocabulary of cargo chess and its runtime: what a test binary tells, and the tool understands.
+//! The vocabulary of cargo chess and its runtime: the data that a test binary sends to the tool.
 //!
 //! On the wire, each operation, effect, note and kind of failure has a [`Token`], which
 //! is data. The words that people read are made of these, and no program reads them.

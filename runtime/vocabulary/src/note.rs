@@ -64,7 +64,7 @@ impl NoteKind {
         !matches!(self, Self::Reused | Self::Wakes | Self::Drew)
     }
 
-    /// What reports say, without what belongs to it.
+    /// Its words in reports, without its details.
     pub fn words(self) -> &'static str {
         match self {
             Self::WokeSpuriously => shown!("woke spuriously"),
@@ -136,7 +136,7 @@ impl Note {
         }
     }
 
-    /// The note of this kind; `number` is the task that it names, or what was drawn.
+    /// The note of this kind; `number` is the task that it names, or the drawn number.
     pub fn of(kind: NoteKind, number: u32) -> Self {
         match kind {
             NoteKind::WokeSpuriously => Self::WOKE_SPURIOUSLY,
@@ -150,7 +150,7 @@ impl Note {
         }
     }
 
-    /// Its words without those of what it costs; `woken` is the name of the task that it woke.
+    /// Its words without those for its cost; `woken` is the name of the task that it woke.
     pub fn without_cost(self, woken: &dyn Display) -> impl Display {
         fmt::from_fn(move |f| {
             let Some(kind) = self.kind() else {

@@ -1,4 +1,4 @@
-//! What operations act on, and the names that reports have for it.
+//! The objects of operations, and their names in reports.
 
 use core::fmt::{self, Display, Formatter};
 
@@ -22,7 +22,7 @@ macro_rules! kinds {
         }
 
         impl ObjectKind {
-            /// What stands before the number in the name of an object of this kind.
+            /// The prefix of the number in the name of an object of this kind.
             pub fn words(self) -> &'static str {
                 match self { $(Self::$Variant => shown!($words),)* }
             }
@@ -35,7 +35,7 @@ kinds! {
     Task = "task", "task ";
     /// A scope of threads.
     Scope = "scope", "scope ";
-    /// What a thread waits for.
+    /// The object of a thread's wait.
     Thread = "thread", "T";
     /// An atomic.
     Atomic = "atomic", "A";
@@ -63,7 +63,7 @@ kinds! {
     Condvar = "condvar", "C";
     /// A barrier.
     Barrier = "barrier", "B";
-    /// What is initialised once.
+    /// A value that is initialised once.
     Once = "once", "O";
     /// A channel.
     Channel = "channel", "Q";
@@ -95,7 +95,7 @@ kinds! {
     Device = "device", "device ";
     /// A descriptor.
     Descriptor = "descriptor", "descriptor ";
-    /// What code that is not redirected uses.
+    /// An object of code that is not redirected.
     Opaque = "opaque", "opaque code ";
 }
 

@@ -446,8 +446,8 @@ impl Op {
     }
 }
 
-/// What an operation does, for those who explain executions: operations of one class are told of
-/// in one way, whichever library they are of.
+/// The class of an operation. Explanations word all operations of a class alike, whichever library
+/// they belong to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
     /// Takes a lock for its task alone; waits while it cannot.
@@ -511,8 +511,8 @@ impl Op {
         }
     }
 
-    /// What its task holds afterwards that it did not hold before, or the reverse, where the
-    /// operation had this effect: a lock that was not to be had is only looked at.
+    /// The lock that its task holds or releases, if the operation had this effect. A failed attempt
+    /// changes nothing.
     pub const fn hold(self, effect: Effect) -> Option<Hold> {
         let is_in_vain = matches!(effect, Effect::Read | Effect::Fail);
         match self.class() {

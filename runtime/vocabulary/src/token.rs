@@ -1,4 +1,4 @@
-//! What the things of the vocabulary are called on the wire.
+//! The tokens of the vocabulary on the wire.
 
 /// Has a name on the wire: one word that never changes, whatever reports call it.
 pub trait Token: Copy + Sized + 'static {
@@ -8,7 +8,7 @@ pub trait Token: Copy + Sized + 'static {
     /// The name on the wire.
     fn token(self) -> &'static str;
 
-    /// What has this name on the wire.
+    /// The value with this token.
     fn of_token(token: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|it| it.token() == token)
     }

@@ -61,7 +61,7 @@ pub(crate) const fn scrambled<const LENGTH: usize>(bytes: &[u8]) -> [u8; LENGTH]
     all
 }
 
-/// A literal, or, where words are scrambled, what it becomes.
+/// A literal, or its scrambled form if words are scrambled.
 macro_rules! shown {
     ($words:expr) => {{
         const SCRAMBLED: &str = {

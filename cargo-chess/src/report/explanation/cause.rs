@@ -167,7 +167,7 @@ fn without_preemption(test: &TestFinished, finished: &Finished) -> &'static str 
     }
 }
 
-/// What the search chose that is not who runs, in sentences.
+/// The choices of the search other than the order of tasks, in sentences.
 fn chosen(finished: &Finished, names: &Names) -> Vec<String> {
     let events = finished.events.iter();
     let chosen = events.filter_map(|event| {

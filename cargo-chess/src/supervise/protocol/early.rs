@@ -1,4 +1,4 @@
-//! Waits that ended while another task could run, as a test binary tells of them.
+//! Waits that ended while another task could run, as a test binary reports them.
 
 use chess_vocabulary::Op;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ pub struct Operation {
     /// Its column there.
     #[serde(default)]
     pub column: Option<u32>,
-    /// It is a wait that goes on.
+    /// It is a wait that continues.
     #[serde(default)]
     pub waits: bool,
 }
@@ -59,7 +59,7 @@ pub struct EarlyWait {
 }
 
 impl EarlyWait {
-    /// As the event tells of it.
+    /// As in the event.
     pub fn to_event(&self) -> EarlyTimeout {
         EarlyTimeout {
             wait: self.wait.to_event(),

@@ -1,4 +1,4 @@
-//! What a verdict shows of the execution that it is about: its tasks and events, and how it ended.
+//! The execution of a verdict: its tasks, its events, and its end.
 
 use chess_vocabulary::{Effect, Hold, Note, Op};
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ pub struct Task {
 pub struct Step {
     /// The task that acted.
     pub task: u32,
-    /// What it did.
+    /// Its operation.
     #[serde(with = "token")]
     pub op: Op,
     /// The object it acted on.
@@ -38,10 +38,10 @@ pub struct Step {
     /// operation, which then ran when it was resumed.
     #[serde(default)]
     pub preempted: bool,
-    /// What the search chose for this operation, or whom it woke.
+    /// The choice of the search for this operation, or the task that it woke.
     #[serde(default, with = "note")]
     pub note: Option<Note>,
-    /// What it did to the lock that is its object.
+    /// Its effect on the lock that is its object.
     #[serde(default, with = "token::optional")]
     pub hold: Option<Hold>,
     /// The lock that its task gave back while it waited.
@@ -56,7 +56,8 @@ pub struct Step {
     /// The statement of the user's code that led to it, where it happened in other code.
     #[serde(default)]
     pub caller: Option<Caller>,
-    /// What it did to the object. Told of the last run of a failure and of replays, as what follows.
+    /// Its effect on the object. This and the fields below are reported for the last run of a
+    /// failure and for replays.
     #[serde(default, with = "token::optional")]
     pub effect: Option<Effect>,
     /// The value that an atomic operation found.
@@ -72,7 +73,7 @@ pub struct Step {
 pub struct Caller {
     /// Where it is.
     pub location: Location,
-    /// What it called: `DashMap::insert`.
+    /// The called function: `DashMap::insert`.
     pub function: Option<String>,
     /// Whether that is the end of a value, as of a guard.
     #[serde(default)]
@@ -87,7 +88,7 @@ pub struct Caller {
 /// A call in progress at an event: the one within which it was made, and its return address.
 pub type Call = (Option<u32>, u64);
 
-/// A decision of a replayed schedule, and what it could have been instead.
+/// A decision of a replayed schedule, with its alternatives.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Decided {
     /// How many events came before it.
@@ -100,7 +101,7 @@ pub struct Decided {
     pub outcome: Option<u32>,
     /// So many of the first options cost nothing, each other one as a preemption.
     pub free: usize,
-    /// Tasks or outcomes; the first one is what happens unless it is chosen otherwise.
+    /// Tasks or outcomes; the first one is the default.
     pub options: Vec<u32>,
 }
 
@@ -139,7 +140,7 @@ pub struct Blocked {
     /// The statement of the user's code that led to it, where it waits in other code.
     #[serde(default)]
     pub caller: Option<Caller>,
-    /// What the search chose for this operation.
+    /// The choice of the search for this operation.
     #[serde(default, with = "note")]
     pub note: Option<Note>,
 }
@@ -151,16 +152,16 @@ pub struct Panic {
     pub task: u32,
     /// How many events came before it.
     pub event: usize,
-    /// What it said.
+    /// Its message.
     pub message: String,
     /// Its source line.
     pub location: Location,
-    /// What became of it, if it ended its task.
+    /// Its consequence, if it ended its task.
     #[serde(default)]
     pub fate: Option<Fate>,
 }
 
-/// What became of a panic that ended its task.
+/// The consequence of a panic that ended its task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fate {
@@ -205,8 +206,8 @@ impl Step {
         self.caller.as_ref().filter(|it| it.is_atomic)
     }
 
-    /// The source line to show: of a call into `atomic` code, and of what the standard
-    /// library does for the user, the user's own.
+    /// The source line to show. For a call into `atomic` code, and for work of the standard
+    /// library, it is the line of the user's code.
     pub fn shown_location(&self) -> Option<Location> {
         shown_location(self.location(), self.caller.as_ref())
     }

@@ -16,7 +16,7 @@ use crate::report::source_path;
 /// The warning that the time of `--time` was over.
 const TIME_ENDED: &str = "the time budget ended the search";
 
-/// What is said of a test whose time ended in its first execution.
+/// The message for a test whose time ended before an execution did.
 const TIME_ENDED_AT_ONCE: &str = "the time ended before the first execution did: give more --time";
 
 fn yes() -> bool {
@@ -32,7 +32,7 @@ fn yes() -> bool {
 pub struct Finished {
     /// The verdict.
     pub outcome: Outcome,
-    /// What kind of failure was found.
+    /// The kind of the failure.
     #[serde(default)]
     pub kind: Option<Kind>,
     /// The failure in words.
@@ -87,8 +87,8 @@ pub struct Finished {
     /// Whether every schedule was explored without a bound.
     #[serde(default)]
     pub complete: bool,
-    /// How far the schedules were explored in which time passes only when nothing else can run,
-    /// where that is not what is said of all.
+    /// The coverage of the schedules in which time passes only when nothing else can run, if it
+    /// differs from that of all schedules.
     #[serde(default)]
     pub timers_last: Option<TimersLast>,
     /// When timeouts fire in the failing schedule: `any` or `last`.
@@ -125,7 +125,7 @@ pub struct Finished {
     /// The signal that killed the process.
     #[serde(default)]
     pub signal: Option<i32>,
-    /// What the reader should know besides.
+    /// Further warnings for the reader.
     #[serde(default)]
     pub warnings: Vec<String>,
     /// Loops that wait without yielding, and only warn.
@@ -134,7 +134,7 @@ pub struct Finished {
     /// Source files of code under the policy `atomic` that synchronized.
     #[serde(default)]
     pub atomic: Vec<String>,
-    /// What happened outside the scheduler's control, a sentence each.
+    /// The effects outside the scheduler's control, a sentence each.
     #[serde(default)]
     pub outside: Vec<String>,
     /// The paths outside its own directory for temporary files that the test created, wrote,
@@ -162,22 +162,22 @@ pub struct Finished {
     /// Its panics, in order.
     #[serde(default)]
     pub panics: Vec<Panic>,
-    /// What it printed.
+    /// Its output.
     #[serde(default)]
     pub output: String,
-    /// What else was found, where the search went on after the first failure.
+    /// The other failures, if the search continued after the first one.
     #[serde(default)]
     pub others: Vec<Other>,
-    /// What became of the schedule that the search found.
+    /// The result of the minimisation of the schedule.
     #[serde(default)]
     pub minimised: Option<Minimised>,
-    /// The schedules in `chess-regressions/` that are for this test: no binary tells of them.
+    /// The schedules in `chess-regressions/` for this test. No test binary reports them.
     #[serde(default)]
     pub regressions: Vec<RegressionRun>,
     /// Whether an earlier run had finished the exploration, and nothing has changed since.
     #[serde(default)]
     pub cached: bool,
-    /// What there is to tell of a part of the space.
+    /// The report on a part of the space.
     #[serde(default)]
     pub part: Option<TestPart>,
     /// Where a replayed schedule no longer fits the program.
@@ -186,7 +186,7 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// The failure in words: a deadlock is told by its data.
+    /// The failure in words. The words of a deadlock are made from its data.
     fn message_in_words(&self) -> Option<String> {
         if self.kind == Some(Kind::Deadlock) && !self.blocked.is_empty() {
             return Some(self.deadlock());
@@ -194,7 +194,7 @@ impl Finished {
         self.message.clone()
     }
 
-    /// Who waits for what, in the words that the runtime has for it.
+    /// The sentence on the waiting tasks of a deadlock, worded as by the runtime.
     pub fn deadlock(&self) -> String {
         let line = |it: &Location| line_of(&it.file, it.line);
         let waits = self.blocked.iter().map(|it| Wait {
@@ -315,7 +315,7 @@ impl Finished {
         self.time_ended && self.outcome != Outcome::Timeout
     }
 
-    /// What the reader should know besides; first that the time ended the search, if it did.
+    /// All warnings. The warning that the time ended the search comes first.
     fn all_warnings(&self) -> Vec<String> {
         let time = self.time_ended_the_search().then(|| TIME_ENDED.to_owned());
         time.into_iter()
@@ -323,8 +323,8 @@ impl Finished {
             .collect()
     }
 
-    /// The event that tells of this verdict on `test`; `atomic` are the packages
-    /// into which calls were single steps. Where schedules are saved is not known here.
+    /// The event for this verdict on `test`; `atomic` are the packages into which calls were
+    /// single steps. The path of the saved schedule is added later.
     pub fn to_event(&self, test: &TestId, duration: Duration, atomic: Vec<String>) -> TestFinished {
         let stable = !self.is_unstable();
         let complete = self.complete && stable;
@@ -448,7 +448,7 @@ impl Spin {
 /// A failure besides the one that the verdict describes.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Other {
-    /// What kind of failure it is.
+    /// The kind of the failure.
     pub kind: Kind,
     /// The failure in words.
     pub message: Option<String>,
@@ -467,7 +467,7 @@ pub struct Other {
     /// How many of them fire early.
     #[serde(default)]
     pub early: u32,
-    /// Races were told already, and not taken for failures.
+    /// The races were already reported, and are not failures.
     #[serde(default)]
     pub forgives_races: bool,
 }

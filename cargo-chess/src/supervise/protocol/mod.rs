@@ -31,7 +31,7 @@ pub struct Milestone {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Line {
-    /// The exploration goes on.
+    /// The exploration continues.
     Progress {
         /// Schedules so far.
         schedules: u64,
@@ -50,7 +50,7 @@ pub enum Line {
     Event {
         /// Its place among the events, from 1.
         number: u64,
-        /// What happened.
+        /// The event.
         #[serde(flatten)]
         what: Told,
     },
@@ -77,7 +77,7 @@ pub enum Line {
     Unknown,
 }
 
-/// What is told of one task as it happens.
+/// An event of one task, reported when it happens.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Told {
     /// The task.
@@ -85,10 +85,10 @@ pub struct Told {
     /// The name that the program gave it.
     #[serde(default)]
     pub name: Option<String>,
-    /// What it does.
+    /// Its operation.
     #[serde(default, with = "token::optional")]
     pub op: Option<Op>,
-    /// What it does that to.
+    /// The object of the operation.
     #[serde(default)]
     pub object: Option<Object>,
     /// The source file.
@@ -100,7 +100,7 @@ pub struct Told {
     /// The column in it.
     #[serde(default)]
     pub column: Option<u32>,
-    /// What the search chose for the operation, or whom it woke.
+    /// The choice of the search for the operation, or the task that it woke.
     #[serde(default, with = "note")]
     pub note: Option<Note>,
 }

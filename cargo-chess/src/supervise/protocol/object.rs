@@ -1,4 +1,4 @@
-//! What operations act on, as reports name it.
+//! The objects of operations, as reports name them.
 
 use std::fmt::{self, Display, Formatter};
 use std::ops::Deref;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::token;
 
-/// What an operation acts on. As a string it is the name that reports show.
+/// The object of an operation. As a string, it is its name in reports.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(from = "Data")]
 pub struct Object {
@@ -56,7 +56,7 @@ impl Object {
         (self.kind == ObjectKind::Task).then_some(self.number)
     }
 
-    /// What it is in its execution, whatever its name.
+    /// Its identity in its execution, independent of its name.
     pub fn id(&self) -> (ObjectKind, u32) {
         (self.kind, self.number)
     }

@@ -30,7 +30,7 @@ impl<T: Token> Visitor<'_> for OfToken<T> {
     }
 }
 
-/// As above, of what may be missing.
+/// As above, for an optional token.
 pub(super) mod optional {
     use serde::{Deserialize, Serialize};
 

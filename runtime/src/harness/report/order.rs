@@ -1,4 +1,4 @@
-//! Happens-before between events of different tasks: as few pairs as tell all of it.
+//! Happens-before between events of different tasks, as the fewest pairs that imply all of it.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -24,7 +24,7 @@ pub(super) fn order(execution: &Execution) -> Vec<Vec<usize>> {
         .collect()
 }
 
-/// What later events of an object may follow: of each task the last one of its kind.
+/// The events of an object that later ones may follow: for each task, the last one of its kind.
 #[derive(Default)]
 struct Object {
     write: Option<usize>,
@@ -42,14 +42,14 @@ struct Order {
     last: HashMap<TaskId, usize>,
     /// Tasks that have ended, and the scope that each was a task of.
     scopes: Vec<(TaskId, ObjectId)>,
-    /// What starts or wakes a task that has not run since.
+    /// The event that starts or wakes a task that has not run since.
     wakes: HashMap<TaskId, usize>,
     tasks: Vec<TaskId>,
     clocks: Vec<Clock>,
 }
 
 impl Order {
-    /// What the event follows; `named` is the task that its object stands for.
+    /// The events that the event follows; `named` is the task that its object stands for.
     fn follows(&mut self, index: usize, event: &Event, named: Option<TaskId>) -> Vec<usize> {
         let mut before: Vec<usize> = self.wakes.remove(&event.task).into_iter().collect();
         match (event.op, named) {
@@ -88,7 +88,7 @@ impl Order {
             .collect()
     }
 
-    /// What conflicts with the event at its object, as the hash of happens-before has it.
+    /// The events that conflict with the event at its object, as in the hash of happens-before.
     fn at_object(&mut self, index: usize, event: &Event) -> Vec<usize> {
         let object = self.objects.entry(event.object.0).or_default();
         let mut before: Vec<usize> = object.write.into_iter().collect();

@@ -1,4 +1,4 @@
-//! What the heap hands out, and what is given back to it.
+//! Blocks of the heap, allocations and frees.
 
 /// A block of the program's heap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
