@@ -47,7 +47,7 @@ use core::panic::Location;
 
 use crate::engine::engine;
 
-pub(crate) use chess_vocabulary::{Dependence, Note};
+pub(crate) use chess_vocabulary::Note;
 pub use chess_vocabulary::{Effect, Op, TaskId};
 pub(crate) use descriptors::{
     Named, after_call, await_descriptors, before_call, descriptor_object, descriptor_of_object,

@@ -9,7 +9,7 @@
 use super::{ChoicePoint, Draw, Ended, Estimate, Progress, SchedulingPoint, Strategy};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::stored::{kept_between_executions, stored};
-use crate::execution::TaskId;
+use chess_vocabulary::TaskId;
 
 /// A schedule, named by its last decision that differs from the scheduler's, after those of its
 /// parent.

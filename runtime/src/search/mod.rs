@@ -43,7 +43,8 @@ use chess_vocabulary::Decisions;
 
 use crate::base::memory::EngineVec;
 use crate::base::written::Written;
-use crate::execution::{ObjectId, Op, TaskId, Trace};
+use crate::execution::{ObjectId, Trace};
+use chess_vocabulary::{Op, TaskId};
 
 /// A point with more than one task to choose from.
 pub(crate) struct SchedulingPoint<'a> {

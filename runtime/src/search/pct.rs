@@ -14,7 +14,7 @@ use super::{Ended, SchedulingPoint};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::rng::Rng;
 use crate::base::stored::kept_between_executions;
-use crate::execution::{Op, TaskId};
+use chess_vocabulary::{Op, TaskId};
 
 /// The largest depth.
 const DEPTHS: u64 = 5;

@@ -15,7 +15,7 @@ use super::sampler::{Rule, Sampler};
 use super::{Pending, SchedulingPoint};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::rng::Rng;
-use crate::execution::{Dependence, Effect, Op, TaskId};
+use chess_vocabulary::{Dependence, Effect, Op, TaskId};
 
 /// The next operation of a task, and its priority.
 #[derive(Clone, Copy)]

@@ -7,7 +7,8 @@ use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::rng::Rng;
 use crate::base::stored::{Stored, stored};
 use crate::base::written::Written;
-use crate::execution::{Dependence, Effect, ObjectId, TaskId, Trace, TraceStep};
+use crate::execution::{ObjectId, Trace, TraceStep};
+use chess_vocabulary::{Dependence, Effect, TaskId};
 
 /// The number of first executions that are read; of the later ones, one in this number is read.
 const EARLY: u32 = 32;

@@ -2,7 +2,7 @@
 
 use super::{ChoicePoint, Decision, Divergence, Ended, Progress, SchedulingPoint, Strategy};
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::execution::TaskId;
+use chess_vocabulary::TaskId;
 
 /// A decision, and its alternatives.
 pub(crate) struct Taken {

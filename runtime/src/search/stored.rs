@@ -3,7 +3,7 @@
 use super::Progress;
 use crate::base::stored::{Stored, stored};
 use crate::base::written::Written;
-use crate::execution::{Effect, TaskId};
+use chess_vocabulary::{Effect, TaskId};
 
 stored!(Progress {
     bound,

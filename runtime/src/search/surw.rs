@@ -16,7 +16,7 @@ use super::{Ended, Past, SchedulingPoint};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::rng::Rng;
 use crate::base::stored::kept_between_executions;
-use crate::execution::{Op, TaskId};
+use chess_vocabulary::{Op, TaskId};
 
 /// A task in the current execution.
 #[derive(Clone, Copy)]

@@ -4,7 +4,7 @@ use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::stored::{Stored, stored};
 use crate::base::written::Written;
-use crate::execution::{Effect, TaskId};
+use chess_vocabulary::{Effect, TaskId};
 
 /// The number of a step of a task that an execution has shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -17,7 +17,8 @@ use super::races::HappensBefore;
 use super::{ChoicePoint, Ended, Past, Progress, SchedulingPoint, Strategy};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::stored::{kept_between_executions, stored};
-use crate::execution::{TaskId, Trace, TraceStep};
+use crate::execution::{Trace, TraceStep};
+use chess_vocabulary::TaskId;
 
 /// The most planned steps: a search that needs more gives up.
 const MOST_PLANNED: usize = 1 << 25;

@@ -4,9 +4,9 @@ use super::labels::{ANYTHING, Label, Outcomes, Touches};
 use super::wakeup::insert;
 use super::{Dpor, Node};
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::execution::Effect;
 use crate::search::Past;
 use crate::search::races::Race;
+use chess_vocabulary::Effect;
 
 /// An execution with more steps than this is long.
 const LONG: u32 = 1000;

@@ -6,7 +6,7 @@
 use super::labels::{Label, Labels, Outcomes};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::stored::stored;
-use crate::execution::TaskId;
+use chess_vocabulary::TaskId;
 
 /// A sequence of steps of an execution.
 pub(super) struct Sequence {

@@ -30,7 +30,7 @@ use super::races::HappensBefore;
 use super::{ChoicePoint, Ended, Progress, SchedulingPoint, Strategy};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::stored::kept_between_executions;
-use crate::execution::TaskId;
+use chess_vocabulary::TaskId;
 
 /// A schedule that was or will be run: its last deviation, after those of its parent. All schedules
 /// form one tree, so that each costs a few bytes.

@@ -11,8 +11,9 @@
 use core::ops::Range;
 
 use super::{Icb, OUTCOMES, Point};
-use crate::execution::{TaskId, Trace, TraceStep};
+use crate::execution::{Trace, TraceStep};
 use crate::search::races::Race;
+use chess_vocabulary::TaskId;
 
 /// A turn that could have run earlier, at no higher cost and with the same effect.
 pub(super) struct Repeat {

@@ -12,7 +12,7 @@ pub(super) use shrink::shrink;
 use self::machine::{Machine, past};
 use super::races::HappensBefore;
 use super::{Ended, Strategy};
-use crate::execution::Effect;
+use chess_vocabulary::Effect;
 
 /// An act of a task of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

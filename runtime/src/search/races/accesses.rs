@@ -2,7 +2,8 @@
 
 use super::NOTHING;
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::execution::{Effect, ObjectId, Touch};
+use crate::execution::{ObjectId, Touch};
+use chess_vocabulary::Effect;
 
 /// An access to an object.
 #[derive(Clone, Copy)]

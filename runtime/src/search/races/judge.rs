@@ -3,7 +3,8 @@
 use super::accesses::{Access, is_exclusive};
 use super::clocks::Clock;
 use super::{HappensBefore, Met, NOTHING, Place, Race, Role};
-use crate::execution::{Dependence, Effect, Touch, Trace, TraceStep};
+use crate::execution::{Touch, Trace, TraceStep};
+use chess_vocabulary::{Dependence, Effect};
 
 impl HappensBefore {
     /// Judges whether the step `at` races with the earlier step `other`, on which it depends, and

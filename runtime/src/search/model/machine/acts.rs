@@ -5,8 +5,9 @@ use super::{
     ARC, BARRIER, CHANNEL, CONDVAR, END, Initialised, LOCK, Machine, ONCE, OWN, State, THREAD,
     VALUE, mix, object,
 };
-use crate::execution::{Effect, ObjectId, Op, TraceStep};
+use crate::execution::{ObjectId, TraceStep};
 use crate::search::Strategy;
+use chess_vocabulary::{Effect, Op};
 
 impl Machine<'_> {
     fn touch(&mut self, object: ObjectId, effect: Effect) {

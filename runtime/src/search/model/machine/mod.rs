@@ -5,8 +5,9 @@ mod acts;
 use std::fmt;
 
 use super::{Act, Final, OBJECTS, Program};
-use crate::execution::{Effect, ObjectId, Op, TaskId, Trace, TraceStep};
+use crate::execution::{ObjectId, Trace, TraceStep};
 use crate::search::{ChoicePoint, Decision, Past, Pending, SchedulingPoint, Strategy};
+use chess_vocabulary::{Effect, Op, TaskId};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
