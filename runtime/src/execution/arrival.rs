@@ -168,8 +168,7 @@ impl Execution {
         // A task that is about to block is not held back before that: otherwise, the scheduler and
         // not the program would determine which tasks continue.
         if !self.running().spin.is_new() {
-            self.fairness
-                .yielded(self.current, self.steps, &self.enabled, &self.late);
+            self.yield_fairly();
         }
         self.decide(true)
     }

@@ -10,9 +10,14 @@ use super::TaskId;
 use super::task_set::TaskSet;
 use crate::base::memory::{EngineVec, engine_vec};
 
-/// The number of yields of a task before it waits for a sleeping one. Loops that spin before
-/// they look again have fewer: two of crossbeam's `Backoff` have 22, one of kanal's up to 191.
+/// The number of yields without progress of a task before it waits for a sleeping one. Loops that
+/// spin before they look again have fewer: two of crossbeam's `Backoff` have 22, one of kanal's up
+/// to 191.
 const TURNS: u32 = 256;
+
+/// The number of yields of a task that makes progress before it waits for a sleeping one. A loop
+/// that counts until a sleeping task stops it has so many; a few waits for locks that spin do not.
+const MOST_TURNS: u32 = 4 * TURNS;
 
 /// The scheduler's state for one task.
 struct Window {
@@ -28,8 +33,10 @@ struct Window {
     enabled: u64,
     /// P: tasks that this one must wait for while they are enabled.
     waits_for: TaskSet,
-    /// The number of yields since this task last had to wait for a sleeping one.
+    /// The number of yields since this task last had to wait for a sleeping one, or was blocked.
     turns: u32,
+    /// Those of them since it last made progress.
+    idle_turns: u32,
 }
 
 /// The state of the fair scheduler in one execution.
@@ -66,6 +73,7 @@ impl Fairness {
             window.ran = 0;
             window.enabled = step;
             window.turns = 0;
+            window.idle_turns = 0;
         } else {
             self.windows.push(Window {
                 began: step,
@@ -75,6 +83,7 @@ impl Fairness {
                 enabled: step,
                 waits_for: TaskSet::new(),
                 turns: 0,
+                idle_turns: 0,
             });
         }
     }
@@ -85,6 +94,7 @@ impl Fairness {
         let window = &mut self.windows[task.0 as usize];
         window.enabled = step;
         window.turns = 0;
+        window.idle_turns = 0;
     }
 
     /// Records that `by` disabled `task`.
@@ -114,13 +124,26 @@ impl Fairness {
         }
     }
 
-    /// Records that `task` yields at `step`. `enabled` are the enabled tasks; of these, the `late`
-    /// ones sleep, or wait with a timeout. Many loops spin for a while before they block, usually
-    /// much shorter than a sleep: only a loop of [`TURNS`] turns gives way to a sleeping task.
-    pub(crate) fn yielded(&mut self, task: TaskId, step: u64, enabled: &TaskSet, late: &TaskSet) {
+    /// Records that `task` yields at `step`. `progressed` states whether it made progress since its
+    /// last yield. `enabled` are the enabled tasks; of these, the `late` ones sleep, or wait with a
+    /// timeout. Many loops spin for a while before they block, usually much shorter than a sleep:
+    /// only a loop of [`TURNS`] turns gives way to a sleeping task.
+    pub(crate) fn yielded(
+        &mut self,
+        task: TaskId,
+        progressed: bool,
+        step: u64,
+        enabled: &TaskSet,
+        late: &TaskSet,
+    ) {
         let at = task.0 as usize;
-        self.windows[at].turns += 1;
-        let is_patient = self.windows[at].turns < TURNS;
+        let window = &mut self.windows[at];
+        if progressed {
+            window.idle_turns = 0;
+        }
+        window.turns += 1;
+        window.idle_turns += 1;
+        let is_patient = window.idle_turns < TURNS && window.turns < MOST_TURNS;
         let began = self.windows[at].began;
         if self.windows[at].first {
             self.windows[at].first = false;
@@ -141,6 +164,7 @@ impl Fairness {
                     self.windows[at].waits_for.insert(other);
                     if sleeps {
                         self.windows[at].turns = 0;
+                        self.windows[at].idle_turns = 0;
                     }
                 }
             }
@@ -265,7 +289,13 @@ mod tests {
                 }
                 let yields = rng.below(2) == 0;
                 if yields {
-                    fair.yielded(TaskId(task), step * 2, &set(&enabled), &TaskSet::new());
+                    fair.yielded(
+                        TaskId(task),
+                        false,
+                        step * 2,
+                        &set(&enabled),
+                        &TaskSet::new(),
+                    );
                 }
                 literal.step(task, &before, &enabled, yields);
             }
@@ -279,10 +309,10 @@ mod tests {
         fair.add(TaskId(0), 0);
         fair.add(TaskId(1), 0);
         fair.ran(TaskId(0), 1);
-        fair.yielded(TaskId(0), 1, &set(&both), &TaskSet::new());
+        fair.yielded(TaskId(0), false, 1, &set(&both), &TaskSet::new());
         assert!(!fair.restrains(), "the first yield adds no edge");
         fair.ran(TaskId(0), 2);
-        fair.yielded(TaskId(0), 2, &set(&both), &TaskSet::new());
+        fair.yielded(TaskId(0), false, 2, &set(&both), &TaskSet::new());
         assert!(!fair.allows(TaskId(0), &set(&both)));
         assert!(
             fair.allows(TaskId(0), &set(&[0].into())),
@@ -294,16 +324,19 @@ mod tests {
 
     #[test]
     fn a_spinner_gives_way_to_a_sleeper_after_many_turns_only() {
-        let mut fair = Fairness::new();
-        let [both, sleeper] = [set(&[0, 1].into()), set(&[1].into())];
-        fair.add(TaskId(0), 0);
-        fair.add(TaskId(1), 0);
-        for turn in 1..=2 * TURNS {
-            fair.ran(TaskId(0), turn.into());
-            fair.yielded(TaskId(0), turn.into(), &both, &sleeper);
-            assert_eq!(fair.allows(TaskId(0), &both), turn % TURNS != 0, "{turn}");
-            if turn == TURNS {
-                fair.ran(TaskId(1), turn.into());
+        for (progressed, patience) in [(false, TURNS), (true, MOST_TURNS)] {
+            let mut fair = Fairness::new();
+            let [both, sleeper] = [set(&[0, 1].into()), set(&[1].into())];
+            fair.add(TaskId(0), 0);
+            fair.add(TaskId(1), 0);
+            for turn in 1..=2 * patience {
+                fair.ran(TaskId(0), turn.into());
+                fair.yielded(TaskId(0), progressed, turn.into(), &both, &sleeper);
+                let waits = turn % patience == 0;
+                assert_eq!(fair.allows(TaskId(0), &both), !waits, "{turn}");
+                if turn == patience {
+                    fair.ran(TaskId(1), turn.into());
+                }
             }
         }
     }

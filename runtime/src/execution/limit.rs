@@ -127,8 +127,7 @@ impl Execution {
             return false;
         }
         self.slice_end = self.steps + slice;
-        self.fairness
-            .yielded(self.current, self.steps, &self.enabled, &self.late);
+        self.yield_fairly();
         true
     }
 }

@@ -80,6 +80,8 @@ pub(crate) struct SpinDetector {
     /// The read at which the turns of a loop without a yield end, by its index in `seen`: the first
     /// of the loop's reads that was detected to spin. At its other reads the task's state differs.
     end: Option<u8>,
+    /// The task changed an object, or saw a change, since its last yield.
+    progressed: bool,
 }
 
 impl SpinDetector {
@@ -91,6 +93,7 @@ impl SpinDetector {
             last_turn: 0,
             turns: 0,
             end: None,
+            progressed: false,
         }
     }
 
@@ -102,6 +105,12 @@ impl SpinDetector {
         self.last_turn = 0;
         self.turns = 0;
         self.end = None;
+        self.progressed = true;
+    }
+
+    /// Whether the task made progress since the last call.
+    pub(crate) fn take_progress(&mut self) -> bool {
+        core::mem::take(&mut self.progressed)
     }
 
     /// Records that the task read state that has no version: the time, or the state of opaque code.

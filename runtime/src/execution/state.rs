@@ -386,6 +386,14 @@ impl Execution {
         }
     }
 
+    /// Records a yield of the current task for the fair scheduler.
+    pub(super) fn yield_fairly(&mut self) {
+        let progressed = self.running().spin.take_progress();
+        let (task, step) = (self.current, self.steps);
+        self.fairness
+            .yielded(task, progressed, step, &self.enabled, &self.late);
+    }
+
     /// Blocks the current task. With a deadline it stays enabled, because it can time out.
     pub(crate) fn block(&mut self, wait: Wait, deadline: Option<u64>) {
         let current = self.current;
@@ -412,8 +420,7 @@ impl Execution {
             if self.body_done {
                 self.running().idle_turns += 1;
             }
-            self.fairness
-                .yielded(current, self.steps, &self.enabled, &self.late);
+            self.yield_fairly();
         } else {
             self.enabled.remove(current);
         }
