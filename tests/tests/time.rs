@@ -6,6 +6,7 @@ use serde_json::Value;
 
 const TESTS: &str = r"
 #![cfg(test)]
+use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -62,6 +63,25 @@ fn sleeps_alone() {
     thread::sleep(Duration::from_secs(1));
     thread::spawn(|| ()).join().unwrap();
 }
+
+struct Slot(UnsafeCell<u32>);
+unsafe impl Send for Slot {}
+unsafe impl Sync for Slot {}
+
+#[test]
+fn reads_after_the_time_limit() {
+    let slot = Arc::new(Slot(UnsafeCell::new(0)));
+    let theirs = slot.clone();
+    let (sender, receiver) = mpsc::channel();
+    let writer = thread::spawn(move || {
+        unsafe { *theirs.0.get() = 1 };
+        sender.send(()).unwrap();
+    });
+    _ = receiver.recv_timeout(Duration::from_secs(30));
+    let seen = unsafe { *slot.0.get() };
+    assert!(seen <= 1);
+    _ = writer.join();
+}
 ";
 
 fn failure(test: &str, options: &[&str]) -> String {
@@ -117,9 +137,9 @@ fn assert_told(test: &str, sentence: &str, note: &str) {
 fn a_sleep_that_ends_early_is_told() {
     assert_told(
         "sleeps_long_enough",
-        "This execution needs `sleep` at src/lib.rs:13 (1 s) to end before `store` at \
-         src/lib.rs:12 by task 1 happened.",
-        "sleep src/lib.rs:13 ^ ended early (counts as a preemption)",
+        "This execution needs `sleep` at src/lib.rs:14 (1 s) to end before `store` at \
+         src/lib.rs:13 by task 1 happened.",
+        "sleep src/lib.rs:14 ^ ended early (counts as a preemption)",
     );
 }
 
@@ -127,10 +147,24 @@ fn a_sleep_that_ends_early_is_told() {
 fn a_time_limit_that_ends_early_is_told() {
     assert_told(
         "waits_long_enough",
-        "This execution needs `recv_timeout` at src/lib.rs:22 (30 s) to end before `send` at \
-         src/lib.rs:21 by task 1 happened.",
+        "This execution needs `recv_timeout` at src/lib.rs:23 (30 s) to end before `send` at \
+         src/lib.rs:22 by task 1 happened.",
         "timed out early (counts as a preemption)",
     );
+}
+
+#[test]
+fn a_race_is_a_failure_also_where_time_has_to_pass_early() {
+    let race = verdict("reads_after_the_time_limit", &[], 100);
+    assert_eq!(race["outcome"], "failed");
+    assert_eq!(race["kind"], "race");
+    let told = failure("reads_after_the_time_limit", &[]);
+    for part in [
+        "(30 s) to end before",
+        "It is undefined behaviour all the same: a duration orders no accesses to memory.",
+    ] {
+        assert!(told.contains(part), "{part}\n{told}");
+    }
 }
 
 #[test]

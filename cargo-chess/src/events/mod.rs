@@ -207,6 +207,16 @@ kinds! {
     Monitor = "monitor";
 }
 
+impl Kind {
+    /// Whether the program has undefined behaviour.
+    pub(crate) fn is_undefined_behaviour(self) -> bool {
+        use chess_vocabulary::Token as _;
+
+        let of_runtime = chess_vocabulary::Kind::of_token(self.name());
+        of_runtime.is_some_and(chess_vocabulary::Kind::is_undefined_behaviour)
+    }
+}
+
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())

@@ -14,8 +14,15 @@ pub(super) fn sentence(finished: &Finished, names: &Names) -> Option<String> {
         1 => String::new(),
         count => format!(", and {} more", plural(count as u64 - 1, "timeout")),
     };
+    let is_undefined = finished
+        .kind
+        .is_some_and(|kind| kind.is_undefined_behaviour());
     let what = match finished.outcome {
         Outcome::Timing => "`--timing deny` makes that a failure, `allow` leaves it out.",
+        _ if is_undefined => {
+            "It is undefined behaviour all the same: a duration orders no accesses to memory. \
+             `--timers last` lets time pass only when nothing else can run."
+        }
         _ => "`--timers last` lets time pass only when nothing else can run.",
     };
     Some(format!("This execution {needs}{more}. {what}"))

@@ -29,6 +29,16 @@ pub enum Kind {
     Nondeterminism,
 }
 
+impl Kind {
+    /// Whether the program has undefined behaviour.
+    pub fn is_undefined_behaviour(self) -> bool {
+        matches!(
+            self,
+            Self::Race | Self::UseAfterFree | Self::DoubleFree | Self::InvalidFree
+        )
+    }
+}
+
 tokens! {
     Kind {
         Panic = "panic",

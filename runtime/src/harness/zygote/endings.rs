@@ -50,8 +50,7 @@ fn report_end(engine: &mut Engine, request: &Request) -> String {
     let message = message.or_else(|| gave_up.then(|| report::given_up(&engine.execution)));
     let verdict = Verdict {
         outcome: match &failure {
-            Some(_) if engine.exploration.phases.is_timing() => "timing",
-            Some(_) => "failed",
+            Some(failure) => outcome_of(&engine.exploration.phases, failure),
             None if nothing_known => "timeout",
             None => "passed",
         },
@@ -171,13 +170,19 @@ fn report_collected(
     report::finished(engine, request, &counters, &verdict)
 }
 
+/// Returns the outcome of a test with a failure. How long a task sleeps orders no accesses to memory:
+/// undefined behaviour is an error of the program also where time has to pass early.
+fn outcome_of(phases: &Phases, failure: &Failure) -> &'static str {
+    if phases.is_timing() && !failure.kind.is_undefined_behaviour() {
+        "timing"
+    } else {
+        "failed"
+    }
+}
+
 fn failed<'a>(phases: &Phases, failure: &'a Failure, message: &[u8]) -> Verdict<'a> {
     Verdict {
-        outcome: if phases.is_timing() {
-            "timing"
-        } else {
-            "failed"
-        },
+        outcome: outcome_of(phases, failure),
         kind: Some(failure.kind),
         message: Some(String::from_utf8_lossy(message).into_owned()),
         failure: Some(failure),
