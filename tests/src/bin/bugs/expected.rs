@@ -10,6 +10,7 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Expected {
     pub(crate) bug: Vec<Bug>,
+    pub(crate) found: Vec<Found>,
     pub(crate) clean: Vec<Clean>,
 }
 
@@ -21,6 +22,20 @@ pub(crate) struct Bug {
     pub(crate) entry: String,
     /// The version without the bug.
     pub(crate) fixed: String,
+    /// The kind of the failure.
+    pub(crate) kind: String,
+    /// The highest number of preemptions that the failing schedule may have.
+    pub(crate) preemptions: u64,
+}
+
+/// A test that shows a defect of a current release, which has no fixed version.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Found {
+    /// The directory of the entry.
+    pub(crate) entry: String,
+    /// The test.
+    pub(crate) test: String,
     /// The kind of the failure.
     pub(crate) kind: String,
     /// The highest number of preemptions that the failing schedule may have.

@@ -3,7 +3,7 @@
 use end_to_end::{Chess, Workspace};
 use serde_json::Value;
 
-use crate::expected::Bug;
+use crate::expected::{Bug, Found};
 
 /// The bound that a passing test must complete.
 const BOUND: u64 = 2;
@@ -17,15 +17,19 @@ pub(crate) struct Exploration {
 }
 
 impl Exploration {
-    /// Explores the tests of the package in `entry`, a directory of `workspace`.
-    pub(crate) fn of(workspace: &Workspace, entry: &str, schedules: u64) -> Self {
+    /// Explores the tests of the package in `entry`, a directory of `workspace`: up to `schedules`
+    /// schedules of each, or as many as the default settings allow.
+    pub(crate) fn of(workspace: &Workspace, entry: &str, schedules: Option<u64>) -> Self {
         let args = ["chess", "test", "--locked", "--no-fail-fast"];
-        let run = Chess::new(&workspace.root().join(entry), &args)
+        let limit = schedules.map(|schedules| format!("--schedules={schedules}"));
+        let mut command = Chess::new(&workspace.root().join(entry), &args)
             .arg("--message-format=json")
-            .arg(format!("--schedules={schedules}"))
             .arg("--target-dir")
-            .arg(workspace.root().join("target"))
-            .run();
+            .arg(workspace.root().join("target"));
+        if let Some(limit) = limit {
+            command = command.arg(limit);
+        }
+        let run = command.run();
         let verdicts = run.verdicts();
         Self {
             entry: entry.to_owned(),
@@ -56,20 +60,34 @@ impl Exploration {
 
     /// Returns the differences from the expected failure of `bug`.
     pub(crate) fn differences_from_bug(&self, bug: &Bug) -> Vec<String> {
-        let Some(failed) = self.failed() else {
+        self.differences(self.failed(), &bug.kind, bug.preemptions)
+    }
+
+    /// Returns the verdict of the test called `test`.
+    pub(crate) fn verdict_of(&self, test: &str) -> Option<&Value> {
+        let mut verdicts = self.verdicts.iter();
+        verdicts.find(|verdict| verdict["test"] == test)
+    }
+
+    /// Returns the differences from the expected failure of the test of `found`.
+    pub(crate) fn differences_from_found(&self, found: &Found) -> Vec<String> {
+        let verdict = self.verdict_of(&found.test);
+        let failed = verdict.filter(|verdict| verdict["outcome"] == "failed");
+        self.differences(failed, &found.kind, found.preemptions)
+    }
+
+    fn differences(&self, failed: Option<&Value>, kind: &str, preemptions: u64) -> Vec<String> {
+        let Some(failed) = failed else {
             return vec![self.describe("the bug is not found")];
         };
         let mut differences = Vec::new();
-        if failed["kind"] != *bug.kind {
-            let what = format!("{} instead of {:?}", failed["kind"], bug.kind);
+        if failed["kind"] != kind {
+            let what = format!("{} instead of {kind:?}", failed["kind"]);
             differences.push(self.describe(&what));
         }
-        if failed["preemptions"]
-            .as_u64()
-            .is_none_or(|found| found > bug.preemptions)
-        {
-            let found = &failed["preemptions"];
-            let what = format!("{found} preemptions instead of {}", bug.preemptions);
+        let found = &failed["preemptions"];
+        if found.as_u64().is_none_or(|found| found > preemptions) {
+            let what = format!("{found} preemptions instead of {preemptions}");
             differences.push(self.describe(&what));
         }
         differences

@@ -19,11 +19,14 @@ use self::exploration::Exploration;
 /// Explores the bugs in fixtures/bugs, their fixed versions and the clean
 /// entries, and prints the results next to the expected ones.
 ///
+/// Bugs are explored with the default settings, except for the policy that the
+/// Chess.toml of each entry has.
+///
 /// The exit code is 1 if a result differs from fixtures/bugs/expected.toml.
 #[derive(Parser)]
 #[command(name = "cargo bugs", bin_name = "cargo bugs")]
 struct Args {
-    /// The highest number of schedules for each test.
+    /// The highest number of schedules for each test that must pass.
     #[arg(long, value_name = "N", default_value = "100000")]
     schedules: u64,
     /// Only entries whose name contains one of these.
@@ -41,22 +44,31 @@ fn main() -> ExitCode {
     let args = Args::parse();
     let started = Instant::now();
     let workspace = Workspace::shared("bugs");
-    let explore = |entry: &str| Exploration::of(&workspace, entry, args.schedules);
-    let Expected { bug, clean } = Expected::of(&workspace);
+    let explore = |entry: &str| Exploration::of(&workspace, entry, None);
+    let finish = |entry: &str| Exploration::of(&workspace, entry, Some(args.schedules));
+    let Expected { bug, found, clean } = Expected::of(&workspace);
     let mut differences = Vec::new();
 
     println!("{}", table::HEADER);
     for bug in bug.iter().filter(|bug| args.selects(&bug.entry)) {
-        let [buggy, fixed] = [
-            explore(&bug.entry),
-            explore(&format!("{}/fixed", bug.entry)),
-        ];
+        let buggy = explore(&bug.entry);
+        let fixed = finish(&format!("{}/fixed", bug.entry));
         println!("{}", table::bug(bug, &buggy, &fixed));
         differences.extend(buggy.differences_from_bug(bug));
         differences.extend(fixed.differences_from_clean());
     }
+    for tests in found.chunk_by(|one, next| one.entry == next.entry) {
+        let entry = &tests[0].entry;
+        if args.selects(entry) {
+            let explored = explore(entry);
+            for found in tests {
+                println!("{}", table::found(found, &explored));
+                differences.extend(explored.differences_from_found(found));
+            }
+        }
+    }
     for clean in clean.iter().filter(|clean| args.selects(&clean.entry)) {
-        let explored = explore(&clean.entry);
+        let explored = finish(&clean.entry);
         println!("{}", table::clean(&explored));
         differences.extend(explored.differences_from_clean());
     }

@@ -1,12 +1,14 @@
 //! The rows of the table: for each entry the result, the expected result, and that of the fixed
 //! version.
 
-use crate::expected::Bug;
+use serde_json::Value;
+
+use crate::expected::{Bug, Found};
 use crate::exploration::Exploration;
 
 /// The header with an explanation of the columns. Seconds are those of exploration alone.
 pub(crate) const HEADER: &str = "\
-entry                     verdict  kind         schedules  preemptions  expected  seconds  | fixed    verdict  schedules  seconds";
+entry                          verdict  kind           schedules  preemptions  expected  seconds  | fixed    verdict  schedules  seconds";
 
 /// Returns the row of a bug.
 pub(crate) fn bug(bug: &Bug, buggy: &Exploration, fixed: &Exploration) -> String {
@@ -14,7 +16,7 @@ pub(crate) fn bug(bug: &Bug, buggy: &Exploration, fixed: &Exploration) -> String
     let number = |field: &str| failed.map_or("-".to_owned(), |verdict| verdict[field].to_string());
     let kind = failed.and_then(|verdict| verdict["kind"].as_str());
     format!(
-        "{:<25} {:<8} {:<12} {:>9}  {:>11}  {:>8}  {:>7}  | {:<8} {:<8} {:>9}  {:>7}",
+        "{:<30} {:<8} {:<14} {:>9}  {:>11}  {:>8}  {:>7}  | {:<8} {:<8} {:>9}  {:>7}",
         bug.entry,
         buggy.outcome(),
         kind.unwrap_or("-"),
@@ -29,12 +31,32 @@ pub(crate) fn bug(bug: &Bug, buggy: &Exploration, fixed: &Exploration) -> String
     )
 }
 
+/// Returns the row of a test that shows a defect of a current release. Its name takes the place of
+/// the fixed version.
+pub(crate) fn found(found: &Found, explored: &Exploration) -> String {
+    let none = Value::Null;
+    let verdict = explored.verdict_of(&found.test).unwrap_or(&none);
+    let number = |field: &str| verdict[field].as_u64();
+    let text = |field: &str| number(field).map_or("-".to_owned(), |number| number.to_string());
+    format!(
+        "{:<30} {:<8} {:<14} {:>9}  {:>11}  {:>8}  {:>7}  | {}",
+        found.entry,
+        verdict["outcome"].as_str().unwrap_or("no verdict"),
+        verdict["kind"].as_str().unwrap_or("-"),
+        text("schedules"),
+        text("preemptions"),
+        found.preemptions,
+        in_seconds(number("duration_ms").unwrap_or_default()),
+        found.test,
+    )
+}
+
 /// Returns the row of an entry without bugs.
 pub(crate) fn clean(explored: &Exploration) -> String {
     let failed = explored.failed();
     let kind = failed.and_then(|verdict| verdict["kind"].as_str());
     format!(
-        "{:<25} {:<8} {:<12} {:>9}  {:>11}  {:>8}  {:>7}  |",
+        "{:<30} {:<8} {:<14} {:>9}  {:>11}  {:>8}  {:>7}  |",
         explored.entry,
         explored.outcome(),
         kind.unwrap_or("-"),
@@ -46,7 +68,11 @@ pub(crate) fn clean(explored: &Exploration) -> String {
 }
 
 fn seconds(explored: &Exploration) -> String {
+    in_seconds(explored.sum("duration_ms"))
+}
+
+fn in_seconds(milliseconds: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
-    let milliseconds = explored.sum("duration_ms") as f64;
+    let milliseconds = milliseconds as f64;
     format!("{:.2}", milliseconds / 1000.0)
 }
