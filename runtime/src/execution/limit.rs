@@ -23,8 +23,8 @@ const ROUND_PATIENCE: u64 = 250;
 /// The execution may also take this many times the steps of the longest one that ended by itself.
 const FAR_LONGER: u64 = 10;
 
-/// A test that is only run has time slices that are shorter by this factor, because it should end
-/// soon.
+/// The step limit has this number of time slices. Where a spin is a failure, one takes as long as
+/// the limit.
 const SLICES: u64 = 40;
 
 /// The duration of a step past the limit, in virtual nanoseconds: about the duration of a native
@@ -115,13 +115,9 @@ impl Execution {
     /// unless the test is only run, as under `cargo test`, and not explored.
     #[cold]
     pub(super) fn slice_is_over(&mut self) -> bool {
-        let slice = match self.only_runs {
-            Some(_) => self.max_steps / SLICES,
-            None => self.max_steps,
-        };
-        let spins = self.only_runs.is_none()
-            && self.circle == Some(self.last_switch)
-            && self.denies_spins();
+        let is_strict = self.only_runs.is_none() && self.denies_spins();
+        let slice = self.max_steps / if is_strict { 1 } else { SLICES };
+        let spins = is_strict && self.circle == Some(self.last_switch);
         let end = self.slice_end.max(self.last_switch + slice);
         if spins || self.steps < end || self.enabled.is_only(self.current) {
             return false;
