@@ -3,7 +3,7 @@
 use super::names::{Names, called};
 use super::shorten::place;
 use super::text::plural;
-use crate::events::{EarlyOperation, EarlyTimeout, Outcome, TestFinished};
+use crate::events::{EarlyOperation, EarlyTimeout, Kind, Outcome, TestFinished};
 use crate::supervise::protocol::Finished;
 
 /// What a failing execution needs, and how to leave such schedules out.
@@ -14,9 +14,7 @@ pub(super) fn sentence(finished: &Finished, names: &Names) -> Option<String> {
         1 => String::new(),
         count => format!(", and {} more", plural(count as u64 - 1, "timeout")),
     };
-    let is_undefined = finished
-        .kind
-        .is_some_and(|kind| kind.is_undefined_behaviour());
+    let is_undefined = finished.kind.is_some_and(Kind::is_undefined_behaviour);
     let what = match finished.outcome {
         Outcome::Timing => "`--timing deny` makes that a failure, `allow` leaves it out.",
         _ if is_undefined => {
