@@ -19,8 +19,8 @@ use self::exploration::Exploration;
 /// Explores the bugs in fixtures/bugs, their fixed versions and the clean
 /// entries, and prints the results next to the expected ones.
 ///
-/// Bugs are explored with the default settings, except for the policy that the
-/// Chess.toml of each entry has.
+/// Bugs are explored with the default settings, except for those in the
+/// Chess.toml of each entry: the policy of the crate, and once an allowed race.
 ///
 /// The exit code is 1 if a result differs from fixtures/bugs/expected.toml.
 #[derive(Parser)]
