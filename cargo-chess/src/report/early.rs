@@ -18,7 +18,7 @@ pub(super) fn sentence(finished: &Finished, names: &Names) -> Option<String> {
     let what = match finished.outcome {
         Outcome::Timing => "`--timing deny` makes that a failure, `allow` leaves it out.",
         _ if is_undefined => {
-            "It is undefined behaviour all the same: a duration orders no accesses to memory. \
+            "It is undefined behaviour nevertheless: a duration orders no accesses to memory. \
              `--timers last` lets time pass only when nothing else can run."
         }
         _ => "`--timers last` lets time pass only when nothing else can run.",

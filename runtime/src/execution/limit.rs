@@ -23,8 +23,8 @@ const ROUND_PATIENCE: u64 = 250;
 /// The execution may also take this many times the steps of the longest one that ended by itself.
 const FAR_LONGER: u64 = 10;
 
-/// The step limit has this number of time slices. Where a spin is a failure, one takes as long as
-/// the limit.
+/// The number of time slices in the step limit. Where spins are failures, one slice is as long as the
+/// limit.
 const SLICES: u64 = 40;
 
 /// The duration of a step past the limit, in virtual nanoseconds: about the duration of a native

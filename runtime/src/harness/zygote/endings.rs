@@ -170,8 +170,8 @@ fn report_collected(
     report::finished(engine, request, &counters, &verdict)
 }
 
-/// Returns the outcome of a test with a failure. How long a task sleeps orders no accesses to memory:
-/// undefined behaviour is an error of the program also where time has to pass early.
+/// Returns the outcome of a test with a failure. Undefined behaviour is a failure even if time has to
+/// pass early for it, because a duration orders no accesses to memory.
 fn outcome_of(phases: &Phases, failure: &Failure) -> &'static str {
     if phases.is_timing() && !failure.kind.is_undefined_behaviour() {
         "timing"
