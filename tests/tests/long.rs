@@ -92,3 +92,43 @@ fn a_bug_among_the_last_of_two_thousand_tasks_is_found_and_repeats() {
     let replay = workspace.chess(&["replay", schedule]).run();
     replay.assert_says(100, &["left: 1999"]);
 }
+
+/// Two threads that poll for each other without yielding. Each turn of a loop writes, so that none
+/// is known to repeat itself.
+const POLLS: &str = "\
+#[test]
+fn polls_two_hundred_times() {
+    use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+    let [request, answer, tries] = [const { AtomicU32::new(0) }; 3];
+    let wait = |word: &AtomicU32, number| {
+        while word.load(SeqCst) != number {
+            tries.fetch_add(1, SeqCst);
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 1..=200 {
+                wait(&request, number);
+                answer.store(number, SeqCst);
+            }
+        });
+        for number in 1..=200 {
+            request.store(number, SeqCst);
+            wait(&answer, number);
+        }
+    });
+}
+";
+
+#[test]
+fn past_the_step_limit_a_poll_takes_a_fortieth_of_the_limit() {
+    let workspace = Workspace::with_library(POLLS);
+    let args = ["test", "--message-format=json", "--strategy=icb"];
+    let run = workspace.chess(&args).arg("--schedules=2").run();
+    run.assert_code(0);
+    let verdict = run.verdict();
+    assert_eq!(verdict["outcome"], "passed", "{verdict}");
+    // Two slices of 500 steps for each poll, and the first slices, which are longer.
+    let steps = verdict["max_steps_in_execution"].as_u64();
+    assert!(steps.is_some_and(|steps| steps < 300_000), "{verdict}");
+}
