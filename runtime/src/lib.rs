@@ -54,7 +54,6 @@
 )]
 
 mod base;
-mod engine;
 pub mod execution;
 pub mod harness;
 mod interpose;

@@ -6,6 +6,7 @@
 //! the zygote reads the state of the exploration from it.
 
 use core::alloc::{AllocError, Allocator, Layout};
+use core::marker::PhantomData;
 use core::ptr::NonNull;
 
 use super::sys;
@@ -17,7 +18,7 @@ pub(crate) const BASE: usize = 0x5a00_0000_0000;
 const SIZES: [usize; 3] = [16 << 30, 2 << 30, 256 << 20];
 const CLASSES: usize = 48;
 /// The offset of the first free byte. The bytes before it belong to [`Header`] and to
-/// the engine's root structure.
+/// the engine's parts.
 const FIRST_FREE: usize = 1 << 20;
 
 #[repr(C)]
@@ -59,10 +60,57 @@ pub(crate) fn make_private() -> bool {
     }
 }
 
-/// The address of the engine's root structure, after the allocator's header.
-pub(crate) const ROOT: usize = BASE + 4096;
-/// The largest size of the root structure.
-pub(crate) const ROOT_SIZE: usize = FIRST_FREE - 4096;
+/// The address of the engine's parts, after the allocator's header.
+const PARTS: usize = BASE + 4096;
+/// The number of bytes for all parts.
+const PARTS_SIZE: usize = FIRST_FREE - 4096;
+
+/// The place of one part of the engine in this memory.
+///
+/// Each part has a fixed address, so that its own module finds it without a structure that knows
+/// all parts. The address holds in every process: the zygote reads the parts there after the
+/// explorer's death. The parts lie in the order of `repr(C)`.
+pub(crate) struct Place<T> {
+    offset: usize,
+    part: PhantomData<fn() -> T>,
+}
+
+impl<T> Place<T> {
+    /// The place of the first part.
+    pub(crate) const FIRST: Self = Self::at(0);
+
+    /// The place behind that of another part.
+    pub(crate) const fn after<U>(before: &Place<U>) -> Self {
+        Self::at((before.offset + size_of::<U>()).next_multiple_of(align_of::<T>()))
+    }
+
+    const fn at(offset: usize) -> Self {
+        assert!(
+            offset + size_of::<T>() <= PARTS_SIZE,
+            "the parts of the engine need more room before `FIRST_FREE`"
+        );
+        assert!(
+            align_of::<T>() <= 4096,
+            "the first part is aligned to a page"
+        );
+        Self {
+            offset,
+            part: PhantomData,
+        }
+    }
+
+    /// The distance of this part from the first one.
+    pub(crate) const fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// The address of the part. It is valid once the engine was created in this process or in one
+    /// that it was forked from.
+    #[inline]
+    pub(crate) fn get(&self) -> *mut T {
+        (PARTS + self.offset) as *mut T
+    }
+}
 
 fn header() -> *mut Header {
     BASE as *mut Header

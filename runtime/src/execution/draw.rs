@@ -5,7 +5,6 @@ use super::object::ObjectId;
 use super::state::Execution;
 use super::{Note, Op, Site, running};
 use crate::base::fingerprint::mix;
-use crate::engine::engine;
 
 /// The number of draws of a task that have their first outcome by default. After that the default
 /// varies: a loop that relies on chance must end.
@@ -47,10 +46,9 @@ pub fn draw(outcomes: u32, site: Site) -> Option<u32> {
 
 /// Records that a runtime of this library runs its tasks on the thread that waits for them.
 pub fn runs_on_one_thread(library: &'static str) {
-    if running().is_some() {
-        // SAFETY: one task runs at a time, and holds no reference to this.
-        unsafe { (*engine()).exploration.one_thread_runtime = library };
-    }
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`.
+    unsafe { (*execution).one_thread_runtime = library };
 }
 
 /// The outcome that costs nothing, at a task's `count`-th draw.

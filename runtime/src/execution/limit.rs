@@ -3,7 +3,6 @@
 
 use super::TaskId;
 use super::state::{Ending, Execution};
-use crate::engine::engine;
 
 /// An execution that passes the step limit may take this many times the limit to end by itself:
 /// stress tests with loops of thousands of operations do.
@@ -63,8 +62,7 @@ impl Execution {
         // search before a first one has ended by itself, because the test has no verdict until
         // then.
         let may_end = !self.keeps_output && (self.longest > 0 || self.only_runs.is_some());
-        // SAFETY: only the flag is read, which the zygote sets.
-        if may_end && unsafe { (*engine()).exploration.is_out_of_time() } {
+        if may_end && self.is_out_of_time() {
             self.ending = Ending::TooLong;
             return true;
         }

@@ -45,8 +45,6 @@ mod watch;
 
 use core::panic::Location;
 
-use crate::engine::engine;
-
 pub(crate) use chess_vocabulary::Note;
 pub use chess_vocabulary::{Effect, Op, TaskId};
 pub(crate) use descriptors::{
@@ -75,12 +73,11 @@ pub(crate) use reuse::reused;
 pub(crate) use schedule::Step;
 pub(crate) use source::open_process;
 pub(crate) use spin::Access;
-pub(crate) use state::{Ending, Execution, Spurious, Timers};
+pub(crate) use state::{Ending, Execution, PLACE, Spurious, Timers, execution};
 pub(crate) use task::{Entry, State, Task, Wait, called};
 pub(crate) use thread::{
-    Aside, aside, end_task, explorer, forget_task, leave_alone, needs_process, others_can_go_on,
-    perform, running, spawn_pthread, strand, task_main, task_of_object, thread_object,
-    token_object,
+    Aside, aside, end_task, forget_task, leave_alone, needs_process, others_can_go_on, perform,
+    running, spawn_pthread, strand, task_main, task_of_object, thread_object, token_object,
 };
 pub use thread::{
     active, current, finish, is_finished, join, panic_handled, panicked, pthread_of, spawn,
@@ -312,8 +309,8 @@ pub(crate) fn print(bytes: &[u8]) -> bool {
 
 /// Records the address of an invalid memory access of the program.
 pub(crate) fn note_fault(address: usize) {
-    // SAFETY: the engine's root is mapped wherever the fault handler is installed.
-    unsafe { (*engine()).exploration.fault = Some(address) };
+    // SAFETY: the engine is mapped wherever the fault handler is installed.
+    unsafe { (*execution()).fault = Some(address) };
     listener::tell_fault(address);
 }
 

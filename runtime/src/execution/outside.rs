@@ -12,13 +12,14 @@ use core::sync::atomic::Ordering;
 use super::descriptors::Descriptors;
 use super::schedule::Step;
 use super::state::Execution;
+use super::state::execution;
 use super::task::Wait;
 use super::{Site, perform, running, source};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::source_path::short_path;
 use crate::base::sys::{self, number, timespec};
-use crate::engine::engine;
 use crate::platform::descriptor::{self, POLLIN, PollEntry};
+use crate::platform::leftovers::first_descriptor;
 
 /// The real time for the outside, in nanoseconds, at each yield of a task that only yields.
 const BREATH: u64 = 1_000_000;
@@ -258,9 +259,7 @@ pub(crate) fn is_outside(descriptor: c_int, wanted: i16) -> bool {
     };
     // SAFETY: see `running`.
     unsafe {
-        if !(*execution).descriptors.watchful
-            && descriptor >= (*engine()).process.first_descriptor()
-        {
+        if !(*execution).descriptors.watchful && descriptor >= first_descriptor() {
             return false;
         }
         let Some(sentence) = source::of_one(descriptor, wanted) else {
@@ -282,7 +281,7 @@ pub(crate) fn yield_to_outside() {
 /// Keeps a note about the outside for the user.
 pub(crate) fn note(sentence: &'static str) {
     // SAFETY: one task runs at a time, and holds no reference to this.
-    let known = unsafe { &mut (*engine()).exploration.outside };
+    let known = unsafe { &mut (*execution()).outside };
     if !known.contains(&sentence) {
         known.push(sentence);
     }
@@ -298,7 +297,7 @@ pub(crate) fn note_at(what: fmt::Arguments<'_>, site: Site) {
         site.line()
     );
     // SAFETY: as in `note`.
-    let known = unsafe { &(*engine()).exploration.outside };
+    let known = unsafe { &(*execution()).outside };
     let is_known = known.iter().any(|known| known.as_bytes() == &*sentence.0);
     if !is_known && let Ok(sentence) = str::from_utf8(sentence.0.leak()) {
         note(sentence);

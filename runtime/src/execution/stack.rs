@@ -6,8 +6,9 @@
 use std::backtrace::Backtrace;
 
 use super::forget_task;
+use super::state::execution;
 use crate::base::sys;
-use crate::engine::engine;
+use crate::platform::image::image;
 
 /// A function that has not returned.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,7 +26,7 @@ pub(crate) fn in_a_copy(look: impl FnOnce()) {
     if child == 0 {
         // SAFETY: the process has only this thread, a copy of the program's memory, and the
         // engine's memory, which no other process uses now.
-        unsafe { (*engine()).image.open() };
+        unsafe { (*image()).open() };
         forget_task();
         // Paths are shown relative to the current directory, which must therefore not contain the
         // sources.
@@ -64,7 +65,7 @@ impl Frame {
     /// The source file in the form that sites use, and the line; `None` for the standard library.
     pub(crate) fn own_place(&self) -> Option<(&str, u32)> {
         // SAFETY: see `in_a_copy`.
-        let policies = unsafe { &(*engine()).execution.policies };
+        let policies = unsafe { &(*execution()).policies };
         let (file, line) = self.place.as_ref()?;
         Some((policies.source_name(file)?, *line))
     }
@@ -72,7 +73,7 @@ impl Frame {
     /// Whether it is code that is preempted.
     pub(crate) fn is_preempted(&self) -> bool {
         // SAFETY: see `in_a_copy`.
-        let policies = unsafe { &(*engine()).execution.policies };
+        let policies = unsafe { &(*execution()).policies };
         let place = self.own_place();
         place.is_some_and(|(file, line)| policies.is_preempted(file, line))
     }

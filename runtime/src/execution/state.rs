@@ -1,5 +1,7 @@
 //! The state of one execution: its tasks and objects, with waking and blocking.
 
+use core::sync::atomic::{AtomicBool, Ordering};
+
 use super::descriptors::Descriptors;
 use super::endless::Endless;
 use super::event::EventLog;
@@ -20,9 +22,10 @@ use super::trace::TraceStep;
 use super::watch::{Watch as _, Watcher};
 use super::{Effect, Note, ObjectId, TaskId, Wake};
 use crate::base::fingerprint::mix;
-use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
+use crate::base::memory::{EngineMemory, EngineVec, Place, engine_vec};
 use crate::base::rng::Rng;
 use crate::platform::donor::Pool;
+use crate::platform::leftovers;
 use crate::platform::observers::Observers;
 use crate::search::{Decision, Strategy};
 
@@ -153,6 +156,26 @@ pub(crate) struct Execution {
     pub(crate) keeps_output: bool,
     /// The number of scheduling points of all executions, which the watchdog observes.
     pub(crate) pulse: u64,
+    /// Set by the zygote when the time budget is used up.
+    pub(crate) out_of_time: AtomicBool,
+    /// Each execution has its own process.
+    pub(crate) has_processes: bool,
+    /// The address of the access that killed the program.
+    pub(crate) fault: Option<usize>,
+    /// Events outside control, in words, each once.
+    pub(crate) outside: EngineVec<&'static str>,
+    /// The library whose runtime ran its own tasks on the thread that waits for them.
+    pub(crate) one_thread_runtime: &'static str,
+}
+
+/// The place of the execution.
+pub(crate) const PLACE: Place<Execution> = Place::after(&leftovers::PLACE);
+
+/// The execution, in the exploring process and in those with the same memory. Tasks use
+/// [`super::running`].
+#[inline]
+pub(crate) fn execution() -> *mut Execution {
+    PLACE.get()
 }
 
 impl Execution {
@@ -205,6 +228,11 @@ impl Execution {
             output: engine_vec(),
             keeps_output: false,
             pulse: 0,
+            out_of_time: AtomicBool::new(false),
+            has_processes: false,
+            fault: None,
+            outside: engine_vec(),
+            one_thread_runtime: "",
         }
     }
 
@@ -241,6 +269,12 @@ impl Execution {
         self.endless.begin();
         self.body_done = false;
         self.output.clear();
+    }
+
+    /// Whether the time budget is used up.
+    #[inline]
+    pub(crate) fn is_out_of_time(&self) -> bool {
+        self.out_of_time.load(Ordering::Relaxed)
     }
 
     /// Whether the execution ended by itself.

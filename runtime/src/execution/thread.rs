@@ -6,14 +6,13 @@ use core::sync::atomic::Ordering;
 
 use super::object::ObjectId;
 use super::schedule::Step;
-use super::state::{Ending, Execution};
+use super::state::{Ending, Execution, execution};
 use super::task::{Entry, State, Task, Wait};
 use super::watch::{How, Watch, Watcher};
 use super::{Op, Site, TaskId, Wake, endless, mark, opaque};
 use crate::base::sys::{self, ThreadStart};
-use crate::engine::engine;
 use crate::interpose;
-use crate::platform::donor::DEFAULT_STACK;
+use crate::platform::donor::{DEFAULT_STACK, pool};
 use crate::platform::handover::{self, Backend, Flow};
 
 /// The task of this thread-local block plus one; 0 where there is none. A task keeps its block
@@ -34,8 +33,7 @@ pub fn active() -> bool {
 /// a time, and no other code accesses the execution meanwhile.
 #[inline]
 pub(crate) fn running() -> Option<*mut Execution> {
-    // SAFETY: only the field's address is taken.
-    active().then(|| unsafe { &raw mut (*engine()).execution })
+    active().then(execution)
 }
 
 /// Makes the calling thread an ordinary one, in the child of a `fork`.
@@ -93,18 +91,17 @@ pub(crate) unsafe fn perform(step: Step) {
 unsafe fn switch_to(next: TaskId) {
     // SAFETY: one task runs at a time; the borrows end before the transfer.
     unsafe {
-        let engine = engine();
-        let backend = (*engine).pool.backend();
+        let backend = (*pool()).backend();
+        let execution = &mut *execution();
         if backend == Backend::Threads {
-            (*engine).execution.tell_switch(next);
+            execution.tell_switch(next);
         }
-        let execution = &mut (*engine).execution;
         Watcher::switched(execution.current, next);
         note_calls(execution);
         let from = execution.running().flow;
         let to = execution.task(next).flow;
         execution.run(next);
-        handover::transfer(backend, &raw const (*engine).explorer_baton, from, to);
+        handover::transfer(backend, from, to);
         if backend == Backend::Threads {
             interpose::credentials::follow();
         }
@@ -127,19 +124,14 @@ fn note_calls(execution: &mut Execution) {
 unsafe fn leave_execution() {
     // SAFETY: as `switch_to`.
     unsafe {
-        let engine = engine();
-        let backend = (*engine).pool.backend();
+        let backend = (*pool()).backend();
+        let execution = &mut *execution();
         if backend == Backend::Threads {
-            (*engine).execution.tell_end();
+            execution.tell_end();
         }
-        note_calls(&mut (*engine).execution);
-        let from = (*engine).execution.running().flow;
-        handover::transfer(
-            backend,
-            &raw const (*engine).explorer_baton,
-            from,
-            explorer(),
-        );
+        note_calls(execution);
+        let from = execution.running().flow;
+        handover::transfer(backend, from, Flow::of_explorer());
     }
 }
 
@@ -186,18 +178,9 @@ pub(crate) fn needs_process(name: &'static str) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
-        if !(*engine()).exploration.has_processes {
+        if !(*execution).has_processes {
             perform((*execution).end(Ending::NeedsProcess(name)));
         }
-    }
-}
-
-/// The exploring thread's flow.
-pub(crate) fn explorer() -> Flow {
-    Flow {
-        // SAFETY: only the field's address is taken.
-        context: unsafe { &raw mut (*engine()).explorer },
-        donor: core::ptr::null_mut(),
     }
 }
 
@@ -205,13 +188,12 @@ pub(crate) fn explorer() -> Flow {
 pub(crate) unsafe extern "C" fn task_main() -> ! {
     // SAFETY: entered by the first switch to a task, which is then the current one.
     unsafe {
-        let engine = engine();
-        let execution = &raw mut (*engine).execution;
+        let execution = execution();
         let id = (*execution).current;
         TASK.set(id.0 + 1);
         mark::leave();
         Watcher::task_begins();
-        if (*engine).pool.backend() == Backend::Threads {
+        if (*pool()).backend() == Backend::Threads {
             interpose::credentials::follow();
         }
         let own = (*execution).object_of_task(id);
@@ -237,8 +219,7 @@ pub(crate) unsafe fn end_task(result: *mut c_void) -> ! {
     interpose::robust::give_up();
     // SAFETY: the caller's promise; no reference lives across `perform`.
     unsafe {
-        let engine = engine();
-        let execution = &raw mut (*engine).execution;
+        let execution = execution();
         if !active() {
             // The child of a fork has nowhere to return to.
             sys::exit_now(0);
@@ -252,7 +233,7 @@ pub(crate) unsafe fn end_task(result: *mut c_void) -> ! {
         }
         TASK.set(0);
         let step = (*execution).finish(own, result);
-        let backend = (*engine).pool.backend();
+        let backend = (*pool()).backend();
         if backend == Backend::Threads {
             (*execution).tell_task_end(step);
         }
@@ -263,10 +244,10 @@ pub(crate) unsafe fn end_task(result: *mut c_void) -> ! {
                 (*execution).run(next);
                 (*execution).task(next).flow
             }
-            Step::Continue | Step::End => explorer(),
+            Step::Continue | Step::End => Flow::of_explorer(),
         };
         Watcher::task_leaves();
-        handover::leave_to(backend, &raw const (*engine).explorer_baton, from, to)
+        handover::leave_to(backend, from, to)
     }
 }
 
@@ -405,7 +386,7 @@ fn start(entry: Entry, stack: usize, own: Option<(Site, Option<&str>)>) -> TaskI
                 opaque::arrive(Op::Spawn, 0);
             }
         }
-        let pool = &mut (*engine()).pool;
+        let pool = &mut *pool();
         let Some(task) = (*execution).add_task(pool, entry, stack) else {
             perform((*execution).end(Ending::NoDonor(stack)));
             unreachable!("the execution has ended");
@@ -489,7 +470,7 @@ pub fn pthread_of(task: TaskId) -> usize {
             return thread_object(task);
         }
         named.released = false;
-        (*engine()).pool.get(named.donor).pthread
+        (*pool()).get(named.donor).pthread
     }
 }
 

@@ -15,8 +15,9 @@ use super::task::{State, Wait};
 use super::trace::TraceStep;
 use super::{Effect, TaskId, Wake};
 use crate::base::fingerprint::mix;
-use crate::engine::engine;
 use crate::platform::context;
+use crate::platform::donor::pool;
+use crate::platform::image::image;
 
 /// The state of a task that may contain remains of earlier executions in memory.
 pub(super) const UNCLEAN: u64 = u64::MAX;
@@ -124,9 +125,8 @@ impl Execution {
             return 0;
         }
         let task = self.tasks.running();
-        // SAFETY: both lie next to the execution in the engine's root, and the calling task is the
-        // only one that runs.
-        let (pool, image) = unsafe { (&mut (*engine()).pool, &(*engine()).image) };
+        // SAFETY: the calling task is the only one that runs.
+        let (pool, image) = unsafe { (&mut *pool(), &*image()) };
         let Ok(locals) = pool.fingerprint(task.donor, stack_pointer) else {
             return UNCLEAN;
         };

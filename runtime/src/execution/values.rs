@@ -3,8 +3,8 @@
 //! A search keeps no values: it checks one flag at each operation.
 
 use super::running;
+use super::state::execution;
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::engine::engine;
 
 /// The value of an atomic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,7 +92,7 @@ impl Values {
 #[inline]
 pub(crate) fn saw<T: Held>(values: impl FnOnce() -> (Option<T>, Option<T>)) {
     // SAFETY: only tasks call, so there is an engine; its memory stays mapped.
-    if unsafe { (*engine()).execution.log.values.is_wanted } {
+    if unsafe { (*execution()).log.values.is_wanted } {
         let (read, written) = values();
         keep(read.map(Held::value), written.map(Held::value));
     }

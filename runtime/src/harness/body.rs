@@ -4,9 +4,9 @@ use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Test;
+use super::exploration;
 use crate::base::memory::engine_vec;
 use crate::base::panic_message::payload_text;
-use crate::engine::engine;
 use crate::execution;
 use crate::monitor::{BodyOutcome, race};
 
@@ -54,7 +54,7 @@ pub(super) unsafe fn run(data: *mut ()) {
             let _ = std::io::stdout().flush();
             race::go_on(&paused);
         }
-        (*engine()).exploration.body = outcome;
+        (*exploration()).body = outcome;
     }
 }
 

@@ -6,8 +6,8 @@ use super::failures::MOST;
 use super::{Exploration, Milestone};
 use crate::base::source_path::Place;
 use crate::base::source_path::line_of_place;
-use crate::engine::Engine;
 use crate::execution::Execution;
+use crate::harness::engine::Engine;
 use crate::monitor::Spin;
 use crate::monitor::race::{MOST_EPOCHS, MOST_MEMORY, MOST_TASKS};
 

@@ -3,8 +3,8 @@
 
 use super::request::Isolation;
 use crate::base::sys::{self, number};
-use crate::engine::Engine;
 use crate::execution;
+use crate::harness::engine::Engine;
 use crate::platform::handover::Backend;
 
 const SENTENCE: &str = "started a kernel thread without pthread_create";

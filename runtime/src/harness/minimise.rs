@@ -184,9 +184,9 @@ impl<'a, 'b> Work<'a, 'b> {
         decisions: EngineVec<Decision>,
         searches: bool,
     ) -> Option<(Minimised, Smallest)> {
-        let exploration = &self.engine.exploration;
-        let only_runs = self.engine.execution.only_runs.is_some();
-        if only_runs || exploration.is_out_of_time() || self.is_enough(exploration.preemptions) {
+        let execution = &self.engine.execution;
+        let is_enough = self.is_enough(self.engine.exploration.preemptions);
+        if execution.only_runs.is_some() || execution.is_out_of_time() || is_enough {
             return None;
         }
         let mut first = self.follow(Source::Schedule(decisions))?;
@@ -279,7 +279,7 @@ impl<'a, 'b> Work<'a, 'b> {
         let smallest = self.smallest.as_ref();
         let is_enough = smallest.is_some_and(|it| self.is_enough(it.measure.preemptions));
         !is_enough
-            && !exploration.is_out_of_time()
+            && !self.engine.execution.is_out_of_time()
             && executions < most
             && (executions < LEAST || steps < most * STEPS)
     }

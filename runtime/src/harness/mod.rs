@@ -5,6 +5,7 @@ mod body;
 mod counters;
 pub(crate) mod debugger;
 mod difference;
+mod engine;
 mod explore;
 mod failures;
 mod foreign;
@@ -26,16 +27,14 @@ mod wire;
 mod work;
 mod zygote;
 
-use core::sync::atomic::{AtomicBool, Ordering};
-
 pub(crate) use debugger::LiveDebugger;
 pub use request::{Request, VARIABLE};
 pub(crate) use trace::LiveTrace;
 pub use zygote::serve;
 
-use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::base::stored;
-use crate::interpose::Elsewhere;
+use crate::interpose;
 pub use crate::monitor::Expectation;
 use crate::monitor::race::Learnt;
 use crate::monitor::{BodyOutcome, Failure};
@@ -114,8 +113,6 @@ pub(crate) struct Exploration {
     pub(crate) steps: u64,
     pub(crate) max_steps: u64,
     pub(crate) threads: usize,
-    /// The library whose runtime ran its own tasks on the thread that waits for them.
-    pub(crate) one_thread_runtime: &'static str,
     pub(crate) progress: Progress,
     /// Whether time may pass early, in this phase and in those before.
     pub(crate) phases: Phases,
@@ -131,22 +128,12 @@ pub(crate) struct Exploration {
     /// The last execution confirmed the failure, so that its events are those of the failure.
     pub(crate) confirmed: bool,
     pub(crate) body: BodyOutcome,
-    /// The address of the access that killed the program.
-    pub(crate) fault: Option<usize>,
     /// The signal that killed the program; 0 if there was none.
     pub(crate) signal: i32,
-    /// Set by the zygote when the time budget is used up.
-    pub(crate) out_of_time: AtomicBool,
     /// The program has its own global allocator.
     pub(crate) foreign_heap: bool,
-    /// Each execution has its own process.
-    pub(crate) has_processes: bool,
-    /// The function that requires this, if it was not requested.
+    /// The function that requires a process for each execution, if this was not requested.
     pub(crate) changes_process: Option<&'static str>,
-    /// Events outside control, in words, each once.
-    pub(crate) outside: EngineVec<&'static str>,
-    /// The paths outside its own directory that the test writes.
-    pub(crate) elsewhere: Elsewhere,
     /// The state of the search, from which it can continue after a kill.
     pub(crate) saved: Saved,
     /// The results of this part, if only a part of the space is explored.
@@ -161,6 +148,16 @@ pub(crate) struct Exploration {
     pub(crate) trace: Trace,
     /// The extent of the search after each [`Exploration::EVERY`] schedules.
     pub(crate) milestones: EngineVec<Milestone>,
+}
+
+/// The place of the results.
+pub(crate) const PLACE: Place<Exploration> = Place::after(&interpose::PLACE);
+
+/// The results of the exploration so far. The pointer may be used as a unique reference while no
+/// other reference to the same field is held: one thread runs code of the engine at a time.
+#[inline]
+pub(crate) fn exploration() -> *mut Exploration {
+    PLACE.get()
 }
 
 /// The extent of a search after a number of schedules.
@@ -214,7 +211,6 @@ impl Exploration {
             steps: 0,
             max_steps: 0,
             threads: 0,
-            one_thread_runtime: "",
             progress: Progress::NONE,
             phases: Phases::NONE,
             strategy: "icb",
@@ -224,14 +220,9 @@ impl Exploration {
             divergence: None,
             confirmed: false,
             body: BodyOutcome::Unfinished,
-            fault: None,
             signal: 0,
-            out_of_time: AtomicBool::new(false),
             foreign_heap: false,
-            has_processes: false,
             changes_process: None,
-            outside: engine_vec(),
-            elsewhere: Elsewhere::new(),
             saved: Saved::new(),
             share: None,
             share_last: None,
@@ -271,12 +262,6 @@ impl Exploration {
             complete: false,
             ..progress.after(self.progress)
         };
-    }
-
-    /// Whether the time budget is used up.
-    #[inline]
-    pub(crate) fn is_out_of_time(&self) -> bool {
-        self.out_of_time.load(Ordering::Relaxed)
     }
 }
 

@@ -5,8 +5,9 @@ use std::ops::{Deref, DerefMut};
 
 use super::body;
 use crate::base::memory::{EngineMemory, engine_vec};
-use crate::engine::{Engine, engine};
+use crate::execution::execution;
 use crate::execution::{self, Ending, Entry, State};
+use crate::harness::engine::{Engine, engine};
 use crate::monitor::{Death, Failure, Monitor};
 use crate::platform::donor::DEFAULT_STACK;
 use crate::platform::handover::{self, Flow};
@@ -56,7 +57,7 @@ pub(super) fn set_boxed(mut engine: Root, strategy: BoxedStrategy) {
 
 pub(super) fn strategy(_: Root) -> &'static mut dyn Strategy {
     // SAFETY: as `Root`; each use ends before control passes to a task.
-    let execution = unsafe { &mut (*engine()).execution };
+    let execution = unsafe { &mut *execution() };
     &mut **execution.strategy.as_mut().expect("a strategy was set")
 }
 
@@ -67,9 +68,8 @@ pub(super) fn run_tasks(mut engine: Root, entry: Entry) {
         return;
     };
     let backend = engine.pool.backend();
-    let baton = &raw const engine.explorer_baton;
     // SAFETY: the first task is new, and no borrow of the engine is held.
-    unsafe { handover::transfer(backend, baton, execution::explorer(), first) };
+    unsafe { handover::transfer(backend, Flow::of_explorer(), first) };
     engine.end();
 }
 
@@ -94,13 +94,13 @@ impl Engine {
         let is_looked_at = observers.of_pointers || observers.of_accesses;
         heap::begin(is_looked_at || monitors.watches_heap());
         let first = execution.add_task(pool, entry, DEFAULT_STACK)?;
-        self.explorer.thread_pointer = context::thread_pointer();
+        self.explorer.context.thread_pointer = context::thread_pointer();
         Some(execution.task(first).flow)
     }
 
     /// The failure that follows from the death of the process during the execution.
     pub(super) fn death(&mut self, status: c_int) -> Failure {
-        let fault = self.exploration.fault;
+        let fault = self.execution.fault;
         self.exploration.signal = status & 0x7f;
         let death = Death {
             execution: &self.execution,

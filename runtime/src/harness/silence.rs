@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use super::request::Request;
 use crate::base::source_path::line_of;
-use crate::engine::Engine;
 use crate::execution::called;
 use crate::execution::{Execution, Known, State, Wait};
+use crate::harness::engine::Engine;
 use crate::platform::handover::Backend;
 
 /// The option for a task that is only slow.
@@ -65,7 +65,7 @@ fn thread_of_running_task(engine: &Engine) -> i32 {
     let current = execution.live_tasks().nth(execution.current.0 as usize);
     match (engine.pool.backend(), current) {
         (Backend::Threads, Some((_, task))) => engine.pool.get(task.donor).kernel_thread,
-        _ if engine.exploration.has_processes => only_child_of(thread).unwrap_or(0),
+        _ if engine.execution.has_processes => only_child_of(thread).unwrap_or(0),
         _ => thread,
     }
 }
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn a_test_that_has_not_begun_is_told_to_be_held_up_before() {
-        let engine = crate::engine::empty(Backend::Fibers);
+        let engine = crate::harness::engine::empty(Backend::Fibers);
         let request = Request::parse("watchdog-ms=1500").expect("a request");
         assert_eq!(
             describe(&engine, &request, Activity::Unknown),

@@ -2,7 +2,7 @@
 
 use crate::base::stored::Stored;
 use crate::base::written::Written;
-use crate::engine::Engine;
+use crate::harness::engine::Engine;
 
 macro_rules! is_kept {
     ($($owner:ident.$($part:ident).+ as $name:ident),* $(,)?) => {
@@ -48,8 +48,8 @@ is_kept!(
     exploration.diverged as diverged,
     exploration.unstable as unstable,
     exploration.difference as difference,
-    exploration.outside as outside,
-    exploration.one_thread_runtime as one_thread_runtime,
+    execution.outside as outside,
+    execution.one_thread_runtime as one_thread_runtime,
     exploration.changes_process as changes_process,
     exploration.strategy as strategy,
     exploration.share as share,

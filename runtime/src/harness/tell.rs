@@ -1,15 +1,15 @@
 //! Output of lines to the supervisor, from the process that runs the execution.
 
+use super::exploration;
 use core::ffi::c_int;
 use std::os::fd::AsRawFd;
 
 use crate::base::sys;
-use crate::engine::engine;
 
 /// Sets the file that [`line`] writes to. Call it before the explorer is forked.
 pub(super) fn to(out: &impl AsRawFd) {
     // SAFETY: only this process uses the engine.
-    unsafe { (*engine()).exploration.told_to = out.as_raw_fd() };
+    unsafe { (*exploration()).told_to = out.as_raw_fd() };
 }
 
 /// Prints a line. It is short enough to be written at once, since the zygote prints lines as well.
@@ -22,7 +22,7 @@ pub(super) fn line(text: &str) {
 /// Writes `bytes`, a line with its end.
 pub(super) fn all(bytes: &[u8]) {
     // SAFETY: a plain number.
-    let descriptor: c_int = unsafe { (*engine()).exploration.told_to };
+    let descriptor: c_int = unsafe { (*exploration()).told_to };
     let (at, length) = (bytes.as_ptr().addr(), bytes.len());
     // SAFETY: readable bytes. If the supervisor has ended, the result does not matter.
     unsafe {

@@ -8,13 +8,13 @@ use core::fmt::{self, Display, Write};
 
 use chess_vocabulary::{Object, Token as _};
 
+use super::exploration;
 use super::json::escape;
 use super::names::kind_and_number;
 use super::report::shows_object;
 use super::run::Root;
 use super::{tell, wire};
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::engine::engine;
 use crate::execution::{Event, Execution, Listener, ObjectId, Op, Panic, Site, TaskId};
 
 /// The state of the trace.
@@ -137,7 +137,7 @@ impl Line<'_> {
 fn trace() -> &'static mut Trace {
     // SAFETY: one thread runs engine code at a time, and each borrow ends before another thread
     // runs.
-    unsafe { &mut (*engine()).exploration.trace }
+    unsafe { &mut (*exploration()).trace }
 }
 
 /// Sets whether the next executions are traced.

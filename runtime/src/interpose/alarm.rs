@@ -12,9 +12,9 @@ use core::ffi::{c_int, c_uint, c_void};
 
 use super::call::admit;
 use super::disposition::{SIG_DFL, signals};
+use super::process::process;
 use super::{signal, wait_signal};
 use crate::base::sys::{self, number, timeval};
-use crate::engine::engine;
 use crate::execution::{self, Effect, Op, TaskId, active};
 
 const SIGALRM: c_int = 14;
@@ -54,7 +54,7 @@ impl Alarm {
 
 fn of_process() -> &'static mut Alarm {
     // SAFETY: one task runs at a time, and each use ends before the next scheduling point.
-    unsafe { &mut (*engine()).process.alarm }
+    unsafe { &mut (*process()).alarm }
 }
 
 /// Sets the alarm, or cancels it if `first` is 0. Returns the remaining time and the

@@ -5,9 +5,9 @@ use core::ffi::c_int;
 
 use super::{loopback, timer};
 use crate::base::sys;
-use crate::engine::engine;
 use crate::execution::{self, Effect, Op};
 use crate::platform::descriptor::{self, Identity, Kind, PollEntry};
+use crate::platform::image::image;
 use crate::platform::socket;
 
 /// A call between its scheduling point and its event.
@@ -182,5 +182,5 @@ pub(super) fn wait_for(
 pub(super) fn admit(address: usize, length: usize) {
     // SAFETY: the image changes only in its fault handler, by the writes that the handler
     // lets pass.
-    unsafe { (*engine()).image.admit(address, length) };
+    unsafe { (*image()).admit(address, length) };
 }

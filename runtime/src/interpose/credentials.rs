@@ -7,13 +7,13 @@
 //! task's kernel thread performs the call; with the `threads` backend each other kernel
 //! thread performs it before it next runs a task.
 
+use super::process::process;
 use core::cell::Cell;
 use core::ffi::{c_char, c_int};
 
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::real;
 use crate::base::sys::{self, number};
-use crate::engine::engine;
 use crate::execution::{self, Effect, Op, active, files};
 
 /// The argument that leaves an id unchanged.
@@ -56,7 +56,7 @@ impl Credentials {
 
 fn changes() -> &'static mut EngineVec<Change> {
     // SAFETY: one task runs at a time, and each use ends before the next scheduling point.
-    unsafe { &mut (*engine()).process.credentials.0 }
+    unsafe { &mut (*process()).credentials.0 }
 }
 
 /// The number of changes that the kernel thread with this thread-local block has made.

@@ -4,11 +4,11 @@
 use core::ffi::{c_int, c_void};
 
 use super::call;
+use super::process::process;
 use super::signal::Info;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::real;
 use crate::base::sys::{self, SIGSEGV, number, sigaction_t};
-use crate::engine::engine;
 use crate::execution::{self, Effect, Op, TaskId, active};
 
 pub(super) const SIG_DFL: usize = 0;
@@ -169,7 +169,7 @@ impl Signals {
 /// across a handler or another scheduling point.
 pub(super) fn signals() -> &'static mut Signals {
     // SAFETY: as above.
-    unsafe { &mut (*engine()).process.signals }
+    unsafe { &mut (*process()).signals }
 }
 
 /// The program's handler for a fault that the image does not handle, if there is one.

@@ -6,8 +6,8 @@ use core::ffi::{c_int, c_void};
 use super::disposition::fault_handler;
 use crate::base::real;
 use crate::base::sys;
-use crate::engine::engine;
 use crate::execution;
+use crate::platform::image::image;
 
 /// Installs the handler of write faults.
 pub(crate) fn install_fault_handler() {
@@ -24,11 +24,11 @@ pub(crate) fn install_fault_handler() {
 }
 
 unsafe extern "C" fn on_fault(signal: c_int, info: *mut sys::siginfo_t, context: *mut c_void) {
-    // SAFETY: the kernel passes valid information; the engine's root is mapped, and
+    // SAFETY: the kernel passes valid information; the engine is mapped, and
     // the faulting code is the program's, not the engine's.
     unsafe {
         let address = (*info).address;
-        if (*info).code == sys::SEGV_ACCERR && (*engine()).image.allows_write(address) {
+        if (*info).code == sys::SEGV_ACCERR && (*image()).allows_write(address) {
             return;
         }
         execution::note_fault(address);

@@ -9,9 +9,9 @@ use core::ffi::c_int;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::base::sys::{self, timespec};
-use crate::engine::engine;
 use crate::execution::futex as waiters;
 use crate::execution::{self, Effect, Op, opaque, stream_lock};
+use crate::platform::donor::pool;
 use crate::platform::streams;
 
 const WAIT: usize = 0;
@@ -239,12 +239,7 @@ pub(super) fn task_thread_id() -> c_int {
         return 0;
     };
     // SAFETY: see `execution::running`.
-    unsafe {
-        (*engine())
-            .pool
-            .get((*execution).running().donor)
-            .kernel_thread
-    }
+    unsafe { (*pool()).get((*execution).running().donor).kernel_thread }
 }
 
 /// libc's `gettid`.

@@ -5,11 +5,11 @@
 //! decide whether the peer finds it. So after each call with an effect on the peer, the
 //! runtime waits until nothing is in transit.
 
+use super::process::process;
 use core::ffi::c_int;
 
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::sys::{self, number};
-use crate::engine::engine;
 use crate::platform::descriptor::{self, Kind, POLLIN};
 use crate::platform::socket::{self, Progress, State};
 
@@ -53,7 +53,7 @@ pub(super) fn peer(socket: c_int) -> Peer {
         return Peer(None);
     }
     // SAFETY: one task runs at a time, and the reference ends before it may switch.
-    let links = unsafe { &mut (*engine()).process.links.0 };
+    let links = unsafe { &mut (*process()).links.0 };
     let known = links.iter().position(|link| link.socket == own.inode);
     if let Some(known) = known {
         match links[known].peer {

@@ -46,6 +46,5 @@ mod wait_signal;
 
 pub(crate) use environment::{Use as EnvironmentUse, told as told_environment};
 pub(crate) use fault::install_fault_handler;
-pub(crate) use files::Elsewhere;
 pub(crate) use keys::run_thread_destructors;
-pub(crate) use process::{Process, tidy_descriptors};
+pub(crate) use process::{PLACE, Process};

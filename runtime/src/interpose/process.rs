@@ -5,29 +5,16 @@ use core::ffi::c_int;
 use super::alarm::Alarm;
 use super::credentials::Credentials;
 use super::disposition::Signals;
-use super::files::Known;
+use super::files::{Elsewhere, Known};
 use super::loopback::Links;
 use super::timer::Timers;
+use crate::base::memory::Place;
 use crate::base::real;
-use crate::base::sys::{self, number};
-use crate::engine::engine;
-use crate::execution;
-
-const F_GETFD: usize = 1;
-const F_DUPFD: usize = 0;
-/// The number of first executions after each of which the descriptors are checked.
-const CAREFUL: u64 = 64;
-/// The interval of later checks, in executions, if no execution has left a descriptor
-/// open.
-const SELDOM: u64 = 64;
+use crate::platform::image::image;
+use crate::{execution, monitor};
 
 /// The engine's state of the kernel objects of the process.
 pub(crate) struct Process {
-    /// The first descriptor that no execution may leave open.
-    first_free: usize,
-    executions: u64,
-    /// Whether some execution left a descriptor open.
-    leaks: bool,
     /// Sockets of the running execution.
     pub(super) links: Links,
     /// The alarm of the running execution.
@@ -40,20 +27,23 @@ pub(crate) struct Process {
     pub(super) files: Known,
     /// The changes by the running execution to the user and groups of the process.
     pub(super) credentials: Credentials,
+    /// The paths outside its own directory that the test writes.
+    pub(crate) elsewhere: Elsewhere,
 }
+
+/// The place of this state.
+pub(crate) const PLACE: Place<Process> = Place::after(&monitor::PLACE);
 
 impl Process {
     pub(crate) const fn new() -> Self {
         Self {
-            first_free: usize::MAX,
-            executions: 0,
-            leaks: false,
             links: Links::new(),
             alarm: Alarm::new(),
             timers: Timers::new(),
             signals: Signals::new(),
             files: Known::new(),
             credentials: Credentials::new(),
+            elsewhere: Elsewhere::new(),
         }
     }
 
@@ -69,69 +59,18 @@ impl Process {
         self.credentials.clear();
     }
 
-    /// The first descriptor that was not open before the program's own code ran.
+    /// Whether the execution is known to have left a descriptor open.
     #[inline]
-    pub(crate) fn first_descriptor(&self) -> c_int {
-        c_int::try_from(self.first_free).unwrap_or(0)
-    }
-
-    /// Fills the gaps among the open descriptors, so that all descriptors that the
-    /// program opens from now on lie above them.
-    pub(crate) fn settle(&mut self) {
-        // SAFETY: descriptor 0 is open; duplicates go to gaps only.
-        unsafe {
-            let highest = (0..1024)
-                .rev()
-                .find(|&fd| sys::syscall(number::FCNTL, [fd, F_GETFD, 0, 0, 0, 0]) >= 0)
-                .unwrap_or(2);
-            loop {
-                let new = sys::syscall(number::FCNTL, [0, F_DUPFD, 0, 0, 0, 0]);
-                if new < 0 {
-                    break;
-                }
-                if new.cast_unsigned() > highest {
-                    sys::syscall(
-                        number::CLOSE_RANGE,
-                        [new.cast_unsigned(), u32::MAX as usize, 0, 0, 0, 0],
-                    );
-                    break;
-                }
-            }
-            self.first_free = highest + 1;
-        }
+    pub(crate) fn leaves_open(&self) -> bool {
+        self.files.leaves_open()
     }
 }
 
-/// Closes the descriptors that the last execution left open. The check costs a system
-/// call, so it is rare for a program that never leaves one open.
+/// The state of kernel objects. The pointer may be used as a unique reference while no other
+/// reference to the same field is held: one task runs at a time.
 #[inline]
-pub(crate) fn tidy_descriptors(process: &mut Process) {
-    process.executions += 1;
-    let is_seldom = process.executions.is_multiple_of(SELDOM);
-    // A descriptor that is left open may hold a lock, for which the next execution
-    // would wait.
-    let leaks = process.leaks || process.files.leaves_open();
-    if leaks || process.executions <= CAREFUL || is_seldom {
-        close_leftovers(process);
-    }
-}
-
-fn close_leftovers(process: &mut Process) {
-    if process.first_free == usize::MAX {
-        return;
-    }
-    let first = process.first_free;
-    // SAFETY: descriptors above `first_free` belong to executions that are over.
-    unsafe {
-        // The kernel assigns the lowest free number. If that is `first`, most likely no
-        // descriptor was left open. Closing the range makes sure of it in either case.
-        let copy = sys::syscall(number::FCNTL, [0, F_DUPFD, first, 0, 0, 0]);
-        let clean = copy >= 0 && copy.cast_unsigned() == first;
-        if !clean {
-            process.leaks = true;
-        }
-        sys::syscall(number::CLOSE_RANGE, [first, u32::MAX as usize, 0, 0, 0, 0]);
-    }
+pub(super) fn process() -> *mut Process {
+    PLACE.get()
 }
 
 /// libc's `fork`. The child of a task is an ordinary process: it continues on its copy
@@ -143,7 +82,7 @@ unsafe extern "C" fn fork() -> c_int {
     if child == 0 && execution::active() {
         execution::forget_task();
         // SAFETY: the engine's memory is shared with the parent: the child only reads it.
-        unsafe { (*engine()).image.open() };
+        unsafe { (*image()).open() };
     } else if child > 0 {
         execution::add_child(child);
     }

@@ -10,8 +10,8 @@ use super::disposition::{Handling, SIG_DFL, SIG_IGN, signals};
 use super::wait_signal;
 use crate::base::real;
 use crate::base::sys::{self, SA_NODEFER, SIGSEGV, number, pthread_t};
-use crate::engine::engine;
 use crate::execution::{self, Effect, Op, active};
+use crate::platform::donor::pool;
 use crate::platform::handover::Backend;
 
 const SI_USER: i32 = 0;
@@ -35,9 +35,9 @@ fn own_process() -> c_int {
 
 /// Whether each task runs on a kernel thread of its own.
 fn has_own_threads() -> bool {
-    // SAFETY: the pool lies in the engine's root, and the calling task is the only one
+    // SAFETY: the calling task is the only one
     // that runs.
-    unsafe { (*engine()).pool.backend() == Backend::Threads }
+    unsafe { (*pool()).backend() == Backend::Threads }
 }
 
 /// Whether a task sends `signal` to its own process, or to one of its threads.

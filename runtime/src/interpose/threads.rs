@@ -5,15 +5,15 @@ use core::ffi::{CStr, c_char, c_int, c_void};
 use super::locks::{is_clock, moment};
 use crate::base::real;
 use crate::base::sys::{self, ThreadStart, number, pthread_attr_t, pthread_t, stack_t, timespec};
-use crate::engine::engine;
 use crate::execution::{self, State, TaskId, Wake, active, opaque};
+use crate::platform::donor::pool;
 
 /// Returns the task of a pthread handle that the program holds.
 fn task_of(thread: pthread_t) -> Option<TaskId> {
     let execution = execution::running()?;
     // SAFETY: see `execution::running`.
     unsafe {
-        let pool = &(*engine()).pool;
+        let pool = &(*pool());
         (*execution)
             .live_tasks()
             .filter(|(_, task)| !task.released && task.donor != execution::Task::NO_DONOR)
@@ -44,7 +44,7 @@ pub(super) unsafe extern "C" fn pthread_create(
         let task = execution::spawn_pthread(start, argument, stack);
         let task = (*execution).task_mut(task);
         task.detached = detached == DETACHED;
-        *thread = (*engine()).pool.get(task.donor).pthread;
+        *thread = (*pool()).get(task.donor).pthread;
     }
     0
 }
@@ -222,7 +222,7 @@ unsafe extern "C" fn pthread_getattr_np(
         let Some(execution) = execution::running() else {
             return real::pthread_getattr_np(thread, attributes);
         };
-        let donor = (*engine()).pool.get((*execution).running().donor);
+        let donor = (*pool()).get((*execution).running().donor);
         sys::pthread_attr_init(attributes);
         sys::pthread_attr_setstack(attributes, donor.stack_low as *mut c_void, donor.stack_size);
         sys::pthread_attr_setguardsize(attributes, donor.guard_size);

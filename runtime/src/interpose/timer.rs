@@ -8,9 +8,9 @@
 use core::ffi::c_int;
 
 use super::call::admit;
+use super::process::process;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::sys::{self, number, timespec};
-use crate::engine::engine;
 use crate::execution::{self, Effect, Op, active};
 use crate::platform::descriptor;
 
@@ -40,7 +40,7 @@ impl Timers {
 fn timers() -> &'static mut EngineVec<Timer> {
     // SAFETY: one task runs at a time, and each use ends before the next
     // scheduling point.
-    unsafe { &mut (*engine()).process.timers.0 }
+    unsafe { &mut (*process()).timers.0 }
 }
 
 /// The time at which the next timer expires.

@@ -42,8 +42,8 @@ pub(crate) use outcome::{BodyOutcome, End};
 pub(crate) use panic::{install_hook, run_hook};
 pub(crate) use spin::Spin;
 
-use crate::engine::engine;
-use crate::execution::{Access, DataAccess, Ending, Execution, Panic, SyncAccess};
+use crate::base::memory::Place;
+use crate::execution::{self, Access, DataAccess, Ending, Execution, Panic, SyncAccess};
 use crate::platform::heap::{Allocation, Free};
 
 /// The interface of monitors. Each hook is optional. The running task is `execution.current`; the
@@ -273,12 +273,14 @@ monitors! {
     leaks: heap::Leaks,
 }
 
+/// The place of the monitors.
+pub(crate) const PLACE: Place<Monitors> = Place::after(&execution::PLACE);
+
 /// The monitors of the running execution.
 ///
 /// The pointer may be used as a unique reference as long as no monitor is called from a monitor:
 /// one task runs at a time, and the explorer runs only between executions.
 #[inline]
 pub(crate) fn monitors() -> *mut Monitors {
-    // SAFETY: only the field's address is taken.
-    unsafe { &raw mut (*engine()).monitors }
+    PLACE.get()
 }

@@ -10,11 +10,11 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::context::{self, Context};
-use super::handover::{ABANDON, Backend, Baton, Flow, GO};
+use super::handover::{self, ABANDON, Backend, Baton, Flow, GO};
 use super::refusal::refuse;
 use super::robust_list::RobustList;
 use crate::base::fingerprint;
-use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
+use crate::base::memory::{EngineMemory, EngineVec, Place, engine_vec};
 use crate::base::real;
 use crate::base::sys;
 
@@ -60,6 +60,16 @@ pub(crate) struct Pool {
     backend: Backend,
     /// The number of bytes at the top of a stack that are cleared before a task runs there.
     clean: usize,
+}
+
+/// The place of the pool.
+pub(crate) const PLACE: Place<Pool> = Place::after(&handover::PLACE);
+
+/// The pool of stacks. The pointer may be used as a unique reference between two transfers of
+/// control: one thread at a time runs code of the engine.
+#[inline]
+pub(crate) fn pool() -> *mut Pool {
+    PLACE.get()
 }
 
 /// The error of a hash of a task's state that may include data of an earlier execution, in memory

@@ -5,6 +5,8 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::context::{self, Context};
 use super::donor::Donor;
+use super::image;
+use crate::base::memory::Place;
 use crate::base::sys;
 
 /// The mechanism by which control passes between tasks.
@@ -45,6 +47,32 @@ impl Baton {
     }
 }
 
+/// The exploring thread, which waits while a task runs.
+pub(crate) struct Explorer {
+    /// The context in which it is suspended.
+    pub(crate) context: Context,
+    /// What it waits for with the `threads` backend.
+    pub(crate) baton: Baton,
+}
+
+/// The place of the exploring thread's state.
+pub(crate) const PLACE: Place<Explorer> = Place::after(&image::PLACE);
+
+/// The exploring thread's state.
+#[inline]
+pub(crate) fn explorer() -> *mut Explorer {
+    PLACE.get()
+}
+
+impl Explorer {
+    pub(crate) const fn new() -> Self {
+        Self {
+            context: Context::EMPTY,
+            baton: Baton::new(),
+        }
+    }
+}
+
 /// One side of a transfer of control.
 #[derive(Clone, Copy)]
 pub(crate) struct Flow {
@@ -54,36 +82,51 @@ pub(crate) struct Flow {
     pub(crate) donor: *mut Donor,
 }
 
-/// Suspends `from`, the caller, and resumes `to`. Returns when `from` is resumed; never, if it is
-/// abandoned.
-///
-/// # Safety
-/// `from` is the running flow, and `to` a suspended or new one; `explorer` is the exploring
-/// thread's baton. During the call, no reference to anything that other tasks change may be held.
-#[inline]
-pub(crate) unsafe fn transfer(backend: Backend, explorer: *const Baton, from: Flow, to: Flow) {
-    // SAFETY: the caller passes these flows.
-    unsafe {
-        match backend {
-            Backend::Fibers => context::switch(from.context, to.context),
-            Backend::Threads => hand_over(explorer, from, to),
+impl Flow {
+    /// The flow of the exploring thread.
+    pub(crate) fn of_explorer() -> Self {
+        Self {
+            // SAFETY: only the field's address is taken.
+            context: unsafe { &raw mut (*explorer()).context },
+            donor: core::ptr::null_mut(),
         }
     }
 }
 
-unsafe fn hand_over(explorer: *const Baton, from: Flow, to: Flow) {
+/// Suspends `from`, the caller, and resumes `to`. Returns when `from` is resumed; never, if it is
+/// abandoned.
+///
+/// # Safety
+/// `from` is the running flow, and `to` a suspended or new one. During the call, no reference to anything that other tasks change may be held.
+#[inline]
+pub(crate) unsafe fn transfer(backend: Backend, from: Flow, to: Flow) {
+    // SAFETY: the caller passes these flows.
+    unsafe {
+        match backend {
+            Backend::Fibers => context::switch(from.context, to.context),
+            Backend::Threads => hand_over(from, to),
+        }
+    }
+}
+
+unsafe fn hand_over(from: Flow, to: Flow) {
     // SAFETY: as `transfer`; batons and donors live as long as the process.
     unsafe {
-        let baton = |flow: Flow| {
-            if flow.donor.is_null() {
-                explorer
-            } else {
-                &raw const (*flow.donor).baton
-            }
-        };
         (*baton(to)).give(GO);
         if (*baton(from)).take() == ABANDON {
             leave(from.donor);
+        }
+    }
+}
+
+/// What the flow waits for with the `threads` backend.
+fn baton(flow: Flow) -> *const Baton {
+    // SAFETY: only the field's address is taken; donors live as long as the process.
+    unsafe {
+        if flow.donor.is_null() {
+            &raw const (*explorer()).baton
+        } else {
+            &raw const (*flow.donor).baton
         }
     }
 }
@@ -92,18 +135,14 @@ unsafe fn hand_over(explorer: *const Baton, from: Flow, to: Flow) {
 ///
 /// # Safety
 /// As [`transfer`]; the caller's stack is dead afterwards.
-pub(crate) unsafe fn leave_to(backend: Backend, explorer: *const Baton, from: Flow, to: Flow) -> ! {
+pub(crate) unsafe fn leave_to(backend: Backend, from: Flow, to: Flow) -> ! {
     // SAFETY: the caller passes these flows. With threads the successor continues only when this
     // kernel thread has left the task's stack, which may then be reused.
     unsafe {
         match backend {
             Backend::Fibers => context::switch(from.context, to.context),
             Backend::Threads => {
-                (*from.donor).successor = if to.donor.is_null() {
-                    explorer
-                } else {
-                    &raw const (*to.donor).baton
-                };
+                (*from.donor).successor = baton(to);
                 leave(from.donor);
             }
         }

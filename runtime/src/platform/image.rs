@@ -12,7 +12,7 @@ use core::ffi::{CStr, c_int, c_void};
 
 use super::heap;
 use super::refusal::refuse;
-use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::base::{fingerprint, sys};
 
 /// The most bytes outside the stacks that are hashed for a state.
@@ -37,6 +37,16 @@ pub(crate) struct Image {
     regions: EngineVec<Region>,
     dirty: EngineVec<DirtyPage>,
     taken: bool,
+}
+
+/// The place of the image, the first part of the engine.
+pub(crate) const PLACE: Place<Image> = Place::FIRST;
+
+/// The image of the program. The pointer may be used as a unique reference while no task and no
+/// fault handler uses it.
+#[inline]
+pub(crate) fn image() -> *mut Image {
+    PLACE.get()
 }
 
 impl Image {

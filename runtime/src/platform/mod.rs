@@ -7,6 +7,7 @@ pub(crate) mod donor;
 pub(crate) mod handover;
 pub(crate) mod heap;
 pub(crate) mod image;
+pub(crate) mod leftovers;
 pub(crate) mod observers;
 pub(crate) mod refusal;
 pub(crate) mod robust_list;

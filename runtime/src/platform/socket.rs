@@ -4,7 +4,7 @@ use core::ffi::c_int;
 
 use super::descriptor::{self, Kind};
 use crate::base::sys::{self, number};
-use crate::engine::engine;
+use crate::platform::leftovers::first_descriptor;
 
 const SOL_SOCKET: usize = 1;
 const SO_RCVTIMEO: usize = 20;
@@ -97,9 +97,7 @@ pub(crate) fn has_foreign_peer(socket: c_int) -> bool {
 
 /// Searches the execution's descriptors.
 pub(crate) fn find_open(visit: impl FnMut(c_int) -> bool) -> bool {
-    // SAFETY: a field that does not change while tasks run.
-    let first = unsafe { (*engine()).process.first_descriptor() };
-    descriptor::find_open(first, visit)
+    descriptor::find_open(first_descriptor(), visit)
 }
 
 /// The progress of a TCP connection.

@@ -11,14 +11,15 @@ use core::ffi::c_char;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::process;
 
+use super::exploration;
 use super::json::Object;
 use super::run::Root;
 use super::tell;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::sys;
-use crate::engine::engine;
 use crate::execution::stack::{self, Frame};
 use crate::execution::{Aside, Ending, Execution, Listener, Panic, State, Task, TaskId};
+use crate::platform::donor::pool;
 
 /// No debugger is attached yet.
 const NOWHERE: u32 = 0;
@@ -157,7 +158,7 @@ impl Debugger {
 fn debugger() -> &'static mut Debugger {
     // SAFETY: one thread runs engine code at a time, and each borrow ends before another thread
     // runs.
-    unsafe { &mut (*engine()).exploration.debugger }
+    unsafe { &mut (*exploration()).debugger }
 }
 
 /// Whether the running execution is shown to a debugger.
@@ -254,7 +255,7 @@ impl Listener for LiveDebugger {
 /// Gives each thread the name of its task.
 fn name_threads(execution: &Execution) {
     // SAFETY: one thread runs engine code at a time.
-    let pool = unsafe { &(*engine()).pool };
+    let pool = unsafe { &*pool() };
     let name = &mut debugger().text;
     let is_gone = |task: &Task, id| task.state == State::Finished && id != execution.current;
     for wanted in [true, false] {

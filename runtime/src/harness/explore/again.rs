@@ -2,9 +2,9 @@
 
 use super::{Explorer, TRIES};
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::engine::Engine;
 use crate::execution::{Event, Execution};
 use crate::harness::difference::{difference, events_of};
+use crate::harness::engine::Engine;
 use crate::harness::request::Request;
 use crate::harness::run::{Root, set_strategy, strategy};
 use crate::harness::{debugger, failures, report, trace};
@@ -16,7 +16,7 @@ impl Explorer<'_> {
     /// schedule is detected before a search relies on it.
     pub(super) fn check_determinism(&mut self, mut engine: Root) {
         // An execution that the end of the time budget cut short proves nothing.
-        if engine.execution.decisions.is_empty() || engine.exploration.is_out_of_time() {
+        if engine.execution.decisions.is_empty() || engine.execution.is_out_of_time() {
             return;
         }
         let first = (engine.execution.log.graph(), engine.execution.steps);
@@ -24,7 +24,7 @@ impl Explorer<'_> {
         strategy(engine).retry();
         let failure = self.run_once(engine);
         let second = (engine.execution.log.graph(), engine.execution.steps);
-        let is_whole = !engine.exploration.is_out_of_time();
+        let is_whole = !engine.execution.is_out_of_time();
         engine.exploration.unstable = is_whole && (failure.is_some() || first != second);
         if engine.exploration.unstable {
             engine.exploration.difference = difference(&events, &engine.execution);

@@ -15,8 +15,8 @@ use super::{Test, body, debugger, foreign, trace};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::real;
 use crate::base::sys;
-use crate::engine::Engine;
 use crate::execution::{Ending, Entry, Limit};
+use crate::harness::engine::Engine;
 use crate::interpose;
 use crate::monitor::race::{Accesses, Found, GivenUp, Line, Races};
 use crate::monitor::{self, BodyOutcome, End, Failure, Level, Monitor};
@@ -68,7 +68,7 @@ pub(super) fn run(test: &Test, request: &Request) {
     for (file, line) in &request.intended {
         engine.monitors.outcome.intend(file, *line);
     }
-    engine.exploration.elsewhere.set_own(&request.scratch);
+    engine.process.elsewhere.set_own(&request.scratch);
     engine.monitors.outcome.allows_unseen = request.allow_unjoined_panics;
     for (file, line) in &request.preempt_at {
         engine.execution.policies.preempt_at(file, *line);
@@ -145,7 +145,7 @@ impl Explorer<'_> {
         monitor::install_hook();
         interpose::install_fault_handler();
         donor::give_alternate_stack();
-        engine.process.settle();
+        engine.leftovers.settle();
         streams::take_over();
         // Before any donor: donors of a parent would not live in its children.
         self.choose_isolation(engine);
@@ -173,7 +173,7 @@ impl Explorer<'_> {
             engine.exploration.foreign_heap = true;
             self.isolation = Isolation::Fork;
         }
-        engine.exploration.has_processes = self.isolation == Isolation::Fork;
+        engine.execution.has_processes = self.isolation == Isolation::Fork;
     }
 
     fn search(&mut self, engine: Root, request: &Request) {
@@ -256,7 +256,7 @@ impl Explorer<'_> {
         let exploration = &engine.exploration;
         let is_used_up = exploration.phases.work_left(exploration.work) == Some(0);
         let has_verdict = exploration.schedules > 0;
-        self.budget == 0 || is_used_up || has_verdict && exploration.is_out_of_time()
+        self.budget == 0 || is_used_up || has_verdict && engine.execution.is_out_of_time()
     }
 
     /// Whether the last execution had races between lines that thereby become scheduling points
@@ -401,14 +401,15 @@ impl Explorer<'_> {
         }
         foreign::look_after_execution(&engine, self.isolation);
         if self.isolation != Isolation::Fork {
-            interpose::tidy_descriptors(&mut engine.process);
+            let leaves_open = engine.process.leaves_open();
+            engine.leftovers.tidy(leaves_open);
         }
     }
 
     /// Runs one execution in a child, with which the engine's memory is shared.
     fn run_forked(&self, mut engine: Root) -> Option<Failure> {
         engine.execution.reset();
-        engine.exploration.fault = None;
+        engine.execution.fault = None;
         // SAFETY: the other threads of this process only wait.
         let child = unsafe { real::fork() };
         if child == 0 {
@@ -444,7 +445,7 @@ impl Explorer<'_> {
         engine.image.restore(engine.pool.cleans());
         engine.image.discard();
         self.isolation = Isolation::Fork;
-        engine.exploration.has_processes = true;
+        engine.execution.has_processes = true;
         if self.has_donors_per_child(engine) {
             engine.pool.forget();
         }
@@ -495,7 +496,7 @@ fn work_of(engine: &Engine) -> u64 {
         tasks: execution.live as u64,
         file_calls: execution.files.calls.into(),
         directory_changes: execution.files.directory_changes.into(),
-        has_process: engine.exploration.has_processes,
+        has_process: engine.execution.has_processes,
     })
 }
 

@@ -101,7 +101,7 @@ impl Explorer<'_> {
         let goes_on = exploration.phases.phase == Phase::Last
             && (exploration.failure.is_none() || self.keep_going)
             && exploration.paused.is_none()
-            && !exploration.is_out_of_time();
+            && !engine.execution.is_out_of_time();
         if !goes_on || kept == 0 {
             return false;
         }

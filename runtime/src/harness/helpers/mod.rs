@@ -309,7 +309,7 @@ impl Explorer<'_> {
 /// The sizes of the collections that an execution may have added to, and that helpers do not send.
 fn known(engine: Root) -> [usize; 4] {
     let files = &engine.execution.policies.atomic_files;
-    let (outside, spins) = (&engine.exploration.outside, &engine.monitors.spins.known);
+    let (outside, spins) = (&engine.execution.outside, &engine.monitors.spins.known);
     let could_be_early = usize::from(engine.execution.could_be_early);
     [files.len(), outside.len(), spins.len(), could_be_early]
 }

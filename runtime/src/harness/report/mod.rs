@@ -16,9 +16,10 @@ use super::minimise::Minimised;
 use super::names::ObjectNames;
 use super::request::Request;
 use super::{Exploration, Milestone, Paused};
-use crate::engine::Engine;
 use crate::execution::opaque::ENTERED_OPAQUE;
 use crate::execution::{Execution, Timers};
+use crate::harness::engine::Engine;
+use crate::interpose::Process;
 use crate::monitor::race::Learnt;
 use crate::monitor::{self, Failure, Kind, Spin};
 use crate::search::{Decision, Measure, Part, format_schedule};
@@ -93,7 +94,7 @@ pub(super) fn finished(
         .optional_number("signal", signal.filter(|&it| is_crash && it != 0))
         .optional_string("message", message(verdict).as_deref())
         .raw("location", location.as_deref().unwrap_or("null"));
-    with_extent(object, exploration, counters)
+    with_extent(object, engine, counters)
         .optional_number(
             "preemptions",
             failed.then_some(exploration.preemptions.into()),
@@ -108,17 +109,15 @@ pub(super) fn finished(
         .array("atomic", atomic_files(&engine.execution))
         .array(
             "outside",
-            exploration.outside.iter().map(|it| quoted(&sentence(it))),
+            engine
+                .execution
+                .outside
+                .iter()
+                .map(|it| quoted(&sentence(it))),
         )
-        .optional_number("opaque", entered_opaque(exploration))
-        .boolean("time_ended", exploration.is_out_of_time())
-        .array(
-            "written",
-            exploration
-                .elsewhere
-                .paths()
-                .map(|path| quoted(&String::from_utf8_lossy(path))),
-        )
+        .optional_number("opaque", entered_opaque(&engine.execution))
+        .boolean("time_ended", engine.execution.is_out_of_time())
+        .array("written", written_paths(&engine.process))
         .array(
             "intended",
             engine.monitors.outcome.intended.iter().map(|place| {
@@ -182,14 +181,21 @@ fn message<'a>(verdict: &'a Verdict<'_>) -> Option<Cow<'a, str>> {
 
 /// The place of the sentence on calls into opaque packages, among the sentences on effects outside
 /// of control.
-fn entered_opaque(exploration: &Exploration) -> Option<u64> {
-    let mut sentences = exploration.outside.iter();
+fn entered_opaque(execution: &Execution) -> Option<u64> {
+    let mut sentences = execution.outside.iter();
     let place = sentences.position(|it| *it == ENTERED_OPAQUE)?;
     Some(place as u64)
 }
 
+/// The paths outside its own directory that the test writes.
+fn written_paths(process: &Process) -> impl Iterator<Item = String> + '_ {
+    let paths = process.elsewhere.paths();
+    paths.map(|path| quoted(&String::from_utf8_lossy(path)))
+}
+
 /// Adds the extent of the exploration.
-fn with_extent(object: Object, exploration: &Exploration, counters: &Counters) -> Object {
+fn with_extent(object: Object, engine: &Engine, counters: &Counters) -> Object {
+    let exploration = &engine.exploration;
     object
         .number("schedules", counters.schedules)
         .number("work", counters.work)
@@ -201,7 +207,7 @@ fn with_extent(object: Object, exploration: &Exploration, counters: &Counters) -
         .number("steps", counters.steps)
         .number("max_steps_in_execution", counters.max_steps)
         .number("threads", counters.threads as u64)
-        .optional_string("one_thread_runtime", one_thread_runtime(exploration))
+        .optional_string("one_thread_runtime", one_thread_runtime(&engine.execution))
         .optional_number(
             "bound_completed",
             counters.reach.bound_of_all.map(u64::from),
@@ -233,8 +239,8 @@ fn name_of(timers: Timers) -> &'static str {
     }
 }
 
-fn one_thread_runtime(exploration: &Exploration) -> Option<&'static str> {
-    let library = exploration.one_thread_runtime;
+fn one_thread_runtime(execution: &Execution) -> Option<&'static str> {
+    let library = execution.one_thread_runtime;
     (!library.is_empty()).then_some(library)
 }
 

@@ -10,14 +10,16 @@ use std::io::Write;
 use std::panic::catch_unwind;
 use std::time::{Duration, Instant};
 
+use super::exploration;
 use super::request::{Request, VARIABLE};
 use super::saved::Passing;
 use super::silence::{self, Activity, Silence};
 use super::{Exploration, Paused, Test, debugger, explore, process, report, tell};
 use crate::base::real;
 use crate::base::sys;
-use crate::engine::{self, engine};
 use crate::execution::Known;
+use crate::execution::execution;
+use crate::harness::engine::{self, engine};
 use crate::platform::handover::Backend;
 use crate::platform::{context, refusal};
 use crate::search::parse_schedule;
@@ -78,7 +80,7 @@ fn serve_request(
     }
     // SAFETY: only this process uses the engine: there is no explorer yet.
     unsafe {
-        let exploration = &mut (*engine()).exploration;
+        let exploration = &mut *exploration();
         exploration.mailbox.open();
         if request.resume {
             exploration.saved.read_earlier(&exploration.mailbox);
@@ -161,7 +163,7 @@ fn watch_explorer(
     if child == 0 {
         process::die_with_parent(parent);
         // SAFETY: this process alone closes its own descriptor.
-        unsafe { (*engine()).exploration.mailbox.close() };
+        unsafe { (*exploration()).mailbox.close() };
         explorer_main(test, request);
     }
     let handle = process::open_process(child);
@@ -170,7 +172,7 @@ fn watch_explorer(
     // The region is shared, and the explorer changes this word.
     let pulse = || {
         // SAFETY: an aligned word of the engine, which stays mapped.
-        unsafe { AtomicU64::from_ptr(&raw mut (*engine()).execution.pulse) }.load(Ordering::Relaxed)
+        unsafe { AtomicU64::from_ptr(&raw mut (*execution()).pulse) }.load(Ordering::Relaxed)
     };
     let (mut last_pulse, mut last_change) = (pulse(), Instant::now());
     let mut last_told = Instant::now();
@@ -192,10 +194,7 @@ fn watch_explorer(
         if left.is_some_and(|left| left.is_zero()) {
             // SAFETY: an atomic of the engine, which stays mapped.
             unsafe {
-                (*engine())
-                    .exploration
-                    .out_of_time
-                    .store(true, Ordering::Relaxed);
+                (*execution()).out_of_time.store(true, Ordering::Relaxed);
             };
         }
         let look = left
@@ -233,15 +232,15 @@ fn watch_explorer(
             (last_pulse, last_change) = (now, Instant::now());
         }
         // SAFETY: the explorer does not change the non-atomic parts of it.
-        let mailbox = unsafe { &(*engine()).exploration.mailbox };
+        let mailbox = unsafe { &(*exploration()).mailbox };
         mailbox.look();
         // SAFETY: the explorer does not change the non-atomic parts of it while they are read. If
         // the supervisor has ended, it needs no state.
-        let _ = passing.look(unsafe { &(*engine()).exploration.saved }, mailbox, out);
+        let _ = passing.look(unsafe { &(*exploration()).saved }, mailbox, out);
         if last_told.elapsed() > TELL {
             last_told = Instant::now();
             // SAFETY: plain counters; a torn value would only be shown once.
-            answer(out, &report::progress(unsafe { &(*engine()).exploration }));
+            answer(out, &report::progress(unsafe { &*exploration() }));
         }
     }
 }
@@ -249,7 +248,7 @@ fn watch_explorer(
 /// Ends the children that the explorer had at its end, which this process has adopted.
 fn end_orphans() {
     // SAFETY: the explorer has ended, so that only this process uses the engine.
-    unsafe { (*engine()).execution.descriptors.end_children() };
+    unsafe { (*execution()).descriptors.end_children() };
 }
 
 /// The explorer process. It explores on a separate thread, with a stack of a chosen size. That is
@@ -303,7 +302,7 @@ unsafe extern "C" fn explorer_thread(work: *mut c_void) -> *mut c_void {
         sys::futex_wait(parked, 0);
     }
     // SAFETY: only this thread uses the engine.
-    unsafe { (*engine()).exploration.kernel_thread = sys::kernel_thread_id() };
+    unsafe { (*exploration()).kernel_thread = sys::kernel_thread_id() };
     match catch_unwind(|| explore::run(test, request)) {
         Ok(()) => sys::exit_now(0),
         Err(payload) => break_off(&refusal::why(&*payload)),
@@ -313,7 +312,7 @@ unsafe extern "C" fn explorer_thread(work: *mut c_void) -> *mut c_void {
 /// Ends the explorer, which cannot continue for the reason `why`.
 fn break_off(why: &str) -> ! {
     // SAFETY: no other thread uses the engine.
-    let exploration = unsafe { &mut (*engine()).exploration };
+    let exploration = unsafe { &mut *exploration() };
     exploration.broke_off.extend_from_slice(why.as_bytes());
     sys::exit_now(1)
 }

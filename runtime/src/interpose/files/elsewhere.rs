@@ -10,7 +10,7 @@ use super::known::known;
 use super::path::{self, Place, read_link};
 use super::touches::Touches;
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::engine::engine;
+use crate::interpose::process::process;
 use crate::platform::descriptor::own_path;
 
 /// The highest number of paths that are reported.
@@ -74,7 +74,7 @@ impl Elsewhere {
 
 fn elsewhere() -> &'static mut Elsewhere {
     // SAFETY: one task runs at a time, and each use ends before the next scheduling point.
-    unsafe { &mut (*engine()).exploration.elsewhere }
+    unsafe { &mut (*process()).elsewhere }
 }
 
 /// Does the same as [`path::find`], for a call that changes the entry there and, if

@@ -6,8 +6,9 @@ use super::touches::Touches;
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::sys::{self, number};
-use crate::engine::engine;
 use crate::execution::{Effect, Named, Site, TaskId, current, named};
+use crate::interpose::process::process;
+use crate::platform::leftovers::first_descriptor;
 
 /// The identity of a file (its device, and its number there), and its mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -242,7 +243,7 @@ impl Known {
 /// The state of files in the running execution.
 pub(super) fn known() -> &'static mut Known {
     // SAFETY: one task runs at a time, and each use ends before the next scheduling point.
-    unsafe { &mut (*engine()).process.files }
+    unsafe { &mut (*process()).files }
 }
 
 /// Returns the object that stands for the bytes of a file.
@@ -259,8 +260,7 @@ pub(super) fn attributes(inode: Inode) -> usize {
 /// does not count: a pipe, a device, a file of a pseudo file system, or one that was
 /// open before the program's own code ran.
 pub(super) fn file_of(descriptor: c_int, touches: &mut Touches) -> Option<Inode> {
-    // SAFETY: the engine's root is mapped where a task runs.
-    if descriptor < unsafe { (*engine()).process.first_descriptor() } {
+    if descriptor < first_descriptor() {
         return None;
     }
     let Some(inode) = Inode::of(descriptor) else {

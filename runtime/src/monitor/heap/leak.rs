@@ -11,11 +11,12 @@ use super::places::{self, Found};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::source_path::line_of;
 use crate::base::source_path::line_of_place;
-use crate::engine::engine;
 use crate::execution::called;
 use crate::execution::{Ending, Execution, State, Task};
+use crate::platform::donor::pool;
 use crate::platform::heap;
 use crate::platform::heap::{Allocation, Block};
+use crate::platform::image::image;
 
 /// The maximum number of lost blocks that are described.
 const TOLD: usize = 8;
@@ -111,8 +112,8 @@ impl Leaks {
 
 /// Calls `part` for each part of the memory in which pointers count.
 fn roots(execution: &Execution, start: usize, mut part: impl FnMut(usize, usize)) {
-    // SAFETY: both lie next to the monitors in the engine's root; no task runs.
-    let (pool, image) = unsafe { (&(*engine()).pool, &(*engine()).image) };
+    // SAFETY: no task runs, so that neither changes.
+    let (pool, image) = unsafe { (&*pool(), &*image()) };
     image.written(&mut part);
     if !image.is_taken() {
         part(heap::FIRST, start);

@@ -5,11 +5,11 @@ use core::ops::ControlFlow;
 
 use super::{Races, What};
 use crate::base::source_path::Place;
-use crate::engine::engine;
 use crate::execution::{DataAccess, SyncAccess};
 use crate::execution::{Effect, Execution, ObjectId, Op, TaskId, marked_line};
 use crate::monitor::{End, Failure, Kind, Level, Monitor};
 use crate::platform::heap::{Allocation, Free};
+use crate::platform::image::image;
 
 /// The order that an operation creates between its task and others, by its object.
 enum Orders {
@@ -84,8 +84,8 @@ impl Monitor for Races {
     #[inline]
     fn begin(&mut self) {
         if self.is_wanted {
-            // SAFETY: the image lies next to the monitors in the engine's root.
-            self.renew(unsafe { (*engine()).image.is_taken() });
+            // SAFETY: no task runs, so that the image does not change.
+            self.renew(unsafe { (*image()).is_taken() });
         }
     }
 

@@ -1,0 +1,91 @@
+//! The composition of the engine: creates all parts, and renews them for the next explorer.
+
+use core::mem::{self, offset_of};
+
+use crate::base::memory;
+use crate::execution::{self, Execution};
+use crate::harness::{self, Exploration, LiveDebugger, LiveTrace};
+use crate::interpose::{self, Process};
+use crate::monitor::{self, Monitors};
+use crate::platform::donor::{self, Pool};
+use crate::platform::handover::{self, Backend, Explorer};
+use crate::platform::image::{self, Image};
+use crate::platform::leftovers::{self, Leftovers};
+
+/// All parts of the engine. The zygote reads them after the explorer's death.
+///
+/// Each part has a [`Place`](memory::Place) in its own module. This structure has the parts at the
+/// same addresses.
+#[repr(C)]
+pub(crate) struct Engine {
+    pub(crate) image: Image,
+    /// The exploring thread, while a task runs.
+    pub(crate) explorer: Explorer,
+    pub(crate) pool: Pool,
+    pub(crate) leftovers: Leftovers,
+    pub(crate) execution: Execution,
+    pub(crate) monitors: Monitors,
+    pub(crate) process: Process,
+    pub(crate) exploration: Exploration,
+}
+
+const _: () = {
+    assert!(offset_of!(Engine, image) == image::PLACE.offset());
+    assert!(offset_of!(Engine, explorer) == handover::PLACE.offset());
+    assert!(offset_of!(Engine, pool) == donor::PLACE.offset());
+    assert!(offset_of!(Engine, leftovers) == leftovers::PLACE.offset());
+    assert!(offset_of!(Engine, execution) == execution::PLACE.offset());
+    assert!(offset_of!(Engine, monitors) == monitor::PLACE.offset());
+    assert!(offset_of!(Engine, process) == interpose::PLACE.offset());
+    assert!(offset_of!(Engine, exploration) == harness::PLACE.offset());
+};
+
+/// All parts of the engine. Valid once [`create`] has run in this process or in one that it was
+/// forked from.
+#[inline]
+pub(crate) fn engine() -> *mut Engine {
+    image::PLACE.get().cast()
+}
+
+/// Maps the engine's memory and puts an empty engine there.
+///
+/// # Errors
+/// A sentence for the user where the kernel refuses the memory.
+pub(crate) fn create(backend: Backend) -> Result<(), &'static str> {
+    memory::map()?;
+    // SAFETY: the memory was just mapped, has room for all parts, and is not used yet.
+    unsafe { engine().write(empty(backend)) };
+    Ok(())
+}
+
+/// An engine that has done nothing, and keeps what every explorer of a test is to know.
+pub(crate) fn after(before: &mut Engine) -> Engine {
+    let mut engine = empty(before.pool.backend());
+    mem::swap(
+        &mut engine.exploration.mailbox,
+        &mut before.exploration.mailbox,
+    );
+    mem::swap(
+        &mut engine.exploration.first_endless,
+        &mut before.exploration.first_endless,
+    );
+    mem::swap(&mut engine.process.elsewhere, &mut before.process.elsewhere);
+    mem::swap(&mut engine.execution.endless, &mut before.execution.endless);
+    engine
+}
+
+/// An engine that has done nothing.
+pub(crate) fn empty(backend: Backend) -> Engine {
+    let mut execution = Execution::new();
+    execution.listeners = &[&LiveTrace, &LiveDebugger];
+    Engine {
+        image: Image::new(),
+        explorer: Explorer::new(),
+        pool: Pool::new(backend),
+        leftovers: Leftovers::new(),
+        execution,
+        monitors: Monitors::new(),
+        process: Process::new(),
+        exploration: Exploration::new(),
+    }
+}

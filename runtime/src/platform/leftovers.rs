@@ -1,0 +1,104 @@
+//! The descriptors that executions leave open.
+
+use core::ffi::c_int;
+
+use super::donor;
+use crate::base::memory::Place;
+use crate::base::sys::{self, number};
+
+const F_GETFD: usize = 1;
+const F_DUPFD: usize = 0;
+/// The number of first executions after each of which the descriptors are checked.
+const CAREFUL: u64 = 64;
+/// The interval of later checks, in executions, if no execution has left a descriptor
+/// open.
+const SELDOM: u64 = 64;
+
+/// The border between the descriptors of the process and those of executions.
+pub(crate) struct Leftovers {
+    /// The first descriptor that no execution may leave open.
+    first_free: usize,
+    executions: u64,
+    /// Whether some execution left a descriptor open.
+    leaks: bool,
+}
+
+/// The place of this state.
+pub(crate) const PLACE: Place<Leftovers> = Place::after(&donor::PLACE);
+
+/// The first descriptor that was not open before the program's own code ran. Only where the engine
+/// was created.
+#[inline]
+pub(crate) fn first_descriptor() -> c_int {
+    // SAFETY: the field does not change while tasks run.
+    let first_free = unsafe { (*PLACE.get()).first_free };
+    c_int::try_from(first_free).unwrap_or(0)
+}
+
+impl Leftovers {
+    pub(crate) const fn new() -> Self {
+        Self {
+            first_free: usize::MAX,
+            executions: 0,
+            leaks: false,
+        }
+    }
+
+    /// Fills the gaps among the open descriptors, so that all descriptors that the
+    /// program opens from now on lie above them.
+    pub(crate) fn settle(&mut self) {
+        // SAFETY: descriptor 0 is open; duplicates go to gaps only.
+        unsafe {
+            let highest = (0..1024)
+                .rev()
+                .find(|&fd| sys::syscall(number::FCNTL, [fd, F_GETFD, 0, 0, 0, 0]) >= 0)
+                .unwrap_or(2);
+            loop {
+                let new = sys::syscall(number::FCNTL, [0, F_DUPFD, 0, 0, 0, 0]);
+                if new < 0 {
+                    break;
+                }
+                if new.cast_unsigned() > highest {
+                    sys::syscall(
+                        number::CLOSE_RANGE,
+                        [new.cast_unsigned(), u32::MAX as usize, 0, 0, 0, 0],
+                    );
+                    break;
+                }
+            }
+            self.first_free = highest + 1;
+        }
+    }
+
+    /// Closes the descriptors that the last execution left open. The check costs a system call, so
+    /// it is rare for a program that never leaves one open. `leaves_open` states that the execution
+    /// is known to have left one open.
+    #[inline]
+    pub(crate) fn tidy(&mut self, leaves_open: bool) {
+        self.executions += 1;
+        let is_seldom = self.executions.is_multiple_of(SELDOM);
+        // A descriptor that is left open may hold a lock, for which the next execution would wait.
+        let leaks = self.leaks || leaves_open;
+        if leaks || self.executions <= CAREFUL || is_seldom {
+            self.close();
+        }
+    }
+
+    fn close(&mut self) {
+        if self.first_free == usize::MAX {
+            return;
+        }
+        let first = self.first_free;
+        // SAFETY: descriptors above `first_free` belong to executions that are over.
+        unsafe {
+            // The kernel assigns the lowest free number. If that is `first`, most likely no
+            // descriptor was left open. Closing the range makes sure of it in either case.
+            let copy = sys::syscall(number::FCNTL, [0, F_DUPFD, first, 0, 0, 0]);
+            let clean = copy >= 0 && copy.cast_unsigned() == first;
+            if !clean {
+                self.leaks = true;
+            }
+            sys::syscall(number::CLOSE_RANGE, [first, u32::MAX as usize, 0, 0, 0, 0]);
+        }
+    }
+}
