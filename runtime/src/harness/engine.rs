@@ -81,7 +81,7 @@ pub(crate) fn empty(backend: Backend) -> Engine {
     Engine {
         image: Image::new(),
         explorer: Explorer::new(),
-        pool: Pool::new(backend),
+        pool: Pool::new(backend, execution::task_main),
         leftovers: Leftovers::new(),
         execution,
         monitors: Monitors::new(),

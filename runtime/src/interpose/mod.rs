@@ -6,6 +6,7 @@
 //! control and deterministic: a blocking call there parks the task, never the machine.
 
 mod alarm;
+mod allocator;
 mod buffers;
 mod c11_threads;
 mod call;

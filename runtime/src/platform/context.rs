@@ -112,29 +112,35 @@ pub(crate) extern "C" fn with_registers<T>(
     )
 }
 
-/// The first frame of a task. The address of its caller is undefined, so that unwinders and
-/// backtraces stop here.
+/// The main function of a task.
+pub(crate) type Main = unsafe extern "C" fn() -> !;
+
+/// The first frame of a task, which calls the main function in r12. The address of its caller is
+/// undefined, so that unwinders and backtraces stop here.
 #[unsafe(naked)]
 unsafe extern "C" fn task_entry() -> ! {
     naked_asm!(
         ".cfi_startproc",
         ".cfi_undefined rip",
         "xor ebp, ebp",
-        "call {main}",
+        "mov rax, r12",
+        "xor r12d, r12d",
+        "call rax",
         "ud2",
         ".cfi_endproc",
-        main = sym crate::execution::task_main,
     )
 }
 
-/// Prepares a stack so that the first [`switch`] to it enters a new task, and returns its stack
-/// pointer. `top` is the high end of the stack.
+/// Prepares a stack so that the first [`switch`] to it enters a new task with this main function,
+/// and returns its stack pointer. `top` is the high end of the stack.
 ///
 /// # Safety
 /// The memory below `top` must be a writable stack that nothing else uses.
-pub(crate) unsafe fn new_stack(top: usize) -> usize {
+pub(crate) unsafe fn new_stack(top: usize, main: Main) -> usize {
     const DEFAULT_MXCSR: u64 = 0x1f80;
     const DEFAULT_X87: u64 = 0x037f;
+    /// The place of r12 among the saved registers.
+    const R12: usize = 4;
     // At `task_entry` the stack must be 16-byte aligned, as before any call.
     let frame = (top & !15) - 16 - SAVED_BYTES;
     let words = frame as *mut u64;
@@ -144,6 +150,7 @@ pub(crate) unsafe fn new_stack(top: usize) -> usize {
         for register in 1..7 {
             words.add(register).write(0);
         }
+        words.add(R12).write(main as usize as u64);
         words.add(7).write(task_entry as *const () as u64);
     }
     frame

@@ -9,7 +9,7 @@ use core::arch::naked_asm;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use super::context::{self, Context};
+use super::context::{self, Context, Main};
 use super::handover::{self, ABANDON, Backend, Baton, Flow, GO};
 use super::refusal::refuse;
 use super::robust_list::RobustList;
@@ -58,6 +58,8 @@ pub(crate) struct Pool {
     free: EngineVec<usize>,
     tls: ThreadLocalBlock,
     backend: Backend,
+    /// The main function of each task.
+    main: Main,
     /// The number of bytes at the top of a stack that are cleared before a task runs there.
     clean: usize,
 }
@@ -85,7 +87,7 @@ struct ThreadLocalBlock {
 }
 
 impl Pool {
-    pub(crate) const fn new(backend: Backend) -> Self {
+    pub(crate) const fn new(backend: Backend, main: Main) -> Self {
         Self {
             donors: engine_vec(),
             free: engine_vec(),
@@ -94,6 +96,7 @@ impl Pool {
                 pristine: engine_vec(),
             },
             backend,
+            main,
             clean: 0,
         }
     }
@@ -168,7 +171,7 @@ impl Pool {
             let context = &raw mut (*donor).context;
             (*donor).bound = context;
             (*context).thread_pointer = thread_pointer;
-            (*context).stack_pointer = context::new_stack((*donor).stack_top);
+            (*context).stack_pointer = context::new_stack((*donor).stack_top, self.main);
             Flow { context, donor }
         }
     }

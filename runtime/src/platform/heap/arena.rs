@@ -3,21 +3,16 @@
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, Ordering};
 
+use super::allocation::{Allocation, Block, Free};
 use super::block::{
     ALIGNED, CLASSES, FREED, HEADER, LIVE, NUMBER_SHIFT, OBJECTS, STATE, class_at, class_of,
     class_size, inspect, link, next_of,
 };
-use super::{index, refuse};
+use super::index;
+use super::place::{BASE, CONTROL_PAGES, FIRST, SIZE, SMALL_SIZE, contains, is_arena};
+use super::tasks::Tasks;
 use crate::base::sys;
-use crate::execution;
-use crate::platform::heap::{Allocation, Block, Free};
 
-/// The address of the arena in every process.
-pub(crate) const BASE: usize = 0x6000_0000_0000;
-pub(super) const SIZE: usize = 64 << 30;
-const SMALL_SIZE: usize = 1 << 30;
-/// The addresses and sizes of blocks are multiples of this.
-pub(crate) const GRANULE: usize = 16;
 /// The most freed bytes that wait in quarantine within one execution.
 pub(super) const QUARANTINE: usize = 16 << 20;
 /// Blocks beyond this size are reused at once.
@@ -60,9 +55,6 @@ pub(super) struct Control {
     highest: usize,
 }
 
-const CONTROL_PAGES: usize = 4096;
-/// The address of the first block.
-pub(crate) const FIRST: usize = BASE + CONTROL_PAGES;
 const _: () = assert!(size_of::<Control>() <= CONTROL_PAGES);
 
 pub(super) fn control() -> *mut Control {
@@ -88,12 +80,6 @@ pub(super) fn map() -> bool {
         (*control()).lists.unknown = FIRST;
     }
     true
-}
-
-/// Whether `address` is in the arena.
-#[inline]
-pub(crate) fn contains(address: usize) -> bool {
-    address.wrapping_sub(BASE) < SIZE
 }
 
 /// Sets the baseline of the heap. Returns the bytes that belong to the image. Later allocations are
@@ -158,7 +144,7 @@ pub(crate) fn clean(most: usize) {
 /// Begins an execution, and sets whether the allocations and frees of its tasks are announced.
 #[inline]
 pub(crate) fn begin(is_told: bool) {
-    if super::is_arena() {
+    if is_arena() {
         // SAFETY: as `reset`.
         let lists = unsafe { &mut (*control()).lists };
         lists.is_usual = !is_told && !lists.is_listed;
@@ -210,7 +196,7 @@ pub(crate) fn put_object(address: usize) {
 
 /// The end of the newest block.
 pub(crate) fn end() -> usize {
-    if !super::is_arena() {
+    if !is_arena() {
         return BASE;
     }
     // SAFETY: called between executions, or by the only running task.
@@ -230,7 +216,7 @@ pub(crate) fn blocks_from(start: usize) -> impl Iterator<Item = (Block, bool)> {
 
 /// The number of the newest allocation; 0 if the arena is not in use.
 pub(crate) fn allocations() -> u32 {
-    if !super::is_arena() {
+    if !is_arena() {
         return 0;
     }
     // SAFETY: called between executions, or by the only running task.
@@ -242,9 +228,9 @@ struct Locked(bool);
 
 impl Locked {
     #[inline]
-    fn new() -> Self {
+    fn new<T: Tasks>() -> Self {
         // One task runs at a time: within an execution no other thread allocates.
-        if execution::active() {
+        if T::is_task() {
             return Self(false);
         }
         // SAFETY: the control page is mapped if the arena is in use.
@@ -268,13 +254,13 @@ impl Drop for Locked {
 }
 
 #[inline]
-pub(super) fn allocate(size: usize) -> *mut c_void {
+pub(crate) fn allocate<T: Tasks>(size: usize) -> *mut c_void {
     if size > SIZE / 2 {
         return core::ptr::null_mut();
     }
     let class = class_of(size);
-    let chosen = execution::reused(class);
-    let _locked = Locked::new();
+    let chosen = T::reused(class);
+    let _locked = Locked::new::<T>();
     // SAFETY: the lock is held, or no other thread runs.
     unsafe {
         let control = &mut *control();
@@ -302,7 +288,7 @@ pub(super) fn allocate(size: usize) -> *mut c_void {
         lists.number = lists.number.wrapping_add(1);
         let number = lists.number;
         *((block - 8) as *mut usize) = LIVE | (number as usize) << NUMBER_SHIFT;
-        execution::allocated(Allocation {
+        T::allocated(Allocation {
             block: Block {
                 start: block,
                 size: class_size(class),
@@ -314,13 +300,26 @@ pub(super) fn allocate(size: usize) -> *mut c_void {
     }
 }
 
+/// Refuses an invalid free: ends the execution, or the process if no task runs.
+#[cold]
+pub(crate) fn refuse<T: Tasks>(free: Free) -> ! {
+    T::frees(free, false, 0);
+    // As glibc's allocator does.
+    // SAFETY: the process ends itself.
+    unsafe {
+        let own = sys::syscall(sys::number::GETPID, [0; 6]).cast_unsigned();
+        sys::syscall(sys::number::KILL, [own, sys::SIGABRT as usize, 0, 0, 0, 0]);
+    }
+    sys::exit_now(134)
+}
+
 /// Frees a block. Stops the program if it is not a block, or is free already.
-pub(super) unsafe fn release(block: usize) {
-    let tasks = execution::active();
+pub(crate) unsafe fn release<T: Tasks>(block: usize) {
+    let tasks = T::is_task();
     // SAFETY: `block` is in the arena; only blocks that were allocated are written to.
     unsafe {
         let Some((start, class, live)) = inspect(block) else {
-            refuse(Free::Unknown(block));
+            refuse::<T>(Free::Unknown(block));
         };
         let size = class_size(class);
         let state = *((start - 8) as *const usize);
@@ -331,15 +330,15 @@ pub(super) unsafe fn release(block: usize) {
             number,
         };
         if !live {
-            refuse(Free::Freed(known));
+            refuse::<T>(Free::Freed(known));
         }
         let mut is_kept = false;
         if tasks {
             let has_objects = *((start - 16) as *const usize) & OBJECTS != 0;
-            is_kept = execution::frees(Free::Live(known), has_objects, class);
+            is_kept = T::frees(Free::Live(known), has_objects, class);
         }
         *((start - 8) as *mut usize) = state & !STATE | FREED;
-        let _locked = Locked::new();
+        let _locked = Locked::new::<T>();
         let lists = &mut (*control()).lists;
         if !tasks || size > QUARANTINE_BLOCK {
             lists.list(start, class);
@@ -396,14 +395,14 @@ impl Lists {
 }
 
 /// Turns a live block into another allocation in the same place.
-pub(super) unsafe fn renumber(block: usize) {
+pub(crate) unsafe fn renumber<T: Tasks>(block: usize) {
     // SAFETY: the caller passes a live block of the arena; the lock is held, or no other thread
     // runs.
     unsafe {
         let Some((start, class, _)) = inspect(block) else {
             return;
         };
-        let _locked = Locked::new();
+        let _locked = Locked::new::<T>();
         let lists = &mut (*control()).lists;
         let state = (start - 8) as *mut usize;
         let old = Block {
@@ -415,20 +414,20 @@ pub(super) unsafe fn renumber(block: usize) {
         let number = lists.number;
         *state = LIVE | (number as usize) << NUMBER_SHIFT;
         if !lists.is_usual {
-            execution::reallocated(old, Block { number, ..old });
+            T::reallocated(old, Block { number, ..old });
         }
     }
 }
 
 #[inline]
-pub(super) fn allocate_aligned(align: usize, size: usize) -> *mut c_void {
+pub(crate) fn allocate_aligned<T: Tasks>(align: usize, size: usize) -> *mut c_void {
     if align <= 16 {
-        return allocate(size);
+        return allocate::<T>(size);
     }
     let Some(padded) = size.checked_add(align + HEADER) else {
         return core::ptr::null_mut();
     };
-    let start = allocate(padded) as usize;
+    let start = allocate::<T>(padded) as usize;
     if start == 0 {
         return core::ptr::null_mut();
     }
@@ -441,7 +440,7 @@ pub(super) fn allocate_aligned(align: usize, size: usize) -> *mut c_void {
 }
 
 /// The number of usable bytes at `block`.
-pub(super) unsafe fn usable(block: usize) -> usize {
+pub(crate) unsafe fn usable(block: usize) -> usize {
     // SAFETY: the caller passes a block of the arena.
     match unsafe { inspect(block) } {
         Some((start, class, _)) => start + class_size(class) - block,

@@ -1,6 +1,6 @@
 //! The header of a block: its class, its state, and the next block of its list.
 
-use super::arena::{FIRST, contains};
+use super::place::{FIRST, contains};
 
 /// The number of size classes; no block has class 0.
 pub(super) const CLASSES: usize = 176;
@@ -81,4 +81,10 @@ pub(super) unsafe fn inspect(block: usize) -> Option<(usize, usize, bool)> {
         let known = (1..CLASSES).contains(&class) && (is_live || state & STATE == FREED);
         known.then_some((start, class, is_live))
     }
+}
+
+/// Whether `block`, an address of the arena after its control page, is a live block.
+pub(crate) unsafe fn is_live(block: usize) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { inspect(block) }.is_some_and(|(_, _, is_live)| is_live)
 }

@@ -4,7 +4,7 @@
 //! Blocks are allocated from the arena one after the other, and their headers do not move during
 //! the execution. So the index costs an allocation almost nothing, and a free nothing at all.
 
-use super::arena::{BASE, GRANULE, SIZE};
+use super::place::{BASE, GRANULE, SIZE};
 use crate::base::sys;
 
 /// The address of the index in every process. It has a word for each chunk: the granule at which

@@ -5,12 +5,13 @@
 
 use core::ffi::c_void;
 
-use super::arena::{FIRST, GRANULE, POISON, POISONED, QUARANTINE, control};
+use super::arena::{POISON, POISONED, QUARANTINE, control};
 use super::block::{
     CLASS_BITS, FREED, HEADER, LIVE, NUMBER_SHIFT, OBJECTS, STATE, class_of, class_size,
 };
 use super::index::{self, CHUNK};
-use crate::execution;
+use super::place::{FIRST, GRANULE};
+use super::tasks::Tasks;
 
 const _: () = assert!(POISONED <= CHUNK);
 
@@ -18,12 +19,12 @@ const _: () = assert!(POISONED <= CHUNK);
 /// and changes nothing. Only if the arena is in use.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "a part of malloc")]
-pub(super) fn allocate(size: usize) -> *mut c_void {
+pub(crate) fn allocate<T: Tasks>(size: usize) -> *mut c_void {
     // SAFETY: one task runs at a time, and no other thread allocates within an execution.
     unsafe {
         let control = &mut *control();
         let lists = &mut control.lists;
-        if size > POISONED || !lists.is_usual || !execution::active() {
+        if size > POISONED || !lists.is_usual || !T::is_task() {
             return core::ptr::null_mut();
         }
         let class = class_of(size);
@@ -49,14 +50,14 @@ pub(super) fn allocate(size: usize) -> *mut c_void {
 /// `false`, and changes nothing. Only if the arena is in use.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "a part of free")]
-pub(super) fn release(block: usize) -> bool {
+pub(crate) fn release<T: Tasks>(block: usize) -> bool {
     // SAFETY: as `allocate`; the memory between the first block and the end of the last one is
     // readable, and is written to only if it is a live block.
     unsafe {
         let lists = &mut (*control()).lists;
         let is_block =
             block.is_multiple_of(GRANULE) && (FIRST + HEADER..lists.next).contains(&block);
-        if !is_block || !lists.is_usual || !execution::active() {
+        if !is_block || !lists.is_usual || !T::is_task() {
             return false;
         }
         let words = (block - HEADER) as *mut usize;
@@ -76,7 +77,7 @@ pub(super) fn release(block: usize) -> bool {
         lists.newest = block;
         lists.quarantined += size;
         if has_objects {
-            execution::frees_objects(block, size);
+            T::frees_objects(block, size);
         }
         core::ptr::write_bytes(block as *mut u8, POISON, size);
         true
