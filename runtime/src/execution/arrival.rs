@@ -1,13 +1,13 @@
 //! The arrival of operations at scheduling points, and the records of their events.
 
 use super::event::Event;
-use super::object::ObjectId;
 use super::policy::Policy;
 use super::schedule::Step;
 use super::spin::Access;
 use super::state::{Ending, Execution};
 use super::turn::UNCLEAN;
 use super::{Effect, Note, Op, Site, mark};
+use crate::search::ObjectId;
 
 /// The kind of place at which an operation arrives.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -4,9 +4,9 @@
 //! Only spawning and joining count as order here. Locks and channels order uses, too: a program
 //! that relies on them has a conflict by this rule, which costs schedules and misses nothing.
 
-use super::object::ObjectId;
 use super::{Effect, TaskId};
 use crate::base::memory::{EngineVec, engine_vec};
+use crate::search::ObjectId;
 
 /// The newest use of an object by a task with some effect.
 #[derive(Clone, Copy)]

@@ -10,7 +10,6 @@ use core::sync::atomic::AtomicBool;
 
 use chess_vocabulary::ObjectKind;
 
-use super::object::ObjectId;
 use super::schedule::Step;
 use super::spin::Access;
 use super::state::Execution;
@@ -18,6 +17,7 @@ use super::task::{State, Wait};
 use super::{Effect, Note, Op, Site, TaskId, Wake, now, perform, running};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::platform::descriptor::{self, Identity, Kind, PollEntry};
+use crate::search::ObjectId;
 
 /// Stands for the lines that calls on descriptors do not have, to recognise a loop that polls.
 const NO_LINE: Site = Location::caller();

@@ -1,10 +1,10 @@
 //! Random draws of executors, as choices of the search.
 
 use super::event::Event;
-use super::object::ObjectId;
 use super::state::Execution;
 use super::{Note, Op, Site, running};
 use crate::base::fingerprint::mix;
+use crate::search::ObjectId;
 
 /// The number of draws of a task that have their first outcome by default. After that the default
 /// varies: a loop that relies on chance must end.

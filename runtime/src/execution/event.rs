@@ -7,12 +7,13 @@
 //! updates).
 
 use super::calls::Calls;
-use super::object::{ObjectId, ObjectTable};
-use super::trace::Trace;
+use super::object::ObjectTable;
 use super::values::Values;
 use super::{Effect, Note, Op, Site, TaskId};
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
+use crate::search::ObjectId;
+use crate::search::Trace;
 
 /// The longest cycle of a task that is recognised, in events.
 const LONGEST_CIRCLE: usize = 64;

@@ -13,12 +13,12 @@ use core::panic::Location;
 
 use super::arrival::Arrival;
 use super::conflicts::Conflicts;
-use super::object::ObjectId;
 use super::schedule::Step;
 use super::spin::Access;
 use super::state::Execution;
 use super::watch::{Watch as _, Watcher};
 use super::{Effect, Op, Site, TaskId, Wait, marked_line, perform, running};
+use crate::search::ObjectId;
 
 /// Stands for an unknown line, to recognise a loop that polls.
 const NO_LINE: Site = Location::caller();

@@ -6,12 +6,12 @@
 //! takes a step to enter its queue, and new readers then wait for this writer.
 
 use super::arrival::Arrival;
-use super::object::ObjectId;
 use super::schedule::Step;
 use super::state::Execution;
 use super::task::{State, Wait};
 use super::watch::{Watch as _, Watcher};
 use super::{Effect, Mode, Op, Site, TaskId, endless, perform};
+use crate::search::ObjectId;
 
 /// The number of tasks that have a bit of their own in the set of contenders of a lock.
 const OWN_BITS: usize = u64::BITS as usize;

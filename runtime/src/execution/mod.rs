@@ -37,7 +37,6 @@ mod task_set;
 mod tasks;
 mod thread;
 mod timers;
-mod trace;
 mod turn;
 mod values;
 mod waiting;
@@ -45,6 +44,7 @@ mod watch;
 
 use core::panic::Location;
 
+pub(crate) use crate::search::ObjectId;
 pub(crate) use chess_vocabulary::Note;
 pub use chess_vocabulary::{Effect, Op, TaskId};
 pub(crate) use descriptors::{
@@ -59,7 +59,6 @@ pub(crate) use limit::Limit;
 pub(crate) use listener::{Listener, Panic, note_panic};
 pub use lock::{acquire, clear_poison, downgrade, release, try_acquire};
 pub use mark::{mark, marked_line};
-pub(crate) use object::ObjectId;
 pub(crate) use outside::{
     add_child, children, forget_child, is_outside, note as note_outside,
     note_at as note_outside_at, note_connection, note_wait_for_child, yield_to_outside,
@@ -83,7 +82,6 @@ pub use thread::{
     active, current, finish, is_finished, join, panic_handled, panicked, pthread_of, spawn,
 };
 pub(crate) use timers::Early;
-pub(crate) use trace::{Touch, Trace, TraceStep};
 pub(crate) use values::{Value, saw};
 pub(crate) use waiting::sleep_until;
 pub use waiting::{

@@ -7,15 +7,7 @@ use super::{Site, TaskId};
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::platform::heap;
-
-/// Identifies an object within one execution: its position in the order of first use.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct ObjectId(pub(crate) u32);
-
-impl ObjectId {
-    /// For events that touch no object.
-    pub(crate) const NONE: Self = Self(u32::MAX);
-}
+use crate::search::ObjectId;
 
 /// The engine's state for one object.
 #[derive(Clone, Copy, Debug)]

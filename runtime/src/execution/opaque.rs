@@ -8,7 +8,6 @@
 //! explored schedule can happen. A point before each operation would be as sound, but would make
 //! every allocation of an allocator in C a choice.
 
-use super::object::ObjectId;
 use super::schedule::Step;
 use super::spin::Access;
 use super::state::Execution;
@@ -17,6 +16,7 @@ use super::watch::{Watch as _, Watcher};
 use super::{
     Effect, Note, Op, Site, State, TaskId, Wake, endless, mark, perform, running, thread_object,
 };
+use crate::search::ObjectId;
 use core::panic::Location;
 
 /// Stands for all unseen state that opaque code touches: any two calls into it depend on each

@@ -6,13 +6,13 @@
 //! another task has read from an atomic may be reused for an allocation of the same class, until
 //! that task has ended. Such an allocation costs as much as a preemption.
 
-use super::object::ObjectId;
 use super::state::Execution;
 use super::task::State;
 use super::{Effect, Note, TaskId, mark, running};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::platform::heap;
 use crate::platform::heap::Block;
+use crate::search::ObjectId;
 
 /// The maximum number of addresses read by tasks that are remembered.
 const SEEN: usize = 256;

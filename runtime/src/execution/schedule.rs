@@ -2,10 +2,10 @@
 
 use super::state::{Ending, Execution, Timers};
 use super::task::{State, Wait};
-use super::trace::TraceStep;
 use super::{Effect, Mode, TaskId};
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
+use crate::search::TraceStep;
 use crate::search::{ChoicePoint, Decision, Past, SchedulingPoint};
 
 /// A task with this number of yields since the test's body returned is idle.

@@ -11,8 +11,8 @@
 
 use core::panic::Location;
 
-use super::object::ObjectId;
 use super::{Op, Site};
+use crate::search::ObjectId;
 
 const REMEMBERED: usize = 8;
 /// The number of unchanged repetitions that make a spin. With a lower number, short loops over a

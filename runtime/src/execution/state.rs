@@ -18,7 +18,6 @@ use super::task::{Entry, State, Task, Wait};
 use super::task_set::TaskSet;
 use super::tasks::{Tasks, search_on};
 use super::timers::Early;
-use super::trace::TraceStep;
 use super::watch::{Watch as _, Watcher};
 use super::{Effect, Note, ObjectId, TaskId, Wake};
 use crate::base::fingerprint::mix;
@@ -27,6 +26,7 @@ use crate::base::rng::Rng;
 use crate::platform::donor::Pool;
 use crate::platform::leftovers;
 use crate::platform::observers::Observers;
+use crate::search::TraceStep;
 use crate::search::{Decision, Strategy};
 
 /// Virtual time at an execution's start: a moment in 2025, in nanoseconds since 1970.

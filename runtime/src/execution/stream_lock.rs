@@ -8,11 +8,11 @@
 //! sound: as long as no task has kept one, the explored schedules are all that exist.
 
 use super::arrival::Arrival;
-use super::object::ObjectId;
 use super::schedule::Step;
 use super::state::Execution;
 use super::{Mode, Op, Site, marked_line, perform, running};
 use crate::platform::streams;
+use crate::search::ObjectId;
 
 /// The use of the streams' locks in one execution.
 pub(crate) struct StreamUse {

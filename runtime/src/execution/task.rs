@@ -2,14 +2,15 @@
 
 use core::ffi::c_void;
 
-use super::object::{ObjectId, ObjectTable};
+use super::object::ObjectTable;
 use super::spin::SpinDetector;
-use super::trace::TraceStep;
 use super::{Mode, Note, Op, Site, TaskId, Wake};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::sys::{Destructor, ThreadStart};
 use crate::platform::handover::Flow;
+use crate::search::ObjectId;
 use crate::search::Pending;
+use crate::search::TraceStep;
 
 /// The reason why a task is blocked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,7 +4,6 @@ use core::cell::Cell;
 use core::ffi::c_void;
 use core::sync::atomic::Ordering;
 
-use super::object::ObjectId;
 use super::schedule::Step;
 use super::state::{Ending, Execution, execution};
 use super::task::{Entry, State, Task, Wait};
@@ -14,6 +13,7 @@ use crate::base::sys::{self, ThreadStart};
 use crate::interpose;
 use crate::platform::donor::{DEFAULT_STACK, pool};
 use crate::platform::handover::{self, Backend, Flow};
+use crate::search::ObjectId;
 
 /// The task of this thread-local block plus one; 0 where there is none. A task keeps its block
 /// while it runs, so this value distinguishes tasks at no cost. It does not use the `thread_local!`

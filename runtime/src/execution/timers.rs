@@ -5,10 +5,10 @@
 //! which its task waited, and so does the wake-up of a task that could have timed out before: the
 //! timeout races with this wake-up.
 
-use super::object::ObjectId;
 use super::state::{Execution, Timers};
 use super::task::{State, Wait};
 use super::{Effect, Note, Op, Site, TaskId, Wake, token_object};
+use crate::search::ObjectId;
 
 /// A wait or sleep that ended while another task could run.
 #[derive(Clone, Copy)]

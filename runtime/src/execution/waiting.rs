@@ -1,12 +1,12 @@
 //! Waiting to be woken: condition variables, channels, barriers, parking, sleeping.
 
-use super::object::ObjectId;
 use super::schedule::Step;
 use super::state::{Execution, Spurious};
 use super::task::{State, Wait};
-use super::trace::TraceStep;
 use super::watch::{Watch as _, Watcher};
 use super::{Effect, Mode, Note, Op, Site, TaskId, Wake, endless, mark, perform, running};
+use crate::search::ObjectId;
+use crate::search::TraceStep;
 
 impl Execution {
     /// Whether a spurious event that may happen does: a choice of the search.

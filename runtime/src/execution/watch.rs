@@ -3,12 +3,12 @@
 use core::ops::ControlFlow;
 use core::sync::atomic::Ordering;
 
-use super::object::ObjectId;
 use super::schedule::Step;
 use super::state::{Ending, Execution};
 use super::{Access, Effect, Op, Site, TaskId, perform, running};
 use crate::monitor::{Monitors, monitors};
 use crate::platform::heap::{Allocation, Block, Free};
+use crate::search::ObjectId;
 
 /// The kind of an atomic access to its location.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use super::{ChoicePoint, Decision, Ended, Progress, SchedulingPoint, Strategy};
 use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
-use crate::execution::{Trace, TraceStep};
+use crate::search::{Trace, TraceStep};
 use chess_vocabulary::TaskId;
 
 /// The number of turns among which the next turn of a plan is searched.

@@ -22,6 +22,7 @@ mod replay;
 mod sampler;
 mod stored;
 mod surw;
+mod trace;
 
 pub(crate) use auto::Auto;
 pub(crate) use delay::Delay;
@@ -37,13 +38,13 @@ pub(crate) use pos::Pos;
 pub(crate) use random::Random;
 pub(crate) use replay::{Replay, Taken};
 pub(crate) use surw::Surw;
+pub(crate) use trace::{ObjectId, Touch, Trace, TraceStep};
 
 pub(crate) use chess_vocabulary::Decision;
 use chess_vocabulary::Decisions;
 
 use crate::base::memory::EngineVec;
 use crate::base::written::Written;
-use crate::execution::{ObjectId, Trace};
 use chess_vocabulary::{Op, TaskId};
 
 /// A point with more than one task to choose from.

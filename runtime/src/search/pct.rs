@@ -211,7 +211,7 @@ mod tests {
     use super::super::model::{self, Act, Program};
     use super::super::{Past, Pending, Strategy};
     use super::*;
-    use crate::execution::Trace;
+    use crate::search::Trace;
 
     /// The share of executions of a depth that end with `value`, and the largest number of
     /// decisions in one.

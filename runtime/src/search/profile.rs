@@ -7,7 +7,7 @@ use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::rng::Rng;
 use crate::base::stored::{Stored, stored};
 use crate::base::written::Written;
-use crate::execution::{ObjectId, Trace, TraceStep};
+use crate::search::{ObjectId, Trace, TraceStep};
 use chess_vocabulary::{Dependence, Effect, TaskId};
 
 /// The number of first executions that are read; of the later ones, one in this number is read.

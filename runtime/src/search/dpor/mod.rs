@@ -17,7 +17,7 @@ use super::races::HappensBefore;
 use super::{ChoicePoint, Ended, Past, Progress, SchedulingPoint, Strategy};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::stored::{kept_between_executions, stored};
-use crate::execution::{Trace, TraceStep};
+use crate::search::{Trace, TraceStep};
 use chess_vocabulary::TaskId;
 
 /// The most planned steps: a search that needs more gives up.

@@ -3,8 +3,8 @@
 use core::ops::Range;
 
 use super::{Deviation, Icb, Need, OUTCOMES, Point};
-use crate::execution::Trace;
 use crate::search::Ended;
+use crate::search::Trace;
 use crate::search::races::Race;
 
 impl Icb {

@@ -2,7 +2,7 @@
 
 use super::accesses::{Access, is_exclusive};
 use super::{HappensBefore, Met, NOTHING, Race, Role};
-use crate::execution::{Touch, Trace, TraceStep};
+use crate::search::{Touch, Trace, TraceStep};
 use chess_vocabulary::Effect;
 
 /// The most accesses that are inspected to see whether a race matters.

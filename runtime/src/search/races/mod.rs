@@ -13,7 +13,7 @@ use self::accesses::{Access, Accesses, is_exclusive};
 use self::clocks::{Clock, Clocks};
 use self::judge::takes;
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::execution::{Touch, Trace, TraceStep};
+use crate::search::{Touch, Trace, TraceStep};
 use chess_vocabulary::{Dependence, Effect};
 
 /// Two steps that race, the earlier one first.

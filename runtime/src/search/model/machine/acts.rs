@@ -5,8 +5,8 @@ use super::{
     ARC, BARRIER, CHANNEL, CONDVAR, END, Initialised, LOCK, Machine, ONCE, OWN, State, THREAD,
     VALUE, mix, object,
 };
-use crate::execution::{ObjectId, TraceStep};
 use crate::search::Strategy;
+use crate::search::{ObjectId, TraceStep};
 use chess_vocabulary::{Effect, Op};
 
 impl Machine<'_> {

@@ -5,8 +5,8 @@ mod acts;
 use std::fmt;
 
 use super::{Act, Final, OBJECTS, Program};
-use crate::execution::{ObjectId, Trace, TraceStep};
 use crate::search::{ChoicePoint, Decision, Past, Pending, SchedulingPoint, Strategy};
+use crate::search::{ObjectId, Trace, TraceStep};
 use chess_vocabulary::{Effect, Op, TaskId};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -5,9 +5,18 @@
 //! different tasks depend on each other if they touch one object in ways that do not commute, or if
 //! one wakes the task of the other.
 
-use super::object::ObjectId;
-use super::{Effect, TaskId};
+use chess_vocabulary::{Effect, TaskId};
+
 use crate::base::memory::{EngineVec, engine_vec};
+
+/// Identifies an object within one execution: its position in the order of first use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ObjectId(pub(crate) u32);
+
+impl ObjectId {
+    /// For events that touch no object.
+    pub(crate) const NONE: Self = Self(u32::MAX);
+}
 
 /// One step of one task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -162,14 +171,14 @@ impl Trace {
 
     /// Records that each step of `task` may change `object` without an event, beginning with its
     /// next one.
-    pub(super) fn touches_unseen(&mut self, task: TaskId, object: ObjectId) {
+    pub(crate) fn touches_unseen(&mut self, task: TaskId, object: ObjectId) {
         self.unseen.tasks |= Unseen::bit(task);
         self.unseen.object = object;
     }
 
     /// Records that the running step continues with one more operation.
     #[inline]
-    pub(super) fn go_on(&mut self) {
+    pub(crate) fn go_on(&mut self) {
         if let Some(step) = self.steps.last_mut() {
             step.goes_on = true;
         }
@@ -184,21 +193,21 @@ impl Trace {
 
     /// Records that the running step waited for the end of tasks.
     #[inline]
-    pub(super) fn joins(&mut self) {
+    pub(crate) fn joins(&mut self) {
         if let Some(step) = self.steps.last_mut() {
             step.joins = true;
         }
     }
 
     /// Records that the task of the running step waited with a deadline.
-    pub(super) fn timed(&mut self) {
+    pub(crate) fn timed(&mut self) {
         if let Some(step) = self.steps.last_mut() {
             step.timed = true;
         }
     }
 
     /// Records that no task was enabled before the running step.
-    pub(super) fn comes_last(&mut self) {
+    pub(crate) fn comes_last(&mut self) {
         if let Some(step) = self.steps.last_mut() {
             step.comes_last = true;
         }
@@ -221,13 +230,13 @@ impl Trace {
     }
 
     /// Stops keeping steps and accesses.
-    pub(super) fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         self.keeps = false;
     }
 
     /// The number of the running step.
     #[inline]
-    pub(super) fn step(&self) -> u32 {
+    pub(crate) fn step(&self) -> u32 {
         (self.steps.len() as u32).wrapping_sub(1)
     }
 
