@@ -1,12 +1,14 @@
 //! The arrival of operations at scheduling points, and the records of their events.
 
+use super::aside::calls_in_progress;
 use super::event::Event;
 use super::policy::Policy;
-use super::schedule::Step;
 use super::spin::Access;
 use super::state::{Ending, Execution};
+use super::task::Task;
+use super::terms::{Site, Step};
 use super::turn::UNCLEAN;
-use super::{Effect, Note, Op, Site, mark};
+use super::{Effect, Note, Op, mark};
 use crate::search::ObjectId;
 
 /// The kind of place at which an operation arrives.
@@ -229,7 +231,9 @@ impl Execution {
             .log
             .record(event, &mut self.objects, &mut task.last_event);
         if self.log.values.is_wanted && self.log.events.len() < self.log.most {
-            self.log.calls.event_happens(self.log.events.len() - 1);
+            self.log
+                .calls
+                .event_happens(self.log.events.len() - 1, calls_in_progress);
         }
         if self.log.is_told {
             self.tell_event(&event);
@@ -241,5 +245,18 @@ impl Execution {
             self.depend_on_unseen();
         }
         self.tell_access(op, id, effect, site)
+    }
+
+    /// Records that the newest event also touches `object`. Returns the same as [`Self::record`].
+    pub(super) fn touch(&mut self, object: ObjectId, effect: Effect) -> Step {
+        let task = self.tasks.running_mut();
+        let is_watched = self
+            .log
+            .depend(object, effect, &mut self.objects, &mut task.last_event);
+        if is_watched {
+            self.wake_watchers(object);
+        }
+        let Task { op, site, .. } = *self.tasks.running();
+        self.tell_access(op, object, effect, site)
     }
 }

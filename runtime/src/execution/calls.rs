@@ -4,9 +4,8 @@
 //! the functions and source lines of the addresses; this process does not read them.
 
 use super::TaskId;
-use super::thread::aside;
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::platform::unwind::{executable_start, return_addresses};
+use crate::platform::unwind::executable_start;
 
 /// The maximum depth. Of a deeper stack the innermost calls are kept.
 const MOST_DEEP: usize = 512;
@@ -29,6 +28,9 @@ pub(crate) struct Call {
 
 /// No call.
 pub(crate) const NONE: u32 = u32::MAX;
+
+/// Writes the return addresses of the calls in progress, the innermost first. Returns their number.
+type Look = fn(&mut [usize]) -> usize;
 
 /// The calls of an execution.
 pub(crate) struct Calls {
@@ -73,23 +75,22 @@ impl Calls {
 
     /// Records that the event numbered `event` happens in the calling function.
     #[cold]
-    pub(super) fn event_happens(&mut self, event: usize) {
-        let call = self.here();
+    pub(super) fn event_happens(&mut self, event: usize, look: Look) {
+        let call = self.here(look);
         set(&mut self.of_events, event, call);
     }
 
     /// Records that the calling task transfers control.
     #[cold]
-    pub(super) fn task_waits(&mut self, task: TaskId) {
-        let call = self.here();
+    pub(super) fn task_waits(&mut self, task: TaskId, look: Look) {
+        let call = self.here(look);
         set(&mut self.of_tasks, task.0 as usize, call);
     }
 
     /// The innermost call of the caller.
-    fn here(&mut self) -> u32 {
+    fn here(&mut self, look: Look) -> u32 {
         self.addresses.resize(MOST_DEEP, 0);
-        let mut count = 0;
-        aside(|| count = return_addresses(&mut self.addresses));
+        let count = look(&mut self.addresses);
         let start = executable_start();
         let mut call = NONE;
         for place in (0..count).rev() {

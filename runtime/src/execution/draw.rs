@@ -1,8 +1,10 @@
 //! Random draws of executors, as choices of the search.
 
+use super::current::running;
 use super::event::Event;
 use super::state::Execution;
-use super::{Note, Op, Site, running};
+use super::terms::Site;
+use super::{Note, Op};
 use crate::base::fingerprint::mix;
 use crate::search::ObjectId;
 

@@ -10,10 +10,6 @@
 
 use core::time::Duration;
 
-use super::schedule::Step;
-use super::state::{Ending, Execution};
-use super::task::{State, Wait};
-use super::{TaskId, Wake, perform};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::stored::stored;
 
@@ -29,9 +25,9 @@ pub(crate) const WITHIN_BODY: Duration = Duration::from_secs(10);
 /// A history after which a task computes without end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Known {
-    history: u64,
+    pub(super) history: u64,
     /// The task computed for [`WITHIN_BODY`], or for the watchdog's time if that is less.
-    within_body: bool,
+    pub(super) within_body: bool,
 }
 
 stored!(Known {
@@ -73,81 +69,9 @@ impl Endless {
         true
     }
 
-    fn contains(&self, history: u64, within_body: bool) -> bool {
+    pub(super) fn contains(&self, history: u64, within_body: bool) -> bool {
         let fits = |known: &Known| known.history == history && (known.within_body || !within_body);
         self.known.iter().any(fits)
-    }
-}
-
-impl Execution {
-    /// The history to remember if the current task computes without end, and the time before it
-    /// counts as such; `None` if no other task could continue without it.
-    pub(crate) fn endless_if_silent(&self) -> Option<(Known, Duration)> {
-        let (current, task) = self.live_tasks().nth(self.current.0 as usize)?;
-        let within_body = !self.body_done;
-        let others = || self.enabled.iter().any(|other| other != current);
-        if task.state == State::Finished || within_body && (current == TaskId(0) || !others()) {
-            return None;
-        }
-        let known = Known {
-            history: task.last_event,
-            within_body,
-        };
-        if self.endless.contains(known.history, within_body) {
-            return None;
-        }
-        let time = if within_body { WITHIN_BODY } else { AFTER_BODY };
-        Some((known, time))
-    }
-
-    /// Handles the current task if it computes without end. `is_done` states whether its operation
-    /// is complete.
-    #[cold]
-    fn meet_endless(&mut self, is_done: bool) -> Step {
-        let history = self.running().last_event;
-        if !self.endless.contains(history, !self.body_done) {
-            return Step::Continue;
-        }
-        if is_done {
-            self.endless.is_met = true;
-            self.endless.is_missed |= !self.body_done;
-            self.block(Wait::Computation, None);
-            self.decide(false)
-        } else if self.body_done {
-            self.endless.is_met = true;
-            self.end(Ending::Finished)
-        } else {
-            Step::Continue
-        }
-    }
-
-    /// If no other task is enabled, lets the tasks that were set aside compute. Returns whether
-    /// there are any.
-    #[cold]
-    pub(super) fn lets_compute(&mut self) -> bool {
-        let mut found = false;
-        for id in (0..self.live as u32).map(TaskId) {
-            if self.task(id).state == State::Blocked(Wait::Computation) {
-                self.wake(id, Wake::Notified);
-                found = true;
-            }
-        }
-        found
-    }
-}
-
-/// Sets the current task aside after its event was recorded, if it would only compute. `is_done`
-/// states whether its operation is complete.
-///
-/// # Safety
-/// As [`perform`].
-#[inline]
-pub(super) unsafe fn look(execution: *mut Execution, is_done: bool) {
-    // SAFETY: the caller's promise; no reference lives across `perform`.
-    unsafe {
-        if !(*execution).endless.known.is_empty() {
-            perform((*execution).meet_endless(is_done));
-        }
     }
 }
 

@@ -8,12 +8,12 @@
 
 use super::calls::Calls;
 use super::object::ObjectTable;
+use super::terms::Site;
 use super::values::Values;
-use super::{Effect, Note, Op, Site, TaskId};
+use super::{Effect, Note, Op, TaskId};
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::search::ObjectId;
-use crate::search::Trace;
+use crate::search::{ObjectId, Trace};
 
 /// The longest cycle of a task that is recognised, in events.
 const LONGEST_CIRCLE: usize = 64;
@@ -38,6 +38,24 @@ impl Event {
         (self.task, self.object, self.op) == (other.task, other.object, other.op)
             && address(self.site) == address(other.site)
     }
+}
+
+/// A wait or sleep that ended while another task could run.
+#[derive(Clone, Copy)]
+pub(crate) struct Early {
+    /// The task that waited, its operation, its object and its line.
+    pub(crate) task: TaskId,
+    pub(crate) op: Op,
+    pub(crate) object: ObjectId,
+    pub(crate) site: Option<Site>,
+    /// The longest duration of the wait, in virtual nanoseconds.
+    pub(crate) length: u64,
+    /// The number of events of the execution at that time.
+    pub(crate) event: u32,
+    /// A task that could have run instead, with its operation and the line.
+    pub(crate) other: (TaskId, Op, Option<Site>),
+    /// That operation was a wait with an earlier deadline.
+    pub(crate) other_waits: bool,
 }
 
 /// The events of one execution in the order in which they happened.

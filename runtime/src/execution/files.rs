@@ -2,7 +2,7 @@
 //! matters.
 //!
 //! In most programs no two tasks use one file such that the order matters. There all these calls
-//! commute, and are no scheduling points. If two uses conflict ([`Conflicts`]), each such call
+//! commute, and are no scheduling points. If two uses conflict ([`super::conflicts`]), each such call
 //! becomes one, and the search begins anew ([`Execution::has_file_conflict`]). This is sound: as
 //! long as none conflict, the explored schedules are all that exist. The operations of the first
 //! task before it has spawned another one come before all others.
@@ -12,12 +12,16 @@
 use core::panic::Location;
 
 use super::arrival::Arrival;
-use super::conflicts::Conflicts;
-use super::schedule::Step;
+use super::current::running;
+use super::mark::marked_line;
 use super::spin::Access;
 use super::state::Execution;
-use super::watch::{Watch as _, Watcher};
-use super::{Effect, Op, Site, TaskId, Wait, marked_line, perform, running};
+use super::task::Wait;
+use super::terms::{Site, Step};
+use super::transfer::perform;
+use super::watch::Watch as _;
+use super::watcher::Watcher;
+use super::{Effect, Op, TaskId};
 use crate::search::ObjectId;
 
 /// Stands for an unknown line, to recognise a loop that polls.
@@ -26,71 +30,6 @@ const NO_LINE: Site = Location::caller();
 /// After this number of calls that only read, without a scheduling point in between, a task is
 /// taken to wait for another one.
 const MANY_LOOKS: u32 = 2000;
-
-/// The use of files and of the environment in one execution.
-pub(crate) struct FileUse {
-    /// Each such call is a scheduling point.
-    are_points: bool,
-    conflicts: Conflicts,
-    /// The number of changes of all files and variables.
-    version: u32,
-    /// The number of calls that only read since the engine's pulse was at `since`.
-    looks: u32,
-    since: u64,
-    /// Calls that had an effect, or could have had one.
-    pub(crate) calls: u32,
-    /// Those of them that change a directory.
-    pub(crate) directory_changes: u32,
-}
-
-impl FileUse {
-    pub(super) const fn new() -> Self {
-        Self {
-            are_points: false,
-            conflicts: Conflicts::new(),
-            version: 0,
-            looks: 0,
-            since: 0,
-            calls: 0,
-            directory_changes: 0,
-        }
-    }
-
-    /// Begins an execution, in which these calls are scheduling points or not.
-    pub(crate) fn begin(&mut self, are_points: bool) {
-        self.are_points = are_points;
-        self.conflicts.clear();
-        (self.version, self.looks, self.since) = (0, 0, 0);
-        (self.calls, self.directory_changes) = (0, 0);
-    }
-
-    fn count(&mut self, op: Op) {
-        self.calls += u32::from(!matches!(op, Op::EnvironmentRead | Op::EnvironmentWrite));
-        self.directory_changes += u32::from(matches!(
-            op,
-            Op::FileRemove
-                | Op::FileRename
-                | Op::FileLink
-                | Op::DirectoryMake
-                | Op::DirectoryRemove
-        ));
-    }
-
-    #[inline]
-    pub(super) fn spawned(&mut self, parent: TaskId, child: TaskId) {
-        self.conflicts.spawned(parent, child);
-    }
-
-    #[inline]
-    pub(super) fn joined(&mut self, task: TaskId, ended: TaskId) {
-        self.conflicts.joined(task, ended);
-    }
-
-    #[inline]
-    pub(super) fn leave_scope(&mut self, task: TaskId, scope: usize) {
-        self.conflicts.leave_scope(task, scope);
-    }
-}
 
 impl Execution {
     /// Whether the order of two calls on files mattered although these calls are no scheduling

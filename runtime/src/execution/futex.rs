@@ -1,8 +1,11 @@
 //! Futexes of code that is not redirected: waits, wakes and requeues.
 
+use super::current::running;
 use super::state::Execution;
-use super::task::Wait;
-use super::{Effect, Op, State, TaskId, Wake, perform, running};
+use super::task::{State, Wait};
+use super::terms::Wake;
+use super::transfer::perform;
+use super::{Effect, Op, TaskId};
 
 /// A futex wait, to be called after its word was found to hold the expected value. Returns whether
 /// it timed out.

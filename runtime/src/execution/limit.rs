@@ -2,6 +2,7 @@
 //! ended.
 
 use super::TaskId;
+use super::options::Limit;
 use super::state::{Ending, Execution};
 
 /// An execution that passes the step limit may take this many times the limit to end by itself:
@@ -29,15 +30,6 @@ const SLICES: u64 = 40;
 /// The duration of a step past the limit, in virtual nanoseconds: about the duration of a native
 /// step. A loop that runs for a second does far more than read the clock.
 const STEP: u64 = 100;
-
-/// The limit of a test that is only run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Limit {
-    /// A very large number of steps.
-    Steps,
-    /// The time budget.
-    Time,
-}
 
 impl Execution {
     /// At the step limit: whether the execution ends here; sets its ending. The execution first

@@ -1,12 +1,13 @@
 //! Listeners: observers of a running execution, such as the live trace and the debugger.
 //!
 //! They judge nothing, as monitors do, and are called rarely: for executions that are shown
-//! to someone. So a table of them serves, which the engine is composed with.
+//! to someone. So a table of them serves, which the engine is composed with. The same holds for the
+//! work of libc at the start and the end of a task.
 
+use super::TaskId;
 use super::event::Event;
-use super::schedule::Step;
 use super::state::Execution;
-use super::{TaskId, running};
+use super::terms::Step;
 use crate::base::memory::EngineVec;
 use crate::base::source_path::Place;
 
@@ -60,6 +61,24 @@ pub(crate) trait Listener: Sync {
     }
 }
 
+/// The work of libc for its threads, which tasks need as well.
+pub(crate) trait ThreadWork: Sync {
+    /// The current task continues on a kernel thread of its own, after other tasks have run.
+    fn continues(&self);
+
+    /// The current task ends, and still runs on its own stack.
+    fn ends(&self);
+}
+
+/// No such work.
+pub(crate) struct NoWork;
+
+impl ThreadWork for NoWork {
+    fn continues(&self) {}
+
+    fn ends(&self) {}
+}
+
 /// All listeners.
 pub(crate) type Listeners = &'static [&'static dyn Listener];
 
@@ -103,27 +122,5 @@ impl Execution {
         for listener in self.listeners {
             listener.execution_ends(self);
         }
-    }
-}
-
-/// The current task panics.
-#[cold]
-pub(crate) fn note_panic(panic: &Panic) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    let execution = unsafe { &*execution };
-    for listener in execution.listeners {
-        listener.panics(execution, panic);
-    }
-}
-
-/// The program accessed memory that it may not.
-#[cold]
-pub(super) fn tell_fault(address: usize) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    let execution = unsafe { &*execution };
-    for listener in execution.listeners {
-        listener.faults(execution, address);
     }
 }

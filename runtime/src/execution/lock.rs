@@ -6,11 +6,13 @@
 //! takes a step to enter its queue, and new readers then wait for this writer.
 
 use super::arrival::Arrival;
-use super::schedule::Step;
 use super::state::Execution;
 use super::task::{State, Wait};
-use super::watch::{Watch as _, Watcher};
-use super::{Effect, Mode, Op, Site, TaskId, endless, perform};
+use super::terms::{Mode, Site, Step};
+use super::transfer::perform;
+use super::watch::Watch as _;
+use super::watcher::Watcher;
+use super::{Effect, Op, TaskId, set_aside};
 use crate::search::ObjectId;
 
 /// The number of tasks that have a bit of their own in the set of contenders of a lock.
@@ -186,7 +188,7 @@ pub fn acquire(op: Op, object: usize, mode: Mode, site: Site) {
             perform((*execution).enter_queue(object, mode));
         }
         perform((*execution).take(op, object, mode, site));
-        endless::look(execution, true);
+        set_aside::look(execution, true);
     }
 }
 
@@ -206,7 +208,7 @@ pub fn try_acquire(op: Op, object: usize, mode: Mode, site: Site) -> bool {
         } else {
             perform((*execution).record(op, object, Effect::Fail, Some(site)));
         }
-        endless::look(execution, true);
+        set_aside::look(execution, true);
         free
     }
 }
@@ -244,7 +246,7 @@ fn released(op: Op, object: ObjectId, mode: Mode) {
         let site = (*execution).held_at(object);
         perform((*execution).record(op, object, op.effect(), site));
         (*execution).drop_lock(object, mode);
-        endless::look(execution, true);
+        set_aside::look(execution, true);
     }
 }
 
@@ -268,7 +270,7 @@ fn downgraded(op: Op, object: ObjectId) {
         let site = (*execution).held_at(object);
         perform((*execution).record(op, object, op.effect(), site));
         (*execution).drop_lock(object, Mode::Exclusive);
-        endless::look(execution, true);
+        set_aside::look(execution, true);
     }
 }
 

@@ -5,9 +5,9 @@
 //! `preempt` code therefore marks each of its statements: two consecutive calls are two steps. A
 //! mark is one store, and no scheduling point.
 
-use core::cell::Cell;
+use super::terms::Site;
 
-use super::Site;
+use core::cell::Cell;
 
 /// Thread-local, and so separate for each task: a mark needs no access to the engine.
 #[thread_local]

@@ -5,15 +5,22 @@
 //! the calling thread is a task. A shim checks it once and, where it is false, does the same as the
 //! real operation.
 
+mod access;
 mod arrival;
+mod aside;
+mod blocking;
 pub(crate) mod calls;
 mod conflicts;
+mod current;
+mod descriptor_calls;
 mod descriptors;
 mod draw;
 mod endless;
 mod event;
 mod fairness;
+mod file_use;
 pub(crate) mod files;
+mod free_blocks;
 pub(crate) mod futex;
 mod limit;
 mod listener;
@@ -21,44 +28,55 @@ mod lock;
 mod mark;
 mod object;
 pub(crate) mod opaque;
+mod options;
 mod outside;
 mod panic_hook;
 mod parking;
 mod policy;
 mod reuse;
 mod schedule;
+mod set_aside;
 mod source;
 mod spin;
 pub(crate) mod stack;
 mod state;
 pub(crate) mod stream_lock;
+mod streams;
 mod task;
 mod task_set;
 mod tasks;
+mod terms;
 mod thread;
 mod timers;
+mod transfer;
 mod turn;
 mod values;
 mod waiting;
 mod watch;
+mod watcher;
 
-use core::panic::Location;
-
-pub(crate) use crate::search::ObjectId;
+pub use access::{
+    access, access_in_drop, access_with, before, counters_matter, disown, drop_with, effect,
+    fails_spuriously, has_fenced, is_owned, leave_scope, now, own, task_name, touch,
+};
+pub(crate) use access::{note_fault, note_panic, print, saw, touch_unseen};
+pub(crate) use aside::{Aside, aside, forget_task};
 pub(crate) use chess_vocabulary::Note;
 pub use chess_vocabulary::{Effect, Op, TaskId};
-pub(crate) use descriptors::{
-    Named, after_call, await_descriptors, before_call, descriptor_object, descriptor_of_object,
-    descriptors_changed, named, wake_all_awaiting,
+pub(crate) use current::running;
+pub use current::{active, current};
+pub(crate) use descriptor_calls::{
+    after_call, await_descriptors, before_call, descriptors_changed, wake_all_awaiting,
 };
+pub(crate) use descriptors::{Named, descriptor_object, descriptor_of_object, named};
 pub use draw::{draw, runs_on_one_thread};
 pub(crate) use endless::Known;
-pub(crate) use event::Event;
+pub(crate) use event::{Early, Event};
 pub use files::end_scope;
-pub(crate) use limit::Limit;
-pub(crate) use listener::{Listener, Panic, note_panic};
+pub(crate) use listener::{Listener, Panic, ThreadWork};
 pub use lock::{acquire, clear_poison, downgrade, release, try_acquire};
 pub use mark::{mark, marked_line};
+pub(crate) use options::{Limit, Spurious, Timers};
 pub(crate) use outside::{
     add_child, children, forget_child, is_outside, note as note_outside,
     note_at as note_outside_at, note_connection, note_wait_for_child, yield_to_outside,
@@ -69,283 +87,23 @@ pub use parking::{park_at, unpark_at};
 pub(crate) use policy::{Policy, covers};
 pub use reuse::read_pointer;
 pub(crate) use reuse::reused;
-pub(crate) use schedule::Step;
 pub(crate) use source::open_process;
 pub(crate) use spin::Access;
-pub(crate) use state::{Ending, Execution, PLACE, Spurious, Timers, execution};
-pub(crate) use task::{Entry, State, Task, Wait, called};
+pub(crate) use state::{Ending, Execution, PLACE, execution};
+pub(crate) use task::{Entry, State, Task, Wait, called, task_of_object, token_object};
+pub use terms::{Mode, Site, Wake};
 pub(crate) use thread::{
-    Aside, aside, end_task, forget_task, leave_alone, needs_process, others_can_go_on, perform,
-    running, spawn_pthread, strand, task_main, task_of_object, thread_object, token_object,
+    end_task, leave_alone, needs_process, others_can_go_on, spawn_pthread, strand, task_main,
 };
-pub use thread::{
-    active, current, finish, is_finished, join, panic_handled, panicked, pthread_of, spawn,
-};
-pub(crate) use timers::Early;
-pub(crate) use values::{Value, saw};
+pub use thread::{finish, is_finished, join, panic_handled, panicked, pthread_of, spawn};
+pub(crate) use transfer::perform;
+pub(crate) use values::Value;
 pub(crate) use waiting::sleep_until;
 pub use waiting::{
     condvar_wait, notify, park, sleep, unpark, wait, wait_in_vain, wait_quietly, wake_all,
     yield_now,
 };
-use watch::Watcher;
-pub(crate) use watch::{
-    DataAccess, How, SyncAccess, Watch, allocated, frees, frees_objects, plain_access, reallocated,
-};
+pub(crate) use watch::{DataAccess, How, SyncAccess, Watch};
+pub(crate) use watcher::{allocated, frees, frees_objects, plain_access, reallocated};
 
-/// The source line of an event: the caller of the shim.
-pub type Site = &'static Location<'static>;
-
-/// How a lock is held.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mode {
-    /// By one task alone.
-    Exclusive,
-    /// Together with other shared holders.
-    Shared,
-}
-
-/// The reason why a blocked task continues.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Wake {
-    /// Another task woke it.
-    Notified,
-    /// Its deadline passed.
-    TimedOut,
-    /// For no reason, as the documentation of `Condvar::wait` and `park` allows.
-    Spurious,
-}
-
-/// Whether the caller is a task whose operations on the counters of an `Arc` can be observed. If
-/// they cannot, they commute with all operations of other tasks, and are no events.
-#[inline]
-pub fn counters_matter() -> bool {
-    // SAFETY: see `running`.
-    running().is_some_and(|execution| unsafe { (*execution).observers.of_counters })
-}
-
-/// A scheduling point before `op` on the object at address `object`, and its
-/// event with the effect that [`Op::effect`] declares.
-pub fn access(op: Op, object: usize, site: Site) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        let object = (*execution).object(object);
-        perform((*execution).arrive(op, object, Some(site)));
-        perform((*execution).record(op, object, op.effect(), Some(site)));
-        endless::look(execution, op.effect() == Effect::Read);
-    }
-}
-
-/// As [`access`], with an effect that is known only after the operation. `act` performs the
-/// operation and returns its result and its effect.
-#[inline]
-pub fn access_with<R>(
-    op: Op,
-    object: usize,
-    site: Option<Site>,
-    act: impl FnOnce() -> (R, Effect),
-) -> R {
-    access_and(op, object, site, act, true)
-}
-
-/// As [`access_with`]. `is_all` states whether `act` is the whole operation.
-#[inline]
-fn access_and<R>(
-    op: Op,
-    object: usize,
-    site: Option<Site>,
-    act: impl FnOnce() -> (R, Effect),
-    is_all: bool,
-) -> R {
-    let Some(execution) = running() else {
-        return act().0;
-    };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        let object = (*execution).object(object);
-        perform((*execution).arrive(op, object, site));
-        let (result, effect) = act();
-        perform((*execution).record(op, object, effect, site));
-        endless::look(execution, is_all);
-        result
-    }
-}
-
-/// Whether the running task has done a fence.
-pub fn has_fenced() -> bool {
-    // SAFETY: see `running`.
-    running().is_some_and(|execution| unsafe { (*execution).running().fenced })
-}
-
-/// A scheduling point alone. A call of [`effect`] must follow when the operation's result is known,
-/// with no other scheduling point in between.
-pub fn before(op: Op, object: usize, site: Site) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`; no reference lives across `perform`.
-    unsafe {
-        let object = (*execution).object(object);
-        perform((*execution).arrive(op, object, Some(site)));
-    }
-}
-
-/// The event of the operation announced by [`before`].
-pub fn effect(op: Op, object: usize, effect: Effect, site: Site) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe {
-        let object = (*execution).object(object);
-        perform((*execution).record(op, object, effect, Some(site)));
-        endless::look(execution, true);
-    }
-}
-
-/// Records that the running step also touches `object`. This is no event of its own.
-pub fn touch(object: usize, effect: Effect) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe {
-        let object = (*execution).object(object);
-        perform((*execution).touch(object, effect));
-    }
-}
-
-/// Records that the running step touches state that the engine does not see. After that, no two
-/// schedules of the test are known to be equivalent.
-pub(crate) fn touch_unseen() {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe { (*execution).log.trace.is_irregular = true };
-}
-
-/// Records that the running step is the last one of a task of `scope`. The scope waits for this
-/// step, so the step touches the scope.
-pub fn leave_scope(scope: usize) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe {
-        let object = (*execution).object(scope);
-        (*execution).running().scope = object;
-        let task = (*execution).current;
-        (*execution).files.leave_scope(task, scope);
-    }
-    touch(scope, Effect::Release);
-}
-
-/// Whether this weak compare-exchange, which could succeed, must fail. This is a choice of the
-/// search that costs as much as a preemption. Call it after [`before`], only where the exchange
-/// would succeed.
-pub fn fails_spuriously() -> bool {
-    let Some(execution) = running() else {
-        return false;
-    };
-    // SAFETY: see `running`.
-    unsafe {
-        let fails = !mark::is_inside() && (*execution).chooses_spurious();
-        if fails {
-            (*execution).running().note = Note::FAILED_SPURIOUSLY;
-        }
-        fails
-    }
-}
-
-/// For deadlock reports: records that other tasks wait at `object` for the running task (which runs
-/// an initialiser, for example), until [`disown`].
-pub fn own(object: usize, site: Site) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe {
-        let id = (*execution).object(object);
-        let current = (*execution).current;
-        let owned = (*execution).objects.get_mut(id);
-        owned.owner = Some(current);
-        owned.held_at = Some(site);
-    }
-}
-
-/// Ends [`own`].
-pub fn disown(object: usize) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    unsafe {
-        let id = (*execution).object(object);
-        (*execution).objects.get_mut(id).owner = None;
-    }
-}
-
-/// Virtual time, in nanoseconds since 1970.
-pub fn now() -> u64 {
-    // SAFETY: see `running`.
-    running().map_or(0, |execution| unsafe {
-        (*execution).running().spin.sees_more();
-        (*execution).touch_clock(Effect::Read);
-        (*execution).clock
-    })
-}
-
-/// Keeps the output of a task, up to a limit. Returns whether the caller is a task.
-pub(crate) fn print(bytes: &[u8]) -> bool {
-    const LIMIT: usize = 256 << 10;
-    /// An address at which no object lies.
-    const OUTPUT: usize = 16;
-    let Some(execution) = running() else {
-        return false;
-    };
-    // Printing acquires and releases a lock of std.
-    Watcher::acquired(OUTPUT, true);
-    Watcher::released(OUTPUT, true, Op::DescriptorWrite, None);
-    // SAFETY: see `running`.
-    unsafe {
-        if (*execution).keeps_output {
-            let output = &mut (*execution).output;
-            let room = LIMIT.saturating_sub(output.len());
-            output.extend_from_slice(&bytes[..bytes.len().min(room)]);
-        }
-    }
-    true
-}
-
-/// Records the address of an invalid memory access of the program.
-pub(crate) fn note_fault(address: usize) {
-    // SAFETY: the engine is mapped wherever the fault handler is installed.
-    unsafe { (*execution()).fault = Some(address) };
-    listener::tell_fault(address);
-}
-
-// requested by shim
-
-/// As [`access`], for a drop. A drop has no caller, so the event has no line of its own.
-pub fn access_in_drop(op: Op, object: usize) {
-    drop_with(op, object, || op.effect());
-}
-
-/// As [`access_in_drop`], with an effect that is known only after the scheduling point of the drop.
-pub fn drop_with(op: Op, object: usize, effect: impl FnOnce() -> Effect) {
-    access_and(op, object, None, || ((), effect()), false);
-}
-
-/// Whether a task [`own`]s `object`, the calling one included.
-pub fn is_owned(object: usize) -> bool {
-    let Some(execution) = running() else {
-        return false;
-    };
-    // SAFETY: see `running`.
-    unsafe {
-        let id = (*execution).object(object);
-        (*execution).objects.get(id).owner.is_some()
-    }
-}
-
-/// The name of `task`: the name that [`spawn`] was given, or the test's name for task 0.
-///
-/// # Safety
-/// The name must not be used after the end of the execution.
-pub unsafe fn task_name<'a>(task: TaskId) -> Option<&'a str> {
-    let execution = running()?;
-    // SAFETY: see `running`.
-    let name: *const [u8] = unsafe { (*execution).task_mut(task).name.as_slice() };
-    // SAFETY: the name is written before the task's number is available to any caller, and it stays
-    // until the end of the execution. It lies apart from the task, which may move.
-    let name = unsafe { &*name };
-    str::from_utf8(name).ok().filter(|name| !name.is_empty())
-}
+pub(crate) use crate::search::ObjectId;

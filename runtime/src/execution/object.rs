@@ -3,7 +3,8 @@
 //! Objects keep the exact layout of std's types, so the engine's state for them lies here. The
 //! table is emptied between executions by starting a new generation.
 
-use super::{Site, TaskId};
+use super::TaskId;
+use super::terms::Site;
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::platform::heap;

@@ -8,15 +8,17 @@
 //! explored schedule can happen. A point before each operation would be as sound, but would make
 //! every allocation of an allocator in C a choice.
 
-use super::schedule::Step;
+use super::current::running;
 use super::spin::Access;
 use super::state::Execution;
-use super::task::Wait;
-use super::watch::{Watch as _, Watcher};
-use super::{
-    Effect, Note, Op, Site, State, TaskId, Wake, endless, mark, perform, running, thread_object,
-};
+use super::task::{State, Wait, thread_object};
+use super::terms::{Site, Step, Wake};
+use super::transfer::perform;
+use super::watch::Watch as _;
+use super::watcher::Watcher;
+use super::{Effect, Note, Op, TaskId, mark, set_aside};
 use crate::search::ObjectId;
+
 use core::panic::Location;
 
 /// Stands for all unseen state that opaque code touches: any two calls into it depend on each
@@ -130,7 +132,7 @@ pub(crate) fn record(op: Op, object: usize, effect: Effect) {
     unsafe {
         let object = (*execution).object(object);
         (*execution).record(op, object, effect, None);
-        endless::look(execution, false);
+        set_aside::look(execution, false);
     }
 }
 

@@ -9,12 +9,13 @@ use core::ffi::c_int;
 use core::fmt::{self, Write};
 use core::sync::atomic::Ordering;
 
+use super::current::running;
 use super::descriptors::Descriptors;
-use super::schedule::Step;
-use super::state::Execution;
-use super::state::execution;
+use super::source;
+use super::state::{Execution, execution};
 use super::task::Wait;
-use super::{Site, perform, running, source};
+use super::terms::{Site, Step};
+use super::transfer::perform;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::source_path::short_path;
 use crate::base::sys::{self, number, timespec};
@@ -23,10 +24,7 @@ use crate::platform::leftovers::first_descriptor;
 
 /// The real time for the outside, in nanoseconds, at each yield of a task that only yields.
 const BREATH: u64 = 1_000_000;
-/// The time in which other tasks that wait for the outside may become ready, after one has, in
-/// milliseconds: the first value and the least. The order in which they continue is then the
-/// search's choice, not the outside's.
-pub(super) const GRACE: u32 = 1_000;
+/// The least value of [`GRACE`](super::descriptors::GRACE).
 const LEAST_GRACE: u32 = 4;
 const CHILD: &str = "waited for a child process";
 

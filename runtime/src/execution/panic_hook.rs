@@ -3,10 +3,13 @@
 //! The hook may lock and wait like any other code. The lock therefore takes part in deadlocks, and
 //! the hook that a panic runs depends on the order of the changes.
 
-use core::panic::Location;
-
+use super::current::running;
 use super::state::Execution;
-use super::{Effect, Mode, Op, Step, perform, running};
+use super::terms::{Mode, Step};
+use super::transfer::perform;
+use super::{Effect, Op};
+
+use core::panic::Location;
 
 /// The address that stands for the hook: no object of the program lies there.
 const HOOK: usize = 24;

@@ -1,7 +1,10 @@
 //! Parking of tasks by libraries other than std, with the names of their waits for reports.
 
+use super::Op;
+use super::current::running;
 use super::task::Wait;
-use super::{Op, Site, Wake, perform, running};
+use super::terms::{Site, Wake};
+use super::transfer::perform;
 
 /// Blocks the calling task until [`unpark_at`] is called for `parker` or the deadline passes. In
 /// reports, it waits in `op` for the object at `key`.

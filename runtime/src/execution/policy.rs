@@ -1,6 +1,6 @@
 //! The policies of source lines, chosen by their files and cached by the lines' addresses.
 
-use super::Site;
+use super::terms::Site;
 use crate::base::memory::{EngineVec, engine_vec};
 
 /// The explored part of a package's behaviour.

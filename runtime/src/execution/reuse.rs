@@ -6,10 +6,10 @@
 //! another task has read from an atomic may be reused for an allocation of the same class, until
 //! that task has ended. Such an allocation costs as much as a preemption.
 
+use super::current::running;
 use super::state::Execution;
 use super::task::State;
-use super::{Effect, Note, TaskId, mark, running};
-use crate::base::memory::{EngineVec, engine_vec};
+use super::{Effect, Note, mark};
 use crate::platform::heap;
 use crate::platform::heap::Block;
 use crate::search::ObjectId;
@@ -24,29 +24,6 @@ const OFFERED: usize = 3;
 /// The first address of the objects that stand for the blocks of a class in the side table. No
 /// other object lies there.
 const CLASSES: usize = 512;
-
-/// The blocks that may be reused in one execution.
-pub(crate) struct Reuse {
-    /// Blocks, by their start, with a task that has read a pointer to them.
-    seen: EngineVec<(usize, TaskId)>,
-    /// Free blocks, with their classes.
-    kept: EngineVec<(usize, usize)>,
-}
-
-impl Reuse {
-    pub(crate) const fn new() -> Self {
-        Self {
-            seen: engine_vec(),
-            kept: engine_vec(),
-        }
-    }
-
-    #[inline]
-    pub(crate) fn clear(&mut self) {
-        self.seen.clear();
-        self.kept.clear();
-    }
-}
 
 impl Execution {
     /// Records that the current task has read `pointer` from an atomic.

@@ -1,29 +1,19 @@
 //! The scheduling point: the choice of the task that performs the next step.
 
-use super::state::{Ending, Execution, Timers};
+use super::options::Timers;
+use super::state::{Ending, Execution};
 use super::task::{State, Wait};
-use super::{Effect, Mode, TaskId};
+use super::terms::{Mode, Step};
+use super::{Effect, TaskId};
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::search::TraceStep;
-use crate::search::{ChoicePoint, Decision, Past, SchedulingPoint};
+use crate::search::{ChoicePoint, Decision, Past, SchedulingPoint, TraceStep};
 
 /// A task with this number of yields since the test's body returned is idle.
 const IDLE_TURNS: u32 = 3;
 
 /// Up to this number of tasks, the options are listed without memory of their own.
 const FEW: usize = 8;
-
-/// The decision of a scheduling point.
-#[derive(Clone, Copy)]
-pub(crate) enum Step {
-    /// The current task continues.
-    Continue,
-    /// Another task runs.
-    Switch(TaskId),
-    /// The execution ends.
-    End,
-}
 
 impl Execution {
     /// The core of the scheduler: decides which task performs the next step. `yielded` states that

@@ -9,10 +9,11 @@
 //! exactly the same state as the turn before, and the objects that it read have not changed, all
 //! further turns would be the same: see [`super::turn`].
 
-use core::panic::Location;
-
-use super::{Op, Site};
+use super::Op;
+use super::terms::Site;
 use crate::search::ObjectId;
+
+use core::panic::Location;
 
 const REMEMBERED: usize = 8;
 /// The number of unchanged repetitions that make a spin. With a lower number, short loops over a

@@ -5,7 +5,7 @@
 
 use std::backtrace::Backtrace;
 
-use super::forget_task;
+use super::current;
 use super::state::execution;
 use crate::base::sys;
 use crate::platform::image::image;
@@ -27,7 +27,7 @@ pub(crate) fn in_a_copy(look: impl FnOnce()) {
         // SAFETY: the process has only this thread, a copy of the program's memory, and the
         // engine's memory, which no other process uses now.
         unsafe { (*image()).open() };
-        forget_task();
+        current::leave();
         // Paths are shown relative to the current directory, which must therefore not contain the
         // sources.
         sys::change_directory(c"/proc");

@@ -2,31 +2,25 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
+use super::TaskId;
 use super::descriptors::Descriptors;
 use super::endless::Endless;
-use super::event::EventLog;
+use super::event::{Early, EventLog};
 use super::fairness::Fairness;
-use super::files::FileUse;
-use super::limit::Limit;
-use super::listener::Listeners;
+use super::file_use::FileUse;
+use super::free_blocks::Reuse;
+use super::listener::{Listeners, NoWork, ThreadWork};
 use super::object::ObjectTable;
+use super::options::{Limit, Spurious, Timers};
 use super::policy::Policies;
-use super::reuse::Reuse;
-use super::schedule::Step;
-use super::stream_lock::StreamUse;
-use super::task::{Entry, State, Task, Wait};
+use super::streams::StreamUse;
+use super::task::Task;
 use super::task_set::TaskSet;
-use super::tasks::{Tasks, search_on};
-use super::timers::Early;
-use super::watch::{Watch as _, Watcher};
-use super::{Effect, Note, ObjectId, TaskId, Wake};
-use crate::base::fingerprint::mix;
+use super::tasks::Tasks;
 use crate::base::memory::{EngineMemory, EngineVec, Place, engine_vec};
 use crate::base::rng::Rng;
-use crate::platform::donor::Pool;
 use crate::platform::leftovers;
 use crate::platform::observers::Observers;
-use crate::search::TraceStep;
 use crate::search::{Decision, Strategy};
 
 /// Virtual time at an execution's start: a moment in 2025, in nanoseconds since 1970.
@@ -56,26 +50,6 @@ pub(crate) enum Ending {
     NeedsProcess(&'static str),
 }
 
-/// The rule for when the deadline of a task may pass.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Timers {
-    /// At any time. While a task can run, or before an earlier deadline, this costs as much as a
-    /// preemption.
-    Any,
-    /// Only when no other task can run, the earliest deadline first.
-    Last,
-}
-
-/// The rule for spurious events: a task wakes up, or its weak compare-exchange fails, without a
-/// reason.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Spurious {
-    /// All of them may happen; each costs as much as a preemption.
-    Any,
-    /// None happens.
-    Never,
-}
-
 /// The state of the running execution.
 #[expect(
     clippy::struct_excessive_bools,
@@ -86,7 +60,7 @@ pub(crate) struct Execution {
     /// The number of `tasks` that belong to this execution.
     pub(crate) live: usize,
     /// The index at which the search for a free donor among them begins.
-    retired: usize,
+    pub(super) retired: usize,
     pub(crate) current: TaskId,
     /// The enabled tasks, some of them only by timing out.
     pub(crate) enabled: TaskSet,
@@ -100,6 +74,7 @@ pub(crate) struct Execution {
     pub(crate) observers: Observers,
     /// What follows it from outside.
     pub(crate) listeners: Listeners,
+    pub(crate) thread_work: &'static dyn ThreadWork,
     pub(super) reuse: Reuse,
     pub(crate) streams: StreamUse,
     pub(crate) files: FileUse,
@@ -194,6 +169,7 @@ impl Execution {
             policies: Policies::new(),
             observers: Observers::ALL,
             listeners: &[],
+            thread_work: &NoWork,
             reuse: Reuse::new(),
             streams: StreamUse::new(),
             files: FileUse::new(),
@@ -307,156 +283,5 @@ impl Execution {
     /// The tasks of this execution.
     pub(crate) fn live_tasks(&self) -> impl Iterator<Item = (TaskId, &Task)> {
         (0..).map(TaskId).zip(&self.tasks[..self.live])
-    }
-
-    /// Adds a task; `None` where no donor is left.
-    pub(crate) fn add_task(
-        &mut self,
-        pool: &mut Pool,
-        entry: Entry,
-        stack: usize,
-    ) -> Option<TaskId> {
-        let donor = match pool.acquire(stack) {
-            Some(donor) => donor,
-            None => self.retired_donor(pool, stack)?,
-        };
-        let flow = pool.prepare(donor);
-        let id = TaskId(self.live as u32);
-        // A child's identity is the history of its parent so far.
-        let (parent, site, history) = if self.live == 0 {
-            (None, None, 0)
-        } else {
-            let parent = self.task(self.current);
-            (Some(self.current), parent.site, parent.last_event)
-        };
-        let last_event = mix(history, 0x5eed);
-        match self.tasks.get_mut(self.live) {
-            Some(task) => {
-                task.renew(entry, donor, flow);
-                task.last_event = last_event;
-            }
-            None => self.tasks.push(Task {
-                last_event,
-                ..Task::new(entry, donor, flow)
-            }),
-        }
-        Watcher::task_added(parent, id, site);
-        if let Some(parent) = parent {
-            self.files.spawned(parent, id);
-        }
-        if self.live == 0 {
-            let none = TraceStep::NONE;
-            self.log.trace.begin(id, none, none, false);
-        }
-        self.live += 1;
-        self.enabled.insert(id);
-        self.fairness.add(id, self.steps);
-        Some(id)
-    }
-
-    /// The donor of a task that has ended and to which the program can no longer refer.
-    #[cold]
-    fn retired_donor(&mut self, pool: &mut Pool, stack: usize) -> Option<usize> {
-        let fits = |task: &Task| {
-            task.released
-                && task.state == State::Finished
-                && task.donor != Task::NO_DONOR
-                && pool.get(task.donor).stack_size >= stack
-        };
-        let at = search_on(self.live, self.retired, |task| fits(&self.tasks[task]))?;
-        self.retired = at + 1;
-        let donor = core::mem::replace(&mut self.tasks[at].donor, Task::NO_DONOR);
-        let stack = pool.get(donor);
-        Watcher::stack_reused(stack.stack_low, stack.stack_low + stack.stack_size);
-        Some(donor)
-    }
-
-    /// Records that the newest event also touches `object`. Returns the same as [`Self::record`].
-    pub(super) fn touch(&mut self, object: ObjectId, effect: Effect) -> Step {
-        let task = self.tasks.running_mut();
-        let is_watched = self
-            .log
-            .depend(object, effect, &mut self.objects, &mut task.last_event);
-        if is_watched {
-            self.wake_watchers(object);
-        }
-        let Task { op, site, .. } = *self.tasks.running();
-        self.tell_access(op, object, effect, site)
-    }
-
-    /// Makes a blocked task runnable.
-    pub(crate) fn wake(&mut self, task: TaskId, wake: Wake) {
-        match self.task(task).state {
-            State::Blocked(Wait::Object(object)) => {
-                let object = self.objects.get_mut(object);
-                object.waiters = object.waiters.saturating_sub(1);
-            }
-            State::Blocked(Wait::Descriptors(..) | Wait::Outside(..)) => {
-                self.descriptors.waiting -= 1;
-            }
-            _ => {}
-        }
-        let state = self.task(task).state;
-        let step = self.log.trace.step();
-        let deadline = self.task(task).deadline;
-        let timed = deadline.map(|_| self.timed_object(task));
-        let woken = self.task_mut(task);
-        if wake == Wake::TimedOut && state != State::Blocked(Wait::Time) {
-            woken.note = Note::TIMED_OUT;
-        }
-        // The dependences of a lock are those of its object.
-        if wake == Wake::Notified && !matches!(state, State::Blocked(Wait::Lock(..))) {
-            woken.waker = step;
-        }
-        woken.state = State::Runnable;
-        woken.deadline = None;
-        woken.timed = timed;
-        woken.wake = wake;
-        woken.idle_turns = 0;
-        self.late.remove(task);
-        if !self.enabled.contains(task) {
-            self.enabled.insert(task);
-            self.fairness.enabled(task, self.steps);
-        }
-    }
-
-    /// Records a yield of the current task for the fair scheduler.
-    pub(super) fn yield_fairly(&mut self) {
-        let progressed = self.running().spin.take_progress();
-        let (task, step) = (self.current, self.steps);
-        self.fairness
-            .yielded(task, progressed, step, &self.enabled, &self.late);
-    }
-
-    /// Blocks the current task. With a deadline it stays enabled, because it can time out.
-    pub(crate) fn block(&mut self, wait: Wait, deadline: Option<u64>) {
-        let current = self.current;
-        match wait {
-            Wait::Object(object) => self.objects.get_mut(object).waiters += 1,
-            Wait::Descriptors(..) | Wait::Outside(..) => self.descriptors.waiting += 1,
-            Wait::Task(task) => self.task_mut(task).is_awaited = true,
-            _ => {}
-        }
-        self.waits += 1;
-        let place = self.waits;
-        let task = self.running();
-        task.state = State::Blocked(wait);
-        task.queue = place;
-        task.deadline = deadline;
-        if deadline.is_some() {
-            self.running().waits_since = self.clock;
-            self.could_be_early |= self.live > 1;
-            self.begin_timed(wait);
-            self.late.insert(current);
-            // A timed wait is a yield (PLDI'08, section on fairness; for Rust also
-            // park_timeout, recv_timeout and sleep).
-            self.last_wait = self.steps;
-            if self.body_done {
-                self.running().idle_turns += 1;
-            }
-            self.yield_fairly();
-        } else {
-            self.enabled.remove(current);
-        }
     }
 }

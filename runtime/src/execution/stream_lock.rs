@@ -7,44 +7,16 @@
 //! becomes a scheduling point, and the search begins anew ([`Execution::has_kept_stream`]). This is
 //! sound: as long as no task has kept one, the explored schedules are all that exist.
 
+use super::Op;
 use super::arrival::Arrival;
-use super::schedule::Step;
+use super::current::running;
+use super::mark::marked_line;
 use super::state::Execution;
-use super::{Mode, Op, Site, marked_line, perform, running};
+use super::streams::StreamUse;
+use super::terms::{Mode, Site, Step};
+use super::transfer::perform;
 use crate::platform::streams;
 use crate::search::ObjectId;
-
-/// The use of the streams' locks in one execution.
-pub(crate) struct StreamUse {
-    /// The acquisition of such a lock is a scheduling point.
-    are_points: bool,
-    /// The number of such locks that tasks hold now.
-    held: u32,
-    /// The engine's pulse when the first of them was acquired.
-    since: u64,
-    /// A task kept one across a scheduling point.
-    was_kept: bool,
-}
-
-impl StreamUse {
-    pub(super) const fn new() -> Self {
-        Self {
-            are_points: false,
-            held: 0,
-            since: 0,
-            was_kept: false,
-        }
-    }
-
-    /// Begins an execution, in which the acquisition of a stream's lock is a scheduling point or
-    /// not.
-    pub(crate) fn begin(&mut self, are_points: bool) {
-        *self = Self {
-            are_points,
-            ..Self::new()
-        };
-    }
-}
 
 impl Execution {
     /// Whether a task kept a stream's lock across a scheduling point although its acquisition is

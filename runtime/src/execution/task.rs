@@ -4,13 +4,12 @@ use core::ffi::c_void;
 
 use super::object::ObjectTable;
 use super::spin::SpinDetector;
-use super::{Mode, Note, Op, Site, TaskId, Wake};
+use super::terms::{Mode, Site, Wake};
+use super::{Note, Op, TaskId};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::sys::{Destructor, ThreadStart};
 use crate::platform::handover::Flow;
-use crate::search::ObjectId;
-use crate::search::Pending;
-use crate::search::TraceStep;
+use crate::search::{ObjectId, Pending, TraceStep};
 
 /// The reason why a task is blocked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -237,4 +236,29 @@ impl Task {
 /// How people call a task.
 pub(crate) fn called(task: TaskId) -> String {
     task.to_string()
+}
+
+/// The address that stands for a task in the side table; no object lies there.
+#[inline]
+pub(crate) fn thread_object(task: TaskId) -> usize {
+    (1 << 12) + ((task.0 as usize) << 4)
+}
+
+/// The address that stands for the token of a task's `park`. It is separate from [`thread_object`],
+/// because the start and the end of the task do not depend on the token.
+pub(crate) fn token_object(task: TaskId) -> usize {
+    thread_object(task) + 8
+}
+
+/// The address that stands for the end of a task's main function.
+pub(super) fn finish_object(task: TaskId) -> usize {
+    thread_object(task) + 4
+}
+
+/// The task that an address of the side table stands for.
+pub(crate) fn task_of_object(address: usize) -> Option<TaskId> {
+    const END: usize = 1 << 36;
+    (1 << 12..END)
+        .contains(&address)
+        .then(|| TaskId(((address - (1 << 12)) >> 4) as u32))
 }

@@ -1,139 +1,22 @@
 //! The tasks as threads: start, end, join, and transfer of control.
 
-use core::cell::Cell;
 use core::ffi::c_void;
 use core::sync::atomic::Ordering;
 
-use super::schedule::Step;
+use super::current::{self, active, current, running};
 use super::state::{Ending, Execution, execution};
-use super::task::{Entry, State, Task, Wait};
-use super::watch::{How, Watch, Watcher};
-use super::{Op, Site, TaskId, Wake, endless, mark, opaque};
+use super::task::{Entry, State, Task, Wait, finish_object, thread_object};
+use super::tasks::search_on;
+use super::terms::{Site, Step, Wake};
+use super::transfer::{follow, perform};
+use super::watch::{How, Watch as _};
+use super::watcher::Watcher;
+use super::{Op, TaskId, mark, opaque, set_aside};
+use crate::base::fingerprint::mix;
 use crate::base::sys::{self, ThreadStart};
-use crate::interpose;
-use crate::platform::donor::{DEFAULT_STACK, pool};
+use crate::platform::donor::{DEFAULT_STACK, Pool, pool};
 use crate::platform::handover::{self, Backend, Flow};
-use crate::search::ObjectId;
-
-/// The task of this thread-local block plus one; 0 where there is none. A task keeps its block
-/// while it runs, so this value distinguishes tasks at no cost. It does not use the `thread_local!`
-/// macro, because every shim reads it, also in code that is not optimised.
-#[thread_local]
-static TASK: Cell<u32> = Cell::new(0);
-
-/// Whether the calling thread is a task of a running execution.
-#[inline]
-pub fn active() -> bool {
-    TASK.get() != 0
-}
-
-/// The running execution, if the caller is one of its tasks.
-///
-/// The pointer may be used as a unique reference between two calls of [`perform`]: one task runs at
-/// a time, and no other code accesses the execution meanwhile.
-#[inline]
-pub(crate) fn running() -> Option<*mut Execution> {
-    active().then(execution)
-}
-
-/// Makes the calling thread an ordinary one, in the child of a `fork`.
-pub(crate) fn forget_task() {
-    TASK.set(0);
-    Watcher::task_leaves();
-}
-
-/// Runs code of the current task as if the thread were no task: none of its operations is a
-/// scheduling point.
-pub(crate) fn aside(code: impl FnOnce()) {
-    let _aside = Aside::step();
-    code();
-}
-
-/// While it lives, the calling thread is no task.
-pub(crate) struct Aside {
-    task: u32,
-    paused: <Watcher as Watch>::Paused,
-}
-
-impl Aside {
-    pub(crate) fn step() -> Self {
-        Self {
-            task: TASK.replace(0),
-            paused: Watcher::pause(),
-        }
-    }
-}
-
-impl Drop for Aside {
-    fn drop(&mut self) {
-        TASK.set(self.task);
-        Watcher::resume(&self.paused);
-    }
-}
-
-/// Carries out the decision of a scheduling point. Returns when the current task runs again, and
-/// never if the execution ends first.
-///
-/// # Safety
-/// Only from a task that holds no reference into the engine.
-#[inline]
-pub(crate) unsafe fn perform(step: Step) {
-    match step {
-        Step::Continue => {}
-        // SAFETY: the caller's promise.
-        Step::Switch(next) => unsafe { switch_to(next) },
-        // SAFETY: the caller's promise.
-        Step::End => unsafe { leave_execution() },
-    }
-}
-
-#[inline(never)]
-unsafe fn switch_to(next: TaskId) {
-    // SAFETY: one task runs at a time; the borrows end before the transfer.
-    unsafe {
-        let backend = (*pool()).backend();
-        let execution = &mut *execution();
-        if backend == Backend::Threads {
-            execution.tell_switch(next);
-        }
-        Watcher::switched(execution.current, next);
-        note_calls(execution);
-        let from = execution.running().flow;
-        let to = execution.task(next).flow;
-        execution.run(next);
-        handover::transfer(backend, from, to);
-        if backend == Backend::Threads {
-            interpose::credentials::follow();
-        }
-    }
-    if mark::is_inside() {
-        Watcher::opaque_resumed();
-    }
-}
-
-/// Records the calls of the current task before it transfers control, if the execution is reported.
-fn note_calls(execution: &mut Execution) {
-    let (current, log) = (execution.current, &mut execution.log);
-    if log.values.is_wanted {
-        log.calls.task_waits(current);
-    }
-}
-
-/// Returns to the exploring thread. The current task is never resumed.
-#[inline(never)]
-unsafe fn leave_execution() {
-    // SAFETY: as `switch_to`.
-    unsafe {
-        let backend = (*pool()).backend();
-        let execution = &mut *execution();
-        if backend == Backend::Threads {
-            execution.tell_end();
-        }
-        note_calls(execution);
-        let from = execution.running().flow;
-        handover::transfer(backend, from, Flow::of_explorer());
-    }
-}
+use crate::search::{ObjectId, TraceStep};
 
 /// Detaches `task`, which no task will join, and names it `name`.
 pub(crate) fn leave_alone(task: TaskId, name: &str) {
@@ -190,15 +73,15 @@ pub(crate) unsafe extern "C" fn task_main() -> ! {
     unsafe {
         let execution = execution();
         let id = (*execution).current;
-        TASK.set(id.0 + 1);
+        current::enter(id);
         mark::leave();
         Watcher::task_begins();
         if (*pool()).backend() == Backend::Threads {
-            interpose::credentials::follow();
+            follow();
         }
         let own = (*execution).object_of_task(id);
         (*execution).record(Op::Start, own, Op::Start.effect(), None);
-        endless::look(execution, true);
+        set_aside::look(execution, true);
         let result = match (*execution).running().entry {
             Entry::Rust(entry, data) => {
                 entry(data);
@@ -215,8 +98,9 @@ pub(crate) unsafe extern "C" fn task_main() -> ! {
 /// # Safety
 /// Only from a task; its frames are abandoned.
 pub(crate) unsafe fn end_task(result: *mut c_void) -> ! {
-    interpose::run_thread_destructors();
-    interpose::robust::give_up();
+    // SAFETY: the field does not change while tasks run; no reference is kept.
+    let work = unsafe { (*execution()).thread_work };
+    work.ends();
     // SAFETY: the caller's promise; no reference lives across `perform`.
     unsafe {
         let execution = execution();
@@ -231,7 +115,7 @@ pub(crate) unsafe fn end_task(result: *mut c_void) -> ! {
         if (*execution).is_end_observed() {
             perform((*execution).arrive(Op::Exit, own, None));
         }
-        TASK.set(0);
+        current::leave();
         let step = (*execution).finish(own, result);
         let backend = (*pool()).backend();
         if backend == Backend::Threads {
@@ -252,6 +136,68 @@ pub(crate) unsafe fn end_task(result: *mut c_void) -> ! {
 }
 
 impl Execution {
+    /// Adds a task; `None` where no donor is left.
+    pub(crate) fn add_task(
+        &mut self,
+        pool: &mut Pool,
+        entry: Entry,
+        stack: usize,
+    ) -> Option<TaskId> {
+        let donor = match pool.acquire(stack) {
+            Some(donor) => donor,
+            None => self.retired_donor(pool, stack)?,
+        };
+        let flow = pool.prepare(donor);
+        let id = TaskId(self.live as u32);
+        // A child's identity is the history of its parent so far.
+        let (parent, site, history) = if self.live == 0 {
+            (None, None, 0)
+        } else {
+            let parent = self.task(self.current);
+            (Some(self.current), parent.site, parent.last_event)
+        };
+        let last_event = mix(history, 0x5eed);
+        match self.tasks.get_mut(self.live) {
+            Some(task) => {
+                task.renew(entry, donor, flow);
+                task.last_event = last_event;
+            }
+            None => self.tasks.push(Task {
+                last_event,
+                ..Task::new(entry, donor, flow)
+            }),
+        }
+        Watcher::task_added(parent, id, site);
+        if let Some(parent) = parent {
+            self.files.spawned(parent, id);
+        }
+        if self.live == 0 {
+            let none = TraceStep::NONE;
+            self.log.trace.begin(id, none, none, false);
+        }
+        self.live += 1;
+        self.enabled.insert(id);
+        self.fairness.add(id, self.steps);
+        Some(id)
+    }
+
+    /// The donor of a task that has ended and to which the program can no longer refer.
+    #[cold]
+    fn retired_donor(&mut self, pool: &mut Pool, stack: usize) -> Option<usize> {
+        let fits = |task: &Task| {
+            task.released
+                && task.state == State::Finished
+                && task.donor != Task::NO_DONOR
+                && pool.get(task.donor).stack_size >= stack
+        };
+        let at = search_on(self.live, self.retired, |task| fits(&self.tasks[task]))?;
+        self.retired = at + 1;
+        let donor = core::mem::replace(&mut self.tasks[at].donor, Task::NO_DONOR);
+        let stack = pool.get(donor);
+        Watcher::stack_reused(stack.stack_low, stack.stack_low + stack.stack_size);
+        Some(donor)
+    }
+
     /// Records the end of the current task, and returns the next step.
     fn finish(&mut self, own: ObjectId, result: *mut c_void) -> Step {
         let current = self.current;
@@ -314,37 +260,6 @@ impl Execution {
     }
 }
 
-/// The address that stands for a task in the side table; no object lies there.
-#[inline]
-pub(crate) fn thread_object(task: TaskId) -> usize {
-    (1 << 12) + ((task.0 as usize) << 4)
-}
-
-/// The address that stands for the token of a task's `park`. It is separate from [`thread_object`],
-/// because the start and the end of the task do not depend on the token.
-pub(crate) fn token_object(task: TaskId) -> usize {
-    thread_object(task) + 8
-}
-
-/// The address that stands for the end of a task's main function.
-fn finish_object(task: TaskId) -> usize {
-    thread_object(task) + 4
-}
-
-/// The task that an address of the side table stands for.
-pub(crate) fn task_of_object(address: usize) -> Option<TaskId> {
-    const END: usize = 1 << 36;
-    (1 << 12..END)
-        .contains(&address)
-        .then(|| TaskId(((address - (1 << 12)) >> 4) as u32))
-}
-
-/// The calling task. Only inside an execution.
-#[inline]
-pub fn current() -> TaskId {
-    TaskId(TASK.get().wrapping_sub(1))
-}
-
 /// Starts a new task that runs `entry(data)`, as part of the calling task's step. `stack` is the
 /// minimum stack size in bytes; `name` is copied.
 ///
@@ -404,7 +319,7 @@ fn start(entry: Entry, stack: usize, own: Option<(Site, Option<&str>)>) -> TaskI
         let object = (*execution).object_of_task(task);
         let site = own.map(|(site, _)| site);
         (*execution).record(Op::Spawn, object, Op::Spawn.effect(), site);
-        endless::look(execution, true);
+        set_aside::look(execution, true);
         task
     }
 }
@@ -418,7 +333,7 @@ pub fn join(task: TaskId, site: Site) {
         perform((*execution).arrive_to_join(task, object, site));
         (*execution).record(Op::Join, object, Op::Join.effect(), Some(site));
         (*execution).follows(task);
-        endless::look(execution, true);
+        set_aside::look(execution, true);
     }
 }
 

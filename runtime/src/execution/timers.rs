@@ -5,28 +5,13 @@
 //! which its task waited, and so does the wake-up of a task that could have timed out before: the
 //! timeout races with this wake-up.
 
-use super::state::{Execution, Timers};
-use super::task::{State, Wait};
-use super::{Effect, Note, Op, Site, TaskId, Wake, token_object};
+use super::event::Early;
+use super::options::Timers;
+use super::state::Execution;
+use super::task::{State, Wait, token_object};
+use super::terms::Wake;
+use super::{Effect, Note, Op, TaskId};
 use crate::search::ObjectId;
-
-/// A wait or sleep that ended while another task could run.
-#[derive(Clone, Copy)]
-pub(crate) struct Early {
-    /// The task that waited, its operation, its object and its line.
-    pub(crate) task: TaskId,
-    pub(crate) op: Op,
-    pub(crate) object: ObjectId,
-    pub(crate) site: Option<Site>,
-    /// The longest duration of the wait, in virtual nanoseconds.
-    pub(crate) length: u64,
-    /// The number of events of the execution at that time.
-    pub(crate) event: u32,
-    /// A task that could have run instead, with its operation and the line.
-    pub(crate) other: (TaskId, Op, Option<Site>),
-    /// That operation was a wait with an earlier deadline.
-    pub(crate) other_waits: bool,
-}
 
 /// The address of the clock in the side table. No other object lies there.
 const CLOCK: usize = 32;

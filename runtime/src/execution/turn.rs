@@ -8,16 +8,15 @@
 //! writes to an object that it read. Loops that wait therefore end, under any search, and have
 //! finitely many schedules.
 
-use super::schedule::Step;
 use super::state::Execution;
 use super::task::{State, Wait};
-use super::{Effect, TaskId, Wake};
+use super::terms::{Step, Wake};
+use super::{Effect, TaskId};
 use crate::base::fingerprint::mix;
 use crate::platform::context;
 use crate::platform::donor::pool;
 use crate::platform::image::image;
-use crate::search::ObjectId;
-use crate::search::TraceStep;
+use crate::search::{ObjectId, TraceStep};
 
 /// The state of a task that may contain remains of earlier executions in memory.
 pub(super) const UNCLEAN: u64 = u64::MAX;

@@ -2,8 +2,6 @@
 //!
 //! A search keeps no values: it checks one flag at each operation.
 
-use super::running;
-use super::state::execution;
 use crate::base::memory::{EngineVec, engine_vec};
 
 /// The value of an atomic.
@@ -85,30 +83,5 @@ impl Values {
             is_wanted: false,
             seen: engine_vec(),
         }
-    }
-}
-
-/// Records the values that the task's newest event read and wrote.
-#[inline]
-pub(crate) fn saw<T: Held>(values: impl FnOnce() -> (Option<T>, Option<T>)) {
-    // SAFETY: only tasks call, so there is an engine; its memory stays mapped.
-    if unsafe { (*execution()).log.values.is_wanted } {
-        let (read, written) = values();
-        keep(read.map(Held::value), written.map(Held::value));
-    }
-}
-
-#[cold]
-fn keep(read: Option<Value>, written: Option<Value>) {
-    let Some(execution) = running() else { return };
-    // SAFETY: see `running`.
-    let log = unsafe { &mut (*execution).log };
-    // Beyond the maximum number of kept events, the last kept event is not the newest.
-    if log.events.len() < log.most && !log.events.is_empty() {
-        log.values.seen.push(Seen {
-            event: log.events.len() as u32 - 1,
-            read,
-            written,
-        });
     }
 }

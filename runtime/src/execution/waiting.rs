@@ -1,12 +1,15 @@
 //! Waiting to be woken: condition variables, channels, barriers, parking, sleeping.
 
-use super::schedule::Step;
-use super::state::{Execution, Spurious};
+use super::current::running;
+use super::options::Spurious;
+use super::state::Execution;
 use super::task::{State, Wait};
-use super::watch::{Watch as _, Watcher};
-use super::{Effect, Mode, Note, Op, Site, TaskId, Wake, endless, mark, perform, running};
-use crate::search::ObjectId;
-use crate::search::TraceStep;
+use super::terms::{Mode, Site, Step, Wake};
+use super::transfer::perform;
+use super::watch::Watch as _;
+use super::watcher::Watcher;
+use super::{Effect, Note, Op, TaskId, mark, set_aside};
+use crate::search::{ObjectId, TraceStep};
 
 impl Execution {
     /// Whether a spurious event that may happen does: a choice of the search.
@@ -113,7 +116,7 @@ pub fn notify(op: Op, object: usize, all: bool, site: Site) {
             (*execution).wake_a_waiter(object);
         }
         perform((*execution).record(op, object, op.effect(), Some(site)));
-        endless::look(execution, true);
+        set_aside::look(execution, true);
     }
 }
 
@@ -188,7 +191,7 @@ pub fn park(op: Op, deadline: Option<u64>, site: Site) {
             Watcher::acquired(super::token_object((*execution).current), true);
         }
         perform((*execution).record(op, object, op.effect(), Some(site)));
-        endless::look(execution, true);
+        set_aside::look(execution, true);
     }
 }
 
@@ -210,7 +213,7 @@ pub fn unpark(task: TaskId, site: Site) {
             // The task would have continued without its earlier waker, too.
             parked.waker = TraceStep::NONE;
         }
-        endless::look(execution, true);
+        set_aside::look(execution, true);
     }
 }
 
@@ -227,7 +230,7 @@ pub(crate) fn sleep_until(deadline: u64, site: Option<Site>) {
         (*execution).announce(Op::Sleep, ObjectId::NONE, site);
         (*execution).record(Op::Sleep, ObjectId::NONE, Op::Sleep.effect(), site);
         perform((*execution).sleep_on(Wait::Time, Some(deadline)));
-        endless::look(execution, true);
+        set_aside::look(execution, true);
     }
 }
 
@@ -269,6 +272,6 @@ extern "C" fn yield_above(op: Op, site: Option<Site>, stack_pointer: usize) {
         let state = (*execution).state_above(stack_pointer);
         perform((*execution).yield_step(state));
         (*execution).begin_turn();
-        endless::look(execution, true);
+        set_aside::look(execution, true);
     }
 }

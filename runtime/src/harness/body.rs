@@ -3,8 +3,7 @@
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::Test;
-use super::exploration;
+use super::{Test, exploration};
 use crate::base::memory::engine_vec;
 use crate::base::panic_message::payload_text;
 use crate::execution;

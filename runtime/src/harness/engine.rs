@@ -5,7 +5,7 @@ use core::mem::{self, offset_of};
 use crate::base::memory;
 use crate::execution::{self, Execution};
 use crate::harness::{self, Exploration, LiveDebugger, LiveTrace};
-use crate::interpose::{self, Process};
+use crate::interpose::{self, Process, TaskThreads};
 use crate::monitor::{self, Monitors};
 use crate::platform::donor::{self, Pool};
 use crate::platform::handover::{self, Backend, Explorer};
@@ -78,6 +78,7 @@ pub(crate) fn after(before: &mut Engine) -> Engine {
 pub(crate) fn empty(backend: Backend) -> Engine {
     let mut execution = Execution::new();
     execution.listeners = &[&LiveTrace, &LiveDebugger];
+    execution.thread_work = &TaskThreads;
     Engine {
         image: Image::new(),
         explorer: Explorer::new(),

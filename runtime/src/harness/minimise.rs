@@ -4,13 +4,12 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::counters;
 use super::explore::phases::Phase;
 use super::explore::{Explorer, end_schedule};
 use super::failures::{Found, Known, MOST};
-use super::report;
 use super::request::Isolation;
 use super::run::{Root, set_strategy, strategy};
+use super::{counters, report};
 use crate::base::memory::{EngineMemory, EngineVec};
 use crate::execution::Timers;
 use crate::monitor::{Failure, Kind};

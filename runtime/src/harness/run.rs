@@ -5,8 +5,7 @@ use std::ops::{Deref, DerefMut};
 
 use super::body;
 use crate::base::memory::{EngineMemory, engine_vec};
-use crate::execution::execution;
-use crate::execution::{self, Ending, Entry, State};
+use crate::execution::{self, Ending, Entry, State, execution};
 use crate::harness::engine::{Engine, engine};
 use crate::monitor::{Death, Failure, Monitor};
 use crate::platform::donor::DEFAULT_STACK;

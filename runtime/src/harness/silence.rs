@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use super::request::Request;
 use crate::base::source_path::line_of;
-use crate::execution::called;
-use crate::execution::{Execution, Known, State, Wait};
+use crate::execution::{Execution, Known, State, Wait, called};
 use crate::harness::engine::Engine;
 use crate::platform::handover::Backend;
 

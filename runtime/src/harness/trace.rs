@@ -8,12 +8,11 @@ use core::fmt::{self, Display, Write};
 
 use chess_vocabulary::{Object, Token as _};
 
-use super::exploration;
 use super::json::escape;
 use super::names::kind_and_number;
 use super::report::shows_object;
 use super::run::Root;
-use super::{tell, wire};
+use super::{exploration, tell, wire};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Event, Execution, Listener, ObjectId, Op, Panic, Site, TaskId};
 

@@ -4,8 +4,7 @@
 use core::ffi::{c_int, c_void};
 
 use super::disposition::fault_handler;
-use crate::base::real;
-use crate::base::sys;
+use crate::base::{real, sys};
 use crate::execution;
 use crate::platform::image::image;
 

@@ -9,8 +9,7 @@ use core::ffi::c_int;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::base::sys::{self, timespec};
-use crate::execution::futex as waiters;
-use crate::execution::{self, Effect, Op, opaque, stream_lock};
+use crate::execution::{self, Effect, Op, futex as waiters, opaque, stream_lock};
 use crate::platform::donor::pool;
 use crate::platform::streams;
 

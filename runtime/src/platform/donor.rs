@@ -13,10 +13,8 @@ use super::context::{self, Context, Main};
 use super::handover::{self, ABANDON, Backend, Baton, Flow, GO};
 use super::refusal::refuse;
 use super::robust_list::RobustList;
-use crate::base::fingerprint;
 use crate::base::memory::{EngineMemory, EngineVec, Place, engine_vec};
-use crate::base::real;
-use crate::base::sys;
+use crate::base::{fingerprint, real, sys};
 
 /// The default stack of a donor, in bytes: the default of `std::thread`.
 pub(crate) const DEFAULT_STACK: usize = 2 << 20;

@@ -2,10 +2,8 @@
 
 use chess_vocabulary::{Wait, deadlock};
 
-use crate::base::source_path::Place;
-use crate::base::source_path::line_of;
-use crate::execution::called;
-use crate::execution::{Ending, Execution, Op, Site, TaskId};
+use crate::base::source_path::{Place, line_of};
+use crate::execution::{Ending, Execution, Op, Site, TaskId, called};
 use crate::harness::engine::Engine;
 use crate::harness::names::ObjectNames;
 use crate::monitor::{self, Blocked, Failure, Kind, Monitor};

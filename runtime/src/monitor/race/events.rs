@@ -5,8 +5,9 @@ use core::ops::ControlFlow;
 
 use super::{Races, What};
 use crate::base::source_path::Place;
-use crate::execution::{DataAccess, SyncAccess};
-use crate::execution::{Effect, Execution, ObjectId, Op, TaskId, marked_line};
+use crate::execution::{
+    DataAccess, Effect, Execution, ObjectId, Op, SyncAccess, TaskId, marked_line,
+};
 use crate::monitor::{End, Failure, Kind, Level, Monitor};
 use crate::platform::heap::{Allocation, Free};
 use crate::platform::image::image;

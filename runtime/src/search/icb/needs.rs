@@ -3,9 +3,8 @@
 use core::ops::Range;
 
 use super::{Deviation, Icb, Need, OUTCOMES, Point};
-use crate::search::Ended;
-use crate::search::Trace;
 use crate::search::races::Race;
+use crate::search::{Ended, Trace};
 
 impl Icb {
     /// Finds the choices that the last execution shows to be needed.

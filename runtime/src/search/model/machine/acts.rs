@@ -5,8 +5,7 @@ use super::{
     ARC, BARRIER, CHANNEL, CONDVAR, END, Initialised, LOCK, Machine, ONCE, OWN, State, THREAD,
     VALUE, mix, object,
 };
-use crate::search::Strategy;
-use crate::search::{ObjectId, TraceStep};
+use crate::search::{ObjectId, Strategy, TraceStep};
 use chess_vocabulary::{Effect, Op};
 
 impl Machine<'_> {

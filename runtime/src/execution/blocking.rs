@@ -1,0 +1,84 @@
+//! The state of tasks as the scheduler sees it: blocked, runnable, yielding.
+
+use super::state::Execution;
+use super::task::{State, Wait};
+use super::terms::Wake;
+use super::{Note, TaskId};
+
+impl Execution {
+    /// Makes a blocked task runnable.
+    pub(crate) fn wake(&mut self, task: TaskId, wake: Wake) {
+        match self.task(task).state {
+            State::Blocked(Wait::Object(object)) => {
+                let object = self.objects.get_mut(object);
+                object.waiters = object.waiters.saturating_sub(1);
+            }
+            State::Blocked(Wait::Descriptors(..) | Wait::Outside(..)) => {
+                self.descriptors.waiting -= 1;
+            }
+            _ => {}
+        }
+        let state = self.task(task).state;
+        let step = self.log.trace.step();
+        let deadline = self.task(task).deadline;
+        let timed = deadline.map(|_| self.timed_object(task));
+        let woken = self.task_mut(task);
+        if wake == Wake::TimedOut && state != State::Blocked(Wait::Time) {
+            woken.note = Note::TIMED_OUT;
+        }
+        // The dependences of a lock are those of its object.
+        if wake == Wake::Notified && !matches!(state, State::Blocked(Wait::Lock(..))) {
+            woken.waker = step;
+        }
+        woken.state = State::Runnable;
+        woken.deadline = None;
+        woken.timed = timed;
+        woken.wake = wake;
+        woken.idle_turns = 0;
+        self.late.remove(task);
+        if !self.enabled.contains(task) {
+            self.enabled.insert(task);
+            self.fairness.enabled(task, self.steps);
+        }
+    }
+
+    /// Records a yield of the current task for the fair scheduler.
+    pub(super) fn yield_fairly(&mut self) {
+        let progressed = self.running().spin.take_progress();
+        let (task, step) = (self.current, self.steps);
+        self.fairness
+            .yielded(task, progressed, step, &self.enabled, &self.late);
+    }
+
+    /// Blocks the current task. With a deadline it stays enabled, because it can time out.
+    pub(crate) fn block(&mut self, wait: Wait, deadline: Option<u64>) {
+        let current = self.current;
+        match wait {
+            Wait::Object(object) => self.objects.get_mut(object).waiters += 1,
+            Wait::Descriptors(..) | Wait::Outside(..) => self.descriptors.waiting += 1,
+            Wait::Task(task) => self.task_mut(task).is_awaited = true,
+            _ => {}
+        }
+        self.waits += 1;
+        let place = self.waits;
+        let task = self.running();
+        task.state = State::Blocked(wait);
+        task.queue = place;
+        task.deadline = deadline;
+        if deadline.is_some() {
+            self.running().waits_since = self.clock;
+            self.could_be_early |= self.live > 1;
+            self.begin_timed(wait);
+            self.late.insert(current);
+            // A timed wait is a yield (PLDI'08, section on fairness; for Rust also
+            // park_timeout, recv_timeout and sleep).
+            self.last_wait = self.steps;
+            if self.body_done {
+                self.running().idle_turns += 1;
+            }
+            self.yield_fairly();
+        } else {
+            self.enabled.remove(current);
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Calls on descriptors: their scheduling points, waits and events.
+//!
+//! A task never waits in the kernel. It tries the call without blocking. If the call would block,
+//! the task is disabled until a call of another task makes its descriptor ready (CHESS section
+//! 3.4). Descriptors that something outside the process makes ready are handled by
+//! [`super::outside`].
+
+use core::panic::Location;
+
+use super::access::now;
+use super::current::running;
+use super::descriptors::KERNEL;
+use super::spin::Access;
+use super::state::Execution;
+use super::task::{State, Wait};
+use super::terms::{Site, Step, Wake};
+use super::transfer::perform;
+use super::{Effect, Note, Op, TaskId};
+use crate::platform::descriptor;
+use crate::platform::descriptor::PollEntry;
+use crate::search::ObjectId;
+
+/// Stands for the lines that calls on descriptors do not have, to recognise a loop that polls.
+const NO_LINE: Site = Location::caller();
+
+impl Execution {
+    /// The descriptors for which a task waits, and whether only the outside makes them ready.
+    fn awaited(&self, task: TaskId) -> Option<(&'static mut [PollEntry], bool)> {
+        let (first, count, outside) = match self.task(task).state {
+            State::Blocked(Wait::Descriptors(first, count)) => (first, count, false),
+            State::Blocked(Wait::Outside(first, count)) => (first, count, true),
+            _ => return None,
+        };
+        // SAFETY: they lie on the stack of the blocked task, or in memory that it passed to `poll`,
+        // and only this task uses them when it runs again.
+        let entries =
+            unsafe { core::slice::from_raw_parts_mut(first as *mut PollEntry, count as usize) };
+        Some((entries, outside))
+    }
+
+    /// The descriptors for which each task waits.
+    pub(super) fn all_awaited(
+        &self,
+    ) -> impl Iterator<Item = (TaskId, &'static mut [PollEntry], bool)> {
+        (0..self.live as u32).map(TaskId).filter_map(|task| {
+            let (entries, outside) = self.awaited(task)?;
+            Some((task, entries, outside))
+        })
+    }
+
+    /// Enables the tasks whose descriptors are ready, with or without those that wait for the
+    /// outside. Returns whether there was one.
+    pub(super) fn wake_ready(&mut self, outside_too: bool) -> bool {
+        if self.descriptors.waiting == 0 {
+            return false;
+        }
+        let mut any = false;
+        for task in (0..self.live as u32).map(TaskId) {
+            if let Some((entries, outside)) = self.awaited(task)
+                && (!outside || outside_too)
+                && descriptor::poll_now(entries) != 0
+            {
+                self.wake(task, Wake::Notified);
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// Records that the current task made a call on `object`, which changed the state of the kernel
+    /// or not.
+    fn record_call(&mut self, op: Op, object: ObjectId, effect: Effect) {
+        let kernel = self.object(KERNEL);
+        let version = self.objects.get(kernel).version;
+        if effect == Effect::Read && self.running().note == Note::NONE {
+            let access = Access::new(op, NO_LINE, object);
+            self.running().spin.read(access, version);
+        } else {
+            self.running().spin.progress();
+        }
+        self.log_event(op, object, effect, None);
+        self.touch(kernel, effect);
+    }
+
+    /// The current task arrives before a call on `object`.
+    fn arrive_to_call(&mut self, op: Op, object: ObjectId) -> Step {
+        let kernel = self.object(KERNEL);
+        let version = self.objects.get(kernel).version;
+        let spin = &self.running().spin;
+        if spin.is_watching() && spin.spins(Access::new(op, NO_LINE, object), version) {
+            self.announce(op, object, None);
+            return self.yield_step(0);
+        }
+        self.arrive(op, object, None)
+    }
+}
+
+/// A scheduling point before a call on the thing for which `object` stands (0: nothing in
+/// particular).
+pub(crate) fn before_call(op: Op, object: usize) {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`; no reference lives across `perform`.
+    unsafe {
+        let object = (*execution).object(object);
+        perform((*execution).arrive_to_call(op, object));
+    }
+}
+
+/// Records the event of the call announced by [`before_call`], and enables the tasks that can
+/// continue now.
+pub(crate) fn after_call(op: Op, object: usize, effect: Effect) {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`.
+    unsafe {
+        let object = (*execution).object(object);
+        (*execution).record_call(op, object, effect);
+        if effect == Effect::Write {
+            (*execution).wake_ready(false);
+        }
+    }
+}
+
+/// Enables the tasks that can continue because of the current call's effects so far.
+pub(crate) fn descriptors_changed() {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`.
+    unsafe { (*execution).wake_ready(false) };
+}
+
+/// Enables all tasks that wait for descriptors, because the deadline of a timer descriptor has
+/// changed.
+pub(crate) fn wake_all_awaiting() {
+    let Some(execution) = running() else { return };
+    // SAFETY: see `running`.
+    unsafe {
+        for task in (0..(*execution).live as u32).map(TaskId) {
+            if matches!(
+                (*execution).task(task).state,
+                State::Blocked(Wait::Descriptors(..))
+            ) {
+                (*execution).wake(task, Wake::Notified);
+            }
+        }
+    }
+}
+
+/// Blocks the calling task until one of `entries` may be ready, or time passes `deadline`, or time
+/// passes `alarm`, at which a timer descriptor becomes ready.
+pub(crate) fn await_descriptors(
+    op: Op,
+    object: usize,
+    entries: &mut [PollEntry],
+    deadline: Option<u64>,
+    alarm: Option<u64>,
+    outside: bool,
+) {
+    let Some(execution) = running() else { return };
+    let (first, count) = (entries.as_mut_ptr() as usize, entries.len() as u32);
+    let until = deadline.into_iter().chain(alarm).min();
+    // SAFETY: see `running`; no reference into the engine lives across `perform`,
+    // and `entries` stay where they are meanwhile.
+    unsafe {
+        let object = (*execution).object(object);
+        let task = (*execution).running();
+        task.op = op;
+        task.object = object;
+        task.site = None;
+        if outside {
+            let wait = Wait::Outside(first, count);
+            perform((*execution).sleep_uncounted(wait, until));
+        } else {
+            let wait = Wait::Descriptors(first, count);
+            perform((*execution).sleep_on(wait, until));
+        }
+        let task = (*execution).running();
+        if task.wake == Wake::TimedOut && deadline.is_none_or(|deadline| deadline > now()) {
+            // It continued because of a timer descriptor, which is no timeout.
+            task.note = Note::NONE;
+        }
+    }
+}

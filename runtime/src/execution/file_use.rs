@@ -1,0 +1,69 @@
+//! The use of files and of the environment in one execution.
+
+use super::conflicts::Conflicts;
+use super::{Op, TaskId};
+
+/// The use of files and of the environment in one execution.
+pub(crate) struct FileUse {
+    /// Each such call is a scheduling point.
+    pub(super) are_points: bool,
+    pub(super) conflicts: Conflicts,
+    /// The number of changes of all files and variables.
+    pub(super) version: u32,
+    /// The number of calls that only read since the engine's pulse was at `since`.
+    pub(super) looks: u32,
+    pub(super) since: u64,
+    /// Calls that had an effect, or could have had one.
+    pub(crate) calls: u32,
+    /// Those of them that change a directory.
+    pub(crate) directory_changes: u32,
+}
+
+impl FileUse {
+    pub(super) const fn new() -> Self {
+        Self {
+            are_points: false,
+            conflicts: Conflicts::new(),
+            version: 0,
+            looks: 0,
+            since: 0,
+            calls: 0,
+            directory_changes: 0,
+        }
+    }
+
+    /// Begins an execution, in which these calls are scheduling points or not.
+    pub(crate) fn begin(&mut self, are_points: bool) {
+        self.are_points = are_points;
+        self.conflicts.clear();
+        (self.version, self.looks, self.since) = (0, 0, 0);
+        (self.calls, self.directory_changes) = (0, 0);
+    }
+
+    pub(super) fn count(&mut self, op: Op) {
+        self.calls += u32::from(!matches!(op, Op::EnvironmentRead | Op::EnvironmentWrite));
+        self.directory_changes += u32::from(matches!(
+            op,
+            Op::FileRemove
+                | Op::FileRename
+                | Op::FileLink
+                | Op::DirectoryMake
+                | Op::DirectoryRemove
+        ));
+    }
+
+    #[inline]
+    pub(super) fn spawned(&mut self, parent: TaskId, child: TaskId) {
+        self.conflicts.spawned(parent, child);
+    }
+
+    #[inline]
+    pub(super) fn joined(&mut self, task: TaskId, ended: TaskId) {
+        self.conflicts.joined(task, ended);
+    }
+
+    #[inline]
+    pub(super) fn leave_scope(&mut self, task: TaskId, scope: usize) {
+        self.conflicts.leave_scope(task, scope);
+    }
+}

@@ -1,0 +1,30 @@
+//! The options of executions.
+
+/// The rule for when the deadline of a task may pass.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Timers {
+    /// At any time. While a task can run, or before an earlier deadline, this costs as much as a
+    /// preemption.
+    Any,
+    /// Only when no other task can run, the earliest deadline first.
+    Last,
+}
+
+/// The rule for spurious events: a task wakes up, or its weak compare-exchange fails, without a
+/// reason.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Spurious {
+    /// All of them may happen; each costs as much as a preemption.
+    Any,
+    /// None happens.
+    Never,
+}
+
+/// The limit of a test that is only run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Limit {
+    /// A very large number of steps.
+    Steps,
+    /// The time budget.
+    Time,
+}

@@ -1,0 +1,82 @@
+//! Sets aside the tasks that compute without end.
+
+use super::TaskId;
+use super::endless::{AFTER_BODY, Known, WITHIN_BODY};
+use super::state::{Ending, Execution};
+use super::task::{State, Wait};
+use super::terms::{Step, Wake};
+use super::transfer::perform;
+
+use core::time::Duration;
+
+impl Execution {
+    /// The history to remember if the current task computes without end, and the time before it
+    /// counts as such; `None` if no other task could continue without it.
+    pub(crate) fn endless_if_silent(&self) -> Option<(Known, Duration)> {
+        let (current, task) = self.live_tasks().nth(self.current.0 as usize)?;
+        let within_body = !self.body_done;
+        let others = || self.enabled.iter().any(|other| other != current);
+        if task.state == State::Finished || within_body && (current == TaskId(0) || !others()) {
+            return None;
+        }
+        let known = Known {
+            history: task.last_event,
+            within_body,
+        };
+        if self.endless.contains(known.history, within_body) {
+            return None;
+        }
+        let time = if within_body { WITHIN_BODY } else { AFTER_BODY };
+        Some((known, time))
+    }
+
+    /// Handles the current task if it computes without end. `is_done` states whether its operation
+    /// is complete.
+    #[cold]
+    fn meet_endless(&mut self, is_done: bool) -> Step {
+        let history = self.running().last_event;
+        if !self.endless.contains(history, !self.body_done) {
+            return Step::Continue;
+        }
+        if is_done {
+            self.endless.is_met = true;
+            self.endless.is_missed |= !self.body_done;
+            self.block(Wait::Computation, None);
+            self.decide(false)
+        } else if self.body_done {
+            self.endless.is_met = true;
+            self.end(Ending::Finished)
+        } else {
+            Step::Continue
+        }
+    }
+
+    /// If no other task is enabled, lets the tasks that were set aside compute. Returns whether
+    /// there are any.
+    #[cold]
+    pub(super) fn lets_compute(&mut self) -> bool {
+        let mut found = false;
+        for id in (0..self.live as u32).map(TaskId) {
+            if self.task(id).state == State::Blocked(Wait::Computation) {
+                self.wake(id, Wake::Notified);
+                found = true;
+            }
+        }
+        found
+    }
+}
+
+/// Sets the current task aside after its event was recorded, if it would only compute. `is_done`
+/// states whether its operation is complete.
+///
+/// # Safety
+/// As [`perform`].
+#[inline]
+pub(super) unsafe fn look(execution: *mut Execution, is_done: bool) {
+    // SAFETY: the caller's promise; no reference lives across `perform`.
+    unsafe {
+        if !(*execution).endless.known.is_empty() {
+            perform((*execution).meet_endless(is_done));
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! The use of the locks of std's streams in one execution.
+
+/// The use of the streams' locks in one execution.
+pub(crate) struct StreamUse {
+    /// The acquisition of such a lock is a scheduling point.
+    pub(super) are_points: bool,
+    /// The number of such locks that tasks hold now.
+    pub(super) held: u32,
+    /// The engine's pulse when the first of them was acquired.
+    pub(super) since: u64,
+    /// A task kept one across a scheduling point.
+    pub(super) was_kept: bool,
+}
+
+impl StreamUse {
+    pub(super) const fn new() -> Self {
+        Self {
+            are_points: false,
+            held: 0,
+            since: 0,
+            was_kept: false,
+        }
+    }
+
+    /// Begins an execution, in which the acquisition of a stream's lock is a scheduling point or
+    /// not.
+    pub(crate) fn begin(&mut self, are_points: bool) {
+        *self = Self {
+            are_points,
+            ..Self::new()
+        };
+    }
+}

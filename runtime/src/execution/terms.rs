@@ -1,0 +1,39 @@
+//! The small types that all parts of an execution share.
+
+use super::TaskId;
+
+use core::panic::Location;
+
+/// The source line of an event: the caller of the shim.
+pub type Site = &'static Location<'static>;
+
+/// How a lock is held.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// By one task alone.
+    Exclusive,
+    /// Together with other shared holders.
+    Shared,
+}
+
+/// The reason why a blocked task continues.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wake {
+    /// Another task woke it.
+    Notified,
+    /// Its deadline passed.
+    TimedOut,
+    /// For no reason, as the documentation of `Condvar::wait` and `park` allows.
+    Spurious,
+}
+
+/// The decision of a scheduling point.
+#[derive(Clone, Copy)]
+pub(crate) enum Step {
+    /// The current task continues.
+    Continue,
+    /// Another task runs.
+    Switch(TaskId),
+    /// The execution ends.
+    End,
+}

@@ -1,0 +1,82 @@
+//! The transfer of control between tasks.
+
+use super::aside::calls_in_progress;
+use super::state::{Execution, execution};
+use super::terms::Step;
+use super::watch::Watch as _;
+use super::watcher::Watcher;
+use super::{TaskId, mark};
+use crate::platform::donor::pool;
+use crate::platform::handover::{self, Backend, Flow};
+
+/// Carries out the decision of a scheduling point. Returns when the current task runs again, and
+/// never if the execution ends first.
+///
+/// # Safety
+/// Only from a task that holds no reference into the engine.
+#[inline]
+pub(crate) unsafe fn perform(step: Step) {
+    match step {
+        Step::Continue => {}
+        // SAFETY: the caller's promise.
+        Step::Switch(next) => unsafe { switch_to(next) },
+        // SAFETY: the caller's promise.
+        Step::End => unsafe { leave_execution() },
+    }
+}
+
+#[inline(never)]
+unsafe fn switch_to(next: TaskId) {
+    // SAFETY: one task runs at a time; the borrows end before the transfer.
+    unsafe {
+        let backend = (*pool()).backend();
+        let execution = &mut *execution();
+        if backend == Backend::Threads {
+            execution.tell_switch(next);
+        }
+        Watcher::switched(execution.current, next);
+        note_calls(execution);
+        let from = execution.running().flow;
+        let to = execution.task(next).flow;
+        execution.run(next);
+        handover::transfer(backend, from, to);
+        if backend == Backend::Threads {
+            follow();
+        }
+    }
+    if mark::is_inside() {
+        Watcher::opaque_resumed();
+    }
+}
+
+/// Does the work of libc for the current task, which continues on a kernel thread of its own.
+#[cold]
+pub(super) fn follow() {
+    // SAFETY: the field does not change while tasks run; no reference is kept.
+    let work = unsafe { (*execution()).thread_work };
+    work.continues();
+}
+
+/// Records the calls of the current task before it transfers control, if the execution is reported.
+pub(super) fn note_calls(execution: &mut Execution) {
+    let (current, log) = (execution.current, &mut execution.log);
+    if log.values.is_wanted {
+        log.calls.task_waits(current, calls_in_progress);
+    }
+}
+
+/// Returns to the exploring thread. The current task is never resumed.
+#[inline(never)]
+unsafe fn leave_execution() {
+    // SAFETY: as `switch_to`.
+    unsafe {
+        let backend = (*pool()).backend();
+        let execution = &mut *execution();
+        if backend == Backend::Threads {
+            execution.tell_end();
+        }
+        note_calls(execution);
+        let from = execution.running().flow;
+        handover::transfer(backend, from, Flow::of_explorer());
+    }
+}

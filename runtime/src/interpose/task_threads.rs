@@ -1,0 +1,18 @@
+//! The work of libc for its threads, done for tasks.
+
+use super::{credentials, keys, robust};
+use crate::execution::ThreadWork;
+
+/// The threads that tasks stand for.
+pub(crate) struct TaskThreads;
+
+impl ThreadWork for TaskThreads {
+    fn continues(&self) {
+        credentials::follow();
+    }
+
+    fn ends(&self) {
+        keys::run_thread_destructors();
+        robust::give_up();
+    }
+}
