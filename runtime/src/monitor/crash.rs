@@ -3,21 +3,11 @@
 use core::ffi::c_int;
 use std::fmt::Write;
 
-use super::{Failure, Kind, Monitor};
-use crate::base::sys;
-use crate::execution::Execution;
-use crate::execution::Panic;
+use chess_vocabulary::Kind;
 
-/// The end of a process during an execution.
-pub(crate) struct Death<'a> {
-    pub(crate) execution: &'a Execution,
-    /// The wait status of the process.
-    pub(crate) status: c_int,
-    /// The address of the access that caused its death.
-    pub(crate) fault: Option<usize>,
-    /// The address is in the guard of a task's stack.
-    pub(crate) overflows: bool,
-}
+use super::{Death, Failure, Monitor};
+use crate::base::sys;
+use crate::execution::Panic;
 
 /// Judges the deaths of processes.
 pub(crate) struct Crash {

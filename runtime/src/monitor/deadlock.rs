@@ -1,6 +1,8 @@
 //! Deadlocks: the blocked tasks, the holders of the objects that they need, and the cycle.
 
-use super::{BodyOutcome, End, Failure, Kind, Monitor};
+use chess_vocabulary::Kind;
+
+use super::{BodyOutcome, End, Failure, Monitor};
 use crate::execution::{Ending, Execution, ObjectId, Op, Site, State, TaskId, Wait};
 
 /// Judges executions in which no task is enabled before the test's body has returned.

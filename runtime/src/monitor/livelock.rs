@@ -1,6 +1,8 @@
 //! Livelocks and spins: executions that do not end, and whether that is a failure.
 
-use super::{End, Failure, Kind, Monitor};
+use chess_vocabulary::Kind;
+
+use super::{End, Failure, Monitor};
 use crate::execution::{Ending, Execution};
 
 /// Judges executions far beyond the step limit.

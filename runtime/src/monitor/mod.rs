@@ -22,6 +22,7 @@ mod crash;
 mod deadlock;
 mod failure;
 mod heap;
+mod hooks;
 mod levels;
 mod livelock;
 mod outcome;
@@ -33,128 +34,17 @@ mod watch;
 use core::ops::ControlFlow;
 
 pub(crate) use chess_vocabulary::Kind;
-pub(crate) use crash::Death;
 pub(crate) use deadlock::{Blocked, blocked_tasks, cycle};
 pub(crate) use failure::Failure;
+pub use hooks::Expectation;
+pub(crate) use hooks::{BodyOutcome, Death, End, Monitor};
 pub(crate) use levels::Level;
-pub use outcome::Expectation;
-pub(crate) use outcome::{BodyOutcome, End};
 pub(crate) use panic::{install_hook, run_hook};
 pub(crate) use spin::Spin;
 
 use crate::base::memory::Place;
 use crate::execution::{self, Access, DataAccess, Ending, Execution, Panic, SyncAccess};
 use crate::platform::heap::{Allocation, Free};
-
-/// The interface of monitors. Each hook is optional. The running task is `execution.current`; the
-/// number of an access is that of its event, `execution.log.events.len()`.
-///
-/// A hook that returns [`ControlFlow::Break`] ends the execution there, before the program's next
-/// operation; [`Monitor::end`] then returns the reason. Other monitors end the execution without a
-/// verdict of their own or let it continue.
-pub(crate) trait Monitor {
-    /// Called at the start of an execution.
-    #[inline]
-    fn begin(&mut self) {}
-
-    /// The current task arrives before an operation, which its `op`, `object` and `site` describe.
-    /// Whether other tasks run first is not decided yet.
-    #[inline]
-    fn scheduling_point(&mut self, execution: &Execution) {
-        let _ = execution;
-    }
-
-    /// Whether the monitor watches every synchronization access in this execution. Otherwise it is
-    /// called only for those whose object may be free.
-    #[inline]
-    fn wants_accesses(&self) -> bool {
-        false
-    }
-
-    /// The current task performs an operation; no other task runs until it is complete. See
-    /// [`Monitor::wants_accesses`].
-    #[inline]
-    fn sync_access(&mut self, execution: &Execution, access: SyncAccess) -> ControlFlow<()> {
-        let _ = (execution, access);
-        ControlFlow::Continue(())
-    }
-
-    /// The current task is about to access plain memory.
-    #[inline]
-    fn data_access(&mut self, execution: &Execution, access: DataAccess) -> ControlFlow<()> {
-        let _ = (execution, access);
-        ControlFlow::Continue(())
-    }
-
-    /// Whether [`Monitor::allocated`] is to be called in this execution, which has begun, and
-    /// [`Monitor::frees`] for correct frees.
-    #[inline]
-    fn watches_heap(&self) -> bool {
-        false
-    }
-
-    /// The current task allocated a block of the heap.
-    #[inline]
-    fn allocated(&mut self, execution: &Execution, allocation: Allocation) {
-        let _ = (execution, allocation);
-    }
-
-    /// The current task is about to free memory, correctly or not.
-    #[inline]
-    fn frees(&mut self, execution: &Execution, free: Free) -> ControlFlow<()> {
-        let _ = (execution, free);
-        ControlFlow::Continue(())
-    }
-
-    /// The current task panicked.
-    fn panicked(&mut self, panic: &Panic) {
-        let _ = panic;
-    }
-
-    /// The current task, which has not yielded, is in exactly the state of an earlier turn, and
-    /// since then it has only read objects that have not changed: `read`, and maybe more.
-    fn spins(&mut self, execution: &Execution, read: Access) -> ControlFlow<()> {
-        let _ = (execution, read);
-        ControlFlow::Continue(())
-    }
-
-    /// The execution has run far beyond the step limit, and is given up. Returns its ending.
-    fn given_up(&mut self, execution: &Execution) -> Option<Ending> {
-        let _ = execution;
-        None
-    }
-
-    /// The execution is over, and the program's memory is still in its final state.
-    #[inline]
-    fn ended(&mut self, execution: &Execution) {
-        let _ = execution;
-    }
-
-    /// The execution ended; called in the process that explores. Returns a failure if it failed.
-    fn end(&mut self, end: &End<'_>) -> Option<Failure> {
-        let _ = end;
-        None
-    }
-
-    /// The execution for which this monitor reported a failure will be reported. Returns whether to
-    /// repeat it once, so that the monitor can find the details of its message.
-    fn wants_another_look(&mut self) -> bool {
-        false
-    }
-
-    /// Adds the words and the place that take long to find to `failure`, the reported failure of
-    /// the last execution. May be called in another process, as `died`.
-    fn explain(&self, failure: &mut Failure) {
-        let _ = failure;
-    }
-
-    /// The execution ended with its process. Returns a failure if that is one of this monitor. It
-    /// is called in another process, which shares only the engine's memory.
-    fn died(&mut self, death: &Death<'_>) -> Option<Failure> {
-        let _ = death;
-        None
-    }
-}
 
 /// Declares [`Monitors`]. If several monitors find a failure, that of the first one counts.
 macro_rules! monitors {

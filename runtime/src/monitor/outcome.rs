@@ -1,46 +1,16 @@
 //! The test's outcome: panics and errors, and their meaning by the test's attributes.
 
+use chess_vocabulary::Kind;
+
 use super::blame::blamed;
-use super::{Failure, Kind, Monitor};
+use super::{BodyOutcome, End, Expectation, Failure, Monitor};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::source_path::Place;
-use crate::execution::Panic;
-use crate::execution::{Ending, Execution};
+use crate::execution::{Ending, Execution, Panic};
 
 /// The maximum number of panics remembered in one execution; programs that panic on purpose may
 /// have many.
 const REMEMBERED: usize = 64;
-
-/// The outcome that the test's attributes require.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Expectation {
-    /// The test returns without an error.
-    Pass,
-    /// The test panics (`should_panic`).
-    Panic,
-    /// The test panics with a message that contains this.
-    PanicWith(&'static str),
-}
-
-/// The end of the test's body.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum BodyOutcome {
-    /// It did not return in this execution.
-    Unfinished,
-    /// It returned without an error.
-    Passed,
-    /// It returned an error with this text.
-    Failed(EngineVec<u8>),
-    /// It panicked, or resumed a panic of another task, with this message.
-    Panicked(EngineVec<u8>),
-}
-
-/// An execution that has just ended.
-pub(crate) struct End<'a> {
-    pub(crate) execution: &'a Execution,
-    pub(crate) body: &'a BodyOutcome,
-    pub(crate) expectation: Expectation,
-}
 
 /// The consequence of a panic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,8 +3,10 @@
 use core::ops::ControlFlow;
 use core::panic::Location;
 
+use chess_vocabulary::Kind;
+
 use super::levels::{Level, Levels};
-use super::{End, Failure, Kind, Monitor};
+use super::{End, Failure, Monitor};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::source_path::Place;
 use crate::base::stored;

@@ -6,7 +6,9 @@
 
 use std::fmt::Write;
 
-use super::super::{End, Failure, Kind, Monitor};
+use chess_vocabulary::Kind;
+
+use super::super::{End, Failure, Monitor};
 use super::places::{self, Found};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::source_path::{line_of, line_of_place};

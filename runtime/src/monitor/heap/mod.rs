@@ -7,8 +7,10 @@ mod words;
 use core::ops::ControlFlow;
 
 pub(crate) use self::leak::Leaks;
+use chess_vocabulary::Kind;
+
 use self::places::Found;
-use super::{End, Failure, Kind, Monitor};
+use super::{End, Failure, Monitor};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::source_path::Place;
 use crate::execution::{DataAccess, SyncAccess};

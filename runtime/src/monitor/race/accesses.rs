@@ -7,11 +7,10 @@ use super::lines::mark_of;
 use super::order::Atomic;
 use super::record::Record;
 use super::shadow::{Cell, Extent, GRANULE, Word};
-use super::tasks::is_known;
+use super::task_order::is_known;
 use super::{Earlier, GivenUp, Point, Races, What};
 use crate::base::memory::engine_vec;
-use crate::execution::How;
-use crate::execution::{Op, Site, TaskId};
+use crate::execution::{How, Op, Site, TaskId};
 
 /// The maximum number of granules with a longer history.
 const MOST_RECORDS: usize = 1 << 20;

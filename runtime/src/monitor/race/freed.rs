@@ -3,7 +3,7 @@
 use super::clock::{Epoch, Epochs, Owner};
 use super::record::Record;
 use super::shadow::{Cell, Word};
-use super::tasks::{TaskOrder, is_known};
+use super::task_order::{TaskOrder, is_known};
 use super::{Earlier, Races, What};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Site, TaskId};

@@ -14,6 +14,7 @@
 
 mod accesses;
 mod allocated;
+mod allocations;
 mod clock;
 mod events;
 mod found;
@@ -26,6 +27,7 @@ mod plain;
 mod points;
 mod record;
 mod shadow;
+mod task_order;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -43,18 +45,19 @@ pub(crate) use order::{
 use super::levels::{Level, Levels};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Op, Site, TaskId};
-use allocated::Allocations;
+use allocations::Allocations;
 pub(crate) use clock::MOST_EPOCHS;
-use clock::{Clock, Epoch, Epochs};
+use clock::{Clock, Epochs};
 pub(crate) use found::Found;
 use glance::Glance;
 use objects::Objects;
 pub(crate) use points::{Line, Point, Points};
-use record::Record;
+pub(crate) use record::What;
+use record::{Earlier, Record};
 pub(crate) use shadow::MOST_MEMORY;
-use shadow::{Extent, Shadow, Word};
-pub(crate) use tasks::MOST_TASKS;
-use tasks::Tasks;
+use shadow::Shadow;
+pub(crate) use task_order::MOST_TASKS;
+use task_order::{Tasks, acquires, releases};
 
 /// The tables for accesses in the user's code: the monitor's, if it watches the task. Thread-local,
 /// and so separate for each task.
@@ -87,59 +90,6 @@ impl Accesses {
             "preempt" => Self::Preempted,
             _ => return None,
         })
-    }
-}
-
-/// The kind of an access.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum What {
-    /// It reads.
-    Read,
-    /// It writes.
-    Write,
-    /// It creates a shared reference, through which the program may read.
-    Borrow,
-    /// It creates a unique reference, through which the program may write.
-    BorrowMut,
-    /// It allocates the memory's block, which counts as a write of the whole block.
-    Allocation,
-    /// It frees the memory.
-    Free,
-    /// It is atomic; the flag states whether it writes.
-    Atomic(Op, bool),
-}
-
-impl What {
-    fn is_write(self) -> bool {
-        match self {
-            Self::Write | Self::BorrowMut | Self::Allocation | Self::Free => true,
-            Self::Read | Self::Borrow => false,
-            Self::Atomic(_, is_write) => is_write,
-        }
-    }
-}
-
-/// An access in the history of a granule.
-#[derive(Clone, Copy)]
-struct Earlier {
-    epoch: Epoch,
-    site: Option<Site>,
-    what: What,
-}
-
-impl Earlier {
-    fn of_word(word: Word, is_write: bool) -> Self {
-        Self {
-            epoch: word.epoch(),
-            site: word.site(),
-            what: match (is_write, word.is_borrow()) {
-                _ if word.extent() == Extent::OF_BLOCK => What::Allocation,
-                (true, false) => What::Write,
-                (true, true) => What::BorrowMut,
-                (false, false) => What::Read,
-                (false, true) => What::Borrow,
-            },
-        }
     }
 }
 
@@ -410,18 +360,4 @@ impl Races {
             self.end_epoch(task, Op::Fence, site);
         }
     }
-}
-
-fn acquires(order: Ordering) -> bool {
-    matches!(
-        order,
-        Ordering::Acquire | Ordering::AcqRel | Ordering::SeqCst
-    )
-}
-
-fn releases(order: Ordering) -> bool {
-    matches!(
-        order,
-        Ordering::Release | Ordering::AcqRel | Ordering::SeqCst
-    )
 }

@@ -2,10 +2,62 @@
 //! atomic accesses.
 
 use super::clock::{Clock, Epoch};
-use super::shadow::Word;
-use super::{Earlier, What};
+use super::shadow::{Extent, Word};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Op, Site};
+
+/// The kind of an access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum What {
+    /// It reads.
+    Read,
+    /// It writes.
+    Write,
+    /// It creates a shared reference, through which the program may read.
+    Borrow,
+    /// It creates a unique reference, through which the program may write.
+    BorrowMut,
+    /// It allocates the memory's block, which counts as a write of the whole block.
+    Allocation,
+    /// It frees the memory.
+    Free,
+    /// It is atomic; the flag states whether it writes.
+    Atomic(Op, bool),
+}
+
+impl What {
+    pub(super) fn is_write(self) -> bool {
+        match self {
+            Self::Write | Self::BorrowMut | Self::Allocation | Self::Free => true,
+            Self::Read | Self::Borrow => false,
+            Self::Atomic(_, is_write) => is_write,
+        }
+    }
+}
+
+/// An access in the history of a granule.
+#[derive(Clone, Copy)]
+pub(super) struct Earlier {
+    pub(super) epoch: Epoch,
+    pub(super) site: Option<Site>,
+    pub(super) what: What,
+}
+
+impl Earlier {
+    pub(super) fn of_word(word: Word, is_write: bool) -> Self {
+        Self {
+            epoch: word.epoch(),
+            site: word.site(),
+            what: match (is_write, word.is_borrow()) {
+                _ if word.extent() == Extent::OF_BLOCK => What::Allocation,
+                (true, false) => What::Write,
+                (true, true) => What::BorrowMut,
+                (false, false) => What::Read,
+                (false, true) => What::Borrow,
+            },
+        }
+    }
+}
 
 /// Bytes of a granule with the same history of plain accesses.
 struct Segment {

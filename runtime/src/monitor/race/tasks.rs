@@ -5,149 +5,13 @@
 //! operations of the old task happened before the new one. Then a task that knows of the new task
 //! also knows of the old one, and a larger epoch stands for both.
 
-use core::sync::atomic::Ordering;
-
-use super::clock::{Clock, Epoch, Epochs, Owner, Release};
-use super::window::NO_WINDOW;
-use super::{GivenUp, Races, acquires, releases};
-use crate::base::memory::{EngineVec, engine_vec};
-use crate::execution::How;
+use super::clock::{Clock, Epoch, Owner, Release};
+use super::task_order::{NO_WINDOW, TaskOrder};
+use super::{GivenUp, Races};
 use crate::execution::{Op, Site, TaskId};
-
-/// The maximum number of entries of a clock: of tasks whose end was not known to the creator of a
-/// later task.
-pub(crate) const MOST_TASKS: usize = 1024;
 
 /// Stands for the state of all opaque code; no object lies there.
 const UNSEEN: usize = 24;
-
-/// The number of recently ended tasks that are searched for a free entry.
-const CANDIDATES: usize = 32;
-
-/// The knowledge of a task about the others.
-pub(super) struct TaskOrder {
-    /// 0 from a release until the task's next access to tracked memory.
-    pub(super) epoch: Epoch,
-    /// The task's last epoch.
-    last: Epoch,
-    /// All epochs from the first to the second one happened before, or are the task's own.
-    pub(super) window: (Epoch, Epoch),
-    /// Its entry in clocks.
-    pub(super) entry: u16,
-    pub(super) clock: Clock,
-    /// The clock at its last releasing fence.
-    pub(super) released: Clock,
-    /// The clock that its next acquiring fence learns, from loads that did not acquire.
-    pub(super) readable: Clock,
-    /// It has called opaque code: its operations may be those for which other tasks wait there.
-    is_unseen: bool,
-}
-
-impl TaskOrder {
-    /// Orders an atomic operation of the task on a location. `released` is the clock that tasks
-    /// which read the location may learn. Returns whether the operations of the task so far are
-    /// released now.
-    pub(super) fn synchronize(&mut self, released: &mut Clock, how: How, order: Ordering) -> bool {
-        if how != How::Store {
-            if acquires(order) {
-                self.clock.join(released);
-            } else {
-                self.readable.join(released);
-            }
-        }
-        let ends_epoch = how != How::Load && releases(order);
-        let passed_on = if ends_epoch {
-            &self.clock
-        } else {
-            &self.released
-        };
-        match how {
-            How::Load => {}
-            How::Store => released.assign(passed_on),
-            How::Exchange => released.join(passed_on),
-        }
-        ends_epoch
-    }
-}
-
-/// The tasks of one execution.
-pub(super) struct Tasks {
-    pub(super) all: EngineVec<TaskOrder>,
-    /// The number of `all` that belong to this execution.
-    pub(super) live: usize,
-    /// The number of entries in use.
-    entries: usize,
-    /// Tasks that have ended and whose entries are free.
-    ended: EngineVec<u32>,
-}
-
-impl Tasks {
-    pub(super) const fn new() -> Self {
-        Self {
-            all: engine_vec(),
-            live: 0,
-            entries: 0,
-            ended: engine_vec(),
-        }
-    }
-
-    /// Begins a new execution.
-    pub(super) fn begin(&mut self) {
-        self.live = 0;
-        self.entries = 0;
-        self.ended.clear();
-    }
-
-    #[inline]
-    pub(super) fn get(&self, task: TaskId) -> &TaskOrder {
-        &self.all[task.0 as usize]
-    }
-
-    #[inline]
-    pub(super) fn get_mut(&mut self, task: TaskId) -> &mut TaskOrder {
-        &mut self.all[task.0 as usize]
-    }
-
-    /// Records that `task` has performed its last operation.
-    pub(super) fn end(&mut self, task: TaskId) {
-        self.ended.push(task.0);
-    }
-
-    /// An entry for a task that `parent` creates; `None` if none is left.
-    fn entry(&mut self, parent: Option<TaskId>) -> Option<u16> {
-        if let Some(parent) = parent {
-            let clock = &self.get(parent).clock;
-            let last = self.ended.iter().enumerate().rev().take(CANDIDATES);
-            let is_over = |&(_, &task): &(usize, &u32)| {
-                let ended = self.get(TaskId(task));
-                clock.get(ended.entry) >= ended.last
-            };
-            let found = last.into_iter().find(is_over).map(|(place, _)| place);
-            if let Some(place) = found {
-                let ended = TaskId(self.ended.swap_remove(place));
-                return Some(self.get(ended).entry);
-            }
-        }
-        let next = self.entries;
-        if next == MOST_TASKS {
-            return None;
-        }
-        self.entries += 1;
-        Some(next as u16)
-    }
-}
-
-/// Whether the accesses of an epoch happened before the next operations of `task`, to which `clock`
-/// belongs.
-#[inline]
-pub(super) fn is_known(epochs: &Epochs, clock: &Clock, epoch: Epoch, task: TaskId) -> bool {
-    match epochs.owner(epoch) {
-        Owner::Task {
-            task: owner, entry, ..
-        } => owner == task.0 || clock.get(entry) >= epoch,
-        Owner::Record(_) => true,
-    }
-}
 
 impl Races {
     /// Adds `task`, created by `parent`. Returns whether there is room for it.
@@ -288,6 +152,7 @@ impl Races {
 mod tests {
     use super::*;
     use crate::monitor::Level;
+    use crate::monitor::race::MOST_TASKS;
     use crate::monitor::race::{MOST_EPOCHS, What};
 
     const MAIN: TaskId = TaskId(0);

@@ -4,16 +4,14 @@ use core::cell::Cell;
 use core::panic::Location;
 use core::sync::atomic::Ordering;
 
-use super::allocated::Arena;
+use super::allocations::Arena;
 use super::clock::LAST;
 use super::shadow::PAGE;
 use super::{Atomic, Races, What};
 use crate::base::rng::Rng;
-use crate::execution::How;
-use crate::execution::{Op, Site, TaskId};
+use crate::execution::{How, Op, Site, TaskId};
 use crate::monitor::Level;
-use crate::platform::heap::Block;
-use crate::platform::heap::FIRST;
+use crate::platform::heap::{Block, FIRST};
 
 mod brute_force;
 

@@ -7,13 +7,11 @@
 
 use super::Races;
 use super::clock::{Epoch, OLD};
+use super::task_order::NO_WINDOW;
 use crate::execution::TaskId;
 
 /// The maximum number of epochs that are checked to widen a window.
 const FAR: Epoch = 16;
-/// The empty window.
-pub(super) const NO_WINDOW: (Epoch, Epoch) = (1, 0);
-
 impl Races {
     /// As [`Self::epoch_of`]; further accesses of the epoch may be recorded by the fast path.
     #[inline]

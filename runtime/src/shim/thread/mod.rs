@@ -9,6 +9,7 @@ mod id;
 mod packet;
 mod park;
 mod scope;
+mod scope_data;
 
 pub use std::thread::*;
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::thread::Result;
 
 use super::Thread;
-use super::scope::ScopeData;
+use super::scope_data::ScopeData;
 use crate::base::sys::EAGAIN;
 use crate::execution::{self, Site, TaskId};
 

@@ -1,18 +1,17 @@
 //! `scope` and its threads.
 
-use std::fmt;
-use std::io;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::Result;
+use std::{fmt, io};
 
 use super::packet::{self, Joining, RealHandle};
+use super::scope_data::ScopeData;
 use super::{Builder, Thread, current};
-use crate::execution::{self, Op, Site, TaskId};
-use crate::monitor::race;
+use crate::execution::{self, Site};
 use crate::platform::observers::observes_finishes;
 
 /// See [`std::thread::Scope`].
@@ -31,14 +30,6 @@ enum ScopeKind<'scope, 'env> {
 
 /// See [`std::thread::ScopedJoinHandle`].
 pub struct ScopedJoinHandle<'scope, T>(Joining<std::thread::ScopedJoinHandle<'scope, T>, T>);
-
-/// The state of a scope of tasks.
-pub(super) struct ScopeData {
-    running: AtomicUsize,
-    /// The tasks whose panic no `join` has taken.
-    panicked: Mutex<Vec<TaskId>>,
-    main: Thread,
-}
 
 /// See [`std::thread::scope`].
 #[track_caller]
@@ -141,43 +132,6 @@ impl<'scope> Scope<'scope, '_> {
                 spawned.map(ScopedJoinHandle)
             }
         }
-    }
-}
-
-impl ScopeData {
-    pub(super) fn begin_task(&self) {
-        self.running.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Records that a task of the scope will not run more of the user's code. `panicked` is the
-    /// task, if its panic was not taken.
-    pub(super) fn end_task(&self, panicked: Option<TaskId>) {
-        if let Some(task) = panicked {
-            self.panicked().push(task);
-        }
-        execution::leave_scope(self.object());
-        race::release(self.object(), Op::Exit, None);
-        if self.running.fetch_sub(1, Ordering::Release) == 1 {
-            execution::wake_all(self.object());
-        }
-    }
-
-    fn wait_for_all(&self, site: Site) {
-        execution::before(Op::ScopeEnd, self.object(), site);
-        while self.running.load(Ordering::Acquire) != 0 {
-            execution::wait_quietly(Op::ScopeEnd, self.object(), None, site);
-        }
-        let op = Op::ScopeEnd;
-        execution::effect(op, self.object(), op.effect(), site);
-        execution::end_scope(self.object());
-    }
-
-    fn panicked(&self) -> std::sync::MutexGuard<'_, Vec<TaskId>> {
-        self.panicked.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn object(&self) -> usize {
-        (&raw const *self).addr()
     }
 }
 
