@@ -11,14 +11,18 @@
 use core::ffi::{c_int, c_uint, c_void};
 
 use super::call::admit;
+use super::disposition;
 use super::disposition::{SIG_DFL, signals};
-use super::process::process;
 use super::{signal, wait_signal};
+use crate::base::memory::Place;
 use crate::base::sys::{self, number, timeval};
 use crate::execution::{self, Effect, Op, TaskId, active};
 
 const SIGALRM: c_int = 14;
 const SECOND: u64 = 1_000_000_000;
+
+/// The place of this state in the engine's memory.
+pub(super) const PLACE: Place<Alarm> = Place::after(&disposition::PLACE);
 
 /// The alarm of the process.
 pub(crate) struct Alarm {
@@ -54,7 +58,7 @@ impl Alarm {
 
 fn of_process() -> &'static mut Alarm {
     // SAFETY: one task runs at a time, and each use ends before the next scheduling point.
-    unsafe { &mut (*process()).alarm }
+    unsafe { &mut *PLACE.get() }
 }
 
 /// Sets the alarm, or cancels it if `first` is 0. Returns the remaining time and the

@@ -7,17 +7,19 @@
 //! task's kernel thread performs the call; with the `threads` backend each other kernel
 //! thread performs it before it next runs a task.
 
-use super::process::process;
 use core::cell::Cell;
 use core::ffi::{c_char, c_int};
 
-use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::base::real;
 use crate::base::sys::{self, number};
 use crate::execution::{self, Effect, Op, active, files};
 
 /// The argument that leaves an id unchanged.
 const SAME: usize = u32::MAX as usize;
+
+/// The place of this state in the engine's memory.
+pub(super) const PLACE: Place<Credentials> = Place::after(&super::files::KNOWN_PLACE);
 
 /// The changes by tasks of the running execution, for the other kernel threads.
 pub(crate) struct Credentials(EngineVec<Change>);
@@ -56,7 +58,7 @@ impl Credentials {
 
 fn changes() -> &'static mut EngineVec<Change> {
     // SAFETY: one task runs at a time, and each use ends before the next scheduling point.
-    unsafe { &mut (*process()).credentials.0 }
+    unsafe { &mut (*PLACE.get()).0 }
 }
 
 /// The number of changes that the kernel thread with this thread-local block has made.

@@ -4,9 +4,9 @@
 use core::ffi::{c_int, c_void};
 
 use super::call;
-use super::process::process;
 use super::signal::Info;
-use crate::base::memory::{EngineVec, engine_vec};
+use super::timer;
+use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::base::real;
 use crate::base::sys::{self, SIGSEGV, number, sigaction_t};
 use crate::execution::{self, Effect, Op, TaskId, active};
@@ -14,6 +14,9 @@ use crate::execution::{self, Effect, Op, TaskId, active};
 pub(super) const SIG_DFL: usize = 0;
 pub(super) const SIG_IGN: usize = 1;
 const SIG_ERR: usize = usize::MAX;
+
+/// The place of this state in the engine's memory.
+pub(super) const PLACE: Place<Signals> = Place::after(&timer::PLACE);
 
 /// The engine's state of the signals of the running execution.
 pub(crate) struct Signals {
@@ -169,7 +172,7 @@ impl Signals {
 /// across a handler or another scheduling point.
 pub(super) fn signals() -> &'static mut Signals {
     // SAFETY: as above.
-    unsafe { &mut (*process()).signals }
+    unsafe { &mut *PLACE.get() }
 }
 
 /// The program's handler for a fault that the image does not handle, if there is one.

@@ -5,11 +5,11 @@
 //! decide whether the peer finds it. So after each call with an effect on the peer, the
 //! runtime waits until nothing is in transit.
 
-use super::process::process;
 use core::ffi::c_int;
 
-use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::base::sys::{self, number};
+use crate::monitor;
 use crate::platform::descriptor::{self, Kind, POLLIN};
 use crate::platform::socket::{self, Progress, State};
 
@@ -18,6 +18,9 @@ const LOOKS: u32 = 2_000;
 /// The highest number of naps, of one millisecond each, in a wait for data that is sent
 /// again.
 const NAPS: u32 = 2_000;
+
+/// The place of this state in the engine's memory.
+pub(super) const PLACE: Place<Links> = Place::after(&monitor::PLACE);
 
 /// The pairs of connected sockets of this execution.
 pub(crate) struct Links(EngineVec<Link>);
@@ -53,7 +56,7 @@ pub(super) fn peer(socket: c_int) -> Peer {
         return Peer(None);
     }
     // SAFETY: one task runs at a time, and the reference ends before it may switch.
-    let links = unsafe { &mut (*process()).links.0 };
+    let links = unsafe { &mut (*PLACE.get()).0 };
     let known = links.iter().position(|link| link.socket == own.inode);
     if let Some(known) = known {
         match links[known].peer {

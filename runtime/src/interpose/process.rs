@@ -1,28 +1,30 @@
 //! `fork`, and the kernel objects that executions leave behind.
 
 use core::ffi::c_int;
+use core::mem::offset_of;
 
-use super::alarm::Alarm;
-use super::credentials::Credentials;
-use super::disposition::Signals;
-use super::files::{Elsewhere, Known};
-use super::loopback::Links;
-use super::timer::Timers;
+use super::alarm::{self, Alarm};
+use super::credentials::{self, Credentials};
+use super::disposition::{self, Signals};
+use super::files::{self, Elsewhere, Known};
+use super::loopback::{self, Links};
+use super::timer::{self, Timers};
 use crate::base::memory::Place;
 use crate::base::real;
 use crate::platform::image::image;
 use crate::{execution, monitor};
 
 /// The engine's state of the kernel objects of the process.
+#[repr(C)]
 pub(crate) struct Process {
     /// Sockets of the running execution.
     pub(super) links: Links,
-    /// The alarm of the running execution.
-    pub(super) alarm: Alarm,
     /// Timers of the running execution.
     pub(super) timers: Timers,
     /// Signals of the running execution.
     pub(super) signals: Signals,
+    /// The alarm of the running execution.
+    pub(super) alarm: Alarm,
     /// Files of the running execution.
     pub(super) files: Known,
     /// The changes by the running execution to the user and groups of the process.
@@ -31,8 +33,20 @@ pub(crate) struct Process {
     pub(crate) elsewhere: Elsewhere,
 }
 
-/// The place of this state.
+/// The place of this state. Each part has a place of its own in the same memory, which its module
+/// knows.
 pub(crate) const PLACE: Place<Process> = Place::after(&monitor::PLACE);
+
+const _: () = {
+    const START: usize = PLACE.offset();
+    assert!(START + offset_of!(Process, links) == loopback::PLACE.offset());
+    assert!(START + offset_of!(Process, timers) == timer::PLACE.offset());
+    assert!(START + offset_of!(Process, signals) == disposition::PLACE.offset());
+    assert!(START + offset_of!(Process, alarm) == alarm::PLACE.offset());
+    assert!(START + offset_of!(Process, files) == files::KNOWN_PLACE.offset());
+    assert!(START + offset_of!(Process, credentials) == credentials::PLACE.offset());
+    assert!(START + offset_of!(Process, elsewhere) == files::ELSEWHERE_PLACE.offset());
+};
 
 impl Process {
     pub(crate) const fn new() -> Self {
@@ -64,13 +78,6 @@ impl Process {
     pub(crate) fn leaves_open(&self) -> bool {
         self.files.leaves_open()
     }
-}
-
-/// The state of kernel objects. The pointer may be used as a unique reference while no other
-/// reference to the same field is held: one task runs at a time.
-#[inline]
-pub(super) fn process() -> *mut Process {
-    PLACE.get()
 }
 
 /// libc's `fork`. The child of a task is an ordinary process: it continues on its copy

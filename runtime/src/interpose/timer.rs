@@ -8,11 +8,14 @@
 use core::ffi::c_int;
 
 use super::call::admit;
-use super::process::process;
-use crate::base::memory::{EngineVec, engine_vec};
+use super::loopback;
+use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::base::sys::{self, number, timespec};
 use crate::execution::{self, Effect, Op, active};
 use crate::platform::descriptor;
+
+/// The place of this state in the engine's memory.
+pub(super) const PLACE: Place<Timers> = Place::after(&loopback::PLACE);
 
 /// The timers of an execution.
 pub(crate) struct Timers(EngineVec<Timer>);
@@ -40,7 +43,7 @@ impl Timers {
 fn timers() -> &'static mut EngineVec<Timer> {
     // SAFETY: one task runs at a time, and each use ends before the next
     // scheduling point.
-    unsafe { &mut (*process()).timers.0 }
+    unsafe { &mut (*PLACE.get()).0 }
 }
 
 /// The time at which the next timer expires.

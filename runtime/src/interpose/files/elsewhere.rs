@@ -7,14 +7,17 @@
 use core::ffi::{CStr, c_char, c_int};
 
 use super::known::known;
-use super::path::{self, Place, read_link};
+use super::path::{self, read_link};
 use super::touches::Touches;
-use crate::base::memory::{EngineVec, engine_vec};
-use crate::interpose::process::process;
+use crate::base::memory::{EngineVec, Place, engine_vec};
+use crate::interpose::credentials;
 use crate::platform::descriptor::own_path;
 
 /// The highest number of paths that are reported.
 const MOST: usize = 256;
+
+/// The place of this state in the engine's memory.
+pub(crate) const PLACE: Place<Elsewhere> = Place::after(&credentials::PLACE);
 
 /// The paths that the test has written, and its own directory.
 pub(crate) struct Elsewhere {
@@ -74,7 +77,7 @@ impl Elsewhere {
 
 fn elsewhere() -> &'static mut Elsewhere {
     // SAFETY: one task runs at a time, and each use ends before the next scheduling point.
-    unsafe { &mut (*process()).elsewhere }
+    unsafe { &mut *PLACE.get() }
 }
 
 /// Does the same as [`path::find`], for a call that changes the entry there and, if
@@ -88,7 +91,7 @@ pub(super) unsafe fn find(
     follows: bool,
     is_tree: bool,
     touches: &mut Touches,
-) -> Option<Place> {
+) -> Option<path::Place> {
     // SAFETY: the caller's promise.
     let place = unsafe { path::find(directory, path, follows, touches) }?;
     elsewhere().add(&known().at, is_tree);

@@ -4,10 +4,10 @@ use core::ffi::c_int;
 
 use super::touches::Touches;
 use crate::base::fingerprint::mix;
-use crate::base::memory::{EngineVec, engine_vec};
+use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::base::sys::{self, number};
 use crate::execution::{Effect, Named, Site, TaskId, current, named};
-use crate::interpose::process::process;
+use crate::interpose::alarm;
 use crate::platform::leftovers::first_descriptor;
 
 /// The identity of a file (its device, and its number there), and its mode.
@@ -105,6 +105,9 @@ pub(super) struct Opened {
     /// Whether several tasks or descriptors use it.
     pub(super) is_shared: bool,
 }
+
+/// The place of this state in the engine's memory.
+pub(crate) const PLACE: Place<Known> = Place::after(&alarm::PLACE);
 
 /// The state of files in one execution.
 pub(crate) struct Known {
@@ -243,7 +246,7 @@ impl Known {
 /// The state of files in the running execution.
 pub(super) fn known() -> &'static mut Known {
     // SAFETY: one task runs at a time, and each use ends before the next scheduling point.
-    unsafe { &mut (*process()).files }
+    unsafe { &mut *PLACE.get() }
 }
 
 /// Returns the object that stands for the bytes of a file.

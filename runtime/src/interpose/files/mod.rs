@@ -25,11 +25,11 @@ pub(super) use contents::{
     read, transfer, write,
 };
 pub(super) use directories::{chdir, fchdir};
-pub(crate) use elsewhere::Elsewhere;
+pub(crate) use elsewhere::{Elsewhere, PLACE as ELSEWHERE_PLACE};
 pub(super) use inspect::{
     access, fstat64, fstatat64, lstat64, readlink, readlinkat, stat64, statx,
 };
-pub(crate) use known::Known;
+pub(crate) use known::{Known, PLACE as KNOWN_PLACE};
 pub(super) use lock::{close, flock};
 pub(super) use names::{
     link, linkat, mkdir, mkdirat, rename, renameat2, rmdir, symlink, symlinkat, unlink, unlinkat,
