@@ -1,8 +1,8 @@
 //! Counters of an exploration, and the warnings that follow from them.
 
 use super::difference::CULPRITS;
-use super::explore::phases::Phase;
 use super::failures::MOST;
+use super::phase::{Phase, Reach};
 use super::{Exploration, Milestone};
 use crate::base::source_path::{Place, line_of_place};
 use crate::execution::Execution;
@@ -10,26 +10,7 @@ use crate::harness::engine::Engine;
 use crate::monitor::Spin;
 use crate::monitor::race::{MOST_EPOCHS, MOST_MEMORY, MOST_TASKS};
 
-/// The extent of a search.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Reach {
-    /// The requested part of the space is complete, and so are all other parts.
-    pub(crate) complete: bool,
-    pub(crate) complete_of_all: bool,
-    /// The largest finished bound, and that of all parts of the space.
-    pub(crate) bound_completed: Option<u32>,
-    pub(crate) bound_of_all: Option<u32>,
-}
-
 impl Reach {
-    /// The reach of a search that finished nothing.
-    pub(crate) const NONE: Self = Self {
-        complete: false,
-        complete_of_all: false,
-        bound_completed: None,
-        bound_of_all: None,
-    };
-
     /// The reach of the running search.
     pub(crate) fn of(exploration: &Exploration) -> Self {
         let complete = exploration.progress.complete
@@ -44,13 +25,6 @@ impl Reach {
         }
     }
 }
-
-crate::base::stored::stored!(Reach {
-    complete,
-    complete_of_all,
-    bound_completed,
-    bound_of_all,
-});
 
 /// The reach of the whole exploration, and, if it differs, that of the schedules in which time
 /// passes only when no task can run.

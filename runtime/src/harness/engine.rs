@@ -2,9 +2,12 @@
 
 use core::mem::{self, offset_of};
 
+use super::debugger::{self, Debugger, LiveDebugger};
+use super::exploration::{self, Exploration};
+use super::tell::{self, Told};
+use super::trace::{self, LiveTrace, Trace};
 use crate::base::memory;
 use crate::execution::{self, Execution};
-use crate::harness::{self, Exploration, LiveDebugger, LiveTrace};
 use crate::interpose::{self, Process, TaskThreads};
 use crate::monitor::{self, Monitors};
 use crate::platform::donor::{self, Pool};
@@ -26,6 +29,10 @@ pub(crate) struct Engine {
     pub(crate) execution: Execution,
     pub(crate) monitors: Monitors,
     pub(crate) process: Process,
+    /// The descriptor for lines to the supervisor.
+    pub(super) told: Told,
+    pub(super) trace: Trace,
+    pub(super) debugger: Debugger,
     pub(crate) exploration: Exploration,
 }
 
@@ -37,7 +44,10 @@ const _: () = {
     assert!(offset_of!(Engine, execution) == execution::PLACE.offset());
     assert!(offset_of!(Engine, monitors) == monitor::PLACE.offset());
     assert!(offset_of!(Engine, process) == interpose::PLACE.offset());
-    assert!(offset_of!(Engine, exploration) == harness::PLACE.offset());
+    assert!(offset_of!(Engine, told) == tell::PLACE.offset());
+    assert!(offset_of!(Engine, trace) == trace::PLACE.offset());
+    assert!(offset_of!(Engine, debugger) == debugger::PLACE.offset());
+    assert!(offset_of!(Engine, exploration) == exploration::PLACE.offset());
 };
 
 /// All parts of the engine. Valid once [`create`] has run in this process or in one that it was
@@ -87,6 +97,9 @@ pub(crate) fn empty(backend: Backend) -> Engine {
         execution,
         monitors: Monitors::new(),
         process: Process::new(),
+        told: Told::NOWHERE,
+        trace: Trace::new(),
+        debugger: Debugger::new(),
         exploration: Exploration::new(),
     }
 }

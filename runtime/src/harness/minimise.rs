@@ -4,9 +4,10 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use super::explore::phases::Phase;
+use super::exploration::Minimised;
 use super::explore::{Explorer, end_schedule};
 use super::failures::{Found, Known, MOST};
+use super::phase::Phase;
 use super::request::Isolation;
 use super::run::{Root, set_strategy, strategy};
 use super::{counters, report};
@@ -30,17 +31,6 @@ const PROCESSES: u64 = 4;
 const SHARE_OF_EDITS: u64 = 3;
 /// A search for fewer preemptions follows if at most this number is left.
 const FEW: u32 = 3;
-
-/// The result of the minimisation of a failing schedule.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Minimised {
-    /// The number of executions that it took.
-    pub(crate) executions: u64,
-    pub(crate) from: Measure,
-    pub(crate) to: Measure,
-    /// Every schedule with fewer preemptions is known not to have this failure.
-    pub(crate) fewest: bool,
-}
 
 impl Explorer<'_> {
     /// Minimises the failures that the search collected.

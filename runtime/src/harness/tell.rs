@@ -1,15 +1,26 @@
 //! Output of lines to the supervisor, from the process that runs the execution.
 
-use super::exploration;
 use core::ffi::c_int;
 use std::os::fd::AsRawFd;
 
+use crate::base::memory::Place;
 use crate::base::sys;
+use crate::interpose;
+
+/// The descriptor for lines to the supervisor.
+pub(super) struct Told(c_int);
+
+impl Told {
+    pub(super) const NOWHERE: Self = Self(-1);
+}
+
+/// The place of the descriptor.
+pub(super) const PLACE: Place<Told> = Place::after(&interpose::PLACE);
 
 /// Sets the file that [`line`] writes to. Call it before the explorer is forked.
 pub(super) fn to(out: &impl AsRawFd) {
     // SAFETY: only this process uses the engine.
-    unsafe { (*exploration()).told_to = out.as_raw_fd() };
+    unsafe { *PLACE.get() = Told(out.as_raw_fd()) };
 }
 
 /// Prints a line. It is short enough to be written at once, since the zygote prints lines as well.
@@ -22,13 +33,13 @@ pub(super) fn line(text: &str) {
 /// Writes `bytes`, a line with its end.
 pub(super) fn all(bytes: &[u8]) {
     // SAFETY: a plain number.
-    let descriptor: c_int = unsafe { (*exploration()).told_to };
+    let Told(descriptor) = unsafe { &*PLACE.get() };
     let (at, length) = (bytes.as_ptr().addr(), bytes.len());
     // SAFETY: readable bytes. If the supervisor has ended, the result does not matter.
     unsafe {
         sys::syscall(
             sys::number::WRITE,
-            [descriptor as usize, at, length, 0, 0, 0],
+            [*descriptor as usize, at, length, 0, 0, 0],
         )
     };
 }

@@ -11,9 +11,8 @@ use chess_vocabulary::{Object, Token as _};
 use super::json::escape;
 use super::names::kind_and_number;
 use super::report::shows_object;
-use super::run::Root;
-use super::{exploration, tell, wire};
-use crate::base::memory::{EngineVec, engine_vec};
+use super::{tell, wire};
+use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::execution::{Event, Execution, Listener, ObjectId, Op, Panic, Site, TaskId};
 
 /// The state of the trace.
@@ -28,6 +27,9 @@ pub(crate) struct Trace {
     passed: u64,
     line: EngineVec<u8>,
 }
+
+/// The place of the trace.
+pub(super) const PLACE: Place<Trace> = Place::after(&tell::PLACE);
 
 impl Trace {
     pub(crate) const fn new() -> Self {
@@ -136,17 +138,17 @@ impl Line<'_> {
 fn trace() -> &'static mut Trace {
     // SAFETY: one thread runs engine code at a time, and each borrow ends before another thread
     // runs.
-    unsafe { &mut (*exploration()).trace }
+    unsafe { &mut *PLACE.get() }
 }
 
 /// Sets whether the next executions are traced.
-pub(super) fn turn(mut engine: Root, on: bool) {
-    engine.execution.log.is_told = on;
+pub(super) fn turn(execution: &mut Execution, on: bool) {
+    execution.log.is_told = on;
 }
 
 /// Handles the beginning of an execution.
-pub(super) fn begins(engine: Root) {
-    if !engine.execution.log.is_told {
+pub(super) fn begins(execution: &Execution) {
+    if !execution.log.is_told {
         return;
     }
     let trace = trace();

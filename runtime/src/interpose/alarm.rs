@@ -11,9 +11,8 @@
 use core::ffi::{c_int, c_uint, c_void};
 
 use super::call::admit;
-use super::disposition;
 use super::disposition::{SIG_DFL, signals};
-use super::{signal, wait_signal};
+use super::{disposition, signal, wait_signal};
 use crate::base::memory::Place;
 use crate::base::sys::{self, number, timeval};
 use crate::execution::{self, Effect, Op, TaskId, active};

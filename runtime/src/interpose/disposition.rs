@@ -3,9 +3,8 @@
 
 use core::ffi::{c_int, c_void};
 
-use super::call;
 use super::signal::Info;
-use super::timer;
+use super::{call, timer};
 use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::base::real;
 use crate::base::sys::{self, SIGSEGV, number, sigaction_t};

@@ -39,6 +39,7 @@ pub(crate) use failure::Failure;
 pub use hooks::Expectation;
 pub(crate) use hooks::{BodyOutcome, Death, End, Monitor};
 pub(crate) use levels::Level;
+pub(crate) use outcome::Outcome;
 pub(crate) use panic::{install_hook, run_hook};
 pub(crate) use spin::Spin;
 

@@ -11,11 +11,9 @@ use core::ffi::c_char;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::process;
 
-use super::exploration;
 use super::json::Object;
-use super::run::Root;
-use super::tell;
-use crate::base::memory::{EngineVec, engine_vec};
+use super::{tell, trace};
+use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::base::sys;
 use crate::execution::stack::{self, Frame};
 use crate::execution::{Aside, Ending, Execution, Listener, Panic, State, Task, TaskId};
@@ -88,6 +86,9 @@ pub(crate) struct Debugger {
     preemptions: u32,
 }
 
+/// The place of the state of stops.
+pub(super) const PLACE: Place<Debugger> = Place::after(&trace::PLACE);
+
 impl Debugger {
     pub(crate) const fn new() -> Self {
         Self {
@@ -158,7 +159,7 @@ impl Debugger {
 fn debugger() -> &'static mut Debugger {
     // SAFETY: one thread runs engine code at a time, and each borrow ends before another thread
     // runs.
-    unsafe { &mut (*exploration()).debugger }
+    unsafe { &mut *PLACE.get() }
 }
 
 /// Whether the running execution is shown to a debugger.
@@ -168,8 +169,8 @@ pub(crate) fn is_on() -> bool {
 }
 
 /// Sets whether the next execution is shown to a debugger.
-pub(super) fn turn(mut engine: Root, on: bool) {
-    engine.exploration.debugger.is_on = on;
+pub(super) fn turn(on: bool) {
+    debugger().is_on = on;
 }
 
 /// Prepares a process in which an execution will be shown: the threads that it starts belong to the

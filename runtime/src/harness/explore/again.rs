@@ -162,11 +162,11 @@ impl Explorer<'_> {
         set_strategy(engine, Replay::new(schedule.clone()));
         strategy(engine).begin();
         engine.exploration.learnt = engine.monitors.races.learnt();
-        debugger::turn(engine, request.debugged.is_some());
-        trace::turn(engine, request.traced);
+        debugger::turn(request.debugged.is_some());
+        trace::turn(&mut engine.execution, request.traced);
         let mut failure = self.run_once(engine);
-        debugger::turn(engine, false);
-        trace::turn(engine, false);
+        debugger::turn(false);
+        trace::turn(&mut engine.execution, false);
         if failure.as_ref().is_some_and(|it| it.kind == Kind::Race) {
             engine.monitors.races.show();
             strategy(engine).retry();

@@ -394,7 +394,7 @@ impl Explorer<'_> {
         engine.exploration.body = BodyOutcome::Unfinished;
         let data = core::ptr::from_ref(self.test).cast_mut().cast();
         debugger::await_one();
-        trace::begins(engine);
+        trace::begins(&engine.execution);
         run_tasks(engine, Entry::Rust(body::run, data));
         if self.is_helper {
             return;

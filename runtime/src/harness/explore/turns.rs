@@ -2,12 +2,12 @@
 
 use std::time::Instant;
 
-use super::phases::{Phase, Phases};
 use super::{Explorer, note_progress};
 use crate::base::memory::{EngineMemory, engine_vec};
 use crate::base::stored::Stored;
 use crate::base::written::Written;
 use crate::execution::Timers;
+use crate::harness::phase::{Phase, Phases};
 use crate::harness::request::{Allowance, Isolation, Request, StrategyName};
 use crate::harness::run::{BoxedStrategy, Root, set_boxed, set_strategy, strategy};
 use crate::harness::{Paused, state};

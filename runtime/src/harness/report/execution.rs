@@ -9,11 +9,10 @@ use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::source_path::Place;
 use crate::execution::calls::NONE;
 use crate::execution::{Early, Effect, Event, Execution, ObjectId, Op, Site, TaskId, Value};
-use crate::harness::engine::Engine;
 use crate::harness::json::Object;
 use crate::harness::names::ObjectNames;
 use crate::harness::wire;
-use crate::monitor::Blocked;
+use crate::monitor::{Blocked, BodyOutcome, Outcome};
 use crate::search::{Decision, Taken};
 
 pub(super) fn location(place: &Place) -> String {
@@ -178,11 +177,14 @@ fn value(value: Value) -> String {
 }
 
 /// The panics of the execution, in order.
-pub(super) fn panics(engine: &Engine) -> impl Iterator<Item = String> {
-    let outcome = &engine.monitors.outcome;
+pub(super) fn panics(
+    outcome: &Outcome,
+    execution: &Execution,
+    body: &BodyOutcome,
+) -> impl Iterator<Item = String> {
     outcome.panics.iter().map(|panic| {
         let message = String::from_utf8_lossy(&panic.message);
-        let fate = outcome.fate(panic, &engine.execution, &engine.exploration.body);
+        let fate = outcome.fate(panic, execution, body);
         Object::new()
             .number("task", panic.task.0.into())
             .number("event", panic.event.into())

@@ -10,9 +10,9 @@ use chess_vocabulary::Token as _;
 use chess_vocabulary::words::sentence;
 
 use super::counters::Counters;
+use super::exploration::Minimised;
 use super::failures::Found;
 use super::json::{Object, quoted};
-use super::minimise::Minimised;
 use super::names::ObjectNames;
 use super::request::Request;
 use super::{Exploration, Milestone, Paused};
@@ -147,7 +147,7 @@ pub(super) fn finished(
                 .map(|b| blocked_task(b, &engine.execution, &names)),
         )
         .array("cycle", circle.iter().map(|t| t.0.to_string()))
-        .array("panics", panics(engine).filter(|_| shown))
+        .array("panics", panics_of(engine).filter(|_| shown))
         .string("output", &String::from_utf8_lossy(&engine.execution.output))
         .array(
             "others",
@@ -185,6 +185,12 @@ fn entered_opaque(execution: &Execution) -> Option<u64> {
     let mut sentences = execution.outside.iter();
     let place = sentences.position(|it| *it == ENTERED_OPAQUE)?;
     Some(place as u64)
+}
+
+/// The panics of the last execution.
+fn panics_of(engine: &Engine) -> impl Iterator<Item = String> + '_ {
+    let body = &engine.exploration.body;
+    panics(&engine.monitors.outcome, &engine.execution, body)
 }
 
 /// The paths outside its own directory that the test writes.

@@ -5,8 +5,8 @@ use core::mem;
 use std::fs::File;
 
 use super::super::counters::Counters;
-use super::super::explore::phases::Phases;
 use super::super::failures::Found;
+use super::super::phase::Phases;
 use super::super::report::{self, Verdict};
 use super::super::request::Request;
 use super::super::silence::{self, Activity};

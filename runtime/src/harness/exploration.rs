@@ -1,0 +1,240 @@
+//! The results of the exploration of one test so far.
+
+use super::debugger;
+use super::failures::Found;
+use super::mailbox::Mailbox;
+use super::phase::Phases;
+use super::saved::Saved;
+use crate::base::memory::{EngineVec, Place, engine_vec};
+use crate::base::stored;
+use crate::monitor::race::Learnt;
+use crate::monitor::{BodyOutcome, Failure};
+use crate::search::{Decision, Divergence, HashSet, Measure, Progress, Share};
+
+/// The result of the minimisation of a failing schedule.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Minimised {
+    /// The number of executions that it took.
+    pub(crate) executions: u64,
+    pub(crate) from: Measure,
+    pub(crate) to: Measure,
+    /// Every schedule with fewer preemptions is known not to have this failure.
+    pub(crate) fewest: bool,
+}
+
+/// The results of the exploration so far. They are in the engine's memory, so that the zygote can
+/// report them after the explorer has died.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent facts, not a state machine"
+)]
+pub(crate) struct Exploration {
+    /// The explorer has reached its end.
+    pub(crate) finished: bool,
+    /// The reason why the explorer could not continue, in words.
+    pub(crate) broke_off: EngineVec<u8>,
+    /// The kernel thread that explores.
+    pub(crate) kernel_thread: i32,
+    pub(crate) failure: Option<Failure>,
+    /// The decisions of the failing schedule.
+    pub(crate) decisions: EngineVec<Decision>,
+    pub(crate) preemptions: u32,
+    /// The result of the minimisation of the failing schedule.
+    pub(crate) minimised: Option<Minimised>,
+    /// The other failures, if the search continued.
+    pub(crate) others: EngineVec<Found>,
+    /// There are more failures than are reported.
+    pub(crate) more_failures: bool,
+    /// The bound in which the step limit first cut an execution short.
+    pub(crate) cut_short: Option<u32>,
+    /// The number of schedules that passed the step limit.
+    pub(crate) long: u64,
+    /// The number of those that were abandoned: it is unknown whether they would end.
+    pub(crate) too_long: u64,
+    /// The number of schedules in which a task that computes without end was set aside or cut off.
+    pub(crate) endless: u64,
+    /// The first such task, in words: its last operation, and the place.
+    pub(crate) first_endless: EngineVec<u8>,
+    /// The number of schedules in which races were only detected until there were too many tasks.
+    pub(crate) many_tasks: u64,
+    /// The same, until too much memory was accessed.
+    pub(crate) much_memory: u64,
+    /// The same, until tasks had synchronized too often.
+    pub(crate) many_releases: u64,
+    pub(crate) schedules: u64,
+    /// The [work](work) of these schedules.
+    pub(crate) work: u64,
+    /// The search stopped before its end, after the requested amount of work.
+    pub(crate) paused: Option<Paused>,
+    /// The number of schedules when the search last restarted.
+    pub(crate) begun: u64,
+    /// The knowledge about races when the failure was found.
+    pub(crate) learnt: Learnt,
+    /// Races at the level of a warning, in words.
+    pub(crate) warned: EngineVec<EngineVec<u8>>,
+    pub(crate) executions: u64,
+    pub(crate) distinct: HashSet,
+    pub(crate) steps: u64,
+    pub(crate) max_steps: u64,
+    pub(crate) threads: usize,
+    pub(crate) progress: Progress,
+    /// Whether time may pass early, in this phase and in those before.
+    pub(crate) phases: Phases,
+    pub(crate) strategy: &'static str,
+    /// The number of schedules that could not be repeated.
+    pub(crate) diverged: u64,
+    /// The first schedule ran differently the second time.
+    pub(crate) unstable: bool,
+    /// The first difference between two runs of one schedule, if it is known.
+    pub(crate) difference: EngineVec<u8>,
+    /// In replays: the first decision that did not fit.
+    pub(crate) divergence: Option<Divergence>,
+    /// The last execution confirmed the failure, so that its events are those of the failure.
+    pub(crate) confirmed: bool,
+    pub(crate) body: BodyOutcome,
+    /// The signal that killed the program; 0 if there was none.
+    pub(crate) signal: i32,
+    /// The program has its own global allocator.
+    pub(crate) foreign_heap: bool,
+    /// The function that requires a process for each execution, if this was not requested.
+    pub(crate) changes_process: Option<&'static str>,
+    /// The state of the search, from which it can continue after a kill.
+    pub(crate) saved: Saved,
+    /// The results of this part, if only a part of the space is explored.
+    pub(crate) share: Option<Share>,
+    /// The same results for the phase before.
+    pub(crate) share_last: Option<Share>,
+    /// The file with the number of processes that may explore.
+    pub(crate) mailbox: Mailbox,
+    /// The extent of the search after each [`Exploration::EVERY`] schedules.
+    pub(crate) milestones: EngineVec<Milestone>,
+}
+
+/// The place of the results.
+pub(crate) const PLACE: Place<Exploration> = Place::after(&debugger::PLACE);
+
+/// The results of the exploration so far. The pointer may be used as a unique reference while no
+/// other reference to the same field is held: one thread runs code of the engine at a time.
+#[inline]
+pub(crate) fn exploration() -> *mut Exploration {
+    PLACE.get()
+}
+
+/// The extent of a search after a number of schedules.
+#[derive(Clone, Copy)]
+pub(crate) struct Milestone {
+    /// The preemption bound of the last schedule.
+    pub(crate) bound: Option<u32>,
+    /// The part of the space that was explored, in millionths, if the strategy estimates it.
+    pub(crate) explored: Option<u64>,
+}
+
+stored::stored!(Milestone { bound, explored });
+
+/// The way in which a search stopped that another process should continue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Paused {
+    /// Its state is saved.
+    Resumable,
+    /// Its state cannot be saved, so that the search must restart.
+    Lost,
+}
+
+impl Exploration {
+    pub(crate) const fn new() -> Self {
+        Self {
+            finished: false,
+            broke_off: engine_vec(),
+            kernel_thread: 0,
+            failure: None,
+            decisions: engine_vec(),
+            preemptions: 0,
+            minimised: None,
+            others: engine_vec(),
+            more_failures: false,
+            cut_short: None,
+            long: 0,
+            too_long: 0,
+            endless: 0,
+            first_endless: engine_vec(),
+            many_tasks: 0,
+            much_memory: 0,
+            many_releases: 0,
+            schedules: 0,
+            work: 0,
+            paused: None,
+            begun: 0,
+            learnt: Learnt::NOTHING,
+            warned: engine_vec(),
+            executions: 0,
+            distinct: HashSet::new(),
+            steps: 0,
+            max_steps: 0,
+            threads: 0,
+            progress: Progress::NONE,
+            phases: Phases::NONE,
+            strategy: "icb",
+            diverged: 0,
+            unstable: false,
+            difference: engine_vec(),
+            divergence: None,
+            confirmed: false,
+            body: BodyOutcome::Unfinished,
+            signal: 0,
+            foreign_heap: false,
+            changes_process: None,
+            saved: Saved::new(),
+            share: None,
+            share_last: None,
+            mailbox: Mailbox::new(),
+            milestones: engine_vec(),
+        }
+    }
+
+    /// The number of schedules after which the supervisor reports the progress of a search.
+    const EVERY: u64 = 10_000;
+
+    /// Counts a schedule with its `work`; `part` is the explored part of the space so far.
+    #[inline]
+    pub(crate) fn count_schedule(&mut self, work: u64, part: impl FnOnce() -> Option<f64>) {
+        self.schedules += 1;
+        self.work += work;
+        if self.schedules.is_multiple_of(Self::EVERY) {
+            if self.milestones.capacity() == 0 {
+                // The zygote reads them at the same time, so that they must not move.
+                self.milestones.reserve(1 << 10);
+            }
+            self.milestones.push(Milestone {
+                bound: self.progress.bound,
+                explored: part().map(|part| (part * 1e6) as u64),
+            });
+        }
+    }
+
+    /// Records the progress of the search before the next schedule.
+    #[inline]
+    pub(crate) fn note_progress(&mut self, progress: Progress) {
+        self.progress = Progress {
+            // There may be no other schedule left, but this one must still run.
+            complete: false,
+            ..progress.after(self.progress)
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_is_not_complete_before_its_last_schedule_has_run() {
+        let mut exploration = Exploration::new();
+        exploration.note_progress(Progress {
+            bound: Some(1),
+            pruned: 0,
+            bound_completed: Some(0),
+            complete: true,
+        });
+        assert!(!exploration.progress.complete);
+    }
+}

@@ -1,0 +1,118 @@
+//! The phase of a search, and the reach of the phases before it.
+
+use crate::base::stored::Stored;
+use crate::base::written::Written;
+use crate::execution::Timers;
+
+/// The extent of a search.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reach {
+    /// The requested part of the space is complete, and so are all other parts.
+    pub(crate) complete: bool,
+    pub(crate) complete_of_all: bool,
+    /// The largest finished bound, and that of all parts of the space.
+    pub(crate) bound_completed: Option<u32>,
+    pub(crate) bound_of_all: Option<u32>,
+}
+
+impl Reach {
+    /// The reach of a search that finished nothing.
+    pub(crate) const NONE: Self = Self {
+        complete: false,
+        complete_of_all: false,
+        bound_completed: None,
+        bound_of_all: None,
+    };
+}
+
+crate::base::stored::stored!(Reach {
+    complete,
+    complete_of_all,
+    bound_completed,
+    bound_of_all,
+});
+
+/// The current phase of the search.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Phase {
+    /// The only phase.
+    Only,
+    /// Time passes only when no task can run; another phase may follow.
+    Last,
+    /// Time passes at any time, after the phase in which it passed last.
+    Early,
+}
+
+/// The phase, and the results of those before it.
+#[derive(Clone, Copy)]
+pub(crate) struct Phases {
+    pub(crate) phase: Phase,
+    /// The number of schedules that are reserved for the second phase; `None` as long as no
+    /// execution needs one.
+    pub(crate) kept: Option<u64>,
+    /// The work that is reserved for it, if work is limited.
+    pub(super) kept_work: u64,
+    /// The work of the whole search at which the phase ends; `None` for no limit.
+    pub(super) work_limit: Option<u64>,
+    /// The reach of the first phase, after its end.
+    pub(crate) last: Option<Reach>,
+    /// The rule for timeouts in the schedule of the reported failure.
+    pub(crate) timers: Timers,
+    /// The number of timeouts that fire early in it.
+    pub(crate) early: u32,
+}
+
+impl Phases {
+    pub(crate) const NONE: Self = Self {
+        phase: Phase::Only,
+        kept: None,
+        kept_work: 0,
+        work_limit: None,
+        last: None,
+        timers: Timers::Any,
+        early: 0,
+    };
+
+    /// The work that is left to the phase after `work` of the whole search; `None` for no limit.
+    pub(super) fn work_left(&self, work: u64) -> Option<u64> {
+        self.work_limit.map(|limit| limit.saturating_sub(work))
+    }
+
+    /// Whether the reported failure needs time to pass early, as far as is known.
+    pub(crate) fn is_timing(&self) -> bool {
+        self.phase == Phase::Early && self.early > 0
+    }
+}
+
+/// Only a search without a failure is saved.
+impl Stored for Phases {
+    fn write(&self, out: &mut Written) {
+        self.phase.write(out);
+        self.kept.write(out);
+        self.kept_work.write(out);
+        self.work_limit.write(out);
+        self.last.write(out);
+    }
+
+    fn read(input: &mut &[u8]) -> Option<Self> {
+        Some(Self {
+            phase: Stored::read(input)?,
+            kept: Stored::read(input)?,
+            kept_work: Stored::read(input)?,
+            work_limit: Stored::read(input)?,
+            last: Stored::read(input)?,
+            ..Self::NONE
+        })
+    }
+}
+
+impl Stored for Phase {
+    fn write(&self, out: &mut Written) {
+        (*self as u8).write(out);
+    }
+
+    fn read(input: &mut &[u8]) -> Option<Self> {
+        let all = [Self::Only, Self::Last, Self::Early];
+        all.get(usize::from(u8::read(input)?)).copied()
+    }
+}
