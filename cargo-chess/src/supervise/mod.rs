@@ -42,5 +42,5 @@ pub(crate) fn adopt_orphans() {
     group::adopt_orphans();
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;
