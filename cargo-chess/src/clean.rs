@@ -5,11 +5,11 @@ use std::io::ErrorKind;
 
 use camino::Utf8Path;
 
-use crate::build::{self, Toolchain};
 use crate::cli::{CleanArgs, FeatureArgs};
 use crate::error::{Error, Result};
 use crate::plan::Workspace;
 use crate::shell::Shell;
+use crate::toolchain::{Toolchain, cache};
 
 /// Removes the workspace's `target/chess`, and with `--all` the runtimes that all workspaces share.
 pub fn run(args: &CleanArgs) -> Result<()> {
@@ -23,7 +23,7 @@ pub fn run(args: &CleanArgs) -> Result<()> {
     )?;
     remove(&workspace.chess_dir(), shell)?;
     if args.all
-        && let Some(cache) = build::shared_cache_dir()?
+        && let Some(cache) = cache::shared_dir()?
     {
         remove(&cache, shell)?;
     }

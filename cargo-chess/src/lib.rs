@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod analysis;
 pub mod build;
 pub mod clean;
 pub mod cli;
@@ -28,6 +29,7 @@ mod man;
 pub mod merge;
 mod nextest;
 pub mod plan;
+pub mod protocol;
 mod regressions;
 pub mod replay;
 pub mod report;
@@ -40,7 +42,9 @@ pub mod shell;
 mod stdout;
 mod suggest;
 pub mod supervise;
+mod text;
 mod this_program;
+mod toolchain;
 pub mod wrapper;
 
 use std::ffi::OsString;

@@ -1,11 +1,12 @@
 //! The common start of all commands that explore: toolchain, workspace, configuration, plan, build.
 
-use crate::build::{self, Build, Toolchain};
+use crate::build::{self, Build};
 use crate::cli::{CargoArgs, OutputArgs};
 use crate::config::{Config, Layer};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::plan::{Plan, Workspace};
+use crate::toolchain::Toolchain;
 
 /// A workspace with its plan, before the build.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
 
-use crate::config::ConfigError;
+use crate::error::ConfigError;
 use crate::error::Error;
 
 const STATUS: Style = AnsiColor::Green.on_default().bold();

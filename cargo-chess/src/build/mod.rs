@@ -1,16 +1,13 @@
 //! Builds the user's tests against the facades, and collects cargo's products.
 
-mod cache;
 mod canary;
 mod cargo;
-mod compiled;
 mod environment;
 mod executables;
 mod harness;
 mod overlays;
 mod runtime;
 mod support;
-mod toolchain;
 mod treatments;
 mod unused;
 mod versions;
@@ -20,11 +17,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::{Artifact, ArtifactDebuginfo, BuildScript, Target};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use cache::shared_dir as shared_cache_dir;
-pub use compiled::CompiledFiles;
-pub(crate) use compiled::listed;
 pub use executables::tell_executables;
-pub use toolchain::Toolchain;
 pub(crate) use treatments::treatment_of;
 pub use why_not::WhyNot;
 
@@ -32,9 +25,10 @@ use crate::cli::{CargoArgs, ColorWhen};
 use crate::config::Policy;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
-use crate::plan::{Plan, PlannedPackage};
+use crate::plan::{Generated, Plan, PlannedPackage};
 use crate::shell::Shell;
-use crate::wrapper::{Fallback, Record};
+use crate::toolchain::Toolchain;
+use crate::wrapper::{CompiledFiles, Fallback, Record};
 use cargo::{Invocation, Products};
 use environment::Environment;
 
@@ -59,15 +53,6 @@ pub struct Build {
     pub target_dir: Utf8PathBuf,
     /// The variables with which cargo finds everything already built.
     pub variables: Vec<(String, String)>,
-}
-
-/// The directory of the files that a package's build script generated (`OUT_DIR`).
-#[derive(Serialize, Deserialize, Debug)]
-pub struct Generated {
-    /// Cargo's identifier of the package.
-    pub package: String,
-    /// The directory.
-    pub directory: Utf8PathBuf,
 }
 
 impl Build {

@@ -1,6 +1,5 @@
 //! Chess.toml, the environment and the flags, laid over one another into the options of each test.
 
-mod error;
 mod file;
 mod keys;
 mod layer;
@@ -12,7 +11,6 @@ use std::ffi::OsString;
 
 use camino::Utf8Path;
 
-pub use error::ConfigError;
 pub use file::CrateEntry;
 pub(crate) use file::tables;
 pub(crate) use keys::{KEYS, Kind, LARGEST};
@@ -22,7 +20,7 @@ pub use values::{
     Timing, parse_duration, parse_number, parse_positive, parse_work,
 };
 
-use crate::error::{Error, Result};
+use crate::error::{ConfigError, Error, Result};
 use file::File;
 
 /// The name of the file at the workspace's root.

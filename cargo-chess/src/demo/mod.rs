@@ -7,19 +7,21 @@ use std::io::{self, Write};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::build::{self, Build};
+use crate::analysis::Detail;
+use crate::build::Build;
 use crate::cli::{CargoArgs, DemoArgs, RunOptions};
 use crate::config::{ENV_PREFIX, Layer};
 use crate::error::{Error, Result, exit};
 use crate::events::{Event, Outcome, TestFinished};
 use crate::interrupt::Interrupt;
 use crate::replay;
-use crate::report::{Detail, Live, Reporter, reporter, wrapped};
+use crate::report::{Live, Reporter, reporter};
 use crate::schedule::{Schedule, id_in};
 use crate::session::Session;
 use crate::shell::Shell;
 use crate::suggest;
 use crate::supervise::{self, Run};
+use crate::text::wrapped;
 use stories::{STORIES, Story};
 
 /// The name of the test with the bug, in each example.
@@ -108,7 +110,7 @@ fn find(name: Option<&str>) -> Result<&'static Story> {
 /// Writes the example's files to a permanent directory, so that the user can continue with them: an
 /// installed binary has no checkout that contains them.
 fn unpack(story: &Story) -> Result<Utf8PathBuf> {
-    let base = match build::shared_cache_dir()? {
+    let base = match crate::toolchain::cache::shared_dir()? {
         Some(cache) => camino::absolute_utf8(&cache).map_err(Error::io("find", &cache))?,
         None => {
             Utf8PathBuf::try_from(std::env::temp_dir().join("cargo-chess")).map_err(|error| {

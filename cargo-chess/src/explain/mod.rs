@@ -1,50 +1,22 @@
 //! `cargo chess explain`: a saved failure run again, and shown so that a person understands it.
 
-mod locks;
-mod neighbours;
-mod objects;
-
 use camino::Utf8Path;
 
+use crate::analysis::{self, Detail, Explanation, Passing};
 use crate::cli::{ExplainArgs, RunOptions};
 use crate::error::{Error, Result};
-use crate::events::{Outcome, TestFinished};
+use crate::events::Outcome;
 use crate::interrupt::Interrupt;
+use crate::protocol::Finished;
 use crate::replay::{self, Meaning, Opened, Stage};
-use crate::report::{self, Detail, Human, Objects, Pointers};
+use crate::report::{self, Human, Objects, Pointers};
 use crate::shell::Shell;
-use crate::supervise::protocol::Finished;
-pub(crate) use locks::{Locks, Waiting};
 
 /// So many schedules are run at most to find one that passes.
 const MOST_TRIED: usize = 100;
 
 /// Fewer where they are long: no more begins once they have taken so many steps together.
 const MOST_STEPS: u64 = 400_000;
-
-/// A failure, and what there is to tell of it.
-pub(crate) struct Explanation {
-    /// The verdict of the replay.
-    pub(crate) test: TestFinished,
-    /// Its execution.
-    pub(crate) detail: Detail,
-    /// The nearest schedule that passes, if one was found.
-    pub(crate) passing: Option<Passing>,
-    /// How many schedules were run to find it.
-    pub(crate) tried: usize,
-    /// Whether the sources are not those that the schedule was saved with.
-    pub(crate) sources_changed: bool,
-}
-
-/// A schedule that passes, and is as the failing one up to a decision.
-pub(crate) struct Passing {
-    /// Its execution.
-    pub(crate) finished: Finished,
-    /// The decision, among those of the failing schedule.
-    pub(crate) decision: usize,
-    /// What it takes there.
-    pub(crate) instead: u32,
-}
 
 /// Replays what `args` name and explains it.
 pub(crate) fn run(args: &ExplainArgs, interrupt: &Interrupt) -> Result<()> {
@@ -79,7 +51,7 @@ pub(crate) fn run(args: &ExplainArgs, interrupt: &Interrupt) -> Result<()> {
     names.apply(&mut replayed.verdict.finished);
     if let Some(passing) = &mut passing {
         names.apply(&mut passing.finished);
-        objects::align(&replayed.verdict.finished, &mut passing.finished);
+        analysis::align(&replayed.verdict.finished, &mut passing.finished);
     }
     let mut objects = Objects::new(&opened.session.plan.workspace_root);
     objects.apply(&mut replayed.verdict.finished);
@@ -148,7 +120,7 @@ fn find_passing(
     most: usize,
 ) -> Result<(Option<Passing>, usize)> {
     let (mut tried, mut steps) = (0, 0);
-    for neighbour in neighbours::of(&failing.decided).take(most) {
+    for neighbour in analysis::neighbours::of(&failing.decided).take(most) {
         tried += 1;
         let finished = stage.run(&neighbour.decisions, interrupt)?.finished;
         steps += finished.steps;

@@ -15,16 +15,18 @@ use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::analysis::Detail;
 use crate::cli::{CargoArgs, GateArgs, NoTests, RunOptions};
 use crate::error::{Result, exit};
 use crate::events::{Event, Outcome, RegressionOutcome, TestFinished};
 use crate::interrupt::Interrupt;
 use crate::plan::Plan;
-use crate::report::{self, Detail, Live, Reporter, plural};
+use crate::report::{self, Live, Reporter};
 use crate::rewrite;
 use crate::session::Session;
 use crate::shell::Shell;
 use crate::supervise::{self, Gating};
+use crate::text::plural;
 use affected::{Affected, Why, affected, changed_in_lock};
 use diff::Changes;
 use git::{Base, Git};

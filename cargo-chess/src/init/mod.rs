@@ -5,11 +5,11 @@ use std::io::{ErrorKind, Write};
 
 use camino::Utf8Path;
 
-use crate::build::Toolchain;
 use crate::cli::{FeatureArgs, InitArgs, Service};
 use crate::error::{Error, Result};
 use crate::plan::Workspace;
 use crate::shell::Shell;
+use crate::toolchain::Toolchain;
 
 const CHESS_TOML: &str = include_str!("Chess.toml");
 

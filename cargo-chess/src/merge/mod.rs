@@ -8,13 +8,14 @@ use std::io::ErrorKind;
 
 use camino::Utf8Path;
 
+use crate::analysis::Detail;
 use crate::cli::{MergeArgs, MessageFormat, RunOptions};
 use crate::config::Layer;
 use crate::error::{Error, Result, exit};
 use crate::events::{Event, NOT_DETERMINISTIC, TestFinished};
-use crate::report::{self, Detail, Reporter};
+use crate::protocol::Finished;
+use crate::report::{self, Reporter};
 use crate::schedule::Schedule;
-use crate::supervise::protocol::Finished;
 use file::File;
 use join::Joined;
 

@@ -12,7 +12,6 @@ use std::process::{Command, Stdio};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::build::Toolchain;
 use crate::cli::{ExploreArgs, MessageFormat, NextestAction, NextestArgs, RunnerArgs};
 use crate::config::Config;
 use crate::error::{Error, OF_CARGO, Result, exit, not_run};
@@ -20,6 +19,7 @@ use crate::interrupt::Interrupt;
 use crate::plan::Workspace;
 use crate::session::Session;
 use crate::this_program;
+use crate::toolchain::Toolchain;
 use saved::Saved;
 
 pub(crate) use environment::put_back;

@@ -4,6 +4,7 @@ mod metadata;
 mod outside;
 mod packages;
 mod place;
+mod sources;
 #[cfg(test)]
 mod tests;
 
@@ -14,11 +15,11 @@ use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::Metadata;
 use serde::{Deserialize, Serialize};
 
-use crate::build::{Generated, Toolchain};
 use crate::cli::{FeatureArgs, ManifestArgs};
 use crate::config::{Config, Policy, Races, Spins};
 use crate::error::{Error, Result};
-use crate::report::source_path;
+use crate::text::source_path;
+use crate::toolchain::Toolchain;
 
 pub use place::{Marked, Place};
 
@@ -110,6 +111,15 @@ pub struct PlannedPackage {
     pub races: Option<Races>,
     /// The level for loops in it that wait without yielding, if it differs from other packages.
     pub spins: Option<Spins>,
+}
+
+/// The directory of the files that a package's build script generated (`OUT_DIR`).
+#[derive(Serialize, Deserialize, Debug)]
+pub struct Generated {
+    /// Cargo's identifier of the package.
+    pub package: String,
+    /// The directory.
+    pub directory: Utf8PathBuf,
 }
 
 /// The reason for a package's policy.

@@ -12,7 +12,6 @@ use std::time::Duration;
 use crate::build::{Build, TestBinary};
 use crate::cli::{OutputArgs, RebuildArgs, ReplayArgs, RunOptions};
 use crate::config::{Exploration, Layer, MemoryAccesses, Races, Spins, Spurious, Timers};
-use crate::digest;
 use crate::error::{Error, Result};
 use crate::events::Kind;
 use crate::interrupt::Interrupt;
@@ -167,7 +166,7 @@ impl<'a> Stage<'a> {
             atomic: plan.packages_of(&verdict.finished.atomic, &self.build.generated),
             verdict,
             exploration: self.exploration.clone(),
-            sources_changed: digest::sources(plan)? != schedule.sources,
+            sources_changed: plan.digest_of_sources()? != schedule.sources,
         })
     }
 
@@ -229,7 +228,7 @@ fn find(argument: Option<&str>, rebuild: &RebuildArgs) -> Result<Schedule> {
     {
         return Ok(schedule);
     }
-    let toolchain = crate::build::Toolchain::find()?;
+    let toolchain = crate::toolchain::Toolchain::find()?;
     let workspace = Workspace::find(
         &toolchain,
         &rebuild.manifest,

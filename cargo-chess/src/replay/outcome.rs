@@ -5,14 +5,16 @@ use std::io;
 use camino::Utf8Path;
 
 use super::Verdict;
+use crate::analysis::Detail;
 use crate::cli::{MessageFormat, RunOptions};
 use crate::config::Exploration;
 use crate::error::{Error, Result, exit};
 use crate::events::{Event, Kind, Outcome, TestFinished};
-use crate::report::{Detail, Human, Json, Objects, Pointers, Reporter, source_path, thousands};
+use crate::protocol::{Decided, Divergence, Finished, Step};
+use crate::report::{Human, Json, Objects, Pointers, Reporter};
 use crate::schedule::Schedule;
 use crate::shell::Shell;
-use crate::supervise::protocol::{Decided, Divergence, Finished, Step};
+use crate::text::{source_path, thousands};
 
 /// The replay of a schedule.
 #[derive(Debug)]

@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::io::{self, Write};
 
+use crate::protocol::Line;
 use crate::report::Trace;
 use crate::supervise::Live;
-use crate::supervise::protocol::Line;
 
 /// Prints each event to standard error.
 pub(super) struct Traced {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::paths::source_path;
 use crate::events::{Kind, Location, TestFinished};
+use crate::text::source_path;
 
 /// How many groups of failures are told.
 const TOLD: usize = 3;
@@ -71,7 +71,7 @@ fn message(test: &TestFinished) -> Option<&str> {
 mod tests {
     use super::*;
     use crate::events::{Outcome, TestId};
-    use crate::supervise::protocol::Finished;
+    use crate::protocol::Finished;
 
     fn failed(kind: Kind, line: Option<u32>, message: &str) -> TestFinished {
         let finished = Finished {

@@ -2,9 +2,9 @@
 
 use super::names::{Names, called};
 use super::shorten::place;
-use super::text::plural;
 use crate::events::{EarlyOperation, EarlyTimeout, Kind, Outcome, TestFinished};
-use crate::supervise::protocol::Finished;
+use crate::protocol::Finished;
+use crate::text::plural;
 
 /// What a failing execution needs, and how to leave such schedules out.
 pub(super) fn sentence(finished: &Finished, names: &Names) -> Option<String> {

@@ -5,9 +5,8 @@ use std::fs;
 
 use camino::Utf8Path;
 
-use super::paths::source_path;
-use super::text::{NOTE, WARN, columns, cut, styled};
 use crate::events::Location;
+use crate::text::{NOTE, WARN, columns, cut, source_path, styled};
 
 /// Lines shown before and after those that something happened at.
 const CONTEXT: u32 = 2;

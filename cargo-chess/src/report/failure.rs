@@ -2,22 +2,23 @@
 
 use camino::Utf8Path;
 
-use super::Detail;
 use super::early;
 use super::explanation::telling_calls;
 use super::interleaving::{Table, interleaving};
 use super::names::Names;
 use super::panics;
-use super::paths::source_path;
 use super::snippet::snippet;
 use super::spurious;
-use super::text::{BAD, BOLD, NOTE, grouped, indented, plural, status, styled, thousands, wrap};
 use super::waiting;
+use crate::analysis::Detail;
 use crate::events::{
     Kind, Location, Minimised, OtherFailure, Outcome, RegressionOutcome, TestFinished,
 };
+use crate::protocol::Finished;
 use crate::schedule::id_in;
-use crate::supervise::protocol::Finished;
+use crate::text::{
+    BAD, BOLD, NOTE, grouped, indented, plural, source_path, status, styled, thousands, wrap,
+};
 
 /// How a failure is shown.
 #[derive(Clone, Copy, Debug)]

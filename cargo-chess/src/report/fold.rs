@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use chess_vocabulary::Op;
 
-use crate::supervise::protocol::Step;
+use crate::protocol::Step;
 
 /// An execution with no more events than this is shown whole.
 const SHORT: usize = 30;
@@ -253,7 +253,7 @@ mod tests {
     use chess_vocabulary::Note;
 
     use super::*;
-    use crate::supervise::protocol;
+    use crate::protocol;
 
     /// An event of an operation, or else of one at an object of this name.
     fn step(task: u32, what: &str) -> Step {

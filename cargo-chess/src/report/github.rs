@@ -10,9 +10,10 @@ use camino::Utf8PathBuf;
 
 use super::early;
 use super::plain::{Plain, preemptions};
+use super::reporter::Reporter;
 use super::repository::Repository;
 use super::summary::counts;
-use super::{Detail, Reporter};
+use crate::analysis::Detail;
 use crate::events::{Event, Outcome, RunFinished, TestFinished};
 
 /// Prints workflow commands to `W`, and appends to the step's summary.

@@ -1,8 +1,8 @@
 //! Who holds a lock that another task waits for: sentences within the table of an execution.
 
 use super::names::Names;
-use crate::explain::{Locks, Waiting};
-use crate::supervise::protocol::Finished;
+use crate::analysis::{Locks, Waiting};
+use crate::protocol::Finished;
 
 /// The sentences, in the order of events.
 pub(super) struct Holding<'a> {

@@ -9,16 +9,18 @@ use super::common;
 use super::early;
 use super::explanation::explanation;
 use super::failure::{Style, failure};
+use super::live::Live;
 use super::outside::Outside;
 use super::progress::Progress;
+use super::reporter::Reporter;
 use super::summary::{Guarantee, counts};
-use super::text::{BAD, GOOD, NOTE, WARN, grouped, plural, status, styled, thousands, units};
 use super::verdict_line::{line, seconds, statistics};
-use super::{Detail, Live, Reporter};
+use crate::analysis::Detail;
+use crate::analysis::Explanation;
 use crate::cli::RunOptions;
 use crate::events::{Event, Outcome, RunFinished, RunStarted, TestFinished};
-use crate::explain::Explanation;
 use crate::shard::{Part, Shard};
+use crate::text::{BAD, GOOD, NOTE, WARN, grouped, plural, status, styled, thousands, units};
 
 /// The width of what is not printed to a terminal.
 const PLAIN_WIDTH: usize = 100;
@@ -289,7 +291,7 @@ mod tests {
     use super::super::samples;
     use super::*;
     use crate::cli::OutputArgs;
-    use crate::supervise::protocol::Finished;
+    use crate::protocol::Finished;
 
     /// The source that the samples' locations point into.
     const SOURCE: &str = "fn transfer() {\n    // ...\n    assert_eq!(total, 120);\n}\n";

@@ -8,8 +8,8 @@ use super::layout::{Layout, Line};
 use super::names::Names;
 use super::panics;
 use super::shorten::{called, place, shown, switched, with_values, within_call};
-use super::text::{DIM, WARN, plural};
-use crate::supervise::protocol::{Blocked, Finished, Step};
+use crate::protocol::{Blocked, Finished, Step};
+use crate::text::{DIM, WARN, plural};
 
 /// How the table is shown.
 #[derive(Clone, Debug)]
@@ -223,8 +223,8 @@ fn describe(mark: Mark, finished: &Finished, names: &Names) -> (String, String) 
 #[cfg(test)]
 mod tests {
     use super::super::samples;
-    use super::super::text::columns;
     use super::*;
+    use crate::text::columns;
 
     fn table(finished: &Finished, width: usize) -> String {
         let names = Names::new(&finished.tasks);

@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::{Detail, Reporter};
+use super::reporter::Reporter;
+use crate::analysis::Detail;
 use crate::events::Event;
 
 /// Prints events to `W`, at once.

@@ -9,7 +9,8 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::early;
 use super::plain::Plain;
-use super::{Detail, Reporter, new_file};
+use super::reporter::{Reporter, new_file};
+use crate::analysis::Detail;
 use crate::error::Result;
 use crate::events::{Event, Outcome, TestFinished};
 

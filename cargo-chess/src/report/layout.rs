@@ -8,7 +8,7 @@ use chess_vocabulary::Note;
 
 use super::names::Names;
 use super::shorten::{fit_operation, fit_place, least_columns, operation};
-use super::text::{BOLD, DIM, WARN, columns, cut, fit, styled, thousands};
+use crate::text::{BOLD, DIM, WARN, columns, cut, fit, styled, thousands};
 
 /// The narrowest useful column of a task.
 const NARROWEST: usize = 12;

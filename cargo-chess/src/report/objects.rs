@@ -10,7 +10,7 @@ use chess_vocabulary::ObjectKind;
 use rewriter::Subjects;
 
 use crate::events::{Kind, Location};
-use crate::supervise::protocol::{Blocked, Finished, Step};
+use crate::protocol::{Blocked, Finished, Step};
 
 /// More objects of one name are told apart by numbers.
 const MOST_LETTERS: usize = 26;
@@ -224,7 +224,7 @@ mod tests {
     use crate::events::Outcome;
     use chess_vocabulary::Op;
 
-    use crate::supervise::protocol::{self, Caller};
+    use crate::protocol::{self, Caller};
 
     const SOURCE: &str = "\
 fn buy(shop: &Shop) {

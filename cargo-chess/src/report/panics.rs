@@ -3,7 +3,7 @@
 use super::names::Names;
 use super::shorten::place;
 use crate::events::Kind;
-use crate::supervise::protocol::{Fate, Finished, Panic};
+use crate::protocol::{Fate, Finished, Panic};
 
 /// So many are told of.
 const MOST: usize = 3;

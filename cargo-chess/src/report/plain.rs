@@ -2,13 +2,13 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::Detail;
 use super::failure::{Style, failure};
 use super::names::Names;
-use super::paths::source_path;
 use super::shorten::{operation, shown};
+use crate::analysis::Detail;
 use crate::events::TestFinished;
-use crate::supervise::protocol::Finished;
+use crate::protocol::Finished;
+use crate::text::source_path;
 
 /// The width that such text has.
 const WIDTH: usize = 100;

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use crate::supervise::protocol::Finished;
+use crate::protocol::Finished;
 
 /// Addresses are multiples of this; what is above one is a tag in its low bits.
 const ALIGNMENT: u64 = 8;

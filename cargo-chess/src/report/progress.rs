@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::live::{Live, Running};
-use super::text::{GOOD, NOTE, cut, status, thousands};
+use crate::text::{GOOD, NOTE, cut, status, thousands};
 
 /// Where nothing can move, a test that runs for so long is told of each time that it has.
 const SLOW: Duration = Duration::from_secs(30);

@@ -4,7 +4,8 @@ use std::fs::{self, File};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{Json, Reporter};
+use super::json::Json;
+use super::reporter::Reporter;
 use crate::error::{Error, Result};
 use crate::events::Event;
 

@@ -3,10 +3,11 @@
 use std::io::{self, Write};
 
 use super::names::Names;
+use super::reporter::Reporter;
 use super::shorten::{operation, shown, switched};
-use super::{Detail, Reporter};
+use crate::analysis::Detail;
 use crate::events::{Event, Location, Outcome, TestFinished, TestId};
-use crate::supervise::protocol::Finished;
+use crate::protocol::Finished;
 
 /// Prints lines such as `src/lib.rs:40:9: error: ...` to `W`.
 pub(super) struct Short<W> {

@@ -2,10 +2,9 @@
 
 use chess_vocabulary::ObjectKind;
 
-use super::paths::source_path;
-use super::text::{columns, cut, cut_front};
 use crate::events::Location;
-use crate::supervise::protocol::{Object, Step};
+use crate::protocol::{Object, Step};
+use crate::text::{columns, cut, cut_front, source_path};
 
 /// What an operation is called together with what it acts on.
 pub(super) fn operation(op: &str, object: Option<&str>) -> String {

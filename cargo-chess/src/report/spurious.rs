@@ -4,7 +4,7 @@ use chess_vocabulary::NoteKind;
 
 use super::names::Names;
 use super::shorten::place;
-use crate::supervise::protocol::{Finished, Step};
+use crate::protocol::{Finished, Step};
 
 /// Of the first wait or weak exchange of that kind, and how to leave such schedules out.
 pub(super) fn sentence(finished: &Finished, names: &Names) -> Option<String> {

@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Detail;
-use super::text::{plural, thousands, units};
+use crate::analysis::Detail;
 use crate::events::{Outcome, TestFinished, TestOptions};
 use crate::plan::STD;
+use crate::text::{plural, thousands, units};
 
 /// How far a test was explored.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -294,9 +294,9 @@ pub(super) fn counts(run: &crate::events::RunFinished) -> String {
 mod tests {
     use super::super::samples;
     use super::*;
-    use crate::supervise::protocol::Finished;
+    use crate::protocol::Finished;
 
-    fn told(tests: &[(&str, crate::supervise::protocol::Finished)]) -> String {
+    fn told(tests: &[(&str, crate::protocol::Finished)]) -> String {
         let mut guarantee = Guarantee::default();
         for (name, finished) in tests {
             let (event, detail) = samples::test(name, finished.clone(), "");

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use chess_vocabulary::Op;
 
 use super::shorten::{operation, place, shown};
-use super::text::{BOLD, DIM, WARN, columns, fit, styled, thousands};
-use crate::supervise::protocol::Told;
+use crate::protocol::Told;
+use crate::text::{BOLD, DIM, WARN, columns, fit, styled, thousands};
 
 /// The least width of a column; wider ones stay as wide as they became.
 const NAME: usize = 8;
@@ -112,7 +112,7 @@ mod tests {
     use chess_vocabulary::Note;
 
     use super::*;
-    use crate::supervise::protocol::op_named;
+    use crate::protocol::op_named;
 
     fn told(task: u32, op: &str, object: &str, line: u32) -> Told {
         Told {

@@ -1,10 +1,10 @@
 //! The line of a test: outcome, name, how far it was explored, time; and what `-v` adds.
 
-use super::Detail;
 use super::early;
 use super::summary::{reached, single_steps};
-use super::text::{BAD, DIM, GOOD, NOTE, WARN, plural, status, styled, thousands};
+use crate::analysis::Detail;
 use crate::events::{Outcome, RegressionOutcome, RegressionRun, TestFinished};
+use crate::text::{BAD, DIM, GOOD, NOTE, WARN, plural, status, styled, thousands};
 
 /// The line of a test: outcome, name, schedules, how far, time.
 pub(super) fn line(test: &TestFinished, detail: &Detail) -> String {

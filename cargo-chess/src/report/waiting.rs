@@ -3,9 +3,9 @@
 use chess_vocabulary::Op;
 
 use super::names::Names;
-use super::paths::source_path;
 use crate::events::Location;
-use crate::supervise::protocol::{Blocked, Finished};
+use crate::protocol::{Blocked, Finished};
+use crate::text::source_path;
 
 /// The sentences: the wait-for cycle first, then every other task that waits.
 pub(super) fn sentences(finished: &Finished, names: &Names) -> Vec<String> {
@@ -98,7 +98,7 @@ fn what(blocked: &Blocked) -> String {
 mod tests {
     use super::super::samples;
     use super::*;
-    use crate::supervise::protocol::op_named;
+    use crate::protocol::op_named;
 
     #[test]
     fn a_cycle_is_told_in_one_sentence() {

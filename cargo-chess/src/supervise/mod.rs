@@ -12,7 +12,6 @@ mod milestones;
 mod part;
 mod pool;
 mod process;
-pub mod protocol;
 mod regress;
 mod request;
 mod resume;

@@ -30,7 +30,7 @@ pub(super) fn part(run: &Run<'_>, shard: Shard, tests: &[ListedTest]) -> Result<
         require_tests: run.options.no_tests == NoTests::Fail,
         selection: digest_of(&names),
         options: digest_of(&options(run, tests)),
-        sources: digest::sources(run.plan)?,
+        sources: run.plan.digest_of_sources()?,
         rustc: run.build.rustc_version.clone(),
     })
 }

@@ -11,8 +11,8 @@ use crate::events::{Kind, Outcome, RegressionOutcome, RegressionRun};
 use crate::plan::Plan;
 use crate::regressions::{Regression, Regressions, lines};
 use crate::replay::{self, Meaning};
-use crate::report::plural;
 use crate::schedule::Schedule;
+use crate::text::plural;
 
 /// The highest number of schedules that are searched for one regression before its test is
 /// explored.

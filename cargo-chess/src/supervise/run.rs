@@ -20,8 +20,9 @@ use crate::interrupt::Interrupt;
 use crate::journal::Claimed;
 use crate::plan::Plan;
 use crate::regressions::Regressions;
-use crate::report::{Live, Record, Reporter, thousands};
+use crate::report::{Live, Record, Reporter};
 use crate::shell::Shell;
+use crate::text::thousands;
 
 /// The inputs of a run.
 #[derive(Clone, Copy)]
@@ -65,7 +66,9 @@ pub fn run(run: Run<'_>, reporter: &mut dyn Reporter) -> Result<u8> {
         }
     }
     let regressions = Regressions::of(run.plan, run.build)?;
-    let orphans = regressions.orphans(run.plan, run.build, &found);
+    let orphans = regressions.orphans(run.plan, run.build, |id| {
+        found.iter().any(|test| test.id == *id)
+    });
     let found_count = found.len();
     let mut ignored = ignored(&found, run.options);
     let all = select(found, run.options);

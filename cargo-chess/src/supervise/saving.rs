@@ -1,14 +1,13 @@
 //! Saves the schedules of failures, with everything that a replay needs.
 
 use super::list::ListedTest;
-use super::protocol::{Finished, Other};
 use super::run::Run;
 use crate::config::{Exploration, MemoryAccesses, Races, Spins, Spurious};
-use crate::digest;
 use crate::error::Result;
 use crate::events::Outcome;
-use crate::report::source_path;
+use crate::protocol::{Finished, Other};
 use crate::schedule::Schedule;
+use crate::text::source_path;
 
 /// The path of a saved schedule, relative to the workspace, and the schedule.
 pub(super) type Saved = (String, Schedule);
@@ -64,7 +63,7 @@ impl<'a> Saving<'a> {
         let plan = self.run.plan;
         let sources = match &self.sources {
             Some(sources) => sources.clone(),
-            None => self.sources.insert(digest::sources(plan)?).clone(),
+            None => self.sources.insert(plan.digest_of_sources()?).clone(),
         };
         let races = if failure.forgives_races {
             Races::Allow

@@ -12,7 +12,6 @@ use super::list::ListedTest;
 use super::milestones::Milestones;
 use super::part;
 use super::pool::{self, Listener, Moment, News};
-use super::protocol::{Finished, Milestone};
 use super::resume::Verdicts;
 use super::rounds::{Clock, Rounds};
 use super::run::{Run, shell};
@@ -21,6 +20,7 @@ use super::tally::Tally;
 use super::turn::{Turns, Which};
 use super::uncontrolled;
 use super::verdict::Verdict;
+use crate::analysis::Detail;
 use crate::cli::NoTests;
 use crate::config::Exploration;
 use crate::error::{Error, Result, exit};
@@ -29,8 +29,9 @@ use crate::events::{
     millis,
 };
 use crate::journal::Claimed;
+use crate::protocol::{Finished, Milestone};
 use crate::regressions::{self, Regressions};
-use crate::report::{Detail, Live, Objects, Pointers, Record, Reporter};
+use crate::report::{Live, Objects, Pointers, Record, Reporter};
 use crate::shard::{Part, Shard};
 
 /// The reason why `--resume` finds no earlier run.

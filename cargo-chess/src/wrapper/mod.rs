@@ -7,6 +7,7 @@
 //! unchanged.
 
 mod attempt;
+mod compiled;
 mod coverage;
 mod dep_info;
 mod instructions;
@@ -29,6 +30,7 @@ use std::process::{Command, Stdio, exit};
 
 use camino::Utf8PathBuf;
 
+pub use compiled::CompiledFiles;
 pub(crate) use coverage::Coverage;
 pub use instructions::{Entry, Instructions, PackageInstructions};
 pub use record::{Fallback, Record};

@@ -20,10 +20,10 @@ use crate::config::Backend;
 use crate::error::{Error, Result};
 use crate::events::Kind;
 use crate::interrupt::Interrupt;
+use crate::protocol::Line;
 use crate::schedule::Schedule;
 use crate::shell::Shell;
 use crate::supervise::Live;
-use crate::supervise::protocol::Line;
 
 /// A time limit that is never reached, because there is no time limit in a debugger.
 const NEVER: Duration = Duration::from_hours(24 * 365);

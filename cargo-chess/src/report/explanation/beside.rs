@@ -2,11 +2,11 @@
 
 use super::super::names::Names;
 use super::super::shorten::{operation, place, with_values};
-use super::super::text::{
+use crate::analysis::{Explanation, Passing};
+use crate::protocol::{Finished, Step};
+use crate::text::{
     BAD, BOLD, GOOD, WARN, columns, cut, cut_front, fit, plural, styled, thousands, wrap,
 };
-use crate::explain::{Explanation, Passing};
-use crate::supervise::protocol::{Finished, Step};
 
 /// So many events are shown that both have in common.
 const BEFORE: usize = 2;

@@ -8,11 +8,11 @@ use chess_vocabulary::{Class, NoteKind, Op};
 use super::super::excerpt::{Mark, excerpts};
 use super::super::names::Names;
 use super::super::shorten::{operation, shown};
-use super::super::text::{thousands, wrap};
 use super::super::{panics, waiting};
 use super::preemption::{at, preemptions};
 use crate::events::{Kind, Outcome, TestFinished};
-use crate::supervise::protocol::{Finished, Step};
+use crate::protocol::{Finished, Step};
+use crate::text::{thousands, wrap};
 
 /// So many preemptions are told with their source lines; of more, the last ones.
 const MOST_SHOWN: usize = 4;

@@ -11,9 +11,9 @@ use camino::Utf8Path;
 use super::failure::{Style, heading, printed, table_of};
 use super::interleaving::Table;
 use super::names::Names;
-use super::text::{BOLD, NOTE, status, styled};
+use crate::analysis::Explanation;
 use crate::events::Outcome;
-use crate::explain::Explanation;
+use crate::text::{BOLD, NOTE, status, styled};
 
 pub(super) use self::beside::first_difference;
 pub(super) use self::cause::{reasons, telling_calls};

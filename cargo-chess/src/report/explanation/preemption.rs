@@ -5,8 +5,8 @@ use chess_vocabulary::{Class, Effect, Op};
 use super::super::excerpt::Mark;
 use super::super::names::Names;
 use super::super::shorten::{operation, place, values, with_values};
-use super::super::text::{plural, thousands};
-use crate::supervise::protocol::{Finished, Object, Step};
+use crate::protocol::{Finished, Object, Step};
+use crate::text::{plural, thousands};
 
 /// Of what is done at many source lines, so many are told.
 const MOST_PLACES: usize = 3;

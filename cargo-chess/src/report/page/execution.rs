@@ -6,11 +6,11 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde::Serialize;
 
 use super::super::names::Names;
-use super::super::paths::source_path;
 use super::super::shorten::{called, operation, place, shown};
 use super::super::{fold, interleaving, panics};
-use crate::explain::{Locks, Waiting};
-use crate::supervise::protocol::Finished;
+use crate::analysis::{Locks, Waiting};
+use crate::protocol::Finished;
+use crate::text::source_path;
 
 /// Files beyond this are left out: generated ones, which nobody reads.
 const LARGEST_FILE: u64 = 1 << 20;
@@ -70,7 +70,7 @@ impl Execution {
         let events = &finished.events;
         let most = events.iter().map(|event| event.task).max().unwrap_or(0);
         let (mut ops, mut objects) = (Numbered::default(), Numbered::default());
-        let numbered = |value: fn(&crate::supervise::protocol::Step) -> Option<&String>| {
+        let numbered = |value: fn(&crate::protocol::Step) -> Option<&String>| {
             let values = events.iter().enumerate();
             let values = values.filter_map(|(index, event)| Some((index, value(event)?.clone())));
             values.collect::<BTreeMap<_, _>>()
@@ -139,7 +139,7 @@ fn start(finished: &Finished, names: &Names) -> usize {
 }
 
 impl Panic {
-    fn new(panic: &crate::supervise::protocol::Panic) -> Self {
+    fn new(panic: &crate::protocol::Panic) -> Self {
         Self {
             event: panic.event,
             task: panic.task,

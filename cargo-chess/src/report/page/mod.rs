@@ -8,8 +8,8 @@ use serde::Serialize;
 use self::execution::{Execution, Files};
 use super::explanation::reasons;
 use super::names::Names;
+use crate::analysis::Explanation;
 use crate::events::Kind;
-use crate::explain::Explanation;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::analysis::Detail;
 use crate::build::{Build, TestBinary, WhyNot};
 use crate::cli::{OutputArgs, RunOptions};
 use crate::config::{Config, Layer};
@@ -15,7 +16,7 @@ use crate::error::Result;
 use crate::events::{Event, TestFinished};
 use crate::interrupt::Interrupt;
 use crate::plan::Plan;
-use crate::report::{Detail, Reporter};
+use crate::report::Reporter;
 use crate::supervise::{Run, run};
 
 /// A verdict line without a failure.

@@ -11,7 +11,7 @@ use crate::events::{
     Kind, Location, Minimised, NOT_DETERMINISTIC, OtherFailure, Outcome, Reach, RegressionRun,
     TestFinished, TestId, TestPart, coverage, millis,
 };
-use crate::report::source_path;
+use crate::text::source_path;
 
 /// The warning that the time of `--time` was over.
 const TIME_ENDED: &str = "the time budget ended the search";
@@ -272,7 +272,7 @@ impl Finished {
 
 impl Finished {
     /// All texts that the program may have written.
-    pub(in crate::supervise) fn texts(&mut self) -> impl Iterator<Item = &mut String> {
+    pub(crate) fn texts(&mut self) -> impl Iterator<Item = &mut String> {
         let others = self.others.iter_mut().filter_map(|it| it.message.as_mut());
         let panics = self.panics.iter_mut().map(|it| &mut it.message);
         let message = self.message.iter_mut();

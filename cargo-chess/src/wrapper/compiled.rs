@@ -13,7 +13,7 @@ pub struct CompiledFiles(BTreeMap<String, BTreeSet<Utf8PathBuf>>);
 impl CompiledFiles {
     /// Adds the files of the unit that made `artifact`. Relative paths in its list are relative to
     /// the workspace's root.
-    pub(super) fn add(&mut self, artifact: &Artifact, workspace_root: &Utf8Path) {
+    pub(crate) fn add(&mut self, artifact: &Artifact, workspace_root: &Utf8Path) {
         let Some(list) = dep_info(artifact).and_then(|file| std::fs::read_to_string(file).ok())
         else {
             return;
@@ -41,7 +41,7 @@ fn dep_info(artifact: &Artifact) -> Option<Utf8PathBuf> {
 }
 
 /// The files of a list. Each file has a line of its own, as a target without dependencies.
-pub(crate) fn listed(list: &str) -> impl Iterator<Item = String> {
+pub(super) fn listed(list: &str) -> impl Iterator<Item = String> {
     let targets = list.lines().filter_map(|line| line.strip_suffix(':'));
     targets.map(|file| file.replace("\\ ", " "))
 }

@@ -35,7 +35,7 @@ pub(crate) fn shared_dir() -> Result<Option<Utf8PathBuf>> {
 }
 
 /// The directories to try in order, for a workspace with the directory `chess_dir`.
-pub(super) fn candidates(chess_dir: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
+pub(crate) fn candidates(chess_dir: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
     let own = chess_dir.join("runtime");
     let shared = shared_dir()?.and_then(|dir| camino::absolute_utf8(&dir).ok());
     Ok(shared.into_iter().chain([own]).collect())

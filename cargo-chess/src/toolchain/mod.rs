@@ -1,5 +1,7 @@
 //! The compiler that cargo uses. It is found in cargo's way, queried once, and cached.
 
+pub(crate) mod cache;
+
 use std::env;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -9,11 +11,10 @@ use std::time::UNIX_EPOCH;
 use camino::Utf8PathBuf;
 use sha2::{Digest, Sha256};
 
-use super::cache;
 use crate::error::{Error, OF_RUSTC, Result, not_run};
 
 /// The only target that can be explored today.
-pub(super) const SUPPORTED_TARGET: &str = "x86_64-unknown-linux-gnu";
+pub(crate) const SUPPORTED_TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// Cargo and rustc, and the user's configuration of them.
 #[derive(Debug)]
@@ -27,7 +28,7 @@ pub struct Toolchain {
     /// The directory of the compiler's own libraries.
     pub sysroot: Utf8PathBuf,
     /// Cargo's configuration for the current directory.
-    pub(super) config: cargo_config2::Config,
+    pub(crate) config: cargo_config2::Config,
     /// The compiler's file: path, size and modification time.
     identity: String,
 }
@@ -87,7 +88,7 @@ impl Toolchain {
     }
 
     /// The directory of the standard library that tests are linked with.
-    pub(super) fn library_dir(&self) -> Utf8PathBuf {
+    pub(crate) fn library_dir(&self) -> Utf8PathBuf {
         self.sysroot
             .join("lib/rustlib")
             .join(self.host())
@@ -95,7 +96,7 @@ impl Toolchain {
     }
 
     /// The value of `CARGO` for tests: cargo itself instead of a proxy.
-    pub(super) fn cargo_itself(&self) -> String {
+    pub(crate) fn cargo_itself(&self) -> String {
         let beside_rustc = self.sysroot.join("bin/cargo");
         match env::var("CARGO") {
             Ok(cargo) => cargo,
@@ -105,7 +106,7 @@ impl Toolchain {
     }
 
     /// A key that distinguishes this compiler from others.
-    pub(super) fn key(&self) -> String {
+    pub(crate) fn key(&self) -> String {
         format!("{}\n{}", self.verbose_version, self.identity)
     }
 }

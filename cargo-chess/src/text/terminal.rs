@@ -6,35 +6,35 @@ use anstyle::{AnsiColor, Style};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Good news and cargo's verbs.
-pub(super) const GOOD: Style = AnsiColor::Green.on_default().bold();
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
 /// Failures.
-pub(super) const BAD: Style = AnsiColor::Red.on_default().bold();
+pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
 /// Warnings, and preemptions.
-pub(super) const WARN: Style = AnsiColor::Yellow.on_default().bold();
+pub(crate) const WARN: Style = AnsiColor::Yellow.on_default().bold();
 /// What is neither.
-pub(super) const NOTE: Style = AnsiColor::Cyan.on_default().bold();
+pub(crate) const NOTE: Style = AnsiColor::Cyan.on_default().bold();
 /// Headings.
-pub(super) const BOLD: Style = Style::new().bold();
+pub(crate) const BOLD: Style = Style::new().bold();
 /// What matters less.
-pub(super) const DIM: Style = Style::new().dimmed();
+pub(crate) const DIM: Style = Style::new().dimmed();
 
 /// `text` in `style`.
-pub(super) fn styled(style: Style, text: impl fmt::Display) -> String {
+pub(crate) fn styled(style: Style, text: impl fmt::Display) -> String {
     format!("{style}{text}{style:#}")
 }
 
 /// A line in cargo's style: a bold verb, right-aligned, and what it is about.
-pub(super) fn status(style: Style, verb: &str, rest: impl fmt::Display) -> String {
+pub(crate) fn status(style: Style, verb: &str, rest: impl fmt::Display) -> String {
     format!("{style}{verb:>12}{style:#} {rest}\n")
 }
 
 /// The columns that `text` takes on a terminal.
-pub(super) fn columns(text: &str) -> usize {
+pub(crate) fn columns(text: &str) -> usize {
     text.width()
 }
 
 /// `text` filled with spaces, or cut with an ellipsis, to exactly `width` columns.
-pub(super) fn fit(text: &str, width: usize) -> String {
+pub(crate) fn fit(text: &str, width: usize) -> String {
     let mut fitted = cut(text, width);
     fitted.extend(std::iter::repeat_n(
         ' ',
@@ -44,7 +44,7 @@ pub(super) fn fit(text: &str, width: usize) -> String {
 }
 
 /// `text`, its end replaced by an ellipsis where it is longer than `width`.
-pub(super) fn cut(text: &str, width: usize) -> String {
+pub(crate) fn cut(text: &str, width: usize) -> String {
     if columns(text) <= width {
         return text.to_owned();
     }
@@ -64,7 +64,7 @@ pub(super) fn cut(text: &str, width: usize) -> String {
 }
 
 /// `text`, its beginning replaced by an ellipsis where it is longer than `width`.
-pub(super) fn cut_front(text: &str, width: usize) -> String {
+pub(crate) fn cut_front(text: &str, width: usize) -> String {
     if columns(text) <= width {
         return text.to_owned();
     }
@@ -73,7 +73,7 @@ pub(super) fn cut_front(text: &str, width: usize) -> String {
 }
 
 /// `text` in lines of at most `width` columns, broken at spaces, each after `indent`.
-pub(super) fn wrap(text: &str, indent: &str, width: usize) -> String {
+pub(crate) fn wrap(text: &str, indent: &str, width: usize) -> String {
     let mut result = String::new();
     for paragraph in text.lines() {
         let mut used = 0;
@@ -102,9 +102,17 @@ pub(super) fn wrap(text: &str, indent: &str, width: usize) -> String {
     result
 }
 
+/// `text` in lines of at most `width` columns, without a line end after the last.
+pub(crate) fn wrapped(text: &str, width: usize) -> String {
+    wrap(text, "", width)
+        .replace("\n  ", "\n")
+        .trim_end()
+        .to_owned()
+}
+
 /// The lines of `text`, each after `indent`; control characters that would
 /// move the cursor or change colours are taken out.
-pub(super) fn indented(text: &str, indent: &str) -> String {
+pub(crate) fn indented(text: &str, indent: &str) -> String {
     let mut result = String::new();
     for line in anstream::adapter::strip_str(text).to_string().lines() {
         let line: String = line
@@ -136,7 +144,7 @@ pub(crate) fn thousands(number: u64) -> String {
 }
 
 /// `text` with its longer numbers as `12,345`. Parts of words are left alone.
-pub(super) fn grouped(text: &str) -> String {
+pub(crate) fn grouped(text: &str) -> String {
     text.split_inclusive([' ', '\n'])
         .map(|word| {
             let end = word

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chess_vocabulary::{Class, Hold, Note, ObjectKind, Op};
 
-use crate::supervise::protocol::{Finished, Object, Step};
+use crate::protocol::{Finished, Object, Step};
 
 /// An object of an execution.
 type Id = (ObjectKind, u32);

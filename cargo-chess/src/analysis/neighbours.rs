@@ -3,23 +3,23 @@
 
 use std::fmt::Write as _;
 
-use crate::supervise::protocol::Decided;
+use crate::protocol::Decided;
 
 /// A schedule that differs from another one in a decision.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Neighbour {
+pub(crate) struct Neighbour {
     /// The decision, counted from 0.
-    pub(super) decision: usize,
+    pub(crate) decision: usize,
     /// What is taken there: a task, or an outcome.
-    pub(super) instead: u32,
+    pub(crate) instead: u32,
     /// The schedule up to there; past its end no task is preempted.
-    pub(super) decisions: String,
+    pub(crate) decisions: String,
 }
 
 /// The neighbours of the schedule that took `decided`, the most telling ones first:
 /// without its last preemption, without the last two, and so on; then with another
 /// choice where one is free; then with one preemption more. Late ones before early ones.
-pub(super) fn of(decided: &[Decided]) -> impl Iterator<Item = Neighbour> + '_ {
+pub(crate) fn of(decided: &[Decided]) -> impl Iterator<Item = Neighbour> + '_ {
     let ranks = 0..3;
     ranks.flat_map(move |rank| {
         let decisions = (0..decided.len()).rev();

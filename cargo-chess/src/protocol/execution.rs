@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::object::Object;
 use super::{note, token};
 use crate::events::Location;
-use crate::report::source_path;
+use crate::text::source_path;
 
 /// A task of the reported execution.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::token;
 use crate::events::{EarlyOperation, EarlyTimeout, Location};
-use crate::report::source_path;
+use crate::text::source_path;
 
 /// An operation of a task.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use std::ops::Range;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use camino::Utf8PathBuf;
 
-use crate::error::Error;
+use super::Error;
 
 /// An error in Chess.toml, and its place.
 #[derive(Debug)]

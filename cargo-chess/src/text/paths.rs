@@ -2,7 +2,7 @@
 
 /// The path of a source file as it is shown: workspace files as they are,
 /// dependencies from their package's directory on, the standard library from `library` on.
-pub fn source_path(path: &str) -> String {
+pub(crate) fn source_path(path: &str) -> String {
     let portable = path.replace('\\', "/");
     // CARGO_HOME/registry/src/INDEX/NAME-VERSION/..., CARGO_HOME/git/checkouts/NAME-HASH/REV/...
     if let Some(rest) = after(&portable, "/registry/src/", 1) {
@@ -26,7 +26,7 @@ pub fn source_path(path: &str) -> String {
 
 /// `text` with each path of a dependency's or the standard library's source file
 /// as [`source_path`] shows it.
-pub fn with_source_paths(text: &str) -> String {
+pub(crate) fn with_source_paths(text: &str) -> String {
     const MARKS: [&str; 4] = [
         "/registry/src/",
         "/git/checkouts/",

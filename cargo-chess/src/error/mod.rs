@@ -1,10 +1,12 @@
 //! The error type. Each variant has an exit code of the contract.
 
+mod config;
+
 use std::path::Path;
 
 use camino::Utf8PathBuf;
 
-use crate::config::ConfigError;
+pub use config::ConfigError;
 
 /// The exit codes of the contract.
 pub mod exit {

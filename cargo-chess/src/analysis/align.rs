@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use chess_vocabulary::{ObjectKind, Op};
 
-use crate::supervise::protocol::{Blocked, Finished, Object, Step};
+use crate::protocol::{Blocked, Finished, Object, Step};
 
 /// The n-th time that a task, or any, does something at a place.
 type Moment<'a> = (
@@ -22,7 +22,7 @@ type Id = (ObjectKind, u32);
 /// Names each object of `passing` as `failing` does. An object that both meet only after
 /// they part is the same if a task meets it at the same moment, or else any task. One that
 /// `failing` does not meet gets a name that it has not.
-pub(super) fn align(failing: &Finished, passing: &mut Finished) {
+pub(crate) fn align(failing: &Finished, passing: &mut Finished) {
     let waits = failing.blocked.iter().map(Blocked::to_step);
     let failing: Vec<Step> = failing.events.iter().cloned().chain(waits).collect();
     let id = |step: &Step| step.object.as_ref().map(Object::id);
@@ -95,7 +95,7 @@ fn moments(events: &[Step], of_task: bool) -> impl Iterator<Item = (Moment<'_>, 
 mod tests {
     use super::*;
     use crate::events::Outcome;
-    use crate::supervise::protocol::{op_named, step};
+    use crate::protocol::{op_named, step};
 
     fn execution(events: &[(u32, &str, &str, u32)]) -> Finished {
         let events = events.iter().map(|&(task, op, object, line)| Step {
