@@ -20,7 +20,7 @@ use crate::schedule::{Schedule, id_in};
 use crate::session::Session;
 use crate::shell::Shell;
 use crate::suggest;
-use crate::supervise::{self, Run};
+use crate::supervise::{self, Meaning, Run};
 use crate::text::wrapped;
 use stories::{STORIES, Story};
 
@@ -168,10 +168,9 @@ impl Stage<'_> {
             format_args!("replay {}", id_in(&path)),
             "runs the saved schedule again",
         );
-        let replayed = replay::replay(self.session, &self.build, &schedule, self.interrupt)?;
+        let replayed = supervise::replay(self.session, &self.build, &schedule, self.interrupt)?;
         let code = replay::tell(self.session, &self.options, &schedule, &replayed)?;
-        if replayed.meaning(&schedule) != replay::Meaning::Reproduced || code != exit::FAILURE_FOUND
-        {
+        if replayed.meaning(&schedule) != Meaning::Reproduced || code != exit::FAILURE_FOUND {
             return Err(unexpected(
                 "the saved schedule did not fail in the same way again",
             ));

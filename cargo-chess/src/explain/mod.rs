@@ -8,9 +8,10 @@ use crate::error::{Error, Result};
 use crate::events::Outcome;
 use crate::interrupt::Interrupt;
 use crate::protocol::Finished;
-use crate::replay::{self, Meaning, Opened, Stage};
+use crate::replay::{self, Opened};
 use crate::report::{self, Human, Objects, Pointers};
 use crate::shell::Shell;
+use crate::supervise::{Meaning, Stage};
 
 /// So many schedules are run at most to find one that passes.
 const MOST_TRIED: usize = 100;

@@ -4,8 +4,6 @@ use crate::cli::{CargoArgs, RebuildArgs};
 use crate::error::{Error, Result};
 use crate::plan::Plan;
 use crate::schedule::Schedule;
-use crate::suggest;
-use crate::supervise::ListedTest;
 
 /// Cargo's flags that build the schedule's test and little else, in the same way as when the
 /// schedule was saved, unless `args` override that.
@@ -87,18 +85,6 @@ pub(super) fn check(schedule: &Schedule, plan: &Plan) -> Result<()> {
          The program has changed since: run `cargo chess test` to explore it as it is now.",
         schedule.test.binary
     )))
-}
-
-/// The error for a test that the binary no longer has.
-pub(super) fn no_such_test(schedule: &Schedule, tests: &[ListedTest]) -> Error {
-    let names = tests.iter().map(|test| test.id.test.as_str());
-    let nearest = suggest::nearest(&schedule.test.test, names)
-        .map_or_else(String::new, |name| format!(" (is it `{name}` now?)"));
-    Error::Usage(format!(
-        "the schedule is for the test `{}`, which `{}` does not have any more{nearest}.\n\
-         The program has changed since: run `cargo chess test` to explore it as it is now.",
-        schedule.test.test, schedule.test.binary
-    ))
 }
 
 #[cfg(test)]

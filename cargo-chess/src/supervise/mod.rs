@@ -8,6 +8,7 @@ mod exclusion;
 mod gating;
 mod group;
 mod list;
+mod meaning;
 mod milestones;
 mod part;
 mod pool;
@@ -20,20 +21,20 @@ mod run;
 mod saving;
 mod scratch;
 mod session;
+mod stage;
 mod status;
 mod tally;
 mod turn;
 mod uncontrolled;
 mod verdict;
 
-pub(crate) use callers::Callers;
-pub(crate) use columns::MarkedSources;
 pub use gating::Gating;
 pub use list::{ListedTest, OWN_HARNESS, list, select};
-pub(crate) use request::Mode;
+pub(crate) use meaning::{Meaning, Replayed};
 pub use run::{Run, run};
+pub(crate) use stage::{Stage, options_of, replay};
 pub(crate) use tally::Tally;
-pub(crate) use verdict::{Job, Live, Verdict};
+pub(crate) use verdict::Live;
 
 /// Makes this process the parent of its test processes' orphans, so that it can reap them. Called
 /// once per process, before the first test runs.

@@ -14,7 +14,6 @@ use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{Meaning, Replayed, Stage};
 use crate::cli::{BuildArgs, Debugger, MessageFormat, ReplayArgs};
 use crate::config::Backend;
 use crate::error::{Error, Result};
@@ -23,7 +22,7 @@ use crate::interrupt::Interrupt;
 use crate::protocol::Line;
 use crate::schedule::Schedule;
 use crate::shell::Shell;
-use crate::supervise::Live;
+use crate::supervise::{Live, Meaning, Replayed, Stage};
 
 /// A time limit that is never reached, because there is no time limit in a debugger.
 const NEVER: Duration = Duration::from_hours(24 * 365);
