@@ -15,6 +15,7 @@ use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::rewrite;
 use crate::analysis::Detail;
 use crate::cli::{CargoArgs, GateArgs, NoTests, RunOptions};
 use crate::error::{Result, exit};
@@ -22,7 +23,6 @@ use crate::events::{Event, Outcome, RegressionOutcome, TestFinished};
 use crate::interrupt::Interrupt;
 use crate::plan::Plan;
 use crate::report::{self, Live, Reporter};
-use crate::rewrite;
 use crate::session::Session;
 use crate::shell::Shell;
 use crate::supervise::{self, Gating};

@@ -2,13 +2,13 @@
 
 use camino::Utf8Path;
 
+use super::replay::{self, Opened};
 use crate::analysis::{self, Detail, Explanation, Passing};
 use crate::cli::{ExplainArgs, RunOptions};
 use crate::error::{Error, Result};
 use crate::events::Outcome;
 use crate::interrupt::Interrupt;
 use crate::protocol::Finished;
-use crate::replay::{self, Opened};
 use crate::report::{self, Human, Objects, Pointers};
 use crate::shell::Shell;
 use crate::supervise::{Meaning, Stage};

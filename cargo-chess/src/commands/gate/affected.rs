@@ -53,7 +53,7 @@ pub(super) fn affected(
             global.get_or_insert_with(|| name_in(root, file));
             // The root's own manifest concerns the root package in any case.
         }
-        if is_lock(root, file) || file.starts_with(root.join(crate::rewrite::DIRECTORY)) {
+        if is_lock(root, file) || file.starts_with(root.join(super::super::rewrite::DIRECTORY)) {
             continue;
         }
         match owner(metadata, file) {

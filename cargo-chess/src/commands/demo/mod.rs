@@ -7,6 +7,7 @@ use std::io::{self, Write};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::replay;
 use crate::analysis::Detail;
 use crate::build::Build;
 use crate::cli::{CargoArgs, DemoArgs, RunOptions};
@@ -14,7 +15,6 @@ use crate::config::{ENV_PREFIX, Layer};
 use crate::error::{Error, Result, exit};
 use crate::events::{Event, Outcome, TestFinished};
 use crate::interrupt::Interrupt;
-use crate::replay;
 use crate::report::{Live, Reporter, reporter};
 use crate::schedule::{Schedule, id_in};
 use crate::session::Session;

@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
+use super::list;
 use crate::cli::{SchemaArgs, SchemaOf};
 use crate::error::Result;
 use crate::events::Event;
-use crate::list;
 use crate::stdout;
 
 /// Prints the schema that `args` ask for on standard output.

@@ -45,7 +45,7 @@ macro_rules! files {
 
 macro_rules! file {
     ($name:literal, $path:expr) => {
-        include_str!(concat!("../../shipped/demo/", $name, "/", $path))
+        include_str!(concat!("../../../shipped/demo/", $name, "/", $path))
     };
 }
 
