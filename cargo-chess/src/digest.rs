@@ -7,37 +7,37 @@ use camino::Utf8Path;
 use sha2::{Digest, Sha256};
 
 /// Hexadecimal digits of a source digest.
-pub const SOURCE_DIGEST_LEN: usize = 32;
+pub(crate) const SOURCE_DIGEST_LEN: usize = 32;
 
 /// The digest of contents that are passed in pieces.
 #[derive(Default)]
-pub struct Streamed(Sha256);
+pub(crate) struct Streamed(Sha256);
 
 impl Streamed {
     /// Adds a piece.
-    pub fn update(&mut self, piece: &[u8]) {
+    pub(crate) fn update(&mut self, piece: &[u8]) {
         self.0.update(piece);
     }
 
     /// Adds a field. Its length comes before it, so that no two sequences of fields hash alike.
-    pub fn field(&mut self, field: &[u8]) {
+    pub(crate) fn field(&mut self, field: &[u8]) {
         self.update(&(field.len() as u64).to_le_bytes());
         self.update(field);
     }
 
     /// The first `digits` hexadecimal digits of the digest of all pieces.
-    pub fn short(self, digits: usize) -> String {
+    pub(crate) fn short(self, digits: usize) -> String {
         hex(&self.0.finalize(), digits)
     }
 }
 
 /// The first `digits` hexadecimal digits of the digest of `contents`.
-pub fn short(contents: &[u8], digits: usize) -> String {
+pub(crate) fn short(contents: &[u8], digits: usize) -> String {
     hex(&Sha256::digest(contents), digits)
 }
 
 /// The digest of a file's contents.
-pub fn file(path: &Utf8Path) -> io::Result<String> {
+pub(crate) fn file(path: &Utf8Path) -> io::Result<String> {
     let mut file = fs::File::open(path)?;
     let mut digest = Streamed::default();
     let mut buffer = vec![0; 1 << 16];
@@ -50,7 +50,7 @@ pub fn file(path: &Utf8Path) -> io::Result<String> {
 }
 
 /// The first `digits` hexadecimal digits of the digest of `fields`.
-pub fn of_fields<'a>(fields: impl IntoIterator<Item = &'a str>, digits: usize) -> String {
+pub(crate) fn of_fields<'a>(fields: impl IntoIterator<Item = &'a str>, digits: usize) -> String {
     let mut digest = Streamed::default();
     for text in fields {
         digest.field(text.as_bytes());

@@ -10,7 +10,7 @@ use crate::toolchain::Toolchain;
 
 /// A workspace with its plan, before the build.
 #[derive(Debug)]
-pub struct Session {
+pub(crate) struct Session {
     /// The compiler that cargo uses.
     pub toolchain: Toolchain,
     /// The exploration options.
@@ -21,7 +21,7 @@ pub struct Session {
 
 impl Session {
     /// Loads the workspace that `cargo` selects, with `flags` over its configuration.
-    pub fn open(cargo: &CargoArgs, profile: Option<&str>, flags: &Layer) -> Result<Self> {
+    pub(crate) fn open(cargo: &CargoArgs, profile: Option<&str>, flags: &Layer) -> Result<Self> {
         let toolchain = Toolchain::find()?;
         build::check_supported(&toolchain, cargo)?;
         let workspace = Workspace::find(
@@ -40,7 +40,7 @@ impl Session {
     }
 
     /// Builds the test binaries that `cargo` selects.
-    pub fn build(
+    pub(crate) fn build(
         &self,
         cargo: &CargoArgs,
         output: &OutputArgs,

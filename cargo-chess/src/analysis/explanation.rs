@@ -7,7 +7,7 @@ use crate::schedule::Schedule;
 
 /// The data of a failure that a `test-finished` event leaves out.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Detail {
+pub(crate) struct Detail {
     /// The options that the test was explored with.
     pub exploration: Exploration,
     /// The verdict with the failing execution.

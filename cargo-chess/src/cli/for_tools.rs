@@ -6,7 +6,7 @@ use super::OutputArgs;
 
 /// `cargo chess schema`.
 #[derive(Args, Debug)]
-pub struct SchemaArgs {
+pub(crate) struct SchemaArgs {
     /// The subject of the schema
     #[arg(value_name = "WHAT", value_enum)]
     pub of: SchemaOf,
@@ -17,7 +17,7 @@ pub struct SchemaArgs {
 
 /// What has a schema.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SchemaOf {
+pub(crate) enum SchemaOf {
     /// Chess.toml.
     Config,
     /// The events of a run: a line of `--message-format json`.
@@ -28,7 +28,7 @@ pub enum SchemaOf {
 
 /// `cargo chess completions`.
 #[derive(Args, Debug)]
-pub struct CompletionsArgs {
+pub(crate) struct CompletionsArgs {
     /// Which shell
     #[arg(value_name = "SHELL", value_enum)]
     pub shell: clap_complete::Shell,
@@ -39,7 +39,7 @@ pub struct CompletionsArgs {
 
 /// `cargo chess man`.
 #[derive(Args, Debug)]
-pub struct ManArgs {
+pub(crate) struct ManArgs {
     /// Command of the page [default: the page of cargo chess]
     #[arg(value_name = "COMMAND")]
     pub command: Option<String>,

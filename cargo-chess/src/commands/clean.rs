@@ -12,7 +12,7 @@ use crate::shell::Shell;
 use crate::toolchain::{Toolchain, cache};
 
 /// Removes the workspace's `target/chess`, and with `--all` the runtimes that all workspaces share.
-pub fn run(args: &CleanArgs) -> Result<()> {
+pub(crate) fn run(args: &CleanArgs) -> Result<()> {
     let shell = args.output.shell();
     let toolchain = Toolchain::find()?;
     let workspace = Workspace::find(

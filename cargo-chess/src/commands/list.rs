@@ -81,7 +81,7 @@ impl Accesses {
 }
 
 /// Builds the tests and prints their list to standard output.
-pub fn run(args: &ListArgs, interrupt: &Interrupt) -> Result<()> {
+pub(crate) fn run(args: &ListArgs, interrupt: &Interrupt) -> Result<()> {
     let options = RunOptions::from_list(args);
     let session = Session::open(&args.cargo, args.profile.as_deref(), &Layer::default())?;
     let build = session.build(&args.cargo, &args.output, interrupt)?;

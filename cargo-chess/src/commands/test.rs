@@ -6,7 +6,7 @@ use crate::error::{Result, exit};
 use crate::interrupt::Interrupt;
 use crate::report;
 use crate::session::Session;
-use crate::supervise::{self, Run};
+use crate::supervise::{self, Inputs};
 
 /// Explores the tests that `args` select. The exit code contains the result.
 pub(crate) fn run(args: &TestArgs, interrupt: &Interrupt) -> Result<u8> {
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &TestArgs, interrupt: &Interrupt) -> Result<u8> {
     // A report file that cannot be written is an error before the build.
     let mut reporter = report::reporter(&options, &session.plan.workspace_root)?;
     let build = session.build(&args.cargo, &args.output, interrupt)?;
-    let run = Run {
+    let inputs = Inputs {
         plan: &session.plan,
         config: &session.config,
         build: &build,
@@ -33,5 +33,5 @@ pub(crate) fn run(args: &TestArgs, interrupt: &Interrupt) -> Result<u8> {
         gating: None,
         interrupt,
     };
-    supervise::run(run, &mut *reporter)
+    supervise::run(inputs, &mut *reporter)
 }

@@ -35,7 +35,7 @@ pub(super) struct File {
 
 /// A `[crates.NAME]` table.
 #[derive(Debug)]
-pub struct CrateEntry {
+pub(crate) struct CrateEntry {
     /// The package's name.
     pub name: String,
     /// The policy for it, if one is set.

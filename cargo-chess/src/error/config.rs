@@ -10,7 +10,7 @@ use super::Error;
 
 /// An error in Chess.toml, and its place.
 #[derive(Debug)]
-pub struct ConfigError {
+pub(crate) struct ConfigError {
     /// Whether it is a warning, which does not stop the run.
     pub is_warning: bool,
     /// The expected and the found text.
@@ -27,7 +27,7 @@ pub struct ConfigError {
 
 impl ConfigError {
     /// The error as text, with or without colour.
-    pub fn render(&self, color: bool) -> String {
+    pub(crate) fn render(&self, color: bool) -> String {
         let level = if self.is_warning {
             Level::WARNING
         } else {

@@ -6,41 +6,41 @@ use std::path::Path;
 
 use camino::Utf8PathBuf;
 
-pub use config::ConfigError;
+pub(crate) use config::ConfigError;
 
 /// The exit codes of the contract.
-pub mod exit {
+pub(crate) mod exit {
     /// No failure found in the explored schedules.
-    pub const OK: u8 = 0;
+    pub(crate) const OK: u8 = 0;
     /// Usage or configuration error.
-    pub const USAGE: u8 = 1;
+    pub(crate) const USAGE: u8 = 1;
     /// Nothing was selected.
-    pub const NOTHING_SELECTED: u8 = 4;
+    pub(crate) const NOTHING_SELECTED: u8 = 4;
     /// `--require-complete` was given, and a bound was not finished.
-    pub const INCOMPLETE: u8 = 5;
+    pub(crate) const INCOMPLETE: u8 = 5;
     /// A rewrite differs from its reviewed snapshot.
-    pub const REWRITTEN: u8 = 6;
+    pub(crate) const REWRITTEN: u8 = 6;
     /// Internal error of cargo-chess.
-    pub const INTERNAL: u8 = 70;
+    pub(crate) const INTERNAL: u8 = 70;
     /// A failure was found.
-    pub const FAILURE_FOUND: u8 = 100;
+    pub(crate) const FAILURE_FOUND: u8 = 100;
     /// The build failed.
-    pub const BUILD_FAILED: u8 = 101;
+    pub(crate) const BUILD_FAILED: u8 = 101;
     /// `cargo metadata` failed.
-    pub const METADATA_FAILED: u8 = 102;
+    pub(crate) const METADATA_FAILED: u8 = 102;
     /// Interrupted. The results so far are saved.
-    pub const INTERRUPTED: u8 = 130;
+    pub(crate) const INTERRUPTED: u8 = 130;
 }
 
 /// Shorthand for results of this crate.
-pub type Result<T, E = Error> = std::result::Result<T, E>;
+pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error that stops a command before its verdict.
 ///
 /// Each message is a sentence for the user: the expected and the found value, the place, and the
 /// remedy.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub(crate) enum Error {
     /// The command line requests something impossible or unavailable.
     #[error("{0}")]
     Usage(String),
@@ -85,7 +85,7 @@ pub enum Error {
 
 impl Error {
     /// The process's exit code for this error.
-    pub fn exit_code(&self) -> u8 {
+    pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) | Self::Config(_) | Self::Unsupported(_) => exit::USAGE,
             Self::NothingSelected(_) => exit::NOTHING_SELECTED,
@@ -99,7 +99,7 @@ impl Error {
     }
 
     /// An [`Error::Io`]: for `.map_err(Error::io("write", &path))`.
-    pub fn io(
+    pub(crate) fn io(
         action: &'static str,
         path: impl Into<Utf8PathBuf>,
     ) -> impl FnOnce(std::io::Error) -> Self {

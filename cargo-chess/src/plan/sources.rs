@@ -15,7 +15,7 @@ impl Plan {
     ///
     /// Its inputs are names, paths inside the packages and contents, with `\n` as line ends: a
     /// checkout elsewhere has the same digest.
-    pub fn digest_of_sources(&self) -> Result<String> {
+    pub(crate) fn digest_of_sources(&self) -> Result<String> {
         of_packages(&self.packages)
     }
 }

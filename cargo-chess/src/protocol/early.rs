@@ -9,7 +9,7 @@ use crate::text::source_path;
 
 /// An operation of a task.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Operation {
+pub(crate) struct Operation {
     /// The task.
     pub task: u32,
     /// The operation.
@@ -48,7 +48,7 @@ impl Operation {
 
 /// A wait or sleep that ended early.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct EarlyWait {
+pub(crate) struct EarlyWait {
     /// The wait.
     #[serde(flatten)]
     pub wait: Operation,
@@ -60,7 +60,7 @@ pub struct EarlyWait {
 
 impl EarlyWait {
     /// As in the event.
-    pub fn to_event(&self) -> EarlyTimeout {
+    pub(crate) fn to_event(&self) -> EarlyTimeout {
         EarlyTimeout {
             wait: self.wait.to_event(),
             length_ns: self.length_ns,

@@ -10,7 +10,7 @@ use crate::text::source_path;
 
 /// A task of the reported execution.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Task {
+pub(crate) struct Task {
     /// Its number; 0 runs the test's body.
     pub id: u32,
     /// The name that the program gave it.
@@ -19,7 +19,7 @@ pub struct Task {
 
 /// One event of the reported execution.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Step {
+pub(crate) struct Step {
     /// The task that acted.
     pub task: u32,
     /// Its operation.
@@ -70,7 +70,7 @@ pub struct Step {
 
 /// A statement of the user's code whose call of other code was in progress.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Caller {
+pub(crate) struct Caller {
     /// Where it is.
     pub location: Location,
     /// The called function: `DashMap::insert`.
@@ -86,11 +86,11 @@ pub struct Caller {
 }
 
 /// A call in progress at an event: the one within which it was made, and its return address.
-pub type Call = (Option<u32>, u64);
+pub(crate) type Call = (Option<u32>, u64);
 
 /// A decision of a replayed schedule, with its alternatives.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Decided {
+pub(crate) struct Decided {
     /// How many events came before it.
     pub event: usize,
     /// The task that was to run, unless it is an outcome that was chosen.
@@ -107,7 +107,7 @@ pub struct Decided {
 
 /// A task that waits at the end of the reported execution.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Blocked {
+pub(crate) struct Blocked {
     /// The task that waits.
     pub task: u32,
     /// In which operation.
@@ -147,7 +147,7 @@ pub struct Blocked {
 
 /// A panic of the reported execution.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Panic {
+pub(crate) struct Panic {
     /// The task that panicked.
     pub task: u32,
     /// How many events came before it.
@@ -164,7 +164,7 @@ pub struct Panic {
 /// The consequence of a panic that ended its task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Fate {
+pub(crate) enum Fate {
     /// The test failed with it.
     Failed,
     /// The program received it.
@@ -175,7 +175,7 @@ pub enum Fate {
 
 /// Where a replayed schedule no longer fits the program.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Divergence {
+pub(crate) struct Divergence {
     /// The decision, from 0.
     pub step: u64,
     /// The task that was to run, unless it is an outcome that the schedule has there.
@@ -190,25 +190,25 @@ pub struct Divergence {
 
 impl Step {
     /// Whether `other` is the same operation, whatever the values.
-    pub fn repeats(&self, other: &Self) -> bool {
+    pub(crate) fn repeats(&self, other: &Self) -> bool {
         (self.task, &self.op, &self.object) == (other.task, &other.op, &other.object)
             && (&self.file, self.line, self.column) == (&other.file, other.line, other.column)
             && (self.preempted, &self.note) == (other.preempted, &other.note)
     }
 
     /// The source line, where known.
-    pub fn location(&self) -> Option<Location> {
+    pub(crate) fn location(&self) -> Option<Location> {
         location(self.file.as_ref(), self.line, self.column)
     }
 
     /// The call into `atomic` code that it is part of.
-    pub fn atomic_call(&self) -> Option<&Caller> {
+    pub(crate) fn atomic_call(&self) -> Option<&Caller> {
         self.caller.as_ref().filter(|it| it.is_atomic)
     }
 
     /// The source line to show. For a call into `atomic` code, and for work of the standard
     /// library, it is the line of the user's code.
-    pub fn shown_location(&self) -> Option<Location> {
+    pub(crate) fn shown_location(&self) -> Option<Location> {
         shown_location(self.location(), self.caller.as_ref())
     }
 }
@@ -224,7 +224,7 @@ fn shown_location(own: Option<Location>, caller: Option<&Caller>) -> Option<Loca
 
 impl Blocked {
     /// The operation that it waits in, as an event that did not come.
-    pub fn to_step(&self) -> Step {
+    pub(crate) fn to_step(&self) -> Step {
         Step {
             task: self.task,
             op: self.op,
@@ -246,12 +246,12 @@ impl Blocked {
     }
 
     /// The source line to show, as that of a [`Step`].
-    pub fn shown_location(&self) -> Option<Location> {
+    pub(crate) fn shown_location(&self) -> Option<Location> {
         shown_location(self.location(), self.caller.as_ref())
     }
 
     /// The source line, where known.
-    pub fn location(&self) -> Option<Location> {
+    pub(crate) fn location(&self) -> Option<Location> {
         location(self.file.as_ref(), self.line, self.column)
     }
 }

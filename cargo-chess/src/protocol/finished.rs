@@ -29,7 +29,7 @@ fn yes() -> bool {
     clippy::struct_excessive_bools,
     reason = "independent flags, not a state machine"
 )]
-pub struct Finished {
+pub(crate) struct Finished {
     /// The verdict.
     pub outcome: Outcome,
     /// The kind of the failure.
@@ -195,7 +195,7 @@ impl Finished {
     }
 
     /// The sentence on the waiting tasks of a deadlock, worded as by the runtime.
-    pub fn deadlock(&self) -> String {
+    pub(crate) fn deadlock(&self) -> String {
         let line = |it: &Location| line_of(&it.file, it.line);
         let waits = self.blocked.iter().map(|it| Wait {
             task: TaskId(it.task),
@@ -214,7 +214,7 @@ impl Finished {
     }
 
     /// A verdict that says `outcome` and nothing else.
-    pub fn new(outcome: Outcome) -> Self {
+    pub(crate) fn new(outcome: Outcome) -> Self {
         Finished {
             outcome,
             kind: None,
@@ -284,12 +284,12 @@ impl Finished {
 
     /// Whether the test ran differently under one and the same schedule, so that
     /// nothing is known of the schedules that were not run.
-    pub fn is_unstable(&self) -> bool {
+    pub(crate) fn is_unstable(&self) -> bool {
         !self.deterministic
     }
 
     /// Whether the end of its time is all that ended it: it found no failure.
-    pub fn was_out_of_time(&self) -> bool {
+    pub(crate) fn was_out_of_time(&self) -> bool {
         match self.outcome {
             Outcome::Passed | Outcome::Timeout => self.time_ended,
             Outcome::Failed | Outcome::Timing | Outcome::Skipped => false,
@@ -297,7 +297,7 @@ impl Finished {
     }
 
     /// Says of a test without a verdict that it had too little time, if nothing else is said.
-    pub fn explain_timeout(&mut self) {
+    pub(crate) fn explain_timeout(&mut self) {
         if self.outcome == Outcome::Timeout && self.message.is_none() {
             self.message = Some(TIME_ENDED_AT_ONCE.to_owned());
             self.time_ended = true;
@@ -305,7 +305,7 @@ impl Finished {
     }
 
     /// Takes it for a search that has paused, though its time ended.
-    pub fn pause(&mut self) {
+    pub(crate) fn pause(&mut self) {
         self.paused = true;
         self.time_ended = false;
     }
@@ -325,7 +325,12 @@ impl Finished {
 
     /// The event for this verdict on `test`; `atomic` are the packages into which calls were
     /// single steps. The path of the saved schedule is added later.
-    pub fn to_event(&self, test: &TestId, duration: Duration, atomic: Vec<String>) -> TestFinished {
+    pub(crate) fn to_event(
+        &self,
+        test: &TestId,
+        duration: Duration,
+        atomic: Vec<String>,
+    ) -> TestFinished {
         let stable = !self.is_unstable();
         let complete = self.complete && stable;
         let bound_completed = self.bound_completed.filter(|_| stable);
@@ -387,7 +392,7 @@ impl Finished {
 
 /// How far the schedules were explored in which time passes last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct TimersLast {
+pub(crate) struct TimersLast {
     /// Whether all were, and the largest bound that was finished.
     complete: bool,
     bound_completed: Option<u32>,
@@ -414,7 +419,7 @@ impl TimersLast {
 
 /// A loop that waits without yielding.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Spin {
+pub(crate) struct Spin {
     /// The operation that it repeats.
     pub operation: String,
     /// Where that is.
@@ -423,7 +428,7 @@ pub struct Spin {
 
 impl Spin {
     /// The warning; `package` is that of the line, if it is a dependency.
-    pub fn warning(&self, package: Option<&str>) -> String {
+    pub(crate) fn warning(&self, package: Option<&str>) -> String {
         let Location { file, line, .. } = &self.location;
         let place = format!("{}:{line}", source_path(file));
         let (whose, remedy) = match package {
@@ -447,7 +452,7 @@ impl Spin {
 
 /// A failure besides the one that the verdict describes.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Other {
+pub(crate) struct Other {
     /// The kind of the failure.
     pub kind: Kind,
     /// The failure in words.

@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::events::Location;
 use execution::location;
-pub use execution::{Blocked, Call, Caller, Decided, Divergence, Fate, Panic, Step, Task};
-pub use finished::{Finished, Other, Spin};
-pub use object::Object;
+pub(crate) use execution::{Blocked, Call, Caller, Decided, Divergence, Fate, Panic, Step, Task};
+pub(crate) use finished::{Finished, Other};
+pub(crate) use object::Object;
 
 /// How far a search was after a number of schedules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Milestone {
+pub(crate) struct Milestone {
     /// The preemption bound of the last schedule.
     #[serde(default)]
     pub bound: Option<u32>,
@@ -30,7 +30,7 @@ pub struct Milestone {
 /// One line of a test binary's standard output.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
-pub enum Line {
+pub(crate) enum Line {
     /// The exploration continues.
     Progress {
         /// Schedules so far.
@@ -79,7 +79,7 @@ pub enum Line {
 
 /// An event of one task, reported when it happens.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Told {
+pub(crate) struct Told {
     /// The task.
     pub task: u32,
     /// The name that the program gave it.
@@ -107,7 +107,7 @@ pub struct Told {
 
 impl Told {
     /// The source line, where known.
-    pub fn location(&self) -> Option<Location> {
+    pub(crate) fn location(&self) -> Option<Location> {
         location(self.file.as_ref(), self.line, self.column)
     }
 }

@@ -11,7 +11,7 @@ use super::token;
 /// The object of an operation. As a string, it is its name in reports.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(from = "Data")]
-pub struct Object {
+pub(crate) struct Object {
     /// Its kind.
     #[serde(with = "token")]
     pub kind: ObjectKind,
@@ -43,7 +43,7 @@ impl From<Data> for Object {
 
 impl Object {
     /// An object of which the sources say nothing.
-    pub fn new(kind: ObjectKind, number: u32) -> Self {
+    pub(crate) fn new(kind: ObjectKind, number: u32) -> Self {
         Self {
             kind,
             number,
@@ -52,12 +52,12 @@ impl Object {
     }
 
     /// The task that it stands for.
-    pub fn task(&self) -> Option<u32> {
+    pub(crate) fn task(&self) -> Option<u32> {
         (self.kind == ObjectKind::Task).then_some(self.number)
     }
 
     /// Its identity in its execution, independent of its name.
-    pub fn id(&self) -> (ObjectKind, u32) {
+    pub(crate) fn id(&self) -> (ObjectKind, u32) {
         (self.kind, self.number)
     }
 }

@@ -26,7 +26,7 @@ use crate::text::{BAD, GOOD, NOTE, WARN, grouped, plural, status, styled, thousa
 const PLAIN_WIDTH: usize = 100;
 
 /// Prints lines for people to `W`.
-pub struct Human<W> {
+pub(crate) struct Human<W> {
     out: W,
     color: bool,
     verbosity: i8,
@@ -45,7 +45,7 @@ pub struct Human<W> {
 
 impl Human<io::Stderr> {
     /// Prints to standard error.
-    pub fn on_stderr(options: &RunOptions, workspace_root: &Utf8Path) -> Self {
+    pub(crate) fn on_stderr(options: &RunOptions, workspace_root: &Utf8Path) -> Self {
         let width = terminal_size::terminal_size_of(io::stderr())
             .map_or(PLAIN_WIDTH, |(width, _)| usize::from(width.0));
         let progress = if options.verbosity < 0 || options.no_capture {
@@ -86,7 +86,7 @@ impl<W: Write> Human<W> {
     }
 
     /// Tells one failure now, in full.
-    pub fn failure(&mut self, test: &TestFinished, detail: &Detail) -> io::Result<()> {
+    pub(crate) fn failure(&mut self, test: &TestFinished, detail: &Detail) -> io::Result<()> {
         let report = failure(&self.root, test, detail, self.style);
         self.print(&(report + "\n"))
     }

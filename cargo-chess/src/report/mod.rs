@@ -39,14 +39,14 @@ use std::io;
 
 use camino::Utf8Path;
 
-pub use human::Human;
-pub use json::Json;
-pub use live::Live;
+pub(crate) use human::Human;
+pub(crate) use json::Json;
+pub(crate) use live::Live;
 pub(crate) use objects::Objects;
 pub(crate) use page::page;
 pub(crate) use pointers::Pointers;
-pub use record::Record;
-pub use reporter::Reporter;
+pub(crate) use record::Record;
+pub(crate) use reporter::Reporter;
 pub(crate) use trace::Trace;
 
 use github::GitHub;
@@ -64,7 +64,10 @@ use crate::events::Event;
 /// The reporters that `options` and the place where this runs ask for.
 ///
 /// People read standard error in any case; only JSON goes to standard output.
-pub fn reporter(options: &RunOptions, workspace_root: &Utf8Path) -> Result<Box<dyn Reporter>> {
+pub(crate) fn reporter(
+    options: &RunOptions,
+    workspace_root: &Utf8Path,
+) -> Result<Box<dyn Reporter>> {
     let repository = || Repository::around(workspace_root);
     let plain = || Plain::new(workspace_root);
     let mut all: Vec<Box<dyn Reporter>> = Vec::new();

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::events::Event;
 
 /// Someone who tells the user, or a program, of a run.
-pub trait Reporter {
+pub(crate) trait Reporter {
     /// The next event; `detail` comes with each `test-finished`, but for ignored tests.
     ///
     /// An error ends the run; a consumer that went away is a broken pipe.

@@ -18,7 +18,7 @@ pub(crate) const SUPPORTED_TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// Cargo and rustc, and the user's configuration of them.
 #[derive(Debug)]
-pub struct Toolchain {
+pub(crate) struct Toolchain {
     /// The cargo to call.
     pub cargo: PathBuf,
     /// The rustc that cargo calls.
@@ -35,7 +35,7 @@ pub struct Toolchain {
 
 impl Toolchain {
     /// Finds the compiler for the current directory.
-    pub fn find() -> Result<Self> {
+    pub(crate) fn find() -> Result<Self> {
         let config = cargo_config2::Config::load()
             .map_err(|error| Error::Usage(format!("cargo's configuration is wrong: {error}")))?;
         let cargo = env::var_os("CARGO").map_or_else(|| "cargo".into(), PathBuf::from);
@@ -75,12 +75,12 @@ impl Toolchain {
     }
 
     /// The first line of `rustc -vV`.
-    pub fn version(&self) -> &str {
+    pub(crate) fn version(&self) -> &str {
         self.verbose_version.lines().next().unwrap_or_default()
     }
 
     /// The triple of this machine.
-    pub fn host(&self) -> &str {
+    pub(crate) fn host(&self) -> &str {
         self.verbose_version
             .lines()
             .find_map(|line| line.strip_prefix("host: "))

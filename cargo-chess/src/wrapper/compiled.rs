@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// The files of each package, by cargo's identifier of the package.
 #[derive(Serialize, Deserialize, Clone, Default, Debug)]
-pub struct CompiledFiles(BTreeMap<String, BTreeSet<Utf8PathBuf>>);
+pub(crate) struct CompiledFiles(BTreeMap<String, BTreeSet<Utf8PathBuf>>);
 
 impl CompiledFiles {
     /// Adds the files of the unit that made `artifact`. Relative paths in its list are relative to
@@ -23,7 +23,7 @@ impl CompiledFiles {
     }
 
     /// The files that a package was compiled from.
-    pub fn of(&self, package: &str) -> impl Iterator<Item = &Utf8Path> {
+    pub(crate) fn of(&self, package: &str) -> impl Iterator<Item = &Utf8Path> {
         let files = self.0.get(package).into_iter().flatten();
         files.map(Utf8PathBuf::as_path)
     }

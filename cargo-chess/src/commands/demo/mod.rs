@@ -20,7 +20,7 @@ use crate::schedule::{Schedule, id_in};
 use crate::session::Session;
 use crate::shell::Shell;
 use crate::suggest;
-use crate::supervise::{self, Meaning, Run};
+use crate::supervise::{self, Inputs, Meaning};
 use crate::text::wrapped;
 use stories::{STORIES, Story};
 
@@ -35,7 +35,7 @@ const NARRATION_WIDTH: usize = 88;
 
 /// Finds the bug of an example, replays it and verifies the corrected version. The exit code is 0
 /// if all steps succeeded.
-pub fn run(args: &DemoArgs, interrupt: &Interrupt) -> Result<u8> {
+pub(crate) fn run(args: &DemoArgs, interrupt: &Interrupt) -> Result<u8> {
     let story = find(args.name.as_deref())?;
     let directory = unpack(story)?;
     let shell = args.output.shell();
@@ -202,7 +202,7 @@ impl Stage<'_> {
             heard: None,
         };
         supervise::run(
-            Run {
+            Inputs {
                 plan: &self.session.plan,
                 config: &self.session.config,
                 build: &self.build,

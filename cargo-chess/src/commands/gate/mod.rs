@@ -51,7 +51,7 @@ pub(crate) fn run(args: &GateArgs, interrupt: &Interrupt) -> Result<u8> {
     let (diffs, rewritten) = rewrite::check(&session, shell)?;
     if let Some(error) = &rewritten {
         shell.error(error);
-        shell.text(&diffs);
+        Shell::text(&diffs);
     }
     let explored = if found.members.is_empty() {
         exit::OK
@@ -97,7 +97,7 @@ fn explore(
         budget: args.budget,
         use_results: !args.no_cache,
     };
-    let run = supervise::Run {
+    let inputs = supervise::Inputs {
         plan: &session.plan,
         config: &session.config,
         build: &build,
@@ -106,7 +106,7 @@ fn explore(
         gating: Some(&gating),
         interrupt,
     };
-    let code = supervise::run(run, &mut ear)?;
+    let code = supervise::run(inputs, &mut ear)?;
     let shell = args.output.shell();
     if code == exit::OK {
         shell.status("Gate", "passed");

@@ -27,7 +27,7 @@ impl Service {
 ///
 /// # Errors
 /// Where all that was to be written is there: nothing is ever changed.
-pub fn run(args: &InitArgs) -> Result<()> {
+pub(crate) fn run(args: &InitArgs) -> Result<()> {
     let shell = args.output.shell();
     let toolchain = Toolchain::find()?;
     let features = FeatureArgs::default();

@@ -21,7 +21,7 @@ use join::Joined;
 
 /// Joins the files that `args` name. Events are printed to standard output, and a report for people
 /// to standard error. Returns the exit code that one run would have had.
-pub fn run(args: &MergeArgs) -> Result<u8> {
+pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
     let files = args.files.iter().map(|path| File::read(path));
     let joined = join::join(files.collect::<Result<_>>()?)?;
     let options = RunOptions {

@@ -45,7 +45,7 @@ pub(crate) fn run(args: &NextestArgs, interrupt: &Interrupt) -> Result<u8> {
     command.args(["nextest", args.action.name()]);
     let is_archive = |arg: &String| arg.split('=').next() == Some(ARCHIVE_FILE);
     let is_unpacked =
-        args.action != NextestAction::Archive && args.nextest_args.iter().any(is_archive);
+        args.action != NextestAction::Archive && args.passed_on.iter().any(is_archive);
     let (root, chess_dir) = if is_unpacked {
         let (manifest, features) = (&args.cargo.manifest, &args.cargo.features);
         let target_dir = args.cargo.build.target_dir.as_deref();
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &NextestArgs, interrupt: &Interrupt) -> Result<u8> {
         command.args(["--retries", "0"]);
     }
     let status = command
-        .args(&args.nextest_args)
+        .args(&args.passed_on)
         .status()
         .map_err(|error| Error::Unsupported(not_run(&toolchain.cargo, OF_CARGO, &error)))?;
     if interrupt.requested() {

@@ -67,7 +67,7 @@ pub(crate) fn run(args: &RunnerArgs, interrupt: &Interrupt) -> Result<u8> {
         ..RunOptions::new(&args.output, Some(1))
     };
     let mut reporter = report::reporter(&options, &plan.workspace_root)?;
-    let run = supervise::Run {
+    let inputs = supervise::Inputs {
         plan: &plan,
         config: &config,
         build: &build,
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &RunnerArgs, interrupt: &Interrupt) -> Result<u8> {
         gating: None,
         interrupt,
     };
-    supervise::run(run, &mut *reporter)
+    supervise::run(inputs, &mut *reporter)
 }
 
 /// The flags of `cargo chess nextest`.

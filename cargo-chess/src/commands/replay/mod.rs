@@ -20,7 +20,7 @@ use trace::Traced;
 
 /// Replays the schedule that `args` name and returns the exit code: 100 if it fails again, 0 if the
 /// failure is gone.
-pub fn run(args: &ReplayArgs, interrupt: &Interrupt) -> Result<u8> {
+pub(crate) fn run(args: &ReplayArgs, interrupt: &Interrupt) -> Result<u8> {
     let debugger = debugger::find(args)?;
     let Opened {
         schedule,

@@ -24,7 +24,7 @@ use snapshots::Snapshots;
 pub(crate) use snapshots::DIRECTORY;
 
 /// Shows, compares or accepts the snapshots of the workspace that `args` select.
-pub fn run(args: &RewriteArgs) -> Result<()> {
+pub(crate) fn run(args: &RewriteArgs) -> Result<()> {
     let cargo = CargoArgs {
         features: args.features.clone(),
         manifest: args.manifest.clone(),

@@ -17,7 +17,7 @@ use crate::events::{Event, TestFinished};
 use crate::interrupt::Interrupt;
 use crate::plan::Plan;
 use crate::report::Reporter;
-use crate::supervise::{Run, run};
+use crate::supervise::{Inputs, run};
 
 /// A verdict line without a failure.
 pub(in crate::supervise) const PASSED: &str = r#"{"type":"finished","outcome":"passed","schedules":7,"executions":8,"bound_completed":2,"strategy":"icb"}"#;
@@ -146,7 +146,7 @@ impl Fakes {
             ..Build::default()
         };
         run(
-            Run {
+            Inputs {
                 plan: &plan,
                 config: &config,
                 build: &build,
