@@ -46,6 +46,6 @@ pub(crate) struct Passing {
     pub(crate) finished: Finished,
     /// The decision, among those of the failing schedule.
     pub(crate) decision: usize,
-    /// What it takes there.
+    /// The choice at this decision.
     pub(crate) instead: u32,
 }

@@ -1,4 +1,4 @@
-//! Who holds which lock, and who waits for whom, after each event of an execution.
+//! The holders of locks and the waiting tasks, after each event of an execution.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::protocol::{Finished, Object, Step};
 /// An object of an execution.
 type Id = (ObjectKind, u32);
 
-/// Who holds a lock, each with the event that took it.
+/// The holders of a lock, each with the event that acquired it.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Holders {
     /// Whether they hold it beside each other.
@@ -18,7 +18,7 @@ pub(crate) struct Holders {
     pub(crate) tasks: Vec<(u32, usize)>,
 }
 
-/// A task that cannot go on.
+/// A blocked task.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Waiting {
     /// For a lock that others hold.
@@ -27,7 +27,7 @@ pub(crate) enum Waiting {
         task: u32,
         /// The lock.
         object: String,
-        /// Who holds it.
+        /// Its holders.
         holders: Vec<u32>,
     },
     /// For a condition variable to be notified.
@@ -46,7 +46,7 @@ pub(crate) enum Waiting {
     },
 }
 
-/// The next operation of a task: an event, or what it waits in at the end.
+/// The next operation of a task: an event, or the operation in which it waits at the end.
 struct Next<'a> {
     op: Op,
     object: Option<&'a Object>,
@@ -60,7 +60,7 @@ pub(crate) struct Locks<'a> {
     held: BTreeMap<Id, (&'a Object, Holders)>,
     /// For each task the condition variable that it sleeps on.
     asleep: BTreeMap<u32, &'a Object>,
-    /// So many events have happened.
+    /// The number of events so far.
     done: usize,
 }
 
@@ -80,7 +80,7 @@ impl<'a> Locks<'a> {
         }
     }
 
-    /// Goes on until `count` events have happened.
+    /// Advances to the state after `count` events.
     pub(crate) fn advance_to(&mut self, count: usize) {
         while self.done < count.min(self.finished.events.len()) {
             self.advance();
@@ -121,7 +121,7 @@ impl<'a> Locks<'a> {
         held.into_iter()
     }
 
-    /// Who waits, in the order of tasks.
+    /// The waiting tasks, in the order of tasks.
     pub(crate) fn waiting(&self) -> Vec<Waiting> {
         let tasks = self.finished.tasks.iter();
         tasks.filter_map(|task| self.waits(task.id)).collect()

@@ -1,5 +1,5 @@
-//! The schedules nearest to a failing one: as it up to a decision, otherwise there, and
-//! from there on without preemptions.
+//! The schedules nearest to a failing one: equal up to a decision, another choice there, and no
+//! preemptions after it.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use crate::protocol::Decided;
 pub(crate) struct Neighbour {
     /// The decision, counted from 0.
     pub(crate) decision: usize,
-    /// What is taken there: a task, or an outcome.
+    /// The choice there: a task, or an outcome.
     pub(crate) instead: u32,
     /// The schedule up to there; past its end no task is preempted.
     pub(crate) decisions: String,
@@ -47,7 +47,7 @@ fn place_of_taken(decided: &Decided) -> usize {
 fn rank_of(decided: &Decided, taken: usize, place: usize) -> Option<u32> {
     let costs = |place: usize| place >= decided.free;
     match (costs(taken), costs(place)) {
-        // Of what a preemption could be instead, none is the nearest.
+        // The nearest alternative to a preemption is no preemption.
         (true, _) => (place == 0).then_some(0),
         (false, false) => Some(1),
         (false, true) => Some(2),

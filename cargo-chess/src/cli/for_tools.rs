@@ -10,12 +10,12 @@ pub(crate) struct SchemaArgs {
     /// The subject of the schema
     #[arg(value_name = "WHAT", value_enum)]
     pub of: SchemaOf,
-    /// What is printed.
+    /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
 }
 
-/// What has a schema.
+/// The subjects of schemas.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SchemaOf {
     /// Chess.toml.
@@ -32,7 +32,7 @@ pub(crate) struct CompletionsArgs {
     /// Which shell
     #[arg(value_name = "SHELL", value_enum)]
     pub shell: clap_complete::Shell,
-    /// What is printed.
+    /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -43,7 +43,7 @@ pub(crate) struct ManArgs {
     /// Command of the page [default: the page of cargo chess]
     #[arg(value_name = "COMMAND")]
     pub command: Option<String>,
-    /// What is printed.
+    /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
 }

@@ -37,7 +37,7 @@ pub(crate) use run_options::{
                   100 a failure was found, 101 the build failed, 102 cargo metadata failed, 130 interrupted."
 )]
 pub(crate) struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -61,7 +61,7 @@ pub(crate) enum Command {
     Merge(MergeArgs),
     /// Explore the tests under cargo nextest
     Nextest(Box<NextestArgs>),
-    /// What cargo nextest starts in the place of a test binary: no command for people.
+    /// The program that cargo nextest starts in place of a test binary. It is no command for people.
     #[command(skip)]
     NextestRunner(RunnerArgs),
     /// Write a commented Chess.toml, and a job for a CI service
@@ -160,10 +160,10 @@ pub(crate) struct TestArgs {
     /// How each test is explored.
     #[command(flatten)]
     pub explore: ExploreArgs,
-    /// What is built.
+    /// The build.
     #[command(flatten)]
     pub cargo: CargoArgs,
-    /// What is printed.
+    /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
     /// The files that the run is reported in besides.
@@ -183,10 +183,10 @@ pub(crate) struct ListArgs {
     /// Profile of Chess.toml to use
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
-    /// What is built.
+    /// The build.
     #[command(flatten)]
     pub cargo: CargoArgs,
-    /// What is printed.
+    /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -206,10 +206,10 @@ pub(crate) struct ReplayArgs {
     /// Further arguments for the debugger, as in `-- -batch -ex backtrace`
     #[arg(value_name = "DEBUGGER-ARGS", last = true, requires = "debugger")]
     pub debugger_args: Vec<OsString>,
-    /// What is built.
+    /// The build.
     #[command(flatten)]
     pub rebuild: RebuildArgs,
-    /// What is printed.
+    /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -250,10 +250,10 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     #[expect(clippy::option_option, reason = "a flag with an optional value")]
     pub html: Option<Option<Utf8PathBuf>>,
-    /// What is built.
+    /// The build.
     #[command(flatten)]
     pub rebuild: RebuildArgs,
-    /// What is printed.
+    /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -280,7 +280,7 @@ pub(crate) struct RewriteArgs {
     /// Which workspace.
     #[command(flatten)]
     pub manifest: ManifestArgs,
-    /// What is printed.
+    /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -312,7 +312,7 @@ pub(crate) struct GateArgs {
     /// Which workspace.
     #[command(flatten)]
     pub manifest: ManifestArgs,
-    /// What is printed.
+    /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
     /// The files that the run is reported in besides.
@@ -338,7 +338,7 @@ pub(crate) struct MergeArgs {
     /// The output of `cargo chess test --shard K/N --message-format json`, one file for each shard
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<camino::Utf8PathBuf>,
-    /// What is printed; the joined events go to standard output in any case.
+    /// The output; the joined events go to standard output in any case.
     #[command(flatten)]
     pub output: OutputArgs,
     /// The files that the run is reported in besides.
@@ -355,7 +355,7 @@ pub(crate) struct InitArgs {
     /// Which workspace.
     #[command(flatten)]
     pub manifest: ManifestArgs,
-    /// What is printed.
+    /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -381,7 +381,7 @@ pub(crate) struct CleanArgs {
     /// Which workspace.
     #[command(flatten)]
     pub manifest: ManifestArgs,
-    /// What is printed.
+    /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -392,7 +392,7 @@ pub(crate) struct DemoArgs {
     /// Name of the example [default: the first one]
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
-    /// What is printed.
+    /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
 }

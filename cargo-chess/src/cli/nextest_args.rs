@@ -19,15 +19,15 @@ pub(crate) struct NextestArgs {
     /// How each test is explored.
     #[command(flatten)]
     pub explore: ExploreArgs,
-    /// What is built.
+    /// The build.
     #[command(flatten)]
     pub cargo: CargoArgs,
-    /// What is printed.
+    /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
 }
 
-/// What cargo nextest does with the tests.
+/// The action of cargo nextest on the tests.
 #[derive(ValueEnum, Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) enum NextestAction {
     /// Run the tests
@@ -66,10 +66,10 @@ pub(crate) struct RunnerArgs {
     /// The profile of Chess.toml
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
-    /// The test binary, and what cargo nextest gives it
+    /// The test binary, and its arguments from cargo nextest
     #[arg(value_name = "COMMAND", last = true, required = true)]
     pub command: Vec<OsString>,
-    /// What is printed.
+    /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
 }

@@ -9,7 +9,7 @@ use super::{ListArgs, TestArgs};
 use crate::shard::Shard;
 use crate::shell::Shell;
 
-/// What goes to standard output.
+/// The format of standard output.
 #[derive(ValueEnum, Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) enum MessageFormat {
     /// Nothing: reports for people go to standard error.
@@ -21,7 +21,7 @@ pub(crate) enum MessageFormat {
     Json,
 }
 
-/// When to colour what people read.
+/// The use of colour in reports for people.
 #[derive(ValueEnum, Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) enum ColorWhen {
     /// On a terminal.
@@ -45,7 +45,7 @@ pub(crate) enum RunIgnored {
     All,
 }
 
-/// What to do when no test is selected.
+/// The result of a run without selected tests.
 #[derive(ValueEnum, Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) enum NoTests {
     /// Exit with code 4.
@@ -86,7 +86,7 @@ pub(crate) struct RunArgs {
     pub require_complete: bool,
 }
 
-/// What is printed, and how.
+/// The options of the output.
 #[derive(Args, Clone, Default, Debug)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {

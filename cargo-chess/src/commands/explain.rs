@@ -1,4 +1,4 @@
-//! `cargo chess explain`: a saved failure run again, and shown so that a person understands it.
+//! `cargo chess explain`: runs a saved failure again, and explains it.
 
 use camino::Utf8Path;
 
@@ -13,13 +13,13 @@ use crate::report::{self, Human, Objects, Pointers};
 use crate::shell::Shell;
 use crate::supervise::{Meaning, Stage};
 
-/// So many schedules are run at most to find one that passes.
+/// The highest number of schedules that are run to find one that passes.
 const MOST_TRIED: usize = 100;
 
-/// Fewer where they are long: no more begins once they have taken so many steps together.
+/// The number of steps after which no further schedule is tried.
 const MOST_STEPS: u64 = 400_000;
 
-/// Replays what `args` name and explains it.
+/// Replays the schedule that `args` name, and explains its failure.
 pub(crate) fn run(args: &ExplainArgs, interrupt: &Interrupt) -> Result<()> {
     let opened = replay::open(
         args.schedule.as_deref(),
@@ -82,12 +82,12 @@ pub(crate) fn run(args: &ExplainArgs, interrupt: &Interrupt) -> Result<()> {
     }
     let options = RunOptions::new(&args.output, args.rebuild.build.jobs);
     let root = &opened.session.plan.workspace_root;
-    // There is nobody to tell that standard error is gone.
+    // A closed standard error cannot be reported.
     let _ = Human::on_stderr(&options, root).explanation(&explanation);
     Ok(())
 }
 
-/// Writes the page to `file`, or to where pages are, and says where that is.
+/// Writes the page to `file`, or to the directory of pages, and prints its path.
 fn write_page(
     explanation: &Explanation,
     file: Option<&Utf8Path>,
@@ -113,7 +113,7 @@ fn write_page(
     Ok(())
 }
 
-/// Runs neighbours of the failing schedule until one passes; how many were run, too.
+/// Runs neighbours of the failing schedule until one passes. Also returns their number.
 fn find_passing(
     stage: &Stage<'_>,
     failing: &Finished,

@@ -1,4 +1,4 @@
-//! All that is told of one failure: message, source line, interleaving, output, how to replay it.
+//! The report on one failure: message, source line, interleaving, output, command to replay it.
 
 use camino::Utf8Path;
 
@@ -78,7 +78,7 @@ pub(super) fn failure(
     report + "\n"
 }
 
-/// What failed, the message, the source line, and who waits.
+/// The failed test, the message, the source line, and the waiting tasks.
 pub(super) fn heading(
     root: &Utf8Path,
     test: &TestFinished,
@@ -137,7 +137,8 @@ pub(super) fn heading(
     report
 }
 
-/// `from 14 preemptions to 2 in 180 executions`, of what counts most among what changed.
+/// The most important change of the minimised schedule: `from 14 preemptions to 2 in 180
+/// executions`.
 fn shrunk(minimised: &Minimised) -> Option<String> {
     let Minimised { from, to, .. } = minimised;
     let sizes = [
@@ -157,7 +158,7 @@ fn shrunk(minimised: &Minimised) -> Option<String> {
     ))
 }
 
-/// In short, what else was found.
+/// The other failures of the test, in short.
 fn others(test: &TestFinished, style: Style) -> String {
     if test.other_failures.is_empty() {
         return String::new();
@@ -218,7 +219,7 @@ pub(super) fn table_of(test: &TestFinished, finished: &Finished, table: &Table) 
     format!("  {heading}\n{}", interleaving(finished, &names, table))
 }
 
-/// What the test printed, and what its process wrote to standard error.
+/// The output of the test, and that of its process on standard error.
 pub(super) fn printed(detail: &Detail) -> String {
     quoted("What it printed:", &detail.finished.output)
         + &quoted(

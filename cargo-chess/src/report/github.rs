@@ -23,7 +23,7 @@ pub(super) struct GitHub<W> {
     summary: Option<Utf8PathBuf>,
     repository: Repository,
     plain: Plain,
-    /// A row of the summary for each failure, and what is told of it.
+    /// For each failure, a row of the summary and its report.
     rows: String,
     reports: String,
 }

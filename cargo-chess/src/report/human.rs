@@ -22,7 +22,7 @@ use crate::events::{Event, Outcome, RunFinished, RunStarted, TestFinished};
 use crate::shard::{Part, Shard};
 use crate::text::{BAD, GOOD, NOTE, WARN, grouped, plural, status, styled, thousands, units};
 
-/// The width of what is not printed to a terminal.
+/// The width of output that does not go to a terminal.
 const PLAIN_WIDTH: usize = 100;
 
 /// Prints lines for people to `W`.
@@ -35,7 +35,7 @@ pub(crate) struct Human<W> {
     /// The workspace's root, for source lines.
     root: Utf8PathBuf,
     progress: Progress,
-    /// Tests that failed or got no verdict, told at the end.
+    /// Tests that failed or got no verdict. They are reported at the end.
     failures: Vec<(TestFinished, Detail)>,
     guarantee: Guarantee,
     outside: Outside,
@@ -85,13 +85,13 @@ impl<W: Write> Human<W> {
         }
     }
 
-    /// Tells one failure now, in full.
+    /// Prints the whole report on one failure now.
     pub(crate) fn failure(&mut self, test: &TestFinished, detail: &Detail) -> io::Result<()> {
         let report = failure(&self.root, test, detail, self.style);
         self.print(&(report + "\n"))
     }
 
-    /// Tells how a failure comes about.
+    /// Prints the explanation of a failure.
     pub(crate) fn explanation(&mut self, told: &Explanation) -> io::Result<()> {
         let report = explanation(&self.root, told, self.style);
         self.print(&report)
@@ -165,7 +165,7 @@ impl<W: Write> Human<W> {
             lines += &status(NOTE, "Note", statistics(test));
         }
         let (of_time, others) = test.warnings_of_time_and_others();
-        // What the summary or the message will say is not said here.
+        // The summary or the message will say this.
         let is_told = told_short || test.outcome == Outcome::Timeout;
         let of_time = of_time.iter().filter(|_| !is_told);
         for warning in of_time.chain(others) {
@@ -237,7 +237,7 @@ impl<W: Write> Reporter for Human<W> {
         match (event, detail) {
             (Event::RunStarted(run), _) => self.started(run),
             (Event::TestFinished(test), Some(detail)) => self.test_finished(test, detail),
-            // Of a test that is ignored there is no more to tell.
+            // An ignored test has no other data.
             (Event::TestFinished(test), None) if self.verbosity > 0 => {
                 self.print(&status(NOTE, "Ignored", test.id()))
             }
@@ -248,18 +248,18 @@ impl<W: Write> Reporter for Human<W> {
 
     fn live(&mut self, live: &Live) {
         if let Some(lines) = self.progress.show(live, Instant::now()) {
-            // There is nobody to tell that standard error is gone.
+            // A closed standard error cannot be reported.
             let _ = self.print(&lines);
         }
     }
 
     fn warn(&mut self, message: &str) {
-        // There is nobody to tell that standard error is gone.
+        // A closed standard error cannot be reported.
         let _ = self.print(&warning_line(message));
     }
 }
 
-/// What a run that ended before its tests did has finished of them.
+/// The number of finished tests of a run that ended before its tests did.
 fn stopped(run: &RunFinished) -> String {
     let tests = run.passed + run.failed + run.timeout + run.not_run;
     let finished = tests - run.stopped - run.not_run;

@@ -20,7 +20,7 @@ pub(super) struct Table {
     pub(super) whole: bool,
     /// Events that are shown even where others like them are folded.
     pub(super) kept: BTreeSet<usize>,
-    /// Whether it says at switches who holds a lock that another task waits for.
+    /// Whether it names, at switches, the holders of locks that other tasks wait for.
     pub(super) locks: bool,
 }
 
@@ -121,7 +121,7 @@ fn waiting(blocked: &Blocked) -> Line {
     }
 }
 
-/// What a row leaves out that is about several tasks.
+/// The text of a row that stands for events of several tasks.
 fn omission(row: Row) -> String {
     match row {
         Row::Repeat { period, times, .. } => {

@@ -86,7 +86,7 @@ impl Plain {
     }
 }
 
-/// What a test needs time to pass early for, where that is no failure of the run.
+/// The failure that a test has only if time passes early, if that is not a failure of the run.
 fn timing_of(test: &TestFinished) -> Option<String> {
     let sentences = early::needs(test);
     (test.outcome == Outcome::Timing).then(|| sentences.join("; "))

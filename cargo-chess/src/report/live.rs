@@ -1,4 +1,4 @@
-//! The state of a run at this moment, for what moves on a terminal.
+//! The current state of a run, for the moving lines on a terminal.
 
 use std::time::{Duration, Instant};
 
@@ -41,7 +41,7 @@ pub(crate) struct Running {
 }
 
 impl Live {
-    /// Nothing has begun of `total` tests, which may take so long together.
+    /// The state before the first of `total` tests, which may take `time_total` together.
     pub(crate) fn new(total: usize, time_total: Option<Duration>) -> Self {
         Self {
             total,

@@ -1,4 +1,4 @@
-//! Tells of a run: one stream of events, several reporters.
+//! Reports on a run: one stream of events, several reporters.
 
 mod common;
 mod early;
@@ -61,9 +61,9 @@ use crate::cli::{MessageFormat, RunOptions};
 use crate::error::Result;
 use crate::events::Event;
 
-/// The reporters that `options` and the place where this runs ask for.
+/// The reporters that `options` and the environment select.
 ///
-/// People read standard error in any case; only JSON goes to standard output.
+/// Reports for people always go to standard error; standard output is for programs.
 pub(crate) fn reporter(
     options: &RunOptions,
     workspace_root: &Utf8Path,
@@ -90,7 +90,7 @@ pub(crate) fn reporter(
     Ok(Box::new(All(all)))
 }
 
-/// Reporters that hear the same, in their order.
+/// Several reporters, which get the same events in this order.
 struct All(Vec<Box<dyn Reporter>>);
 
 impl Reporter for All {

@@ -1,4 +1,4 @@
-//! What happened outside the scheduler's control, over all tests of a run.
+//! The effects outside the scheduler's control, of all tests of a run.
 
 use std::collections::BTreeMap;
 

@@ -10,14 +10,14 @@ use crate::analysis::Detail;
 use crate::error::{Error, Result};
 use crate::events::Event;
 
-/// Someone who tells the user, or a program, of a run.
+/// An output of a run, for people or for a program.
 pub(crate) trait Reporter {
     /// The next event; `detail` comes with each `test-finished`, but for ignored tests.
     ///
     /// An error ends the run; a consumer that went away is a broken pipe.
     fn event(&mut self, event: &Event, detail: Option<&Detail>) -> io::Result<()>;
 
-    /// What happens at this moment, out of order.
+    /// The current state of the run, which is not in the order of the events.
     fn live(&mut self, _live: &Live) {}
 
     /// A sentence that belongs to no test.

@@ -1,4 +1,4 @@
-//! What happened for no reason, as `std` allows: what a report says of it.
+//! Sentences about spurious wake-ups and failures, which `std` allows.
 
 use chess_vocabulary::NoteKind;
 

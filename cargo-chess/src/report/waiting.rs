@@ -1,4 +1,4 @@
-//! Who waits for whom at the end of an execution, in sentences.
+//! Sentences about the waiting tasks at the end of an execution, and the tasks they wait for.
 
 use chess_vocabulary::Op;
 
@@ -38,7 +38,7 @@ fn cycle(finished: &Finished, names: &Names) -> Option<String> {
             sentence.push_str(", which");
         }
         let mut blocked = of(*task)?.clone();
-        // The cycle itself says who is waited for, where the object has no holder.
+        // If the object has no holder, the awaited task is the next one of the cycle.
         let next = (position + 1) % finished.cycle.len();
         blocked.holder = blocked.holder.or(Some(finished.cycle[next]));
         sentence.push(' ');

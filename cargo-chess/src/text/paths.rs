@@ -1,7 +1,8 @@
-//! Source paths as reports show them: without what is particular to a machine.
+//! The paths of source files in reports, without the directories of one machine.
 
-/// The path of a source file as it is shown: workspace files as they are,
-/// dependencies from their package's directory on, the standard library from `library` on.
+/// The path of a source file in reports. Files of the workspace keep their path; those of
+/// dependencies begin with the directory of the package, and those of the standard library with
+/// `library`.
 pub(crate) fn source_path(path: &str) -> String {
     let portable = path.replace('\\', "/");
     // CARGO_HOME/registry/src/INDEX/NAME-VERSION/..., CARGO_HOME/git/checkouts/NAME-HASH/REV/...
@@ -43,7 +44,7 @@ pub(crate) fn with_source_paths(text: &str) -> String {
         .collect()
 }
 
-/// What follows `marker` and then `skip` directories.
+/// The rest of the path after `marker` and `skip` directories.
 fn after<'a>(path: &'a str, marker: &str, skip: usize) -> Option<&'a str> {
     let (_, rest) = path.split_once(marker)?;
     rest.splitn(skip + 1, '/').nth(skip)

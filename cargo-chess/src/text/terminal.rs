@@ -11,11 +11,11 @@ pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
 /// Warnings, and preemptions.
 pub(crate) const WARN: Style = AnsiColor::Yellow.on_default().bold();
-/// What is neither.
+/// Notes.
 pub(crate) const NOTE: Style = AnsiColor::Cyan.on_default().bold();
 /// Headings.
 pub(crate) const BOLD: Style = Style::new().bold();
-/// What matters less.
+/// Details.
 pub(crate) const DIM: Style = Style::new().dimmed();
 
 /// `text` in `style`.
@@ -23,7 +23,7 @@ pub(crate) fn styled(style: Style, text: impl fmt::Display) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// A line in cargo's style: a bold verb, right-aligned, and what it is about.
+/// A line in cargo's style: a bold verb, right-aligned, and its subject.
 pub(crate) fn status(style: Style, verb: &str, rest: impl fmt::Display) -> String {
     format!("{style}{verb:>12}{style:#} {rest}\n")
 }
@@ -83,7 +83,7 @@ pub(crate) fn wrap(text: &str, indent: &str, width: usize) -> String {
             if used > 0 && columns(indent) + used + needed > width {
                 result.push('\n');
                 result.push_str(indent);
-                // What continues a sentence stands a little in.
+                // The continuation of a sentence is indented.
                 result.push_str("  ");
                 used = 2 + columns(word);
             } else {

@@ -23,10 +23,10 @@ impl Service {
     }
 }
 
-/// Writes what is not there yet.
+/// Writes the files that do not exist yet.
 ///
 /// # Errors
-/// Where all that was to be written is there: nothing is ever changed.
+/// If all files exist: an existing file is never changed.
 pub(crate) fn run(args: &InitArgs) -> Result<()> {
     let shell = args.output.shell();
     let toolchain = Toolchain::find()?;

@@ -1,4 +1,4 @@
-//! `cargo chess schema`: JSON schemas of Chess.toml and of what `--message-format json` prints, for editors and scripts.
+//! `cargo chess schema`: JSON schemas of Chess.toml and of the JSON output, for editors and scripts.
 
 mod config;
 
@@ -33,7 +33,7 @@ fn schema(of: SchemaOf) -> Value {
     }
 }
 
-/// The schema of what serde prints of a `T`: every field is there, and more may come.
+/// The schema of a `T` that serde has printed: every field is present, and more may be added.
 fn printed<T: JsonSchema>(title: &str, description: &str) -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize();
     let mut schema = settings.into_generator().into_root_schema_for::<T>();

@@ -1,4 +1,5 @@
-//! How a failure comes about: what failed, why, the interleaving, and a schedule that passes.
+//! The explanation of a failure: the failure, its cause, the interleaving, and a schedule that
+//! passes.
 
 mod beside;
 mod cause;
@@ -18,7 +19,7 @@ use crate::text::{BOLD, NOTE, status, styled};
 pub(super) use self::beside::first_difference;
 pub(super) use self::cause::{reasons, telling_calls};
 
-/// Everything that there is to tell.
+/// The whole explanation.
 pub(super) fn explanation(root: &Utf8Path, told: &Explanation, style: Style) -> String {
     let Explanation { test, detail, .. } = told;
     let finished = &detail.finished;

@@ -1,4 +1,4 @@
-//! The schema and the parser agree: on every key, on what Chess.toml files are right, and on what is wrong.
+//! The schema and the parser agree on every key, and on right and wrong Chess.toml files.
 
 use camino::Utf8Path;
 use jsonschema::Validator;
@@ -18,7 +18,7 @@ fn parses(text: &str) -> bool {
     Config::load(root, None, [], &Layer::default()).is_ok()
 }
 
-/// Fails where the schema says of `text` what the parser does not.
+/// Fails if the schema and the parser disagree about `text`.
 fn assert_agreed(validator: &Validator, text: &str, expected: Option<bool>) {
     let value: Value = toml::from_str(text).expect("it is TOML");
     let errors: Vec<_> = validator
