@@ -1,77 +1,43 @@
-//! A digest of the sources that a schedule depends on: those of the packages under `preempt`.
+//! Digests of files and texts, in hexadecimal digits.
 
 use std::fs;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, Read};
 
-use camino::{Utf8Path, Utf8PathBuf};
+use camino::Utf8Path;
 use sha2::{Digest, Sha256};
 
-use crate::config::Policy;
-use crate::error::{Error, Result};
-use crate::plan::{Plan, PlannedPackage};
-
 /// Hexadecimal digits of a source digest.
-pub const SOURCE_DIGEST_LEN: usize = 32;
-
-/// The digest of the `.rs` files of `plan`'s packages under `preempt`.
-///
-/// Its inputs are names, paths inside the packages and contents, with `\n` as line ends: a checkout
-/// elsewhere has the same digest.
-pub fn sources(plan: &Plan) -> Result<String> {
-    of_packages(&plan.packages)
-}
-
-fn of_packages(packages: &[PlannedPackage]) -> Result<String> {
-    let mut packages: Vec<_> = packages
-        .iter()
-        .filter(|package| package.policy == Policy::Preempt)
-        .map(|package| {
-            (
-                package.name.as_str(),
-                package.version.as_str(),
-                &package.root,
-            )
-        })
-        .collect();
-    packages.sort();
-    let mut hasher = Sha256::new();
-    for (name, version, root) in packages {
-        field(&mut hasher, name.as_bytes());
-        field(&mut hasher, version.as_bytes());
-        for file in rust_files(root)? {
-            let contents =
-                fs::read(root.join(&file)).map_err(Error::io("read", root.join(&file)))?;
-            let portable: Vec<&str> = file.components().map(|part| part.as_str()).collect();
-            field(&mut hasher, portable.join("/").as_bytes());
-            field(&mut hasher, &without_carriage_returns(contents));
-        }
-    }
-    Ok(hex(&hasher.finalize(), SOURCE_DIGEST_LEN))
-}
+pub(crate) const SOURCE_DIGEST_LEN: usize = 32;
 
 /// The digest of contents that are passed in pieces.
 #[derive(Default)]
-pub struct Streamed(Sha256);
+pub(crate) struct Streamed(Sha256);
 
 impl Streamed {
     /// Adds a piece.
-    pub fn update(&mut self, piece: &[u8]) {
+    pub(crate) fn update(&mut self, piece: &[u8]) {
         self.0.update(piece);
     }
 
+    /// Adds a field. Its length comes before it, so that no two sequences of fields hash alike.
+    pub(crate) fn field(&mut self, field: &[u8]) {
+        self.update(&(field.len() as u64).to_le_bytes());
+        self.update(field);
+    }
+
     /// The first `digits` hexadecimal digits of the digest of all pieces.
-    pub fn short(self, digits: usize) -> String {
+    pub(crate) fn short(self, digits: usize) -> String {
         hex(&self.0.finalize(), digits)
     }
 }
 
 /// The first `digits` hexadecimal digits of the digest of `contents`.
-pub fn short(contents: &[u8], digits: usize) -> String {
+pub(crate) fn short(contents: &[u8], digits: usize) -> String {
     hex(&Sha256::digest(contents), digits)
 }
 
 /// The digest of a file's contents.
-pub fn file(path: &Utf8Path) -> io::Result<String> {
+pub(crate) fn file(path: &Utf8Path) -> io::Result<String> {
     let mut file = fs::File::open(path)?;
     let mut digest = Streamed::default();
     let mut buffer = vec![0; 1 << 16];
@@ -84,18 +50,12 @@ pub fn file(path: &Utf8Path) -> io::Result<String> {
 }
 
 /// The first `digits` hexadecimal digits of the digest of `fields`.
-pub fn of_fields<'a>(fields: impl IntoIterator<Item = &'a str>, digits: usize) -> String {
-    let mut hasher = Sha256::new();
+pub(crate) fn of_fields<'a>(fields: impl IntoIterator<Item = &'a str>, digits: usize) -> String {
+    let mut digest = Streamed::default();
     for text in fields {
-        field(&mut hasher, text.as_bytes());
+        digest.field(text.as_bytes());
     }
-    hex(&hasher.finalize(), digits)
-}
-
-/// A length before each field, so that no two sequences of fields hash alike.
-fn field(hasher: &mut Sha256, bytes: &[u8]) {
-    hasher.update((bytes.len() as u64).to_le_bytes());
-    hasher.update(bytes);
+    digest.short(digits)
 }
 
 fn hex(bytes: &[u8], digits: usize) -> String {
@@ -104,138 +64,4 @@ fn hex(bytes: &[u8], digits: usize) -> String {
         .take(digits)
         .filter_map(|nibble| char::from_digit(nibble.into(), 16))
         .collect()
-}
-
-fn without_carriage_returns(contents: Vec<u8>) -> Vec<u8> {
-    if !contents.contains(&b'\r') {
-        return contents;
-    }
-    let mut result = Vec::with_capacity(contents.len());
-    for (index, &byte) in contents.iter().enumerate() {
-        if byte != b'\r' || contents.get(index + 1) != Some(&b'\n') {
-            result.push(byte);
-        }
-    }
-    result
-}
-
-/// The `.rs` files under `root`, relative to it and sorted, except for those of packages inside it
-/// and of directories that cargo or a version control system made.
-fn rust_files(root: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
-    let mut files = Vec::new();
-    let mut directories = vec![Utf8PathBuf::new()];
-    while let Some(directory) = directories.pop() {
-        let path = root.join(&directory);
-        let visited = visit(&path, |name, is_directory| {
-            let relative = directory.join(name);
-            if is_directory {
-                let foreign = name.starts_with('.')
-                    || name == "target"
-                    || path.join(name).join("Cargo.toml").exists();
-                if !foreign {
-                    directories.push(relative);
-                }
-            } else if relative.extension() == Some("rs") {
-                files.push(relative);
-            }
-        });
-        match visited {
-            // A directory that may not be read, such as a database's, holds no sources.
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => {}
-            visited => visited.map_err(Error::io("read the directory", &path))?,
-        }
-    }
-    files.sort();
-    Ok(files)
-}
-
-fn visit(directory: &Utf8Path, mut entry: impl FnMut(&str, bool)) -> io::Result<()> {
-    for found in directory.read_dir_utf8()? {
-        // A path in a source file cannot have a name that is not UTF-8.
-        let Ok(found) = found else { continue };
-        // A symbolic link may lead to any place, also upwards, so it is not followed.
-        entry(found.file_name(), found.file_type()?.is_dir());
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::plan::Why;
-
-    fn package(root: &Utf8Path, policy: Policy) -> PlannedPackage {
-        PlannedPackage {
-            name: "bank".into(),
-            version: "0.1.0".into(),
-            id: "bank".into(),
-            root: root.to_owned(),
-            is_member: true,
-            policy,
-            why: Why::WorkspaceDefault,
-            source_prefix: String::new(),
-            races: None,
-            spins: None,
-            places: Vec::new(),
-        }
-    }
-
-    fn digest_of(files: &[(&str, &str)], policy: Policy) -> String {
-        let directory = tempfile::tempdir().expect("a directory");
-        let root = Utf8Path::from_path(directory.path()).expect("a path in UTF-8");
-        for (path, contents) in files {
-            let path = root.join(path);
-            fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
-            fs::write(path, contents).expect("a file");
-        }
-        of_packages(&[package(root, policy)]).expect("readable sources")
-    }
-
-    #[test]
-    fn the_same_sources_elsewhere_have_the_same_digest() {
-        let unix = digest_of(
-            &[("src/lib.rs", "a\nb\n"), ("src/x/y.rs", "c")],
-            Policy::Preempt,
-        );
-        let windows = digest_of(
-            &[("src/x/y.rs", "c"), ("src/lib.rs", "a\r\nb\r\n")],
-            Policy::Preempt,
-        );
-        assert_eq!(unix, windows);
-        assert_eq!(unix.len(), SOURCE_DIGEST_LEN);
-    }
-
-    #[test]
-    fn a_changed_moved_or_new_file_changes_the_digest() {
-        let base = digest_of(&[("src/lib.rs", "a")], Policy::Preempt);
-        for other in [
-            &[("src/lib.rs", "b")][..],
-            &[("src/main.rs", "a")],
-            &[("src/lib.rs", "a"), ("src/new.rs", "")],
-        ] {
-            assert_ne!(base, digest_of(other, Policy::Preempt));
-        }
-    }
-
-    #[test]
-    fn what_is_no_source_of_the_package_does_not_count() {
-        let base = digest_of(&[("src/lib.rs", "a")], Policy::Preempt);
-        let more = [
-            ("src/lib.rs", "a"),
-            ("README.md", "text"),
-            ("target/debug/build/out.rs", "generated"),
-            (".git/hook.rs", ""),
-            ("fixtures/other/Cargo.toml", "[package]"),
-            ("fixtures/other/src/lib.rs", "another package"),
-        ];
-        assert_eq!(base, digest_of(&more, Policy::Preempt));
-    }
-
-    #[test]
-    fn packages_that_are_not_preempted_do_not_count() {
-        assert_eq!(
-            digest_of(&[("src/lib.rs", "a")], Policy::Atomic),
-            digest_of(&[("src/lib.rs", "b")], Policy::Atomic)
-        );
-    }
 }

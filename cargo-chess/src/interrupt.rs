@@ -17,7 +17,7 @@ const TICK: Duration = Duration::from_millis(20);
 
 /// The user's request to end the run.
 #[derive(Clone, Debug, Default)]
-pub struct Interrupt {
+pub(crate) struct Interrupt {
     requested: Arc<AtomicBool>,
     terminated: Arc<AtomicBool>,
 }
@@ -29,7 +29,7 @@ impl Interrupt {
     ///
     /// Call it once per process. The signal's handler itself sets the flag: otherwise a child that
     /// is ended by the same Ctrl-C could be seen to fail before that.
-    pub fn install() -> Self {
+    pub(crate) fn install() -> Self {
         let interrupt = Self::default();
         let register = |signal, flag: &Arc<AtomicBool>| {
             flag::register(signal, flag.clone()).expect("these are signals that can be caught");
@@ -55,12 +55,13 @@ impl Interrupt {
     }
 
     /// Requests the end of the run.
-    pub fn request(&self) {
+    #[cfg(test)]
+    pub(crate) fn request(&self) {
         self.requested.store(true, Ordering::Relaxed);
     }
 
     /// Whether the run should end.
-    pub fn requested(&self) -> bool {
+    pub(crate) fn requested(&self) -> bool {
         self.requested.load(Ordering::Relaxed)
     }
 

@@ -7,50 +7,45 @@
 
 #![forbid(unsafe_code)]
 
-pub mod build;
-pub mod clean;
-pub mod cli;
-mod completions;
-pub mod config;
+mod analysis;
+mod build;
+mod cli;
+mod commands;
+mod config;
 mod defect;
-pub mod demo;
-pub mod digest;
-pub mod error;
-pub mod events;
-mod explain;
-mod gate;
-pub mod init;
-pub mod interrupt;
+mod digest;
+mod error;
+mod events;
+mod interrupt;
 mod journal;
 mod linker;
-pub mod list;
-mod man;
-pub mod merge;
-mod nextest;
-pub mod plan;
+mod plan;
+mod protocol;
 mod regressions;
-pub mod replay;
-pub mod report;
-pub mod rewrite;
-pub mod schedule;
-mod schema;
-pub mod session;
-pub mod shard;
-pub mod shell;
+mod report;
+mod schedule;
+mod session;
+mod shard;
+mod shell;
 mod stdout;
 mod suggest;
-pub mod supervise;
+mod supervise;
+mod text;
 mod this_program;
-pub mod wrapper;
+mod toolchain;
+mod wrapper;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use cli::{Cli, Command, OutputArgs, RunOptions, TestArgs};
+use cli::{Cli, Command, OutputArgs};
+use commands::{
+    clean, completions, demo, explain, gate, init, list, man, merge, nextest, replay, rewrite,
+    schema, test,
+};
 use error::{Error, Result, exit};
 use interrupt::Interrupt;
-use session::Session;
 
 /// Runs the command that `args` select. The first argument is the program's name.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -116,7 +111,7 @@ fn not_started(what: &str, error: &io::Error) -> ExitCode {
 
 fn dispatch(command: &Command, interrupt: &Interrupt) -> Result<u8> {
     match command {
-        Command::Test(args) => test(args, interrupt),
+        Command::Test(args) => test::run(args, interrupt),
         Command::List(args) => list::run(args, interrupt).map(|()| exit::OK),
         Command::Clean(args) => clean::run(args).map(|()| exit::OK),
         Command::Init(args) => init::run(args).map(|()| exit::OK),
@@ -132,34 +127,6 @@ fn dispatch(command: &Command, interrupt: &Interrupt) -> Result<u8> {
         Command::NextestRunner(args) => nextest::run_one(args, interrupt),
         Command::Demo(args) => demo::run(args, interrupt),
     }
-}
-
-/// `cargo chess test`. The exit code contains the result.
-fn test(args: &TestArgs, interrupt: &Interrupt) -> Result<u8> {
-    let options = RunOptions::from_test(args);
-    let session = Session::open(
-        &args.cargo,
-        args.explore.profile.as_deref(),
-        &args.explore.to_layer(),
-    )?;
-    if args.no_run {
-        let build = session.build(&args.cargo, &args.output, interrupt)?;
-        build::tell_executables(&session.plan, &build, args.output.shell());
-        return Ok(exit::OK);
-    }
-    // A report file that cannot be written is an error before the build.
-    let mut reporter = report::reporter(&options, &session.plan.workspace_root)?;
-    let build = session.build(&args.cargo, &args.output, interrupt)?;
-    let run = supervise::Run {
-        plan: &session.plan,
-        config: &session.config,
-        build: &build,
-        cargo_flags: &args.cargo.build_flags(),
-        options: &options,
-        gating: None,
-        interrupt,
-    };
-    supervise::run(run, &mut *reporter)
 }
 
 fn output_of(command: &Command) -> &OutputArgs {

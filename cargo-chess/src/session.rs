@@ -1,15 +1,16 @@
 //! The common start of all commands that explore: toolchain, workspace, configuration, plan, build.
 
-use crate::build::{self, Build, Toolchain};
+use crate::build::{self, Build};
 use crate::cli::{CargoArgs, OutputArgs};
 use crate::config::{Config, Layer};
 use crate::error::Result;
 use crate::interrupt::Interrupt;
 use crate::plan::{Plan, Workspace};
+use crate::toolchain::Toolchain;
 
 /// A workspace with its plan, before the build.
 #[derive(Debug)]
-pub struct Session {
+pub(crate) struct Session {
     /// The compiler that cargo uses.
     pub toolchain: Toolchain,
     /// The exploration options.
@@ -20,7 +21,7 @@ pub struct Session {
 
 impl Session {
     /// Loads the workspace that `cargo` selects, with `flags` over its configuration.
-    pub fn open(cargo: &CargoArgs, profile: Option<&str>, flags: &Layer) -> Result<Self> {
+    pub(crate) fn open(cargo: &CargoArgs, profile: Option<&str>, flags: &Layer) -> Result<Self> {
         let toolchain = Toolchain::find()?;
         build::check_supported(&toolchain, cargo)?;
         let workspace = Workspace::find(
@@ -39,7 +40,7 @@ impl Session {
     }
 
     /// Builds the test binaries that `cargo` selects.
-    pub fn build(
+    pub(crate) fn build(
         &self,
         cargo: &CargoArgs,
         output: &OutputArgs,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// One of the parts of a run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Shard {
+pub(crate) struct Shard {
     /// The number of the shard, from 1.
     index: u32,
     /// The number of shards.
@@ -19,12 +19,12 @@ pub struct Shard {
 
 impl Shard {
     /// The number of the shard, from 1.
-    pub fn index(self) -> u32 {
+    pub(crate) fn index(self) -> u32 {
         self.index
     }
 
     /// The number of shards.
-    pub fn count(self) -> u32 {
+    pub(crate) fn count(self) -> u32 {
         self.count
     }
 
@@ -32,19 +32,23 @@ impl Shard {
     ///
     /// Tests are distributed in rotation: no two shards differ by more than one test, and
     /// neighbours, which often take the same time, go to different shards.
-    pub fn takes(self, position: usize) -> bool {
+    pub(crate) fn takes(self, position: usize) -> bool {
         position % self.count as usize == self.index as usize - 1
     }
 
     /// The elements of `all` that this shard has.
-    pub fn part_of<T>(self, all: Vec<T>) -> Vec<T> {
+    pub(crate) fn part_of<T>(self, all: Vec<T>) -> Vec<T> {
         let taken = self.deal(all, |_| false).into_iter();
         taken.map(|(item, _)| item).collect()
     }
 
     /// The elements of `all` that this shard has. Of each element for which `is_divided` returns
     /// true, all shards have a part, and this shard's part is returned with it.
-    pub fn deal<T>(self, all: Vec<T>, is_divided: impl Fn(&T) -> bool) -> Vec<(T, Option<Self>)> {
+    pub(crate) fn deal<T>(
+        self,
+        all: Vec<T>,
+        is_divided: impl Fn(&T) -> bool,
+    ) -> Vec<(T, Option<Self>)> {
         let mut position = 0;
         let taken = all.into_iter().filter_map(|item| {
             if is_divided(&item) {
@@ -92,7 +96,7 @@ impl FromStr for Shard {
 /// The fields of a shard's events about the whole run, by which `cargo chess merge` joins the
 /// shards.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Part {
+pub(crate) struct Part {
     /// The number of the shard, from 1.
     pub index: u32,
     /// The number of shards.
@@ -122,7 +126,7 @@ pub struct Part {
 
 impl Part {
     /// The shard that this part describes.
-    pub fn shard(&self) -> Shard {
+    pub(crate) fn shard(&self) -> Shard {
         Shard {
             index: self.index,
             count: self.count,
@@ -130,7 +134,7 @@ impl Part {
     }
 
     /// The shards of this run.
-    pub fn all_shards(&self) -> impl Iterator<Item = Shard> + use<> {
+    pub(crate) fn all_shards(&self) -> impl Iterator<Item = Shard> + use<> {
         let count = self.count;
         (1..=count).map(move |index| Shard { index, count })
     }

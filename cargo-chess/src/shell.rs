@@ -5,7 +5,7 @@ use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
 
-use crate::config::ConfigError;
+use crate::error::ConfigError;
 use crate::error::Error;
 
 const STATUS: Style = AnsiColor::Green.on_default().bold();
@@ -14,7 +14,7 @@ const ERROR: Style = AnsiColor::Red.on_default().bold();
 
 /// The settings for output on standard error.
 #[derive(Clone, Copy, Debug)]
-pub struct Shell {
+pub(crate) struct Shell {
     /// Whether to use colour.
     pub color: bool,
     /// -1 quiet, 0 normal, 1 and more: verbose.
@@ -23,7 +23,7 @@ pub struct Shell {
 
 impl Shell {
     /// Prints a line such as `   Compiling bank v0.1.0`, except with `--quiet`.
-    pub fn status(self, verb: &str, message: impl Display) {
+    pub(crate) fn status(self, verb: &str, message: impl Display) {
         if self.verbosity >= 0 {
             let verb = format!("{verb:>12}");
             self.line(STATUS, &verb, &message);
@@ -31,17 +31,17 @@ impl Shell {
     }
 
     /// Prints a warning.
-    pub fn warn(self, message: impl Display) {
+    pub(crate) fn warn(self, message: impl Display) {
         self.line(WARNING, "warning:", &message);
     }
 
     /// Prints a warning about Chess.toml, with its line.
-    pub fn config_warning(self, warning: &ConfigError) {
+    pub(crate) fn config_warning(self, warning: &ConfigError) {
         write_line(&warning.render(self.color));
     }
 
     /// Prints the error that ends the command.
-    pub fn error(self, error: &Error) {
+    pub(crate) fn error(self, error: &Error) {
         match error {
             Error::Config(config) => write_line(&config.render(self.color)),
             _ => self.line(ERROR, "error:", error),
@@ -49,12 +49,12 @@ impl Shell {
     }
 
     /// Prints the failure at the end of a gate.
-    pub fn failure(self, message: impl Display) {
+    pub(crate) fn failure(self, message: impl Display) {
         self.line(ERROR, "error: the gate is closed:", &message);
     }
 
     /// Prints lines unchanged.
-    pub fn text(self, text: &str) {
+    pub(crate) fn text(text: &str) {
         write_line(text.trim_end_matches('\n'));
     }
 

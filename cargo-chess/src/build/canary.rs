@@ -9,9 +9,9 @@ use std::process::{Command, Stdio};
 
 use camino::Utf8Path;
 
-use super::toolchain::Toolchain;
 use super::versions;
 use crate::error::{Error, Result};
+use crate::toolchain::Toolchain;
 use crate::wrapper;
 
 /// An item added to the root of each facade. The real crates do not have it.

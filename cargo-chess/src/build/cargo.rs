@@ -8,9 +8,7 @@ use std::process::{Command, Stdio};
 use camino::Utf8Path;
 use cargo_metadata::{Artifact, BuildScript, Message};
 
-use super::compiled::CompiledFiles;
 use super::runtime::Runtime;
-use super::toolchain::Toolchain;
 use super::treatments;
 use crate::cli::{CargoArgs, ColorWhen};
 use crate::config::Policy;
@@ -19,7 +17,8 @@ use crate::interrupt::Interrupt;
 use crate::plan::Plan;
 use crate::shell::Shell;
 use crate::this_program;
-use crate::wrapper::{self, Fallback, PackageInstructions, Record};
+use crate::toolchain::Toolchain;
+use crate::wrapper::{self, CompiledFiles, Fallback, PackageInstructions, Record};
 
 /// The products that cargo reports.
 #[derive(Default)]

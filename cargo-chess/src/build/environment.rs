@@ -6,7 +6,7 @@ use std::env;
 use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::{BuildScript, Package, Target};
 
-use super::toolchain::Toolchain;
+use crate::toolchain::Toolchain;
 
 /// The common parts of the environments of one build's test binaries.
 pub(super) struct Environment<'a> {

@@ -1,16 +1,13 @@
 //! Builds the user's tests against the facades, and collects cargo's products.
 
-mod cache;
 mod canary;
 mod cargo;
-mod compiled;
 mod environment;
 mod executables;
 mod harness;
 mod overlays;
 mod runtime;
 mod support;
-mod toolchain;
 mod treatments;
 mod unused;
 mod versions;
@@ -20,27 +17,24 @@ use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::{Artifact, ArtifactDebuginfo, BuildScript, Target};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use cache::shared_dir as shared_cache_dir;
-pub use compiled::CompiledFiles;
-pub(crate) use compiled::listed;
-pub use executables::tell_executables;
-pub use toolchain::Toolchain;
+pub(crate) use executables::tell_executables;
 pub(crate) use treatments::treatment_of;
-pub use why_not::WhyNot;
+pub(crate) use why_not::WhyNot;
 
 use crate::cli::{CargoArgs, ColorWhen};
 use crate::config::Policy;
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
-use crate::plan::{Plan, PlannedPackage};
+use crate::plan::{Generated, Plan, PlannedPackage};
 use crate::shell::Shell;
-use crate::wrapper::{Fallback, Record};
+use crate::toolchain::Toolchain;
+use crate::wrapper::{CompiledFiles, Fallback, Record};
 use cargo::{Invocation, Products};
 use environment::Environment;
 
 /// The products of a build.
 #[derive(Serialize, Deserialize, Default, Debug)]
-pub struct Build {
+pub(crate) struct Build {
     /// The test binaries, by package and then by target.
     pub binaries: Vec<TestBinary>,
     /// The first line of `rustc -vV`.
@@ -61,18 +55,9 @@ pub struct Build {
     pub variables: Vec<(String, String)>,
 }
 
-/// The directory of the files that a package's build script generated (`OUT_DIR`).
-#[derive(Serialize, Deserialize, Debug)]
-pub struct Generated {
-    /// Cargo's identifier of the package.
-    pub package: String,
-    /// The directory.
-    pub directory: Utf8PathBuf,
-}
-
 impl Build {
     /// Whether every target of the workspace that `cargo test` tests by default was built.
-    pub fn is_of_all_targets(&self, plan: &Plan) -> bool {
+    pub(crate) fn is_of_all_targets(&self, plan: &Plan) -> bool {
         plan.metadata.workspace_packages().iter().all(|package| {
             let mut tested = package.targets.iter().filter(|target| target.test);
             tested.all(|target| {
@@ -85,7 +70,7 @@ impl Build {
 
 /// A test executable.
 #[derive(Serialize, Deserialize, Clone, Debug)]
-pub struct TestBinary {
+pub(crate) struct TestBinary {
     /// The package's name.
     pub package: String,
     /// The directory of the package's manifest: the working directory of its tests.
@@ -105,17 +90,17 @@ pub struct TestBinary {
 }
 
 /// Whether an overlay changes the package.
-pub fn has_overlay(package: &PlannedPackage) -> Result<bool> {
+pub(crate) fn has_overlay(package: &PlannedPackage) -> Result<bool> {
     Ok(overlays::all()?.iter().any(|overlay| overlay.fits(package)))
 }
 
 /// Fails if the tests would be built for a target or in a way that cannot be explored.
-pub fn check_supported(toolchain: &Toolchain, args: &CargoArgs) -> Result<()> {
+pub(crate) fn check_supported(toolchain: &Toolchain, args: &CargoArgs) -> Result<()> {
     support::check(toolchain, args)
 }
 
 /// Builds the runtime if this toolchain has none yet, then the tests that `args` select.
-pub fn run(
+pub(crate) fn run(
     toolchain: &Toolchain,
     plan: &Plan,
     args: &CargoArgs,

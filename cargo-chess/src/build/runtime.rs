@@ -9,14 +9,14 @@ use std::time::{Duration, SystemTime};
 use camino::{Utf8Path, Utf8PathBuf};
 use sha2::{Digest, Sha256};
 
-use super::cache;
 use super::canary;
-use super::toolchain::Toolchain;
 use super::unused;
 use super::versions;
 use crate::error::{Error, OF_RUSTC, Result, not_run};
 use crate::interrupt::Interrupt;
 use crate::shell::Shell;
+use crate::toolchain::Toolchain;
+use crate::toolchain::cache;
 
 mod sources {
     //! The runtime's files and their digest, from `build.rs`.

@@ -1,9 +1,9 @@
 //! Rejects, before the build, tests that could be built but not explored.
 
-use super::toolchain::{SUPPORTED_TARGET, Toolchain};
 use super::versions;
 use crate::cli::CargoArgs;
 use crate::error::{Error, Result};
+use crate::toolchain::{SUPPORTED_TARGET, Toolchain};
 
 /// Fails if the tests would be built by a compiler, for a target, or with link options, that do not
 /// allow exploration.

@@ -8,8 +8,8 @@ use std::env;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::toolchain::Toolchain;
 use crate::error::{Error, Result};
+use crate::toolchain::Toolchain;
 
 /// The newest stable version that is known to work, as in `1.95`.
 const NEWEST_STABLE: &str = env!("CARGO_PKG_RUST_VERSION");

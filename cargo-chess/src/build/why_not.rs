@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The reason why a test binary cannot be explored.
 #[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum WhyNot {
+pub(crate) enum WhyNot {
     /// It has its own `main` in place of libtest's.
     OwnHarness,
     /// It is built without `--target`, like the compiler's plugins.
@@ -15,7 +15,7 @@ pub enum WhyNot {
 
 impl WhyNot {
     /// The reason as a clause about the binary: "it ...".
-    pub fn reason(self) -> &'static str {
+    pub(crate) fn reason(self) -> &'static str {
         match self {
             Self::OwnHarness => "has a test harness of its own",
             Self::ForTheCompiler => "is built for the compiler's own use, as procedural macros are",
@@ -24,7 +24,7 @@ impl WhyNot {
     }
 
     /// The remedy for the user.
-    pub fn remedy(self) -> &'static str {
+    pub(crate) fn remedy(self) -> &'static str {
         match self {
             Self::OwnHarness => {
                 "what is to be explored must be a `#[test]` of a target without `harness = false`"

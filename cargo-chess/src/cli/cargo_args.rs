@@ -6,7 +6,7 @@ use clap::Args;
 /// Which packages' tests.
 #[derive(Args, Clone, Default, Debug)]
 #[command(next_help_heading = "Package selection")]
-pub struct PackageArgs {
+pub(crate) struct PackageArgs {
     /// Package to run tests of
     #[arg(short, long, value_name = "SPEC")]
     pub package: Vec<String>,
@@ -22,7 +22,7 @@ pub struct PackageArgs {
 #[derive(Args, Clone, Default, Debug)]
 #[command(next_help_heading = "Target selection")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of cargo's")]
-pub struct TargetArgs {
+pub(crate) struct TargetArgs {
     /// Test only the library's unit tests
     #[arg(long)]
     pub lib: bool,
@@ -52,7 +52,7 @@ pub struct TargetArgs {
 /// Which features are on.
 #[derive(Args, Clone, Default, Debug)]
 #[command(next_help_heading = "Feature selection")]
-pub struct FeatureArgs {
+pub(crate) struct FeatureArgs {
     /// Space or comma separated list of features to activate
     #[arg(short = 'F', long, value_name = "FEATURES")]
     pub features: Vec<String>,
@@ -67,7 +67,7 @@ pub struct FeatureArgs {
 /// How the tests are built.
 #[derive(Args, Clone, Default, Debug)]
 #[command(next_help_heading = "Compilation options")]
-pub struct BuildArgs {
+pub(crate) struct BuildArgs {
     /// Number of parallel jobs of the build, and of parallel explorations
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub jobs: Option<u32>,
@@ -88,7 +88,7 @@ pub struct BuildArgs {
 /// Which workspace, and how its lock file is treated.
 #[derive(Args, Clone, Default, Debug)]
 #[command(next_help_heading = "Manifest options")]
-pub struct ManifestArgs {
+pub(crate) struct ManifestArgs {
     /// Path to Cargo.toml
     #[arg(long, value_name = "PATH")]
     pub manifest_path: Option<Utf8PathBuf>,
@@ -105,7 +105,7 @@ pub struct ManifestArgs {
 
 impl PackageArgs {
     /// The flags in cargo's form.
-    pub fn to_cargo(&self) -> Vec<String> {
+    pub(crate) fn to_cargo(&self) -> Vec<String> {
         let mut args = valued("--package", &self.package);
         args.extend(switch("--workspace", self.workspace));
         args.extend(valued("--exclude", &self.exclude));
@@ -115,7 +115,7 @@ impl PackageArgs {
 
 impl TargetArgs {
     /// The flags in cargo's form.
-    pub fn to_cargo(&self) -> Vec<String> {
+    pub(crate) fn to_cargo(&self) -> Vec<String> {
         let mut args = Vec::new();
         args.extend(switch("--lib", self.lib));
         args.extend(switch("--bins", self.bins));
@@ -130,7 +130,7 @@ impl TargetArgs {
 
 impl FeatureArgs {
     /// The flags in cargo's form.
-    pub fn to_cargo(&self) -> Vec<String> {
+    pub(crate) fn to_cargo(&self) -> Vec<String> {
         // One name each, because cargo accepts lists separated by commas or spaces.
         let features: Vec<String> = self
             .features
@@ -148,7 +148,7 @@ impl FeatureArgs {
 
 impl BuildArgs {
     /// The flags in cargo's form, without the directory and the triple, which this tool sets.
-    pub fn to_cargo(&self) -> Vec<String> {
+    pub(crate) fn to_cargo(&self) -> Vec<String> {
         let mut args = Vec::new();
         if let Some(jobs) = self.jobs {
             args.extend(["--jobs".to_owned(), jobs.to_string()]);
@@ -174,7 +174,7 @@ impl BuildArgs {
 
 impl ManifestArgs {
     /// The flags in cargo's form.
-    pub fn to_cargo(&self) -> Vec<String> {
+    pub(crate) fn to_cargo(&self) -> Vec<String> {
         let mut args = Vec::new();
         if let Some(path) = &self.manifest_path {
             args.extend(["--manifest-path".to_owned(), path.to_string()]);

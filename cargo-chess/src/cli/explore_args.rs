@@ -17,7 +17,7 @@ use crate::config::{
     clippy::struct_excessive_bools,
     reason = "independent flags, not a state machine"
 )]
-pub struct ExploreArgs {
+pub(crate) struct ExploreArgs {
     /// Explore every schedule with up to N preemptions [default: 2]
     #[arg(long, value_name = "N", value_parser = parse_number::<u32>)]
     pub preemptions: Option<u32>,
@@ -94,7 +94,7 @@ pub struct ExploreArgs {
 
 impl ExploreArgs {
     /// The flags as the layer of the configuration with the highest precedence.
-    pub fn to_layer(&self) -> Layer {
+    pub(crate) fn to_layer(&self) -> Layer {
         Layer {
             preemptions: self.preemptions,
             schedules: self.schedules,

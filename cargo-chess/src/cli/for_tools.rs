@@ -6,18 +6,18 @@ use super::OutputArgs;
 
 /// `cargo chess schema`.
 #[derive(Args, Debug)]
-pub struct SchemaArgs {
+pub(crate) struct SchemaArgs {
     /// The subject of the schema
     #[arg(value_name = "WHAT", value_enum)]
     pub of: SchemaOf,
-    /// What is printed.
+    /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
 }
 
-/// What has a schema.
+/// The subjects of schemas.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SchemaOf {
+pub(crate) enum SchemaOf {
     /// Chess.toml.
     Config,
     /// The events of a run: a line of `--message-format json`.
@@ -28,22 +28,22 @@ pub enum SchemaOf {
 
 /// `cargo chess completions`.
 #[derive(Args, Debug)]
-pub struct CompletionsArgs {
+pub(crate) struct CompletionsArgs {
     /// Which shell
     #[arg(value_name = "SHELL", value_enum)]
     pub shell: clap_complete::Shell,
-    /// What is printed.
+    /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
 }
 
 /// `cargo chess man`.
 #[derive(Args, Debug)]
-pub struct ManArgs {
+pub(crate) struct ManArgs {
     /// Command of the page [default: the page of cargo chess]
     #[arg(value_name = "COMMAND")]
     pub command: Option<String>,
-    /// What is printed.
+    /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
 }

@@ -16,11 +16,11 @@ use clap::{Args, Parser, Subcommand};
 use crate::config::parse_duration;
 use crate::error::{Error, Result};
 
-pub use cargo_args::{BuildArgs, FeatureArgs, ManifestArgs, PackageArgs, TargetArgs};
-pub use explore_args::ExploreArgs;
-pub use for_tools::{CompletionsArgs, ManArgs, SchemaArgs, SchemaOf};
-pub use nextest_args::{NextestAction, NextestArgs, RunnerArgs};
-pub use run_options::{
+pub(crate) use cargo_args::{BuildArgs, FeatureArgs, ManifestArgs, PackageArgs, TargetArgs};
+pub(crate) use explore_args::ExploreArgs;
+pub(crate) use for_tools::{CompletionsArgs, ManArgs, SchemaArgs, SchemaOf};
+pub(crate) use nextest_args::{NextestAction, NextestArgs, RunnerArgs};
+pub(crate) use run_options::{
     ColorWhen, MessageFormat, NoTests, OutputArgs, ReportArgs, RunArgs, RunIgnored, RunOptions,
 };
 
@@ -36,15 +36,15 @@ pub use run_options::{
                   6 a rewrite differs from its snapshot (rewrite --check), 70 internal error, \
                   100 a failure was found, 101 the build failed, 102 cargo metadata failed, 130 interrupted."
 )]
-pub struct Cli {
-    /// What to do.
+pub(crate) struct Cli {
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
 
 /// The commands.
 #[derive(Subcommand, Debug)]
-pub enum Command {
+pub(crate) enum Command {
     /// Explore the interleavings of each test and report the first failure of each
     Test(Box<TestArgs>),
     /// List the tests, and the policy of each package
@@ -61,7 +61,7 @@ pub enum Command {
     Merge(MergeArgs),
     /// Explore the tests under cargo nextest
     Nextest(Box<NextestArgs>),
-    /// What cargo nextest starts in the place of a test binary: no command for people.
+    /// The program that cargo nextest starts in place of a test binary. It is no command for people.
     #[command(skip)]
     NextestRunner(RunnerArgs),
     /// Write a commented Chess.toml, and a job for a CI service
@@ -80,7 +80,7 @@ pub enum Command {
 
 impl Cli {
     /// Parses a command line, of which the first word is the program's name.
-    pub fn of(args: &[OsString]) -> Result<Self, clap::Error> {
+    pub(crate) fn of(args: &[OsString]) -> Result<Self, clap::Error> {
         if args.get(1).is_some_and(|name| name == RunnerArgs::NAME) {
             let command = RunnerArgs::try_parse_from(&args[1..]).map(Command::NextestRunner)?;
             return Ok(Self { command });
@@ -91,7 +91,7 @@ impl Cli {
 
 /// The options that choose and build the test binaries.
 #[derive(Args, Clone, Default, Debug)]
-pub struct CargoArgs {
+pub(crate) struct CargoArgs {
     /// Which packages.
     #[command(flatten)]
     pub packages: PackageArgs,
@@ -121,14 +121,14 @@ struct BuildFlags {
 
 impl CargoArgs {
     /// The flags that change the build, in one line: those of features and profile.
-    pub fn build_flags(&self) -> String {
+    pub(crate) fn build_flags(&self) -> String {
         let mut flags = self.features.to_cargo();
         flags.extend(self.build.profile_flags());
         flags.join(" ")
     }
 
     /// The options for a build with the flags of [`build_flags`](Self::build_flags).
-    pub fn from_build_flags(flags: &str) -> Result<Self> {
+    pub(crate) fn from_build_flags(flags: &str) -> Result<Self> {
         let parsed = BuildFlags::try_parse_from(flags.split_whitespace()).map_err(|_| {
             Error::Usage(format!(
                 "expected cargo's flags for features and profile, found `{flags}`"
@@ -144,7 +144,7 @@ impl CargoArgs {
 
 /// `cargo chess test`.
 #[derive(Args, Debug)]
-pub struct TestArgs {
+pub(crate) struct TestArgs {
     /// Explore only tests whose path contains one of these
     #[arg(value_name = "FILTER")]
     pub filters: Vec<String>,
@@ -160,10 +160,10 @@ pub struct TestArgs {
     /// How each test is explored.
     #[command(flatten)]
     pub explore: ExploreArgs,
-    /// What is built.
+    /// The build.
     #[command(flatten)]
     pub cargo: CargoArgs,
-    /// What is printed.
+    /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
     /// The files that the run is reported in besides.
@@ -173,7 +173,7 @@ pub struct TestArgs {
 
 /// `cargo chess list`.
 #[derive(Args, Debug)]
-pub struct ListArgs {
+pub(crate) struct ListArgs {
     /// List only tests whose path contains one of these
     #[arg(value_name = "FILTER")]
     pub filters: Vec<String>,
@@ -183,17 +183,17 @@ pub struct ListArgs {
     /// Profile of Chess.toml to use
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
-    /// What is built.
+    /// The build.
     #[command(flatten)]
     pub cargo: CargoArgs,
-    /// What is printed.
+    /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
 }
 
 /// `cargo chess replay`.
 #[derive(Args, Debug)]
-pub struct ReplayArgs {
+pub(crate) struct ReplayArgs {
     /// A schedule file, the id of a saved failure, or a `chess1:...` word
     #[arg(value_name = "SCHEDULE")]
     pub schedule: String,
@@ -206,17 +206,17 @@ pub struct ReplayArgs {
     /// Further arguments for the debugger, as in `-- -batch -ex backtrace`
     #[arg(value_name = "DEBUGGER-ARGS", last = true, requires = "debugger")]
     pub debugger_args: Vec<OsString>,
-    /// What is built.
+    /// The build.
     #[command(flatten)]
     pub rebuild: RebuildArgs,
-    /// What is printed.
+    /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
 }
 
 /// A debugger.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Debugger {
+pub(crate) enum Debugger {
     /// GNU's.
     Gdb,
     /// LLVM's.
@@ -225,7 +225,7 @@ pub enum Debugger {
 
 /// How the program of a saved schedule is built anew, and where.
 #[derive(Args, Clone, Default, Debug)]
-pub struct RebuildArgs {
+pub(crate) struct RebuildArgs {
     /// Which features.
     #[command(flatten)]
     pub features: FeatureArgs,
@@ -239,7 +239,7 @@ pub struct RebuildArgs {
 
 /// `cargo chess explain`.
 #[derive(Args, Debug)]
-pub struct ExplainArgs {
+pub(crate) struct ExplainArgs {
     /// A schedule file, the id of a saved failure, or a `chess1:...` word [default: the newest saved failure]
     #[arg(value_name = "SCHEDULE")]
     pub schedule: Option<String>,
@@ -248,20 +248,22 @@ pub struct ExplainArgs {
     pub last: bool,
     /// Write a page to step through in a browser, to FILE or below target/chess/explain
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    #[expect(clippy::option_option, reason = "a flag with an optional value")]
     pub html: Option<Option<Utf8PathBuf>>,
-    /// What is built.
+    /// The build.
     #[command(flatten)]
     pub rebuild: RebuildArgs,
-    /// What is printed.
+    /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
 }
 
 /// `cargo chess rewrite`.
 #[derive(Args, Debug)]
-pub struct RewriteArgs {
+pub(crate) struct RewriteArgs {
     /// Show the rewritten code, of all packages or of one package or file
     #[arg(long, value_name = "PKG[:FILE]", num_args = 0..=1, group = "what")]
+    #[expect(clippy::option_option, reason = "a flag with an optional value")]
     pub show: Option<Option<String>>,
     /// Compare with the snapshots in chess-snapshots: exit with code 6 if they differ
     #[arg(long, group = "what")]
@@ -278,14 +280,14 @@ pub struct RewriteArgs {
     /// Which workspace.
     #[command(flatten)]
     pub manifest: ManifestArgs,
-    /// What is printed.
+    /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
 }
 
 /// `cargo chess gate`.
 #[derive(Args, Debug)]
-pub struct GateArgs {
+pub(crate) struct GateArgs {
     /// The commit to compare with [default: the base of the merge request, or the default branch]
     #[arg(long, value_name = "REV")]
     pub base: Option<String>,
@@ -310,7 +312,7 @@ pub struct GateArgs {
     /// Which workspace.
     #[command(flatten)]
     pub manifest: ManifestArgs,
-    /// What is printed.
+    /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
     /// The files that the run is reported in besides.
@@ -320,7 +322,7 @@ pub struct GateArgs {
 
 impl GateArgs {
     /// The selection of everything that is built, except the packages.
-    pub fn cargo(&self) -> CargoArgs {
+    pub(crate) fn cargo(&self) -> CargoArgs {
         CargoArgs {
             features: self.features.clone(),
             build: self.build.clone(),
@@ -332,11 +334,11 @@ impl GateArgs {
 
 /// `cargo chess merge`.
 #[derive(Args, Debug)]
-pub struct MergeArgs {
+pub(crate) struct MergeArgs {
     /// The output of `cargo chess test --shard K/N --message-format json`, one file for each shard
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<camino::Utf8PathBuf>,
-    /// What is printed; the joined events go to standard output in any case.
+    /// The output; the joined events go to standard output in any case.
     #[command(flatten)]
     pub output: OutputArgs,
     /// The files that the run is reported in besides.
@@ -346,21 +348,21 @@ pub struct MergeArgs {
 
 /// `cargo chess init`.
 #[derive(Args, Debug)]
-pub struct InitArgs {
+pub(crate) struct InitArgs {
     /// Also write a job that runs the gate on this service
     #[arg(long, value_name = "SERVICE", value_enum)]
     pub ci: Option<Service>,
     /// Which workspace.
     #[command(flatten)]
     pub manifest: ManifestArgs,
-    /// What is printed.
+    /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
 }
 
 /// A CI service.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Service {
+pub(crate) enum Service {
     /// GitHub Actions.
     Github,
     /// GitLab CI.
@@ -369,7 +371,7 @@ pub enum Service {
 
 /// `cargo chess clean`.
 #[derive(Args, Debug)]
-pub struct CleanArgs {
+pub(crate) struct CleanArgs {
     /// Also remove the cache of runtimes, which all workspaces share
     #[arg(long)]
     pub all: bool,
@@ -379,18 +381,18 @@ pub struct CleanArgs {
     /// Which workspace.
     #[command(flatten)]
     pub manifest: ManifestArgs,
-    /// What is printed.
+    /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
 }
 
 /// `cargo chess demo`.
 #[derive(Args, Debug)]
-pub struct DemoArgs {
+pub(crate) struct DemoArgs {
     /// Name of the example [default: the first one]
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
-    /// What is printed.
+    /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
 }

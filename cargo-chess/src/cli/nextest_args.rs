@@ -9,27 +9,27 @@ use super::{CargoArgs, ExploreArgs, OutputArgs};
 
 /// `cargo chess nextest`.
 #[derive(Args, Debug)]
-pub struct NextestArgs {
+pub(crate) struct NextestArgs {
     /// Action of cargo nextest
     #[arg(value_name = "ACTION", value_enum, default_value_t)]
     pub action: NextestAction,
     /// Arguments for cargo nextest, as in `-- -E 'test(bank)' --partition hash:1/2`
     #[arg(value_name = "NEXTEST-ARGS", last = true)]
-    pub nextest_args: Vec<String>,
+    pub passed_on: Vec<String>,
     /// How each test is explored.
     #[command(flatten)]
     pub explore: ExploreArgs,
-    /// What is built.
+    /// The build.
     #[command(flatten)]
     pub cargo: CargoArgs,
-    /// What is printed.
+    /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
 }
 
-/// What cargo nextest does with the tests.
+/// The action of cargo nextest on the tests.
 #[derive(ValueEnum, Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub enum NextestAction {
+pub(crate) enum NextestAction {
     /// Run the tests
     #[default]
     Run,
@@ -41,7 +41,7 @@ pub enum NextestAction {
 
 impl NextestAction {
     /// Its name.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Run => "run",
             Self::List => "list",
@@ -53,7 +53,7 @@ impl NextestAction {
 /// `cargo-chess nextest-runner`, which cargo nextest calls for each test.
 #[derive(Parser, Debug)]
 #[command(name = RunnerArgs::NAME)]
-pub struct RunnerArgs {
+pub(crate) struct RunnerArgs {
     /// The workspace's root directory
     #[arg(long, value_name = "DIR")]
     pub workspace_root: Utf8PathBuf,
@@ -66,15 +66,15 @@ pub struct RunnerArgs {
     /// The profile of Chess.toml
     #[arg(long, value_name = "NAME")]
     pub profile: Option<String>,
-    /// The test binary, and what cargo nextest gives it
+    /// The test binary, and its arguments from cargo nextest
     #[arg(value_name = "COMMAND", last = true, required = true)]
     pub command: Vec<OsString>,
-    /// What is printed.
+    /// The output.
     #[command(flatten)]
     pub output: OutputArgs,
 }
 
 impl RunnerArgs {
     /// The first word of its command line.
-    pub const NAME: &str = "nextest-runner";
+    pub(crate) const NAME: &str = "nextest-runner";
 }

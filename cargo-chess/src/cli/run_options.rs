@@ -9,9 +9,9 @@ use super::{ListArgs, TestArgs};
 use crate::shard::Shard;
 use crate::shell::Shell;
 
-/// What goes to standard output.
+/// The format of standard output.
 #[derive(ValueEnum, Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub enum MessageFormat {
+pub(crate) enum MessageFormat {
     /// Nothing: reports for people go to standard error.
     #[default]
     Human,
@@ -21,9 +21,9 @@ pub enum MessageFormat {
     Json,
 }
 
-/// When to colour what people read.
+/// The use of colour in reports for people.
 #[derive(ValueEnum, Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub enum ColorWhen {
+pub(crate) enum ColorWhen {
     /// On a terminal.
     #[default]
     Auto,
@@ -35,7 +35,7 @@ pub enum ColorWhen {
 
 /// Which tests to run with regard to `#[ignore]`.
 #[derive(ValueEnum, Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub enum RunIgnored {
+pub(crate) enum RunIgnored {
     /// Those not ignored.
     #[default]
     Default,
@@ -45,9 +45,9 @@ pub enum RunIgnored {
     All,
 }
 
-/// What to do when no test is selected.
+/// The result of a run without selected tests.
 #[derive(ValueEnum, Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub enum NoTests {
+pub(crate) enum NoTests {
     /// Exit with code 4.
     #[default]
     Fail,
@@ -62,7 +62,7 @@ pub enum NoTests {
     clippy::struct_excessive_bools,
     reason = "each is an option of its own"
 )]
-pub struct RunArgs {
+pub(crate) struct RunArgs {
     /// Match filters with the whole path
     #[arg(long)]
     pub exact: bool,
@@ -86,10 +86,10 @@ pub struct RunArgs {
     pub require_complete: bool,
 }
 
-/// What is printed, and how.
+/// The options of the output.
 #[derive(Args, Clone, Default, Debug)]
 #[command(next_help_heading = "Output")]
-pub struct OutputArgs {
+pub(crate) struct OutputArgs {
     /// What goes to standard output
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     pub message_format: MessageFormat,
@@ -107,7 +107,7 @@ pub struct OutputArgs {
 /// The files that a run is reported in besides.
 #[derive(Args, Clone, Default, Debug)]
 #[command(next_help_heading = "Output")]
-pub struct ReportArgs {
+pub(crate) struct ReportArgs {
     /// Write a report in JUnit's XML format
     #[arg(long, value_name = "FILE")]
     pub junit: Option<Utf8PathBuf>,
@@ -118,7 +118,7 @@ pub struct ReportArgs {
 
 impl OutputArgs {
     /// The colour setting: the flag, else `CARGO_TERM_COLOR`, else by the terminal.
-    pub fn color_when(&self) -> ColorWhen {
+    pub(crate) fn color_when(&self) -> ColorWhen {
         self.color
             .unwrap_or_else(|| match std::env::var("CARGO_TERM_COLOR").as_deref() {
                 Ok("always") => ColorWhen::Always,
@@ -129,7 +129,7 @@ impl OutputArgs {
 
     /// Whether standard error is coloured: `color_when`, with `NO_COLOR` and `CLICOLOR_FORCE`
     /// before the check of the terminal.
-    pub fn use_color(&self) -> bool {
+    pub(crate) fn use_color(&self) -> bool {
         let set =
             |name| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
         match self.color_when() {
@@ -141,7 +141,7 @@ impl OutputArgs {
     }
 
     /// Standard error, with the settings of these flags.
-    pub fn shell(&self) -> Shell {
+    pub(crate) fn shell(&self) -> Shell {
         Shell {
             color: self.use_color(),
             verbosity: self.verbosity(),
@@ -149,7 +149,7 @@ impl OutputArgs {
     }
 
     /// -1 with `-q`, else the number of `-v` flags.
-    pub fn verbosity(&self) -> i8 {
+    pub(crate) fn verbosity(&self) -> i8 {
         if self.quiet {
             -1
         } else {
@@ -164,7 +164,7 @@ impl OutputArgs {
     clippy::struct_excessive_bools,
     reason = "each is an option of its own"
 )]
-pub struct RunOptions {
+pub(crate) struct RunOptions {
     /// The format of standard output.
     pub message_format: MessageFormat,
     /// The report files of the run.
@@ -205,7 +205,7 @@ impl RunOptions {
     /// Resolves the flags of `cargo chess test`.
     ///
     /// libtest's own options have their usual meaning after `--`.
-    pub fn from_test(args: &TestArgs) -> Self {
+    pub(crate) fn from_test(args: &TestArgs) -> Self {
         let mut options = Self {
             reports: args.reports.clone(),
             fail_fast: !args.run.no_fail_fast,
@@ -223,7 +223,7 @@ impl RunOptions {
     }
 
     /// Resolves the flags of `cargo chess list`.
-    pub fn from_list(args: &ListArgs) -> Self {
+    pub(crate) fn from_list(args: &ListArgs) -> Self {
         Self {
             filters: args.filters.clone(),
             exact: args.exact,
@@ -233,7 +233,7 @@ impl RunOptions {
     }
 
     /// The options of a run of everything, with the settings of `output`.
-    pub fn new(output: &OutputArgs, jobs: Option<u32>) -> Self {
+    pub(crate) fn new(output: &OutputArgs, jobs: Option<u32>) -> Self {
         let jobs = jobs.map_or_else(
             || std::thread::available_parallelism().map_or(1, usize::from),
             |jobs| jobs as usize,
@@ -260,7 +260,7 @@ impl RunOptions {
     }
 
     /// Whether the filters select the test at `path`.
-    pub fn selects(&self, path: &str) -> bool {
+    pub(crate) fn selects(&self, path: &str) -> bool {
         let matches = |filter: &String| {
             if self.exact {
                 path == filter

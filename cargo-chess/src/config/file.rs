@@ -5,11 +5,10 @@ use std::ops::Range;
 use camino::{Utf8Path, Utf8PathBuf};
 use toml_edit::{Document, Item, Key, TableLike, Value};
 
-use super::error::ConfigError;
 use super::keys;
 use super::layer::Layer;
 use super::values::{Policy, Races, Spins};
-use crate::error::{Error, Result};
+use crate::error::{ConfigError, Error, Result};
 use crate::suggest;
 
 /// The tables of the file, and the keys of each except `[explore]`. The schema has the same ones.
@@ -36,7 +35,7 @@ pub(super) struct File {
 
 /// A `[crates.NAME]` table.
 #[derive(Debug)]
-pub struct CrateEntry {
+pub(crate) struct CrateEntry {
     /// The package's name.
     pub name: String,
     /// The policy for it, if one is set.

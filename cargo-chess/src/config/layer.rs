@@ -17,7 +17,7 @@ const DEFAULT_LIMIT: Duration = Duration::from_mins(1);
     clippy::struct_excessive_bools,
     reason = "independent flags, not a state machine"
 )]
-pub struct Exploration {
+pub(crate) struct Exploration {
     /// The largest preemption bound to explore.
     pub preemptions: u32,
     /// The highest number of schedules.
@@ -68,8 +68,7 @@ pub struct Exploration {
 
 /// The exploration options of one source. Each is optional.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
-#[expect(missing_docs, reason = "the fields are those of `Exploration`")]
-pub struct Layer {
+pub(crate) struct Layer {
     pub preemptions: Option<u32>,
     pub schedules: Option<u64>,
     pub work: Option<u64>,
@@ -98,7 +97,7 @@ pub struct Layer {
 impl Layer {
     /// Lays `over` on top of this layer: options set in `over` have precedence.
     #[must_use]
-    pub fn under(self, over: &Self) -> Self {
+    pub(crate) fn under(self, over: &Self) -> Self {
         Self {
             preemptions: over.preemptions.or(self.preemptions),
             schedules: over.schedules.or(self.schedules),
@@ -127,7 +126,7 @@ impl Layer {
     }
 
     /// Takes the options that no layer set from the defaults.
-    pub fn resolve(self) -> Exploration {
+    pub(crate) fn resolve(self) -> Exploration {
         self.over(Exploration::default())
     }
 
@@ -173,13 +172,13 @@ impl Layer {
 impl Exploration {
     /// The time after which the search of a test ends in any case. The default budget has such a
     /// limit, too, because a test that computes much between its steps takes long for little work.
-    pub fn time_limit(&self) -> Option<Duration> {
+    pub(crate) fn time_limit(&self) -> Option<Duration> {
         let is_default = (self.schedules, self.work) == (None, Some(DEFAULT_WORK));
         self.time.or(is_default.then_some(DEFAULT_LIMIT))
     }
 
     /// The times at which timeouts fire, limited by `timing`.
-    pub fn timers_explored(&self) -> Timers {
+    pub(crate) fn timers_explored(&self) -> Timers {
         match (self.timers, self.timing) {
             (Timers::LastThenAny, Timing::Allow) => Timers::Last,
             (timers, _) => timers,

@@ -1,6 +1,5 @@
 //! Chess.toml, the environment and the flags, laid over one another into the options of each test.
 
-mod error;
 mod file;
 mod keys;
 mod layer;
@@ -12,28 +11,27 @@ use std::ffi::OsString;
 
 use camino::Utf8Path;
 
-pub use error::ConfigError;
-pub use file::CrateEntry;
+pub(crate) use file::CrateEntry;
 pub(crate) use file::tables;
 pub(crate) use keys::{KEYS, Kind, LARGEST};
-pub use layer::{Exploration, Layer};
-pub use values::{
+pub(crate) use layer::{Exploration, Layer};
+pub(crate) use values::{
     Backend, Isolate, Memory, MemoryAccesses, Policy, Races, Spins, Spurious, Strategy, Timers,
     Timing, parse_duration, parse_number, parse_positive, parse_work,
 };
 
-use crate::error::{Error, Result};
+use crate::error::{ConfigError, Error, Result};
 use file::File;
 
 /// The name of the file at the workspace's root.
-pub const FILE_NAME: &str = "Chess.toml";
+pub(crate) const FILE_NAME: &str = "Chess.toml";
 
 /// The prefix of environment variables that set exploration options.
 pub(crate) const ENV_PREFIX: &str = "CHESS_EXPLORE_";
 
 /// All configuration of a run.
 #[derive(Debug, Default)]
-pub struct Config {
+pub(crate) struct Config {
     file: File,
     /// `[explore]` under the chosen profile.
     base: Layer,
@@ -44,7 +42,7 @@ pub struct Config {
 impl Config {
     /// Reads Chess.toml at the workspace's root, if it exists, and lays `environment` and `flags`
     /// over it.
-    pub fn load(
+    pub(crate) fn load(
         workspace_root: &Utf8Path,
         profile: Option<&str>,
         environment: impl IntoIterator<Item = (OsString, OsString)>,
@@ -62,7 +60,7 @@ impl Config {
     /// The options of the test at `test_path` (`stress::many_threads`).
     ///
     /// Of several matching `[[test]]` entries, the later one wins.
-    pub fn for_test(&self, test_path: &str) -> Exploration {
+    pub(crate) fn for_test(&self, test_path: &str) -> Exploration {
         self.file
             .tests
             .iter()
@@ -77,7 +75,7 @@ impl Config {
     /// A warning for each `[[test]]` whose filter matches none of `test_paths`.
     ///
     /// Pass all tests that were found, before the filters of the command line apply.
-    pub fn unmatched_filters<'a>(
+    pub(crate) fn unmatched_filters<'a>(
         &self,
         test_paths: impl IntoIterator<Item = &'a str>,
     ) -> Vec<ConfigError> {
@@ -91,22 +89,25 @@ impl Config {
     }
 
     /// The policy of workspace members without an entry.
-    pub fn workspace_policy(&self) -> Policy {
+    pub(crate) fn workspace_policy(&self) -> Policy {
         self.file.workspace_policy.unwrap_or(Policy::Preempt)
     }
 
     /// The policy of dependencies without an entry.
-    pub fn dependency_policy(&self) -> Policy {
+    pub(crate) fn dependency_policy(&self) -> Policy {
         self.file.dependency_policy.unwrap_or(Policy::Atomic)
     }
 
     /// The entry `[crates.NAME]`, if it exists.
-    pub fn crate_entry(&self, name: &str) -> Option<&CrateEntry> {
+    pub(crate) fn crate_entry(&self, name: &str) -> Option<&CrateEntry> {
         self.file.crates.iter().find(|entry| entry.name == name)
     }
 
     /// Fails if a `[crates.NAME]` names a package that is not in the build.
-    pub fn check_crates<'a>(&self, packages: impl IntoIterator<Item = &'a str>) -> Result<()> {
+    pub(crate) fn check_crates<'a>(
+        &self,
+        packages: impl IntoIterator<Item = &'a str>,
+    ) -> Result<()> {
         let packages: Vec<&str> = packages.into_iter().collect();
         match self
             .file
@@ -120,7 +121,7 @@ impl Config {
     }
 
     /// The error for a crate whose scope number `index` matches no file.
-    pub fn scope_error(&self, entry: &CrateEntry, index: usize, expected: &str) -> Error {
+    pub(crate) fn scope_error(&self, entry: &CrateEntry, index: usize, expected: &str) -> Error {
         self.file.scope_error(entry, index, expected).into()
     }
 }

@@ -17,14 +17,14 @@ macro_rules! named {
     ) => {
         $(#[$meta])*
         #[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
-        pub enum $name { $($(#[$vmeta])* $variant),+ }
+        pub(crate) enum $name { $($(#[$vmeta])* $variant),+ }
 
         impl $name {
             /// Every accepted name.
-            pub const NAMES: &'static [&'static str] = &[$($text),+];
+            pub(crate) const NAMES: &'static [&'static str] = &[$($text),+];
 
             /// The name in flags, Chess.toml, requests and reports.
-            pub fn as_str(self) -> &'static str {
+            pub(crate) fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text),+ }
             }
         }
@@ -73,7 +73,7 @@ named! {
 
 impl Strategy {
     /// Whether its work can be divided among shards.
-    pub fn can_be_divided(self) -> bool {
+    pub(crate) fn can_be_divided(self) -> bool {
         !matches!(self, Self::Dpor | Self::Delay)
     }
 }
@@ -192,7 +192,7 @@ named! {
 }
 
 /// Parses `90`, `90s`, `500ms`, `5m` or `2h`; a bare number is seconds.
-pub fn parse_duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, unit) = text.split_at(digits);
     let millis_per_unit: u64 = match unit {
@@ -219,7 +219,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 }
 
 /// Parses a whole number of at least 1; `_` may group digits, as in TOML.
-pub fn parse_positive(text: &str) -> Result<u64, String> {
+pub(crate) fn parse_positive(text: &str) -> Result<u64, String> {
     match parse_number::<u64>(text)? {
         0 => Err("expected a whole number of at least 1, found `0`".to_owned()),
         n => Ok(n),
@@ -228,7 +228,7 @@ pub fn parse_positive(text: &str) -> Result<u64, String> {
 
 /// Parses units of work: a whole number of at least 1, or a number of thousands, millions or
 /// billions, as in `500k`, `5M` and `1G`.
-pub fn parse_work(text: &str) -> Result<u64, String> {
+pub(crate) fn parse_work(text: &str) -> Result<u64, String> {
     let is_digit = |c: char| c.is_ascii_digit() || c == '_';
     let (number, unit) = text.split_at(text.len() - text.trim_start_matches(is_digit).len());
     let units = match unit {
@@ -248,7 +248,7 @@ pub fn parse_work(text: &str) -> Result<u64, String> {
 }
 
 /// Parses a whole number of at least 0; `_` may group digits, as in TOML.
-pub fn parse_number<T: FromStr + fmt::Display>(text: &str) -> Result<T, String> {
+pub(crate) fn parse_number<T: FromStr + fmt::Display>(text: &str) -> Result<T, String> {
     text.replace('_', "")
         .parse()
         .map_err(|_| format!("expected a whole number of at least 0 that fits, found `{text}`"))

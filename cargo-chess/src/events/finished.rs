@@ -13,7 +13,7 @@ use crate::shard::Shard;
     clippy::struct_excessive_bools,
     reason = "independent facts, not a state machine"
 )]
-pub struct TestFinished {
+pub(crate) struct TestFinished {
     /// The name of the test's package.
     pub package: String,
     /// The test's binary.
@@ -115,7 +115,7 @@ pub struct TestFinished {
 
 /// The explored part of schedules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Reach {
+pub(crate) struct Reach {
     /// Whether all of them were explored.
     pub complete: bool,
     /// The largest preemption bound that was finished.
@@ -124,7 +124,7 @@ pub struct Reach {
 
 /// A timeout or sleep that ends while another task can run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct EarlyTimeout {
+pub(crate) struct EarlyTimeout {
     /// The wait.
     pub wait: EarlyOperation,
     /// The longest time that it waits, in nanoseconds.
@@ -136,7 +136,7 @@ pub struct EarlyTimeout {
 
 /// An operation of a task.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct EarlyOperation {
+pub(crate) struct EarlyOperation {
     /// The task.
     pub task: u32,
     /// The operation, in the form of the events.
@@ -152,7 +152,7 @@ pub struct EarlyOperation {
 
 /// A schedule in `chess-regressions/`, and its outcome.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct RegressionRun {
+pub(crate) struct RegressionRun {
     /// Its file, relative to the workspace root.
     pub schedule: String,
     /// Its outcome.
@@ -172,7 +172,7 @@ impl RegressionRun {
 /// The outcome of a schedule in `chess-regressions/`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum RegressionOutcome {
+pub(crate) enum RegressionOutcome {
     /// The test fails under it.
     Failed,
     /// The test passes under it. If the program has changed, the search did not find its failure
@@ -195,7 +195,7 @@ pub enum RegressionOutcome {
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
-pub enum Stop {
+pub(crate) enum Stop {
     /// Only the first, short look.
     Look,
     /// Further rounds.
@@ -204,7 +204,7 @@ pub enum Stop {
 
 /// The exploration of one of several parts of a test's schedules.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct TestPart {
+pub(crate) struct TestPart {
     /// The number of the part, from 1.
     pub index: u32,
     /// The number of parts.
@@ -227,7 +227,7 @@ pub struct TestPart {
 
 impl TestPart {
     /// The part of a shard without any result.
-    pub fn unknown(shard: Shard) -> Self {
+    pub(crate) fn unknown(shard: Shard) -> Self {
         Self {
             index: shard.index(),
             count: shard.count(),
@@ -243,7 +243,7 @@ impl TestPart {
 
 /// The reduction of a failure's schedule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Minimised {
+pub(crate) struct Minimised {
     /// The runs of the test's body that the reduction took.
     pub executions: u64,
     /// The size of the execution that the search found.
@@ -256,7 +256,7 @@ pub struct Minimised {
 
 /// The size of an execution, in the order of importance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Size {
+pub(crate) struct Size {
     /// Preemptions, and other choices of the same cost.
     pub preemptions: u32,
     /// The number of switches to another task.
@@ -267,7 +267,7 @@ pub struct Size {
 
 /// The options of a test that limit its exploration.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct TestOptions {
+pub(crate) struct TestOptions {
     /// The largest preemption bound.
     pub preemptions: u32,
     /// The budget in schedules, if there is one.
@@ -293,7 +293,7 @@ pub struct TestOptions {
 
 impl TestOptions {
     /// The options of `exploration`.
-    pub fn of(exploration: &Exploration) -> Self {
+    pub(crate) fn of(exploration: &Exploration) -> Self {
         let strategies = exploration.strategy.iter();
         Self {
             preemptions: exploration.preemptions,
@@ -309,7 +309,7 @@ impl TestOptions {
     }
 
     /// The limits that the options put on every coverage.
-    pub fn limits(&self) -> impl Iterator<Item = &'static str> {
+    pub(crate) fn limits(&self) -> impl Iterator<Item = &'static str> {
         let timers = (self.timers == Timers::Last.to_string())
             .then_some(", with timeouts that end only when nothing else can run");
         let spurious = (self.spurious == Spurious::Never.to_string())
@@ -330,7 +330,7 @@ fn any() -> String {
 
 /// A failure of a test other than the one that its verdict describes.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct OtherFailure {
+pub(crate) struct OtherFailure {
     /// The kind of the failure.
     pub kind: Kind,
     /// The failure, as text.
@@ -355,7 +355,7 @@ impl TestFinished {
 
     /// Whether the exploration was complete, and its largest finished bound. With `--shard`, both
     /// may be about only a part of all schedules.
-    pub fn own_reach(&self) -> (bool, Option<u32>) {
+    pub(crate) fn own_reach(&self) -> (bool, Option<u32>) {
         let (complete, bound) = (self.complete, self.bound_completed);
         self.part.as_ref().map_or((complete, bound), |part| {
             (complete || part.complete, bound.max(part.bound_completed))
@@ -385,7 +385,7 @@ impl TestFinished {
 
     /// The result of [`Self::own_reach`] for the schedules in which time passes only when nothing
     /// else can run, if it differs.
-    pub fn own_reach_last(&self) -> Option<(bool, Option<u32>)> {
+    pub(crate) fn own_reach_last(&self) -> Option<(bool, Option<u32>)> {
         let part = self.part.as_ref().and_then(|part| part.timers_last);
         let reach = self.timers_last?;
         let part = part.unwrap_or(reach);
@@ -396,7 +396,7 @@ impl TestFinished {
     }
 
     /// The identity of the test.
-    pub fn id(&self) -> TestId {
+    pub(crate) fn id(&self) -> TestId {
         TestId {
             package: self.package.clone(),
             binary: self.binary.clone(),

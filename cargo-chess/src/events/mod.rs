@@ -11,16 +11,16 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use self::finished::{
+pub(crate) use self::finished::{
     EarlyOperation, EarlyTimeout, Minimised, OtherFailure, Reach, RegressionOutcome, RegressionRun,
-    Size, Stop, TestFinished, TestOptions, TestPart,
+    Stop, TestFinished, TestOptions, TestPart,
 };
 use crate::shard::Part;
 
 /// One event of a run, in the order of the output.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
-pub enum Event {
+pub(crate) enum Event {
     /// The tests are listed; exploration begins.
     RunStarted(RunStarted),
     /// The following events, up to its `test-finished`, are about this test.
@@ -35,7 +35,7 @@ pub enum Event {
 
 /// The plan of a run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct RunStarted {
+pub(crate) struct RunStarted {
     /// The version of cargo-chess.
     pub version: String,
     /// Tests selected.
@@ -64,7 +64,7 @@ pub struct RunStarted {
 #[derive(
     Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, JsonSchema,
 )]
-pub struct TestId {
+pub(crate) struct TestId {
     /// The name of its package.
     pub package: String,
     /// Its binary: `bank`, `bank::t`, `bank::bin/x`, `bank::example/x`.
@@ -81,7 +81,7 @@ impl fmt::Display for TestId {
 
 /// The progress of the exploration of a test.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Progress {
+pub(crate) struct Progress {
     /// The name of the test's package.
     pub package: String,
     /// The test's binary.
@@ -98,7 +98,7 @@ pub struct Progress {
 
 /// The end of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-pub struct RunFinished {
+pub(crate) struct RunFinished {
     /// Tests in which no failure was found.
     pub passed: usize,
     /// The passed tests that had one thread and one schedule, so that there was nothing to explore.
@@ -135,7 +135,7 @@ pub struct RunFinished {
 /// A verdict.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// No failure in the explored schedules.
     Passed,
     /// A failing schedule exists.
@@ -155,21 +155,21 @@ macro_rules! kinds {
         /// The kind of a failure.
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "kebab-case")]
-        pub enum Kind {
+        pub(crate) enum Kind {
             $($(#[doc = $doc])* $variant,)*
         }
 
         impl Kind {
             /// Every kind.
-            pub const ALL: &[Kind] = &[$(Kind::$variant,)*];
+            pub(crate) const ALL: &[Kind] = &[$(Kind::$variant,)*];
 
             /// Its name in JSON, in schedule files and in reports.
-            pub const fn name(self) -> &'static str {
+            pub(crate) const fn name(self) -> &'static str {
                 match self { $(Kind::$variant => $name,)* }
             }
 
             /// The description, as a sentence.
-            pub const fn description(self) -> &'static str {
+            pub(crate) const fn description(self) -> &'static str {
                 match self { $(Kind::$variant => concat!($($doc),*).trim_ascii(),)* }
             }
         }
@@ -225,7 +225,7 @@ impl fmt::Display for Kind {
 
 /// A place in a source file.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Location {
+pub(crate) struct Location {
     /// The path in the compiler's form: relative to the workspace root for its members.
     pub file: String,
     /// The line, from 1.
@@ -241,14 +241,14 @@ impl fmt::Display for Location {
 }
 
 /// A duration in the unit of events.
-pub fn millis(duration: Duration) -> u64 {
+pub(crate) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The explored part of the schedules, as the text of `coverage`. `timers_last` is the part of
 /// those schedules in which time passes only when nothing else can run, if it is a larger one.
 /// `atomic` lists the packages into which each call is a single step.
-pub fn coverage(
+pub(crate) fn coverage(
     outcome: Outcome,
     (complete, bound_completed): (bool, Option<u32>),
     timers_last: Option<Reach>,
@@ -277,13 +277,14 @@ pub fn coverage(
 }
 
 /// The coverage of a test that was not explored.
-pub const NOT_EXPLORED: &str = "not explored";
+pub(crate) const NOT_EXPLORED: &str = "not explored";
 
 /// The coverage of a test whose executions differ under the same schedule.
-pub const NOT_DETERMINISTIC: &str = "not deterministic";
+pub(crate) const NOT_DETERMINISTIC: &str = "not deterministic";
 
 #[cfg(test)]
 mod tests {
+    use super::finished::Size;
     use super::*;
     use crate::config::Layer;
 

@@ -4,9 +4,9 @@ use std::process::{Command, Stdio};
 
 use cargo_metadata::{Metadata, MetadataCommand};
 
-use crate::build::Toolchain;
 use crate::cli::{FeatureArgs, ManifestArgs};
 use crate::error::{Error, OF_CARGO, Result, not_run};
+use crate::toolchain::Toolchain;
 
 /// Runs `cargo metadata`. Its messages are passed on to standard error.
 pub(super) fn read(

@@ -4,6 +4,7 @@ mod metadata;
 mod outside;
 mod packages;
 mod place;
+mod sources;
 #[cfg(test)]
 mod tests;
 
@@ -14,20 +15,20 @@ use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::Metadata;
 use serde::{Deserialize, Serialize};
 
-use crate::build::{Generated, Toolchain};
 use crate::cli::{FeatureArgs, ManifestArgs};
 use crate::config::{Config, Policy, Races, Spins};
 use crate::error::{Error, Result};
-use crate::report::source_path;
+use crate::text::source_path;
+use crate::toolchain::Toolchain;
 
-pub use place::{Marked, Place};
+pub(crate) use place::{Marked, Place};
 
 /// The common name of the packages of the standard library, which have no policy.
-pub const STD: &str = "std";
+pub(crate) const STD: &str = "std";
 
 /// The workspace, its directories and its packages.
 #[derive(Serialize, Deserialize, Debug)]
-pub struct Plan {
+pub(crate) struct Plan {
     /// The workspace's root directory.
     pub workspace_root: Utf8PathBuf,
     /// Cargo's target directory, or that of `--target-dir`.
@@ -45,7 +46,7 @@ pub struct Plan {
 
 /// A workspace according to cargo, before its configuration is read.
 #[derive(Debug)]
-pub struct Workspace {
+pub(crate) struct Workspace {
     /// The workspace's root directory.
     pub root: Utf8PathBuf,
     /// Cargo's target directory, or that of `--target-dir`.
@@ -55,7 +56,7 @@ pub struct Workspace {
 
 impl Workspace {
     /// Queries cargo about the workspace of the current directory or of `--manifest-path`.
-    pub fn find(
+    pub(crate) fn find(
         toolchain: &Toolchain,
         manifest: &ManifestArgs,
         features: &FeatureArgs,
@@ -80,14 +81,14 @@ impl Workspace {
     }
 
     /// The directory of all files of this tool.
-    pub fn chess_dir(&self) -> Utf8PathBuf {
+    pub(crate) fn chess_dir(&self) -> Utf8PathBuf {
         self.target_dir.join("chess")
     }
 }
 
 /// A package and its treatment.
 #[derive(Serialize, Deserialize, Clone, Debug)]
-pub struct PlannedPackage {
+pub(crate) struct PlannedPackage {
     /// The package's name.
     pub name: String,
     /// Its version.
@@ -112,9 +113,18 @@ pub struct PlannedPackage {
     pub spins: Option<Spins>,
 }
 
+/// The directory of the files that a package's build script generated (`OUT_DIR`).
+#[derive(Serialize, Deserialize, Debug)]
+pub(crate) struct Generated {
+    /// Cargo's identifier of the package.
+    pub package: String,
+    /// The directory.
+    pub directory: Utf8PathBuf,
+}
+
 /// The reason for a package's policy.
 #[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Why {
+pub(crate) enum Why {
     /// It is a workspace member without an entry in Chess.toml.
     WorkspaceDefault,
     /// It is a dependency without an entry in Chess.toml.
@@ -135,7 +145,7 @@ impl fmt::Display for Why {
 
 impl Plan {
     /// Decides the treatment of each package of `workspace`.
-    pub fn new(workspace: Workspace, config: &Config) -> Result<Self> {
+    pub(crate) fn new(workspace: Workspace, config: &Config) -> Result<Self> {
         Ok(Self {
             chess_dir: workspace.chess_dir(),
             run_dir: workspace.chess_dir(),
@@ -148,7 +158,7 @@ impl Plan {
 
     /// The packages of the source files `files`, which have rustc's names. The packages have the
     /// form `parking_lot 0.12.5`, and each occurs once, in their order.
-    pub fn packages_of(&self, files: &[String], generated: &[Generated]) -> Vec<String> {
+    pub(crate) fn packages_of(&self, files: &[String], generated: &[Generated]) -> Vec<String> {
         let names = files.iter().map(|file| self.package_of(file, generated));
         let names: BTreeSet<String> = names.collect();
         names.into_iter().collect()
@@ -156,7 +166,7 @@ impl Plan {
 
     /// The package of `file`, which has rustc's name, if the package is not a member of the
     /// workspace: `parking_lot 0.12.5`.
-    pub fn dependency_of(&self, file: &str, generated: &[Generated]) -> Option<String> {
+    pub(crate) fn dependency_of(&self, file: &str, generated: &[Generated]) -> Option<String> {
         let package = self.package_of(file, generated);
         let members = self.packages.iter().filter(|it| it.is_member);
         let mut members = members.map(|it| format!("{} {}", it.name, it.version));
@@ -197,7 +207,7 @@ impl Plan {
     /// The `policy=`, `races-of=` and `spins-of=` lines of a request to a test binary: for each
     /// package, and for the files that its build script generated, which have the package's
     /// treatment. The last line is the directory to which paths are relative.
-    pub fn policy_lines(&self, generated: &[Generated]) -> Vec<String> {
+    pub(crate) fn policy_lines(&self, generated: &[Generated]) -> Vec<String> {
         let places = self.packages.iter().flat_map(|package| &package.places);
         let written = places.map(|(place, policy)| format!("policy={place}={policy}"));
         let generated_lines = generated.iter().filter_map(|it| {

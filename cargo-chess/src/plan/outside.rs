@@ -11,7 +11,7 @@ const NAMED: usize = 3;
 impl Plan {
     /// The parts of `package` that are outside control, a phrase each. `files` are the files from
     /// which the package was compiled.
-    pub fn outside_control<'a>(
+    pub(crate) fn outside_control<'a>(
         &self,
         package: &PlannedPackage,
         files: impl Iterator<Item = &'a Utf8Path>,

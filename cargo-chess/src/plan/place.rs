@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// A directory or a file, or some lines of a file.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
-pub struct Place {
+pub(crate) struct Place {
     /// A file, or a directory with a slash at its end. An empty path stands for every file.
     pub path: String,
     /// The lines of the file, from 1, if the place is not the whole file.
@@ -16,7 +16,7 @@ pub struct Place {
 
 impl Place {
     /// The whole of a directory or a file.
-    pub fn all_of(path: impl Into<String>) -> Self {
+    pub(crate) fn all_of(path: impl Into<String>) -> Self {
         Self {
             path: path.into(),
             lines: None,
@@ -25,7 +25,7 @@ impl Place {
 
     /// The same place with `prefix` before its path.
     #[must_use]
-    pub fn below(self, prefix: &str) -> Self {
+    pub(crate) fn below(self, prefix: &str) -> Self {
         Self {
             path: format!("{prefix}{}", self.path),
             lines: self.lines,
@@ -33,7 +33,7 @@ impl Place {
     }
 
     /// Whether the place contains `file` or a part of it.
-    pub fn covers(&self, file: &str) -> bool {
+    pub(crate) fn covers(&self, file: &str) -> bool {
         let rest = file.strip_prefix(self.path.as_str());
         let ends = self.path.is_empty() || self.path.ends_with('/');
         rest.is_some_and(|rest| ends || rest.is_empty() || rest.starts_with('/'))
@@ -53,7 +53,7 @@ impl fmt::Display for Place {
 
 /// The marked lines of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Marked {
+pub(crate) enum Marked {
     /// None.
     Nowhere,
     /// All.
@@ -65,7 +65,10 @@ pub enum Marked {
 impl Marked {
     /// The marked lines of `file`. The longest place that covers the file decides, and places with
     /// lines add to it.
-    pub fn of<'a>(places: impl IntoIterator<Item = (&'a Place, bool)> + Clone, file: &str) -> Self {
+    pub(crate) fn of<'a>(
+        places: impl IntoIterator<Item = (&'a Place, bool)> + Clone,
+        file: &str,
+    ) -> Self {
         let covering = |(place, _): &(&Place, bool)| place.covers(file);
         let whole = places.clone().into_iter().filter(covering);
         let longest = whole
@@ -88,7 +91,7 @@ impl Marked {
     }
 
     /// The lines to mark. An empty list stands for all lines, and `None` for no lines.
-    pub fn lines(&self) -> Option<&[RangeInclusive<usize>]> {
+    pub(crate) fn lines(&self) -> Option<&[RangeInclusive<usize>]> {
         match self {
             Self::Nowhere => None,
             Self::Everywhere => Some(&[]),

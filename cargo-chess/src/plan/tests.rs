@@ -4,11 +4,12 @@ use std::fs;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{Plan, Why, Workspace};
-use crate::build::{Build, Generated, TestBinary, Toolchain};
+use super::{Generated, Plan, Why, Workspace};
+use crate::build::{Build, TestBinary};
 use crate::cli::{FeatureArgs, ManifestArgs};
 use crate::config::{Config, Layer, Policy};
 use crate::error::{Result, exit};
+use crate::toolchain::Toolchain;
 
 /// A workspace of two members with a dependency inside its directory and one outside.
 const FILES: &[(&str, &str)] = &[

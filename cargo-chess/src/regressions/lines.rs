@@ -4,9 +4,9 @@ use std::fs;
 
 use camino::Utf8Path;
 
-use crate::report::source_path;
+use crate::protocol::Step;
 use crate::schedule::PreemptedAt;
-use crate::supervise::protocol::Step;
+use crate::text::source_path;
 
 /// The places at which the tasks of an execution are preempted, in order, each line once.
 pub(super) fn of_preemptions(root: &Utf8Path, events: &[Step]) -> Vec<PreemptedAt> {

@@ -8,13 +8,11 @@ use std::fs;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::build::Build;
-use crate::digest;
 use crate::error::{Error, Result};
 use crate::events::TestId;
 use crate::plan::Plan;
+use crate::protocol::Step;
 use crate::schedule::{Schedule, schedules_in};
-use crate::supervise::ListedTest;
-use crate::supervise::protocol::Step;
 
 /// The name of the directory next to a package's Cargo.toml.
 pub(crate) const DIRECTORY: &str = "chess-regressions";
@@ -61,7 +59,7 @@ impl Regressions {
         let sources = if all.is_empty() {
             String::new()
         } else {
-            digest::sources(plan)?
+            plan.digest_of_sources()?
         };
         Ok(Self { kept: all, sources })
     }
@@ -80,15 +78,20 @@ impl Regressions {
     }
 
     /// A warning for each schedule whose test no longer exists, although its binary was built.
-    pub(crate) fn orphans(&self, plan: &Plan, build: &Build, found: &[ListedTest]) -> Vec<String> {
+    /// `exists` returns whether a test exists.
+    pub(crate) fn orphans(
+        &self,
+        plan: &Plan,
+        build: &Build,
+        exists: impl Fn(&TestId) -> bool,
+    ) -> Vec<String> {
         let is_whole = build.is_of_all_targets(plan);
         let was_built = |test: &TestId| {
             let mut binaries = build.binaries.iter();
             binaries.any(|it| it.package == test.package && it.id == test.binary)
         };
         let orphans = self.kept.iter().filter(|Regression { schedule, .. }| {
-            (is_whole || was_built(&schedule.test))
-                && !found.iter().any(|test| test.id == schedule.test)
+            (is_whole || was_built(&schedule.test)) && !exists(&schedule.test)
         });
         orphans
             .map(|Regression { path, schedule }| {

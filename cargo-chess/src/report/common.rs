@@ -1,11 +1,11 @@
-//! What several failures of a run have in common: said once, at its end.
+//! The common causes of several failures, printed once at the end of a run.
 
 use std::collections::BTreeMap;
 
-use super::paths::source_path;
 use crate::events::{Kind, Location, TestFinished};
+use crate::text::source_path;
 
-/// How many groups of failures are told.
+/// The highest number of groups of failures that are printed.
 const TOLD: usize = 3;
 
 /// Failures of one kind, at one line.
@@ -71,7 +71,7 @@ fn message(test: &TestFinished) -> Option<&str> {
 mod tests {
     use super::*;
     use crate::events::{Outcome, TestId};
-    use crate::supervise::protocol::Finished;
+    use crate::protocol::Finished;
 
     fn failed(kind: Kind, line: Option<u32>, message: &str) -> TestFinished {
         let finished = Finished {

@@ -1,12 +1,12 @@
-//! Time that passed while tasks could still go on: what reports say of it.
+//! Sentences about time that passed while tasks were enabled.
 
 use super::names::{Names, called};
 use super::shorten::place;
-use super::text::plural;
 use crate::events::{EarlyOperation, EarlyTimeout, Kind, Outcome, TestFinished};
-use crate::supervise::protocol::Finished;
+use crate::protocol::Finished;
+use crate::text::plural;
 
-/// What a failing execution needs, and how to leave such schedules out.
+/// The early timeouts that a failing execution needs, and the option that excludes such schedules.
 pub(super) fn sentence(finished: &Finished, names: &Names) -> Option<String> {
     let first = finished.early.first()?.to_event();
     let needs = need(&first, &|task| names.of(task));
@@ -32,7 +32,7 @@ pub(super) fn needs(test: &TestFinished) -> Vec<String> {
     early.map(|early| need(early, &called)).collect()
 }
 
-/// What several tests have in common.
+/// The sentence about all tests of a run.
 pub(super) fn summary(timing: usize, ran: usize) -> String {
     format!(
         "{timing} of {ran} need time to pass early: no failure without that was found. \
@@ -73,7 +73,7 @@ fn length(nanoseconds: u64) -> String {
     let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
     let unit = units.into_iter().find(|(size, _)| nanoseconds >= *size);
     let (size, unit) = unit.unwrap_or((1, "ns"));
-    // Clocks move a little when they are read: three digits are what the program says.
+    // Clocks move a little when they are read: three digits are the length that the program names.
     #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
     let count = nanoseconds as f64 / size as f64;
     let digits = if count < 10.0 { 100.0 } else { 10.0 };

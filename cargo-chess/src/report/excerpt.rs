@@ -1,25 +1,24 @@
-//! Source lines with their neighbours, and what happened at them, as rustc shows an error.
+//! Source lines with their neighbours and the events at them, in the form of an error of rustc.
 
 use std::fmt::Write as _;
 use std::fs;
 
 use camino::Utf8Path;
 
-use super::paths::source_path;
-use super::text::{NOTE, WARN, columns, cut, styled};
 use crate::events::Location;
+use crate::text::{NOTE, WARN, columns, cut, source_path, styled};
 
 /// Lines shown before and after those that something happened at.
 const CONTEXT: u32 = 2;
 
-/// What happened at a source line.
+/// An event at a source line.
 #[derive(Clone, Debug)]
 pub(super) struct Mark {
     /// The line and the column.
     pub(super) location: Location,
     /// In words.
     pub(super) text: String,
-    /// Whether something happened before the line was executed: told above it.
+    /// Whether the event happened before the line was executed. It is printed above the line.
     pub(super) is_before: bool,
 }
 
@@ -83,7 +82,7 @@ fn excerpt(root: &Utf8Path, file: &str, marks: &[&Mark], width: usize) -> Option
             let column = mark.location.column as usize;
             let before: String = line.chars().take(column.saturating_sub(1)).collect();
             let indent = columns(&before.replace('\t', "    "));
-            // What has no room behind the column's mark stands as far right as it can.
+            // A text without room after the mark of its column stands as far right as possible.
             let told = format!("^ {}", mark.text);
             let indent = indent.min(columns_left.saturating_sub(columns(&told)));
             let told = styled(NOTE, cut(&told, columns_left - indent));

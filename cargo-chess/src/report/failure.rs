@@ -1,23 +1,24 @@
-//! All that is told of one failure: message, source line, interleaving, output, how to replay it.
+//! The report on one failure: message, source line, interleaving, output, command to replay it.
 
 use camino::Utf8Path;
 
-use super::Detail;
 use super::early;
 use super::explanation::telling_calls;
 use super::interleaving::{Table, interleaving};
 use super::names::Names;
 use super::panics;
-use super::paths::source_path;
 use super::snippet::snippet;
 use super::spurious;
-use super::text::{BAD, BOLD, NOTE, grouped, indented, plural, status, styled, thousands, wrap};
 use super::waiting;
+use crate::analysis::Detail;
 use crate::events::{
     Kind, Location, Minimised, OtherFailure, Outcome, RegressionOutcome, TestFinished,
 };
+use crate::protocol::Finished;
 use crate::schedule::id_in;
-use crate::supervise::protocol::Finished;
+use crate::text::{
+    BAD, BOLD, NOTE, grouped, indented, plural, source_path, status, styled, thousands, wrap,
+};
 
 /// How a failure is shown.
 #[derive(Clone, Copy, Debug)]
@@ -77,7 +78,7 @@ pub(super) fn failure(
     report + "\n"
 }
 
-/// What failed, the message, the source line, and who waits.
+/// The failed test, the message, the source line, and the waiting tasks.
 pub(super) fn heading(
     root: &Utf8Path,
     test: &TestFinished,
@@ -136,7 +137,8 @@ pub(super) fn heading(
     report
 }
 
-/// `from 14 preemptions to 2 in 180 executions`, of what counts most among what changed.
+/// The most important change of the minimised schedule: `from 14 preemptions to 2 in 180
+/// executions`.
 fn shrunk(minimised: &Minimised) -> Option<String> {
     let Minimised { from, to, .. } = minimised;
     let sizes = [
@@ -156,7 +158,7 @@ fn shrunk(minimised: &Minimised) -> Option<String> {
     ))
 }
 
-/// In short, what else was found.
+/// The other failures of the test, in short.
 fn others(test: &TestFinished, style: Style) -> String {
     if test.other_failures.is_empty() {
         return String::new();
@@ -217,7 +219,7 @@ pub(super) fn table_of(test: &TestFinished, finished: &Finished, table: &Table) 
     format!("  {heading}\n{}", interleaving(finished, &names, table))
 }
 
-/// What the test printed, and what its process wrote to standard error.
+/// The output of the test, and that of its process on standard error.
 pub(super) fn printed(detail: &Detail) -> String {
     quoted("What it printed:", &detail.finished.output)
         + &quoted(

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use chess_vocabulary::Op;
 
-use crate::supervise::protocol::Step;
+use crate::protocol::Step;
 
 /// An execution with no more events than this is shown whole.
 const SHORT: usize = 30;
@@ -18,7 +18,7 @@ const LONGEST_CYCLE: usize = 16;
 /// A cycle seen so often in a row is shown once.
 const LEAST_REPEATS: usize = 4;
 
-/// A cycle of more events than this is told as one, even where a task is alone.
+/// A repetition of more events than this is shown as one row, even if only one task runs.
 const LONGEST_DULL: usize = 256;
 
 /// More rows than this are cut in the middle.
@@ -192,7 +192,7 @@ fn fold_runs(events: &[Step], rows: &[Row], kept: &BTreeSet<usize>) -> Vec<Row> 
     };
     let dull = |row: Row| match row {
         Row::Event(index) => dull_event(index),
-        // Loops that back off end soon; one that goes on for long is of interest.
+        // Loops that back off end soon; a long one is of interest.
         Row::Repeat { .. } => {
             let mut events = row.events();
             events.len() <= LONGEST_DULL && events.all(dull_event)
@@ -231,7 +231,7 @@ fn cut(mut rows: Vec<Row>, events: &[Step]) -> Vec<Row> {
     let end = rows.len() - (MOST_ROWS - ROWS_BEFORE_CUT);
     let chosen = |row: &Row| matches!(*row, Row::Event(index) if events[index].note.is_some());
     let middle = &rows[ROWS_BEFORE_CUT..end];
-    // Choices of the search stay, unless there are so many that they hide the rest.
+    // Choices of the search stay, unless they are too many and hide the rest.
     let few = middle.iter().filter(|row| chosen(row)).count() <= MOST_ROWS;
     let mut kept: Vec<Row> = Vec::new();
     for row in middle {
@@ -253,7 +253,7 @@ mod tests {
     use chess_vocabulary::Note;
 
     use super::*;
-    use crate::supervise::protocol;
+    use crate::protocol;
 
     /// An event of an operation, or else of one at an object of this name.
     fn step(task: u32, what: &str) -> Step {

@@ -10,9 +10,10 @@ use camino::Utf8PathBuf;
 
 use super::early;
 use super::plain::{Plain, preemptions};
+use super::reporter::Reporter;
 use super::repository::Repository;
 use super::summary::counts;
-use super::{Detail, Reporter};
+use crate::analysis::Detail;
 use crate::events::{Event, Outcome, RunFinished, TestFinished};
 
 /// Prints workflow commands to `W`, and appends to the step's summary.
@@ -22,7 +23,7 @@ pub(super) struct GitHub<W> {
     summary: Option<Utf8PathBuf>,
     repository: Repository,
     plain: Plain,
-    /// A row of the summary for each failure, and what is told of it.
+    /// For each failure, a row of the summary and its report.
     rows: String,
     reports: String,
 }

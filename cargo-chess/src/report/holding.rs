@@ -1,14 +1,14 @@
-//! Who holds a lock that another task waits for: sentences within the table of an execution.
+//! The holders of locks that other tasks wait for: sentences within the table of an execution.
 
 use super::names::Names;
-use crate::explain::{Locks, Waiting};
-use crate::supervise::protocol::Finished;
+use crate::analysis::{Locks, Waiting};
+use crate::protocol::Finished;
 
 /// The sentences, in the order of events.
 pub(super) struct Holding<'a> {
     locks: Locks<'a>,
     names: &'a Names,
-    /// Who was said to wait.
+    /// The waiting tasks that were reported.
     told: Vec<Waiting>,
 }
 
@@ -22,7 +22,7 @@ impl<'a> Holding<'a> {
         }
     }
 
-    /// What is new once `count` events have happened: tasks that wait from now on.
+    /// Sentences about the tasks that wait after `count` events, and did not wait before.
     pub(super) fn after(&mut self, count: usize) -> Vec<String> {
         self.locks.advance_to(count);
         let waiting = self.locks.waiting();

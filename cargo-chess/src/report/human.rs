@@ -9,22 +9,24 @@ use super::common;
 use super::early;
 use super::explanation::explanation;
 use super::failure::{Style, failure};
+use super::live::Live;
 use super::outside::Outside;
 use super::progress::Progress;
+use super::reporter::Reporter;
 use super::summary::{Guarantee, counts};
-use super::text::{BAD, GOOD, NOTE, WARN, grouped, plural, status, styled, thousands, units};
 use super::verdict_line::{line, seconds, statistics};
-use super::{Detail, Live, Reporter};
+use crate::analysis::Detail;
+use crate::analysis::Explanation;
 use crate::cli::RunOptions;
 use crate::events::{Event, Outcome, RunFinished, RunStarted, TestFinished};
-use crate::explain::Explanation;
 use crate::shard::{Part, Shard};
+use crate::text::{BAD, GOOD, NOTE, WARN, grouped, plural, status, styled, thousands, units};
 
-/// The width of what is not printed to a terminal.
+/// The width of output that does not go to a terminal.
 const PLAIN_WIDTH: usize = 100;
 
 /// Prints lines for people to `W`.
-pub struct Human<W> {
+pub(crate) struct Human<W> {
     out: W,
     color: bool,
     verbosity: i8,
@@ -33,7 +35,7 @@ pub struct Human<W> {
     /// The workspace's root, for source lines.
     root: Utf8PathBuf,
     progress: Progress,
-    /// Tests that failed or got no verdict, told at the end.
+    /// Tests that failed or got no verdict. They are reported at the end.
     failures: Vec<(TestFinished, Detail)>,
     guarantee: Guarantee,
     outside: Outside,
@@ -43,7 +45,7 @@ pub struct Human<W> {
 
 impl Human<io::Stderr> {
     /// Prints to standard error.
-    pub fn on_stderr(options: &RunOptions, workspace_root: &Utf8Path) -> Self {
+    pub(crate) fn on_stderr(options: &RunOptions, workspace_root: &Utf8Path) -> Self {
         let width = terminal_size::terminal_size_of(io::stderr())
             .map_or(PLAIN_WIDTH, |(width, _)| usize::from(width.0));
         let progress = if options.verbosity < 0 || options.no_capture {
@@ -83,13 +85,13 @@ impl<W: Write> Human<W> {
         }
     }
 
-    /// Tells one failure now, in full.
-    pub fn failure(&mut self, test: &TestFinished, detail: &Detail) -> io::Result<()> {
+    /// Prints the whole report on one failure now.
+    pub(crate) fn failure(&mut self, test: &TestFinished, detail: &Detail) -> io::Result<()> {
         let report = failure(&self.root, test, detail, self.style);
         self.print(&(report + "\n"))
     }
 
-    /// Tells how a failure comes about.
+    /// Prints the explanation of a failure.
     pub(crate) fn explanation(&mut self, told: &Explanation) -> io::Result<()> {
         let report = explanation(&self.root, told, self.style);
         self.print(&report)
@@ -163,7 +165,7 @@ impl<W: Write> Human<W> {
             lines += &status(NOTE, "Note", statistics(test));
         }
         let (of_time, others) = test.warnings_of_time_and_others();
-        // What the summary or the message will say is not said here.
+        // The summary or the message will say this.
         let is_told = told_short || test.outcome == Outcome::Timeout;
         let of_time = of_time.iter().filter(|_| !is_told);
         for warning in of_time.chain(others) {
@@ -235,7 +237,7 @@ impl<W: Write> Reporter for Human<W> {
         match (event, detail) {
             (Event::RunStarted(run), _) => self.started(run),
             (Event::TestFinished(test), Some(detail)) => self.test_finished(test, detail),
-            // Of a test that is ignored there is no more to tell.
+            // An ignored test has no other data.
             (Event::TestFinished(test), None) if self.verbosity > 0 => {
                 self.print(&status(NOTE, "Ignored", test.id()))
             }
@@ -246,18 +248,18 @@ impl<W: Write> Reporter for Human<W> {
 
     fn live(&mut self, live: &Live) {
         if let Some(lines) = self.progress.show(live, Instant::now()) {
-            // There is nobody to tell that standard error is gone.
+            // A closed standard error cannot be reported.
             let _ = self.print(&lines);
         }
     }
 
     fn warn(&mut self, message: &str) {
-        // There is nobody to tell that standard error is gone.
+        // A closed standard error cannot be reported.
         let _ = self.print(&warning_line(message));
     }
 }
 
-/// What a run that ended before its tests did has finished of them.
+/// The number of finished tests of a run that ended before its tests did.
 fn stopped(run: &RunFinished) -> String {
     let tests = run.passed + run.failed + run.timeout + run.not_run;
     let finished = tests - run.stopped - run.not_run;
@@ -289,7 +291,7 @@ mod tests {
     use super::super::samples;
     use super::*;
     use crate::cli::OutputArgs;
-    use crate::supervise::protocol::Finished;
+    use crate::protocol::Finished;
 
     /// The source that the samples' locations point into.
     const SOURCE: &str = "fn transfer() {\n    // ...\n    assert_eq!(total, 120);\n}\n";

@@ -8,8 +8,8 @@ use super::layout::{Layout, Line};
 use super::names::Names;
 use super::panics;
 use super::shorten::{called, place, shown, switched, with_values, within_call};
-use super::text::{DIM, WARN, plural};
-use crate::supervise::protocol::{Blocked, Finished, Step};
+use crate::protocol::{Blocked, Finished, Step};
+use crate::text::{DIM, WARN, plural};
 
 /// How the table is shown.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub(super) struct Table {
     pub(super) whole: bool,
     /// Events that are shown even where others like them are folded.
     pub(super) kept: BTreeSet<usize>,
-    /// Whether it says at switches who holds a lock that another task waits for.
+    /// Whether it names, at switches, the holders of locks that other tasks wait for.
     pub(super) locks: bool,
 }
 
@@ -121,7 +121,7 @@ fn waiting(blocked: &Blocked) -> Line {
     }
 }
 
-/// What a row leaves out that is about several tasks.
+/// The text of a row that stands for events of several tasks.
 fn omission(row: Row) -> String {
     match row {
         Row::Repeat { period, times, .. } => {
@@ -223,8 +223,8 @@ fn describe(mark: Mark, finished: &Finished, names: &Names) -> (String, String) 
 #[cfg(test)]
 mod tests {
     use super::super::samples;
-    use super::super::text::columns;
     use super::*;
+    use crate::text::columns;
 
     fn table(finished: &Finished, width: usize) -> String {
         let names = Names::new(&finished.tasks);

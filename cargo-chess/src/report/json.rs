@@ -2,17 +2,18 @@
 
 use std::io::{self, Write};
 
-use super::{Detail, Reporter};
+use super::reporter::Reporter;
+use crate::analysis::Detail;
 use crate::events::Event;
 
 /// Prints events to `W`, at once.
-pub struct Json<W> {
+pub(crate) struct Json<W> {
     out: W,
 }
 
 impl<W: Write> Json<W> {
     /// Prints to `out`.
-    pub fn new(out: W) -> Self {
+    pub(crate) fn new(out: W) -> Self {
         Self { out }
     }
 }

@@ -9,7 +9,8 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use super::early;
 use super::plain::Plain;
-use super::{Detail, Reporter, new_file};
+use super::reporter::{Reporter, new_file};
+use crate::analysis::Detail;
 use crate::error::Result;
 use crate::events::{Event, Outcome, TestFinished};
 
@@ -85,7 +86,7 @@ impl Plain {
     }
 }
 
-/// What a test needs time to pass early for, where that is no failure of the run.
+/// The failure that a test has only if time passes early, if that is not a failure of the run.
 fn timing_of(test: &TestFinished) -> Option<String> {
     let sentences = early::needs(test);
     (test.outcome == Outcome::Timing).then(|| sentences.join("; "))

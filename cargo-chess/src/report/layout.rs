@@ -8,7 +8,7 @@ use chess_vocabulary::Note;
 
 use super::names::Names;
 use super::shorten::{fit_operation, fit_place, least_columns, operation};
-use super::text::{BOLD, DIM, WARN, columns, cut, fit, styled, thousands};
+use crate::text::{BOLD, DIM, WARN, columns, cut, fit, styled, thousands};
 
 /// The narrowest useful column of a task.
 const NARROWEST: usize = 12;
@@ -16,16 +16,16 @@ const NARROWEST: usize = 12;
 /// Between columns.
 const GAP: &str = "  ";
 
-/// What one line of the table is about.
+/// The contents of one line of the table.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Line {
     /// The number of the step, where it is one.
     pub(super) number: Option<usize>,
     /// The task.
     pub(super) task: u32,
-    /// What it does.
+    /// The operation.
     pub(super) op: String,
-    /// What it does that to.
+    /// The object of the operation.
     pub(super) object: Option<String>,
     /// The choice of the search for this operation.
     pub(super) note: Option<Note>,
@@ -46,7 +46,7 @@ pub(super) struct Layout<'a> {
     names: &'a Names,
     /// The width of step numbers.
     number: usize,
-    /// How the tasks' operations are told apart.
+    /// The way in which the operations of the tasks are kept apart.
     form: Form,
     /// The width of source lines.
     place: usize,
@@ -170,7 +170,7 @@ impl<'a> Layout<'a> {
         }
     }
 
-    /// A line across all columns that tells of `text`, at `place` if there is room for it.
+    /// A line across all columns with `text`, and with `place` if there is room for it.
     pub(super) fn mark(&self, text: &str, place: &str) -> String {
         let room = self.width.saturating_sub(self.first_column());
         let left = room.saturating_sub(columns(&format!("~~~ {text} at  ~~~")));
@@ -183,7 +183,7 @@ impl<'a> Layout<'a> {
         format!("{indent}{}\n", styled(WARN, line))
     }
 
-    /// A line across all columns about what is left out.
+    /// A line across all columns for events that are left out.
     pub(super) fn omission(&self, text: &str) -> String {
         let line = format!("{}{text}", " ".repeat(self.first_column()));
         styled(DIM, line) + "\n"
@@ -199,8 +199,8 @@ impl<'a> Layout<'a> {
         format!("{}{}\n", " ".repeat(indent), styled(WARN, note))
     }
 
-    /// Where the operations of `task` begin, and the columns from there to the
-    /// source line: what stands to the right of an operation is empty.
+    /// The column at which the operations of `task` begin, and the number of columns from there to
+    /// the source line. The cells to the right of an operation are empty.
     fn cell(&self, task: u32) -> (usize, usize) {
         let mut before = self.first_column();
         match &self.form {

@@ -1,4 +1,4 @@
-//! The state of a run at this moment, for what moves on a terminal.
+//! The current state of a run, for the moving lines on a terminal.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use crate::events::TestId;
 
 /// Which tests run now, and how far they are.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Live {
+pub(crate) struct Live {
     /// Tests selected.
     pub total: usize,
     /// Tests whose verdict is known.
@@ -25,7 +25,7 @@ pub struct Live {
 
 /// A test that runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Running {
+pub(crate) struct Running {
     index: usize,
     /// Its identity.
     pub id: TestId,
@@ -41,8 +41,8 @@ pub struct Running {
 }
 
 impl Live {
-    /// Nothing has begun of `total` tests, which may take so long together.
-    pub fn new(total: usize, time_total: Option<Duration>) -> Self {
+    /// The state before the first of `total` tests, which may take `time_total` together.
+    pub(crate) fn new(total: usize, time_total: Option<Duration>) -> Self {
         Self {
             total,
             ended: 0,

@@ -1,4 +1,4 @@
-//! Tells of a run: one stream of events, several reporters.
+//! Reports on a run: one stream of events, several reporters.
 
 mod common;
 mod early;
@@ -19,11 +19,11 @@ mod objects;
 mod outside;
 mod page;
 mod panics;
-mod paths;
 mod plain;
 mod pointers;
 mod progress;
 mod record;
+mod reporter;
 mod repository;
 mod sarif;
 mod short;
@@ -31,25 +31,22 @@ mod shorten;
 mod snippet;
 mod spurious;
 mod summary;
-mod text;
 mod trace;
 mod verdict_line;
 mod waiting;
 
-use std::fs::{self, File};
 use std::io;
 
 use camino::Utf8Path;
 
-pub use human::Human;
-pub use json::Json;
-pub use live::Live;
+pub(crate) use human::Human;
+pub(crate) use json::Json;
+pub(crate) use live::Live;
 pub(crate) use objects::Objects;
 pub(crate) use page::page;
-pub use paths::{source_path, with_source_paths};
 pub(crate) use pointers::Pointers;
-pub use record::Record;
-pub(crate) use text::{plural, thousands};
+pub(crate) use record::Record;
+pub(crate) use reporter::Reporter;
 pub(crate) use trace::Trace;
 
 use github::GitHub;
@@ -59,52 +56,18 @@ use repository::Repository;
 use sarif::Sarif;
 use short::Short;
 
+use crate::analysis::Detail;
 use crate::cli::{MessageFormat, RunOptions};
-use crate::config::Exploration;
-use crate::error::{Error, Result};
-use crate::events::{Event, TestFinished};
-use crate::schedule::Schedule;
-use crate::supervise::protocol::Finished;
+use crate::error::Result;
+use crate::events::Event;
 
-/// What a `test-finished` event leaves out, for those who show a failure.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Detail {
-    /// The options that the test was explored with.
-    pub exploration: Exploration,
-    /// The verdict with the failing execution.
-    pub finished: Finished,
-    /// What the test process wrote to standard error.
-    pub stderr: String,
-    /// The schedule, if one was saved.
-    pub schedule: Option<Schedule>,
-}
-
-impl Detail {
-    /// The failure in words for people: that of `test`, with the names of objects.
-    fn message<'a>(&'a self, test: &'a TestFinished) -> Option<&'a str> {
-        let own = self.finished.message.as_ref();
-        own.or(test.message.as_ref()).map(String::as_str)
-    }
-}
-
-/// Someone who tells the user, or a program, of a run.
-pub trait Reporter {
-    /// The next event; `detail` comes with each `test-finished`, but for ignored tests.
-    ///
-    /// An error ends the run; a consumer that went away is a broken pipe.
-    fn event(&mut self, event: &Event, detail: Option<&Detail>) -> io::Result<()>;
-
-    /// What happens at this moment, out of order.
-    fn live(&mut self, _live: &Live) {}
-
-    /// A sentence that belongs to no test.
-    fn warn(&mut self, _message: &str) {}
-}
-
-/// The reporters that `options` and the place where this runs ask for.
+/// The reporters that `options` and the environment select.
 ///
-/// People read standard error in any case; only JSON goes to standard output.
-pub fn reporter(options: &RunOptions, workspace_root: &Utf8Path) -> Result<Box<dyn Reporter>> {
+/// Reports for people always go to standard error; standard output is for programs.
+pub(crate) fn reporter(
+    options: &RunOptions,
+    workspace_root: &Utf8Path,
+) -> Result<Box<dyn Reporter>> {
     let repository = || Repository::around(workspace_root);
     let plain = || Plain::new(workspace_root);
     let mut all: Vec<Box<dyn Reporter>> = Vec::new();
@@ -127,23 +90,7 @@ pub fn reporter(options: &RunOptions, workspace_root: &Utf8Path) -> Result<Box<d
     Ok(Box::new(All(all)))
 }
 
-/// An empty file for a report, its directories with it.
-fn new_file(path: &Utf8Path) -> Result<File> {
-    let directory = path.parent().filter(|parent| !parent.as_str().is_empty());
-    let made = directory.map_or(Ok(()), fs::create_dir_all);
-    made.and_then(|()| File::create(path))
-        .map_err(|error| Error::Usage(format!("the report {path} cannot be written: {error}")))
-}
-
-/// `text` in lines of at most `width` columns, without a line end after the last.
-pub(crate) fn wrapped(text: &str, width: usize) -> String {
-    text::wrap(text, "", width)
-        .replace("\n  ", "\n")
-        .trim_end()
-        .to_owned()
-}
-
-/// Reporters that hear the same, in their order.
+/// Several reporters, which get the same events in this order.
 struct All(Vec<Box<dyn Reporter>>);
 
 impl Reporter for All {

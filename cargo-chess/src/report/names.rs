@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use chess_vocabulary::{Note, TaskId};
 
-use crate::supervise::protocol::Task;
+use crate::protocol::Task;
 
 /// The name of each task of an execution.
 pub(super) struct Names(HashMap<u32, String>);

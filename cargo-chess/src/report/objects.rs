@@ -10,9 +10,9 @@ use chess_vocabulary::ObjectKind;
 use rewriter::Subjects;
 
 use crate::events::{Kind, Location};
-use crate::supervise::protocol::{Blocked, Finished, Step};
+use crate::protocol::{Blocked, Finished, Step};
 
-/// More objects of one name are told apart by numbers.
+/// If more objects than this share a name, they get numbers.
 const MOST_LETTERS: usize = 26;
 
 /// The names of one or more executions in which the runtime's names mean the same.
@@ -30,14 +30,14 @@ pub(crate) struct Objects {
 /// An object of an execution.
 type Id = (ObjectKind, u32);
 
-/// What the events say of an object.
+/// The data of the events on an object.
 #[derive(Default)]
 struct Evidence {
     /// The best expression of the user's code, and how good it is.
     own: Option<(u8, String)>,
     /// Whether other code uses it by itself, in no call of the user's.
     is_used_alone: bool,
-    /// What the user's statements called, in calls that led to the object.
+    /// The receivers in the user's statements whose calls led to the object.
     called_on: Vec<(Location, Option<String>)>,
     /// The first expression of other code.
     inner: Option<String>,
@@ -172,8 +172,8 @@ impl Objects {
 }
 
 impl Evidence {
-    /// The user's own expression; else that on which all of several statements of the
-    /// user's called what led to the object; else that of the code that uses it.
+    /// The expression of the user's code; else the common receiver of several statements of the
+    /// user, whose calls led to the object; else the expression of the code that uses it.
     fn expression(self) -> Option<String> {
         if let Some((_, own)) = self.own {
             return Some(own);
@@ -185,7 +185,7 @@ impl Evidence {
         let known: Vec<&String> = known.collect();
         let on = known.first().copied().filter(|on| {
             let is_same = known.iter().all(|it| it == on);
-            // The end of what a call gave, as of a guard, has no expression.
+            // The drop of a returned value, such as a guard, has no expression.
             let unknown = statements.len() - known.len();
             !self.is_used_alone && is_same && known.len() > unknown.max(1)
         });
@@ -224,7 +224,7 @@ mod tests {
     use crate::events::Outcome;
     use chess_vocabulary::Op;
 
-    use crate::supervise::protocol::{self, Caller};
+    use crate::protocol::{self, Caller};
 
     const SOURCE: &str = "\
 fn buy(shop: &Shop) {

@@ -1,9 +1,9 @@
-//! What happened outside the scheduler's control, over all tests of a run.
+//! The effects outside the scheduler's control, of all tests of a run.
 
 use std::collections::BTreeMap;
 
-use super::text::plural;
 use crate::events::TestFinished;
+use crate::text::plural;
 
 /// Each sentence, with the tests that it was said of.
 #[derive(Default)]
@@ -34,7 +34,7 @@ impl Outside {
 mod tests {
     use super::super::samples;
     use super::*;
-    use crate::supervise::protocol::Finished;
+    use crate::protocol::Finished;
     use std::time::Duration;
 
     #[test]

@@ -1,11 +1,11 @@
-//! The panics of an execution beside the one that is reported: what else went wrong.
+//! The panics of an execution other than the reported one.
 
 use super::names::Names;
 use super::shorten::place;
 use crate::events::Kind;
-use crate::supervise::protocol::{Fate, Finished, Panic};
+use crate::protocol::{Fate, Finished, Panic};
 
-/// So many are told of.
+/// The highest number of panics that are reported.
 const MOST: usize = 3;
 
 /// Those worth telling, the test's own last; of a failure that is a panic not itself.
@@ -34,14 +34,14 @@ fn is_own(panic: &Panic, own: Option<&Panic>) -> bool {
     own.is_some_and(|own| core::ptr::eq(own, panic))
 }
 
-/// The test's own panic, where it goes on with another task's, which is the failure.
+/// The panic of the test, if it passes on the panic of another task, which is the failure.
 fn passed_on(finished: &Finished) -> Option<&Panic> {
     let own = own(finished)?;
     let mut panics = finished.panics.iter();
     panics.find(|panic| panic.fate == Some(Fate::Failed) && !is_own(panic, Some(own)))
 }
 
-/// What is said of them.
+/// A sentence about each.
 pub(super) fn sentences(finished: &Finished, names: &Names) -> Vec<String> {
     let own = own(finished);
     let last = passed_on(finished);
@@ -72,7 +72,7 @@ pub(super) fn sentences(finished: &Finished, names: &Names) -> Vec<String> {
     unseen.into_iter().chain(others).collect()
 }
 
-/// Where the table of the execution says that a task panicked: behind so many events.
+/// The panics in the table of the execution: the number of events before each, and its text.
 pub(super) fn marks(finished: &Finished, names: &Names) -> Vec<(usize, String, String)> {
     let own = own(finished).filter(|own| own.task != 0);
     let panics = finished.panics.iter();

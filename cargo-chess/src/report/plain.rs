@@ -1,19 +1,19 @@
-//! The report on a failure as plain text, for files and services that show it as it is.
+//! The report on a failure as plain text, for files and services that show it unchanged.
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::Detail;
 use super::failure::{Style, failure};
 use super::names::Names;
-use super::paths::source_path;
 use super::shorten::{operation, shown};
+use crate::analysis::Detail;
 use crate::events::TestFinished;
-use crate::supervise::protocol::Finished;
+use crate::protocol::Finished;
+use crate::text::source_path;
 
 /// The width that such text has.
 const WIDTH: usize = 100;
 
-/// Where source lines are read, and how what they are for is shown.
+/// The root of source files, and the style of the report.
 #[derive(Clone, Debug)]
 pub(super) struct Plain {
     root: Utf8PathBuf,
@@ -27,8 +27,8 @@ impl Plain {
         }
     }
 
-    /// What people read of `test`, which failed or got no verdict; with the schedule in one
-    /// word, since its file may be on another machine.
+    /// The report for people on `test`, which failed or got no verdict. It has the schedule as one
+    /// word, because its file may be on another machine.
     pub(super) fn failure(&self, test: &TestFinished, detail: &Detail) -> String {
         let style = Style {
             width: WIDTH,
@@ -58,7 +58,7 @@ pub(super) fn preemptions(finished: &Finished) -> Vec<String> {
         let (object, file) = (shown(it.object.as_ref()), it.file.as_deref());
         sentence(it.task, it.op.name(), object, file, it.line)
     });
-    // What waits at the end has not happened.
+    // An operation that waits at the end has not happened.
     let waiting = finished.blocked.iter().filter(|task| task.preempted);
     let waiting = waiting.map(|it| {
         let (object, file) = (shown(it.object.as_ref()), it.file.as_deref());

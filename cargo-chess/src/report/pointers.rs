@@ -1,11 +1,11 @@
-//! Short names for addresses: `ptr1` tells what is the same from what is not, and is the
-//! same on every machine.
+//! Short names for addresses. `ptr1` shows whether two addresses are equal, and is the same on
+//! every machine.
 
 use std::collections::HashMap;
 
-use crate::supervise::protocol::Finished;
+use crate::protocol::Finished;
 
-/// Addresses are multiples of this; what is above one is a tag in its low bits.
+/// Addresses are multiples of this. A remainder is a tag in the low bits.
 const ALIGNMENT: u64 = 8;
 
 /// The names that were given so far.

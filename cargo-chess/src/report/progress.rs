@@ -7,24 +7,24 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::live::{Live, Running};
-use super::text::{GOOD, NOTE, cut, status, thousands};
+use crate::text::{GOOD, NOTE, cut, status, thousands};
 
-/// Where nothing can move, a test that runs for so long is told of each time that it has.
+/// Without moving lines, a running test is reported each time that this time has passed.
 const SLOW: Duration = Duration::from_secs(30);
 
 /// How progress is shown.
 pub(super) enum Progress {
     /// Not at all.
     None,
-    /// In lines below what was printed, which are drawn anew.
+    /// In lines below the printed ones, which are drawn anew.
     Lines(ProgressBar, usize),
     /// In a line for each test that is slow, and each time when it is still slow.
     Slow(BTreeMap<(usize, Instant), u32>),
 }
 
 impl Progress {
-    /// On standard error: moving lines of so many columns, if that is a terminal that can
-    /// show them.
+    /// On standard error: moving lines of `width` columns, if it is a terminal that can show
+    /// them.
     pub(super) fn on_stderr(width: usize) -> Self {
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let unattended = std::env::var_os("CI").is_some();
@@ -38,7 +38,7 @@ impl Progress {
         Self::Lines(bar, width)
     }
 
-    /// Shows `live`; gives back what is to be printed.
+    /// Shows `live`, and returns the lines to print.
     pub(super) fn show(&mut self, live: &Live, now: Instant) -> Option<String> {
         match self {
             Self::None => None,
@@ -84,7 +84,7 @@ impl Drop for Progress {
 /// The columns of a verb and the space behind it.
 const VERB: usize = 13;
 
-/// What moves: a line for the run, and one for each test that runs.
+/// The moving lines: one for the run, and one for each running test.
 fn lines(live: &Live, now: Instant) -> Vec<(&'static str, String)> {
     let mut run = format!(
         "{}/{} finished, {} running, {} waiting, round {}, {}, {} schedules/s",
@@ -108,7 +108,7 @@ fn lines(live: &Live, now: Instant) -> Vec<(&'static str, String)> {
     [("Exploring", run)].into_iter().chain(tests).collect()
 }
 
-/// Lines for the tests that run for longer than they did when they were last told of.
+/// Lines for the tests that have run for one more [`SLOW`] since their last line.
 fn slow(told: &mut BTreeMap<(usize, Instant), u32>, live: &Live, now: Instant) -> String {
     let running: Vec<_> = live.running.iter().map(Running::turn).collect();
     told.retain(|turn, _| running.contains(turn));

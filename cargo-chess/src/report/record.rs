@@ -4,19 +4,20 @@ use std::fs::{self, File};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::{Json, Reporter};
+use super::json::Json;
+use super::reporter::Reporter;
 use crate::error::{Error, Result};
 use crate::events::Event;
 
 /// The file, open.
-pub struct Record {
+pub(crate) struct Record {
     path: Utf8PathBuf,
     json: Json<File>,
 }
 
 impl Record {
     /// Begins the record of a run, in place of the last one's.
-    pub fn create(chess_dir: &Utf8Path) -> Result<Self> {
+    pub(crate) fn create(chess_dir: &Utf8Path) -> Result<Self> {
         fs::create_dir_all(chess_dir).map_err(Error::io("create the directory", chess_dir))?;
         let path = chess_dir.join("last-run.jsonl");
         let file = File::create(&path).map_err(Error::io("write", &path))?;
@@ -27,7 +28,7 @@ impl Record {
     }
 
     /// Adds an event. Progress is of no interest afterwards, and is left out.
-    pub fn event(&mut self, event: &Event) -> Result<()> {
+    pub(crate) fn event(&mut self, event: &Event) -> Result<()> {
         if matches!(event, Event::Progress(_)) {
             return Ok(());
         }

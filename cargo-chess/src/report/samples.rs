@@ -5,12 +5,13 @@ use std::time::Duration;
 use camino::Utf8Path;
 use chess_vocabulary::{Note, TaskId};
 
+use crate::analysis::Detail;
 use crate::config::{Exploration, Layer};
 use crate::events::{Event, Kind, Location, Outcome, RunFinished, TestFinished, TestId};
-use crate::report::{Detail, Reporter};
+use crate::protocol::{self, op_named};
+use crate::protocol::{Blocked, Finished, Other, Step, Task};
+use crate::report::Reporter;
 use crate::schedule::Schedule;
-use crate::supervise::protocol::{self, op_named};
-use crate::supervise::protocol::{Blocked, Finished, Other, Step, Task};
 
 pub(crate) fn exploration() -> Exploration {
     Layer::default().resolve()

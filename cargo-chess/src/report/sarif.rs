@@ -11,12 +11,13 @@ use serde_json::{Value, json};
 use super::early;
 use super::names::Names;
 use super::plain::preemptions;
+use super::reporter::{Reporter, new_file};
 use super::repository::Repository;
 use super::shorten::{operation, shown};
-use super::{Detail, Reporter, new_file};
+use crate::analysis::Detail;
 use crate::error::Result;
 use crate::events::{Event, Kind, Location, Outcome, TestFinished};
-use crate::supervise::protocol::{Finished, Step};
+use crate::protocol::{Finished, Step};
 
 /// The most events of an execution that are written: the last ones.
 const EVENTS: usize = 1000;

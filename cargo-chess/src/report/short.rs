@@ -3,10 +3,11 @@
 use std::io::{self, Write};
 
 use super::names::Names;
+use super::reporter::Reporter;
 use super::shorten::{operation, shown, switched};
-use super::{Detail, Reporter};
+use crate::analysis::Detail;
 use crate::events::{Event, Location, Outcome, TestFinished, TestId};
-use crate::supervise::protocol::Finished;
+use crate::protocol::Finished;
 
 /// Prints lines such as `src/lib.rs:40:9: error: ...` to `W`.
 pub(super) struct Short<W> {
@@ -30,7 +31,7 @@ impl<W: Write> Short<W> {
                 format!(" (cargo chess replay {})", schedule.id())
             });
         let notes = notes(&detail.finished);
-        // Nobody panics in a deadlock: it is where a task waits.
+        // A deadlock has no panic. Its place is that of a waiting task.
         let first = notes.first().and_then(|(place, _)| place.as_ref());
         let place = test.location.as_ref().or(first);
         let mut lines = line(place, "error", &(what + &replay));
@@ -60,7 +61,7 @@ impl<W: Write> Reporter for Short<W> {
     }
 }
 
-/// Where tasks wait at the end and where they were switched out, and what is to be said of that.
+/// The places at which tasks wait at the end or were switched out, each with its text.
 fn notes(finished: &Finished) -> Vec<(Option<Location>, String)> {
     let names = Names::new(&finished.tasks);
     let waiting = finished.blocked.iter().map(|it| {
@@ -88,7 +89,7 @@ fn line(place: Option<&Location>, level: &str, text: &str) -> String {
     format!("{place}{level}: {text}\n")
 }
 
-/// What failed how; some messages begin with the kind.
+/// The failed test and its failure. Some messages begin with the kind.
 fn failure(test: &TestId, kind: &str, message: Option<&str>) -> String {
     let message = in_one_line(message.unwrap_or_default());
     if message.starts_with(kind) {

@@ -2,12 +2,11 @@
 
 use chess_vocabulary::ObjectKind;
 
-use super::paths::source_path;
-use super::text::{columns, cut, cut_front};
 use crate::events::Location;
-use crate::supervise::protocol::{Object, Step};
+use crate::protocol::{Object, Step};
+use crate::text::{columns, cut, cut_front, source_path};
 
-/// What an operation is called together with what it acts on.
+/// The name of an operation with its object.
 pub(super) fn operation(op: &str, object: Option<&str>) -> String {
     match object {
         Some(object) => format!("{op} {object}"),
@@ -34,7 +33,7 @@ pub(super) fn values(step: &Step) -> Option<String> {
     }
 }
 
-/// What the user's code called, of an event within a call into `atomic` code.
+/// The function that the user's code called, if the event is within a call into `atomic` code.
 pub(super) fn called(step: &Step) -> &str {
     let function = step.atomic_call().and_then(|it| it.function.as_deref());
     function.unwrap_or("a call")
@@ -44,14 +43,14 @@ pub(super) fn called(step: &Step) -> &str {
 /// `Queue::push: store`.
 pub(super) fn within_call(step: &Step) -> String {
     match step.atomic_call().and_then(|it| it.function.as_ref()) {
-        // What has no place of its own is plain: the end of a value.
+        // An event without a place of its own, such as a drop, has its plain name.
         Some(function) if step.file.is_some() => format!("{function}: {}", step.op),
         _ => step.op.name().to_owned(),
     }
 }
 
-/// Before what a task is switched out: `before load A1`, or, within a call of the user's
-/// code into other code, `before the call of Queue::push`.
+/// The operation before which a task is switched out: `before load A1`, or, within a call of the
+/// user's code into other code, `before the call of Queue::push`.
 pub(super) fn switched(step: &Step) -> String {
     let what = operation(step.op.name(), shown(step.object.as_ref()));
     let Some(caller) = &step.caller else {
@@ -77,7 +76,8 @@ pub(super) fn shown(object: Option<&Object>) -> Option<&str> {
     Some(&object.name)
 }
 
-/// The operation in at most `width` columns: its object, which tells it from others, stays.
+/// The operation in at most `width` columns. Its object stays, because it identifies the
+/// operation.
 pub(super) fn fit_operation(op: &str, object: Option<&str>, width: usize) -> String {
     let whole = operation(op, object);
     if columns(&whole) <= width {

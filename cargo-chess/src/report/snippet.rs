@@ -5,9 +5,8 @@ use std::fs;
 
 use camino::Utf8Path;
 
-use super::paths::source_path;
-use super::text::{BAD, NOTE, columns, styled};
 use crate::events::Location;
+use crate::text::{BAD, NOTE, columns, source_path, styled};
 
 /// `location` with its line, read from below `root`; without it where it cannot be read.
 pub(super) fn snippet(root: &Utf8Path, location: &Location) -> String {

@@ -1,10 +1,10 @@
-//! What happened for no reason, as `std` allows: what a report says of it.
+//! Sentences about spurious wake-ups and failures, which `std` allows.
 
 use chess_vocabulary::NoteKind;
 
 use super::names::Names;
 use super::shorten::place;
-use crate::supervise::protocol::{Finished, Step};
+use crate::protocol::{Finished, Step};
 
 /// Of the first wait or weak exchange of that kind, and how to leave such schedules out.
 pub(super) fn sentence(finished: &Finished, names: &Names) -> Option<String> {

@@ -1,12 +1,12 @@
-//! What a run guarantees, in words that never say more than was explored.
+//! The guarantee of a run, in words that never claim more than was explored.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Detail;
-use super::text::{plural, thousands, units};
+use crate::analysis::Detail;
 use crate::events::{Outcome, TestFinished, TestOptions};
 use crate::plan::STD;
+use crate::text::{plural, thousands, units};
 
 /// How far a test was explored.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,7 +14,7 @@ enum Reach {
     Complete,
     /// All that may happen to one thread: there is nothing to interleave.
     OneThread,
-    /// A part of it, which tells nothing of the others.
+    /// A part of the schedules. Nothing is known of the other parts.
     Part,
     /// To this bound.
     Bound(Reverse<u32>),
@@ -24,7 +24,7 @@ enum Reach {
     Nothing(String),
 }
 
-/// What tests have in common that are told of in one sentence.
+/// The common results of tests that share one sentence.
 type Group = (Reach, Option<Reach>, Vec<String>);
 
 impl Reach {
@@ -50,7 +50,7 @@ impl Reach {
         }
     }
 
-    /// Of the schedules in which time passes last; of the others is known what `all` says.
+    /// The words for the schedules in which time passes last. `all` is the result for all schedules.
     fn words_of_last(&self, all: &Self) -> String {
         let early = match all {
             Self::Bound(Reverse(bound)) => format!(
@@ -80,7 +80,7 @@ fn reach_of_bound(test: &TestFinished) -> (bool, Option<u32>) {
     test.own_reach_last().unwrap_or_else(|| test.own_reach())
 }
 
-/// What the tests in which no failure was found were explored to.
+/// The explored parts of the tests without a failure.
 #[derive(Default)]
 pub(super) struct Guarantee {
     /// Numbers of tests by their reach, by that of the schedules in which time passes last where
@@ -88,7 +88,7 @@ pub(super) struct Guarantee {
     groups: BTreeMap<(Reach, Option<Reach>, Vec<String>), u64>,
     /// Tests that stopped before their bound was finished, in words.
     cut_short: Vec<String>,
-    /// What options took away from what was explored of some test.
+    /// The limits that options set on the exploration of some test.
     limits: BTreeSet<&'static str>,
 }
 
@@ -294,9 +294,9 @@ pub(super) fn counts(run: &crate::events::RunFinished) -> String {
 mod tests {
     use super::super::samples;
     use super::*;
-    use crate::supervise::protocol::Finished;
+    use crate::protocol::Finished;
 
-    fn told(tests: &[(&str, crate::supervise::protocol::Finished)]) -> String {
+    fn told(tests: &[(&str, crate::protocol::Finished)]) -> String {
         let mut guarantee = Guarantee::default();
         for (name, finished) in tests {
             let (event, detail) = samples::test(name, finished.clone(), "");

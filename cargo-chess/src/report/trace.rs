@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use chess_vocabulary::Op;
 
 use super::shorten::{operation, place, shown};
-use super::text::{BOLD, DIM, WARN, columns, fit, styled, thousands};
-use crate::supervise::protocol::Told;
+use crate::protocol::Told;
+use crate::text::{BOLD, DIM, WARN, columns, fit, styled, thousands};
 
 /// The least width of a column; wider ones stay as wide as they became.
 const NAME: usize = 8;
@@ -34,7 +34,7 @@ impl Default for Trace {
 }
 
 impl Trace {
-    /// The line of an event, below those that say what its columns are.
+    /// The line of an event. The first one comes after the headings of the columns.
     pub(crate) fn event(&mut self, number: u64, told: &Told) -> String {
         let what = what(told);
         let note = told.note.map(|note| {
@@ -89,7 +89,7 @@ impl Trace {
         styled(BOLD, format!("  step  {task}  {operation}  at")) + "\n"
     }
 
-    /// What a task is called: with its number where another one had its name before.
+    /// The name of a task, with its number if an earlier task had the same name.
     fn task(&mut self, told: &Told) -> String {
         match (told.task, &told.name) {
             (0, _) => "main".to_owned(),
@@ -112,7 +112,7 @@ mod tests {
     use chess_vocabulary::Note;
 
     use super::*;
-    use crate::supervise::protocol::op_named;
+    use crate::protocol::op_named;
 
     fn told(task: u32, op: &str, object: &str, line: u32) -> Told {
         Told {

@@ -1,10 +1,10 @@
-//! The line of a test: outcome, name, how far it was explored, time; and what `-v` adds.
+//! The line of a test: outcome, name, explored part, time; and the statistics of `-v`.
 
-use super::Detail;
 use super::early;
 use super::summary::{reached, single_steps};
-use super::text::{BAD, DIM, GOOD, NOTE, WARN, plural, status, styled, thousands};
+use crate::analysis::Detail;
 use crate::events::{Outcome, RegressionOutcome, RegressionRun, TestFinished};
+use crate::text::{BAD, DIM, GOOD, NOTE, WARN, plural, status, styled, thousands};
 
 /// The line of a test: outcome, name, schedules, how far, time.
 pub(super) fn line(test: &TestFinished, detail: &Detail) -> String {
@@ -52,12 +52,13 @@ pub(super) fn line(test: &TestFinished, detail: &Detail) -> String {
     }
 }
 
-/// What is said of a verdict that is not of this run.
+/// The words for a verdict of an earlier run.
 fn earlier(test: &TestFinished) -> &'static str {
     if test.cached { ", unchanged since" } else { "" }
 }
 
-/// What `-v` adds: `19 executions (11 distinct), 412 steps (at most 61 in one), 3 tasks, strategy icb`
+/// The statistics of `-v`: `19 executions (11 distinct), 412 steps (at most 61 in one), 3 tasks,
+/// strategy icb`.
 pub(super) fn statistics(test: &TestFinished) -> String {
     let counts = format!(
         "{} ({} distinct), {} (at most {} in one), {}, strategy {}",

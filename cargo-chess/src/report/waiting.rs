@@ -1,11 +1,11 @@
-//! Who waits for whom at the end of an execution, in sentences.
+//! Sentences about the waiting tasks at the end of an execution, and the tasks they wait for.
 
 use chess_vocabulary::Op;
 
 use super::names::Names;
-use super::paths::source_path;
 use crate::events::Location;
-use crate::supervise::protocol::{Blocked, Finished};
+use crate::protocol::{Blocked, Finished};
+use crate::text::source_path;
 
 /// The sentences: the wait-for cycle first, then every other task that waits.
 pub(super) fn sentences(finished: &Finished, names: &Names) -> Vec<String> {
@@ -38,7 +38,7 @@ fn cycle(finished: &Finished, names: &Names) -> Option<String> {
             sentence.push_str(", which");
         }
         let mut blocked = of(*task)?.clone();
-        // The cycle itself says who is waited for, where the object has no holder.
+        // If the object has no holder, the awaited task is the next one of the cycle.
         let next = (position + 1) % finished.cycle.len();
         blocked.holder = blocked.holder.or(Some(finished.cycle[next]));
         sentence.push(' ');
@@ -98,7 +98,7 @@ fn what(blocked: &Blocked) -> String {
 mod tests {
     use super::super::samples;
     use super::*;
-    use crate::supervise::protocol::op_named;
+    use crate::protocol::op_named;
 
     #[test]
     fn a_cycle_is_told_in_one_sentence() {

@@ -2,7 +2,7 @@
 
 /// An error in a saved schedule. Each message contains a remedy.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum ScheduleError {
+pub(crate) enum ScheduleError {
     /// The text is not a schedule.
     #[error(
         "this is not a schedule: its first line should be `format = {expected}`, and is `{found}`.\n\

@@ -6,14 +6,14 @@ mod text;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-pub use error::ScheduleError;
+pub(crate) use error::ScheduleError;
 
 use crate::digest;
 use crate::error::{Error, Result};
 use crate::events::{Kind, Location, TestId};
 
 /// The version of the format that this program writes, and the only one it reads.
-pub const FORMAT: u32 = 1;
+pub(crate) const FORMAT: u32 = 1;
 
 /// The ending of schedule files.
 pub(crate) const EXTENSION: &str = "chess";
@@ -26,7 +26,7 @@ const LONGEST_ID: usize = 32;
 
 /// A failing schedule, with everything that a replay needs.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Schedule {
+pub(crate) struct Schedule {
     /// The test.
     pub test: TestId,
     /// The kind of failure that it leads to.
@@ -80,7 +80,7 @@ pub struct Schedule {
 
 /// A source line before which a task is preempted.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PreemptedAt {
+pub(crate) struct PreemptedAt {
     /// The source file, in the form of the reports.
     pub file: String,
     /// The line's number.
@@ -91,27 +91,28 @@ pub struct PreemptedAt {
 
 impl Schedule {
     /// Reads the text of a `*.chess` file.
-    pub fn parse(text: &str) -> Result<Self, ScheduleError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, ScheduleError> {
         text::parse(text)
     }
 
     /// The text of a `*.chess` file.
-    pub fn to_text(&self) -> String {
+    #[cfg(test)]
+    pub(crate) fn to_text(&self) -> String {
         text::print(self, &self.id())
     }
 
     /// Reads the one-word form.
-    pub fn parse_inline(word: &str) -> Result<Self, ScheduleError> {
+    pub(crate) fn parse_inline(word: &str) -> Result<Self, ScheduleError> {
         inline::parse(word)
     }
 
     /// The one-word form, to paste into an issue.
-    pub fn to_inline(&self) -> String {
+    pub(crate) fn to_inline(&self) -> String {
         inline::print(self)
     }
 
     /// Whether `argument` is a one-word form rather than a file or an id.
-    pub fn is_inline(argument: &str) -> bool {
+    pub(crate) fn is_inline(argument: &str) -> bool {
         let rest = argument.trim_start().strip_prefix("chess");
         rest.and_then(|rest| rest.split_once(':'))
             .is_some_and(|(version, _)| {
@@ -121,7 +122,7 @@ impl Schedule {
 
     /// The schedule's id of four digits, derived from its contents. If the same failure is found
     /// again, it has the same id.
-    pub fn id(&self) -> String {
+    pub(crate) fn id(&self) -> String {
         self.longer_id(ID_LEN)
     }
 
@@ -130,7 +131,7 @@ impl Schedule {
     }
 
     /// The name of its file without extension: `bank-t-transfer_is_atomic-7f3a`.
-    pub fn stem(&self) -> String {
+    pub(crate) fn stem(&self) -> String {
         self.stem_with(&self.id())
     }
 
@@ -154,7 +155,7 @@ impl Schedule {
     }
 
     /// Saves the schedule below `chess_dir` (`target/chess`). Returns its path.
-    pub fn save(&self, chess_dir: &Utf8Path) -> Result<Utf8PathBuf> {
+    pub(crate) fn save(&self, chess_dir: &Utf8Path) -> Result<Utf8PathBuf> {
         self.save_in(&failures_dir(chess_dir))
     }
 
@@ -197,7 +198,7 @@ impl Schedule {
 }
 
 /// The id in the name of a schedule's file.
-pub fn id_in(path: &(impl AsRef<Utf8Path> + ?Sized)) -> &str {
+pub(crate) fn id_in(path: &(impl AsRef<Utf8Path> + ?Sized)) -> &str {
     let stem = path.as_ref().file_stem().unwrap_or_default();
     stem.rsplit('-').next().unwrap_or(stem)
 }
@@ -221,7 +222,7 @@ pub(crate) fn schedules_in(directory: &Utf8Path) -> Result<Vec<Utf8PathBuf>> {
 }
 
 /// The directory of saved failing schedules.
-pub fn failures_dir(chess_dir: &Utf8Path) -> Utf8PathBuf {
+pub(crate) fn failures_dir(chess_dir: &Utf8Path) -> Utf8PathBuf {
     chess_dir.join("failures")
 }
 

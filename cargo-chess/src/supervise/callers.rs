@@ -9,10 +9,10 @@ use std::collections::{HashMap, HashSet};
 use addr2line::Loader;
 use camino::{Utf8Path, Utf8PathBuf};
 
-use super::protocol::{Call, Caller, Finished};
 use crate::config::Policy;
 use crate::events::Location;
 use crate::plan::{Place, Plan, PlannedPackage};
+use crate::protocol::{Call, Caller, Finished};
 
 /// Decides which code is the user's: the code of the workspace's members whose policy is `preempt`.
 #[derive(Default)]

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use camino::{Utf8Path, Utf8PathBuf};
 use rewriter::Rewrite;
 
-use super::protocol::Finished;
 use crate::build::{Build, treatment_of};
 use crate::plan::Plan;
+use crate::protocol::Finished;
 use crate::wrapper::{Fallback, PackageInstructions, Refused, Rewriting};
 
 /// The packages whose sources are rewritten.

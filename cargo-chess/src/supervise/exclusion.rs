@@ -15,10 +15,10 @@ use std::time::Duration;
 
 use camino::Utf8Path;
 
-use super::protocol::Finished;
 use super::verdict::Verdict;
 use crate::error::Result;
 use crate::events::{Kind, TestId};
+use crate::protocol::Finished;
 
 /// The interval at which a waiting test checks whether it should stop.
 const TICK: Duration = Duration::from_millis(50);

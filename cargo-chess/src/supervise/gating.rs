@@ -12,7 +12,7 @@ const SCHEDULES: u64 = 10_000;
 
 /// The options of a run of `gate`.
 #[derive(Clone, Debug)]
-pub struct Gating {
+pub(crate) struct Gating {
     /// The changed source lines as rustc names them, `FILE:LINE`. Tasks are preempted there first.
     pub changed: Vec<String>,
     /// The time limit of the explorations of all tests together, in place of `time-total`.

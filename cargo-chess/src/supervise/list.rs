@@ -12,14 +12,14 @@ use crate::events::TestId;
 use crate::interrupt::Interrupt;
 
 /// The name under which a binary with its own harness is reported.
-pub const OWN_HARNESS: &str = "main";
+pub(crate) const OWN_HARNESS: &str = "main";
 
 /// The time limit of a list. A constructor that hangs exceeds it.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A test and its binary.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ListedTest {
+pub(crate) struct ListedTest {
     /// Its identity.
     pub id: TestId,
     /// The index of its binary in the build.
@@ -31,7 +31,7 @@ pub struct ListedTest {
 }
 
 /// Lists all tests of `binaries`, in the order of the binaries and of each binary's own list.
-pub fn list(binaries: &[TestBinary], interrupt: &Interrupt) -> Result<Vec<ListedTest>> {
+pub(crate) fn list(binaries: &[TestBinary], interrupt: &Interrupt) -> Result<Vec<ListedTest>> {
     let mut tests = Vec::new();
     for (index, binary) in binaries.iter().enumerate() {
         if !binary.harness {
@@ -60,7 +60,7 @@ pub fn list(binaries: &[TestBinary], interrupt: &Interrupt) -> Result<Vec<Listed
 }
 
 /// The tests that `options` select.
-pub fn select(tests: Vec<ListedTest>, options: &RunOptions) -> Vec<ListedTest> {
+pub(crate) fn select(tests: Vec<ListedTest>, options: &RunOptions) -> Vec<ListedTest> {
     tests
         .into_iter()
         .filter(|test| match options.run_ignored {

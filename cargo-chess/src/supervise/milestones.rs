@@ -3,7 +3,7 @@
 //! Test binaries report their progress by the clock. The milestones make two runs of the same test
 //! print the same events.
 
-use super::protocol::Milestone;
+use crate::protocol::Milestone;
 
 /// The number of schedules between two events.
 const EVERY: u64 = 10_000;

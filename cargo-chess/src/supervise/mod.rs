@@ -7,12 +7,13 @@ mod cores;
 mod exclusion;
 mod gating;
 mod group;
+mod inputs;
 mod list;
+mod meaning;
 mod milestones;
 mod part;
 mod pool;
 mod process;
-pub mod protocol;
 mod regress;
 mod request;
 mod resume;
@@ -20,21 +21,21 @@ mod rounds;
 mod run;
 mod saving;
 mod scratch;
-mod session;
+mod stage;
 mod status;
 mod tally;
 mod turn;
 mod uncontrolled;
 mod verdict;
 
-pub(crate) use callers::Callers;
-pub(crate) use columns::MarkedSources;
-pub use gating::Gating;
-pub use list::{ListedTest, OWN_HARNESS, list, select};
-pub(crate) use request::Mode;
-pub use run::{Run, run};
+pub(crate) use gating::Gating;
+pub(crate) use inputs::Inputs;
+pub(crate) use list::{ListedTest, list, select};
+pub(crate) use meaning::{Meaning, Replayed};
+pub(crate) use run::run;
+pub(crate) use stage::{Stage, options_of, replay};
 pub(crate) use tally::Tally;
-pub(crate) use verdict::{Job, Live, Verdict};
+pub(crate) use verdict::Live;
 
 /// Makes this process the parent of its test processes' orphans, so that it can reap them. Called
 /// once per process, before the first test runs.
@@ -42,5 +43,5 @@ pub(crate) fn adopt_orphans() {
     group::adopt_orphans();
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests;

@@ -1,8 +1,8 @@
 //! The fields of a shard's report that describe the whole run, for `cargo chess merge`.
 
+use super::inputs::Inputs;
 use super::list::ListedTest;
 use super::request::request_without_policies;
-use super::run::Run;
 use crate::cli::NoTests;
 use crate::config::Strategy;
 use crate::digest;
@@ -14,7 +14,7 @@ use crate::shard::{Part, Shard};
 const DIGEST_LEN: usize = 16;
 
 /// Returns `shard` of the run of `tests`. The result is the same on every machine.
-pub(super) fn part(run: &Run<'_>, shard: Shard, tests: &[ListedTest]) -> Result<Part> {
+pub(super) fn part(inputs: &Inputs<'_>, shard: Shard, tests: &[ListedTest]) -> Result<Part> {
     let names: Vec<String> = tests.iter().map(|test| test.id.to_string()).collect();
     Ok(Part {
         index: shard.index(),
@@ -22,16 +22,16 @@ pub(super) fn part(run: &Run<'_>, shard: Shard, tests: &[ListedTest]) -> Result<
         tests: tests.len(),
         divided: tests
             .iter()
-            .filter(|test| is_divided(run, shard, tests)(test))
+            .filter(|test| is_divided(inputs, shard, tests)(test))
             .count(),
         binaries: binaries(tests),
-        fail_fast: run.options.fail_fast,
-        require_complete: run.options.require_complete,
-        require_tests: run.options.no_tests == NoTests::Fail,
+        fail_fast: inputs.options.fail_fast,
+        require_complete: inputs.options.require_complete,
+        require_tests: inputs.options.no_tests == NoTests::Fail,
         selection: digest_of(&names),
-        options: digest_of(&options(run, tests)),
-        sources: digest::sources(run.plan)?,
-        rustc: run.build.rustc_version.clone(),
+        options: digest_of(&options(inputs, tests)),
+        sources: inputs.plan.digest_of_sources()?,
+        rustc: inputs.build.rustc_version.clone(),
     })
 }
 
@@ -39,12 +39,12 @@ pub(super) fn part(run: &Run<'_>, shard: Shard, tests: &[ListedTest]) -> Result<
 /// all tests if there are fewer tests than shards. Only tests with a strategy that can be divided
 /// are selected.
 pub(super) fn is_divided<'a>(
-    run: &Run<'a>,
+    inputs: &Inputs<'a>,
     shard: Shard,
     tests: &[ListedTest],
 ) -> impl Fn(&ListedTest) -> bool + use<'a> {
     let are_few = tests.len() < shard.count() as usize;
-    let config = run.config;
+    let config = inputs.config;
     move |test| {
         let exploration = config.for_test(&test.id.test);
         (are_few || exploration.divide)
@@ -64,14 +64,16 @@ pub(super) fn binaries(tests: &[ListedTest]) -> usize {
 }
 
 /// All inputs of the verdicts on `tests` except their sources.
-fn options(run: &Run<'_>, tests: &[ListedTest]) -> Vec<String> {
-    let explorations = tests.iter().map(|test| run.config.for_test(&test.id.test));
+fn options(inputs: &Inputs<'_>, tests: &[ListedTest]) -> Vec<String> {
+    let explorations = tests
+        .iter()
+        .map(|test| inputs.config.for_test(&test.id.test));
     let mut options: Vec<String> = explorations
         .map(|exploration| request_without_policies(&exploration))
         .collect();
-    options.extend(policies(run.plan));
-    options.push(run.cargo_flags.to_owned());
-    options.extend(run.options.binary_args.iter().cloned());
+    options.extend(policies(inputs.plan));
+    options.push(inputs.cargo_flags.to_owned());
+    options.extend(inputs.options.binary_args.iter().cloned());
     options
 }
 

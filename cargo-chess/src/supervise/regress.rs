@@ -3,16 +3,17 @@
 //! If the program has changed, it searches for their failures near their preemptions first, and
 //! judges the other regressions by the whole search.
 
+use super::meaning::{Meaning, meaning};
 use super::request::Mode;
+use super::stage::options_of;
 use super::verdict::{Job, Verdict};
 use crate::config::{Exploration, MemoryAccesses, Races, Spins, Spurious, Strategy, Timers};
 use crate::error::Result;
 use crate::events::{Kind, Outcome, RegressionOutcome, RegressionRun};
 use crate::plan::Plan;
 use crate::regressions::{Regression, Regressions, lines};
-use crate::replay::{self, Meaning};
-use crate::report::plural;
 use crate::schedule::Schedule;
+use crate::text::plural;
 
 /// The highest number of schedules that are searched for one regression before its test is
 /// explored.
@@ -53,7 +54,7 @@ pub(super) fn rerun<'a>(
             rerun.skip(regression, option);
             continue;
         }
-        let mut exploration = replay::layer(schedule)?.over(job.exploration.clone());
+        let mut exploration = options_of(schedule)?.over(job.exploration.clone());
         let off = choice_that_is_off(&mut exploration, job.exploration);
         let replay = Job {
             exploration: &exploration,
@@ -67,12 +68,12 @@ pub(super) fn rerun<'a>(
         let Some(verdict) = replay.run(stop, &mut |_| ())? else {
             return Ok(None);
         };
-        let meaning = replay::meaning(&verdict.finished, schedule);
-        if let (Some(option), Meaning::Stale(_)) = (off, &meaning) {
+        let result = meaning(&verdict.finished, schedule);
+        if let (Some(option), Meaning::Stale(_)) = (off, &result) {
             rerun.skip(regression, option);
             continue;
         }
-        let stale = match meaning {
+        let stale = match result {
             Meaning::Reproduced | Meaning::Different => {
                 rerun.tell(regression, RegressionOutcome::Failed);
                 rerun.failed.get_or_insert(verdict);
@@ -105,7 +106,7 @@ pub(super) fn rerun<'a>(
             let Some(mut verdict) = search.run(stop, &mut |_| ())? else {
                 return Ok(None);
             };
-            if replay::meaning(&verdict.finished, schedule) == Meaning::Reproduced {
+            if meaning(&verdict.finished, schedule) == Meaning::Reproduced {
                 // This search covers only a part of the schedules, so it completes no bound.
                 verdict.finished.bound_completed = None;
                 verdict.finished.complete = false;
@@ -251,7 +252,7 @@ fn judge(
     let preemptions = schedule.preemptions.unwrap_or(u32::MAX);
     let bound = finished.bound_completed.filter(|_| !finished.is_unstable());
     let reaches = finished.complete || bound.is_some_and(|bound| bound >= preemptions);
-    match replay::meaning(finished, schedule) {
+    match meaning(finished, schedule) {
         Meaning::Reproduced => RegressionOutcome::Refound,
         Meaning::Gone if is_stale && reaches && finished.part.is_none() => {
             RegressionOutcome::Searched

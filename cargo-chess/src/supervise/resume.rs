@@ -13,7 +13,6 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::list::ListedTest;
-use super::protocol::Finished;
 use super::request::{self, Mode, request};
 use super::rounds::Look;
 use super::verdict::{States, Verdict};
@@ -23,8 +22,9 @@ use crate::digest;
 use crate::events::{Kind, Outcome, TestId, millis};
 use crate::journal::{Claimed, Found, Journal, Key, Part};
 use crate::plan::Plan;
-use crate::report::thousands;
+use crate::protocol::Finished;
 use crate::shard::Shard;
+use crate::text::thousands;
 
 /// The highest number of tests that are named for one reason.
 const NAMED: usize = 3;
@@ -475,7 +475,7 @@ fn anew(why: &str, tests: &[&TestId]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::supervise::protocol::Other;
+    use crate::protocol::Other;
 
     #[test]
     fn what_may_come_from_outside_is_not_kept() {

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::pool::Turn;
-use super::protocol::Finished;
 use super::verdict::Verdict;
 use crate::config::Exploration;
 use crate::events::Stop;
+use crate::protocol::Finished;
 
 /// The work after which the first round pauses a test: some 40 ms of a usual processor, which are
 /// thousands of executions of a dozen steps, or dozens of executions of thousands. The start of a

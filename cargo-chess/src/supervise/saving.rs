@@ -1,29 +1,31 @@
 //! Saves the schedules of failures, with everything that a replay needs.
 
+use super::inputs::Inputs;
 use super::list::ListedTest;
-use super::protocol::{Finished, Other};
-use super::run::Run;
 use crate::config::{Exploration, MemoryAccesses, Races, Spins, Spurious};
-use crate::digest;
 use crate::error::Result;
 use crate::events::Outcome;
-use crate::report::source_path;
+use crate::protocol::{Finished, Other};
 use crate::schedule::Schedule;
+use crate::text::source_path;
 
 /// The path of a saved schedule, relative to the workspace, and the schedule.
 pub(super) type Saved = (String, Schedule);
 
 /// Saves the schedules of one run.
 pub(super) struct Saving<'a> {
-    run: Run<'a>,
+    inputs: Inputs<'a>,
     /// The digest of the sources, computed at the first failure.
     sources: Option<String>,
 }
 
 impl<'a> Saving<'a> {
-    /// Creates the saving of `run`, without saved schedules.
-    pub(super) fn new(run: Run<'a>) -> Self {
-        Self { run, sources: None }
+    /// Creates the saving of a run with these `inputs`, without saved schedules.
+    pub(super) fn new(inputs: Inputs<'a>) -> Self {
+        Self {
+            inputs,
+            sources: None,
+        }
     }
 
     /// Saves the schedule of the failure that the verdict describes.
@@ -61,10 +63,10 @@ impl<'a> Saving<'a> {
         finished: &Finished,
         failure: &Other,
     ) -> Result<Saved> {
-        let plan = self.run.plan;
+        let plan = self.inputs.plan;
         let sources = match &self.sources {
             Some(sources) => sources.clone(),
-            None => self.sources.insert(digest::sources(plan)?).clone(),
+            None => self.sources.insert(plan.digest_of_sources()?).clone(),
         };
         let races = if failure.forgives_races {
             Races::Allow
@@ -99,7 +101,7 @@ impl<'a> Saving<'a> {
             only_run: only_run(exploration, finished),
             points: failure.points.clone(),
             intended: finished.intended.clone(),
-            cargo: self.run.cargo_flags.to_owned(),
+            cargo: self.inputs.cargo_flags.to_owned(),
             sources,
             decisions: failure.decisions.clone(),
             preempted_at: Vec::new(),

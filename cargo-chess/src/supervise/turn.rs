@@ -8,13 +8,13 @@ use super::columns::MarkedSources;
 use super::cores::Cores;
 use super::exclusion::Exclusion;
 use super::gating;
+use super::inputs::Inputs;
 use super::list::ListedTest;
 use super::pool::Done;
 use super::regress::{self, Rerun};
 use super::request::Mode;
 use super::resume::{Search, Verdicts};
 use super::rounds::{Clock, Look, Time};
-use super::run::Run;
 use super::verdict::{Advance, Job, Slice, States, Verdict};
 use crate::config::Exploration;
 use crate::error::Result;
@@ -24,7 +24,7 @@ use crate::shard::Shard;
 
 /// The data that all turns of a run share.
 pub(super) struct Turns<'a> {
-    pub(super) run: Run<'a>,
+    pub(super) inputs: Inputs<'a>,
     pub(super) tests: &'a [ListedTest],
     /// For each test, the part of its schedules to explore, if not all.
     pub(super) parts: &'a [Option<Shard>],
@@ -91,7 +91,7 @@ impl<'a> Turns<'a> {
         let so_far = &self.tests_so_far[index];
         // A test has at most one turn in progress.
         let so_far = &mut *so_far.lock().unwrap_or_else(PoisonError::into_inner);
-        let options = self.run.options;
+        let options = self.inputs.options;
         let own = &self.explorations[index];
         let time = self.clock.slice(
             own.time_limit(),
@@ -104,7 +104,7 @@ impl<'a> Turns<'a> {
         };
         let job = Job {
             test: &self.tests[index],
-            binary: &self.run.build.binaries[self.tests[index].binary],
+            binary: &self.inputs.build.binaries[self.tests[index].binary],
             exploration: &exploration,
             part: self.parts[index],
             mode: Mode::Explore,
@@ -121,7 +121,7 @@ impl<'a> Turns<'a> {
             live: None,
         };
         if so_far.rerun.is_none() {
-            let rerun = regress::rerun(job, self.regressions, self.run.plan, stop)?;
+            let rerun = regress::rerun(job, self.regressions, self.inputs.plan, stop)?;
             let Some(rerun) = rerun else {
                 return Ok(None);
             };
@@ -143,7 +143,7 @@ impl<'a> Turns<'a> {
         if let Some(verdict) = self.verdicts.result(index) {
             return over(so_far, Some(verdict));
         }
-        let changed = self.run.gating.map_or(&[][..], |gating| &gating.changed);
+        let changed = self.inputs.gating.map_or(&[][..], |gating| &gating.changed);
         if !so_far.near && !changed.is_empty() {
             let Some(near) = gating::changed_first(job, changed, stop)? else {
                 return Ok(None);

@@ -10,7 +10,6 @@ use super::cores::{Core, Cores};
 use super::exclusion::Exclusion;
 use super::list::{ListedTest, OWN_HARNESS};
 use super::process::{End, Ended, Flow, Invocation, watch};
-use super::protocol::{Finished, Line, Milestone};
 use super::request::{self, Mode, request};
 use super::scratch::{self, Scratch};
 use super::status;
@@ -18,8 +17,9 @@ use crate::build::{TestBinary, WhyNot};
 use crate::config::{Exploration, Timing};
 use crate::error::{Error, Result};
 use crate::events::{Kind, Outcome, TestPart};
-use crate::report::with_source_paths;
+use crate::protocol::{Finished, Line, Milestone};
 use crate::shard::Shard;
+use crate::text::with_source_paths;
 
 /// The longest time that a test process may be silent beyond its own watchdog.
 const BACKSTOP: Duration = Duration::from_secs(10);

@@ -12,7 +12,7 @@ use crate::plan::{Marked, Place};
 
 /// The whole file.
 #[derive(Serialize, Deserialize, Clone, Default, Debug)]
-pub struct Instructions {
+pub(crate) struct Instructions {
     /// The directory of the built facades.
     pub facades: Utf8PathBuf,
     /// The wrapper that the user has configured. It is run in front of rustc.
@@ -29,7 +29,7 @@ pub struct Instructions {
 
 /// The treatment of one package.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Default, Debug)]
-pub struct PackageInstructions {
+pub(crate) struct PackageInstructions {
     /// Its name.
     pub name: String,
     /// Its version.
@@ -52,7 +52,7 @@ pub struct PackageInstructions {
 
 /// A statement at a function's start.
 #[derive(Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// The file below the package's root.
     pub file: Utf8PathBuf,
     /// The function, with the type of its `impl`: `FastRand::fastrand_n`.
@@ -75,7 +75,7 @@ impl Instructions {
 
     /// A digest of the treatments of all packages called `name`. Cargo recompiles them when it
     /// changes.
-    pub fn digest_of(&self, name: &str) -> String {
+    pub(crate) fn digest_of(&self, name: &str) -> String {
         // `foo-bar` and `foo_bar` share a variable.
         let variable = PackageInstructions::variable(name);
         let mut packages = self.packages.iter().collect::<Vec<_>>();
@@ -92,12 +92,12 @@ impl Instructions {
 
 impl PackageInstructions {
     /// Whether any part of the treatment differs from the default.
-    pub fn is_special(&self) -> bool {
+    pub(crate) fn is_special(&self) -> bool {
         self.opaque || self.changes_sources() || !self.cfg.is_empty()
     }
 
     /// Whether its sources are changed before they are compiled.
-    pub fn changes_sources(&self) -> bool {
+    pub(crate) fn changes_sources(&self) -> bool {
         !self.opaque
             && (self.marks.iter().any(|(_, marked)| *marked)
                 || !self.replace.is_empty()
@@ -107,7 +107,7 @@ impl PackageInstructions {
     /// The marked parts of `file`, which is relative to the package's root, as in `src/lib.rs` and
     /// `src/../../common/ring.rs`, or absolute. If no place contains the file, it is treated like
     /// the package as a whole, which is the subject of the first place.
-    pub fn marked(&self, file: &Utf8Path) -> Marked {
+    pub(crate) fn marked(&self, file: &Utf8Path) -> Marked {
         if let Some((_, true)) = self.marks.first()
             && !self.has_place_for(file)
         {
@@ -131,13 +131,13 @@ impl PackageInstructions {
     }
 
     /// A digest that distinguishes treatments.
-    pub fn digest(&self) -> String {
+    pub(crate) fn digest(&self) -> String {
         let text = serde_json::to_vec(self).expect("plain data");
         digest::short(&text, 16)
     }
 
     /// The environment variable by which cargo detects a change of a package's treatment.
-    pub fn variable(name: &str) -> String {
+    pub(crate) fn variable(name: &str) -> String {
         let name = name.to_uppercase().replace('-', "_");
         format!("CHESS_TREATMENT_{name}")
     }

@@ -7,6 +7,7 @@
 //! unchanged.
 
 mod attempt;
+mod compiled;
 mod coverage;
 mod dep_info;
 mod instructions;
@@ -29,9 +30,10 @@ use std::process::{Command, Stdio, exit};
 
 use camino::Utf8PathBuf;
 
+pub(crate) use compiled::CompiledFiles;
 pub(crate) use coverage::Coverage;
-pub use instructions::{Entry, Instructions, PackageInstructions};
-pub use record::{Fallback, Record};
+pub(crate) use instructions::{Entry, Instructions, PackageInstructions};
+pub(crate) use record::{Fallback, Record};
 pub(crate) use refused::Refused;
 pub(crate) use rewriting::{Rewriting, source_files};
 pub(crate) use swap::swap_args;
@@ -41,13 +43,13 @@ use sources::Sources;
 use unit::Unit;
 
 /// The variable with the path of the instructions. If it is set, this program is the wrapper.
-pub const INSTRUCTIONS_VARIABLE: &str = "CHESS_WRAPPER_INSTRUCTIONS";
+pub(crate) const INSTRUCTIONS_VARIABLE: &str = "CHESS_WRAPPER_INSTRUCTIONS";
 
 /// Becomes the wrapped rustc, if this process was started as a wrapper.
 ///
 /// Returns the error of starting it, or `None` if this is an ordinary start. Ends
 /// the process itself if the compiler ran to its end.
-pub fn run(args: &[OsString]) -> Option<io::Error> {
+pub(crate) fn run(args: &[OsString]) -> Option<io::Error> {
     let file = env::var_os(INSTRUCTIONS_VARIABLE)?;
     let (rustc, args) = args.get(1..)?.split_first()?;
     let wrapped = Instructions::read(file.as_ref()).and_then(|instructions| {

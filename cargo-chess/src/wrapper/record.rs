@@ -11,7 +11,7 @@ use super::unit::Unit;
 /// The treatment of a unit in place of the instructed one.
 #[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[serde(rename_all = "kebab-case")]
-pub enum Fallback {
+pub(crate) enum Fallback {
     /// None: the unit was treated as instructed.
     Nothing,
     /// Its sources were not changed: it has neither marks nor overlays.
@@ -24,7 +24,7 @@ pub enum Fallback {
 
 /// The record of one unit.
 #[derive(Serialize, Deserialize, Clone, Debug)]
-pub struct Record {
+pub(crate) struct Record {
     /// The package: `bank 0.1.0`.
     pub package: String,
     /// The treatment in place of the instructed one.
@@ -37,7 +37,7 @@ pub struct Record {
 
 impl Record {
     /// The sentences of the record for the user.
-    pub fn sentences(&self) -> Vec<String> {
+    pub(crate) fn sentences(&self) -> Vec<String> {
         let package = &self.package;
         let reason = self.reason.as_deref().unwrap_or("rustc gave no reason");
         let fallback = match self.fallback {
@@ -93,7 +93,7 @@ impl Record {
     }
 
     /// The record of the unit whose files cargo calls `stem`, such as `bank-0123`.
-    pub fn read(records: &Utf8Path, stem: &str) -> Option<Self> {
+    pub(crate) fn read(records: &Utf8Path, stem: &str) -> Option<Self> {
         let text = fs::read(Self::file(records, stem)).ok()?;
         serde_json::from_slice(&text).ok()
     }

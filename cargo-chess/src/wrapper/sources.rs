@@ -12,6 +12,7 @@ use std::fs;
 use std::io;
 
 use super::attempt::Attempt;
+use super::compiled::listed;
 use super::instructions::{Instructions, PackageInstructions};
 use super::mirror::{self, link, write};
 use super::outside::{Outside, normalized};
@@ -19,7 +20,6 @@ use super::refused::Refused;
 use super::rewriting::{Rewriting, is_apart};
 use super::swap;
 use super::unit::Unit;
-use crate::build::listed;
 use camino::{Utf8Path, Utf8PathBuf};
 
 /// A copy that is ready to be compiled.

@@ -127,7 +127,8 @@ impl File {
                     }
                     continue;
                 }
-                "use" => {
+                // `use<'a>` lists what a type captures.
+                "use" if tokens.get(at + 1).is_some_and(|it| it != "<") => {
                     let mut leaves = Vec::new();
                     at = tree(&tokens, at + 1, &mut Vec::new(), &mut leaves);
                     for (written, local) in leaves {

@@ -2,22 +2,23 @@
 
 use super::super::names::Names;
 use super::super::shorten::{operation, place, with_values};
-use super::super::text::{
+use crate::analysis::{Explanation, Passing};
+use crate::protocol::{Finished, Step};
+use crate::text::{
     BAD, BOLD, GOOD, WARN, columns, cut, cut_front, fit, plural, styled, thousands, wrap,
 };
-use crate::explain::{Explanation, Passing};
-use crate::supervise::protocol::{Finished, Step};
 
-/// So many events are shown that both have in common.
+/// The number of common events that are shown.
 const BEFORE: usize = 2;
 
-/// So many are shown after them.
+/// The number of events that are shown after them.
 const AFTER: usize = 8;
 
-/// A task's name is cut to so many columns, of which its end tells it from others.
+/// The highest number of columns of a task's name. The end of the name stays, because it
+/// identifies the task.
 const LONGEST_NAME: usize = 12;
 
-/// What stands between the columns of both.
+/// The text between the columns of both schedules.
 const GAP: &str = "  ";
 
 /// The heading, a sentence on the difference, and both side by side.
@@ -80,7 +81,7 @@ pub(super) fn beside(told: &Explanation, names: &Names, width: usize) -> String 
     text
 }
 
-/// What is said where no schedule was found that passes.
+/// The sentence for a failure without a schedule that passes.
 fn none(tried: usize, width: usize) -> String {
     let sentence = match tried {
         0 => "No other schedule: there was nothing to choose.".to_owned(),

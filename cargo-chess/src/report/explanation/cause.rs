@@ -1,4 +1,5 @@
-//! Why a schedule fails: at which lines tasks were switched out, and what others did meanwhile.
+//! The cause of a failure: the lines at which tasks were switched out, and the operations of other
+//! tasks meanwhile.
 
 use std::collections::BTreeSet;
 
@@ -8,20 +9,20 @@ use chess_vocabulary::{Class, NoteKind, Op};
 use super::super::excerpt::{Mark, excerpts};
 use super::super::names::Names;
 use super::super::shorten::{operation, shown};
-use super::super::text::{thousands, wrap};
 use super::super::{panics, waiting};
 use super::preemption::{at, preemptions};
 use crate::events::{Kind, Outcome, TestFinished};
-use crate::supervise::protocol::{Finished, Step};
+use crate::protocol::{Finished, Step};
+use crate::text::{thousands, wrap};
 
-/// So many preemptions are told with their source lines; of more, the last ones.
+/// The highest number of preemptions that are shown with their source lines: the last ones.
 const MOST_SHOWN: usize = 4;
 
-/// So many events are never folded for what they tell.
+/// The highest number of events that are kept from folding.
 const MOST_TELLING: usize = 40;
 
-/// The events that tell why it fails: what others did, while a task was switched out, to
-/// the objects that it was about.
+/// The events that explain the failure: operations of other tasks, while a task was switched out,
+/// on the objects of its operations.
 pub(super) fn telling(finished: &Finished) -> BTreeSet<usize> {
     let all = preemptions(finished).into_iter();
     let all = all.flat_map(|preemption| preemption.telling(finished));
@@ -70,7 +71,7 @@ pub(super) fn cause(
     told + "\n"
 }
 
-/// Why it fails, and who waits or panicked, without source lines.
+/// The cause of the failure, and the tasks that wait or panicked, without source lines.
 pub(in super::super) fn reasons(
     test: &TestFinished,
     finished: &Finished,

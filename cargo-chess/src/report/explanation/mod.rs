@@ -1,4 +1,5 @@
-//! How a failure comes about: what failed, why, the interleaving, and a schedule that passes.
+//! The explanation of a failure: the failure, its cause, the interleaving, and a schedule that
+//! passes.
 
 mod beside;
 mod cause;
@@ -11,14 +12,14 @@ use camino::Utf8Path;
 use super::failure::{Style, heading, printed, table_of};
 use super::interleaving::Table;
 use super::names::Names;
-use super::text::{BOLD, NOTE, status, styled};
+use crate::analysis::Explanation;
 use crate::events::Outcome;
-use crate::explain::Explanation;
+use crate::text::{BOLD, NOTE, status, styled};
 
 pub(super) use self::beside::first_difference;
 pub(super) use self::cause::{reasons, telling_calls};
 
-/// Everything that there is to tell.
+/// The whole explanation.
 pub(super) fn explanation(root: &Utf8Path, told: &Explanation, style: Style) -> String {
     let Explanation { test, detail, .. } = told;
     let finished = &detail.finished;

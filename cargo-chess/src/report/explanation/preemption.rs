@@ -1,25 +1,26 @@
-//! A preemption in words: where a task was switched out, and what others did meanwhile.
+//! A preemption in words: the place at which a task was switched out, and the operations of other
+//! tasks meanwhile.
 
 use chess_vocabulary::{Class, Effect, Op};
 
 use super::super::excerpt::Mark;
 use super::super::names::Names;
 use super::super::shorten::{operation, place, values, with_values};
-use super::super::text::{plural, thousands};
-use crate::supervise::protocol::{Finished, Object, Step};
+use crate::protocol::{Finished, Object, Step};
+use crate::text::{plural, thousands};
 
-/// Of what is done at many source lines, so many are told.
+/// The highest number of source lines that are named for one operation.
 const MOST_PLACES: usize = 3;
 /// A preemption.
 pub(super) struct Preemption<'a> {
     /// The task that was switched out.
     task: u32,
-    /// What it had done last.
+    /// Its last operation.
     before: Option<&'a Step>,
-    /// What it had done to the same object before that, by another statement that calls
-    /// `atomic` code: its number among the events.
+    /// Its earlier operation on the same object, by another statement that calls `atomic` code:
+    /// the index of the event.
     earlier: Option<usize>,
-    /// What it was about to do.
+    /// Its next operation.
     after: Step,
     /// Whether it came to do that.
     resumed: bool,
@@ -56,13 +57,13 @@ fn is_end(step: &Step) -> bool {
     step.atomic_call().is_some_and(|it| it.drops)
 }
 
-/// The last event of a task that touched the object that it touches in `after`, by another
-/// statement: it looked there, and now it acts on what it saw.
+/// The last event of the task on the object of `after`, by another statement: it read a value
+/// there, and now acts on it.
 fn earlier(events: &[Step], after: &Step) -> Option<usize> {
     let statement = &after.atomic_call()?.location;
     after.object.as_ref()?;
     let is_of_object = |it: &Step| it.task == after.task && it.object == after.object;
-    // The end of what a call gave belongs to that call.
+    // The drop of a returned value belongs to the call.
     let is_call = |it: &Step| is_of_object(it) && !is_end(it);
     let found = events.iter().rposition(is_call)?;
     let caller = &events[found].atomic_call()?.location;
@@ -112,8 +113,8 @@ impl Preemption<'_> {
         self.after.atomic_call().is_some()
     }
 
-    /// The events that the sentences speak of and a table should show: what it did to the
-    /// same object before, and what others did to its objects meanwhile.
+    /// The events in the sentences, which a table should show: its earlier operation on the same
+    /// object, and the operations of others on its objects meanwhile.
     pub(super) fn telling(&self, finished: &Finished) -> Vec<usize> {
         let objects = self.objects();
         let meanwhile = self.meanwhile.clone().filter(|&index| {
@@ -162,7 +163,7 @@ impl Preemption<'_> {
         doing(&self.after)
     }
 
-    /// What it is about: the objects of the operations before and after it.
+    /// Its objects: those of the operations before and after it.
     pub(super) fn objects(&self) -> Vec<Object> {
         let steps = self.before.into_iter().chain([&self.after]);
         let mut objects: Vec<Object> = Vec::new();
@@ -174,8 +175,8 @@ impl Preemption<'_> {
         objects
     }
 
-    /// What the others did to the objects that it is about: of each, the events that
-    /// changed it, at least one.
+    /// The operations of other tasks on its objects. For each object, the events that changed it,
+    /// and at least one event.
     fn interference<'e>(&self, finished: &'e Finished) -> Vec<Vec<&'e Step>> {
         let events = &finished.events[self.meanwhile.clone()];
         let objects = self.objects();
@@ -190,7 +191,7 @@ impl Preemption<'_> {
         of_object.filter(|touched| !touched.is_empty()).collect()
     }
 
-    /// What the others did meanwhile, in a sentence.
+    /// A sentence about the operations of the other tasks meanwhile.
     pub(super) fn meanwhile(&self, finished: &Finished, names: &Names) -> Option<String> {
         let touched = self.interference(finished);
         let all = || touched.iter().flatten().copied();
@@ -350,8 +351,8 @@ fn calls(steps: &[&Step], names: &Names) -> String {
     told.collect::<Vec<_>>().join(", and ")
 }
 
-/// Who changed an object, and how, by the events that changed it: `changed A1 from 0 to 1 at
-/// src/lib.rs:12`.
+/// The task that changed an object, and the change: `changed A1 from 0 to 1 at src/lib.rs:12`.
+/// `steps` are the events that changed it.
 fn interfered(steps: &[&Step]) -> (u32, String) {
     let (first, last) = (steps[0], steps[steps.len() - 1]);
     let object = first.object.as_deref().unwrap_or_default();
@@ -406,8 +407,8 @@ fn location(step: &Step) -> Option<String> {
     step.shown_location().as_ref().map(place)
 }
 
-/// The operation and its object; of an event within a call into `atomic` code, what the
-/// user's statement calls.
+/// The operation and its object. For an event within a call into `atomic` code, the function that
+/// the user's statement calls.
 fn doing(step: &Step) -> String {
     let call = step.atomic_call().and_then(|it| it.function.clone());
     call.unwrap_or_else(|| operation(step.op.name(), with_values(step).as_deref()))

@@ -1,4 +1,5 @@
-//! An execution as the page's scripts read it: a column a property, names told once.
+//! An execution in the form that the scripts of the page read: a property for each column, and
+//! each name once.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,16 +7,16 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde::Serialize;
 
 use super::super::names::Names;
-use super::super::paths::source_path;
 use super::super::shorten::{called, operation, place, shown};
 use super::super::{fold, interleaving, panics};
-use crate::explain::{Locks, Waiting};
-use crate::supervise::protocol::Finished;
+use crate::analysis::{Locks, Waiting};
+use crate::protocol::Finished;
+use crate::text::source_path;
 
-/// Files beyond this are left out: generated ones, which nobody reads.
+/// Larger files are left out, because they are generated.
 const LARGEST_FILE: u64 = 1 << 20;
 
-/// What stands for no object and no file.
+/// The number that stands for no object and no file.
 const NONE: i32 = -1;
 
 /// An execution.
@@ -36,14 +37,14 @@ pub(super) struct Execution {
     read: BTreeMap<usize, String>,
     written: BTreeMap<usize, String>,
     notes: BTreeMap<usize, String>,
-    /// Events of one call of the user's code into `atomic` code: the first one, how many, and what is
-    /// called.
+    /// The events of each call of the user's code into `atomic` code: the first one, their number,
+    /// and the called function.
     calls: Vec<(usize, usize, String)>,
     /// Where the user's statement is that led to an event in other code: file and line.
     callers: BTreeMap<usize, (i32, u32)>,
-    /// For each event what it follows in other tasks.
+    /// For each event, the events of other tasks that happen directly before it.
     after: BTreeMap<usize, Vec<usize>>,
-    /// What stands between events: after how many, of which kind, in words.
+    /// The marks between events: the number of events before each, its kind and its text.
     marks: Vec<(usize, &'static str, String)>,
     panics: Vec<Panic>,
     states: Vec<State>,
@@ -56,8 +57,8 @@ struct Panic {
     message: String,
 }
 
-/// From so many events on: locks, whether they are shared, and who holds them; and who
-/// waits, for what kind of thing, for which object, for which tasks.
+/// A number of events, and the state after them. For each held lock: whether it is shared, and its
+/// holders. For each waiting task: the kind of its wait, the object, and the awaited tasks.
 type State = (
     usize,
     Vec<(i32, bool, Vec<u32>)>,
@@ -70,7 +71,7 @@ impl Execution {
         let events = &finished.events;
         let most = events.iter().map(|event| event.task).max().unwrap_or(0);
         let (mut ops, mut objects) = (Numbered::default(), Numbered::default());
-        let numbered = |value: fn(&crate::supervise::protocol::Step) -> Option<&String>| {
+        let numbered = |value: fn(&crate::protocol::Step) -> Option<&String>| {
             let values = events.iter().enumerate();
             let values = values.filter_map(|(index, event)| Some((index, value(event)?.clone())));
             values.collect::<BTreeMap<_, _>>()
@@ -139,7 +140,7 @@ fn start(finished: &Finished, names: &Names) -> usize {
 }
 
 impl Panic {
-    fn new(panic: &crate::supervise::protocol::Panic) -> Self {
+    fn new(panic: &crate::protocol::Panic) -> Self {
         Self {
             event: panic.event,
             task: panic.task,
@@ -148,7 +149,7 @@ impl Panic {
     }
 }
 
-/// Preemptions, panics, and who waits at the end.
+/// Preemptions, panics, and the tasks that wait at the end.
 fn marks(finished: &Finished, names: &Names) -> Vec<(usize, &'static str, String)> {
     let at = |what: String, place: &str| match place {
         "" => what,
@@ -174,7 +175,7 @@ fn marks(finished: &Finished, names: &Names) -> Vec<(usize, &'static str, String
     marks
 }
 
-/// Who holds what and who waits, whenever that changes.
+/// The holders of locks and the waiting tasks, after each change.
 fn states(finished: &Finished, objects: &mut Numbered) -> Vec<State> {
     let mut locks = Locks::new(finished);
     let mut states: Vec<State> = Vec::new();
@@ -233,7 +234,7 @@ pub(super) struct Files {
     paths: Numbered,
 }
 
-/// A source file: where it is, and what is in it, if it can be read.
+/// A source file: its path, and its text if it can be read.
 #[derive(Serialize)]
 pub(super) struct File {
     path: String,

@@ -8,8 +8,8 @@ use serde::Serialize;
 use self::execution::{Execution, Files};
 use super::explanation::reasons;
 use super::names::Names;
+use crate::analysis::Explanation;
 use crate::events::Kind;
-use crate::explain::Explanation;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
@@ -21,7 +21,7 @@ const SCRIPTS: [&str; 4] = [
     include_str!("main.js"),
 ];
 
-/// What the scripts read.
+/// The data of the scripts.
 #[derive(Serialize)]
 struct Data {
     title: String,
@@ -32,7 +32,7 @@ struct Data {
     runs: Vec<Execution>,
 }
 
-/// The page that shows `told`; source files are below `root`.
+/// The page that shows an explanation; source files are below `root`.
 pub(crate) fn page(root: &Utf8Path, told: &Explanation) -> serde_json::Result<String> {
     let finished = &told.detail.finished;
     let names = Names::new(&finished.tasks);
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn the_page_refers_to_nothing_outside_of_it() {
         let page = assembled("{}");
-        // A name of the SVG language, which nobody looks up.
+        // This is a name of the SVG language, and no link.
         let page = page.replace("http://www.w3.org/2000/svg", "");
         for reference in ["http:", "https:", "src=", "<link", "@import", "fetch("] {
             assert!(!page.contains(reference), "{reference}");

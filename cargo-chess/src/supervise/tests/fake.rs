@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::analysis::Detail;
 use crate::build::{Build, TestBinary, WhyNot};
 use crate::cli::{OutputArgs, RunOptions};
 use crate::config::{Config, Layer};
@@ -15,8 +16,8 @@ use crate::error::Result;
 use crate::events::{Event, TestFinished};
 use crate::interrupt::Interrupt;
 use crate::plan::Plan;
-use crate::report::{Detail, Reporter};
-use crate::supervise::{Run, run};
+use crate::report::Reporter;
+use crate::supervise::{Inputs, run};
 
 /// A verdict line without a failure.
 pub(in crate::supervise) const PASSED: &str = r#"{"type":"finished","outcome":"passed","schedules":7,"executions":8,"bound_completed":2,"strategy":"icb"}"#;
@@ -145,7 +146,7 @@ impl Fakes {
             ..Build::default()
         };
         run(
-            Run {
+            Inputs {
                 plan: &plan,
                 config: &config,
                 build: &build,

@@ -3,10 +3,11 @@
 use std::io;
 
 use super::fake::{FAILED, Fakes, PASSED};
+use crate::analysis::Detail;
 use crate::cli::{NoTests, RunIgnored};
 use crate::error::exit;
 use crate::events::{Event, Outcome};
-use crate::report::{Detail, Reporter};
+use crate::report::Reporter;
 use crate::schedule::Schedule;
 
 fn says(line: &str) -> String {

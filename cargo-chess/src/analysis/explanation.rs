@@ -1,0 +1,51 @@
+//! A failure with the data that its report needs.
+
+use crate::config::Exploration;
+use crate::events::TestFinished;
+use crate::protocol::Finished;
+use crate::schedule::Schedule;
+
+/// The data of a failure that a `test-finished` event leaves out.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Detail {
+    /// The options that the test was explored with.
+    pub exploration: Exploration,
+    /// The verdict with the failing execution.
+    pub finished: Finished,
+    /// The output of the test process on standard error.
+    pub stderr: String,
+    /// The schedule, if one was saved.
+    pub schedule: Option<Schedule>,
+}
+
+impl Detail {
+    /// The failure in words for people: that of `test`, with the names of objects.
+    pub(crate) fn message<'a>(&'a self, test: &'a TestFinished) -> Option<&'a str> {
+        let own = self.finished.message.as_ref();
+        own.or(test.message.as_ref()).map(String::as_str)
+    }
+}
+
+/// A failure, and the comparison with a schedule that passes.
+pub(crate) struct Explanation {
+    /// The verdict of the replay.
+    pub(crate) test: TestFinished,
+    /// Its execution.
+    pub(crate) detail: Detail,
+    /// The nearest schedule that passes, if one was found.
+    pub(crate) passing: Option<Passing>,
+    /// How many schedules were run to find it.
+    pub(crate) tried: usize,
+    /// Whether the sources are not those that the schedule was saved with.
+    pub(crate) sources_changed: bool,
+}
+
+/// A schedule that passes, and is as the failing one up to a decision.
+pub(crate) struct Passing {
+    /// Its execution.
+    pub(crate) finished: Finished,
+    /// The decision, among those of the failing schedule.
+    pub(crate) decision: usize,
+    /// The choice at this decision.
+    pub(crate) instead: u32,
+}

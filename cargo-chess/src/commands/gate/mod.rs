@@ -1,0 +1,306 @@
+//! `cargo chess gate`: the check of a change before it is merged.
+//!
+//! The gate finds the changes since a commit by git, and the affected members by cargo's graph. It
+//! checks their reviewed rewrites, saved regressions and tests, which are explored at changed lines
+//! first. An unchanged test with a finished exploration gets the result of that exploration.
+
+mod affected;
+mod base;
+mod diff;
+mod git;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::rewrite;
+use crate::analysis::Detail;
+use crate::cli::{CargoArgs, GateArgs, NoTests, RunOptions};
+use crate::error::{Result, exit};
+use crate::events::{Event, Outcome, RegressionOutcome, TestFinished};
+use crate::interrupt::Interrupt;
+use crate::plan::Plan;
+use crate::report::{self, Live, Reporter};
+use crate::session::Session;
+use crate::shell::Shell;
+use crate::supervise::{self, Gating};
+use crate::text::plural;
+use affected::{Affected, Why, affected, changed_in_lock};
+use diff::Changes;
+use git::{Base, Git};
+
+/// Checks the members that `args` select. The exit code contains the result.
+pub(crate) fn run(args: &GateArgs, interrupt: &Interrupt) -> Result<u8> {
+    let shell = args.output.shell();
+    let mut cargo = args.cargo();
+    let session = Session::open(
+        &cargo,
+        args.explore.profile.as_deref(),
+        &args.explore.to_layer(),
+    )?;
+    let root = &session.plan.workspace_root;
+    let git = Git::around(root)?;
+    let base = base::find(&git, args.base.as_deref())?;
+    let changes = git.changes(&base)?;
+    tell_base(shell, &base, &changes);
+    let found = find_affected(&session, &git, &base, &changes)?;
+    tell_affected(shell, &session, &found);
+
+    let (diffs, rewritten) = rewrite::check(&session, shell)?;
+    if let Some(error) = &rewritten {
+        shell.error(error);
+        Shell::text(&diffs);
+    }
+    let explored = if found.members.is_empty() {
+        exit::OK
+    } else {
+        cargo.packages.package = found.members.keys().cloned().collect();
+        explore(args, &cargo, &session, &git, &changes, interrupt)?
+    };
+    match rewritten {
+        // The error was printed above, with the diff.
+        Some(error) if explored == exit::OK => {
+            shell.failure("the rewrites are not reviewed: see above");
+            Ok(error.exit_code())
+        }
+        _ => Ok(explored),
+    }
+}
+
+/// Explores the tests of the packages that `cargo` selects.
+fn explore(
+    args: &GateArgs,
+    cargo: &CargoArgs,
+    session: &Session,
+    git: &Git,
+    changes: &Changes,
+    interrupt: &Interrupt,
+) -> Result<u8> {
+    let options = RunOptions {
+        reports: args.reports.clone(),
+        fail_fast: false,
+        no_tests: NoTests::Pass,
+        require_complete: args.require_complete,
+        ..RunOptions::new(&args.output, args.build.jobs)
+    };
+    let mut ear = Ear {
+        told: report::reporter(&options, &session.plan.workspace_root)?,
+        new: 0,
+        regressions: 0,
+        timeouts: 0,
+    };
+    let build = session.build(cargo, &args.output, interrupt)?;
+    let gating = Gating {
+        changed: changed_lines(&session.plan, git, changes),
+        budget: args.budget,
+        use_results: !args.no_cache,
+    };
+    let inputs = supervise::Inputs {
+        plan: &session.plan,
+        config: &session.config,
+        build: &build,
+        cargo_flags: &cargo.build_flags(),
+        options: &options,
+        gating: Some(&gating),
+        interrupt,
+    };
+    let code = supervise::run(inputs, &mut ear)?;
+    let shell = args.output.shell();
+    if code == exit::OK {
+        shell.status("Gate", "passed");
+    } else if code == exit::FAILURE_FOUND {
+        shell.failure(ear.verdict());
+    }
+    Ok(code)
+}
+
+/// The changed lines in rustc's form: relative to the workspace's root, for its members.
+fn changed_lines(plan: &Plan, git: &Git, changes: &Changes) -> Vec<String> {
+    let mut lines = Vec::new();
+    let is_rust = |path: &str| Utf8Path::new(path).extension() == Some("rs");
+    let named = |path: &str| {
+        let path = absolute(plan, git, path);
+        let inside = path.strip_prefix(&plan.workspace_root);
+        inside.unwrap_or(&path).to_string()
+    };
+    for (path, changed) in changes.lines.iter().filter(|(path, _)| is_rust(path)) {
+        let name = named(path);
+        lines.extend(changed.iter().map(|line| format!("{name}:{line}")));
+    }
+    for path in changes.untracked.iter().filter(|path| is_rust(path)) {
+        let source = fs::read_to_string(git.root().join(path));
+        let count = source.map_or(0, |source| source.lines().count());
+        let name = named(path);
+        lines.extend((1..=count).map(|line| format!("{name}:{line}")));
+    }
+    lines
+}
+
+/// The path of a file in the repository, below the workspace's root in cargo's form. Git resolves
+/// symbolic links in its paths.
+fn absolute(plan: &Plan, git: &Git, path: &str) -> Utf8PathBuf {
+    let path = git.root().join(path);
+    let root = &plan.workspace_root;
+    let canonical = root.canonicalize_utf8();
+    let canonical = canonical.as_ref().unwrap_or(root);
+    match path.strip_prefix(canonical) {
+        Ok(inside) => root.join(inside),
+        Err(_) => path,
+    }
+}
+
+fn find_affected(session: &Session, git: &Git, base: &Base, changes: &Changes) -> Result<Affected> {
+    let plan = &session.plan;
+    let all = changes.files.iter().chain(&changes.untracked);
+    let mut in_lock = BTreeSet::new();
+    let mut paths = Vec::new();
+    for name in all {
+        let path = absolute(plan, git, name);
+        if path == plan.workspace_root.join("Cargo.lock") {
+            let before = git.before(base, name)?.unwrap_or_default();
+            let now = fs::read_to_string(&path).unwrap_or_default();
+            in_lock = changed_in_lock(&before, &now);
+        }
+        if !path.starts_with(&plan.target_dir) {
+            paths.push(path);
+        }
+    }
+    Ok(affected(&plan.metadata, &paths, &in_lock))
+}
+
+fn tell_base(shell: Shell, base: &Base, changes: &Changes) {
+    let Base { name, commit, .. } = base;
+    let short = commit.get(..9).unwrap_or(commit);
+    let which = match base.is_fork_point {
+        _ if name.starts_with(short) => format!("commit {short}"),
+        true => format!("{name}, from {short} on"),
+        false => format!("{name} itself ({short})"),
+    };
+    let count = plural(
+        (changes.files.len() + changes.untracked.len()) as u64,
+        "changed file",
+    );
+    shell.status("Comparing", format!("with {which}: {count}"));
+    if !base.is_fork_point {
+        shell.warn(format!(
+            "the commit where this branch left {name} is unknown (a shallow clone?): later changes of {name} \
+             count as changed, too"
+        ));
+    }
+}
+
+fn tell_affected(shell: Shell, session: &Session, found: &Affected) {
+    let members = session.plan.metadata.workspace_packages().len();
+    let told = found.members.values().map(|(name, why)| match why {
+        Why::Changed => format!("{name} (changed)"),
+        Why::DependsOn(other) => format!("{name} (uses {other})"),
+        Why::Everything(file) => format!("{name} ({file} changed)"),
+    });
+    let mut told: Vec<String> = told.collect();
+    told.sort();
+    let count = told.len();
+    let names = match count {
+        0 => "no package".to_owned(),
+        _ => told.join(", "),
+    };
+    shell.status("Affected", format!("{count} of {members}: {names}"));
+    if found.members.is_empty() {
+        shell.status("Gate", "passed: the change affects no test");
+    }
+    if let Some(first) = found.of_none.first() {
+        let others = match found.of_none.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let first = first
+            .strip_prefix(&session.plan.workspace_root)
+            .unwrap_or(first);
+        shell.status("Ignored", format!("{first}{others}: in no package"));
+    }
+}
+
+/// Counts the verdicts for the summary at the end.
+struct Ear {
+    told: Box<dyn Reporter>,
+    /// The number of tests that fail for another reason than a regression.
+    new: usize,
+    /// The number of saved schedules that fail.
+    regressions: usize,
+    timeouts: usize,
+}
+
+impl Ear {
+    fn hear(&mut self, test: &TestFinished) {
+        let is_back = |outcome| {
+            matches!(
+                outcome,
+                RegressionOutcome::Failed | RegressionOutcome::Refound
+            )
+        };
+        let back = test.regressions.iter().filter(|it| is_back(it.outcome));
+        let back = back.count();
+        self.regressions += back;
+        self.new += usize::from(test.outcome == Outcome::Failed && back == 0);
+        self.timeouts += usize::from(test.outcome == Outcome::Timeout);
+    }
+
+    fn verdict(&self) -> String {
+        failures(self.regressions, self.new, self.timeouts)
+    }
+}
+
+/// `1 kept regression fails, 2 tests fail`
+fn failures(regressions: usize, new: usize, timeouts: usize) -> String {
+    let parts = [
+        (
+            regressions,
+            "kept regression fails",
+            "kept regressions fail",
+        ),
+        (new, "test fails", "tests fail"),
+        (timeouts, "test has no verdict", "tests have no verdict"),
+    ];
+    let parts = parts.iter().filter(|(count, ..)| *count > 0);
+    let parts = parts.map(|(count, one, many)| match count {
+        1 => format!("1 {one}"),
+        _ => format!("{count} {many}"),
+    });
+    parts.collect::<Vec<_>>().join(", ")
+}
+
+impl Reporter for Ear {
+    fn event(&mut self, event: &Event, detail: Option<&Detail>) -> io::Result<()> {
+        if let Event::TestFinished(test) = event {
+            self.hear(test);
+        }
+        self.told.event(event, detail)
+    }
+
+    fn live(&mut self, live: &Live) {
+        self.told.live(live);
+    }
+
+    fn warn(&mut self, message: &str) {
+        self.told.warn(message);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::failures;
+
+    #[test]
+    fn what_closes_the_gate_is_counted() {
+        assert_eq!(
+            failures(1, 1, 1),
+            "1 kept regression fails, 1 test fails, 1 test has no verdict"
+        );
+        assert_eq!(
+            failures(2, 3, 4),
+            "2 kept regressions fail, 3 tests fail, 4 tests have no verdict"
+        );
+        assert_eq!(failures(0, 2, 0), "2 tests fail");
+    }
+}

@@ -1,0 +1,124 @@
+//! The report on a replay.
+
+use std::io;
+
+use camino::Utf8Path;
+
+use crate::analysis::Detail;
+use crate::cli::{MessageFormat, RunOptions};
+use crate::error::{Error, Result, exit};
+use crate::events::{Event, TestFinished};
+use crate::report::{Human, Json, Objects, Pointers, Reporter};
+use crate::schedule::Schedule;
+use crate::shell::Shell;
+use crate::supervise::{Meaning, Replayed};
+
+/// The report of a replay.
+pub(super) struct Telling<'a> {
+    /// The output options.
+    pub(super) options: &'a RunOptions,
+    /// The directory for source lines.
+    pub(super) workspace_root: &'a Utf8Path,
+}
+
+impl Telling<'_> {
+    /// Prints the report, and returns the exit code or the error that determines it.
+    pub(super) fn tell(&self, schedule: &Schedule, replayed: &Replayed) -> Result<u8> {
+        let verdict = &replayed.verdict;
+        let mut event =
+            verdict
+                .finished
+                .to_event(&schedule.test, verdict.duration, replayed.atomic.clone());
+        "one schedule".clone_into(&mut event.coverage);
+        let mut finished = verdict.finished.clone();
+        Pointers::default().apply(&mut finished);
+        Objects::new(self.workspace_root).apply(&mut finished);
+        let detail = Detail {
+            exploration: replayed.exploration.clone(),
+            finished,
+            stderr: verdict.stderr.clone(),
+            schedule: None,
+        };
+        if self.options.message_format == MessageFormat::Json {
+            let id = Event::TestStarted(schedule.test.clone());
+            let finished = Event::TestFinished(Box::new(event.clone()));
+            let mut json = Json::new(io::stdout());
+            for event in [id, finished] {
+                match json.event(&event, None) {
+                    Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                        return Err(Error::io("write to", "standard output")(error));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let meaning = replayed.meaning(schedule);
+        self.show(&meaning, &event, &detail);
+        let shell = self.shell();
+        let changed = "the sources have changed since the schedule was saved";
+        match meaning {
+            Meaning::Reproduced => {
+                shell.status(
+                    "Reproduced",
+                    format!("{}: {}", schedule.test, schedule.kind),
+                );
+                if verdict.finished.diverged.is_some() {
+                    shell
+                        .warn("the same failure, though the schedule no longer fits in every step");
+                }
+                if replayed.sources_changed {
+                    shell.warn(changed);
+                }
+                Ok(exit::FAILURE_FOUND)
+            }
+            Meaning::Different => {
+                shell.warn(format!(
+                    "this is another failure than the schedule was saved for, which was: {}: {}",
+                    schedule.kind,
+                    schedule.message.lines().next().unwrap_or_default()
+                ));
+                if replayed.sources_changed {
+                    shell.warn(changed);
+                }
+                Ok(exit::FAILURE_FOUND)
+            }
+            Meaning::Gone => {
+                shell.status(
+                    "Gone",
+                    format!(
+                        "{} passes under this schedule, which led to: {}",
+                        schedule.test, schedule.kind
+                    ),
+                );
+                let why = if replayed.sources_changed {
+                    changed
+                } else {
+                    "the instrumented sources are those that the schedule was saved with: a dependency, \
+                     the compiler or what the test reads has changed"
+                };
+                shell.status(
+                    "Note",
+                    format!("{why}; other schedules may fail: cargo chess test"),
+                );
+                Ok(exit::OK)
+            }
+            Meaning::Stale(where_) => Err(replayed.stale(&where_)),
+        }
+    }
+
+    /// Prints the report of a failure.
+    fn show(&self, meaning: &Meaning, event: &TestFinished, detail: &Detail) {
+        if matches!(meaning, Meaning::Reproduced | Meaning::Different) {
+            let mut human = Human::on_stderr(self.options, self.workspace_root);
+            // A closed standard error cannot be reported.
+            let _ = human.failure(event, detail);
+        }
+    }
+
+    fn shell(&self) -> Shell {
+        Shell {
+            color: self.options.color,
+            verbosity: self.options.verbosity,
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! `cargo chess test`: explores the tests of a build.
+
+use crate::build;
+use crate::cli::{RunOptions, TestArgs};
+use crate::error::{Result, exit};
+use crate::interrupt::Interrupt;
+use crate::report;
+use crate::session::Session;
+use crate::supervise::{self, Inputs};
+
+/// Explores the tests that `args` select. The exit code contains the result.
+pub(crate) fn run(args: &TestArgs, interrupt: &Interrupt) -> Result<u8> {
+    let options = RunOptions::from_test(args);
+    let session = Session::open(
+        &args.cargo,
+        args.explore.profile.as_deref(),
+        &args.explore.to_layer(),
+    )?;
+    if args.no_run {
+        let build = session.build(&args.cargo, &args.output, interrupt)?;
+        build::tell_executables(&session.plan, &build, args.output.shell());
+        return Ok(exit::OK);
+    }
+    // A report file that cannot be written is an error before the build.
+    let mut reporter = report::reporter(&options, &session.plan.workspace_root)?;
+    let build = session.build(&args.cargo, &args.output, interrupt)?;
+    let inputs = Inputs {
+        plan: &session.plan,
+        config: &session.config,
+        build: &build,
+        cargo_flags: &args.cargo.build_flags(),
+        options: &options,
+        gating: None,
+        interrupt,
+    };
+    supervise::run(inputs, &mut *reporter)
+}

@@ -1,0 +1,157 @@
+//! The error type. Each variant has an exit code of the contract.
+
+mod config;
+
+use std::path::Path;
+
+use camino::Utf8PathBuf;
+
+pub(crate) use config::ConfigError;
+
+/// The exit codes of the contract.
+pub(crate) mod exit {
+    /// No failure found in the explored schedules.
+    pub(crate) const OK: u8 = 0;
+    /// Usage or configuration error.
+    pub(crate) const USAGE: u8 = 1;
+    /// Nothing was selected.
+    pub(crate) const NOTHING_SELECTED: u8 = 4;
+    /// `--require-complete` was given, and a bound was not finished.
+    pub(crate) const INCOMPLETE: u8 = 5;
+    /// A rewrite differs from its reviewed snapshot.
+    pub(crate) const REWRITTEN: u8 = 6;
+    /// Internal error of cargo-chess.
+    pub(crate) const INTERNAL: u8 = 70;
+    /// A failure was found.
+    pub(crate) const FAILURE_FOUND: u8 = 100;
+    /// The build failed.
+    pub(crate) const BUILD_FAILED: u8 = 101;
+    /// `cargo metadata` failed.
+    pub(crate) const METADATA_FAILED: u8 = 102;
+    /// Interrupted. The results so far are saved.
+    pub(crate) const INTERRUPTED: u8 = 130;
+}
+
+/// Shorthand for results of this crate.
+pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error that stops a command before its verdict.
+///
+/// Each message is a sentence for the user: the expected and the found value, the place, and the
+/// remedy.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// The command line requests something impossible or unavailable.
+    #[error("{0}")]
+    Usage(String),
+    /// Chess.toml or a `CHESS_EXPLORE_*` variable is wrong.
+    #[error(transparent)]
+    Config(#[from] Box<ConfigError>),
+    /// This machine, target or toolchain is not supported.
+    #[error("{0}")]
+    Unsupported(String),
+    /// No test was selected.
+    #[error("{0}")]
+    NothingSelected(String),
+    /// A bound was not finished, and `--require-complete` was given.
+    #[error("{0}")]
+    Incomplete(String),
+    /// The rewrites differ from the snapshots.
+    #[error("{0}")]
+    Rewritten(String),
+    /// The build of the user's tests failed. Cargo has printed the reason.
+    #[error("{0}")]
+    Build(String),
+    /// A file or directory that the build or the run needs could not be used.
+    #[error("could not {action} {path}: {source}{}", hint(.source))]
+    Io {
+        /// The failed action, as in "write" or "create the directory".
+        action: &'static str,
+        /// The path of the action.
+        path: Utf8PathBuf,
+        /// The error of the operating system.
+        source: std::io::Error,
+    },
+    /// `cargo metadata` failed. The message contains cargo's own message.
+    #[error("{0}")]
+    Metadata(String),
+    /// The user interrupted the run.
+    #[error("interrupted")]
+    Interrupted,
+    /// A defect of cargo-chess.
+    #[error("internal error: {0}\n{DEFECT}")]
+    Internal(String),
+}
+
+impl Error {
+    /// The process's exit code for this error.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::Usage(_) | Self::Config(_) | Self::Unsupported(_) => exit::USAGE,
+            Self::NothingSelected(_) => exit::NOTHING_SELECTED,
+            Self::Incomplete(_) => exit::INCOMPLETE,
+            Self::Rewritten(_) => exit::REWRITTEN,
+            Self::Build(_) | Self::Io { .. } => exit::BUILD_FAILED,
+            Self::Metadata(_) => exit::METADATA_FAILED,
+            Self::Interrupted => exit::INTERRUPTED,
+            Self::Internal(_) => exit::INTERNAL,
+        }
+    }
+
+    /// An [`Error::Io`]: for `.map_err(Error::io("write", &path))`.
+    pub(crate) fn io(
+        action: &'static str,
+        path: impl Into<Utf8PathBuf>,
+    ) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io {
+            action,
+            path,
+            source,
+        }
+    }
+}
+
+/// The message for an error that the user did not cause.
+pub(crate) const DEFECT: &str = concat!(
+    "This is a defect of cargo chess: please report it at ",
+    env!("CARGO_PKG_REPOSITORY"),
+    "/issues,\nwith this message, the command that led here, and what `cargo chess --version` and \
+     `rustc -vV` print.\nUntil it is mended, `cargo test` runs the tests as before."
+);
+
+/// The error for a program of the toolchain that cannot be started. `source` is the origin of its
+/// name.
+pub(crate) fn not_run(program: &Path, source: &str, error: &std::io::Error) -> String {
+    format!(
+        "could not run {}: {error}\nIt is what {source} names, or else the one in PATH; Rust itself is \
+         installed from https://rustup.rs.",
+        program.display()
+    )
+}
+
+/// The origin of cargo's name.
+pub(crate) const OF_CARGO: &str = "the variable CARGO";
+
+/// The origin of the compiler's name.
+pub(crate) const OF_RUSTC: &str = "the variable RUSTC or `build.rustc` in cargo's configuration";
+
+/// The remedy for an error of the operating system, if there is one.
+fn hint(source: &std::io::Error) -> &'static str {
+    use std::io::ErrorKind;
+    match source.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            "\nThe disk is full: free some space, or name another place with --target-dir (for the \
+             cache of runtimes: CHESS_CACHE_DIR)."
+        }
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            "\ncargo chess writes only to the target directory and to its cache of runtimes: make them \
+             writable, or name other places with --target-dir and CHESS_CACHE_DIR."
+        }
+        ErrorKind::NotADirectory | ErrorKind::AlreadyExists => {
+            "\nA file stands where a directory is needed: move it away, or name another place with \
+             --target-dir (for the cache of runtimes: CHESS_CACHE_DIR)."
+        }
+        _ => "",
+    }
+}

@@ -1,0 +1,270 @@
+//! The execution of a verdict: its tasks, its events, and its end.
+
+use chess_vocabulary::{Effect, Hold, Note, Op};
+use serde::{Deserialize, Serialize};
+
+use super::object::Object;
+use super::{note, token};
+use crate::events::Location;
+use crate::text::source_path;
+
+/// A task of the reported execution.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Task {
+    /// Its number; 0 runs the test's body.
+    pub id: u32,
+    /// The name that the program gave it.
+    pub name: Option<String>,
+}
+
+/// One event of the reported execution.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Step {
+    /// The task that acted.
+    pub task: u32,
+    /// Its operation.
+    #[serde(with = "token")]
+    pub op: Op,
+    /// The object it acted on.
+    #[serde(default)]
+    pub object: Option<Object>,
+    /// The source file, where known.
+    pub file: Option<String>,
+    /// The line in it.
+    pub line: Option<u32>,
+    /// The column in it.
+    pub column: Option<u32>,
+    /// Whether the task was switched out by a preemption just before this
+    /// operation, which then ran when it was resumed.
+    #[serde(default)]
+    pub preempted: bool,
+    /// The choice of the search for this operation, or the task that it woke.
+    #[serde(default, with = "note")]
+    pub note: Option<Note>,
+    /// Its effect on the lock that is its object.
+    #[serde(default, with = "token::optional")]
+    pub hold: Option<Hold>,
+    /// The lock that its task gave back while it waited.
+    #[serde(default)]
+    pub gives: Option<Object>,
+    /// The events of other tasks that it directly follows. Known of replays only.
+    #[serde(default)]
+    pub after: Vec<usize>,
+    /// The innermost of the calls in progress, among those that the verdict lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<u32>,
+    /// The statement of the user's code that led to it, where it happened in other code.
+    #[serde(default)]
+    pub caller: Option<Caller>,
+    /// Its effect on the object. This and the fields below are reported for the last run of a
+    /// failure and for replays.
+    #[serde(default, with = "token::optional")]
+    pub effect: Option<Effect>,
+    /// The value that an atomic operation found.
+    #[serde(default)]
+    pub read: Option<String>,
+    /// The value that it left.
+    #[serde(default)]
+    pub written: Option<String>,
+}
+
+/// A statement of the user's code whose call of other code was in progress.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Caller {
+    /// Where it is.
+    pub location: Location,
+    /// The called function: `DashMap::insert`.
+    pub function: Option<String>,
+    /// Whether that is the end of a value, as of a guard.
+    #[serde(default)]
+    pub drops: bool,
+    /// Whether the code that it called is `atomic`: the call is one step.
+    pub is_atomic: bool,
+    /// Whether the task's event before was within a call by this statement, too: this one,
+    /// or an earlier one of a loop.
+    pub goes_on: bool,
+}
+
+/// A call in progress at an event: the one within which it was made, and its return address.
+pub(crate) type Call = (Option<u32>, u64);
+
+/// A decision of a replayed schedule, with its alternatives.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Decided {
+    /// How many events came before it.
+    pub event: usize,
+    /// The task that was to run, unless it is an outcome that was chosen.
+    #[serde(default)]
+    pub task: Option<u32>,
+    /// The outcome of an operation.
+    #[serde(default)]
+    pub outcome: Option<u32>,
+    /// So many of the first options cost nothing, each other one as a preemption.
+    pub free: usize,
+    /// Tasks or outcomes; the first one is the default.
+    pub options: Vec<u32>,
+}
+
+/// A task that waits at the end of the reported execution.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Blocked {
+    /// The task that waits.
+    pub task: u32,
+    /// In which operation.
+    #[serde(with = "token")]
+    pub op: Op,
+    /// For which object.
+    #[serde(default)]
+    pub object: Option<Object>,
+    /// The source file, where known.
+    pub file: Option<String>,
+    /// The line in it.
+    pub line: Option<u32>,
+    /// The column in it.
+    pub column: Option<u32>,
+    /// The last known source line, where it waits in opaque code.
+    #[serde(default)]
+    pub after: Option<Location>,
+    /// The task that holds the object.
+    #[serde(default)]
+    pub holder: Option<u32>,
+    /// Where the holder took it.
+    #[serde(default)]
+    pub held_at: Option<Location>,
+    /// Whether the task was switched out by a preemption before it came to wait.
+    #[serde(default)]
+    pub preempted: bool,
+    /// The innermost of the calls in progress, among those that the verdict lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<u32>,
+    /// The statement of the user's code that led to it, where it waits in other code.
+    #[serde(default)]
+    pub caller: Option<Caller>,
+    /// The choice of the search for this operation.
+    #[serde(default, with = "note")]
+    pub note: Option<Note>,
+}
+
+/// A panic of the reported execution.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Panic {
+    /// The task that panicked.
+    pub task: u32,
+    /// How many events came before it.
+    pub event: usize,
+    /// Its message.
+    pub message: String,
+    /// Its source line.
+    pub location: Location,
+    /// Its consequence, if it ended its task.
+    #[serde(default)]
+    pub fate: Option<Fate>,
+}
+
+/// The consequence of a panic that ended its task.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Fate {
+    /// The test failed with it.
+    Failed,
+    /// The program received it.
+    Joined,
+    /// Nobody did.
+    Unseen,
+}
+
+/// Where a replayed schedule no longer fits the program.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Divergence {
+    /// The decision, from 0.
+    pub step: u64,
+    /// The task that was to run, unless it is an outcome that the schedule has there.
+    #[serde(default)]
+    pub task: Option<u32>,
+    /// The outcome of an operation.
+    #[serde(default)]
+    pub outcome: Option<u32>,
+    /// Whether the program had ended by then.
+    pub ended: bool,
+}
+
+impl Step {
+    /// Whether `other` is the same operation, whatever the values.
+    pub(crate) fn repeats(&self, other: &Self) -> bool {
+        (self.task, &self.op, &self.object) == (other.task, &other.op, &other.object)
+            && (&self.file, self.line, self.column) == (&other.file, other.line, other.column)
+            && (self.preempted, &self.note) == (other.preempted, &other.note)
+    }
+
+    /// The source line, where known.
+    pub(crate) fn location(&self) -> Option<Location> {
+        location(self.file.as_ref(), self.line, self.column)
+    }
+
+    /// The call into `atomic` code that it is part of.
+    pub(crate) fn atomic_call(&self) -> Option<&Caller> {
+        self.caller.as_ref().filter(|it| it.is_atomic)
+    }
+
+    /// The source line to show. For a call into `atomic` code, and for work of the standard
+    /// library, it is the line of the user's code.
+    pub(crate) fn shown_location(&self) -> Option<Location> {
+        shown_location(self.location(), self.caller.as_ref())
+    }
+}
+
+fn shown_location(own: Option<Location>, caller: Option<&Caller>) -> Option<Location> {
+    let is_std = |it: &Location| source_path(&it.file).starts_with("library/");
+    match (own, caller) {
+        (Some(own), Some(caller)) if !caller.is_atomic && !is_std(&own) => Some(own),
+        (_, Some(caller)) => Some(caller.location.clone()),
+        (own, None) => own,
+    }
+}
+
+impl Blocked {
+    /// The operation that it waits in, as an event that did not come.
+    pub(crate) fn to_step(&self) -> Step {
+        Step {
+            task: self.task,
+            op: self.op,
+            object: self.object.clone(),
+            file: self.file.clone(),
+            line: self.line,
+            column: self.column,
+            preempted: self.preempted,
+            note: self.note,
+            hold: None,
+            gives: None,
+            after: Vec::new(),
+            call: self.call,
+            caller: self.caller.clone(),
+            effect: None,
+            read: None,
+            written: None,
+        }
+    }
+
+    /// The source line to show, as that of a [`Step`].
+    pub(crate) fn shown_location(&self) -> Option<Location> {
+        shown_location(self.location(), self.caller.as_ref())
+    }
+
+    /// The source line, where known.
+    pub(crate) fn location(&self) -> Option<Location> {
+        location(self.file.as_ref(), self.line, self.column)
+    }
+}
+
+/// The source line that these make, where known.
+pub(super) fn location(
+    file: Option<&String>,
+    line: Option<u32>,
+    column: Option<u32>,
+) -> Option<Location> {
+    Some(Location {
+        file: file?.clone(),
+        line: line?,
+        column: column.unwrap_or(1),
+    })
+}

@@ -1,0 +1,531 @@
+//! The line with the verdict of a test binary on a test.
+
+use std::time::Duration;
+
+use chess_vocabulary::{TaskId, Wait, deadlock, line_of};
+use serde::{Deserialize, Serialize};
+
+use super::early::EarlyWait;
+use super::{Blocked, Call, Decided, Divergence, Milestone, Panic, Step, Task};
+use crate::events::{
+    Kind, Location, Minimised, NOT_DETERMINISTIC, OtherFailure, Outcome, Reach, RegressionRun,
+    TestFinished, TestId, TestPart, coverage, millis,
+};
+use crate::text::source_path;
+
+/// The warning that the time of `--time` was over.
+const TIME_ENDED: &str = "the time budget ended the search";
+
+/// The message for a test whose time ended before an execution did.
+const TIME_ENDED_AT_ONCE: &str = "the time ended before the first execution did: give more --time";
+
+fn yes() -> bool {
+    true
+}
+
+/// The verdict of a test binary on one test.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent flags, not a state machine"
+)]
+pub(crate) struct Finished {
+    /// The verdict.
+    pub outcome: Outcome,
+    /// The kind of the failure.
+    #[serde(default)]
+    pub kind: Option<Kind>,
+    /// The failure in words.
+    #[serde(default)]
+    pub message: Option<String>,
+    /// The source line of the failure.
+    #[serde(default)]
+    pub location: Option<Location>,
+    /// Executions that took a new schedule.
+    #[serde(default)]
+    pub schedules: u64,
+    /// The work that they took, in units of the runtime's.
+    #[serde(default)]
+    pub work: u64,
+    /// Whether the search stopped where it was asked to pause: it is neither finished nor at
+    /// the end of its budget. There is no failure then, unless it went on after one.
+    #[serde(default)]
+    pub paused: bool,
+    /// Whether its state is in the shared file then. If not, it has to begin anew.
+    #[serde(default = "yes")]
+    pub resumable: bool,
+    /// All runs of the test's body.
+    #[serde(default)]
+    pub executions: u64,
+    /// Distinct happens-before graphs.
+    #[serde(default)]
+    pub distinct: u64,
+    /// Schedules that a reduction proved redundant.
+    #[serde(default)]
+    pub pruned: u64,
+    /// Steps taken over all executions.
+    #[serde(default)]
+    pub steps: u64,
+    /// Steps of the longest execution.
+    #[serde(default)]
+    pub max_steps_in_execution: u64,
+    /// The most tasks that one execution had.
+    #[serde(default)]
+    pub threads: u32,
+    /// The library whose runtime ran futures on the thread that waits for them.
+    #[serde(default)]
+    pub one_thread_runtime: Option<String>,
+    /// Preemptions of the reported schedule.
+    #[serde(default)]
+    pub preemptions: Option<u32>,
+    /// The largest preemption bound that was finished.
+    #[serde(default)]
+    pub bound_completed: Option<u32>,
+    /// How far the search was after each 10,000 schedules.
+    #[serde(default)]
+    pub milestones: Vec<Milestone>,
+    /// Whether every schedule was explored without a bound.
+    #[serde(default)]
+    pub complete: bool,
+    /// The coverage of the schedules in which time passes only when nothing else can run, if it
+    /// differs from that of all schedules.
+    #[serde(default)]
+    pub timers_last: Option<TimersLast>,
+    /// When timeouts fire in the failing schedule: `any` or `last`.
+    #[serde(default)]
+    pub timers: Option<String>,
+    /// The waits that ended early in it.
+    #[serde(default)]
+    pub early: Vec<EarlyWait>,
+    /// Whether schedules repeated: without that, nothing is guaranteed.
+    #[serde(default = "yes")]
+    pub deterministic: bool,
+    /// The strategy that found the failure, or ran last.
+    #[serde(default)]
+    pub strategy: Option<String>,
+    /// The seed of every random choice.
+    #[serde(default)]
+    pub seed: u64,
+    /// The failing schedule.
+    #[serde(default)]
+    pub decisions: Option<String>,
+    /// The lines whose accesses to plain memory were scheduling points of it.
+    #[serde(default)]
+    pub points: Vec<String>,
+    /// Where tasks panic in the very first schedule, and no join receives it: in no schedule is
+    /// that a failure.
+    #[serde(default)]
+    pub intended: Vec<String>,
+    /// Which of these sentences says that opaque packages were called.
+    #[serde(default)]
+    pub opaque: Option<usize>,
+    /// Whether the time of `--time` ended the search.
+    #[serde(default)]
+    pub time_ended: bool,
+    /// The signal that killed the process.
+    #[serde(default)]
+    pub signal: Option<i32>,
+    /// Further warnings for the reader.
+    #[serde(default)]
+    pub warnings: Vec<String>,
+    /// Loops that wait without yielding, and only warn.
+    #[serde(default)]
+    pub spins: Vec<Spin>,
+    /// Source files of code under the policy `atomic` that synchronized.
+    #[serde(default)]
+    pub atomic: Vec<String>,
+    /// The effects outside the scheduler's control, a sentence each.
+    #[serde(default)]
+    pub outside: Vec<String>,
+    /// The paths outside its own directory for temporary files that the test created, wrote,
+    /// removed or locked. One that ends in `/` stands for all that lies below it, too.
+    #[serde(default)]
+    pub written: Vec<String>,
+    /// The failing execution, in detail.
+    #[serde(default)]
+    pub tasks: Vec<Task>,
+    /// Its events, in order.
+    #[serde(default)]
+    pub events: Vec<Step>,
+    /// The calls in progress at its events, until they are found in the sources.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<Call>,
+    /// The decisions, if it is a replay.
+    #[serde(default)]
+    pub decided: Vec<Decided>,
+    /// The tasks that wait at its end.
+    #[serde(default)]
+    pub blocked: Vec<Blocked>,
+    /// The tasks of the wait-for cycle.
+    #[serde(default)]
+    pub cycle: Vec<u32>,
+    /// Its panics, in order.
+    #[serde(default)]
+    pub panics: Vec<Panic>,
+    /// Its output.
+    #[serde(default)]
+    pub output: String,
+    /// The other failures, if the search continued after the first one.
+    #[serde(default)]
+    pub others: Vec<Other>,
+    /// The result of the minimisation of the schedule.
+    #[serde(default)]
+    pub minimised: Option<Minimised>,
+    /// The schedules in `chess-regressions/` for this test. No test binary reports them.
+    #[serde(default)]
+    pub regressions: Vec<RegressionRun>,
+    /// Whether an earlier run had finished the exploration, and nothing has changed since.
+    #[serde(default)]
+    pub cached: bool,
+    /// The report on a part of the space.
+    #[serde(default)]
+    pub part: Option<TestPart>,
+    /// Where a replayed schedule no longer fits the program.
+    #[serde(default)]
+    pub diverged: Option<Divergence>,
+}
+
+impl Finished {
+    /// The failure in words. The words of a deadlock are made from its data.
+    fn message_in_words(&self) -> Option<String> {
+        if self.kind == Some(Kind::Deadlock) && !self.blocked.is_empty() {
+            return Some(self.deadlock());
+        }
+        self.message.clone()
+    }
+
+    /// The sentence on the waiting tasks of a deadlock, worded as by the runtime.
+    pub(crate) fn deadlock(&self) -> String {
+        let line = |it: &Location| line_of(&it.file, it.line);
+        let waits = self.blocked.iter().map(|it| Wait {
+            task: TaskId(it.task),
+            op: it.op,
+            object: it.object.as_ref().map(ToString::to_string),
+            place: it
+                .location()
+                .or_else(|| it.after.clone())
+                .as_ref()
+                .map(line),
+            holder: it.holder.map(TaskId),
+            held_at: it.held_at.as_ref().map(line),
+        });
+        let circle: Vec<TaskId> = self.cycle.iter().copied().map(TaskId).collect();
+        deadlock(&waits.collect::<Vec<_>>(), &circle)
+    }
+
+    /// A verdict that says `outcome` and nothing else.
+    pub(crate) fn new(outcome: Outcome) -> Self {
+        Finished {
+            outcome,
+            kind: None,
+            message: None,
+            location: None,
+            schedules: 0,
+            executions: 0,
+            distinct: 0,
+            pruned: 0,
+            steps: 0,
+            work: 0,
+            paused: false,
+            resumable: true,
+            max_steps_in_execution: 0,
+            threads: 0,
+            one_thread_runtime: None,
+            preemptions: None,
+            bound_completed: None,
+            milestones: Vec::new(),
+            complete: false,
+            timers_last: None,
+            timers: None,
+            early: Vec::new(),
+            deterministic: true,
+            strategy: None,
+            seed: 0,
+            decisions: None,
+            points: Vec::new(),
+            intended: Vec::new(),
+            warnings: Vec::new(),
+            spins: Vec::new(),
+            atomic: Vec::new(),
+            outside: Vec::new(),
+            opaque: None,
+            time_ended: false,
+            signal: None,
+            written: Vec::new(),
+            tasks: Vec::new(),
+            events: Vec::new(),
+            calls: Vec::new(),
+            decided: Vec::new(),
+            blocked: Vec::new(),
+            cycle: Vec::new(),
+            panics: Vec::new(),
+            output: String::new(),
+            others: Vec::new(),
+            minimised: None,
+            regressions: Vec::new(),
+            cached: false,
+            part: None,
+            diverged: None,
+        }
+    }
+}
+
+impl Finished {
+    /// All texts that the program may have written.
+    pub(crate) fn texts(&mut self) -> impl Iterator<Item = &mut String> {
+        let others = self.others.iter_mut().filter_map(|it| it.message.as_mut());
+        let panics = self.panics.iter_mut().map(|it| &mut it.message);
+        let message = self.message.iter_mut();
+        message
+            .chain(others)
+            .chain(panics)
+            .chain([&mut self.output])
+    }
+
+    /// Whether the test ran differently under one and the same schedule, so that
+    /// nothing is known of the schedules that were not run.
+    pub(crate) fn is_unstable(&self) -> bool {
+        !self.deterministic
+    }
+
+    /// Whether the end of its time is all that ended it: it found no failure.
+    pub(crate) fn was_out_of_time(&self) -> bool {
+        match self.outcome {
+            Outcome::Passed | Outcome::Timeout => self.time_ended,
+            Outcome::Failed | Outcome::Timing | Outcome::Skipped => false,
+        }
+    }
+
+    /// Says of a test without a verdict that it had too little time, if nothing else is said.
+    pub(crate) fn explain_timeout(&mut self) {
+        if self.outcome == Outcome::Timeout && self.message.is_none() {
+            self.message = Some(TIME_ENDED_AT_ONCE.to_owned());
+            self.time_ended = true;
+        }
+    }
+
+    /// Takes it for a search that has paused, though its time ended.
+    pub(crate) fn pause(&mut self) {
+        self.paused = true;
+        self.time_ended = false;
+    }
+
+    /// A test without a verdict has a message instead.
+    fn time_ended_the_search(&self) -> bool {
+        self.time_ended && self.outcome != Outcome::Timeout
+    }
+
+    /// All warnings. The warning that the time ended the search comes first.
+    fn all_warnings(&self) -> Vec<String> {
+        let time = self.time_ended_the_search().then(|| TIME_ENDED.to_owned());
+        time.into_iter()
+            .chain(self.warnings.iter().cloned())
+            .collect()
+    }
+
+    /// The event for this verdict on `test`; `atomic` are the packages into which calls were
+    /// single steps. The path of the saved schedule is added later.
+    pub(crate) fn to_event(
+        &self,
+        test: &TestId,
+        duration: Duration,
+        atomic: Vec<String>,
+    ) -> TestFinished {
+        let stable = !self.is_unstable();
+        let complete = self.complete && stable;
+        let bound_completed = self.bound_completed.filter(|_| stable);
+        let mut event = TestFinished {
+            package: test.package.clone(),
+            binary: test.binary.clone(),
+            test: test.test.clone(),
+            outcome: self.outcome,
+            kind: self.kind,
+            message: self.message_in_words(),
+            location: self.location.clone(),
+            schedules: self.schedules,
+            work: self.work,
+            executions: self.executions,
+            distinct: self.distinct,
+            pruned: self.pruned,
+            steps: self.steps,
+            max_steps_in_execution: self.max_steps_in_execution,
+            threads: self.threads,
+            preemptions: self.preemptions,
+            bound_completed,
+            complete,
+            timers_last: self.timers_last.filter(|_| stable).map(TimersLast::of_all),
+            early: Vec::new(),
+            nothing_to_explore: false,
+            one_thread_runtime: self.one_thread_runtime.clone(),
+            coverage: if stable {
+                let last = self.timers_last.map(TimersLast::of_all);
+                coverage(self.outcome, (complete, bound_completed), last, &atomic)
+            } else {
+                NOT_DETERMINISTIC.to_owned()
+            },
+            strategy: self.strategy.clone(),
+            seed: self.seed,
+            duration_ms: millis(duration),
+            schedule: None,
+            warnings: self.all_warnings(),
+            time_ended: self.time_ended_the_search(),
+            atomic,
+            outside: self.outside.clone(),
+            other_failures: self.others.iter().map(Other::to_event).collect(),
+            minimised: self.minimised,
+            options: None,
+            regressions: self.regressions.clone(),
+            cached: self.cached,
+            stopped: None,
+            part: self.part.clone().map(|part| TestPart {
+                timers_last: self.timers_last.filter(|_| stable).map(TimersLast::of_part),
+                ..part
+            }),
+        };
+        if self.outcome == Outcome::Timing || self.kind.is_some() {
+            event.early = self.early.iter().map(EarlyWait::to_event).collect();
+        }
+        event.look_for_threads();
+        event
+    }
+}
+
+/// How far the schedules were explored in which time passes last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct TimersLast {
+    /// Whether all were, and the largest bound that was finished.
+    complete: bool,
+    bound_completed: Option<u32>,
+    /// The same of the part of the space that was to be explored.
+    part_complete: bool,
+    part_bound_completed: Option<u32>,
+}
+
+impl TimersLast {
+    fn of_all(self) -> Reach {
+        Reach {
+            complete: self.complete,
+            bound_completed: self.bound_completed,
+        }
+    }
+
+    fn of_part(self) -> Reach {
+        Reach {
+            complete: self.part_complete,
+            bound_completed: self.part_bound_completed,
+        }
+    }
+}
+
+/// A loop that waits without yielding.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Spin {
+    /// The operation that it repeats.
+    pub operation: String,
+    /// Where that is.
+    pub location: Location,
+}
+
+impl Spin {
+    /// The warning; `package` is that of the line, if it is a dependency.
+    pub(crate) fn warning(&self, package: Option<&str>) -> String {
+        let Location { file, line, .. } = &self.location;
+        let place = format!("{}:{line}", source_path(file));
+        let (whose, remedy) = match package {
+            Some(package) => (
+                format!(" of {package}"),
+                "tell its authors, or set spins = \"allow\" for the package in Chess.toml",
+            ),
+            None => (
+                String::new(),
+                "call std::thread::yield_now or std::hint::spin_loop in the loop, or wait on a \
+                 condition variable or a channel",
+            ),
+        };
+        format!(
+            "{place}{whose}: a loop repeats `{}` without yielding until another thread changes what \
+             it reads, which keeps a core busy; {remedy}",
+            self.operation
+        )
+    }
+}
+
+/// A failure besides the one that the verdict describes.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Other {
+    /// The kind of the failure.
+    pub kind: Kind,
+    /// The failure in words.
+    pub message: Option<String>,
+    /// Its source line.
+    pub location: Option<Location>,
+    /// Preemptions of its schedule.
+    pub preemptions: Option<u32>,
+    /// Its schedule.
+    pub decisions: String,
+    /// The lines whose accesses to plain memory were scheduling points of it.
+    #[serde(default)]
+    pub points: Vec<String>,
+    /// When timeouts fire in it.
+    #[serde(default)]
+    pub timers: Option<String>,
+    /// How many of them fire early.
+    #[serde(default)]
+    pub early: u32,
+    /// The races were already reported, and are not failures.
+    #[serde(default)]
+    pub forgives_races: bool,
+}
+
+impl Other {
+    fn to_event(&self) -> OtherFailure {
+        OtherFailure {
+            kind: self.kind,
+            message: self.message.clone(),
+            location: self.location.clone(),
+            preemptions: self.preemptions,
+            early: self.early,
+            schedule: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spin_is_told_with_its_line_and_if_that_is_a_dependencys_with_the_package() {
+        let spin = |file: &str| Spin {
+            operation: "load".into(),
+            location: Location {
+                file: file.into(),
+                line: 12,
+                column: 16,
+            },
+        };
+        insta::assert_snapshot!(spin("src/lib.rs").warning(None), @"src/lib.rs:12: a loop repeats `load` without yielding until another thread changes what it reads, which keeps a core busy; call std::thread::yield_now or std::hint::spin_loop in the loop, or wait on a condition variable or a channel");
+        let file = "/home/u/.cargo/registry/src/index-0123456789abcdef/flags-0.2.3/src/lib.rs";
+        insta::assert_snapshot!(spin(file).warning(Some("flags 0.2.3")), @r#"flags-0.2.3/src/lib.rs:12 of flags 0.2.3: a loop repeats `load` without yielding until another thread changes what it reads, which keeps a core busy; tell its authors, or set spins = "allow" for the package in Chess.toml"#);
+    }
+
+    #[test]
+    fn of_a_test_that_is_not_deterministic_nothing_is_known() {
+        let test = TestId {
+            package: "bank".into(),
+            binary: "bank::t".into(),
+            test: "sometimes".into(),
+        };
+        let finished = Finished {
+            complete: true,
+            bound_completed: Some(2),
+            deterministic: false,
+            ..Finished::new(Outcome::Passed)
+        };
+        let event = finished.to_event(&test, Duration::ZERO, Vec::new());
+        assert_eq!(
+            (event.complete, event.bound_completed, &*event.coverage),
+            (false, None, "not deterministic")
+        );
+    }
+}

@@ -1,0 +1,168 @@
+//! The lines in which a test binary answers the supervisor.
+
+mod early;
+mod execution;
+mod finished;
+mod note;
+mod object;
+mod token;
+
+use chess_vocabulary::{Note, Op};
+use serde::{Deserialize, Serialize};
+
+use crate::events::Location;
+use execution::location;
+pub(crate) use execution::{Blocked, Call, Caller, Decided, Divergence, Fate, Panic, Step, Task};
+pub(crate) use finished::{Finished, Other};
+pub(crate) use object::Object;
+
+/// How far a search was after a number of schedules.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Milestone {
+    /// The preemption bound of the last schedule.
+    #[serde(default)]
+    pub bound: Option<u32>,
+    /// The part of the space that was explored, in millionths, if the strategy estimates it.
+    #[serde(default)]
+    pub explored: Option<u64>,
+}
+
+/// One line of a test binary's standard output.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub(crate) enum Line {
+    /// The exploration continues.
+    Progress {
+        /// Schedules so far.
+        schedules: u64,
+        /// The preemption bound being explored.
+        bound: Option<u32>,
+        /// How far the search was after each 10,000 schedules.
+        #[serde(default)]
+        milestones: Vec<Milestone>,
+    },
+    /// The state of the search, to go on from after a kill, is in the shared file.
+    State {
+        /// Schedules up to there.
+        schedules: u64,
+    },
+    /// A replay that is traced: the next event.
+    Event {
+        /// Its place among the events, from 1.
+        number: u64,
+        /// The event.
+        #[serde(flatten)]
+        what: Told,
+    },
+    /// A task is switched out by a preemption before this.
+    Preemption(Told),
+    /// A task panics here.
+    Panicked(Told),
+    /// A process waits for a debugger, and then runs the schedule.
+    Debuggee {
+        /// Its id.
+        process: u32,
+    },
+    /// A debugger has come.
+    Debugging,
+    /// The request could not be served.
+    Error {
+        /// Why, in a sentence.
+        message: String,
+    },
+    /// The verdict; nothing follows.
+    Finished(Box<Finished>),
+    /// A line of a newer runtime: a sign of life, no more.
+    #[serde(other)]
+    Unknown,
+}
+
+/// An event of one task, reported when it happens.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Told {
+    /// The task.
+    pub task: u32,
+    /// The name that the program gave it.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Its operation.
+    #[serde(default, with = "token::optional")]
+    pub op: Option<Op>,
+    /// The object of the operation.
+    #[serde(default)]
+    pub object: Option<Object>,
+    /// The source file.
+    #[serde(default)]
+    pub file: Option<String>,
+    /// The line in it.
+    #[serde(default)]
+    pub line: Option<u32>,
+    /// The column in it.
+    #[serde(default)]
+    pub column: Option<u32>,
+    /// The choice of the search for the operation, or the task that it woke.
+    #[serde(default, with = "note")]
+    pub note: Option<Note>,
+}
+
+impl Told {
+    /// The source line, where known.
+    pub(crate) fn location(&self) -> Option<Location> {
+        location(self.file.as_ref(), self.line, self.column)
+    }
+}
+
+/// An event of which no more is known, for tests.
+#[cfg(test)]
+pub(crate) fn step(task: u32, op: Op) -> Step {
+    Step {
+        task,
+        op,
+        object: None,
+        file: None,
+        line: None,
+        column: None,
+        preempted: false,
+        note: None,
+        hold: None,
+        gives: None,
+        after: Vec::new(),
+        call: None,
+        caller: None,
+        effect: None,
+        read: None,
+        written: None,
+    }
+}
+
+/// The operation of this name, for tests.
+#[cfg(test)]
+pub(crate) fn op_named(name: &str) -> Op {
+    use chess_vocabulary::Token as _;
+
+    let mut ops = Op::ALL.iter().copied();
+    ops.find(|op| op.name() == name)
+        .unwrap_or_else(|| panic!("there is an operation {name:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::events::Outcome;
+
+    #[test]
+    fn a_line_of_a_newer_runtime_is_a_sign_of_life() {
+        let line: Line = serde_json::from_str(r#"{"type":"heartbeat","at":7}"#).expect("a line");
+        assert_eq!(line, Line::Unknown);
+    }
+
+    #[test]
+    fn a_verdict_may_leave_out_what_does_not_apply() {
+        let line: Line =
+            serde_json::from_str(r#"{"type":"finished","outcome":"passed"}"#).expect("a line");
+        assert_eq!(
+            line,
+            Line::Finished(Box::new(Finished::new(Outcome::Passed)))
+        );
+    }
+}

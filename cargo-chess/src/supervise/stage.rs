@@ -1,0 +1,214 @@
+//! Runs of a test under saved schedules.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use super::callers::Callers;
+use super::columns::MarkedSources;
+use super::list::{ListedTest, list};
+use super::meaning::Replayed;
+use super::request::Mode;
+use super::verdict::{Job, Live, Verdict};
+use crate::build::{Build, TestBinary};
+use crate::config::{Exploration, Layer, MemoryAccesses, Races, Spins, Spurious, Timers};
+use crate::error::{Error, Result};
+use crate::events::Kind;
+use crate::interrupt::Interrupt;
+use crate::schedule::Schedule;
+use crate::session::Session;
+use crate::suggest;
+
+/// Runs `schedule` in its own process.
+pub(crate) fn replay(
+    session: &Session,
+    build: &Build,
+    schedule: &Schedule,
+    interrupt: &Interrupt,
+) -> Result<Replayed> {
+    let stage = Stage::new(session, build, schedule, interrupt)?;
+    stage.replay(schedule, interrupt)
+}
+
+/// The test of a schedule, for runs of any schedule.
+pub(crate) struct Stage<'a> {
+    /// The workspace of the test.
+    pub(crate) session: &'a Session,
+    build: &'a Build,
+    test: ListedTest,
+    /// The binary of the test.
+    pub(crate) binary: TestBinary,
+    /// The options of the runs.
+    pub(crate) exploration: Exploration,
+    /// Lines whose memory accesses are scheduling points.
+    points: Vec<String>,
+    /// Lines whose panics are intended even if no join receives them.
+    intended: Vec<String>,
+    policies: Vec<String>,
+    marked: MarkedSources,
+    callers: Callers,
+}
+
+impl<'a> Stage<'a> {
+    /// Finds the test of `schedule` among those of its binary.
+    pub(crate) fn new(
+        session: &'a Session,
+        build: &'a Build,
+        schedule: &Schedule,
+        interrupt: &Interrupt,
+    ) -> Result<Self> {
+        let binaries: Vec<_> = build
+            .binaries
+            .iter()
+            .filter(|binary| {
+                binary.package == schedule.test.package && binary.id == schedule.test.binary
+            })
+            .cloned()
+            .collect();
+        let tests = list(&binaries, interrupt)?;
+        let test = tests
+            .iter()
+            .find(|test| test.id == schedule.test)
+            .ok_or_else(|| no_such_test(schedule, &tests))?
+            .clone();
+        Ok(Self {
+            session,
+            build,
+            binary: binaries[test.binary].clone(),
+            test,
+            exploration: session.config.for_test(&schedule.test.test),
+            points: schedule.points.clone(),
+            intended: schedule.intended.clone(),
+            policies: session.plan.policy_lines(&build.generated),
+            marked: MarkedSources::new(&session.plan, build),
+            callers: Callers::new(&session.plan),
+        })
+    }
+
+    /// Runs `schedule` in its own process.
+    pub(crate) fn replay(&self, schedule: &Schedule, interrupt: &Interrupt) -> Result<Replayed> {
+        self.replay_live(schedule, &|| interrupt.requested(), None)
+    }
+
+    /// Runs `schedule` in its own process until `stop` returns true, and passes its lines to
+    /// `live`.
+    pub(crate) fn replay_live(
+        &self,
+        schedule: &Schedule,
+        stop: &dyn Fn() -> bool,
+        live: Option<&dyn Live>,
+    ) -> Result<Replayed> {
+        let verdict = self.run_live(&schedule.decisions, stop, live)?;
+        let plan = &self.session.plan;
+        Ok(Replayed {
+            atomic: plan.packages_of(&verdict.finished.atomic, &self.build.generated),
+            verdict,
+            exploration: self.exploration.clone(),
+            sources_changed: plan.digest_of_sources()? != schedule.sources,
+        })
+    }
+
+    /// Runs the schedule of these decisions in its own process.
+    pub(crate) fn run(&self, decisions: &str, interrupt: &Interrupt) -> Result<Verdict> {
+        self.run_live(decisions, &|| interrupt.requested(), None)
+    }
+
+    fn run_live(
+        &self,
+        decisions: &str,
+        stop: &dyn Fn() -> bool,
+        live: Option<&dyn Live>,
+    ) -> Result<Verdict> {
+        let verdict = Job {
+            test: &self.test,
+            binary: &self.binary,
+            exploration: &self.exploration,
+            mode: Mode::Replay {
+                decisions,
+                points: &self.points,
+                intended: &self.intended,
+            },
+            policies: &self.policies,
+            preempt_at: &[],
+            marked: &self.marked,
+            callers: &self.callers,
+            no_capture: false,
+            binary_args: &[],
+            part: None,
+            cores: None,
+            exclusion: None,
+            states: None,
+            slice: None,
+            live,
+        }
+        .run(stop, &mut |_| ())?;
+        verdict.ok_or(Error::Interrupted)
+    }
+}
+
+/// The error for a test that the binary no longer has.
+fn no_such_test(schedule: &Schedule, tests: &[ListedTest]) -> Error {
+    let names = tests.iter().map(|test| test.id.test.as_str());
+    let nearest = suggest::nearest(&schedule.test.test, names)
+        .map_or_else(String::new, |name| format!(" (is it `{name}` now?)"));
+    Error::Usage(format!(
+        "the schedule is for the test `{}`, which `{}` does not have any more{nearest}.\n\
+         The program has changed since: run `cargo chess test` to explore it as it is now.",
+        schedule.test.test, schedule.test.binary
+    ))
+}
+
+/// A number of schedules that marks the run as a search instead of a single run.
+const SEARCHED: u64 = 2;
+
+/// The time limit of a replay without another limit. Its work is known.
+const LONG: Duration = Duration::from_hours(1);
+
+/// The options with which the schedule was found. They override the workspace's own configuration.
+pub(crate) fn options_of(schedule: &Schedule) -> Result<Layer> {
+    let (schedules, time) = match schedule.only_run.as_deref() {
+        None => (SEARCHED, None),
+        Some("steps") => (1, None),
+        Some("time") => (1, Some(LONG)),
+        Some(other) => {
+            return Err(Error::Usage(format!(
+                "the schedule's `only-run`: expected `steps` or `time`, found `{other}`"
+            )));
+        }
+    };
+    Ok(Layer {
+        seed: Some(schedule.seed),
+        schedules: Some(schedules),
+        time,
+        max_steps: Some(schedule.max_steps),
+        memory: Some(option("memory", &schedule.memory)?),
+        isolate: Some(option("isolate", &schedule.isolate)?),
+        backend: Some(option("backend", &schedule.backend)?),
+        leaks: (schedule.kind == Kind::Leak).then_some(true),
+        timers: match &schedule.timers {
+            Some(timers) => Some(option("timers", timers)?),
+            None => Some(Timers::Any),
+        },
+        spurious: match &schedule.spurious {
+            Some(spurious) => Some(option("spurious", spurious)?),
+            None => Some(Spurious::Any),
+        },
+        memory_accesses: match &schedule.memory_accesses {
+            Some(accesses) => Some(option("memory-accesses", accesses)?),
+            None => Some(MemoryAccesses::Watch),
+        },
+        races: match &schedule.races {
+            Some(races) => Some(option("races", races)?),
+            None => Some(Races::Deny),
+        },
+        spins: match &schedule.spins {
+            Some(spins) => Some(option("spins", spins)?),
+            None => Some(Spins::Warn),
+        },
+        ..Layer::default()
+    })
+}
+
+fn option<T: FromStr<Err = String>>(key: &str, text: &str) -> Result<T> {
+    text.parse()
+        .map_err(|problem| Error::Usage(format!("the schedule's `{key}`: {problem}")))
+}

@@ -1,0 +1,155 @@
+//! The floors of the tool: a file uses only definitions of its own floor or of floors below.
+//!
+//! The test reads imports and paths from the text of the sources, with the reader of the runtime's
+//! test. Code for tests is left out.
+
+#[path = "../../runtime/tests/floors/imports.rs"]
+mod imports;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use imports::Sources;
+
+/// Folders and files of `src` from the ground up; each line is a floor.
+const FLOORS: &[&[&str]] = &[
+    &["digest", "error", "interrupt", "suggest", "text"],
+    &[
+        "config",
+        "defect",
+        "linker",
+        "shard",
+        "shell",
+        "stdout",
+        "this_program",
+        "toolchain",
+    ],
+    &["cli", "events"],
+    &["plan", "protocol", "schedule"],
+    &["analysis", "journal", "wrapper"],
+    &["build", "report"],
+    &["regressions", "session"],
+    &["supervise"],
+    &["commands"],
+    &["lib", "main"],
+];
+
+/// The largest circle of imports, in files: a type and its helpers.
+const LARGEST_CIRCLE: usize = 3;
+
+/// Files of circles that are larger. They may only become fewer.
+///
+/// The text and the word of a schedule are two forms of one type, which has functions for both.
+const LARGER: &[&str] = &[
+    "schedule/inline.rs",
+    "schedule/mod.rs",
+    "schedule/text/header.rs",
+    "schedule/text/mod.rs",
+];
+
+fn tool() -> Sources {
+    Sources::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"))
+}
+
+/// The floor of a file: the line of its folder, or of its own name if it lies in none.
+fn floor(path: &str) -> Option<usize> {
+    let end = path.find(['/', '.']).unwrap_or(path.len());
+    FLOORS.iter().position(|it| it.contains(&&path[..end]))
+}
+
+/// Uses of a higher floor, a line for each.
+fn upward(sources: &Sources) -> Vec<String> {
+    let imports = sources.imports();
+    let pairs = imports
+        .iter()
+        .flat_map(|(file, others)| others.iter().map(move |it| (file, it)));
+    let upward = pairs.filter(|(file, other)| floor(file) < floor(other));
+    upward
+        .map(|(file, other)| format!("{file} uses {other}"))
+        .collect()
+}
+
+/// The files of circles of more than [`LARGEST_CIRCLE`] files.
+fn in_large_circles(sources: &Sources) -> BTreeSet<String> {
+    let uses = sources.uses();
+    let reached: BTreeMap<_, _> = uses
+        .keys()
+        .map(|file| (*file, reach(&uses, file)))
+        .collect();
+    let circle = |file: &str| {
+        let others = reached[file].iter();
+        others.filter(|it| reached[*it].contains(file)).count()
+    };
+    let files = uses.keys().filter(|file| circle(file) > LARGEST_CIRCLE);
+    files.map(|file| (*file).to_owned()).collect()
+}
+
+/// The files that `start` uses, also through other files.
+fn reach<'a>(uses: &BTreeMap<&'a str, BTreeSet<&'a str>>, start: &str) -> BTreeSet<&'a str> {
+    let mut reached = BTreeSet::new();
+    let mut left = vec![start];
+    while let Some(file) = left.pop() {
+        for &other in uses.get(file).into_iter().flatten() {
+            if reached.insert(other) {
+                left.push(other);
+            }
+        }
+    }
+    reached
+}
+
+/// A tree of the given files, each a path and a text.
+fn tree(files: &[(&str, &str)]) -> Sources {
+    let text = |&(path, text): &(&str, &str)| (path.to_owned(), text.to_owned());
+    Sources::of(&files.iter().map(text).collect())
+}
+
+#[test]
+fn no_file_uses_a_higher_floor() {
+    let sources = tool();
+    assert!(sources.count() > 150, "only {} files", sources.count());
+    assert_eq!(
+        upward(&sources),
+        [""; 0],
+        "a file may use its own floor and those below it: move the definition down"
+    );
+}
+
+#[test]
+fn circles_of_imports_are_small() {
+    let known: BTreeSet<_> = LARGER.iter().map(|it| (*it).to_owned()).collect();
+    assert_eq!(
+        in_large_circles(&tool()),
+        known,
+        "files in circles of more than {LARGEST_CIRCLE}; remove from LARGER the files that are in none"
+    );
+}
+
+#[test]
+fn every_file_is_on_a_floor() {
+    let sources = tool();
+    let files = sources.imports();
+    let without = files.keys().filter(|it| floor(it).is_none());
+    assert_eq!(without.collect::<Vec<_>>(), [&""; 0]);
+}
+
+#[test]
+fn an_import_against_the_floors_is_found() {
+    let sources = tree(&[
+        ("text/paths.rs", "use crate::report::Reporter;"),
+        ("report/mod.rs", "use crate::text::paths::source_path;"),
+    ]);
+    assert_eq!(upward(&sources), ["text/paths.rs uses report/mod.rs"]);
+}
+
+#[test]
+fn a_circle_of_four_files_is_found() {
+    let next = |name: &str| format!("fn f() {{ super::{name}::f() }}");
+    let texts = ["b", "c", "d", "a"].map(next);
+    let names = ["text/a.rs", "text/b.rs", "text/c.rs", "text/d.rs"];
+    let files: Vec<_> = names
+        .into_iter()
+        .zip(texts.iter().map(String::as_str))
+        .collect();
+    assert_eq!(in_large_circles(&tree(&files)).len(), 4);
+}
