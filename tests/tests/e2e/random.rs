@@ -2,7 +2,7 @@
 //! failures that an enumeration of all schedules predicts, with the fewest
 //! possible preemptions.
 
-#[path = "../../fixtures/random/src/lib.rs"]
+#[path = "../../../fixtures/random/src/lib.rs"]
 #[expect(unreachable_pub, reason = "there it is a library")]
 mod programs;
 
