@@ -101,14 +101,58 @@ fn hex(digest: Sha256) -> String {
         })
 }
 
+/// Adds the files below a directory, except for those that only tests have: a change of a test
+/// does not build the runtime again.
+///
+/// A directory is not watched, because that includes all files below it. A new file is noticed
+/// nevertheless: another file has to name it.
 fn collect(dir: &Path, files: &mut Vec<PathBuf>) {
-    println!("cargo::rerun-if-changed={}", dir.display());
+    let mut found = Vec::new();
+    collect_all(dir, &mut found);
+    let modules: Vec<PathBuf> = found.iter().flat_map(|file| test_modules(file)).collect();
+    found.retain(|file| {
+        let is_of = |module: &PathBuf| {
+            file.starts_with(module.with_extension("")) || file.starts_with(module)
+        };
+        !modules.iter().any(is_of)
+    });
+    for file in &found {
+        println!("cargo::rerun-if-changed={}", file.display());
+    }
+    files.append(&mut found);
+}
+
+/// The files of the modules that a source file declares as `#[cfg(test)] mod NAME;`.
+fn test_modules(file: &Path) -> Vec<PathBuf> {
+    if file.extension().is_none_or(|it| it != "rs") {
+        return Vec::new();
+    }
+    let text =
+        fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let dir = match file.file_name().and_then(|name| name.to_str()) {
+        Some("mod.rs" | "lib.rs") => file.parent().expect("a file is in a directory").to_owned(),
+        _ => file.with_extension(""),
+    };
+    let mut lines = text.lines().map(str::trim);
+    let mut modules = Vec::new();
+    while lines.any(|line| line == "#[cfg(test)]") {
+        let declaration = lines.next().unwrap_or_default().trim_end_matches(';');
+        let mut words = declaration.split(' ').skip_while(|word| *word != "mod");
+        // `mod NAME {` has another word after the name.
+        if let (Some(_), Some(name), None) = (words.next(), words.next(), words.next()) {
+            modules.push(dir.join(name).with_extension("rs"));
+        }
+    }
+    modules
+}
+
+fn collect_all(dir: &Path, files: &mut Vec<PathBuf>) {
     let entries = fs::read_dir(dir)
         .unwrap_or_else(|error| panic!("the sources in {}: {error}", dir.display()));
     for entry in entries {
         let path = entry.expect("a readable directory").path();
         if path.is_dir() {
-            collect(&path, files);
+            collect_all(&path, files);
         } else {
             files.push(path);
         }

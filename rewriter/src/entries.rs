@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Block, File, ImplItemFn, ItemFn, ItemImpl, ItemTrait, TraitItemFn, Type};
 
+use crate::edit::Edit;
 use crate::extent;
-use crate::marks::runs_only_at_run_time;
-use crate::rewrite::Edit;
 use crate::source::Source;
+use crate::visitor::runs_only_at_run_time;
 
 /// A statement for the start of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

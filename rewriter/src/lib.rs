@@ -26,6 +26,7 @@ mod body;
 mod calls;
 mod data;
 mod declarations;
+mod edit;
 mod edition_2015;
 mod entries;
 mod extent;
@@ -35,16 +36,17 @@ mod references;
 mod rewrite;
 mod source;
 mod subjects;
+mod visitor;
 
 pub use access::{Accesses, Kind, Left, Site, SiteId};
 pub use asm::{Asm, inline_asm};
 pub use audit::{Meaning, Reach, Treatment, audit};
 pub use declarations::Declarations;
+pub use edit::{Edit, MARK};
 pub use entries::EntrySplice;
 pub use lines::module_lines;
-pub use marks::MARK;
 pub use references::{Reference, references};
-pub use rewrite::{Edit, Rewrite};
+pub use rewrite::Rewrite;
 pub use source::SyntaxError;
 pub use subjects::Subjects;
 

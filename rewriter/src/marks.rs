@@ -4,22 +4,17 @@
 //! columns of the statement only if that token is on the same line. Code that is evaluated at
 //! compile time gets no marks.
 
-use proc_macro2::{Ident, TokenStream, TokenTree};
-use syn::visit::{self, Visit};
+use syn::visit::Visit;
 use syn::{
-    AngleBracketedGenericArguments, Arm, Attribute, Block, Expr, ExprAsync, ExprClosure, ExprConst,
-    ExprForLoop, ExprIf, ExprLoop, ExprRepeat, ExprWhile, File, Generics, ImplItemConst,
-    ImplItemFn, ItemConst, ItemFn, ItemMod, ItemStatic, Local, Meta, Pat, ReturnType, Signature,
-    TraitItemConst, TraitItemFn, Type, Variant,
+    Arm, Attribute, Block, Expr, ExprAsync, ExprClosure, ExprForLoop, ExprIf, ExprLoop, ExprRepeat,
+    ExprWhile, File, Local, ReturnType, Signature,
 };
 
 use crate::body::{Body, EndMark, end_mark, is_trivial, lacks_semicolon};
-use crate::rewrite::Edit;
+use crate::edit::{Edit, MARK};
 use crate::source::Source;
+use crate::visitor::{has_prelude, runs_only_at_run_time, visit_code};
 use crate::{calls, extent};
-
-/// The statement which announces that control is in this package's own code again.
-pub const MARK: &str = "__chess_mark!();";
 
 /// Opens a block that begins with a mark and has an expression as its value. `}` closes it.
 const MARKED_BLOCK: &str = "{__chess_mark!();";
@@ -42,41 +37,6 @@ pub(crate) fn find(source: &Source, file: &File) -> Vec<Edit> {
         marker.visit_file(file);
     }
     marker.edits
-}
-
-/// Whether the function is never evaluated at compile time, and its body is Rust.
-///
-/// Attributes can make a function `const`: `#[cfg_attr(feature = "x", const_fn)]`,
-/// `#[rustversion::attr(since(1.61), const)]`.
-pub(crate) fn runs_only_at_run_time(attributes: &[Attribute], signature: &Signature) -> bool {
-    signature.constness.is_none() && !attributes.iter().any(forbids_marks)
-}
-
-fn forbids_marks(attribute: &Attribute) -> bool {
-    let names = &attribute.path().segments;
-    names.iter().any(|name| is_forbidding(&name.ident))
-        || matches!(&attribute.meta, Meta::List(list) if has_forbidding(list.tokens.clone()))
-}
-
-fn has_forbidding(tokens: TokenStream) -> bool {
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Ident(name) => is_forbidding(&name),
-        TokenTree::Group(group) => has_forbidding(group.stream()),
-        _ => false,
-    })
-}
-
-fn is_forbidding(name: &Ident) -> bool {
-    ["naked", "const", "const_fn"]
-        .iter()
-        .any(|forbidding| name == forbidding)
-}
-
-/// Whether names of `std`'s prelude are in scope in the module with these attributes.
-pub(crate) fn has_prelude(attributes: &[Attribute]) -> bool {
-    !attributes
-        .iter()
-        .any(|attribute| attribute.path().is_ident("no_implicit_prelude"))
 }
 
 struct Marker<'s> {
@@ -104,6 +64,16 @@ impl Marker<'_> {
         self.within(constant, |marker| {
             marker.block(attributes, block, Body::Callable);
         });
+    }
+
+    /// Visits a value that is computed at compile time: only functions and closures in it run
+    /// later.
+    fn constant(&mut self, value: &Expr) {
+        self.within(true, |marker| marker.visit_expr(value));
+    }
+
+    fn constant_block(&mut self, block: &Block) {
+        self.within(true, |marker| marker.visit_block(block));
     }
 
     fn block(&mut self, attributes: &[Attribute], block: &Block, body: Body) {
@@ -186,25 +156,7 @@ impl Marker<'_> {
 }
 
 impl<'ast> Visit<'ast> for Marker<'_> {
-    fn visit_item_fn(&mut self, node: &'ast ItemFn) {
-        self.function(&node.attrs, &node.sig, &node.block);
-    }
-
-    fn visit_impl_item_fn(&mut self, node: &'ast ImplItemFn) {
-        self.function(&node.attrs, &node.sig, &node.block);
-    }
-
-    fn visit_trait_item_fn(&mut self, node: &'ast TraitItemFn) {
-        if let Some(block) = &node.default {
-            self.function(&node.attrs, &node.sig, block);
-        }
-    }
-
-    fn visit_item_mod(&mut self, node: &'ast ItemMod) {
-        if has_prelude(&node.attrs) {
-            visit::visit_item_mod(self, node);
-        }
-    }
+    visit_code!('ast);
 
     fn visit_block(&mut self, node: &'ast Block) {
         self.block(&[], node, Body::Plain);
@@ -272,47 +224,9 @@ impl<'ast> Visit<'ast> for Marker<'_> {
         });
     }
 
-    // The following items are evaluated at compile time: only functions and closures in them run
-    // later.
-
-    fn visit_item_const(&mut self, node: &'ast ItemConst) {
-        self.within(true, |marker| marker.visit_expr(&node.expr));
-    }
-
-    fn visit_item_static(&mut self, node: &'ast ItemStatic) {
-        self.within(true, |marker| marker.visit_expr(&node.expr));
-    }
-
-    fn visit_impl_item_const(&mut self, node: &'ast ImplItemConst) {
-        self.within(true, |marker| marker.visit_expr(&node.expr));
-    }
-
-    fn visit_trait_item_const(&mut self, node: &'ast TraitItemConst) {
-        if let Some((_, value)) = &node.default {
-            self.within(true, |marker| marker.visit_expr(value));
-        }
-    }
-
-    fn visit_expr_const(&mut self, node: &'ast ExprConst) {
-        self.within(true, |marker| marker.visit_block(&node.block));
-    }
-
     fn visit_expr_repeat(&mut self, node: &'ast ExprRepeat) {
         self.visit_expr(&node.expr);
     }
-
-    // Any expressions in the following nodes are evaluated only by the compiler.
-
-    fn visit_angle_bracketed_generic_arguments(&mut self, _: &'ast AngleBracketedGenericArguments) {
-    }
-
-    fn visit_attribute(&mut self, _: &'ast Attribute) {}
-
-    fn visit_generics(&mut self, _: &'ast Generics) {}
-
-    fn visit_type(&mut self, _: &'ast Type) {}
-
-    fn visit_variant(&mut self, _: &'ast Variant) {}
 
     fn visit_local(&mut self, node: &'ast Local) {
         if let Some(init) = &node.init {
@@ -320,12 +234,6 @@ impl<'ast> Visit<'ast> for Marker<'_> {
             if let Some((_, diverge)) = &init.diverge {
                 self.visit_expr(diverge);
             }
-        }
-    }
-
-    fn visit_pat(&mut self, node: &'ast Pat) {
-        if let Pat::Guard(guarded) = node {
-            self.visit_expr(&guarded.guard);
         }
     }
 }

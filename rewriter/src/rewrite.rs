@@ -1,43 +1,8 @@
 //! The edits of a file, and their effect on its text and columns.
 
-use std::borrow::Cow;
-
 use crate::access::Site;
-use crate::marks::MARK;
+use crate::edit::Edit;
 use crate::source::start_of_text;
-
-/// An insertion of text.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Edit {
-    /// The byte offset in the original text.
-    pub at: usize,
-    /// The inserted text, without line breaks.
-    pub text: Cow<'static, str>,
-    /// The index of its site in [`Rewrite::sites`].
-    pub site: Option<usize>,
-}
-
-impl Edit {
-    pub(crate) fn new(at: usize, text: &'static str) -> Self {
-        Self {
-            at,
-            text: Cow::Borrowed(text),
-            site: None,
-        }
-    }
-
-    pub(crate) fn of_site(at: usize, text: String, site: usize) -> Self {
-        Self {
-            at,
-            text: Cow::Owned(text),
-            site: Some(site),
-        }
-    }
-
-    pub(crate) fn marks(&self) -> usize {
-        self.text.matches(MARK).count()
-    }
-}
 
 /// All edits of a file.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]

@@ -2,7 +2,7 @@
 //!
 //! libtest cannot skip a running test, so a skipped test counts as passed. Each skipped test is
 //! printed on standard error, bypassing the capture of libtest, and recorded in a file. The last
-//! test binary, `z_skipped`, prints their number.
+//! test binary, `skipped`, prints their number.
 
 use std::env;
 use std::fs::{self, File};

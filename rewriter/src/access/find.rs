@@ -3,15 +3,15 @@
 use proc_macro2::Span;
 use syn::{Expr, ExprCall, ExprMethodCall};
 
-use super::forms::Form;
+use super::forms::{Form, Forms};
 use super::methods;
 use super::place::{Operand, Place, Root, is_place};
 use super::site::{Kind, Left, Site, SiteId};
 use crate::calls::is_constructor;
 use crate::declarations::Declarations;
+use crate::edit::Edit;
 use crate::extent;
 use crate::lines::Lines;
-use crate::rewrite::Edit;
 use crate::source::Source;
 
 /// The use of an expression.
@@ -32,6 +32,7 @@ pub(super) const VALUE: Use = Use::Access(Kind::Read);
 pub(super) struct Finder<'s> {
     pub(super) source: &'s Source<'s>,
     pub(super) declarations: &'s Declarations,
+    pub(super) forms: Forms<'s>,
     pub(super) without: &'s [SiteId],
     pub(super) lines: Option<&'s Lines>,
     pub(super) sites: Vec<Site>,
@@ -118,7 +119,7 @@ impl Finder<'_> {
             return self.within(place);
         }
         let id = self.id(place.span(), kind);
-        let form = self.form(place, kind);
+        let form = self.forms.form(place, kind, self.extends);
         self.site(place.whole, id, form, |finder| finder.within(place));
     }
 
@@ -147,7 +148,7 @@ impl Finder<'_> {
             (Some(place), Some(first)) if self.is_unsafe => {
                 let first = Place::of(first, self.declarations).map(|first| first.span());
                 let id = self.id(first.unwrap_or(place.span()), Kind::Read);
-                let form = self.form_of_address(whole, &place);
+                let form = self.forms.form_of_address(whole, &place);
                 self.site(whole, id, form, |finder| finder.within(&place));
             }
             (Some(place), _) => self.within(&place),
@@ -172,11 +173,11 @@ impl Finder<'_> {
         let (id, form) = match (methods::of(call), &place) {
             (Some(method), _) => (
                 self.id(call.method.span(), method.kind),
-                self.form_of_method(whole, call, &method),
+                self.forms.form_of_method(whole, call, &method),
             ),
             (None, Some(place)) => (
                 self.id(place.span(), Kind::Receive),
-                self.form_of_call(whole, place),
+                self.forms.form_of_call(whole, place),
             ),
             (None, None) => return self.apart(inside),
         };
@@ -196,7 +197,7 @@ impl Finder<'_> {
         match &place {
             Some(place) if self.is_unsafe => {
                 let id = self.id(place.span(), Kind::Receive);
-                let form = self.form_of_call(whole, place);
+                let form = self.forms.form_of_call(whole, place);
                 self.apart(|finder| finder.site(whole, id, form, inside));
             }
             // A value borrowed in `let x = Some(&temporary())` lives longer than the statement.

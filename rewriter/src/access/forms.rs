@@ -16,10 +16,10 @@
 use proc_macro2::TokenStream;
 use syn::{Expr, ExprMethodCall};
 
-use super::find::Finder;
 use super::methods::{Arguments, Method};
 use super::place::{Operand, Place, Root, is_place, is_repeatable, is_steady};
 use super::site::{Kind, Left};
+use crate::declarations::Declarations;
 use crate::extent;
 use crate::source::Source;
 
@@ -37,9 +37,17 @@ pub(super) struct Form {
     pub(super) pointers: usize,
 }
 
-impl Finder<'_> {
-    /// Returns the form that reports an access to a place itself.
-    pub(super) fn form(&self, place: &Place, kind: Kind) -> Result<Form, Left> {
+/// The forms for the accesses of a file.
+#[derive(Clone, Copy)]
+pub(super) struct Forms<'s> {
+    pub(super) source: &'s Source<'s>,
+    pub(super) declarations: &'s Declarations,
+}
+
+impl Forms<'_> {
+    /// Returns the form that reports an access to a place itself. With `extends`, temporary values
+    /// may have to live longer than the statement.
+    pub(super) fn form(&self, place: &Place, kind: Kind, extends: bool) -> Result<Form, Left> {
         let repeatable = place.is_indexed_repeatably();
         match place.operand() {
             Operand::Steady if kind == Kind::Read && repeatable => self.before(place),
@@ -48,7 +56,7 @@ impl Finder<'_> {
             }),
             _ if place.may_be_packed(self.declarations) => Err(Left::Packed),
             Operand::Value | Operand::Part
-                if self.extends && matches!(kind, Kind::Borrow | Kind::BorrowMut) =>
+                if extends && matches!(kind, Kind::Borrow | Kind::BorrowMut) =>
             {
                 Err(Left::Temporary)
             }

@@ -9,8 +9,8 @@ use syn::{Block, Expr, File, Macro, Token};
 use super::find::{Finder, Use};
 use super::forms::text_of;
 use super::site::Left;
+use crate::edit::Edit;
 use crate::extent;
-use crate::rewrite::Edit;
 
 /// Macros with expressions as arguments, which may take references to them.
 const OF_EXPRESSIONS: &[&str] = &[

@@ -17,10 +17,11 @@ pub use site::{Accesses, Kind, Left, Site, SiteId};
 
 use syn::File;
 
+use crate::edit::Edit;
 use crate::lines::Lines;
-use crate::rewrite::Edit;
 use crate::source::Source;
 use find::{Finder, VALUE};
+use forms::Forms;
 
 /// The sites and edits of a file.
 pub(crate) struct Found {
@@ -41,6 +42,10 @@ pub(crate) fn find(
     let mut finder = Finder {
         source,
         declarations: accesses.declarations,
+        forms: Forms {
+            source,
+            declarations: accesses.declarations,
+        },
         without: accesses.without,
         lines,
         sites: Vec::new(),

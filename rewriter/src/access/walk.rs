@@ -3,15 +3,14 @@
 
 use syn::visit::{self, Visit};
 use syn::{
-    AngleBracketedGenericArguments, Attribute, Block, Expr, ExprConst, File, Generics,
-    ImplItemConst, ImplItemFn, ItemConst, ItemFn, ItemMacro, ItemMod, ItemStatic, Local, Pat,
-    PatIdent, Safety, Signature, Stmt, StmtMacro, TraitItemConst, TraitItemFn, Type, Variant,
+    Attribute, Block, Expr, File, ItemMacro, Local, Pat, PatIdent, Safety, Signature, Stmt,
+    StmtMacro,
 };
 
 use super::find::{Finder, Use, VALUE};
 use super::place::{Place, is_assigning, is_comparing};
 use super::site::{Kind, Left};
-use crate::marks::{has_prelude, runs_only_at_run_time};
+use crate::visitor::{has_prelude, runs_only_at_run_time, visit_code};
 
 const INSPECTED: Use = Use::Access(Kind::Inspect);
 
@@ -68,6 +67,10 @@ impl Finder<'_> {
         let outer = std::mem::replace(&mut self.is_unsafe, false);
         self.leaving(Left::Constant, |finder| finder.value(value));
         self.is_unsafe = outer;
+    }
+
+    fn constant_block(&mut self, block: &Block) {
+        self.leaving(Left::Constant, |finder| finder.visit_block(block));
     }
 
     /// Visits the left side of an assignment, which may name several places.
@@ -228,47 +231,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         }
     }
 
-    fn visit_item_fn(&mut self, node: &'ast ItemFn) {
-        self.function(&node.attrs, &node.sig, &node.block);
-    }
-
-    fn visit_impl_item_fn(&mut self, node: &'ast ImplItemFn) {
-        self.function(&node.attrs, &node.sig, &node.block);
-    }
-
-    fn visit_trait_item_fn(&mut self, node: &'ast TraitItemFn) {
-        if let Some(block) = &node.default {
-            self.function(&node.attrs, &node.sig, block);
-        }
-    }
-
-    fn visit_item_mod(&mut self, node: &'ast ItemMod) {
-        if has_prelude(&node.attrs) {
-            visit::visit_item_mod(self, node);
-        }
-    }
-
-    fn visit_item_const(&mut self, node: &'ast ItemConst) {
-        self.constant(&node.expr);
-    }
-
-    fn visit_item_static(&mut self, node: &'ast ItemStatic) {
-        self.constant(&node.expr);
-    }
-
-    fn visit_impl_item_const(&mut self, node: &'ast ImplItemConst) {
-        self.constant(&node.expr);
-    }
-
-    fn visit_trait_item_const(&mut self, node: &'ast TraitItemConst) {
-        if let Some((_, value)) = &node.default {
-            self.constant(value);
-        }
-    }
-
-    fn visit_expr_const(&mut self, node: &'ast ExprConst) {
-        self.leaving(Left::Constant, |finder| finder.visit_block(&node.block));
-    }
+    visit_code!('ast);
 
     fn visit_item_macro(&mut self, node: &'ast ItemMacro) {
         self.item_macro(&node.mac);
@@ -280,26 +243,5 @@ impl<'ast> Visit<'ast> for Finder<'_> {
 
     fn visit_macro(&mut self, node: &'ast syn::Macro) {
         self.unknown_tokens(node.tokens.clone());
-    }
-
-    // Any expressions in the following nodes are evaluated only by the compiler.
-
-    fn visit_angle_bracketed_generic_arguments(&mut self, _: &'ast AngleBracketedGenericArguments) {
-    }
-
-    fn visit_attribute(&mut self, _: &'ast Attribute) {}
-
-    fn visit_generics(&mut self, _: &'ast Generics) {}
-
-    fn visit_signature(&mut self, _: &'ast Signature) {}
-
-    fn visit_type(&mut self, _: &'ast Type) {}
-
-    fn visit_variant(&mut self, _: &'ast Variant) {}
-
-    fn visit_pat(&mut self, node: &'ast Pat) {
-        if let Pat::Guard(guarded) = node {
-            self.value(&guarded.guard);
-        }
     }
 }

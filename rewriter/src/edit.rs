@@ -1,0 +1,39 @@
+//! An insertion into the text of a file.
+
+use std::borrow::Cow;
+
+/// The statement which announces that control is in this package's own code again.
+pub const MARK: &str = "__chess_mark!();";
+
+/// An insertion of text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Edit {
+    /// The byte offset in the original text.
+    pub at: usize,
+    /// The inserted text, without line breaks.
+    pub text: Cow<'static, str>,
+    /// The index of its site in [`Rewrite::sites`](crate::Rewrite::sites).
+    pub site: Option<usize>,
+}
+
+impl Edit {
+    pub(crate) fn new(at: usize, text: &'static str) -> Self {
+        Self {
+            at,
+            text: Cow::Borrowed(text),
+            site: None,
+        }
+    }
+
+    pub(crate) fn of_site(at: usize, text: String, site: usize) -> Self {
+        Self {
+            at,
+            text: Cow::Owned(text),
+            site: Some(site),
+        }
+    }
+
+    pub(crate) fn marks(&self) -> usize {
+        self.text.matches(MARK).count()
+    }
+}
