@@ -20,6 +20,8 @@ pub(crate) struct Reach {
     /// The largest finished bound, and that of all parts of the space.
     pub(crate) bound_completed: Option<u32>,
     pub(crate) bound_of_all: Option<u32>,
+    /// The largest number of delays with which every schedule of the whole space was run.
+    pub(crate) delays_completed: Option<u32>,
 }
 
 impl Reach {
@@ -29,6 +31,7 @@ impl Reach {
         complete_of_all: false,
         bound_completed: None,
         bound_of_all: None,
+        delays_completed: None,
     };
 
     /// The reach of the running search.
@@ -42,6 +45,11 @@ impl Reach {
             complete_of_all: complete && share.is_none_or(|share| !share.is_exhausted),
             bound_completed: bound_completed(exploration),
             bound_of_all: bound_of_all(exploration),
+            delays_completed: exploration
+                .progress
+                .delays_completed
+                .filter(|_| !exploration.unstable && exploration.diverged == 0)
+                .filter(|_| exploration.cut_short.is_none()),
         }
     }
 }
@@ -51,6 +59,7 @@ crate::base::stored::stored!(Reach {
     complete_of_all,
     bound_completed,
     bound_of_all,
+    delays_completed,
 });
 
 /// The reach of the whole exploration, and, if it differs, that of the schedules in which time
