@@ -13,7 +13,8 @@ const PATIENCE: u64 = 50;
 /// then.
 const FIRST_PATIENCE: u64 = 5_000;
 
-/// As [`FIRST_PATIENCE`], if one task repeats the same steps: some loops count to a million.
+/// As [`FIRST_PATIENCE`], if one task repeats the same steps: some loops count to a million. Each of
+/// the other tasks, which may have had a loop of its own, adds as much.
 const CIRCLE_PATIENCE: u64 = 1_000;
 
 /// As [`CIRCLE_PATIENCE`], if several tasks repeat the same steps: hardly any loop counts in this
@@ -71,7 +72,9 @@ impl Execution {
         let patience = match (self.longest, self.circle) {
             _ if self.only_runs.is_some() => FIRST_PATIENCE,
             (0, None) => FIRST_PATIENCE,
-            (0, Some(switch)) if switch < self.max_steps => CIRCLE_PATIENCE,
+            (0, Some(switch)) if switch < self.max_steps => {
+                FIRST_PATIENCE.min(CIRCLE_PATIENCE * self.live as u64)
+            }
             (0, Some(_)) => ROUND_PATIENCE,
             _ => PATIENCE,
         };

@@ -22,6 +22,11 @@ impl Reach {
             complete_of_all: complete && share.is_none_or(|share| !share.is_exhausted),
             bound_completed: bound_completed(exploration),
             bound_of_all: bound_of_all(exploration),
+            delays_completed: exploration
+                .progress
+                .delays_completed
+                .filter(|_| !exploration.unstable && exploration.diverged == 0)
+                .filter(|_| exploration.cut_short.is_none()),
         }
     }
 }

@@ -233,6 +233,7 @@ mod tests {
             bound: Some(1),
             pruned: 0,
             bound_completed: Some(0),
+            delays_completed: None,
             complete: true,
         });
         assert!(!exploration.progress.complete);

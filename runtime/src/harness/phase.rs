@@ -13,6 +13,8 @@ pub(crate) struct Reach {
     /// The largest finished bound, and that of all parts of the space.
     pub(crate) bound_completed: Option<u32>,
     pub(crate) bound_of_all: Option<u32>,
+    /// The largest number of delays with which every schedule of the whole space was run.
+    pub(crate) delays_completed: Option<u32>,
 }
 
 impl Reach {
@@ -22,6 +24,7 @@ impl Reach {
         complete_of_all: false,
         bound_completed: None,
         bound_of_all: None,
+        delays_completed: None,
     };
 }
 
@@ -30,6 +33,7 @@ crate::base::stored::stored!(Reach {
     complete_of_all,
     bound_completed,
     bound_of_all,
+    delays_completed,
 });
 
 /// The current phase of the search.

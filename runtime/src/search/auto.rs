@@ -1,17 +1,21 @@
-//! `auto`: the default strategy, a sequence of `icb`, samplers and `dpor`.
+//! `auto`: the default strategy, a sequence of `icb`, samplers, `delay` and `dpor`.
 //!
 //! 1. The first schedules of `icb`. A small test has no others.
 //! 2. Some schedules of each sampling strategy: a bug that one preemption among many can show takes
 //!    `icb` thousands of schedules, and a sampler a few.
 //! 3. The rest of `icb`, so that a finished bound is a guarantee.
-//! 4. `dpor`, which covers the whole space if it finishes.
-//! 5. The sampling strategies again, as long as they find new graphs.
+//! 4. `delay`, if `icb` finished no bound. Many tasks that wait for each other have too many
+//!    schedules without preemptions, because `icb` switches freely where a task blocks or yields.
+//!    With `delay` each switch out of turn has a cost, so that small bounds can be finished.
+//! 5. `dpor`, which covers the whole space if it finishes.
+//! 6. The sampling strategies again, as long as they find new graphs.
 //!
-//! `icb` and `dpor` are left early if an estimate of their remaining schedules shows that they will
-//! not finish. Sampling is the better use of that budget.
+//! `icb`, `delay` and `dpor` are left early if an estimate of their remaining schedules shows that
+//! they will not finish. Sampling is the better use of that budget.
 
 use super::{
-    ChoicePoint, Divergence, Dpor, Ended, Icb, Part, Pct, Portfolio, Pos, Progress, Random, Surw,
+    ChoicePoint, Delay, Divergence, Dpor, Ended, Icb, Part, Pct, Portfolio, Pos, Progress, Random,
+    Surw,
 };
 use super::{SchedulingPoint, Share, Strategy};
 use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
@@ -42,6 +46,9 @@ const TRUSTED: f64 = 8.0;
 /// because a finished bound is a guarantee.
 const DOUBT: f64 = 8.0;
 
+/// `delay` may spend one part in this number of the budget that is left.
+const DELAY_SHARE: u64 = 4;
+
 /// The initial weights of the sampling strategies, before the rate at which each finds new graphs
 /// counts.
 const WEIGHTS: [f64; 4] = [1.0, 6.0, 2.0, 1.0];
@@ -53,6 +60,7 @@ enum Stage {
     Sampled,
     /// Sampling after the first schedules of `Bounded`, which continues after it.
     Opening,
+    Delayed,
 }
 
 /// The samples after the first schedules of `icb`.
@@ -107,8 +115,11 @@ pub(crate) struct Auto {
     /// The number of schedules of the last stage since one of them had a new graph.
     stale: u64,
     bounded: Icb,
-    /// The part of the space that is explored; `reduced` cannot be divided.
+    /// The part of the space that is explored; `delayed` and `reduced` cannot be divided.
     part: Part,
+    /// The largest number of delays that is explored: that of preemptions.
+    most_delays: u32,
+    delayed: Delay,
     reduced: Dpor,
     sampled: Portfolio,
 }
@@ -133,6 +144,8 @@ impl Auto {
             stale: 0,
             bounded: Icb::new(preemptions, keep).of_part(part),
             part,
+            most_delays: preemptions,
+            delayed: Delay::new(keep),
             reduced: Dpor::new(),
             sampled: Portfolio::weighted(members, &WEIGHTS),
         }
@@ -145,6 +158,9 @@ impl Auto {
         match self.stage {
             Stage::Opening => self.opening.is_over(),
             Stage::Sampled => self.stale >= PATIENCE.max(self.taken / 2),
+            Stage::Delayed => self.delayed.new_bound().is_some_and(|(delays, schedules)| {
+                delays > self.most_delays || schedules as f64 > left
+            }),
             _ if !self.taken.is_multiple_of(LOOK) => false,
             Stage::Bounded => {
                 is_late(self.bounded.taken_of_bound())
@@ -187,6 +203,7 @@ impl Auto {
     fn current(&mut self) -> &mut dyn Strategy {
         match self.stage {
             Stage::Bounded => &mut self.bounded,
+            Stage::Delayed => &mut self.delayed,
             Stage::Reduced => &mut self.reduced,
             Stage::Opening | Stage::Sampled => &mut self.sampled,
         }
@@ -195,6 +212,7 @@ impl Auto {
     fn running(&self) -> &dyn Strategy {
         match self.stage {
             Stage::Bounded => &self.bounded,
+            Stage::Delayed => &self.delayed,
             Stage::Reduced => &self.reduced,
             Stage::Opening | Stage::Sampled => &self.sampled,
         }
@@ -213,6 +231,9 @@ impl Strategy for Auto {
             return self.sampled.begin_next();
         }
         loop {
+            if self.stage == Stage::Delayed {
+                self.delayed.advance();
+            }
             // The last stage continues until the search ends.
             let may_spend = self.left > 0 || self.stage == Stage::Sampled;
             if may_spend && !self.is_hopeless() && self.current().begin() {
@@ -223,8 +244,12 @@ impl Strategy for Auto {
                 return false;
             }
             (self.stage, self.left) = match self.stage {
-                Stage::Bounded if self.part.is_first() => (Stage::Reduced, self.budget / 2),
-                Stage::Bounded | Stage::Reduced => (Stage::Sampled, self.budget),
+                Stage::Bounded if !self.part.is_first() => (Stage::Sampled, self.budget),
+                Stage::Bounded if self.bounded.progress().bound_completed.is_none() => {
+                    (Stage::Delayed, self.budget / DELAY_SHARE)
+                }
+                Stage::Bounded | Stage::Delayed => (Stage::Reduced, self.budget / 2),
+                Stage::Reduced => (Stage::Sampled, self.budget),
                 Stage::Opening | Stage::Sampled => return false,
             };
             (self.taken, self.spent) = (0, 0);
@@ -235,6 +260,7 @@ impl Strategy for Auto {
     fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize {
         match self.stage {
             Stage::Bounded => self.bounded.choose_task(point),
+            Stage::Delayed => self.delayed.choose_task(point),
             Stage::Reduced => self.reduced.choose_task(point),
             Stage::Opening | Stage::Sampled => self.sampled.choose_task(point),
         }
@@ -253,7 +279,7 @@ impl Strategy for Auto {
         let stale = match self.stage {
             Stage::Sampled => Some(&mut self.stale),
             Stage::Opening => Some(&mut self.opening.stale),
-            Stage::Bounded | Stage::Reduced => None,
+            Stage::Bounded | Stage::Delayed | Stage::Reduced => None,
         };
         if let Some(stale) = stale {
             *stale = if execution.is_new { 0 } else { *stale + 1 };
@@ -305,7 +331,10 @@ impl Strategy for Auto {
         for number in [self.left, self.spent, self.taken, self.budget, self.stale] {
             number.write(out);
         }
-        self.bounded.save(out) && self.reduced.save(out) && self.sampled.save(out)
+        self.bounded.save(out)
+            && self.delayed.save(out)
+            && self.reduced.save(out)
+            && self.sampled.save(out)
     }
 
     fn load(&mut self, input: &mut &[u8]) -> bool {
@@ -314,6 +343,7 @@ impl Strategy for Auto {
             Some(1) => Stage::Reduced,
             Some(2) => Stage::Sampled,
             Some(3) => Stage::Opening,
+            Some(4) => Stage::Delayed,
             _ => return false,
         };
         let Some(opening) = Stored::read(input) else {
@@ -333,13 +363,18 @@ impl Strategy for Auto {
             };
             *number = value;
         }
-        self.bounded.load(input) && self.reduced.load(input) && self.sampled.load(input)
+        self.bounded.load(input)
+            && self.delayed.load(input)
+            && self.reduced.load(input)
+            && self.sampled.load(input)
     }
 
     fn progress(&self) -> Progress {
         let bounded = self.bounded.progress();
+        let delayed = self.delayed.progress();
         Progress {
-            complete: bounded.complete || self.reduced.progress().complete,
+            complete: bounded.complete || delayed.complete || self.reduced.progress().complete,
+            delays_completed: delayed.delays_completed,
             ..bounded
         }
     }
@@ -417,6 +452,18 @@ mod tests {
             assert_eq!(four, ["pct", "pos", "random", "surw"]);
         }
         assert_eq!(last, ["icb"]);
+    }
+
+    #[test]
+    fn switches_out_of_turn_are_bounded_where_no_bound_of_preemptions_can_be_finished() {
+        let program = vec![[Act::Add(0), Act::GiveWay].repeat(5); 6];
+        let mut search = Auto::new(2, 20_000, 20_000, 0, Part::WHOLE);
+        while search.budget > 0 && search.begin() {
+            model::execute(&program, &mut search);
+        }
+        let progress = search.progress();
+        assert_eq!(progress.bound_completed, None);
+        assert!(progress.delays_completed >= Some(1), "{progress:?}");
     }
 
     #[test]

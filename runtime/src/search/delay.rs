@@ -65,9 +65,11 @@ pub(crate) struct Delay {
     queues: EngineVec<EngineVec<u32>>,
     /// The most schedules to keep of each number of delays: the budget.
     keep: usize,
-    /// Schedules were dropped.
-    dropped: bool,
+    /// The smallest number of delays of which schedules were dropped.
+    dropped: Option<u32>,
     started: bool,
+    /// No schedule with the delays of the bound was started yet.
+    is_new_bound: bool,
     /// The decisions of the running schedule that differ from the scheduler's.
     current: EngineVec<u32>,
     node: u32,
@@ -87,8 +89,9 @@ impl Delay {
             nodes: engine_vec(),
             queues: engine_vec(),
             keep: usize::try_from(budget).unwrap_or(usize::MAX),
-            dropped: false,
+            dropped: None,
             started: false,
+            is_new_bound: true,
             current: engine_vec(),
             node: DEFAULT,
             followed: 0,
@@ -98,6 +101,22 @@ impl Delay {
             last: TaskId(0),
             estimate: Estimate::new(Draw::Even),
         }
+    }
+
+    /// Continues with more delays if all schedules with the delays of the bound were run.
+    pub(super) fn advance(&mut self) {
+        while self.started && self.queues.first().is_some_and(EngineVec::is_empty) {
+            self.queues.remove(0);
+            self.bound += 1;
+            self.is_new_bound = true;
+        }
+    }
+
+    /// The number of delays that is explored, and the number of its schedules, if none of them was
+    /// started yet.
+    pub(super) fn new_bound(&self) -> Option<(u32, usize)> {
+        let count = self.queues.first().map_or(0, EngineVec::len);
+        (self.started && self.is_new_bound).then_some((self.bound, count))
     }
 
     /// The prescribed choice at this decision, or 0.
@@ -135,7 +154,8 @@ impl Delay {
                     self.queues.push(engine_vec());
                 }
                 if self.queues[beyond].len() >= self.keep {
-                    self.dropped = true;
+                    let delays = self.bound + beyond as u32;
+                    self.dropped = Some(self.dropped.map_or(delays, |least| least.min(delays)));
                     continue;
                 }
                 self.queues[beyond].push(self.nodes.len() as u32);
@@ -190,14 +210,12 @@ impl Strategy for Delay {
     }
 
     fn begin(&mut self) -> bool {
+        self.advance();
         if core::mem::replace(&mut self.started, true) {
-            while self.queues.first().is_some_and(EngineVec::is_empty) {
-                self.queues.remove(0);
-                self.bound += 1;
-            }
             let Some(node) = self.queues.first_mut().and_then(EngineVec::pop) else {
                 return false;
             };
+            self.is_new_bound = false;
             self.node = node;
             self.current.clear();
             let mut node = node;
@@ -265,13 +283,26 @@ impl Strategy for Delay {
 
     fn progress(&self) -> Progress {
         let finished = self.queues.iter().all(EngineVec::is_empty);
+        let below = self
+            .dropped
+            .map_or(self.bound, |least| least.min(self.bound));
         Progress {
-            complete: self.started && finished && !self.dropped,
+            delays_completed: below.checked_sub(1),
+            complete: self.started && finished && self.dropped.is_none(),
             ..Progress::default()
         }
     }
 
-    kept_between_executions!(bound, nodes, queues, keep, dropped, started, estimate);
+    kept_between_executions!(
+        bound,
+        nodes,
+        queues,
+        keep,
+        dropped,
+        started,
+        is_new_bound,
+        estimate
+    );
 }
 
 #[cfg(test)]
@@ -348,6 +379,108 @@ mod tests {
             assert!(each_once, "seed {seed}: {program:?}");
             assert_eq!(ends.into_iter().collect::<BTreeSet<_>>(), delayed.ends);
         }
+    }
+
+    /// All schedules, each with its number of delays, counted from the paper's definition.
+    struct Counting {
+        all: Exhaustive,
+        delays: u32,
+        last: TaskId,
+    }
+
+    impl Strategy for Counting {
+        fn name(&self) -> &'static str {
+            "counting"
+        }
+
+        fn begin(&mut self) -> bool {
+            (self.delays, self.last) = (0, TaskId(0));
+            self.all.begin()
+        }
+
+        fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize {
+            let chosen = self.all.choose_task(point);
+            // The order of the scheduler: the current task if it continues, then the others in a
+            // round that begins after it.
+            let current = if point.free == 1 {
+                point.options[0]
+            } else {
+                self.last
+            };
+            let round = (1..=64).map(|distance| (current.0 + distance) % 64);
+            let others = round.filter(|&task| point.free != 1 || task != current.0);
+            let order = (point.free == 1)
+                .then_some(current.0)
+                .into_iter()
+                .chain(others);
+            let enabled = order.filter(|&task| point.options.contains(&TaskId(task)));
+            let skipped = enabled.take_while(|&task| task != point.options[chosen].0);
+            self.delays += skipped.count() as u32;
+            self.last = point.options[chosen];
+            chosen
+        }
+
+        fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
+            let outcome = self.all.choose_outcome(point);
+            self.delays += u32::from(outcome > 0);
+            outcome
+        }
+
+        fn end(&mut self, ended: &Ended<'_>) {
+            self.all.end(ended);
+        }
+
+        fn progress(&self) -> Progress {
+            Progress::default()
+        }
+    }
+
+    #[test]
+    fn a_number_of_delays_is_finished_after_the_last_of_its_schedules() {
+        let mut finished = 0;
+        for seed in 0..300 {
+            let program = model::random_program(seed);
+            let mut brute = Counting {
+                all: Exhaustive::new(u32::MAX / 2),
+                delays: 0,
+                last: TaskId(0),
+            };
+            let mut all = Vec::new();
+            while all.len() <= 500 && brute.begin() {
+                let graph = model::execute(&program, &mut brute).graph;
+                all.push((brute.delays, graph));
+            }
+            if all.len() > 500 {
+                continue;
+            }
+            let mut search = Delay::new(u64::MAX);
+            let mut seen = BTreeSet::new();
+            while search.begin() {
+                if let Some(delays) = search.progress().delays_completed {
+                    let within = all.iter().filter(|(cost, _)| *cost <= delays);
+                    let missing = within.filter(|(_, graph)| !seen.contains(graph)).count();
+                    assert_eq!(missing, 0, "seed {seed}, {delays} delays: {program:?}");
+                    finished += 1;
+                }
+                seen.insert(model::execute(&program, &mut search).graph);
+            }
+        }
+        assert!(finished > 1_000, "{finished}");
+    }
+
+    #[test]
+    fn no_number_of_delays_is_finished_of_which_schedules_were_dropped() {
+        let program = vec![vec![Act::Add(0); 4]; 3];
+        let keep = 10;
+        let counts = counts(&program);
+        let is_kept = |count: &&usize| **count <= keep;
+        let finished = counts.iter().take_while(is_kept).count() as u32 - 1;
+        let mut search = Delay::new(keep as u64);
+        while search.begin() {
+            model::execute(&program, &mut search);
+            assert!(search.progress().delays_completed <= Some(finished));
+        }
+        assert_eq!(search.progress().delays_completed, Some(finished));
     }
 
     #[test]

@@ -130,6 +130,8 @@ pub(crate) struct Progress {
     pub(crate) bound: Option<u32>,
     /// The largest preemption bound that was finished.
     pub(crate) bound_completed: Option<u32>,
+    /// The largest number of delays with which every schedule was run.
+    pub(crate) delays_completed: Option<u32>,
     /// The number of schedules that a reduction proved redundant.
     pub(crate) pruned: u64,
     /// Every schedule was explored.
@@ -141,6 +143,7 @@ impl Progress {
     pub(crate) const NONE: Self = Self {
         bound: None,
         bound_completed: None,
+        delays_completed: None,
         pruned: 0,
         complete: false,
     };
@@ -149,6 +152,7 @@ impl Progress {
     pub(crate) fn after(self, earlier: Self) -> Self {
         Self {
             bound_completed: self.bound_completed.max(earlier.bound_completed),
+            delays_completed: self.delays_completed.max(earlier.delays_completed),
             pruned: self.pruned.max(earlier.pruned),
             ..self
         }

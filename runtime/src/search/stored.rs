@@ -8,6 +8,7 @@ use chess_vocabulary::{Effect, TaskId};
 stored!(Progress {
     bound,
     bound_completed,
+    delays_completed,
     pruned,
     complete,
 });

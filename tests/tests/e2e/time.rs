@@ -10,7 +10,7 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 #[test]
 fn sleeps_long_enough() {
@@ -96,6 +96,15 @@ fn spins_several_times() {
     thread::sleep(Duration::from_secs(1));
     assert_eq!(count.load(SeqCst), 4);
     spinner.join().unwrap();
+}
+
+#[test]
+fn measures_a_wait_from_shortly_after_its_start() {
+    thread::spawn(|| ()).join().unwrap();
+    let begin = Instant::now();
+    let measured = Instant::now();
+    thread::sleep(Duration::from_millis(100).saturating_sub(begin.elapsed()));
+    assert!(measured.elapsed() >= Duration::from_millis(100));
 }
 ";
 
@@ -186,6 +195,13 @@ fn a_race_that_needs_early_time_is_a_failure() {
 fn waits_for_contended_locks_end_no_sleep() {
     let passed = verdict("spins_several_times", &["--timers", "last"], 0);
     assert_eq!(passed["outcome"], "passed");
+}
+
+#[test]
+fn a_wait_takes_longer_than_its_duration_as_it_does_natively() {
+    let passed = verdict("measures_a_wait_from_shortly_after_its_start", &[], 0);
+    assert_eq!(passed["outcome"], "passed");
+    assert_eq!(passed["complete"], true);
 }
 
 #[test]

@@ -218,6 +218,10 @@ fn with_extent(object: Object, engine: &Engine, counters: &Counters) -> Object {
             "bound_completed",
             counters.reach.bound_of_all.map(u64::from),
         )
+        .optional_number(
+            "delays_completed",
+            counters.reach.delays_completed.map(u64::from),
+        )
         .array("milestones", counters.milestones.iter().map(milestone))
         .boolean("complete", counters.reach.complete_of_all)
         .raw(
@@ -233,6 +237,7 @@ fn timers_last(counters: &Counters) -> Option<String> {
     let object = Object::new()
         .boolean("complete", reach.complete_of_all)
         .optional_number("bound_completed", reach.bound_of_all.map(u64::from))
+        .optional_number("delays_completed", reach.delays_completed.map(u64::from))
         .boolean("part_complete", reach.complete)
         .optional_number("part_bound_completed", reach.bound_completed.map(u64::from));
     Some(object.finish())

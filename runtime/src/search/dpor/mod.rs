@@ -399,6 +399,7 @@ impl Strategy for Dpor {
             bound_completed: None,
             pruned: 0,
             complete: self.finished && !self.gave_up && !self.is_limited,
+            delays_completed: None,
         }
     }
 

@@ -350,6 +350,7 @@ impl Strategy for Icb {
                 && !self.beyond
                 && self.dropped.is_none()
                 && self.completed.is_some(),
+            delays_completed: None,
         }
     }
 
