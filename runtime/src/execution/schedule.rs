@@ -346,7 +346,14 @@ impl Execution {
             let touch = match task.state {
                 State::Blocked(Wait::Lock(object, Mode::Exclusive)) => (object, Effect::Acquire),
                 State::Blocked(Wait::Lock(object, Mode::Shared)) => (object, Effect::Enter),
-                State::Blocked(Wait::Object(object)) if task.retries => (object, Effect::Write),
+                State::Blocked(Wait::Object(object)) if task.retries => {
+                    // That of a lock states that the task could not come before its holder.
+                    let effect = match task.op.effect() {
+                        lock @ (Effect::Acquire | Effect::Enter) => lock,
+                        _ => Effect::Write,
+                    };
+                    (object, effect)
+                }
                 _ => continue,
             };
             self.log.trace.pend(TaskId(at as u32), touch.0, touch.1);

@@ -251,7 +251,7 @@ impl Found {
 /// Returns programs of which a search once missed an outcome, and which are too rare among random
 /// programs.
 fn wrong_once() -> Vec<Program> {
-    use Op::{Lock, Sealed, SealedTry};
+    use Op::{CLock, Lock, Sealed, SealedTry};
     // After an opaque call, each step counts as an additional access to the state of opaque code.
     // Such accesses under the lock hid the race between the two tasks that acquire it.
     let one_waits = [
@@ -263,7 +263,16 @@ fn wrong_once() -> Vec<Program> {
         vec![Lock(0, vec![Sealed(1, vec![])])],
         vec![SealedTry(1, vec![Lock(0, vec![])])],
     ];
-    let tasks = [&one_waits[..], &one_is_blocked_at_the_end];
+    // The same for a lock of C code.
+    let each_is_blocked_at_the_end = [
+        vec![CLock(1, vec![Sealed(0, vec![])])],
+        vec![Sealed(0, vec![CLock(1, vec![])])],
+    ];
+    let tasks = [
+        &one_waits[..],
+        &one_is_blocked_at_the_end,
+        &each_is_blocked_at_the_end,
+    ];
     let program = |tasks: &[Vec<Op>]| Program {
         tasks: tasks.to_vec(),
     };
