@@ -347,12 +347,12 @@ impl Execution {
                 State::Blocked(Wait::Lock(object, Mode::Exclusive)) => (object, Effect::Acquire),
                 State::Blocked(Wait::Lock(object, Mode::Shared)) => (object, Effect::Enter),
                 State::Blocked(Wait::Object(object)) if task.retries => {
-                    // That of a lock states that the task could not come before its holder.
-                    let effect = match task.op.effect() {
-                        lock @ (Effect::Acquire | Effect::Enter) => lock,
-                        _ => Effect::Write,
-                    };
-                    (object, effect)
+                    // Of every kind: the task could not have come before the steps that keep the
+                    // object from it.
+                    match task.op.effect() {
+                        Effect::Enter => (object, Effect::Enter),
+                        _ => (object, Effect::Acquire),
+                    }
                 }
                 _ => continue,
             };

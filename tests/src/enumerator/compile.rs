@@ -45,6 +45,9 @@ pub(super) enum Step {
     CLoad(usize),
     CStore(usize),
     CAdd(usize),
+    SemWait(usize),
+    SemTryWait(usize),
+    SemPost(usize),
     /// Releases a gate's lock, waits for a notification, and acquires the lock again.
     Wait {
         gate: usize,
@@ -274,6 +277,9 @@ fn push(steps: &mut Vec<Step>, op: &Op) {
         Op::CLoad(at) => steps.push(Step::CLoad(*at)),
         Op::CStore(at) => steps.push(Step::CStore(*at)),
         Op::CAdd(at) => steps.push(Step::CAdd(*at)),
+        Op::SemWait(at) => steps.push(Step::SemWait(*at)),
+        Op::SemTryWait(at) => steps.push(Step::SemTryWait(*at)),
+        Op::SemPost(at) => steps.push(Step::SemPost(*at)),
         Op::CLock(at, body) => acquire(steps, Lock::c_mutex(*at), Exclusive, body),
         Op::CTryLock(at, body) => attempt(steps, Lock::c_mutex(*at), Exclusive, body),
         Op::CRead(at, body) => acquire(steps, Lock::c_rwlock(*at), Shared, body),

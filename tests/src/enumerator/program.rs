@@ -73,6 +73,10 @@ pub enum Op {
     CWrite(usize, Vec<Op>),
     CTryRead(usize, Vec<Op>),
     CTryWrite(usize, Vec<Op>),
+    /// Waits for a unit of a semaphore of C. Each semaphore has one unit at first.
+    SemWait(usize),
+    SemTryWait(usize),
+    SemPost(usize),
     /// Loads a number that only C code accesses, without a lock.
     CLoad(usize),
     CStore(usize),
@@ -118,6 +122,7 @@ pub enum Kind {
     Sealed,
     Pthread,
     PthreadRwLock,
+    Semaphore,
     /// Memory of C code.
     CMemory,
     /// Atomics that Rust code and C code share.
@@ -126,7 +131,7 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::Atomic,
         Self::Mutex,
         Self::Poison,
@@ -151,6 +156,7 @@ impl Kind {
         Self::Sealed,
         Self::Pthread,
         Self::PthreadRwLock,
+        Self::Semaphore,
         Self::CMemory,
         Self::CAtomic,
     ];

@@ -282,6 +282,14 @@ impl Place<'_> {
                 0 | 1 => self.holds(depth, object, Op::CLock),
                 _ => self.holds(depth, object, Op::CTryLock),
             },
+            Kind::Semaphore => {
+                let op = match which(self, 4) {
+                    0 | 1 => Op::SemWait(at),
+                    2 => Op::SemPost(at),
+                    _ => Op::SemTryWait(at),
+                };
+                self.one(op)
+            }
             Kind::CMemory => {
                 let op = match which(self, 3) {
                     0 => Op::CLoad(at),

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::Op::{
     Append, BarrierWait, CTryRead, CWrite, ClearPoison, CreateNew, Downgrade, Exists, FetchAdd,
     Flush, Get, GetOrInit, IsFinished, IsPoisoned, Length, Load, Lock, LockAndPanic, NotifyOne,
-    Park, Raise, Read, Recv, Send, Stdio, Store, StrongCount, TryLock, TryRead, TryRecv, TrySend,
-    TryUnwrap, TryWrite, Unpark, Wait, WaitWhile, Write,
+    Park, Raise, Read, Recv, SemPost, SemTryWait, SemWait, Send, Stdio, Store, StrongCount,
+    TryLock, TryRead, TryRecv, TrySend, TryUnwrap, TryWrite, Unpark, Wait, WaitWhile, Write,
 };
 use super::{Kind, Op, Outcomes, Program, enumerate, random_program, shrink};
 
@@ -45,6 +45,17 @@ fn an_update_is_lost_with_one_preemption() {
     assert_eq!(seen(&all), set(expected));
     assert_eq!(all.deadlock, None);
     assert_eq!(seen(&all.up_to(0)).len(), 2);
+}
+
+#[test]
+fn a_semaphore_has_one_unit_and_those_that_are_posted() {
+    let all = outcomes(&[&[], &[SemWait(0), SemPost(0)], &[SemTryWait(0)]]);
+    // The second task keeps the unit that it takes.
+    assert_eq!(all.deadlock, Some(0));
+    let taken = set([("[], [], [1", 0), ("[], [], [77", 1)]);
+    assert_eq!(seen(&all), taken);
+    let posted = outcomes(&[&[], &[SemWait(0), SemWait(0)], &[SemPost(0)]]);
+    assert_eq!(posted.deadlock, None);
 }
 
 #[test]

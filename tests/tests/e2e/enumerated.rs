@@ -251,7 +251,7 @@ impl Found {
 /// Returns programs of which a search once missed an outcome, and which are too rare among random
 /// programs.
 fn wrong_once() -> Vec<Program> {
-    use Op::{CLock, Lock, Sealed, SealedTry};
+    use Op::{CLock, Lock, Sealed, SealedTry, SemPost, SemWait};
     // After an opaque call, each step counts as an additional access to the state of opaque code.
     // Such accesses under the lock hid the race between the two tasks that acquire it.
     let one_waits = [
@@ -263,15 +263,20 @@ fn wrong_once() -> Vec<Program> {
         vec![Lock(0, vec![Sealed(1, vec![])])],
         vec![SealedTry(1, vec![Lock(0, vec![])])],
     ];
-    // The same for a lock of C code.
+    // The same for a lock and a semaphore of C code.
     let each_is_blocked_at_the_end = [
         vec![CLock(1, vec![Sealed(0, vec![])])],
         vec![Sealed(0, vec![CLock(1, vec![])])],
+    ];
+    let each_waits_for_a_unit = [
+        vec![SemWait(0), Sealed(0, vec![]), SemPost(0)],
+        vec![Sealed(0, vec![SemWait(0), SemPost(0)])],
     ];
     let tasks = [
         &one_waits[..],
         &one_is_blocked_at_the_end,
         &each_is_blocked_at_the_end,
+        &each_waits_for_a_unit,
     ];
     let program = |tasks: &[Vec<Op>]| Program {
         tasks: tasks.to_vec(),

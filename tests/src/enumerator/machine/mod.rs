@@ -48,6 +48,8 @@ pub(super) struct State {
     cells: [Cell; 2],
     atomics: [u8; 2],
     c_numbers: [u8; 2],
+    /// The free units of each semaphore.
+    semaphores: [u8; 2],
     /// The tasks that wait at the barrier, one bit each. The fields below use bits in the same way.
     barrier: u8,
     /// The tasks that were unparked.
@@ -114,6 +116,7 @@ impl State {
             cells: Default::default(),
             atomics: [0; 2],
             c_numbers: [0; 2],
+            semaphores: [1; 2],
             barrier: 0,
             tokens: 0,
             ended: 0,
@@ -168,6 +171,7 @@ impl State {
             (Phase::Ready, Step::BeginInit { cell, .. } | Step::Set(cell)) => {
                 self.cells[*cell] != Cell::Begun
             }
+            (Phase::Ready, Step::SemWait(at)) => self.semaphores[*at] > 0,
             (Phase::Ready, Step::Park) => self.tokens & bit(task) != 0,
             (Phase::Ready, Step::Join(other) | Step::JoinRest(other)) => {
                 self.ended & bit(*other) != 0
@@ -417,6 +421,13 @@ impl State {
             }
             Step::DropArc => self.owners &= !bit(task),
             Step::Flush(_) => {}
+            Step::SemWait(at) => self.semaphores[at] -= 1,
+            Step::SemTryWait(at) if self.semaphores[at] > 0 => {
+                self.semaphores[at] -= 1;
+                self.see(task, 1);
+            }
+            Step::SemTryWait(_) => self.see(task, FAILED),
+            Step::SemPost(at) => self.semaphores[at] += 1,
             Step::CreateNew(at) => {
                 self.see(task, u8::from(self.files & bit(at) == 0));
                 self.files |= bit(at);
