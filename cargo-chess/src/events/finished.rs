@@ -49,10 +49,14 @@ pub(crate) struct TestFinished {
     pub preemptions: Option<u32>,
     /// The largest preemption bound that was finished.
     pub bound_completed: Option<u32>,
+    /// The largest number of delays with which every schedule was run. A delay lets a task run out
+    /// of turn.
+    #[serde(default)]
+    pub delays_completed: Option<u32>,
     /// Whether every schedule was explored without a bound, up to reduction.
     pub complete: bool,
     /// The explored part of the schedules in which time passes only when nothing else can run, if
-    /// it differs from `complete` and `bound_completed`, which are about all schedules.
+    /// it differs from the fields above, which are about all schedules.
     #[serde(default)]
     pub timers_last: Option<Reach>,
     /// The timeouts and sleeps that end early in the reported schedule: while another task
@@ -66,7 +70,7 @@ pub(crate) struct TestFinished {
     /// `tokio`.
     #[serde(default)]
     pub one_thread_runtime: Option<String>,
-    /// `complete` and `bound_completed`, as text.
+    /// `complete`, `bound_completed` and `delays_completed`, as text.
     pub coverage: String,
     /// The strategy that found the failure, or ran last.
     pub strategy: Option<String>,
@@ -120,6 +124,9 @@ pub(crate) struct Reach {
     pub complete: bool,
     /// The largest preemption bound that was finished.
     pub bound_completed: Option<u32>,
+    /// The largest number of delays with which every schedule was run.
+    #[serde(default)]
+    pub delays_completed: Option<u32>,
 }
 
 /// A timeout or sleep that ends while another task can run.
@@ -353,12 +360,23 @@ impl TestFinished {
         self.warnings.split_at(first)
     }
 
-    /// Whether the exploration was complete, and its largest finished bound. With `--shard`, both
-    /// may be about only a part of all schedules.
-    pub(crate) fn own_reach(&self) -> (bool, Option<u32>) {
-        let (complete, bound) = (self.complete, self.bound_completed);
-        self.part.as_ref().map_or((complete, bound), |part| {
-            (complete || part.complete, bound.max(part.bound_completed))
+    /// The explored part of all schedules.
+    pub(crate) fn reach(&self) -> Reach {
+        Reach {
+            complete: self.complete,
+            bound_completed: self.bound_completed,
+            delays_completed: self.delays_completed,
+        }
+    }
+
+    /// The explored part of the schedules that were to be explored. With `--shard`, these may be
+    /// only a part of all schedules.
+    pub(crate) fn own_reach(&self) -> Reach {
+        let all = self.reach();
+        self.part.as_ref().map_or(all, |part| Reach {
+            complete: all.complete || part.complete,
+            bound_completed: all.bound_completed.max(part.bound_completed),
+            ..all
         })
     }
 
@@ -385,14 +403,15 @@ impl TestFinished {
 
     /// The result of [`Self::own_reach`] for the schedules in which time passes only when nothing
     /// else can run, if it differs.
-    pub(crate) fn own_reach_last(&self) -> Option<(bool, Option<u32>)> {
+    pub(crate) fn own_reach_last(&self) -> Option<Reach> {
         let part = self.part.as_ref().and_then(|part| part.timers_last);
         let reach = self.timers_last?;
         let part = part.unwrap_or(reach);
-        Some((
-            reach.complete || part.complete,
-            reach.bound_completed.max(part.bound_completed),
-        ))
+        Some(Reach {
+            complete: reach.complete || part.complete,
+            bound_completed: reach.bound_completed.max(part.bound_completed),
+            ..reach
+        })
     }
 
     /// The identity of the test.

@@ -250,21 +250,22 @@ pub(crate) fn millis(duration: Duration) -> u64 {
 /// `atomic` lists the packages into which each call is a single step.
 pub(crate) fn coverage(
     outcome: Outcome,
-    (complete, bound_completed): (bool, Option<u32>),
+    all: Reach,
     timers_last: Option<Reach>,
     atomic: &[String],
 ) -> String {
     if outcome == Outcome::Skipped {
         return NOT_EXPLORED.to_owned();
     }
-    let reach = |complete, bound: Option<u32>| match (complete, bound) {
-        (true, _) => "complete".to_owned(),
-        (false, Some(bound)) => format!("preemptions<={bound}"),
-        (false, None) => "sampled".to_owned(),
+    let words = |reach: Reach| match (reach.bound_completed, reach.delays_completed) {
+        _ if reach.complete => "complete".to_owned(),
+        (Some(bound), _) => format!("preemptions<={bound}"),
+        (None, Some(delays)) => format!("delays<={delays}"),
+        (None, None) => "sampled".to_owned(),
     };
-    let mut explored = reach(complete, bound_completed);
-    if let Some(last) = timers_last.filter(|_| !complete) {
-        let last = reach(last.complete, last.bound_completed);
+    let mut explored = words(all);
+    if let Some(last) = timers_last.filter(|_| !all.complete) {
+        let last = words(last);
         if last != explored {
             explored = format!("{last} where time passes last, else {explored}");
         }
@@ -321,6 +322,7 @@ mod tests {
             threads: 3,
             preemptions: Some(1),
             bound_completed: Some(0),
+            delays_completed: None,
             complete: false,
             timers_last: None,
             early: Vec::new(),
@@ -328,7 +330,11 @@ mod tests {
             one_thread_runtime: None,
             coverage: coverage(
                 Outcome::Failed,
-                (false, Some(0)),
+                Reach {
+                    complete: false,
+                    bound_completed: Some(0),
+                    delays_completed: None,
+                },
                 None,
                 &["parking_lot 0.12.5".into()],
             ),
@@ -425,17 +431,23 @@ mod tests {
 
     #[test]
     fn coverage_never_says_more_than_was_explored() {
-        let passed = |complete, bound| coverage(Outcome::Passed, (complete, bound), None, &[]);
-        assert_eq!(passed(true, Some(2)), "complete");
-        assert_eq!(passed(false, Some(2)), "preemptions<=2");
-        assert_eq!(passed(false, None), "sampled");
+        let reach = |complete, bound_completed, delays_completed| Reach {
+            complete,
+            bound_completed,
+            delays_completed,
+        };
+        let passed = |reach| coverage(Outcome::Passed, reach, None, &[]);
+        assert_eq!(passed(reach(true, Some(2), None)), "complete");
+        assert_eq!(passed(reach(false, Some(2), Some(1))), "preemptions<=2");
+        assert_eq!(passed(reach(false, None, Some(1))), "delays<=1");
+        assert_eq!(passed(reach(false, None, None)), "sampled");
         let atomic = ["parking_lot 0.12.5".to_owned(), "dashmap 6.1.0".to_owned()];
         assert_eq!(
-            coverage(Outcome::Passed, (true, None), None, &atomic),
+            coverage(Outcome::Passed, reach(true, None, None), None, &atomic),
             "complete, calls into parking_lot 0.12.5, dashmap 6.1.0 as single steps"
         );
         assert_eq!(
-            coverage(Outcome::Skipped, (false, None), None, &atomic),
+            coverage(Outcome::Skipped, reach(false, None, None), None, &atomic),
             "not explored"
         );
     }

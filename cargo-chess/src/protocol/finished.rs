@@ -81,6 +81,9 @@ pub(crate) struct Finished {
     /// The largest preemption bound that was finished.
     #[serde(default)]
     pub bound_completed: Option<u32>,
+    /// The largest number of delays with which every schedule was run.
+    #[serde(default)]
+    pub delays_completed: Option<u32>,
     /// How far the search was after each 10,000 schedules.
     #[serde(default)]
     pub milestones: Vec<Milestone>,
@@ -233,6 +236,7 @@ impl Finished {
             one_thread_runtime: None,
             preemptions: None,
             bound_completed: None,
+            delays_completed: None,
             milestones: Vec::new(),
             complete: false,
             timers_last: None,
@@ -332,8 +336,11 @@ impl Finished {
         atomic: Vec<String>,
     ) -> TestFinished {
         let stable = !self.is_unstable();
-        let complete = self.complete && stable;
-        let bound_completed = self.bound_completed.filter(|_| stable);
+        let reach = Reach {
+            complete: self.complete && stable,
+            bound_completed: self.bound_completed.filter(|_| stable),
+            delays_completed: self.delays_completed.filter(|_| stable),
+        };
         let mut event = TestFinished {
             package: test.package.clone(),
             binary: test.binary.clone(),
@@ -351,15 +358,16 @@ impl Finished {
             max_steps_in_execution: self.max_steps_in_execution,
             threads: self.threads,
             preemptions: self.preemptions,
-            bound_completed,
-            complete,
+            bound_completed: reach.bound_completed,
+            delays_completed: reach.delays_completed,
+            complete: reach.complete,
             timers_last: self.timers_last.filter(|_| stable).map(TimersLast::of_all),
             early: Vec::new(),
             nothing_to_explore: false,
             one_thread_runtime: self.one_thread_runtime.clone(),
             coverage: if stable {
                 let last = self.timers_last.map(TimersLast::of_all);
-                coverage(self.outcome, (complete, bound_completed), last, &atomic)
+                coverage(self.outcome, reach, last, &atomic)
             } else {
                 NOT_DETERMINISTIC.to_owned()
             },
@@ -393,9 +401,11 @@ impl Finished {
 /// How far the schedules were explored in which time passes last.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct TimersLast {
-    /// Whether all were, and the largest bound that was finished.
+    /// Whether all were, the largest bound that was finished, and the largest number of delays.
     complete: bool,
     bound_completed: Option<u32>,
+    #[serde(default)]
+    delays_completed: Option<u32>,
     /// The same of the part of the space that was to be explored.
     part_complete: bool,
     part_bound_completed: Option<u32>,
@@ -406,6 +416,7 @@ impl TimersLast {
         Reach {
             complete: self.complete,
             bound_completed: self.bound_completed,
+            delays_completed: self.delays_completed,
         }
     }
 
@@ -413,6 +424,8 @@ impl TimersLast {
         Reach {
             complete: self.part_complete,
             bound_completed: self.part_bound_completed,
+            // Delays are never bounded in a part alone.
+            delays_completed: self.delays_completed,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::analysis::Detail;
-use crate::events::{Outcome, TestFinished, TestOptions};
+use crate::events::{self, Outcome, TestFinished, TestOptions};
 use crate::plan::STD;
 use crate::text::{plural, thousands, units};
 
@@ -18,6 +18,8 @@ enum Reach {
     Part,
     /// To this bound.
     Bound(Reverse<u32>),
+    /// To this number of delays.
+    Delays(Reverse<u32>),
     Sampled,
     NotDeterministic,
     /// One thread, to which nothing may happen; why there is only one, where that is known.
@@ -28,6 +30,16 @@ enum Reach {
 type Group = (Reach, Option<Reach>, Vec<String>);
 
 impl Reach {
+    /// The reach of schedules of several threads.
+    fn of(reach: events::Reach) -> Self {
+        match (reach.bound_completed, reach.delays_completed) {
+            _ if reach.complete => Self::Complete,
+            (Some(bound), _) => Self::Bound(Reverse(bound)),
+            (None, Some(delays)) => Self::Delays(Reverse(delays)),
+            (None, None) => Self::Sampled,
+        }
+    }
+
     fn words(&self) -> String {
         match self {
             Self::Complete => "every interleaving of the synchronization operations was explored \
@@ -41,6 +53,11 @@ impl Reach {
             Self::Bound(Reverse(bound)) => format!(
                 "any remaining bug needs {} or more, weakly ordered memory or a data race",
                 plural(u64::from(*bound) + 1, "preemption")
+            ),
+            Self::Delays(Reverse(delays)) => format!(
+                "any remaining bug needs {} or more (a delay lets a task run out of turn), weakly \
+                 ordered memory or a data race",
+                plural(u64::from(*delays) + 1, "delay")
             ),
             Self::Part => "a part of the interleavings was explored; `cargo chess merge` \
                            says what all parts guarantee"
@@ -57,6 +74,10 @@ impl Reach {
                 "time that passes early was explored up to {}",
                 plural(u64::from(*bound), "preemption")
             ),
+            Self::Delays(Reverse(delays)) => format!(
+                "time that passes early was explored up to {}",
+                plural(u64::from(*delays), "delay")
+            ),
             _ => "of time that passes early nothing is guaranteed".to_owned(),
         };
         match self {
@@ -70,13 +91,19 @@ impl Reach {
                  run, weakly ordered memory or a data race; {early}",
                 plural(u64::from(*bound) + 1, "preemption")
             ),
+            Self::Delays(Reverse(delays)) => format!(
+                "any remaining bug needs {} or more (a delay lets a task run out of turn), time \
+                 that passes while something else can run, weakly ordered memory or a data race; \
+                 {early}",
+                plural(u64::from(*delays) + 1, "delay")
+            ),
             _ => self.words(),
         }
     }
 }
 
 /// How far the bounds were finished that the option `preemptions` is about.
-fn reach_of_bound(test: &TestFinished) -> (bool, Option<u32>) {
+fn reach_of_bound(test: &TestFinished) -> events::Reach {
     test.own_reach_last().unwrap_or_else(|| test.own_reach())
 }
 
@@ -102,34 +129,26 @@ impl Guarantee {
         self.limits.extend(options.limits());
         let reach = if detail.finished.is_unstable() {
             Reach::NotDeterministic
-        } else if test.own_reach() != (test.complete, test.bound_completed) {
+        } else if test.own_reach() != test.reach() {
             Reach::Part
         } else if test.nothing_to_explore {
             Reach::Nothing(test.of_one_thread() + why_one_thread(test))
         } else if test.complete && test.threads == 1 {
             Reach::OneThread
-        } else if test.complete {
-            Reach::Complete
         } else {
-            test.bound_completed
-                .map_or(Reach::Sampled, |bound| Reach::Bound(Reverse(bound)))
+            Reach::of(test.reach())
         };
-        let last = test.own_reach_last().map(|(complete, bound)| {
-            if matches!(reach, Reach::Part) {
-                Reach::Part
-            } else if complete {
-                Reach::Complete
-            } else {
-                bound.map_or(Reach::Sampled, |bound| Reach::Bound(Reverse(bound)))
-            }
+        let last = test.own_reach_last().map(|last| match reach {
+            Reach::Part => Reach::Part,
+            _ => Reach::of(last),
         });
         let last = last.filter(|last| *last != reach);
         let is_short = match last.as_ref().unwrap_or(&reach) {
             Reach::Bound(Reverse(bound)) => *bound < detail.exploration.preemptions,
-            Reach::Sampled => is_search(test),
+            Reach::Delays(_) | Reach::Sampled => is_search(test),
             Reach::Part => {
-                let (complete, bound) = reach_of_bound(test);
-                !complete && bound < Some(detail.exploration.preemptions)
+                let reach = reach_of_bound(test);
+                !reach.complete && reach.bound_completed < Some(detail.exploration.preemptions)
             }
             Reach::Complete | Reach::OneThread | Reach::NotDeterministic | Reach::Nothing(_) => {
                 false
@@ -139,7 +158,9 @@ impl Guarantee {
             self.cut_short.push(cut_short(test, detail));
         }
         let atomic = match last.as_ref().unwrap_or(&reach) {
-            Reach::Complete | Reach::OneThread | Reach::Bound(_) => test.atomic.clone(),
+            Reach::Complete | Reach::OneThread | Reach::Bound(_) | Reach::Delays(_) => {
+                test.atomic.clone()
+            }
             Reach::Part | Reach::Sampled | Reach::NotDeterministic | Reach::Nothing(_) => {
                 Vec::new()
             }
@@ -201,7 +222,8 @@ fn is_search(test: &TestFinished) -> bool {
 }
 
 fn cut_short(test: &TestFinished, detail: &Detail) -> String {
-    let (_, bound_completed) = reach_of_bound(test);
+    let reach = reach_of_bound(test);
+    let bound_completed = reach.bound_completed;
     let bound = bound_completed.map_or(0, |bound| bound + 1);
     let out_of_time = test.time_ended;
     let exploration = &detail.exploration;
@@ -227,7 +249,13 @@ fn cut_short(test: &TestFinished, detail: &Detail) -> String {
     };
     let done = match bound_completed {
         Some(bound) => format!("bound {bound} is finished"),
-        None => "no bound is finished".to_owned(),
+        None => match reach.delays_completed {
+            Some(delays) => {
+                let delays = plural(delays.into(), "delay");
+                format!("all schedules with at most {delays} were run")
+            }
+            None => "no bound is finished".to_owned(),
+        },
     };
     format!("{}: {ended} ({done})", test.id())
 }
@@ -247,14 +275,18 @@ pub(super) fn reached(test: &TestFinished, detail: &Detail) -> String {
     };
     let schedules = plural(test.schedules, "schedule") + one_thread + &part;
     let preemptions = |bound: u32| plural(bound.into(), "preemption");
-    let words = |reach| match reach {
-        (true, _) => "complete".to_owned(),
-        (false, Some(bound)) if bound < detail.exploration.preemptions => {
+    let words = |reach: events::Reach| match (reach.bound_completed, reach.delays_completed) {
+        _ if reach.complete => "complete".to_owned(),
+        (Some(bound), _) if bound < detail.exploration.preemptions => {
             format!("only up to {}", preemptions(bound))
         }
-        (false, Some(bound)) => format!("up to {}", preemptions(bound)),
-        (false, None) if is_search(test) => "no bound finished".to_owned(),
-        (false, None) => "sampled".to_owned(),
+        (Some(bound), _) => format!("up to {}", preemptions(bound)),
+        (None, Some(delays)) => {
+            let only = if is_search(test) { "only " } else { "" };
+            format!("{only}up to {}", plural(delays.into(), "delay"))
+        }
+        (None, None) if is_search(test) => "no bound finished".to_owned(),
+        (None, None) => "sampled".to_owned(),
     };
     let all = words(test.own_reach());
     let last = test.own_reach_last().map(words);
@@ -328,6 +360,11 @@ mod tests {
             outside: vec!["started a kernel thread without pthread_create".to_owned()],
             ..one_thread.clone()
         };
+        let delayed = Finished {
+            delays_completed: Some(1),
+            strategy: Some("auto".to_owned()),
+            ..samples::passed(None, false)
+        };
         let mut sampled = samples::passed(None, false);
         sampled.strategy = Some("random".into());
         insta::assert_snapshot!(told(&[
@@ -354,6 +391,7 @@ mod tests {
                 samples::with_atomic("std", samples::passed(Some(2), false))
             ),
             ("sometimes", samples::unstable()),
+            ("many_threads", delayed),
             ("random", sampled),
             ("fails", samples::panic()),
         ]));

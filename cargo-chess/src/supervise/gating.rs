@@ -58,6 +58,7 @@ pub(super) fn changed_first(
     if let Some(Verdict { finished, .. }) = &mut verdict {
         // This search covers only a part of the schedules, so it completes no bound.
         finished.bound_completed = None;
+        finished.delays_completed = None;
         finished.complete = false;
     }
     Ok(verdict)

@@ -109,6 +109,7 @@ pub(super) fn rerun<'a>(
             if meaning(&verdict.finished, schedule) == Meaning::Reproduced {
                 // This search covers only a part of the schedules, so it completes no bound.
                 verdict.finished.bound_completed = None;
+                verdict.finished.delays_completed = None;
                 verdict.finished.complete = false;
                 rerun.warn(regression, stale.as_deref(), RegressionOutcome::Refound);
                 rerun.tell(regression, RegressionOutcome::Refound);

@@ -34,8 +34,8 @@ impl Tally {
         self.counts.only_looked_at += usize::from(test.stopped == Some(Stop::Look));
         self.counts.nothing_to_explore += usize::from(test.nothing_to_explore);
         let wanted = test.options.as_ref().map(|options| options.preemptions);
-        let (complete, bound) = test.own_reach();
-        let bound_done = complete || bound >= wanted;
+        let reach = test.own_reach();
+        let bound_done = reach.complete || reach.bound_completed >= wanted;
         if test.coverage == NOT_EXPLORED {
             self.not_explored += 1;
         } else if test.outcome == Outcome::Passed && !bound_done {

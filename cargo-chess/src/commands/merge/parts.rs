@@ -60,19 +60,16 @@ fn joined(all: &[TestFinished]) -> Option<TestFinished> {
     test.stopped = all.iter().filter_map(|test| test.stopped).min();
     test.part = None;
     if all.iter().any(|test| test.coverage == NOT_DETERMINISTIC) {
-        (test.complete, test.bound_completed, test.timers_last) = (false, None, None);
+        (test.complete, test.timers_last) = (false, None);
+        (test.bound_completed, test.delays_completed) = (None, None);
         NOT_DETERMINISTIC.clone_into(&mut test.coverage);
         return Some(test);
     }
     test.complete = all.iter().any(|test| test.complete) || parts.iter().all(|it| it.complete);
     test.bound_completed = bound_completed(all, &parts);
+    test.delays_completed = delays_completed(all);
     test.timers_last = timers_last(all);
-    test.coverage = coverage(
-        test.outcome,
-        (test.complete, test.bound_completed),
-        test.timers_last,
-        &test.atomic,
-    );
+    test.coverage = coverage(test.outcome, test.reach(), test.timers_last, &test.atomic);
     test.look_for_threads();
     if test.outcome == Outcome::Passed
         && let Some(options) = &test.options
@@ -121,6 +118,11 @@ fn bound_completed(all: &[TestFinished], parts: &[&TestPart]) -> Option<u32> {
     known.max(least.unwrap_or_else(most))
 }
 
+/// One part bounds delays, in the whole space.
+fn delays_completed(all: &[TestFinished]) -> Option<u32> {
+    all.iter().filter_map(|test| test.delays_completed).max()
+}
+
 /// The explored part of the schedules in which time passes last, if it is larger in a part than
 /// that of all schedules.
 fn timers_last(all: &[TestFinished]) -> Option<Reach> {
@@ -132,6 +134,7 @@ fn timers_last(all: &[TestFinished]) -> Option<Reach> {
             let mut last = test.clone();
             if let Some(reach) = test.timers_last {
                 (last.complete, last.bound_completed) = (reach.complete, reach.bound_completed);
+                last.delays_completed = reach.delays_completed;
             }
             if let Some(part) = &mut last.part
                 && let Some(reach) = part.timers_last
@@ -145,6 +148,7 @@ fn timers_last(all: &[TestFinished]) -> Option<Reach> {
     Some(Reach {
         complete: lasts.iter().any(|test| test.complete) || parts.iter().all(|it| it.complete),
         bound_completed: bound_completed(&lasts, &parts),
+        delays_completed: delays_completed(&lasts),
     })
 }
 
