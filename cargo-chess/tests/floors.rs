@@ -6,7 +6,6 @@
 #[path = "../../runtime/tests/floors/imports.rs"]
 mod imports;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use imports::Sources;
@@ -59,49 +58,10 @@ fn floor(path: &str) -> Option<usize> {
 
 /// Uses of a higher floor, a line for each.
 fn upward(sources: &Sources) -> Vec<String> {
-    let imports = sources.imports();
-    let pairs = imports
-        .iter()
-        .flat_map(|(file, others)| others.iter().map(move |it| (file, it)));
-    let upward = pairs.filter(|(file, other)| floor(file) < floor(other));
-    upward
+    let pairs = sources.upward(floor).into_iter();
+    pairs
         .map(|(file, other)| format!("{file} uses {other}"))
         .collect()
-}
-
-/// The files of circles of more than [`LARGEST_CIRCLE`] files.
-fn in_large_circles(sources: &Sources) -> BTreeSet<String> {
-    let uses = sources.uses();
-    let reached: BTreeMap<_, _> = uses
-        .keys()
-        .map(|file| (*file, reach(&uses, file)))
-        .collect();
-    let circle = |file: &str| {
-        let others = reached[file].iter();
-        others.filter(|it| reached[*it].contains(file)).count()
-    };
-    let files = uses.keys().filter(|file| circle(file) > LARGEST_CIRCLE);
-    files.map(|file| (*file).to_owned()).collect()
-}
-
-/// The files that `start` uses, also through other files.
-fn reach<'a>(uses: &BTreeMap<&'a str, BTreeSet<&'a str>>, start: &str) -> BTreeSet<&'a str> {
-    let mut reached = BTreeSet::new();
-    let mut left = vec![start];
-    while let Some(file) = left.pop() {
-        for &other in uses.get(file).into_iter().flatten() {
-            if reached.insert(other) {
-                left.push(other);
-            }
-        }
-    }
-    reached
-}
-
-/// A tree of the given files, each a path and a text.
-fn tree(files: &[(&str, &str)]) -> Sources {
-    let text = |&(path, text): &(&str, &str)| (path.to_owned(), text.to_owned());
-    Sources::of(&files.iter().map(text).collect())
 }
 
 #[test]
@@ -117,10 +77,9 @@ fn no_file_uses_a_higher_floor() {
 
 #[test]
 fn circles_of_imports_are_small() {
-    let known: BTreeSet<_> = LARGER.iter().map(|it| (*it).to_owned()).collect();
     assert_eq!(
-        in_large_circles(&tool()),
-        known,
+        tool().circles(LARGEST_CIRCLE).concat(),
+        LARGER,
         "files in circles of more than {LARGEST_CIRCLE}; remove from LARGER the files that are in none"
     );
 }
@@ -135,7 +94,7 @@ fn every_file_is_on_a_floor() {
 
 #[test]
 fn an_import_against_the_floors_is_found() {
-    let sources = tree(&[
+    let sources = Sources::tree(&[
         ("text/paths.rs", "use crate::report::Reporter;"),
         ("report/mod.rs", "use crate::text::paths::source_path;"),
     ]);
@@ -151,5 +110,5 @@ fn a_circle_of_four_files_is_found() {
         .into_iter()
         .zip(texts.iter().map(String::as_str))
         .collect();
-    assert_eq!(in_large_circles(&tree(&files)).len(), 4);
+    assert_eq!(Sources::tree(&files).circles(LARGEST_CIRCLE), [names]);
 }

@@ -1,4 +1,4 @@
-//! The imports of a tree of Rust sources, read from the text.
+//! The imports of a tree of Rust sources, read from the text: uses of higher floors, and circles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -60,6 +60,48 @@ impl Sources {
         Self { files }
     }
 
+    /// As [`Self::read`], of pairs of a path and a text.
+    pub(crate) fn tree(files: &[(&str, &str)]) -> Self {
+        let text = |&(path, text): &(&str, &str)| (path.to_owned(), text.to_owned());
+        Self::of(&files.iter().map(text).collect())
+    }
+
+    /// Pairs of a file and a file on a higher floor that it uses. Files without a floor are left
+    /// out.
+    pub(crate) fn upward(&self, floor: impl Fn(&str) -> Option<usize>) -> Vec<(&str, &str)> {
+        let imports = self.imports();
+        let pairs = imports
+            .iter()
+            .flat_map(|(&file, others)| others.iter().map(move |&other| (file, other)));
+        pairs
+            .filter(|(file, other)| floor(file).is_some() && floor(file) < floor(other))
+            .collect()
+    }
+
+    /// Circles of imports of more than `small` files, the largest first.
+    pub(crate) fn circles(&self, small: usize) -> Vec<Vec<String>> {
+        let edges = self.uses();
+        let reached: BTreeMap<&str, BTreeSet<&str>> = edges
+            .keys()
+            .map(|&start| (start, reach(&edges, start)))
+            .collect();
+        let mut circles: Vec<Vec<String>> = Vec::new();
+        let mut seen = BTreeSet::new();
+        for &file in edges.keys() {
+            if seen.contains(file) {
+                continue;
+            }
+            let back = |other: &&&str| reached[**other].contains(file);
+            let circle: Vec<&str> = reached[file].iter().filter(back).copied().collect();
+            seen.extend(circle.iter().copied());
+            if circle.len() > small {
+                circles.push(circle.into_iter().map(str::to_owned).collect());
+            }
+        }
+        circles.sort_by_key(|circle| std::cmp::Reverse(circle.len()));
+        circles
+    }
+
     /// How many files there are.
     pub(crate) fn count(&self) -> usize {
         self.files.len()
@@ -106,6 +148,20 @@ impl Sources {
             _ => Some(&file.path),
         }
     }
+}
+
+/// The files that `start` uses, also through other files.
+fn reach<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>, start: &str) -> BTreeSet<&'a str> {
+    let mut reached = BTreeSet::new();
+    let mut left: Vec<&str> = vec![start];
+    while let Some(file) = left.pop() {
+        for &other in edges.get(file).into_iter().flatten() {
+            if reached.insert(other) {
+                left.push(other);
+            }
+        }
+    }
+    reached
 }
 
 impl File {

@@ -4,7 +4,7 @@
 
 mod imports;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use imports::Sources;
@@ -50,58 +50,10 @@ fn floor(path: &str) -> Option<usize> {
 
 /// Uses of a higher floor: the file, and the folder above.
 fn upward(sources: &Sources) -> BTreeSet<(String, String)> {
-    let mut upward = BTreeSet::new();
-    for (file, others) in sources.imports() {
-        for other in others {
-            if floor(file) < floor(other) && floor(file).is_some() {
-                upward.insert((file.to_owned(), folder(other).to_owned()));
-            }
-        }
-    }
-    upward
-}
-
-/// Circles of imports of more than [`SMALL`] files, the largest first.
-fn circles(sources: &Sources) -> Vec<Vec<String>> {
-    let edges = sources.uses();
-    let reached: BTreeMap<&str, BTreeSet<&str>> = edges
-        .keys()
-        .map(|&start| (start, reach(&edges, start)))
-        .collect();
-    let mut circles: Vec<Vec<String>> = Vec::new();
-    let mut seen = BTreeSet::new();
-    for &file in edges.keys() {
-        if seen.contains(file) {
-            continue;
-        }
-        let back = |other: &&&str| reached[**other].contains(file);
-        let circle: Vec<&str> = reached[file].iter().filter(back).copied().collect();
-        seen.extend(circle.iter().copied());
-        if circle.len() > SMALL {
-            circles.push(circle.into_iter().map(str::to_owned).collect());
-        }
-    }
-    circles.sort_by_key(|circle| std::cmp::Reverse(circle.len()));
-    circles
-}
-
-fn reach<'a>(edges: &BTreeMap<&'a str, BTreeSet<&'a str>>, start: &str) -> BTreeSet<&'a str> {
-    let mut reached = BTreeSet::new();
-    let mut left: Vec<&str> = vec![start];
-    while let Some(file) = left.pop() {
-        for &other in edges.get(file).into_iter().flatten() {
-            if reached.insert(other) {
-                left.push(other);
-            }
-        }
-    }
-    reached
-}
-
-/// A tree of the given files, each a path and a text.
-fn tree(files: &[(&str, &str)]) -> Sources {
-    let text = |&(path, text): &(&str, &str)| (path.to_owned(), text.to_owned());
-    Sources::of(&files.iter().map(text).collect())
+    let pairs = sources.upward(floor).into_iter();
+    pairs
+        .map(|(file, other)| (file.to_owned(), folder(other).to_owned()))
+        .collect()
 }
 
 #[test]
@@ -130,7 +82,7 @@ fn no_file_uses_a_higher_floor_but_for_the_exceptions() {
 
 #[test]
 fn circles_of_imports_are_small() {
-    let circles = circles(&runtime());
+    let circles = runtime().circles(SMALL);
     assert!(
         circles.is_empty(),
         "circles of more than {SMALL} files: {circles:#?}\n\
@@ -161,7 +113,7 @@ fn each_way_to_name_a_higher_floor_is_seen() {
     ];
     for (number, text) in ways.into_iter().enumerate() {
         let text = text.replace("use super::monitor", "use super::super::monitor");
-        let sources = tree(&[("base/word.rs", &text), ("monitor/mod.rs", "")]);
+        let sources = Sources::tree(&[("base/word.rs", &text), ("monitor/mod.rs", "")]);
         let found = upward(&sources);
         let wanted = ("base/word.rs".to_owned(), "monitor".to_owned());
         assert!(found.contains(&wanted), "{number}: {text}");
@@ -185,13 +137,13 @@ fn comments_strings_tests_and_lower_floors_are_no_fault() {
             ("base/mod.rs", ""),
             ("monitor/mod.rs", ""),
         ];
-        assert!(upward(&tree(&files)).is_empty(), "{text}");
+        assert!(upward(&Sources::tree(&files)).is_empty(), "{text}");
     }
 }
 
 #[test]
 fn what_a_module_passes_on_counts_where_it_is_defined() {
-    let sources = tree(&[
+    let sources = Sources::tree(&[
         (
             "base/mod.rs",
             "mod a; mod b; pub(crate) use a::A; pub(crate) use b::B;",
@@ -212,6 +164,9 @@ fn a_circle_is_found_with_all_its_files() {
         .into_iter()
         .zip(texts.iter().map(String::as_str))
         .collect();
-    assert_eq!(circles(&tree(&files)), [names.map(str::to_owned).to_vec()]);
-    assert!(circles(&tree(&files[..3])).is_empty());
+    assert_eq!(
+        Sources::tree(&files).circles(SMALL),
+        [names.map(str::to_owned).to_vec()]
+    );
+    assert!(Sources::tree(&files[..3]).circles(SMALL).is_empty());
 }
