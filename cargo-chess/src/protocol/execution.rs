@@ -91,7 +91,7 @@ pub(crate) type Call = (Option<u32>, u64);
 /// A decision of a replayed schedule, with its alternatives.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Decided {
-    /// How many events came before it.
+    /// The number of events before it.
     pub event: usize,
     /// The task that was to run, unless it is an outcome that was chosen.
     #[serde(default)]
@@ -99,7 +99,8 @@ pub(crate) struct Decided {
     /// The outcome of an operation.
     #[serde(default)]
     pub outcome: Option<u32>,
-    /// So many of the first options cost nothing, each other one as a preemption.
+    /// The number of options, the first ones, that cost nothing. Each of the others costs as much as
+    /// a preemption.
     pub free: usize,
     /// Tasks or outcomes; the first one is the default.
     pub options: Vec<u32>,
@@ -110,10 +111,10 @@ pub(crate) struct Decided {
 pub(crate) struct Blocked {
     /// The task that waits.
     pub task: u32,
-    /// In which operation.
+    /// The operation in which it waits.
     #[serde(with = "token")]
     pub op: Op,
-    /// For which object.
+    /// The object for which it waits.
     #[serde(default)]
     pub object: Option<Object>,
     /// The source file, where known.
@@ -150,7 +151,7 @@ pub(crate) struct Blocked {
 pub(crate) struct Panic {
     /// The task that panicked.
     pub task: u32,
-    /// How many events came before it.
+    /// The number of events before it.
     pub event: usize,
     /// Its message.
     pub message: String,
@@ -169,7 +170,7 @@ pub(crate) enum Fate {
     Failed,
     /// The program received it.
     Joined,
-    /// Nobody did.
+    /// No task did.
     Unseen,
 }
 

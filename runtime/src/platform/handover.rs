@@ -51,7 +51,7 @@ impl Baton {
 pub(crate) struct Explorer {
     /// The context in which it is suspended.
     pub(crate) context: Context,
-    /// What it waits for with the `threads` backend.
+    /// The baton at which it waits with the `threads` backend.
     pub(crate) baton: Baton,
 }
 
@@ -119,7 +119,7 @@ unsafe fn hand_over(from: Flow, to: Flow) {
     }
 }
 
-/// What the flow waits for with the `threads` backend.
+/// The baton at which the flow waits with the `threads` backend.
 fn baton(flow: Flow) -> *const Baton {
     // SAFETY: only the field's address is taken; donors live as long as the process.
     unsafe {
