@@ -1,5 +1,6 @@
 //! The scheduling point: the choice of the task that performs the next step.
 
+use super::descriptors::KERNEL;
 use super::options::Timers;
 use super::state::{Ending, Execution};
 use super::task::{State, Wait};
@@ -341,6 +342,7 @@ impl Execution {
         self.ending = ending;
         // The further operations of tasks that still sleep are not known.
         self.log.trace.is_irregular |= !self.late.is_empty();
+        let kernel = self.objects.find(KERNEL);
         for at in 0..self.live {
             let task = &self.tasks[at];
             let touch = match task.state {
@@ -354,6 +356,10 @@ impl Execution {
                         _ => (object, Effect::Acquire),
                     }
                 }
+                State::Blocked(Wait::Descriptors(..)) => match kernel {
+                    Some(kernel) => (kernel, Effect::Acquire),
+                    None => continue,
+                },
                 _ => continue,
             };
             self.log.trace.pend(TaskId(at as u32), touch.0, touch.1);

@@ -48,6 +48,9 @@ pub(super) enum Step {
     SemWait(usize),
     SemTryWait(usize),
     SemPost(usize),
+    SocketRead(usize),
+    SocketTryRead(usize),
+    SocketWrite(usize),
     /// Releases a gate's lock, waits for a notification, and acquires the lock again.
     Wait {
         gate: usize,
@@ -280,6 +283,9 @@ fn push(steps: &mut Vec<Step>, op: &Op) {
         Op::SemWait(at) => steps.push(Step::SemWait(*at)),
         Op::SemTryWait(at) => steps.push(Step::SemTryWait(*at)),
         Op::SemPost(at) => steps.push(Step::SemPost(*at)),
+        Op::SocketRead(at) => steps.push(Step::SocketRead(*at)),
+        Op::SocketTryRead(at) => steps.push(Step::SocketTryRead(*at)),
+        Op::SocketWrite(at) => steps.push(Step::SocketWrite(*at)),
         Op::CLock(at, body) => acquire(steps, Lock::c_mutex(*at), Exclusive, body),
         Op::CTryLock(at, body) => attempt(steps, Lock::c_mutex(*at), Exclusive, body),
         Op::CRead(at, body) => acquire(steps, Lock::c_rwlock(*at), Shared, body),

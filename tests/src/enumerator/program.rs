@@ -77,6 +77,10 @@ pub enum Op {
     SemWait(usize),
     SemTryWait(usize),
     SemPost(usize),
+    /// Reads a byte of a stream socket, and waits for one. Each socket has one byte at first.
+    SocketRead(usize),
+    SocketTryRead(usize),
+    SocketWrite(usize),
     /// Loads a number that only C code accesses, without a lock.
     CLoad(usize),
     CStore(usize),
@@ -123,6 +127,7 @@ pub enum Kind {
     Pthread,
     PthreadRwLock,
     Semaphore,
+    Socket,
     /// Memory of C code.
     CMemory,
     /// Atomics that Rust code and C code share.
@@ -131,7 +136,7 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::Atomic,
         Self::Mutex,
         Self::Poison,
@@ -157,6 +162,7 @@ impl Kind {
         Self::Pthread,
         Self::PthreadRwLock,
         Self::Semaphore,
+        Self::Socket,
         Self::CMemory,
         Self::CAtomic,
     ];

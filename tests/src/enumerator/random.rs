@@ -290,6 +290,14 @@ impl Place<'_> {
                 };
                 self.one(op)
             }
+            Kind::Socket => {
+                let op = match which(self, 4) {
+                    0 | 1 => Op::SocketRead(at),
+                    2 => Op::SocketWrite(at),
+                    _ => Op::SocketTryRead(at),
+                };
+                self.one(op)
+            }
             Kind::CMemory => {
                 let op = match which(self, 3) {
                     0 => Op::CLoad(at),

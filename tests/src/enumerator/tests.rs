@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use super::Op::{
     Append, BarrierWait, CTryRead, CWrite, ClearPoison, CreateNew, Downgrade, Exists, FetchAdd,
     Flush, Get, GetOrInit, IsFinished, IsPoisoned, Length, Load, Lock, LockAndPanic, NotifyOne,
-    Park, Raise, Read, Recv, SemPost, SemTryWait, SemWait, Send, Stdio, Store, StrongCount,
-    TryLock, TryRead, TryRecv, TrySend, TryUnwrap, TryWrite, Unpark, Wait, WaitWhile, Write,
+    Park, Raise, Read, Recv, SemPost, SemTryWait, SemWait, Send, SocketRead, SocketTryRead,
+    SocketWrite, Stdio, Store, StrongCount, TryLock, TryRead, TryRecv, TrySend, TryUnwrap,
+    TryWrite, Unpark, Wait, WaitWhile, Write,
 };
 use super::{Kind, Op, Outcomes, Program, enumerate, random_program, shrink};
 
@@ -56,6 +57,16 @@ fn a_semaphore_has_one_unit_and_those_that_are_posted() {
     assert_eq!(seen(&all), taken);
     let posted = outcomes(&[&[], &[SemWait(0), SemWait(0)], &[SemPost(0)]]);
     assert_eq!(posted.deadlock, None);
+}
+
+#[test]
+fn a_socket_has_one_byte_and_those_that_are_written() {
+    let all = outcomes(&[&[], &[SocketRead(0), SocketWrite(0)], &[SocketTryRead(0)]]);
+    assert_eq!(all.deadlock, Some(0));
+    let expected = [("[], [0], [2", 0), ("[], [0], [77", 1)];
+    assert_eq!(seen(&all), set(expected));
+    let written = outcomes(&[&[], &[SocketRead(0), SocketRead(0)], &[SocketWrite(0)]]);
+    assert_eq!(written.deadlock, None);
 }
 
 #[test]

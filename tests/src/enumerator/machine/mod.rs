@@ -50,6 +50,8 @@ pub(super) struct State {
     c_numbers: [u8; 2],
     /// The free units of each semaphore.
     semaphores: [u8; 2],
+    /// The bytes that each socket buffers.
+    sockets: [Vec<u8>; 2],
     /// The tasks that wait at the barrier, one bit each. The fields below use bits in the same way.
     barrier: u8,
     /// The tasks that were unparked.
@@ -117,6 +119,7 @@ impl State {
             atomics: [0; 2],
             c_numbers: [0; 2],
             semaphores: [1; 2],
+            sockets: [vec![0], vec![0]],
             barrier: 0,
             tokens: 0,
             ended: 0,
@@ -172,6 +175,7 @@ impl State {
                 self.cells[*cell] != Cell::Begun
             }
             (Phase::Ready, Step::SemWait(at)) => self.semaphores[*at] > 0,
+            (Phase::Ready, Step::SocketRead(at)) => !self.sockets[*at].is_empty(),
             (Phase::Ready, Step::Park) => self.tokens & bit(task) != 0,
             (Phase::Ready, Step::Join(other) | Step::JoinRest(other)) => {
                 self.ended & bit(*other) != 0
@@ -428,6 +432,12 @@ impl State {
             }
             Step::SemTryWait(_) => self.see(task, FAILED),
             Step::SemPost(at) => self.semaphores[at] += 1,
+            Step::SocketTryRead(at) if self.sockets[at].is_empty() => self.see(task, FAILED),
+            Step::SocketRead(at) | Step::SocketTryRead(at) => {
+                let byte = self.sockets[at].remove(0);
+                self.see(task, byte);
+            }
+            Step::SocketWrite(at) => self.sockets[at].push(name(task)),
             Step::CreateNew(at) => {
                 self.see(task, u8::from(self.files & bit(at) == 0));
                 self.files |= bit(at);
