@@ -281,10 +281,7 @@ pub(super) fn reached(test: &TestFinished, detail: &Detail) -> String {
             format!("only up to {}", preemptions(bound))
         }
         (Some(bound), _) => format!("up to {}", preemptions(bound)),
-        (None, Some(delays)) => {
-            let only = if is_search(test) { "only " } else { "" };
-            format!("{only}up to {}", plural(delays.into(), "delay"))
-        }
+        (None, Some(delays)) => format!("up to {}", plural(delays.into(), "delay")),
         (None, None) if is_search(test) => "no bound finished".to_owned(),
         (None, None) => "sampled".to_owned(),
     };

@@ -251,7 +251,10 @@ impl Found {
 /// Returns programs of which a search once missed an outcome, and which are too rare among random
 /// programs.
 fn wrong_once() -> Vec<Program> {
-    use Op::{CLock, Lock, Sealed, SealedTry, SemPost, SemWait};
+    use Op::{
+        CLock, Lock, Sealed, SealedTry, SemPost, SemTryWait, SemWait, SocketRead, SocketTryRead,
+        SocketWrite,
+    };
     // After an opaque call, each step counts as an additional access to the state of opaque code.
     // Such accesses under the lock hid the race between the two tasks that acquire it.
     let one_waits = [
@@ -272,11 +275,25 @@ fn wrong_once() -> Vec<Program> {
         vec![SemWait(0), Sealed(0, vec![]), SemPost(0)],
         vec![Sealed(0, vec![SemWait(0), SemPost(0)])],
     ];
+    // The post, or the write, that ends the wait of the last task hid the race of its wait with the
+    // attempts of the others.
+    let one_comes_in_vain = [
+        vec![SemTryWait(0)],
+        vec![SemTryWait(0), SemPost(0)],
+        vec![SemWait(0)],
+    ];
+    let one_reads_in_vain = [
+        vec![SocketTryRead(0)],
+        vec![SocketTryRead(0), SocketWrite(0)],
+        vec![SocketRead(0)],
+    ];
     let tasks = [
         &one_waits[..],
         &one_is_blocked_at_the_end,
         &each_is_blocked_at_the_end,
         &each_waits_for_a_unit,
+        &one_comes_in_vain,
+        &one_reads_in_vain,
     ];
     let program = |tasks: &[Vec<Op>]| Program {
         tasks: tasks.to_vec(),

@@ -125,6 +125,41 @@ fn what_icb_finished_stays_finished_while_others_sample_on() {
     assert_eq!(verdict["coverage"], alone["coverage"], "{verdict}");
 }
 
+/// Many threads that yield, so that not even the schedules without preemptions can all be run.
+const MANY_THREADS: &str = "\
+#[test]
+fn many_threads_yield() {
+    use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+    let count = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(|| {
+                for _ in 0..4 {
+                    count.fetch_add(1, SeqCst);
+                    std::thread::yield_now();
+                }
+            });
+        }
+    });
+}
+";
+
+#[test]
+fn auto_bounds_delays_where_no_preemption_bound_can_be_finished() {
+    let workspace = Workspace::with_library(MANY_THREADS);
+    let call = |format| workspace.chess(&["test", "--schedules=8000", "--message-format", format]);
+    let run = call("json").run();
+    run.assert_code(0);
+    let verdict = run.verdict();
+    assert_eq!(verdict["bound_completed"], Value::Null, "{verdict}");
+    assert_eq!(verdict["delays_completed"], 1, "{verdict}");
+    assert_eq!(verdict["coverage"], "delays<=1", "{verdict}");
+    call("human").run().assert_says(
+        0,
+        &["up to 1 delay", "any remaining bug needs 2 delays or more"],
+    );
+}
+
 #[test]
 fn progress_estimates_how_much_was_explored() {
     // It has 39,645 schedules, as `delay` reports without a limit.
