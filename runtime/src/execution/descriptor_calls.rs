@@ -161,10 +161,8 @@ pub(crate) fn await_descriptors(
     // and `entries` stay where they are meanwhile.
     unsafe {
         let object = (*execution).object(object);
-        // As in `wait_in_vain`: another task may have taken what the call would have found.
         let kernel = (*execution).object(KERNEL);
-        let trace = &mut (*execution).log.trace;
-        trace.access(kernel, Effect::Read, Effect::Write);
+        (*execution).comes_in_vain(kernel);
         let task = (*execution).running();
         task.op = op;
         task.object = object;

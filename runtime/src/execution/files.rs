@@ -214,10 +214,8 @@ pub(crate) fn wait_for_lock(op: Op, object: usize) {
             // If a task waits, the order matters.
             (*execution).files.conflicts.found = true;
         }
-        // The task has observed that the lock is not free.
-        let trace = &mut (*execution).log.trace;
-        trace.access(object, Effect::Read, Effect::Write);
-        trace.go_on();
+        (*execution).comes_in_vain(object);
+        (*execution).log.trace.go_on();
         let task = (*execution).running();
         (task.op, task.object, task.retries) = (op, object, true);
         if let Some(site) = marked_line() {

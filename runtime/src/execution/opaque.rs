@@ -144,11 +144,9 @@ pub(crate) fn sleep(op: Op, object: usize, deadline: Option<u64>) -> Wake {
     // SAFETY: see `running`; no reference lives across `perform`.
     unsafe {
         let object = (*execution).object(object);
+        // Races for locks are not hidden by their releases.
         if !matches!(op.effect(), Effect::Acquire | Effect::Enter) {
-            // As in `wait_in_vain`: the task has observed that another one has taken the last unit
-            // of a semaphore, for example. Searches know of locks.
-            let trace = &mut (*execution).log.trace;
-            trace.access(object, Effect::Read, Effect::Write);
+            (*execution).comes_in_vain(object);
         }
         let task = (*execution).running();
         task.op = op;

@@ -12,6 +12,13 @@ use super::{Effect, Note, Op, TaskId, mark, set_aside};
 use crate::search::{ObjectId, TraceStep};
 
 impl Execution {
+    /// Traces that the current task begins to wait because it observed that nothing is left of
+    /// `object`, from which tasks take something. Without this, the step that ends the wait would
+    /// hide the race of its operation with that of the task that took the last of it.
+    pub(super) fn comes_in_vain(&mut self, object: ObjectId) {
+        self.log.trace.access(object, Effect::Read, Effect::Write);
+    }
+
     /// Whether a spurious event that may happen does: a choice of the search.
     pub(super) fn chooses_spurious(&mut self) -> bool {
         self.spurious == Spurious::Any && self.choose_outcome(2, true) == 1
@@ -155,8 +162,7 @@ pub fn wait_in_vain(op: Op, object: usize, deadline: Option<u64>, site: Site) ->
         // SAFETY: see `running`.
         unsafe {
             let object = (*execution).object(object);
-            let trace = &mut (*execution).log.trace;
-            trace.access(object, Effect::Read, Effect::Write);
+            (*execution).comes_in_vain(object);
         }
     }
     wait_quietly(op, object, deadline, site)
