@@ -78,6 +78,9 @@ impl Execution {
         } else {
             self.running().spin.progress();
         }
+        if effect == Effect::Write {
+            self.descriptors.note_call(self.current, op, object);
+        }
         self.log_event(op, object, effect, None);
         self.touch(kernel, effect);
     }
@@ -161,8 +164,11 @@ pub(crate) fn await_descriptors(
     // and `entries` stay where they are meanwhile.
     unsafe {
         let object = (*execution).object(object);
-        let kernel = (*execution).object(KERNEL);
-        (*execution).comes_in_vain(kernel);
+        let current = (*execution).current;
+        if (*execution).descriptors.others_took(current, op, object) {
+            let kernel = (*execution).object(KERNEL);
+            (*execution).comes_in_vain(kernel);
+        }
         let task = (*execution).running();
         task.op = op;
         task.object = object;

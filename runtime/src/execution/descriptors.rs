@@ -2,10 +2,11 @@
 
 use core::sync::atomic::AtomicBool;
 
-use chess_vocabulary::ObjectKind;
+use chess_vocabulary::{ObjectKind, Op, TaskId};
 
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::platform::descriptor::{Identity, Kind, PollEntry};
+use crate::search::ObjectId;
 
 /// The first value of the time in which other tasks that wait for the outside may become ready,
 /// after one has, in milliseconds. The order in which they continue is then the search's choice,
@@ -30,6 +31,21 @@ pub(crate) struct Descriptors {
     pub(super) grace: u32,
     /// The number of handles of children at the start of `gathered`.
     pub(super) handles: usize,
+    takings: EngineVec<Taking>,
+}
+
+/// The calls of one kind that took something from an object: input, room for output, or a
+/// connection.
+struct Taking {
+    op: Op,
+    object: ObjectId,
+    /// The task that made them; `None` if these were several.
+    task: Option<TaskId>,
+}
+
+/// Whether a call of this kind takes something.
+fn takes(op: Op) -> bool {
+    matches!(op, Op::DescriptorRead | Op::DescriptorWrite | Op::Accept)
 }
 
 impl Descriptors {
@@ -42,6 +58,7 @@ impl Descriptors {
             in_kernel: AtomicBool::new(false),
             grace: GRACE,
             handles: 0,
+            takings: engine_vec(),
         }
     }
 
@@ -50,6 +67,31 @@ impl Descriptors {
         self.waiting = 0;
         self.watchful = false;
         self.children.clear();
+        self.takings.clear();
+    }
+
+    /// Records a successful call of `task`.
+    pub(super) fn note_call(&mut self, task: TaskId, op: Op, object: ObjectId) {
+        if !takes(op) {
+            return;
+        }
+        let mut takings = self.takings.iter_mut().rev();
+        match takings.find(|it| it.op == op && it.object == object) {
+            Some(taking) => taking.task = taking.task.filter(|&by| by == task),
+            None => self.takings.push(Taking {
+                op,
+                object,
+                task: Some(task),
+            }),
+        }
+    }
+
+    /// Whether another task than `task` has taken what a call finds missing: from the same object,
+    /// or, if the call waits for several descriptors, from any.
+    pub(super) fn others_took(&self, task: TaskId, op: Op, object: ObjectId) -> bool {
+        let concerns = |it: &&Taking| !takes(op) || it.op == op && it.object == object;
+        let mut takings = self.takings.iter().filter(concerns);
+        takings.any(|taking| taking.task != Some(task))
     }
 }
 
