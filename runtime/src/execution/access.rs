@@ -228,7 +228,7 @@ pub fn is_owned(object: usize) -> bool {
     }
 }
 
-/// The name of `task`: the name that [`spawn`] was given, or the test's name for task 0.
+/// The name of `task`: the name that `spawn` was given, or the test's name for task 0.
 ///
 /// # Safety
 /// The name must not be used after the end of the execution.
