@@ -19,9 +19,14 @@ const LARGEST: u64 = 64 << 20;
 
 /// Prints the word.
 pub(super) fn print(schedule: &Schedule) -> String {
+    word(&text::body(schedule))
+}
+
+/// Prints the word of a text.
+pub(crate) fn word(text: &str) -> String {
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
     let deflated = encoder
-        .write_all(text::body(schedule).as_bytes())
+        .write_all(text.as_bytes())
         .and_then(|()| encoder.finish())
         .expect("memory takes every byte");
     let check = digest::short(&deflated, CHECK_LEN);

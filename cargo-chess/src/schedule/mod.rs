@@ -1,7 +1,8 @@
-//! A saved schedule: its text in a `*.chess` file, its one-word form, and its name.
+//! A saved schedule: its `*.chess` file, its one-word form, and its name.
 
 mod error;
-mod inline;
+mod file;
+pub(crate) mod inline;
 mod text;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -12,8 +13,8 @@ use crate::digest;
 use crate::error::{Error, Result};
 use crate::events::{Kind, Location, TestId};
 
-/// The version of the format that this program writes, and the only one it reads.
-pub(crate) const FORMAT: u32 = 1;
+/// The version of the one-word form.
+const FORMAT: u32 = 1;
 
 /// The ending of schedule files.
 pub(crate) const EXTENSION: &str = "chess";
@@ -90,15 +91,19 @@ pub(crate) struct PreemptedAt {
 }
 
 impl Schedule {
-    /// Reads the text of a `*.chess` file.
+    /// Reads a `*.chess` file of this version or of an earlier one.
     pub(crate) fn parse(text: &str) -> Result<Self, ScheduleError> {
-        text::parse(text)
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        if text::version(text) == Some("1") {
+            return text::parse(text);
+        }
+        file::parse(text)
     }
 
     /// The text of a `*.chess` file.
     #[cfg(test)]
     pub(crate) fn to_text(&self) -> String {
-        text::print(self, &self.id())
+        file::print(self, &self.id())
     }
 
     /// Reads the one-word form.
@@ -171,7 +176,7 @@ impl Schedule {
             .prefix(".schedule")
             .tempfile_in(directory)
             .map_err(Error::io("write", &path))?;
-        std::io::Write::write_all(&mut file, text::print(self, &id).as_bytes())
+        std::io::Write::write_all(&mut file, file::print(self, &id).as_bytes())
             .map_err(Error::io("write", &path))?;
         file.persist(&path)
             .map_err(|error| Error::io("write", &path)(error.error))?;

@@ -197,20 +197,20 @@ fn a_schedule_that_somebody_has_changed() {
         run.assert_says(code, parts);
     };
     replay(
-        "binary = small\n",
-        "binary = large\n",
+        "binary = \"small\"\n",
+        "binary = \"large\"\n",
         1,
         &["the schedule's `binary`", "found `large`"],
     );
     replay(
-        "isolate = image\n",
-        "isolate = jail\n",
+        "isolate = \"image\"\n",
+        "isolate = \"jail\"\n",
         1,
         &["the schedule's `isolate`", "`jail`"],
     );
     replay(
         "sources = ",
-        "only-run = never\nsources = ",
+        "only-run = \"never\"\nsources = ",
         1,
         &[
             "the schedule's `only-run`",
@@ -219,13 +219,16 @@ fn a_schedule_that_somebody_has_changed() {
     );
     replay(
         "sources = ",
-        "preempted-at = somewhere\nsources = ",
+        "preempted-at = [\"somewhere\"]\nsources = ",
         1,
-        &["expected `FILE:LINE: TEXT` for `preempted-at`, found `somewhere`"],
+        &[
+            "changed.chess: line ",
+            "for `preempted-at`, found `\"somewhere\"`",
+        ],
     );
     replay(
         "sources = ",
-        "cargo = --frobnicate\nsources = ",
+        "cargo = \"--frobnicate\"\nsources = ",
         1,
         &["expected cargo's flags for features and profile, found `--frobnicate`"],
     );

@@ -111,8 +111,8 @@ fn what_follows_from_a_race_that_is_let_pass_is_explored() {
         );
         let schedule = verdict["schedule"].as_str().expect("it was saved");
         let text = std::fs::read_to_string(workspace.root().join(schedule)).expect("it is there");
-        assert!(text.contains("\npoint = src/lib.rs:8\n"), "{text}");
-        assert!(text.contains(&format!("\nraces = {level}\n")), "{text}");
+        assert!(text.contains("\n    \"src/lib.rs:8\",\n"), "{text}");
+        assert!(text.contains(&format!("\nraces = \"{level}\"\n")), "{text}");
         let replay = workspace.chess(&["replay", schedule]).run();
         replay.assert_code(100);
         assert!(replay.stderr.contains("Reproduced"), "{}", replay.stderr);

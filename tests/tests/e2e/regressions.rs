@@ -253,7 +253,8 @@ fn a_kept_file_that_is_no_schedule_is_an_error_that_names_it() {
     let (workspace, name) = with_kept();
     let path = format!("chess-regressions/{name}");
     let text = fs::read_to_string(workspace.root().join(&path)).expect("it is there");
-    workspace.write(&path, &text.replace("kind = panic", "kind = panics"));
+    let changed = text.replace("kind = \"panic\"", "kind = \"panics\"");
+    workspace.write(&path, &changed);
     let run = workspace.chess(&["test"]).run();
     run.assert_code(1);
     let words = format!("error: {path}: line 8: expected one of panic, deadlock");

@@ -122,7 +122,7 @@ fn a_schedule_says_that_nothing_spurious_was_tried() {
     assert_eq!(verdict["kind"], "deadlock", "{verdict}");
     let schedule = verdict["schedule"].as_str().expect("it is saved");
     let saved = std::fs::read_to_string(workspace.root().join(schedule)).expect("it is there");
-    assert!(saved.contains("\nspurious = never\n"), "{saved}");
+    assert!(saved.contains("\nspurious = \"never\"\n"), "{saved}");
     workspace
         .chess(&["replay", schedule])
         .run()

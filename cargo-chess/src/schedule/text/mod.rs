@@ -1,4 +1,5 @@
-//! The text of a `*.chess` file: `key = value` lines, an empty line, the decisions.
+//! The text in the one-word form: `key = value` lines, an empty line, the decisions. Files of
+//! format 1 have it too.
 
 mod escape;
 mod header;
@@ -9,29 +10,15 @@ use chess_vocabulary::Decisions;
 
 use self::escape::{escape, unescape};
 use self::header::Header;
-use super::{FORMAT, PreemptedAt, Schedule, ScheduleError};
+use super::{FORMAT, Schedule, ScheduleError};
 use crate::events::{Location, TestId};
 
 /// The longest line of decisions.
 const WIDTH: usize = 80;
 
-/// The whole file: comments for the reader, then the body.
-pub(super) fn print(schedule: &Schedule, id: &str) -> String {
-    format!(
-        "# A failing schedule, saved by cargo chess. To run it again: cargo chess replay {id}\n\
-         # As one word, to paste:\n# {}\n{}",
-        schedule.to_inline(),
-        with_lines(schedule, &schedule.preempted_at)
-    )
-}
-
-/// The file without its comments and source lines. The id and the one-word form are derived from
+/// The text of a schedule without its source lines. The id and the one-word form are derived from
 /// it.
 pub(super) fn body(schedule: &Schedule) -> String {
-    with_lines(schedule, &[])
-}
-
-fn with_lines(schedule: &Schedule, preempted_at: &[PreemptedAt]) -> String {
     let mut text = String::new();
     let mut line = |key: &str, value: &dyn std::fmt::Display| {
         writeln!(text, "{key} = {value}").expect("memory takes every byte");
@@ -90,18 +77,16 @@ fn with_lines(schedule: &Schedule, preempted_at: &[PreemptedAt]) -> String {
         line("cargo", &schedule.cargo);
     }
     line("sources", &schedule.sources);
-    if !preempted_at.is_empty() {
-        let places = preempted_at.iter().map(|place| {
-            let PreemptedAt { file, line, text } = place;
-            format!("{file}:{line}: {text}")
-        });
-        let places: Vec<String> = places.collect();
-        line("preempted-at", &escape(&places.join("\n")));
-    }
     line("decisions", &count(&schedule.decisions).unwrap_or(0));
     text.push('\n');
+    text + &wrapped(&schedule.decisions)
+}
+
+/// The decisions in lines of limited length.
+pub(super) fn wrapped(decisions: &str) -> String {
+    let mut text = String::new();
     let mut column = 0;
-    for token in schedule.decisions.split_ascii_whitespace() {
+    for token in decisions.split_ascii_whitespace() {
         if column > 0 {
             let wrap = column + 1 + token.len() > WIDTH;
             text.push(if wrap { '\n' } else { ' ' });
@@ -114,9 +99,8 @@ fn with_lines(schedule: &Schedule, preempted_at: &[PreemptedAt]) -> String {
     text
 }
 
-/// Reads a file, or a body.
+/// Reads the text of the one-word form, or a file of format 1.
 pub(super) fn parse(text: &str) -> Result<Schedule, ScheduleError> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = text
         .lines()
         .enumerate()
@@ -174,6 +158,19 @@ pub(super) fn parse(text: &str) -> Result<Schedule, ScheduleError> {
     })
 }
 
+/// The first line that is neither empty nor a comment.
+pub(super) fn first_line(text: &str) -> &str {
+    let mut lines = text.lines().map(str::trim);
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
+    first.unwrap_or_default()
+}
+
+/// The version in the first line, `format = VERSION`.
+pub(super) fn version(text: &str) -> Option<&str> {
+    let (key, version) = first_line(text).split_once('=')?;
+    (key.trim() == "format").then(|| version.trim())
+}
+
 /// The decisions in one line, one space between.
 fn decisions<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<String, ScheduleError> {
     let mut tokens = Vec::new();
@@ -182,10 +179,7 @@ fn decisions<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<String
             if decision(token).is_none() {
                 return Err(ScheduleError::Line {
                     line: number,
-                    problem: format!(
-                        "expected a decision such as `1`, `1*12` or `?0`, found `{}`",
-                        shorten(token)
-                    ),
+                    problem: no_decision(token),
                 });
             }
             tokens.push(token);
@@ -200,12 +194,20 @@ fn count(text: &str) -> Option<u64> {
 }
 
 /// The number of decisions in `token`.
-fn decision(token: &str) -> Option<u64> {
+pub(super) fn decision(token: &str) -> Option<u64> {
     Decisions::of_token(token).map(|it| it.times)
 }
 
+/// The problem with a token that is no decision.
+pub(super) fn no_decision(token: &str) -> String {
+    format!(
+        "expected a decision such as `1`, `1*12` or `?0`, found `{}`",
+        shorten(token)
+    )
+}
+
 /// A quotation that fits into an error message, for every content of the file.
-fn shorten(text: &str) -> String {
+pub(super) fn shorten(text: &str) -> String {
     const LONGEST: usize = 40;
     let printable: String = text
         .chars()
@@ -225,14 +227,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_is_text_for_people() {
-        insta::assert_snapshot!(sample().to_text());
+    fn the_text_has_a_line_for_each_value() {
+        insta::assert_snapshot!(body(&sample()));
     }
 
     #[test]
     fn what_is_written_is_read_back() {
         let mut schedule = sample();
-        assert_eq!(parse(&schedule.to_text()), Ok(schedule.clone()));
+        assert_eq!(parse(&body(&schedule)), Ok(schedule.clone()));
         schedule.message = "  a = b \\n\n\r\t\u{1b}[31m \u{e4}\\ ".into();
         schedule.location = None;
         schedule.preemptions = None;
@@ -241,7 +243,7 @@ mod tests {
             .map(|n| format!("{n}*{} ?{n}", n + 1))
             .collect::<Vec<_>>()
             .join(" ");
-        let text = schedule.to_text();
+        let text = body(&schedule);
         assert_eq!(parse(&text), Ok(schedule.clone()));
         assert_eq!(parse(&text.replace('\n', "\r\n")), Ok(schedule));
         let longest = text
