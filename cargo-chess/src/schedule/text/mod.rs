@@ -188,9 +188,11 @@ fn decisions<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Result<String
     Ok(tokens.join(" "))
 }
 
-/// The number of decisions in `text`; `None` if it contains anything else.
+/// The number of decisions in `text`, or the largest number if there are more; `None` if it
+/// contains anything else.
 fn count(text: &str) -> Option<u64> {
-    text.split_ascii_whitespace().map(decision).sum()
+    let mut numbers = text.split_ascii_whitespace().map(decision);
+    numbers.try_fold(0, |sum: u64, number| Some(sum.saturating_add(number?)))
 }
 
 /// The number of decisions in `token`.
@@ -291,6 +293,10 @@ mod tests {
                 good.replace("seed = 0", "seed = 0\nseed = 0"),
             ),
             ("a broken decision", good.replace("1*3", "1x3")),
+            (
+                "more decisions than a number can count",
+                good.replace("1*3", "1*18446744073709551615"),
+            ),
             ("decisions added", good.trim_end().to_owned() + " 1\n"),
         ];
         let errors: Vec<String> = cases
