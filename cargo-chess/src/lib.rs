@@ -16,6 +16,8 @@ mod defect;
 mod digest;
 mod error;
 mod events;
+#[doc(hidden)]
+pub mod fuzz;
 mod interrupt;
 mod journal;
 mod linker;

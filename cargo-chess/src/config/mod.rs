@@ -57,6 +57,16 @@ impl Config {
         Ok(Self { file, base, top })
     }
 
+    /// The configuration of a Chess.toml with this text, without environment and flags.
+    pub(crate) fn parse(path: &Utf8Path, text: &str) -> Result<Self> {
+        let file = File::parse(path, text.to_owned())?;
+        Ok(Self {
+            base: file.explore.clone(),
+            top: Layer::default(),
+            file,
+        })
+    }
+
     /// The options of the test at `test_path` (`stress::many_threads`).
     ///
     /// Of several matching `[[test]]` entries, the later one wins.

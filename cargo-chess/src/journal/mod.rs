@@ -16,7 +16,7 @@ pub(crate) use entry::Key;
 
 use crate::digest;
 use crate::events::TestId;
-use crate::schedule::file_name;
+use crate::schedule::directory::file_name;
 
 /// The kind of a test's file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -12,7 +12,8 @@ use crate::error::{Error, Result};
 use crate::events::TestId;
 use crate::plan::Plan;
 use crate::protocol::Step;
-use crate::schedule::{Schedule, schedules_in};
+use crate::schedule::Schedule;
+use crate::schedule::directory::schedules_in;
 
 /// The name of the directory next to a package's Cargo.toml.
 pub(crate) const DIRECTORY: &str = "chess-regressions";

@@ -15,7 +15,7 @@ use crate::events::{
     Kind, Location, Minimised, OtherFailure, Outcome, RegressionOutcome, TestFinished,
 };
 use crate::protocol::Finished;
-use crate::schedule::id_in;
+use crate::schedule::directory::id_in;
 use crate::text::{
     BAD, BOLD, NOTE, grouped, indented, plural, source_path, status, styled, thousands, wrap,
 };

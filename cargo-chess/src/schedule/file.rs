@@ -11,7 +11,7 @@ use crate::suggest;
 
 /// The version of the format that this program writes. It also reads files of format 1, which
 /// [`text`] describes.
-pub(super) const FORMAT: u32 = 2;
+const FORMAT: u32 = 2;
 
 /// The keys in their written order. Some may be absent.
 const KEYS: &[&str] = &[
@@ -42,6 +42,22 @@ const KEYS: &[&str] = &[
     "preempted-at",
     "decisions",
 ];
+
+impl Schedule {
+    /// Reads a `*.chess` file of this version or of an earlier one.
+    pub(crate) fn parse(text: &str) -> Result<Self, ScheduleError> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        if text::version(text) == Some("1") {
+            return text::parse(text);
+        }
+        parse(text)
+    }
+
+    /// The text of a `*.chess` file.
+    pub(crate) fn to_text(&self) -> String {
+        print(self, &self.id())
+    }
+}
 
 /// The whole file: comments for the reader, then the keys.
 pub(super) fn print(schedule: &Schedule, id: &str) -> String {
@@ -133,7 +149,7 @@ fn decisions(decisions: &str) -> Value {
 }
 
 /// Reads a file.
-pub(super) fn parse(text: &str) -> Result<Schedule, ScheduleError> {
+fn parse(text: &str) -> Result<Schedule, ScheduleError> {
     // An editor or git may have changed the ends of lines, which a string may contain.
     let text = &text.replace("\r\n", "\n");
     let Some(version) = text::version(text) else {

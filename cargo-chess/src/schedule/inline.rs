@@ -17,9 +17,25 @@ const CHECK_LEN: usize = 6;
 /// A limit above the size of any schedule, so that a hostile word cannot fill the memory.
 const LARGEST: u64 = 64 << 20;
 
-/// Prints the word.
-pub(super) fn print(schedule: &Schedule) -> String {
-    word(&text::body(schedule))
+impl Schedule {
+    /// Reads the one-word form.
+    pub(crate) fn parse_inline(word: &str) -> Result<Self, ScheduleError> {
+        parse(word)
+    }
+
+    /// The one-word form, to paste into an issue.
+    pub(crate) fn to_inline(&self) -> String {
+        word(&text::body(self))
+    }
+
+    /// Whether `argument` is a one-word form rather than a file or an id.
+    pub(crate) fn is_inline(argument: &str) -> bool {
+        let rest = argument.trim_start().strip_prefix("chess");
+        rest.and_then(|rest| rest.split_once(':'))
+            .is_some_and(|(version, _)| {
+                !version.is_empty() && version.bytes().all(|b| b.is_ascii_digit())
+            })
+    }
 }
 
 /// Prints the word of a text.
@@ -34,7 +50,7 @@ pub(crate) fn word(text: &str) -> String {
 }
 
 /// Reads the word.
-pub(super) fn parse(word: &str) -> Result<Schedule, ScheduleError> {
+fn parse(word: &str) -> Result<Schedule, ScheduleError> {
     let damaged = |problem: String| ScheduleError::Inline { problem };
     let (version, rest) = word
         .trim()
@@ -71,7 +87,7 @@ mod tests {
 
     #[test]
     fn the_word_holds_the_same_as_the_file() {
-        let word = print(&sample());
+        let word = sample().to_inline();
         assert!(
             word.chars()
                 .all(|c| c.is_ascii_alphanumeric() || ":._-".contains(c))
@@ -85,12 +101,16 @@ mod tests {
     fn a_long_schedule_stays_pasteable() {
         let mut schedule = sample();
         schedule.decisions = "0*12 1*3 ?1 0 ".repeat(500).trim_end().to_owned();
-        assert!(print(&schedule).len() < 700, "{}", print(&schedule).len());
+        assert!(
+            schedule.to_inline().len() < 700,
+            "{}",
+            schedule.to_inline().len()
+        );
     }
 
     #[test]
     fn a_damaged_word_is_refused() {
-        let word = print(&sample());
+        let word = sample().to_inline();
         let errors: Vec<String> = [
             word[..word.len() / 2].to_owned(),
             word.replacen(&word[20..22], "zz", 1),

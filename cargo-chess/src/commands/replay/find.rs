@@ -5,7 +5,8 @@ use std::fs;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::error::{Error, Result};
-use crate::schedule::{EXTENSION, Schedule, failures_dir, id_in, schedules_in};
+use crate::schedule::Schedule;
+use crate::schedule::directory::{EXTENSION, failures_dir, id_in, schedules_in};
 use crate::suggest;
 
 /// Reads the schedule that `argument` names without a workspace: an inline string or a file.

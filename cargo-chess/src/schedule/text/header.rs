@@ -8,7 +8,7 @@ use super::shorten;
 use crate::events::{Kind, Location};
 use crate::suggest;
 
-/// The keys in their written order. Some may be absent, and `point` may occur several times.
+/// The keys in their written order. Some may be absent, and those of [`SEVERAL`] may occur several times.
 const KEYS: &[&str] = &[
     "format",
     "package",
@@ -37,6 +37,9 @@ const KEYS: &[&str] = &[
     "preempted-at",
     "decisions",
 ];
+
+/// The keys that may occur several times.
+const SEVERAL: &[&str] = &["point", "unjoined-panic"];
 
 /// The `key = value` lines, each with its number.
 pub(super) struct Header<'a>(Vec<(&'a str, &'a str, usize)>);
@@ -77,7 +80,8 @@ impl<'a> Header<'a> {
                 });
             }
             let mut earlier = entries.iter();
-            if let Some((_, _, first)) = earlier.find(|(name, ..)| *name == key && key != "point") {
+            let same = |name| name == key && !SEVERAL.contains(&key);
+            if let Some((_, _, first)) = earlier.find(|(name, ..)| same(*name)) {
                 return Err(ScheduleError::Line {
                     line: number,
                     problem: format!("the key `{key}` is there twice: first on line {first}"),
