@@ -116,6 +116,10 @@ impl Package {
         let name = format!("published/{}-{}", self.name, self.version);
         Workspace::kept(&name, |new| {
             new.fill_with(&self.sources);
+            // The toolchain that its developers pin may not be installed.
+            for name in ["rust-toolchain", "rust-toolchain.toml"] {
+                let _none = fs::remove_file(new.root().join(name));
+            }
             let read = |path: &Path| fs::read_to_string(path).unwrap_or_default();
             let mut manifest = read(&new.root().join("Cargo.toml"));
             let mut lock = read(&new.root().join("Cargo.lock"));
