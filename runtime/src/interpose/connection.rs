@@ -142,6 +142,9 @@ pub(super) unsafe extern "C" fn close(descriptor: c_int) -> c_int {
         return files::close(descriptor, identity, close) as c_int;
     }
     let call = Call::begin(Op::Close, descriptor, identity, POLLIN);
+    if identity.kind == Kind::Socket {
+        loopback::free_port(descriptor);
+    }
     let peer = loopback::last_peer(descriptor);
     let result = close();
     peer.await_end();

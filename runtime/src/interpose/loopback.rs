@@ -22,8 +22,14 @@ const NAPS: u32 = 2_000;
 /// The place of this state in the engine's memory.
 pub(super) const PLACE: Place<Links> = Place::after(&monitor::PLACE);
 
-/// The pairs of connected sockets of this execution.
-pub(crate) struct Links(EngineVec<Link>);
+/// The connections of this execution.
+pub(crate) struct Links {
+    /// The pairs of connected sockets.
+    pairs: EngineVec<Link>,
+    /// The ports of the sockets that connected, also of those that were closed before their peer was
+    /// accepted.
+    ports: EngineVec<u16>,
+}
 
 /// A socket and its peer.
 #[derive(Clone, Copy)]
@@ -35,13 +41,17 @@ struct Link {
 
 impl Links {
     pub(crate) const fn new() -> Self {
-        Self(engine_vec())
+        Self {
+            pairs: engine_vec(),
+            ports: engine_vec(),
+        }
     }
 
-    /// Removes all links, for a new execution.
+    /// Removes all connections, for a new execution.
     #[inline]
     pub(crate) fn clear(&mut self) {
-        self.0.clear();
+        self.pairs.clear();
+        self.ports.clear();
     }
 }
 
@@ -56,7 +66,7 @@ pub(super) fn peer(socket: c_int) -> Peer {
         return Peer(None);
     }
     // SAFETY: one task runs at a time, and the reference ends before it may switch.
-    let links = unsafe { &mut (*PLACE.get()).0 };
+    let links = unsafe { &mut (*PLACE.get()).pairs };
     let known = links.iter().position(|link| link.socket == own.inode);
     if let Some(known) = known {
         match links[known].peer {
@@ -109,17 +119,50 @@ fn find_peer(socket: c_int) -> Option<(c_int, u64)> {
 /// connection.
 pub(super) fn last_peer(socket: c_int) -> Peer {
     let peer = peer(socket);
-    if peer.0.is_some() {
-        let own = descriptor::look(socket).inode;
-        let again = socket::find_open(|other| {
-            let identity = descriptor::look(other);
-            other != socket && identity.kind == Kind::Socket && identity.inode == own
+    let Some(descriptor) = peer.0 else {
+        return peer;
+    };
+    if !is_last(socket) {
+        return Peer(None);
+    }
+    // The peer knows its own peer after this one is closed, for `free_port`.
+    let own = (socket, descriptor::look(socket).inode);
+    let inode = descriptor::look(descriptor).inode;
+    // SAFETY: see `peer`.
+    let links = unsafe { &mut (*PLACE.get()).pairs };
+    if !links.iter().any(|link| link.socket == inode) {
+        links.push(Link {
+            socket: inode,
+            peer: Some(own),
         });
-        if again {
-            return Peer(None);
-        }
     }
     peer
+}
+
+/// Makes the coming close of a TCP socket free its port at once, if the peer was a socket of this
+/// process and is closed: no task can observe the reset that the kernel sends instead of an end.
+/// Otherwise the port would stay taken for a minute, and the ports would be used up after some ten
+/// thousand executions.
+pub(super) fn free_port(socket: c_int) {
+    let own = descriptor::look(socket);
+    // SAFETY: one task runs at a time, and the reference ends before it may switch.
+    let links = unsafe { &*PLACE.get() };
+    let known = links.pairs.iter().find(|link| link.socket == own.inode);
+    let had_peer = known.is_some_and(|link| link.peer.is_some())
+        || socket::peer_port(socket).is_some_and(|port| links.ports.contains(&port));
+    if had_peer && socket::peer_has_closed(socket) && find_peer(socket).is_none() && is_last(socket)
+    {
+        socket::reset_on_close(socket);
+    }
+}
+
+/// Whether no other descriptor is one of this socket.
+fn is_last(socket: c_int) -> bool {
+    let own = descriptor::look(socket).inode;
+    !socket::find_open(|other| {
+        let identity = descriptor::look(other);
+        other != socket && identity.kind == Kind::Socket && identity.inode == own
+    })
 }
 
 impl Peer {
@@ -183,6 +226,9 @@ pub(super) fn read_to_end(socket: c_int) {
 /// Waits until a newly connected socket is visible at its listener.
 pub(super) fn connected(socket: c_int) {
     if let Some(port) = socket::peer_port(socket).filter(|_| socket::is_tcp(socket)) {
+        // SAFETY: see `peer`.
+        let ports = unsafe { &mut (*PLACE.get()).ports };
+        ports.extend(socket::own_port(socket));
         let listener = find_listener(port);
         if let Some(listener) = listener {
             wait_until(|| Progress::of(listener).backlog > 0 || is_accepted(socket));

@@ -14,6 +14,7 @@ const SO_ACCEPTCONN: usize = 30;
 const SO_PROTOCOL: usize = 38;
 const SO_DOMAIN: usize = 39;
 const IPPROTO_TCP: usize = 6;
+const TCP_INFO: usize = 11;
 const AF_UNIX: u32 = 1;
 const AF_INET: u32 = 2;
 const AF_INET6: u32 = 10;
@@ -46,6 +47,27 @@ pub(crate) fn is_listening(socket: c_int) -> bool {
 /// Whether it is a TCP socket.
 pub(crate) fn is_tcp(socket: c_int) -> bool {
     option::<1>(socket, SOL_SOCKET, SO_PROTOCOL) == [IPPROTO_TCP as u32]
+}
+
+/// Whether the end of the peer's data has arrived, and this end has sent no end.
+pub(crate) fn peer_has_closed(socket: c_int) -> bool {
+    const CLOSE_WAIT: u32 = 8;
+    option::<2>(socket, IPPROTO_TCP, TCP_INFO)[0] & 0xff == CLOSE_WAIT
+}
+
+/// Makes the last close of the socket end the connection with a reset.
+pub(crate) fn reset_on_close(socket: c_int) {
+    const SO_LINGER: usize = 13;
+    // On, for zero seconds.
+    let linger = [1u32, 0];
+    set_option(socket, SOL_SOCKET, SO_LINGER, &linger);
+}
+
+fn set_option<const WORDS: usize>(socket: c_int, level: usize, name: usize, value: &[u32; WORDS]) {
+    let (at, length) = (&raw const *value as usize, WORDS * 4);
+    let arguments = [socket as usize, level, name, at, length, 0];
+    // SAFETY: the value has the given length.
+    unsafe { sys::syscall(number::SETSOCKOPT, arguments) };
 }
 
 /// Takes the error of a connection; 0 for none.
@@ -132,7 +154,6 @@ pub(crate) enum State {
 impl Progress {
     /// The progress of this socket.
     pub(crate) fn of(socket: c_int) -> Self {
-        const TCP_INFO: usize = 11;
         let info = option::<56>(socket, IPPROTO_TCP, TCP_INFO);
         let long = |at: usize| u64::from(info[at]) | u64::from(info[at + 1]) << 32;
         let state = match info[0] & 0xff {
@@ -176,9 +197,5 @@ impl Progress {
 /// so some milliseconds later, and its peer would receive that at any time.
 pub(crate) fn acknowledge(socket: c_int) {
     const TCP_QUICKACK: usize = 12;
-    let yes = 1u32;
-    let at = &raw const yes as usize;
-    let arguments = [socket as usize, IPPROTO_TCP, TCP_QUICKACK, at, 4, 0];
-    // SAFETY: four readable bytes.
-    unsafe { sys::syscall(number::SETSOCKOPT, arguments) };
+    set_option(socket, IPPROTO_TCP, TCP_QUICKACK, &[1]);
 }
