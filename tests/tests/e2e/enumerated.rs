@@ -252,8 +252,8 @@ impl Found {
 /// programs.
 fn wrong_once() -> Vec<Program> {
     use Op::{
-        CLock, Lock, Sealed, SealedTry, SemPost, SemTryWait, SemWait, SocketRead, SocketTryRead,
-        SocketWrite,
+        CLock, Downgrade, Lock, Read, Sealed, SealedTry, SemPost, SemTryWait, SemWait, SocketRead,
+        SocketTryRead, SocketWrite, TryRead, TryWrite, Write,
     };
     // After an opaque call, each step counts as an additional access to the state of opaque code.
     // Such accesses under the lock hid the race between the two tasks that acquire it.
@@ -287,6 +287,17 @@ fn wrong_once() -> Vec<Program> {
         vec![SocketTryRead(0), SocketWrite(0)],
         vec![SocketRead(0)],
     ];
+    // A task that waits to write keeps others from reading, though the lock is free.
+    let one_cannot_enter_again = [
+        vec![TryWrite(0, vec![])],
+        vec![Downgrade(0, vec![])],
+        vec![TryRead(0, vec![]), TryRead(0, vec![]), TryWrite(0, vec![])],
+    ];
+    let one_is_kept_out_for_ever = [
+        vec![Downgrade(1, vec![])],
+        vec![Downgrade(0, vec![Read(1, vec![])])],
+        vec![Read(1, vec![Write(0, vec![])])],
+    ];
     let tasks = [
         &one_waits[..],
         &one_is_blocked_at_the_end,
@@ -294,6 +305,8 @@ fn wrong_once() -> Vec<Program> {
         &each_waits_for_a_unit,
         &one_comes_in_vain,
         &one_reads_in_vain,
+        &one_cannot_enter_again,
+        &one_is_kept_out_for_ever,
     ];
     let program = |tasks: &[Vec<Op>]| Program {
         tasks: tasks.to_vec(),

@@ -11,7 +11,6 @@ mod turning;
 mod wakeup;
 
 use self::labels::{Label, Labels, Outcomes, commute};
-use self::turning::touches_of;
 use self::wakeup::{Branch, Sequence, size};
 use super::races::HappensBefore;
 use super::{ChoicePoint, Ended, Past, Progress, SchedulingPoint, Strategy};
@@ -227,7 +226,7 @@ impl Dpor {
         if let Some(node) = self.nodes.last()
             && !node.asleep.is_empty()
         {
-            let touches = touches_of(past, self.nodes.len() - 1);
+            let touches = self.touches_of(past, self.nodes.len() - 1);
             let labels = &self.labels;
             let stays = |&label: &Label| {
                 labels.task(label) != node.task && commute(labels.touches(label), &touches)
@@ -359,7 +358,10 @@ impl Strategy for Dpor {
             return;
         }
         self.catch_up(execution.past);
-        let known = self.prescribed.saturating_sub(1);
+        let mut known = self.prescribed.saturating_sub(1);
+        if self.happens_before.note_attempts(trace) {
+            known = 0;
+        }
         self.note_labels(execution.past, known);
         self.turn_races(execution.past, known);
         self.gave_up = self.planned > MOST_PLANNED || self.labels.count() > MOST_LABELS;

@@ -140,6 +140,56 @@ fn what_cannot_begin_stands_in_for_nothing() {
     assert!(!misses(&program));
 }
 
+/// The second task comes to wait while the third one reads. So the second attempt to read fails,
+/// though the lock is free: a step that comes to wait and one that leaves do not commute.
+#[test]
+fn an_attempt_to_read_fails_while_another_task_waits() {
+    let program = vec![
+        vec![Act::Add(0)],
+        vec![Act::Lock(0)],
+        vec![
+            Act::TryRead(0),
+            Act::EndRead(0),
+            Act::TryRead(0),
+            Act::EndRead(0),
+            Act::TryLock(0),
+            Act::Add(0),
+        ],
+    ];
+    assert_eq!(missed_ends(&program), []);
+}
+
+/// The second task waits for the third one, which reads, and keeps the first one from reading. The
+/// third one waits for the first one.
+#[test]
+fn tasks_that_wait_for_readers_to_leave_can_deadlock() {
+    let program = vec![
+        vec![Act::Read(2), Act::Read(3), Act::EndRead(3), Act::EndRead(2)],
+        vec![Act::Lock(3), Act::Unlock(3)],
+        vec![Act::Read(3), Act::Lock(2), Act::Unlock(2), Act::EndRead(3)],
+    ];
+    assert_eq!(missed_ends(&program), []);
+}
+
+/// The ends of `program` with at most two preemptions that the search misses.
+fn missed_ends(program: &Program) -> Vec<model::Final> {
+    let few = model::explore_all(program, 2, 2_000);
+    few.map_or_else(Vec::new, |few| {
+        let found = model::explore(program, &mut Dpor::new());
+        few.ends.difference(&found.ends).cloned().collect()
+    })
+}
+
+#[test]
+fn every_end_of_few_preemptions_is_reached_at_a_lock() {
+    for seed in model::seeds().step_by(4) {
+        let program = model::random_sections(seed);
+        let misses = |program: &Program| !missed_ends(program).is_empty();
+        let smallest = || model::shrink(&program, misses);
+        assert!(!misses(&program), "seed {seed}: {:?}", smallest());
+    }
+}
+
 #[test]
 fn every_graph_and_every_end_is_reached() {
     let (mut executions, mut graphs) = (0, 0);

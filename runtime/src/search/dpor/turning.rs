@@ -17,7 +17,7 @@ impl Dpor {
         if let Some(label) = self.steps[step] {
             return label;
         }
-        let label = self.label_of(past, step, &touches_of(past, step));
+        let label = self.label_of(past, step, &self.touches_of(past, step));
         self.steps[step] = Some(label);
         label
     }
@@ -27,6 +27,24 @@ impl Dpor {
         let outcomes = node.map_or(Outcomes::NONE, Node::outcomes);
         let task = past.trace.steps[step].task;
         self.labels.label(task, outcomes, touches)
+    }
+
+    /// The touches of a step, or those that it may have after steps that commute with it: if another
+    /// owner is gone, the drop of an `Arc` may be the last one. A step that comes to wait for
+    /// readers to leave would acquire the lock after that; where the two differ, they do not
+    /// commute.
+    pub(super) fn touches_of(&self, past: Past<'_>, step: usize) -> EngineVec<(usize, Effect)> {
+        let mut touches = engine_vec();
+        let named = past.trace.touches_of(step).iter();
+        touches.extend(named.map(|touch| {
+            let effect = match touch.effect {
+                Effect::Update => touch.could,
+                Effect::Queue if self.happens_before.orders_queues() => Effect::Acquire,
+                effect => effect,
+            };
+            ((past.name)(touch.object), effect)
+        }));
+        touches
     }
 
     /// Labels the steps of the execution. The first `known` of them have been labeled before.
@@ -97,21 +115,6 @@ impl Dpor {
             self.sequence.push_turned(label, first);
         }
     }
-}
-
-/// The touches of a step, or those that it may have after steps that commute with it: if another
-/// owner is gone, the drop of an `Arc` may be the last one.
-pub(super) fn touches_of(past: Past<'_>, step: usize) -> EngineVec<(usize, Effect)> {
-    let mut touches = engine_vec();
-    let named = past.trace.touches_of(step).iter();
-    touches.extend(named.map(|touch| {
-        let effect = match touch.effect {
-            Effect::Update => touch.could,
-            effect => effect,
-        };
-        ((past.name)(touch.object), effect)
-    }));
-    touches
 }
 
 /// The touches that the second step of a race may have without the first one.

@@ -6,7 +6,7 @@ mod random_program;
 mod shrink;
 
 pub(super) use brute_force::{Exhaustive, Explored, explore, explore_all};
-pub(super) use random_program::{random_program, seeds};
+pub(super) use random_program::{random_program, random_sections, seeds};
 pub(super) use shrink::shrink;
 
 use self::machine::{Machine, past};

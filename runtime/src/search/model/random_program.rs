@@ -121,6 +121,30 @@ pub(in crate::search) fn random_program(seed: u64) -> Program {
     program
 }
 
+/// A program of three tasks that hold two locks, shared or exclusively, one inside the other or not.
+/// All of its schedules are too many for brute force, but not those with few preemptions.
+pub(in crate::search) fn random_sections(seed: u64) -> Program {
+    let mut rng = Rng::new(seed);
+    let mut below = |n: u64| rng.below(n) as u32;
+    let mut program = Program::new();
+    // Programs with one lock have more races.
+    let locks = 1 + u64::from(below(2));
+    for _ in 0..3 {
+        let mut acts = VecDeque::new();
+        for _ in 0..=below(3) {
+            let outer = below(locks);
+            add_section(&mut acts, outer + 2, &mut below);
+            if locks == 2 && below(2) == 0 {
+                let end = acts.pop_back().expect("a section has an end");
+                add_section(&mut acts, 3 - outer, &mut below);
+                acts.push_back(end);
+            }
+        }
+        program.push(acts.into());
+    }
+    program
+}
+
 /// A random act on a channel.
 fn message(channel: u32, below: &mut impl FnMut(u64) -> u32) -> Act {
     match below(6) {

@@ -25,12 +25,19 @@ impl HappensBefore {
         }
         let enables = relation == Dependence::Enables;
         if enables || is_woken && step.waker == other.step {
-            if self.waits_too {
+            if self.waits_too && (effect, other.effect) == (Effect::Acquire, Effect::Leave) {
+                self.waits_for(other.step, at);
+            } else if self.waits_too {
                 self.judge_wait(at, other.step);
             } else if enables {
+                let leaves = other.effect == Effect::Leave;
                 self.met.push(Met {
                     step: other.step,
-                    role: Role::Enabling,
+                    role: if leaves {
+                        Role::Leaving
+                    } else {
+                        Role::Enabling
+                    },
                     at_lock: true,
                 });
             }
@@ -152,6 +159,40 @@ impl HappensBefore {
         }
     }
 
+    /// Adds the races of a step that comes for a lock with acquisitions that later ones of the same
+    /// task hide. The race with a later one can be reversed before its turn, at no cost, unless the
+    /// task held the lock there from an acquisition in an earlier turn. Then the step races with that
+    /// one, too.
+    #[inline(never)]
+    pub(super) fn judge_turns(&mut self, at: u32, before: Clock, touch: Touch) {
+        let mut holder = None;
+        let mut next = self.accesses.newest_of(touch.object);
+        while let Some(&access) = self.accesses.get(next) {
+            next = access.next;
+            let (task, step) = (access.task, access.step);
+            let is_unknown = !self.clocks.knows(before, task, step);
+            if !is_acquisition(access.effect) || !is_unknown {
+                continue;
+            }
+            let turn = self.turn_of(step);
+            match holder {
+                None => holder = Some((task, turn)),
+                Some((same, later)) if same == task => {
+                    if step < later && touch.effect.depends(access.effect) == Dependence::Races {
+                        self.races.push(Race {
+                            first: step,
+                            second: at,
+                            waits: false,
+                        });
+                    }
+                    holder = Some((task, turn));
+                }
+                Some(_) if is_exclusive(access.effect) => break,
+                Some(_) => {}
+            }
+        }
+    }
+
     /// As [`Self::judge_arrival`], for executions in which tasks yield. A yield ends the turn of
     /// the task that holds the lock, and no task that needs the lock can continue there. An earlier
     /// place before the last acquisition of the lock may then cost more preemptions than one before
@@ -181,6 +222,11 @@ impl HappensBefore {
 #[inline]
 pub(super) fn takes(effect: Effect) -> bool {
     matches!(effect, Effect::Acquire | Effect::Enter)
+}
+
+/// Whether an access may be the acquisition of a lock, by waiting or by trying.
+fn is_acquisition(effect: Effect) -> bool {
+    is_exclusive(effect) || matches!(effect, Effect::Enter | Effect::TryEnter)
 }
 
 /// Whether a step acquires a lock.

@@ -18,7 +18,7 @@ impl HappensBefore {
                 step: first, role, ..
             },
         ] = self.met[..]
-            && role != Role::Enabling
+            && !role.enables()
         {
             self.races.push(Race {
                 first,
@@ -50,10 +50,10 @@ impl HappensBefore {
     /// enabled it, the lock is held until the end.
     fn is_held_at(&self, step: u32, blocked: bool) -> bool {
         let task = |met: &Met| self.places[met.step as usize].task;
-        let taking = |met: &&Met| met.at_lock && met.role != Role::Enabling;
+        let taking = |met: &&Met| met.at_lock && !met.role.enables();
         self.met.iter().filter(taking).any(|taken| {
             let is_release = |met: &&Met| {
-                met.role == Role::Enabling
+                met.role.enables()
                     && task(met) == task(taken)
                     && self.precedes(taken.step, met.step)
             };
@@ -71,7 +71,7 @@ impl HappensBefore {
             let Met {
                 step: first, role, ..
             } = self.met[place];
-            if role == Role::Enabling {
+            if role.enables() {
                 continue;
             }
             let is_kept = self
@@ -81,7 +81,7 @@ impl HappensBefore {
                 .all(|(at, other)| match other.role {
                     // The same step, met twice.
                     Role::Hiding | Role::Candidate if other.step == first => at >= place,
-                    Role::Candidate => true,
+                    Role::Candidate | Role::Leaving => true,
                     Role::Hiding => !self.precedes(first, other.step),
                     // Without the first step this release would not exist. The lock is then free
                     // only if the first step acquired it.

@@ -47,6 +47,16 @@ enum Role {
     Hiding,
     /// The current step had to wait for it.
     Enabling,
+    /// The current step had to wait for it, a shared holder that leaves. It could have come to wait
+    /// before, and no other task would have entered since then.
+    Leaving,
+}
+
+impl Role {
+    /// Whether the current step had to wait for the other one.
+    fn enables(self) -> bool {
+        matches!(self, Self::Enabling | Self::Leaving)
+    }
 }
 
 /// A step of the trace.
@@ -73,6 +83,10 @@ pub(super) struct HappensBefore {
     /// Whether a step also races with a step that only enables it, if its task has steps between
     /// the two: it could have come to wait earlier, and a switch away from a waiting task is free.
     waits_too: bool,
+    /// Whether a task that comes to wait before a reader leaves is ordered with the reader: the
+    /// attempts of other tasks to read fail from then on. It is so without a bound, once a trace
+    /// has such an attempt.
+    orders_queues: bool,
     met: EngineVec<Met>,
     pub(super) races: EngineVec<Race>,
 }
@@ -86,6 +100,7 @@ impl HappensBefore {
             newest: engine_vec(),
             fresh: 0,
             waits_too,
+            orders_queues: false,
             met: engine_vec(),
             races: engine_vec(),
         }
@@ -140,6 +155,19 @@ impl HappensBefore {
         for (step, at) in trace.steps[read..].iter().zip(read as u32..) {
             goes_on = self.read_step(trace, step, at, goes_on);
         }
+    }
+
+    /// Notes whether tasks try to read in `trace`. Returns whether that changes the relation, so
+    /// that no step of an earlier trace may be shared.
+    pub(super) fn note_attempts(&mut self, trace: &Trace) -> bool {
+        let changes = trace.tries_to_read && !self.waits_too && !self.orders_queues;
+        self.orders_queues |= changes;
+        changes
+    }
+
+    /// Whether a step that comes to wait for readers to leave is ordered with their steps.
+    pub(super) fn orders_queues(&self) -> bool {
+        self.orders_queues
     }
 
     /// Removes all steps but the first `shared` ones.
@@ -277,6 +305,9 @@ impl HappensBefore {
             self.judge_queues(at, before, touch);
         }
         let comes = matches!(touch.effect, Effect::Acquire | Effect::Queue);
+        if (comes || touch.effect == Effect::Enter) && at >= self.fresh && self.waits_too {
+            self.judge_turns(at, before, touch);
+        }
         if comes && trace.tries_to_read && at >= self.fresh {
             self.judge_leaves(at, before, touch);
         }
@@ -287,7 +318,14 @@ impl HappensBefore {
     /// task did not know of.
     #[inline]
     fn meet(&mut self, trace: &Trace, at: u32, before: Clock, effect: Effect, other: Access) {
-        let relation = effect.depends(other.effect);
+        let relation = match (other.effect, effect) {
+            (Effect::Queue, Effect::Leave) | (Effect::Leave, Effect::Queue)
+                if self.orders_queues =>
+            {
+                Dependence::Races
+            }
+            _ => effect.depends(other.effect),
+        };
         if relation == Dependence::None {
             return;
         }
