@@ -74,11 +74,16 @@ impl Package {
             requirement["name"] == package["name"] && requirement["req"] == format!("={version}")
         });
         let features = requirement.map_or(&[][..], |requirement| array(&requirement["features"]));
+        let more = array(&root["metadata"]["features-of-tests"][text(&package["name"])]);
         let manifest = Path::new(text(&package["manifest_path"]));
         Self {
             name: text(&package["name"]).to_owned(),
             version: version.to_owned(),
-            features: features.iter().map(|name| text(name).to_owned()).collect(),
+            features: [features, more]
+                .concat()
+                .iter()
+                .map(|name| text(name).to_owned())
+                .collect(),
             is_used_by_its_tests: array(&root["metadata"]["used-by-own-tests"])
                 .contains(&package["name"]),
             sources: manifest
