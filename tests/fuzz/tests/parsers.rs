@@ -13,7 +13,8 @@ use rewriter::{
     Accesses, Declarations, Request, Subjects, audit, inline_asm, module_lines, references, rewrite,
 };
 
-/// The texts of the files with this ending below a directory of the repository.
+/// The texts of the files with this ending below a directory of the repository. Build directories
+/// and symbolic links are left out.
 fn files(directory: &str, ending: &str) -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut open = vec![root.join(directory)];
@@ -21,9 +22,10 @@ fn files(directory: &str, ending: &str) -> Vec<String> {
     while let Some(directory) = open.pop() {
         for entry in fs::read_dir(directory).expect("a directory").flatten() {
             let path = entry.path();
-            if path.is_dir() {
+            let kind = entry.file_type().expect("the type of a file");
+            if kind.is_dir() && !path.ends_with("target") {
                 open.push(path);
-            } else if path.to_string_lossy().ends_with(ending) {
+            } else if kind.is_file() && path.to_string_lossy().ends_with(ending) {
                 found.push(path);
             }
         }
