@@ -175,6 +175,13 @@ real! {
     setresgid(own: u32, effective: u32, saved: u32) -> c_int;
     setgroups(count: usize, groups: *const u32) -> c_int;
     initgroups(user: *const c_char, group: u32) -> c_int;
+    dlopen(name: *const c_char, flags: c_int) -> *mut c_void;
+    getaddrinfo(
+        node: *const c_char,
+        service: *const c_char,
+        hints: *const c_void,
+        result: *mut *mut c_void
+    ) -> c_int;
     raise(signal: c_int) -> c_int;
     pthread_kill(thread: pthread_t, signal: c_int) -> c_int;
     posix_spawn(

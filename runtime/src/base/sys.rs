@@ -307,12 +307,15 @@ pub(crate) fn change_directory(path: &core::ffi::CStr) {
     unsafe { syscall(number::CHDIR, [path.as_ptr() as usize, 0, 0, 0, 0, 0]) };
 }
 
-/// Waits for the end of a child of [`fork_silently`].
-pub(crate) fn reap_silent(child: isize) {
+/// Waits for the end of a child of [`fork_silently`]. Returns its wait status.
+pub(crate) fn reap_silent(child: isize) -> c_int {
     const CLONES: usize = 0x8000_0000;
     let child = child.cast_unsigned();
-    // SAFETY: our own child. Interrupted calls are repeated.
-    while unsafe { syscall(number::WAIT4, [child, 0, CLONES, 0, 0, 0]) } == -4 {}
+    let mut status: c_int = 0;
+    let at = &raw mut status as usize;
+    // SAFETY: our own child; `at` is writable. Interrupted calls are repeated.
+    while unsafe { syscall(number::WAIT4, [child, at, CLONES, 0, 0, 0]) } == -4 {}
+    status
 }
 
 const PROT_READ: usize = 1;

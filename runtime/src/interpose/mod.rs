@@ -20,6 +20,7 @@ mod fault;
 mod files;
 mod futex;
 mod keys;
+mod libraries;
 mod locks;
 mod loopback;
 mod mcount;

@@ -7,6 +7,7 @@ use super::alarm::{self, Alarm};
 use super::credentials::{self, Credentials};
 use super::disposition::{self, Signals};
 use super::files::{self, Elsewhere, Known};
+use super::libraries::{self, Libraries};
 use super::loopback::{self, Links};
 use super::timer::{self, Timers};
 use crate::base::memory::Place;
@@ -31,6 +32,8 @@ pub(crate) struct Process {
     pub(super) credentials: Credentials,
     /// The paths outside its own directory that the test writes.
     pub(crate) elsewhere: Elsewhere,
+    /// The names that load no library.
+    pub(super) libraries: Libraries,
 }
 
 /// The place of this state. Each part has a place of its own in the same memory, which its module
@@ -46,6 +49,7 @@ const _: () = {
     assert!(START + offset_of!(Process, files) == files::KNOWN_PLACE.offset());
     assert!(START + offset_of!(Process, credentials) == credentials::PLACE.offset());
     assert!(START + offset_of!(Process, elsewhere) == files::ELSEWHERE_PLACE.offset());
+    assert!(START + offset_of!(Process, libraries) == libraries::PLACE.offset());
 };
 
 impl Process {
@@ -58,6 +62,7 @@ impl Process {
             files: Known::new(),
             credentials: Credentials::new(),
             elsewhere: Elsewhere::new(),
+            libraries: Libraries::new(),
         }
     }
 

@@ -1,0 +1,107 @@
+//! Calls that may load libraries: `dlopen` and `getaddrinfo`.
+//!
+//! The dynamic linker is no part of the image. Its statics would keep a library that an execution
+//! has loaded, though the memory that it allocated for the library is restored, and the linker would
+//! crash in the next execution. So a program that loads a library while it is explored gets a
+//! process for each execution.
+//!
+//! Whether `getaddrinfo` loads a library depends on the name and on the machine (`nsswitch.conf`). A
+//! child process tries it for each new name.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+
+use super::files;
+use crate::base::memory::{EngineVec, Place, engine_vec};
+use crate::base::{fingerprint, real, sys};
+use crate::execution::{self, active};
+use crate::platform::image::image;
+
+/// The place of this state in the engine's memory.
+pub(super) const PLACE: Place<Libraries> = Place::after(&files::ELSEWHERE_PLACE);
+
+/// Hashes of the names for which `getaddrinfo` loads no library.
+pub(crate) struct Libraries(EngineVec<u64>);
+
+impl Libraries {
+    pub(crate) const fn new() -> Self {
+        Self(engine_vec())
+    }
+}
+
+/// libc's `dlopen`.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void {
+    const RTLD_NOLOAD: c_int = 4;
+    // SAFETY: the caller's arguments are those of `dlopen`; the second call loads nothing.
+    unsafe {
+        if resets() && !name.is_null() && real::dlopen(name, flags | RTLD_NOLOAD).is_null() {
+            execution::needs_process("dlopen");
+        }
+        real::dlopen(name, flags)
+    }
+}
+
+/// libc's `getaddrinfo`.
+#[unsafe(no_mangle)]
+unsafe extern "C-unwind" fn getaddrinfo(
+    node: *const c_char,
+    service: *const c_char,
+    hints: *const c_void,
+    result: *mut *mut c_void,
+) -> c_int {
+    // SAFETY: the caller's arguments are those of `getaddrinfo`. The child's result is lost with it.
+    unsafe {
+        if resets() && !node.is_null() {
+            let is_new = is_new(CStr::from_ptr(node));
+            if is_new && loads(|| _ = real::getaddrinfo(node, service, hints, result)) {
+                execution::needs_process("getaddrinfo");
+            }
+        }
+        real::getaddrinfo(node, service, hints, result)
+    }
+}
+
+/// Whether the caller is a task whose memory is put back after the execution.
+fn resets() -> bool {
+    // SAFETY: no fault handler runs.
+    active() && unsafe { (*image()).is_taken() }
+}
+
+/// Whether this name was not tried before.
+fn is_new(name: &CStr) -> bool {
+    let hash = fingerprint::of(0, name.to_bytes());
+    // SAFETY: one task runs at a time, and the reference ends before it may switch.
+    let known = unsafe { &mut (*PLACE.get()).0 };
+    let is_new = !known.contains(&hash);
+    if is_new {
+        known.push(hash);
+    }
+    is_new
+}
+
+/// Whether `call` loads a library, according to a child process that makes the call.
+fn loads(call: impl FnOnce()) -> bool {
+    let child = sys::fork_silently();
+    if child == 0 {
+        execution::forget_task();
+        // SAFETY: the engine's memory is shared with the parent: the child only reads it.
+        unsafe { (*image()).open() };
+        let before = loaded();
+        call();
+        sys::exit_now(c_int::from(loaded() != before));
+    }
+    child > 0 && sys::reap_silent(child) == 1 << 8
+}
+
+/// The number of loaded libraries.
+fn loaded() -> usize {
+    unsafe extern "C" fn count(_: *mut sys::LoadedObject, _: usize, data: *mut c_void) -> c_int {
+        // SAFETY: the count below.
+        unsafe { *data.cast::<usize>() += 1 };
+        0
+    }
+    let mut loaded = 0usize;
+    // SAFETY: the visitor writes to the count during the call only.
+    unsafe { sys::dl_iterate_phdr(count, (&raw mut loaded).cast()) };
+    loaded
+}
