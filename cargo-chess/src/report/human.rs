@@ -265,13 +265,13 @@ fn stopped(run: &RunFinished) -> String {
     let finished = tests - run.stopped - run.not_run;
     let looks = match run.only_looked_at as u64 {
         0 => String::new(),
-        looks => format!(", {} of them after the first, short look", thousands(looks)),
+        looks => format!(" ({} after the first short look)", thousands(looks)),
     };
     format!(
-        "of {} the run finished {}; it ended on the way of {}{looks}",
-        plural(tests as u64, "test"),
+        "{} of {} finished; the search of {} was stopped{looks}",
         thousands(finished as u64),
-        thousands(run.stopped as u64)
+        plural(tests as u64, "test"),
+        plural(run.stopped as u64, "test")
     )
 }
 
@@ -356,6 +356,19 @@ mod tests {
                 ("main", samples::skipped(), ""),
             ]
         ));
+    }
+
+    #[test]
+    fn a_stopped_run_says_how_many_tests_were_finished() {
+        let run = RunFinished {
+            passed: 1,
+            failed: 1,
+            not_run: 2,
+            stopped: 1,
+            only_looked_at: 1,
+            ..RunFinished::default()
+        };
+        insta::assert_snapshot!(stopped(&run), @"1 of 4 tests finished; the search of 1 test was stopped (1 after the first short look)");
     }
 
     #[test]
