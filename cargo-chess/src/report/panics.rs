@@ -48,7 +48,7 @@ pub(super) fn sentences(finished: &Finished, names: &Names) -> Vec<String> {
     let unseen = own.filter(|own| own.fate == Some(Fate::Unseen) && last.is_none());
     let unseen = unseen.map(|own| {
         format!(
-            "{} ended with this panic, and nobody joined it: `cargo test` lets the test pass, and so \
+            "{} ended with this panic, and no task joined it: `cargo test` lets the test pass, and so \
              does `cargo chess test --allow-unjoined-panics`.",
             names.of(own.task)
         )
@@ -59,12 +59,12 @@ pub(super) fn sentences(finished: &Finished, names: &Names) -> Vec<String> {
         } else {
             "Before that"
         };
-        let nobody = match panic.fate {
-            Some(Fate::Unseen) => " (nobody joined it)",
+        let unjoined = match panic.fate {
+            Some(Fate::Unseen) => " (no task joined it)",
             _ => "",
         };
         format!(
-            "{when}, {}{nobody}: {}",
+            "{when}, {}{unjoined}: {}",
             what(panic, names),
             panic.message.lines().next().unwrap_or_default()
         )

@@ -195,17 +195,16 @@ fn warnings(exploration: &Exploration) -> Vec<String> {
     all.extend(endless(exploration));
     if exploration.many_tasks > 0 {
         all.push(format!(
-            "{} of {} schedules had more than {MOST_TASKS} tasks of which nobody knew that \
-             they had ended: from then on data races were not looked for in them; join threads, or \
-             start fewer",
+            "{} of {} schedules had more than {MOST_TASKS} tasks that had ended unjoined: data \
+             races after that were not detected; join threads, or start fewer",
             exploration.many_tasks, exploration.schedules
         ));
     }
     if exploration.much_memory > 0 {
         all.push(format!(
             "{} of {} schedules accessed more plain memory than the {} MiB whose history \
-             is kept: from then on data races were not looked for in them; a test that accesses less \
-             is looked at to its end",
+             is kept: data races after that were not detected; a test that accesses less is checked \
+             to its end",
             exploration.much_memory,
             exploration.schedules,
             MOST_MEMORY >> 20
@@ -213,8 +212,8 @@ fn warnings(exploration: &Exploration) -> Vec<String> {
     }
     if exploration.many_releases > 0 {
         all.push(format!(
-            "in {} of {} schedules tasks synchronized more than {MOST_EPOCHS} times: from then on \
-             data races were not looked for in them; a shorter test is looked at to its end",
+            "in {} of {} schedules tasks synchronized more than {MOST_EPOCHS} times: data races \
+             after that were not detected; a shorter test is checked to its end",
             exploration.many_releases, exploration.schedules
         ));
     }
@@ -227,7 +226,7 @@ fn warnings(exploration: &Exploration) -> Vec<String> {
     }
     if let Some(function) = exploration.changes_process {
         all.push(format!(
-            "the program calls {function}, which changes its process for good: each execution ran \
+            "the program calls {function}, which changes its process permanently: each execution ran \
              in a process of its own (--isolate fork)"
         ));
     }
@@ -239,8 +238,8 @@ fn warnings(exploration: &Exploration) -> Vec<String> {
     );
     if exploration.more_failures {
         all.push(format!(
-            "there are more than {MOST} different failures; only so many are told: mend \
-             some of them to see the others"
+            "there are more than {MOST} different failures, and only the first {MOST} are reported: \
+             fix some of them to see the others"
         ));
     }
     all
@@ -293,7 +292,7 @@ mod tests {
                 "(--isolate fork)",
             ),
             (
-                "the program calls setuid, which changes its process for good",
+                "the program calls setuid, which changes its process permanently",
                 "(--isolate fork)",
             ),
             ("data race: ", "a race"),

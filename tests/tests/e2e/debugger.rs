@@ -77,7 +77,7 @@ fn gdb_stops_at_the_preemption_in_the_users_line_and_shows_the_stack_of_each_tas
     let run = debug(&workspace, &id, "gdb", &commands);
     assert_reproduced(&run, "catalog::locks bank::buggy: panic");
     let parts = [
-        "task 2 is preempted before Mutex::lock M1 at tests/locks/bank.rs:21; task 1 goes on\n",
+        "task 2 is preempted before Mutex::lock M1 at tests/locks/bank.rs:21; task 1 continues\n",
         &format!("in {WITHDRAWS} (self="),
         "at tests/locks/bank.rs:21\n21\t        *self.balance.lock().unwrap() = balance - amount;",
         "$1 = 100\n",
@@ -117,7 +117,7 @@ fn lldb_stops_at_the_preemption_in_the_users_line_and_shows_the_stack_of_each_ta
     let run = debug(&workspace, &id, "lldb", &commands);
     assert_reproduced(&run, "catalog::locks bank::buggy: panic");
     let parts = [
-        "task 2 is preempted before Mutex::lock M1 at tests/locks/bank.rs:21; task 1 goes on",
+        "task 2 is preempted before Mutex::lock M1 at tests/locks/bank.rs:21; task 1 continues",
         "withdraw_in_two_sections(self=",
         "-> 21  \t        *self.balance.lock().unwrap() = balance - amount;",
         "  main    waits in scope end at tests/locks/bank.rs:33",
@@ -137,9 +137,9 @@ fn lldb_stops_at_the_preemption_in_the_users_line_and_shows_the_stack_of_each_ta
 
 /// The switches that follow the preemption of the fixture's bug.
 const SWITCHES: [&str; 3] = [
-    "task 2 is preempted before Mutex::lock M1 at tests/locks/bank.rs:21; task 1 goes on",
-    "task 1 has ended; task 2 goes on",
-    "task 2 has ended; main goes on",
+    "task 2 is preempted before Mutex::lock M1 at tests/locks/bank.rs:21; task 1 continues",
+    "task 1 has ended; task 2 continues",
+    "task 2 has ended; main continues",
 ];
 
 #[test]

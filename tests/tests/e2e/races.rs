@@ -335,7 +335,7 @@ fn what_is_missing_between_the_accesses_is_said() {
     let run = workspace.chess(&args).run();
     run.assert_code(100);
     let said = [
-        ("ended", "ended since, but main does not go on after that"),
+        ("ended", "ended since, but main has not waited for its end"),
         (
             "released_it",
             "released it in store at src/lib.rs:37, but main has acquired nothing of that",

@@ -125,7 +125,7 @@ fn difference(failing: &Finished, passing: &Passing, names: &Names, split: usize
                 .iter()
                 .position(|it| Some(*it) == decided.task);
             if place >= Some(decided.free) {
-                format!("Then {instead} goes on where {task} took its turn, and the test passes.")
+                format!("Then {instead} continues where {task} took its turn, and the test passes.")
             } else {
                 format!("Then {instead} runs where {task} took its turn, and the test passes.")
             }

@@ -141,7 +141,7 @@ fn missed(finished: &Finished, names: &Names) -> Vec<String> {
         let object = wait.object.as_ref()?;
         is_last.then(|| {
             format!(
-                "{object} was notified{} (step {}), before {} waited for it (step {}); after that nobody notifies it.",
+                "{object} was notified{} (step {}), before {} waited for it (step {}); no task notifies it after that.",
                 at(notified),
                 thousands(*step as u64),
                 names.of(wait.task),

@@ -54,7 +54,7 @@ pub(super) fn switch(execution: &Execution, next: TaskId, costs: bool) -> String
         ""
     };
     let (current, next) = (name(execution, current), name(execution, next));
-    format!("{current} {what}; {next} goes on{early}")
+    format!("{current} {what}; {next} continues{early}")
 }
 
 /// The text for a failure that ends the execution.

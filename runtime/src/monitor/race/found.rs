@@ -80,7 +80,7 @@ impl Races {
         let _ = match end {
             None => words.write_str("released nothing since"),
             Some(Release { op: Op::Exit, .. }) => {
-                write!(words, "ended since, but {own} does not go on after that")
+                write!(words, "ended since, but {own} has not waited for its end")
             }
             Some(end) => write!(
                 words,

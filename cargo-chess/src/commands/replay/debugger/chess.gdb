@@ -21,7 +21,7 @@ define run-to-next-switch
   continue
 end
 document run-to-next-switch
-Run until another task goes on: by a preemption, or since this one waits, yields or ends.
+Run until another task continues: by a preemption, or since this one waits, yields or ends.
 `continue` stops at preemptions, panics and the failure alone.
 end
 
