@@ -134,7 +134,7 @@ mod tests {
             Some(0),
             &[panic(1, "boom", Some(Fate::Unseen))],
         );
-        insta::assert_snapshot!(told, @"task 1 ended with this panic, and nobody joined it: `cargo test` lets the test pass, and so does `cargo chess test --allow-unjoined-panics`.");
+        insta::assert_snapshot!(told, @"task 1 ended with this panic, and no task joined it: `cargo test` lets the test pass, and so does `cargo chess test --allow-unjoined-panics`.");
     }
 
     #[test]
@@ -166,7 +166,7 @@ mod tests {
             panic(2, "caught", None),
         ];
         insta::assert_snapshot!(told(Kind::Livelock, None, &panics), @r"
-        Before that, task 1 panicked at src/lib.rs:11 (nobody joined it): index out of bounds
+        Before that, task 1 panicked at src/lib.rs:11 (no task joined it): index out of bounds
         Before that, task 2 panicked at src/lib.rs:12: caught
         ");
     }
