@@ -114,6 +114,28 @@ fn a_turn_may_begin_with_the_lock_of_an_earlier_one() {
     assert!(!misses(&shared, &all_of_it, 1));
 }
 
+/// With one preemption, the second task comes to wait for the first one, which lets the third task
+/// continue before it. In the schedules that show this, the second task comes later, and blocks the
+/// third one for ever.
+#[test]
+fn a_task_that_waits_earlier_may_not_block_another_one() {
+    let program = vec![
+        vec![Act::TryLock(3), Act::Unlock(3)],
+        vec![Act::TryLock(2), Act::Read(3), Act::EndRead(3), Act::Lock(3)],
+        vec![
+            Act::TryLock(2),
+            Act::Read(3),
+            Act::EndRead(3),
+            Act::Unlock(2),
+            Act::Lock(3),
+            Act::Unlock(3),
+            Act::TryLock(3),
+        ],
+    ];
+    let all_of_it = all(&program, 1).expect("a small program");
+    assert!(!misses(&program, &all_of_it, 1));
+}
+
 /// A yield immediately after another one of its task is no scheduling point: all that it leads to,
 /// the first yield leads to with no more preemptions.
 #[test]

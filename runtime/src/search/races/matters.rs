@@ -111,7 +111,9 @@ impl HappensBefore {
         // A task that is blocked at the end for the acquired lock could acquire it instead, and its
         // steps after that are unknown.
         let mut taken = trace.touches_of(race.second as usize).iter();
-        if taken.any(|touch| is_awaited_at_end(trace, race, *touch)) {
+        if taken.any(|touch| is_awaited_at_end(trace, race, *touch))
+            || self.blocks_at_end(trace, race)
+        {
             return true;
         }
         let mut patience = PATIENCE;
@@ -129,6 +131,35 @@ impl HappensBefore {
                 }
             }
             step = self.places[step as usize].previous;
+        }
+        false
+    }
+
+    /// Whether another task is blocked at the end by a step of the second task, from the race's
+    /// second step on. If that task waits earlier, the other one may come first, and its steps after
+    /// that are unknown.
+    fn blocks_at_end(&self, trace: &Trace, race: Race) -> bool {
+        let task = trace.steps[race.second as usize].task;
+        let steps = trace.steps.iter().enumerate().rev();
+        let mut blocked = steps.take_while(|(_, step)| step.decision == TraceStep::NEVER);
+        blocked.any(|(at, step)| {
+            let mut touches = trace.touches_of(at).iter();
+            step.task != task && touches.any(|touch| self.is_kept_from(race, *touch))
+        })
+    }
+
+    /// Whether the race's second task has an access since the second step that does not commute with
+    /// `touch`, the operation in which another task is blocked.
+    fn is_kept_from(&self, race: Race, touch: Touch) -> bool {
+        let task = self.places[race.second as usize].task;
+        let mut next = self.accesses.newest_of(touch.object);
+        while let Some(access) = self.accesses.get(next)
+            && access.step >= race.second
+        {
+            if access.task == task && !access.effect.commutes(touch.effect) {
+                return true;
+            }
+            next = access.next;
         }
         false
     }
