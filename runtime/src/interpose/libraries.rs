@@ -19,7 +19,7 @@ use crate::platform::image::image;
 /// The place of this state in the engine's memory.
 pub(super) const PLACE: Place<Libraries> = Place::after(&files::ELSEWHERE_PLACE);
 
-/// Hashes of the names for which `getaddrinfo` loads no library.
+/// Hashes of the arguments that `getaddrinfo` was called with before.
 pub(crate) struct Libraries(EngineVec<u64>);
 
 impl Libraries {
@@ -51,11 +51,12 @@ unsafe extern "C-unwind" fn getaddrinfo(
 ) -> c_int {
     // SAFETY: the caller's arguments are those of `getaddrinfo`. The child's result is lost with it.
     unsafe {
-        if resets() && !node.is_null() {
-            let is_new = is_new(CStr::from_ptr(node));
-            if is_new && loads(|| _ = real::getaddrinfo(node, service, hints, result)) {
-                execution::needs_process("getaddrinfo");
-            }
+        if resets()
+            && !node.is_null()
+            && is_new(hash(node, service, hints.cast()))
+            && loads(|| _ = real::getaddrinfo(node, service, hints, result))
+        {
+            execution::needs_process("getaddrinfo");
         }
         real::getaddrinfo(node, service, hints, result)
     }
@@ -67,9 +68,28 @@ fn resets() -> bool {
     active() && unsafe { (*image()).is_taken() }
 }
 
-/// Whether this name was not tried before.
-fn is_new(name: &CStr) -> bool {
-    let hash = fingerprint::of(0, name.to_bytes());
+/// The flags, family, type and protocol of a lookup, with which its hints begin.
+type Hints = [u8; 4 * size_of::<c_int>()];
+
+/// A hash of the arguments of `getaddrinfo`.
+///
+/// # Safety
+/// They are valid arguments, and `node` is not null.
+unsafe fn hash(node: *const c_char, service: *const c_char, hints: *const Hints) -> u64 {
+    // SAFETY: the strings end in zeros, and the hints are readable.
+    unsafe {
+        let mut hash = fingerprint::of(0, CStr::from_ptr(node).to_bytes());
+        if !service.is_null() {
+            hash = fingerprint::of(hash, CStr::from_ptr(service).to_bytes());
+        }
+        hints
+            .as_ref()
+            .map_or(hash, |hints| fingerprint::of(hash, hints))
+    }
+}
+
+/// Whether arguments with this hash were not tried before.
+fn is_new(hash: u64) -> bool {
     // SAFETY: one task runs at a time, and the reference ends before it may switch.
     let known = unsafe { &mut (*PLACE.get()).0 };
     let is_new = !known.contains(&hash);

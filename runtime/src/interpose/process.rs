@@ -32,7 +32,7 @@ pub(crate) struct Process {
     pub(super) credentials: Credentials,
     /// The paths outside its own directory that the test writes.
     pub(crate) elsewhere: Elsewhere,
-    /// The names that load no library.
+    /// The lookups that load no library.
     pub(super) libraries: Libraries,
 }
 

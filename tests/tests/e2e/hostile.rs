@@ -202,3 +202,65 @@ fn privileges_are_given_up_in_each_execution() {
         assert_eq!(verdict("in_time")["complete"], true);
     }
 }
+
+/// Looks up a name that glibc converts with libidn2, which it loads for that, beside a second task.
+const LOOKS_UP: &str = r#"
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::{fs, ptr, thread};
+
+static LOOKUPS: AtomicU32 = AtomicU32::new(0);
+
+unsafe extern "C" {
+    fn getaddrinfo(
+        name: *const c_char,
+        service: *const c_char,
+        hints: *const c_int,
+        found: *mut *mut c_void,
+    ) -> c_int;
+    fn setlocale(category: c_int, name: *const c_char) -> *mut c_char;
+}
+
+fn look_up() {
+    const AI_NUMERICHOST: c_int = 4;
+    const AI_IDN: c_int = 0x40;
+    let mut hints = [0; 12];
+    hints[0] = AI_NUMERICHOST | AI_IDN;
+    let mut found = ptr::null_mut();
+    // SAFETY: a name that ends in a zero, and hints of the right size.
+    let result =
+        unsafe { getaddrinfo(c"b\u{fc}cher".as_ptr(), ptr::null(), hints.as_ptr(), &mut found) };
+    assert_ne!(result, 0, "it is no number");
+    LOOKUPS.fetch_add(1, SeqCst);
+    if fs::read_to_string("/proc/self/maps").unwrap().contains("libidn2") {
+        println!("a library is loaded");
+    }
+}
+
+#[test]
+fn looks_up() {
+    const LC_CTYPE: c_int = 0;
+    // SAFETY: no other thread runs yet.
+    unsafe { setlocale(LC_CTYPE, c"C.UTF-8".as_ptr()) };
+    let other = thread::spawn(look_up);
+    look_up();
+    other.join().unwrap();
+    assert_eq!(LOOKUPS.load(SeqCst), 2);
+}
+"#;
+
+/// The next execution would crash in the dynamic linker.
+#[test]
+fn a_name_whose_lookup_loads_a_library_is_looked_up_in_each_execution() {
+    let workspace = Workspace::with_library(LOOKS_UP);
+    let args = ["test", "--lib", "--", "--nocapture"];
+    let native = end_to_end::Chess::cargo(workspace.root(), &args).run();
+    native.assert_code(0);
+    let loads = native.stdout.contains("a library is loaded");
+    for backend in ["fibers", "threads"] {
+        let run = workspace.chess(&["test", "--backend", backend]).run();
+        run.assert_code(0);
+        let warns = run.stderr.contains("the program calls getaddrinfo");
+        assert_eq!(warns, loads, "{run:?}");
+    }
+}
