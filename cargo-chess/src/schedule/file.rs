@@ -13,35 +13,8 @@ use crate::suggest;
 /// [`text`] describes.
 const FORMAT: u32 = 2;
 
-/// The keys in their written order. Some may be absent.
-const KEYS: &[&str] = &[
-    "format",
-    "package",
-    "binary",
-    "test",
-    "kind",
-    "message",
-    "location",
-    "preemptions",
-    "strategy",
-    "seed",
-    "memory",
-    "max-steps",
-    "isolate",
-    "backend",
-    "timers",
-    "spurious",
-    "memory-accesses",
-    "races",
-    "spins",
-    "only-run",
-    "points",
-    "unjoined-panics",
-    "cargo",
-    "sources",
-    "preempted-at",
-    "decisions",
-];
+/// The keys of arrays, beside [`text::KEYS`].
+const ARRAYS: &[&str] = &["points", "unjoined-panics"];
 
 impl Schedule {
     /// Reads a `*.chess` file of this version or of an earlier one.
@@ -226,8 +199,9 @@ struct Keys<'a> {
 impl Keys<'_> {
     fn check_names(&self) -> Result<(), ScheduleError> {
         for (name, _) in self.table {
-            if !KEYS.contains(&name) {
-                let nearest = suggest::nearest(name, KEYS.iter().copied())
+            let mut names = text::KEYS.iter().chain(ARRAYS).copied();
+            if !names.clone().any(|key| key == name) {
+                let nearest = suggest::nearest(name, &mut names)
                     .map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"));
                 let span = self.table.key(name).and_then(toml_edit::Key::span);
                 let problem = format!("there is no key `{}`{nearest}", shorten(name));

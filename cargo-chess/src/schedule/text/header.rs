@@ -8,8 +8,8 @@ use super::shorten;
 use crate::events::{Kind, Location};
 use crate::suggest;
 
-/// The keys in their written order. Some may be absent, and those of [`SEVERAL`] may occur several times.
-const KEYS: &[&str] = &[
+/// The keys that occur once, also in files of later formats. Some may be absent.
+pub(in crate::schedule) const KEYS: &[&str] = &[
     "format",
     "package",
     "binary",
@@ -30,8 +30,6 @@ const KEYS: &[&str] = &[
     "races",
     "spins",
     "only-run",
-    "point",
-    "unjoined-panic",
     "cargo",
     "sources",
     "preempted-at",
@@ -71,8 +69,9 @@ impl<'a> Header<'a> {
                     problem: format!("expected `key = value`, found `{}`", shorten(line)),
                 });
             };
-            if !KEYS.contains(&key) {
-                let nearest = suggest::nearest(key, KEYS.iter().copied())
+            let mut names = KEYS.iter().chain(SEVERAL).copied();
+            if !names.clone().any(|name| name == key) {
+                let nearest = suggest::nearest(key, &mut names)
                     .map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"));
                 return Err(ScheduleError::Line {
                     line: number,

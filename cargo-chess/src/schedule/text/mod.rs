@@ -10,6 +10,7 @@ use chess_vocabulary::Decisions;
 
 use self::escape::{escape, unescape};
 use self::header::Header;
+pub(super) use self::header::KEYS;
 use super::{FORMAT, Schedule, ScheduleError};
 use crate::events::{Location, TestId};
 
