@@ -363,3 +363,5 @@ impl Strategy for Icb {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod wait_tests;

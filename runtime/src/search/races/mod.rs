@@ -47,8 +47,8 @@ enum Role {
     Hiding,
     /// The current step had to wait for it.
     Enabling,
-    /// The current step had to wait for it, a shared holder that leaves. It could have come to wait
-    /// before, and no other task would have entered since then.
+    /// A shared holder leaves in it, and the current step had to wait for that. It could have begun
+    /// to wait earlier, and no other task would have entered since then.
     Leaving,
 }
 
@@ -83,9 +83,9 @@ pub(super) struct HappensBefore {
     /// Whether a step also races with a step that only enables it, if its task has steps between
     /// the two: it could have come to wait earlier, and a switch away from a waiting task is free.
     waits_too: bool,
-    /// Whether a task that comes to wait before a reader leaves is ordered with the reader: the
-    /// attempts of other tasks to read fail from then on. It is so without a bound, once a trace
-    /// has such an attempt.
+    /// Whether the step in which a task comes to wait for readers to leave is ordered with the steps
+    /// in which they leave. Attempts to read fail in between. It is set once a trace has such an
+    /// attempt, and only for searches without a bound.
     orders_queues: bool,
     met: EngineVec<Met>,
     pub(super) races: EngineVec<Race>,
