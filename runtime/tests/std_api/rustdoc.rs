@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 use crate::page::Page;
 
@@ -19,12 +20,15 @@ pub(crate) struct Item {
     pub(crate) name: String,
 }
 
+/// Built once: the tests of this program run at the same time, and the directory is the same.
+static DOCS: LazyLock<Docs> = LazyLock::new(|| Docs {
+    real: documentation_of_std(),
+    shim: document_the_shims(),
+});
+
 impl Docs {
-    pub(crate) fn new() -> Docs {
-        Docs {
-            real: documentation_of_std(),
-            shim: document_the_shims(),
-        }
+    pub(crate) fn get() -> &'static Docs {
+        &DOCS
     }
 
     /// Returns the public items of a module of std, unstable ones included.
