@@ -47,6 +47,31 @@ fn a_turn_may_begin_with_the_lock_of_an_earlier_one() {
     assert!(!misses(&shared, &all_of_it, 1));
 }
 
+/// The same where a third task holds the lock shared after that, which a reader may do as well.
+#[test]
+fn a_reader_does_not_hide_the_holder_from_another_reader() {
+    let program = vec![
+        vec![
+            Act::Lock(2),
+            Act::Downgrade(2),
+            Act::TryRead(3),
+            Act::EndRead(3),
+            Act::EndRead(2),
+            Act::Read(3),
+        ],
+        vec![
+            Act::TryLock(3),
+            Act::Lock(2),
+            Act::Unlock(3),
+            Act::Lock(3),
+            Act::Downgrade(3),
+        ],
+        vec![Act::Read(3), Act::EndRead(3)],
+    ];
+    let all_of_it = all(&program, 1).expect("a small program");
+    assert!(!misses(&program, &all_of_it, 1));
+}
+
 /// With one preemption, the second task comes to wait for the first one, which lets the third task
 /// continue before it. In the schedules that show this, the second task comes later, and blocks the
 /// third one for ever.

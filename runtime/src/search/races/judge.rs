@@ -170,15 +170,17 @@ impl HappensBefore {
         while let Some(&access) = self.accesses.get(next) {
             next = access.next;
             let (task, step) = (access.task, access.step);
-            let is_unknown = !self.clocks.knows(before, task, step);
-            if !is_acquisition(access.effect) || !is_unknown {
+            // The touch may commute with a shared acquisition.
+            let excludes = is_acquisition(access.effect)
+                && touch.effect.depends(access.effect) == Dependence::Races;
+            if !excludes || self.clocks.knows(before, task, step) {
                 continue;
             }
             let turn = self.turn_of(step);
             match holder {
                 None => holder = Some((task, turn)),
                 Some((same, later)) if same == task => {
-                    if step < later && touch.effect.depends(access.effect) == Dependence::Races {
+                    if step < later {
                         self.races.push(Race {
                             first: step,
                             second: at,
