@@ -9,9 +9,9 @@ use core::ffi::c_int;
 
 use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::base::sys::{self, number};
-use crate::monitor;
 use crate::platform::descriptor::{self, Kind, POLLIN};
 use crate::platform::socket::{self, Progress, State};
+use crate::{execution, monitor};
 
 /// The number of checks of the peer before the runtime stops waiting.
 const LOOKS: u32 = 2_000;
@@ -141,8 +141,8 @@ pub(super) fn last_peer(socket: c_int) -> Peer {
 
 /// Makes the coming close of a TCP socket free its port at once, if the peer was a socket of this
 /// process and is closed: no task can observe the reset that the kernel sends instead of an end.
-/// Otherwise the port would stay taken for a minute, and the ports would be used up after some ten
-/// thousand executions.
+/// (A child process could, if it has a copy of the peer, so there must be none.) Otherwise the port
+/// would stay taken for a minute, and the ports would be used up after some ten thousand executions.
 pub(super) fn free_port(socket: c_int) {
     let own = descriptor::look(socket);
     // SAFETY: one task runs at a time, and the reference ends before it may switch.
@@ -150,7 +150,11 @@ pub(super) fn free_port(socket: c_int) {
     let known = links.pairs.iter().find(|link| link.socket == own.inode);
     let had_peer = known.is_some_and(|link| link.peer.is_some())
         || socket::peer_port(socket).is_some_and(|port| links.ports.contains(&port));
-    if had_peer && socket::peer_has_closed(socket) && find_peer(socket).is_none() && is_last(socket)
+    if had_peer
+        && execution::children().is_empty()
+        && socket::peer_has_closed(socket)
+        && find_peer(socket).is_none()
+        && is_last(socket)
     {
         socket::reset_on_close(socket);
     }

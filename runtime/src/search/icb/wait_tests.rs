@@ -47,7 +47,8 @@ fn a_turn_may_begin_with_the_lock_of_an_earlier_one() {
     assert!(!misses(&shared, &all_of_it, 1));
 }
 
-/// The same where a third task holds the lock shared after that, which a reader may do as well.
+/// The same with a task that holds the lock shared in between. The last task, which reads, commutes
+/// with it.
 #[test]
 fn a_reader_does_not_hide_the_holder_from_another_reader() {
     let program = vec![
