@@ -2,7 +2,7 @@
 //! search.
 
 mod auto;
-mod chunks;
+mod chunked_vec;
 mod delay;
 mod dpor;
 mod estimate;
@@ -30,7 +30,7 @@ pub(crate) use dpor::Dpor;
 pub(crate) use estimate::{Draw, Estimate};
 pub(crate) use follow::{Follow, Following, Source};
 pub(crate) use hash_set::{HashSet, prefetch};
-pub(crate) use icb::{Deviation, Icb, Listed, Need, Part, Share};
+pub(crate) use icb::{BacktrackPoint, Deviation, Icb, Listed, Part, Share};
 pub(crate) use minimise::{Answer, Failing, Measure, minimise};
 pub(crate) use pct::Pct;
 pub(crate) use portfolio::Portfolio;

@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::base::sys;
-use crate::search::{Deviation, Icb, Listed, Need, prefetch};
+use crate::search::{BacktrackPoint, Deviation, Icb, Listed, prefetch};
 
 /// The most helpers.
 pub(super) const MOST: usize = 63;
@@ -17,8 +17,8 @@ pub(super) const BLOCKS: usize = 2;
 pub(super) const ITEMS: usize = 512;
 /// The room for the deviations of all of them.
 pub(super) const DEVIATIONS: usize = 1 << 20;
-/// The room for the needs that one helper finds in a round.
-pub(super) const NEEDS: usize = 1 << 20;
+/// The room for the backtrack points that one helper finds in a round.
+pub(super) const BACKTRACK_POINTS: usize = 1 << 20;
 /// The time for which the explorer waits for a new helper.
 pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 /// The interval in milliseconds at which a waiting process checks again.
@@ -152,7 +152,7 @@ pub(super) struct Board {
     pub(super) deviations: [[Deviation; DEVIATIONS]; BLOCKS],
     /// The results by helper; only that helper writes there.
     pub(super) found: [[[Found; ITEMS]; BLOCKS]; MOST],
-    pub(super) needs: [[[Need; NEEDS]; BLOCKS]; MOST],
+    pub(super) backtrack_points: [[[BacktrackPoint; BACKTRACK_POINTS]; BLOCKS]; MOST],
 }
 
 /// The helpers of this explorer.
@@ -253,8 +253,9 @@ impl Helpers {
         }
     }
 
-    /// Takes a schedule, unless a helper has run it. In that case returns the results and needs.
-    pub(super) fn take(&self, place: Place) -> Option<(Found, &[Need])> {
+    /// Takes a schedule, unless a helper has run it. In that case returns the results and backtrack
+    /// points.
+    pub(super) fn take(&self, place: Place) -> Option<(Found, &[BacktrackPoint])> {
         let item = self.item(place);
         // SAFETY: the board stays mapped.
         let item = unsafe { &*item };
@@ -293,7 +294,7 @@ impl Helpers {
 
     /// Prefetches the findings of helpers on the schedules after this one, as far as they are
     /// known. Returns those of a schedule that is taken over soon.
-    pub(super) fn look_ahead(&self, place: Place) -> Option<(Found, &[Need])> {
+    pub(super) fn look_ahead(&self, place: Place) -> Option<(Found, &[BacktrackPoint])> {
         let (_, count) = self.shared[place.block];
         let last = count.min(ITEMS) - 1;
         let found = |ahead: usize| {
@@ -310,9 +311,9 @@ impl Helpers {
             prefetch(self.found_at(helper, there));
         }
         if let Some((helper, there)) = found(AHEAD) {
-            let (_, needs) = self.found_by(helper, there);
-            prefetch(needs.as_ptr());
-            prefetch(needs.as_ptr_range().end);
+            let (_, backtrack_points) = self.found_by(helper, there);
+            prefetch(backtrack_points.as_ptr());
+            prefetch(backtrack_points.as_ptr_range().end);
         }
         found(SOON).map(|(helper, there)| self.found_by(helper, there))
     }
@@ -322,14 +323,17 @@ impl Helpers {
         unsafe { &raw const (*self.board).found[helper as usize][block][number] }
     }
 
-    fn found_by(&self, helper: u8, place: Place) -> (Found, &[Need]) {
+    fn found_by(&self, helper: u8, place: Place) -> (Found, &[BacktrackPoint]) {
         let board = self.board;
         // SAFETY: the helper has written it, and does not change it until the block has another
         // round.
         unsafe {
             let found = *self.found_at(helper, place);
-            let needs = &raw const (*board).needs[helper as usize][place.block];
-            let first = needs.cast::<Need>().add(found.start as usize);
+            let backtrack_points =
+                &raw const (*board).backtrack_points[helper as usize][place.block];
+            let first = backtrack_points
+                .cast::<BacktrackPoint>()
+                .add(found.start as usize);
             (
                 found,
                 core::slice::from_raw_parts(first, found.length as usize),

@@ -19,8 +19,8 @@ use std::time::Instant;
 
 pub(super) use self::board::Helpers;
 use self::board::{
-    BLOCKS, Board, DEVIATIONS, Found, ITEMS, LEAST, LOOK_MS, MOST, NEEDS, PATIENCE, Place, Stage,
-    State, block_of,
+    BACKTRACK_POINTS, BLOCKS, Board, DEVIATIONS, Found, ITEMS, LEAST, LOOK_MS, MOST, PATIENCE,
+    Place, Stage, State, block_of,
 };
 use super::explore::{Explorer, end_schedule};
 use super::process;
@@ -28,7 +28,7 @@ use super::run::{Root, set_strategy, strategy};
 use super::work::{self, Counted};
 use crate::base::{memory, sys};
 use crate::platform::confine;
-use crate::search::{Deviation, Icb, Need};
+use crate::search::{BacktrackPoint, Deviation, Icb};
 
 impl Explorer<'_> {
     /// Whether a helper has run the next schedule. If so, its findings are taken over.
@@ -51,14 +51,14 @@ impl Explorer<'_> {
             return false;
         };
         let place = Place { block, number };
-        let Some((found, needs)) = self.helpers.take(place) else {
+        let Some((found, backtrack_points)) = self.helpers.take(place) else {
             return false;
         };
-        if let Some((next, needs)) = self.helpers.look_ahead(place) {
+        if let Some((next, backtrack_points)) = self.helpers.look_ahead(place) {
             engine.exploration.distinct.prefetch(next.graph);
-            search.prefetch(needs);
+            search.prefetch(backtrack_points);
         }
-        search.learn(needs, found.possible);
+        search.learn(backtrack_points, found.possible);
         count(engine, &found);
         let work = work::of(Counted {
             steps: found.steps,
@@ -259,37 +259,42 @@ impl Explorer<'_> {
             && !engine.monitors.races.has_news()
             && !execution.has_kept_stream()
             && !execution.has_file_conflict();
-        let mut is_told = false;
+        let mut is_reported = false;
         if is_usual && !strategy(engine).diverged() {
             end_schedule(engine, true, false);
-            is_told = self.tell(engine, place, ours, used);
+            is_reported = self.report(engine, place, ours, used);
         }
-        let stage = if is_told {
+        let stage = if is_reported {
             Stage::Found
         } else {
             Stage::Unusual
         };
-        if item.change(ours, ours.at(stage)) && is_told {
-            search.note_told();
+        if item.change(ours, ours.at(stage)) && is_reported {
+            search.note_reported();
         }
     }
 
     /// Writes the findings of the last execution to the board. Returns whether there was room.
-    fn tell(&self, engine: Root, place: Place, state: State, used: &mut usize) -> bool {
+    fn report(&self, engine: Root, place: Place, state: State, used: &mut usize) -> bool {
         let (board, helper) = (self.helpers.board, state.helper as usize);
         let Some(search) = strategy(engine).as_icb() else {
             return false;
         };
         let (findings, execution) = (search.findings(), &engine.execution);
-        let (start, length) = (*used, findings.needs.len());
-        if start + length > NEEDS {
+        let (start, length) = (*used, findings.backtrack_points.len());
+        if start + length > BACKTRACK_POINTS {
             return false;
         }
         *used += length;
         // SAFETY: only this helper writes to this part of the board.
         unsafe {
-            let needs = (&raw mut (*board).needs[helper][place.block]).cast::<Need>();
-            ptr::copy_nonoverlapping(findings.needs.as_ptr(), needs.add(start), length);
+            let backtrack_points =
+                (&raw mut (*board).backtrack_points[helper][place.block]).cast::<BacktrackPoint>();
+            ptr::copy_nonoverlapping(
+                findings.backtrack_points.as_ptr(),
+                backtrack_points.add(start),
+                length,
+            );
             (*board).found[helper][place.block][place.number] = Found {
                 start: start as u32,
                 length: length as u32,

@@ -7,7 +7,7 @@
 //! another.
 
 mod labels;
-mod turning;
+mod race_reversal;
 mod wakeup;
 
 use self::labels::{Label, Labels, Outcomes, commute};
@@ -363,7 +363,7 @@ impl Strategy for Dpor {
             known = 0;
         }
         self.note_labels(execution.past, known);
-        self.turn_races(execution.past, known);
+        self.reverse_races(execution.past, known);
         self.gave_up = self.planned > MOST_PLANNED || self.labels.count() > MOST_LABELS;
     }
 

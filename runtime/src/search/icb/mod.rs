@@ -16,15 +16,15 @@
 //! preemption never costs more. If fairness limited the enabled tasks of an execution, every
 //! decision is taken to need all its choices.
 
-mod division;
-mod needs;
-mod repeats;
+mod backtrack_points;
+mod partition;
 mod rounds;
+mod sleep_sets;
 
-use self::division::Division;
-pub(crate) use self::division::{Part, Share};
-pub(crate) use self::rounds::{Deviation, Findings, Listed, Need};
-use super::chunks::{Chunks, Plain};
+use self::partition::Partition;
+pub(crate) use self::partition::{Part, Share};
+pub(crate) use self::rounds::{BacktrackPoint, Deviation, Findings, Listed};
+use super::chunked_vec::{ChunkedVec, Plain};
 use super::hash_set::{HashSet, RecentHashes};
 use super::races::HappensBefore;
 use super::{ChoicePoint, Ended, Progress, SchedulingPoint, Strategy};
@@ -86,7 +86,7 @@ pub(crate) struct Icb {
     largest_bound: u32,
     bound: u32,
     completed: Option<u32>,
-    nodes: Chunks<Node>,
+    nodes: ChunkedVec<Node>,
     /// The schedules of this round, the next one last. New schedules of the bound run after them.
     round: EngineVec<u32>,
     /// The schedules of the round after it.
@@ -128,13 +128,14 @@ pub(crate) struct Icb {
     options: EngineVec<TaskId>,
     diverged: bool,
     started: bool,
-    /// The division, if only a part of the space is explored.
-    division: Option<Division>,
+    /// The partition, if only a part of the space is explored.
+    partition: Option<Partition>,
     /// The search is that of a helper, which queues nothing.
     only_finds: bool,
-    /// For a helper: the round of its schedule, and the needs that it has reported recently.
+    /// For a helper: the round of its schedule, and the backtrack points that it has reported
+    /// recently.
     serves: u16,
-    told: RecentHashes,
+    reported: RecentHashes,
 }
 
 impl Icb {
@@ -145,7 +146,7 @@ impl Icb {
             largest_bound,
             bound: 0,
             completed: None,
-            nodes: Chunks::new(),
+            nodes: ChunkedVec::new(),
             round: engine_vec(),
             ahead: engine_vec(),
             rounds: 0,
@@ -162,7 +163,7 @@ impl Icb {
             last_read: engine_vec(),
             has_read: false,
             findings: Findings {
-                needs: engine_vec(),
+                backtrack_points: engine_vec(),
                 possible: 0,
             },
             needed: 0,
@@ -175,10 +176,10 @@ impl Icb {
             options: engine_vec(),
             diverged: false,
             started: false,
-            division: None,
+            partition: None,
             only_finds: false,
             serves: 0,
-            told: RecentHashes::new(),
+            reported: RecentHashes::new(),
         }
     }
 
@@ -304,7 +305,7 @@ impl Strategy for Icb {
     }
 
     fn end(&mut self, execution: &Ended<'_>) {
-        self.findings.needs.clear();
+        self.findings.backtrack_points.clear();
         self.findings.possible = 0;
         if !execution.diverged {
             self.expand(execution);
@@ -313,9 +314,10 @@ impl Strategy for Icb {
             self.leave_out_known();
             return;
         }
-        let needs = core::mem::replace(&mut self.findings.needs, engine_vec());
-        self.learn(&needs, self.findings.possible);
-        self.findings.needs = needs;
+        let backtrack_points =
+            core::mem::replace(&mut self.findings.backtrack_points, engine_vec());
+        self.learn(&backtrack_points, self.findings.possible);
+        self.findings.backtrack_points = backtrack_points;
     }
 
     fn wants_trace(&self) -> bool {
@@ -323,7 +325,7 @@ impl Strategy for Icb {
     }
 
     fn share(&self) -> Option<Share> {
-        self.tell_share()
+        self.share_of_part()
     }
 
     fn as_icb(&mut self) -> Option<&mut Icb> {
@@ -356,7 +358,7 @@ impl Strategy for Icb {
 
     kept_between_executions!(
         bound, completed, nodes, round, ahead, rounds, now, next, taken, explored, keep, dropped,
-        beyond, needed, possible, started, division;
+        beyond, needed, possible, started, partition;
         write_opened, read_opened
     );
 }

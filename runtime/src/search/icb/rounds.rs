@@ -1,7 +1,7 @@
 //! Rounds of schedules, which several processes can share: no schedule of a round depends on the
 //! findings of another one.
 
-use super::super::chunks::Chunks;
+use super::super::chunked_vec::ChunkedVec;
 use super::super::hash_set::{HashSet, prefetch};
 use super::{DEFAULT, Icb, Node, Strategy};
 use crate::base::memory::{EngineVec, engine_vec};
@@ -28,15 +28,15 @@ impl Deviation {
 
 /// A choice that an execution shows to be needed, and the number of preemptions up to it.
 #[derive(Clone, Copy)]
-pub(crate) struct Need {
+pub(crate) struct BacktrackPoint {
     pub(super) deviation: Deviation,
     pub(super) cost: u32,
 }
 
 /// The findings of an execution.
 pub(crate) struct Findings {
-    /// The needs in order, possibly with duplicates.
-    pub(crate) needs: EngineVec<Need>,
+    /// The backtrack points in order, possibly with duplicates.
+    pub(crate) backtrack_points: EngineVec<BacktrackPoint>,
     /// The number of other choices within the largest bound.
     pub(crate) possible: u64,
 }
@@ -77,7 +77,7 @@ impl Listed {
     }
 
     /// Makes `path` lead to a node. Returns the number of its nodes that are unchanged.
-    fn go_to(&mut self, mut node: u32, nodes: &Chunks<Node>) -> usize {
+    fn go_to(&mut self, mut node: u32, nodes: &ChunkedVec<Node>) -> usize {
         let before = self.path.len();
         let mut common = before;
         while node != DEFAULT {
@@ -131,7 +131,7 @@ impl Icb {
     }
 
     /// Queues a choice, unless it was queued before.
-    pub(super) fn open(&mut self, Need { deviation, cost }: Need) {
+    pub(super) fn open(&mut self, BacktrackPoint { deviation, cost }: BacktrackPoint) {
         if cost > self.largest_bound {
             self.beyond = true;
             return;
@@ -237,34 +237,38 @@ impl Icb {
     pub(crate) fn follow(&mut self, deviations: &[Deviation], round: u32) {
         self.only_finds = true;
         self.serves = short(round);
-        self.findings.needs.clear();
+        self.findings.backtrack_points.clear();
         self.current.clear();
         self.current.extend_from_slice(deviations);
         self.retry();
     }
 
-    /// For a helper: removes the needs that the served search already knows, and duplicates. The
-    /// served search takes over all findings of a round before it begins the next one.
+    /// For a helper: removes the backtrack points that the served search already knows, and
+    /// duplicates. The served search takes over all findings of a round before it begins the next
+    /// one.
     pub(super) fn leave_out_known(&mut self) {
-        for need in &self.findings.needs {
-            self.told.prefetch(need.deviation.name());
+        for point in &self.findings.backtrack_points {
+            self.reported.prefetch(point.deviation.name());
         }
         let mut recent = [0; 256];
-        let told = &self.told;
+        let reported = &self.reported;
         let unheard = [self.serves, next(self.serves)];
-        self.findings.needs.retain(|need| {
-            let name = need.deviation.name();
+        self.findings.backtrack_points.retain(|point| {
+            let name = point.deviation.name();
             let slot = &mut recent[name as usize % 256];
-            let is_told = core::mem::replace(slot, name) == name;
-            !is_told && told.round_of(name).is_none_or(|of| unheard.contains(&of))
+            let is_reported = core::mem::replace(slot, name) == name;
+            !is_reported
+                && reported
+                    .round_of(name)
+                    .is_none_or(|of| unheard.contains(&of))
         });
     }
 
     /// For a helper: records that the findings of the last execution were sent to the served
     /// search.
-    pub(crate) fn note_told(&mut self) {
-        for need in &self.findings.needs {
-            self.told.note(need.deviation.name(), self.serves);
+    pub(crate) fn note_reported(&mut self) {
+        for point in &self.findings.backtrack_points {
+            self.reported.note(point.deviation.name(), self.serves);
         }
     }
 
@@ -273,10 +277,10 @@ impl Icb {
         &self.findings
     }
 
-    /// Prefetches the memory that [`Self::learn`] will read for these needs.
-    pub(crate) fn prefetch(&self, needs: &[Need]) {
-        for need in needs {
-            self.opened.prefetch(need.deviation.name());
+    /// Prefetches the memory that [`Self::learn`] will read for these backtrack points.
+    pub(crate) fn prefetch(&self, backtrack_points: &[BacktrackPoint]) {
+        for point in backtrack_points {
+            self.opened.prefetch(point.deviation.name());
         }
     }
 
@@ -293,13 +297,13 @@ impl Icb {
     }
 
     /// Takes over the findings on the current schedule, possibly those of a helper.
-    pub(crate) fn learn(&mut self, needs: &[Need], possible: u64) {
+    pub(crate) fn learn(&mut self, backtrack_points: &[BacktrackPoint], possible: u64) {
         self.possible += possible;
         let queued = self.now.len();
-        self.prefetch(needs);
+        self.prefetch(backtrack_points);
         self.prefetch_nodes(&self.round, self.round.len());
-        for need in needs {
-            self.open(*need);
+        for point in backtrack_points {
+            self.open(*point);
         }
         self.taken += 1;
         let children = &self.now[queued..];

@@ -108,7 +108,7 @@ fn yields_with_nothing_between_them_are_as_one() {
     assert!(shorter > 0, "there are programs that yield in silence");
 }
 
-/// Explores a program in parts, with the earliest possible division.
+/// Explores a program in parts, with the earliest possible partition.
 fn in_parts(program: &Program, bound: u32, count: u32) -> Vec<(Icb, Explored)> {
     let part = |index| {
         let mut search = Icb::new(bound, u64::MAX).of_early_part(Part { index, count });
@@ -342,16 +342,16 @@ fn help(
     program: &Program,
     round: u64,
     listed: &[Vec<Deviation>],
-    found: &mut BTreeMap<(u64, usize), (Vec<Need>, u64)>,
+    found: &mut BTreeMap<(u64, usize), (Vec<BacktrackPoint>, u64)>,
     places: std::ops::Range<usize>,
 ) {
     for place in places.rev() {
         helper.follow(&listed[place], round as u32);
         model::execute(program, helper);
         let findings = helper.findings();
-        let needs = findings.needs.to_vec();
-        found.insert((round, place), (needs, findings.possible));
-        helper.note_told();
+        let backtrack_points = findings.backtrack_points.to_vec();
+        found.insert((round, place), (backtrack_points, findings.possible));
+        helper.note_reported();
     }
 }
 
@@ -398,8 +398,8 @@ fn explored_with_help(program: &Program, is_helped: bool) -> (Vec<Vec<u64>>, [u6
             .get(&round)
             .and_then(|count| count.checked_sub(left + 1));
         let known = place.and_then(|place| found.remove(&(round, place)));
-        if let Some((needs, possible)) = known {
-            search.learn(&needs, possible);
+        if let Some((backtrack_points, possible)) = known {
+            search.learn(&backtrack_points, possible);
             taken_over += 1;
         } else {
             model::execute(program, &mut search);
@@ -417,10 +417,10 @@ fn explored_with_help(program: &Program, is_helped: bool) -> (Vec<Vec<u64>>, [u6
 #[test]
 fn a_search_with_a_helper_runs_what_one_without_runs() {
     let program = vec![vec![Act::Add(0); 5]; 3];
-    let (alone, told, none) = explored_with_help(&program, false);
-    let (together, told_together, taken_over) = explored_with_help(&program, true);
+    let (alone, reported, none) = explored_with_help(&program, false);
+    let (together, reported_together, taken_over) = explored_with_help(&program, true);
     assert!(alone == together, "{} and {}", alone.len(), together.len());
-    assert_eq!(told, told_together);
+    assert_eq!(reported, reported_together);
     assert_eq!(none, 0);
     assert!(
         taken_over > alone.len() / 3,

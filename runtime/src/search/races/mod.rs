@@ -6,12 +6,12 @@
 
 mod accesses;
 mod clocks;
-mod judge;
-mod matters;
+mod detect;
+mod race_filter;
 
 use self::accesses::{Access, Accesses, is_exclusive};
 use self::clocks::{Clock, Clocks};
-use self::judge::takes;
+use self::detect::takes;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::search::{Touch, Trace, TraceStep};
 use chess_vocabulary::{Dependence, Effect};
@@ -289,10 +289,10 @@ impl HappensBefore {
                     let came = self.places[at as usize].previous;
                     if takes(touch.effect) && at >= self.fresh && self.waits_too {
                         if trace.has_yields {
-                            self.judge_each(at, before, touch.effect, next);
+                            self.detect_each(at, before, touch.effect, next);
                         }
                         if access.step > came {
-                            self.judge_arrival(trace, at, before, touch.effect, next);
+                            self.detect_arrival(trace, at, before, touch.effect, next);
                         }
                     }
                     break;
@@ -302,14 +302,14 @@ impl HappensBefore {
             next = access.next;
         }
         if touch.effect == Effect::Enter && at >= self.fresh {
-            self.judge_queues(at, before, touch);
+            self.detect_queues(at, before, touch);
         }
         let comes = matches!(touch.effect, Effect::Acquire | Effect::Queue);
         if (comes || touch.effect == Effect::Enter) && at >= self.fresh && self.waits_too {
-            self.judge_turns(at, before, touch);
+            self.detect_turns(at, before, touch);
         }
         if comes && trace.tries_to_read && at >= self.fresh {
-            self.judge_leaves(at, before, touch);
+            self.detect_leaves(at, before, touch);
         }
         mine
     }
@@ -330,7 +330,7 @@ impl HappensBefore {
             return;
         }
         if at >= self.fresh {
-            self.judge(trace, at, effect, other, relation);
+            self.detect(trace, at, effect, other, relation);
         }
         self.learn(at, before, other.step);
     }

@@ -19,11 +19,11 @@ use chess_vocabulary::TaskId;
 pub(super) struct Repeat {
     /// Its steps.
     pub(super) turn: Range<u32>,
-    sooner: Bed,
+    entry: SleepEntry,
 }
 
 /// An entry of the sleep set: the decision at which a task fell asleep.
-struct Bed {
+struct SleepEntry {
     /// The index of the decision, and the task's choice there, which precedes the taken one.
     place: u32,
     choice: u32,
@@ -48,9 +48,9 @@ impl Icb {
             count
         };
         while first < count && trace.steps[first as usize].decision != TraceStep::NEVER {
-            let goes_on = |&step: &u32| self.happens_before.turn_of(step) == first;
-            let end = first + 1 + (first + 1..count).take_while(goes_on).count() as u32;
-            let repeat = self.could_come_sooner(trace, first..end);
+            let is_same_turn = |&step: &u32| self.happens_before.turn_of(step) == first;
+            let end = first + 1 + (first + 1..count).take_while(is_same_turn).count() as u32;
+            let repeat = self.could_run_earlier(trace, first..end);
             if repeat.is_some() {
                 return repeat;
             }
@@ -59,19 +59,24 @@ impl Icb {
         None
     }
 
-    fn could_come_sooner(&self, trace: &Trace, turn: Range<u32>) -> Option<Repeat> {
+    fn could_run_earlier(&self, trace: &Trace, turn: Range<u32>) -> Option<Repeat> {
         let task = trace.steps[turn.start as usize].task;
         let last = self.happens_before.previous(turn.start);
-        let sooner = self
-            .where_it_sleeps(task, last, turn.start)
+        let entry = self
+            .sleep_entries(task, last, turn.start)
             .take_while(|it| it.from >= self.happens_before.known_of_others(turn.end - 1))
             .find(|it| self.costs_no_more(trace, it.from, &turn));
-        sooner.map(|sooner| Repeat { turn, sooner })
+        entry.map(|entry| Repeat { turn, entry })
     }
 
     /// The decisions before the step `until` from which a task has slept, the latest first. They
     /// come after the step `last`, the last one of the task.
-    fn where_it_sleeps(&self, task: TaskId, last: u32, until: u32) -> impl Iterator<Item = Bed> {
+    fn sleep_entries(
+        &self,
+        task: TaskId,
+        last: u32,
+        until: u32,
+    ) -> impl Iterator<Item = SleepEntry> {
         let begins = last.wrapping_add(1);
         let decisions = self.current.iter().rev();
         let deviations = decisions.map(|it| (it, self.points[it.index as usize]));
@@ -84,7 +89,7 @@ impl Icb {
                 let taken = &options[..deviation.choice as usize];
                 let choice = taken.iter().position(|&option| option == task)? as u32;
                 let (place, from) = (deviation.index, point.step);
-                Some(Bed {
+                Some(SleepEntry {
                     place,
                     choice,
                     from,
@@ -119,25 +124,25 @@ impl Icb {
         })
     }
 
-    /// Removes the needs that the execution with the earlier turn shows as well, if these are more
-    /// than the needs that replace them.
+    /// Removes the backtrack points that the execution with the earlier turn shows as well, if
+    /// these are more than those that replace them.
     pub(super) fn leave_out(&mut self, trace: &Trace, repeat: &Repeat, outcomes: Range<usize>) {
-        let (count, shows_beyond) = (self.findings.needs.len(), self.shows_beyond);
+        let (count, shows_beyond) = (self.findings.backtrack_points.len(), self.shows_beyond);
         self.shows_beyond = self.beyond;
         self.open_outcomes(outcomes, repeat.turn.end);
         for at in 0..self.happens_before.races.len() {
             let race = self.happens_before.races[at];
-            if !self.is_shown_sooner(trace, repeat, race) {
+            if !self.is_shown_earlier(trace, repeat, race) {
                 self.open_for_race(trace, race);
             }
         }
-        self.turn_aside(trace, repeat);
-        let rest = self.needed_within(count);
-        let all = self.needed_within(0) - rest;
+        self.open_in_place_of(trace, repeat);
+        let rest = self.backtrack_points_within(count);
+        let all = self.backtrack_points_within(0) - rest;
         if rest < all {
-            self.findings.needs.drain(..count);
+            self.findings.backtrack_points.drain(..count);
         } else {
-            self.findings.needs.truncate(count);
+            self.findings.backtrack_points.truncate(count);
             self.shows_beyond = shows_beyond;
         }
     }
@@ -145,7 +150,7 @@ impl Icb {
     /// Whether the execution with the earlier turn shows a race of this one as well. It does so if
     /// the second step of the race is in or after the turn, and depends on the turn or another free
     /// choice is explored in place of the turn. The other races exist without the turn.
-    fn is_shown_sooner(&self, trace: &Trace, repeat: &Repeat, race: Race) -> bool {
+    fn is_shown_earlier(&self, trace: &Trace, repeat: &Repeat, race: Race) -> bool {
         let start = repeat.turn.start;
         race.second >= start
             && (self.instead(trace, repeat).is_some()
@@ -154,11 +159,11 @@ impl Icb {
 
     /// Needs the schedule that this execution repeats, and other tasks in place of the sleeping
     /// one: the next one, and those that could run before a part of the turn.
-    fn turn_aside(&mut self, trace: &Trace, repeat: &Repeat) {
-        let Repeat { turn, sooner } = repeat;
-        self.need(sooner.place as usize, sooner.choice);
+    fn open_in_place_of(&mut self, trace: &Trace, repeat: &Repeat) {
+        let Repeat { turn, entry } = repeat;
+        self.add_backtrack_point(entry.place as usize, entry.choice);
         if let Some((place, choice)) = self.instead(trace, repeat) {
-            self.need(place, choice);
+            self.add_backtrack_point(place, choice);
         }
         for at in 0..self.happens_before.races.len() {
             let Race { first, second, .. } = self.happens_before.races[at];
@@ -177,9 +182,10 @@ impl Icb {
         (next < options.len()).then_some((decision as usize, next as u32))
     }
 
-    /// Adds needs to the choice of the task of the step `second` at a decision. If that task may
-    /// sleep there, perhaps only a task that runs before it leads to the wanted order. So the
-    /// initials are needed as well: the tasks whose next step depends on no earlier step of others.
+    /// Adds the choice of the task of the step `second` at a decision to the backtrack points. If
+    /// that task may sleep there, perhaps only a task that runs before it leads to the wanted
+    /// order. So the initials are needed as well: the tasks whose next step depends on no earlier
+    /// step of others.
     pub(super) fn open_initials(&mut self, trace: &Trace, place: usize, second: u32) {
         let TraceStep { task, .. } = trace.steps[second as usize];
         let start = self.points[place].step;
@@ -220,7 +226,7 @@ impl Icb {
         if last != TraceStep::NONE && last >= start {
             last = TraceStep::NONE;
         }
-        self.where_it_sleeps(task, last, start).next().is_some()
+        self.sleep_entries(task, last, start).next().is_some()
     }
 
     /// Queues the choice of a task at a decision, if the task was enabled.
@@ -228,7 +234,7 @@ impl Icb {
         let Point { options, count, .. } = self.points[place];
         let options = &self.options[options as usize..][..count as usize];
         if let Some(choice) = options.iter().position(|&option| option == task) {
-            self.need(place, choice as u32);
+            self.add_backtrack_point(place, choice as u32);
         }
     }
 
@@ -242,7 +248,7 @@ impl Icb {
         } = self.points[place];
         let is_free = self.options[options as usize..][..free as usize].contains(&task);
         for choice in 1..if is_free { free } else { count } {
-            self.need(place, choice);
+            self.add_backtrack_point(place, choice);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Division of the search space into parts, which several searches explore without communication.
+//! Partition of the search space into parts, which several searches explore without communication.
 //!
 //! All parts begin in the same way. Once enough schedules are queued, each part keeps its own share
 //! of them: these schedules, and those that deviate from them, are the units of the part. The
@@ -9,7 +9,7 @@
 
 use core::cmp::Reverse;
 
-use super::super::chunks::Chunks;
+use super::super::chunked_vec::ChunkedVec;
 use super::{DEFAULT, Icb, Node, Progress, Strategy};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::stored::stored;
@@ -31,8 +31,8 @@ impl Part {
     }
 }
 
-/// The division of the space, and the units of this part.
-pub(crate) struct Division {
+/// The partition of the space, and the units of this part.
+pub(crate) struct Partition {
     part: Part,
     /// The number of queued schedules from which the space is divided.
     enough: usize,
@@ -43,7 +43,7 @@ pub(crate) struct Division {
     /// The names of the late units.
     late: EngineVec<u64>,
     /// The bound that was completed, and the number of schedules that were pruned, before the
-    /// division.
+    /// partition.
     completed: Option<u32>,
     pruned: u64,
     is_divided: bool,
@@ -52,7 +52,7 @@ pub(crate) struct Division {
 /// The results of a part that are needed to merge all parts.
 pub(crate) struct Share {
     /// The number of schedules that all parts have in common, and the number that was pruned before
-    /// the division.
+    /// the partition.
     pub(crate) shared: u64,
     pub(crate) shared_pruned: u64,
     /// The names of the late units, which other parts may have explored as well, and the numbers of
@@ -75,7 +75,7 @@ const LATE: u32 = 2;
 const SEEDS: usize = 64;
 
 stored!(Part { index, count });
-stored!(Division {
+stored!(Partition {
     part,
     enough,
     units,
@@ -93,7 +93,7 @@ stored!(Share {
     is_exhausted
 });
 
-impl Division {
+impl Partition {
     fn new(part: Part) -> Self {
         let mut schedules = engine_vec();
         schedules.extend([0, 0]);
@@ -127,7 +127,7 @@ impl Division {
 /// Appends the schedules of `queue` that belong to the part. Schedules with the same first two
 /// deviations go to one part, because they mostly need the same other schedules. All parts get
 /// about the same number.
-fn deal(queue: &[u32], nodes: &Chunks<Node>, part: Part, own: &mut EngineVec<u32>) {
+fn deal(queue: &[u32], nodes: &ChunkedVec<Node>, part: Part, own: &mut EngineVec<u32>) {
     let mut seeds: EngineVec<(u32, u32)> = engine_vec();
     seeds.extend(queue.iter().map(|&seed| (group(seed, nodes), seed)));
     seeds.sort_unstable();
@@ -148,7 +148,7 @@ fn deal(queue: &[u32], nodes: &Chunks<Node>, part: Part, own: &mut EngineVec<u32
 }
 
 /// The schedule with only the first two deviations of `node`.
-fn group(mut node: u32, nodes: &Chunks<Node>) -> u32 {
+fn group(mut node: u32, nodes: &ChunkedVec<Node>) -> u32 {
     let mut last = [node; 2];
     while node != DEFAULT {
         last = [node, last[0]];
@@ -159,11 +159,11 @@ fn group(mut node: u32, nodes: &Chunks<Node>) -> u32 {
 
 #[cfg(test)]
 impl Icb {
-    /// The search of a part, with the earliest possible division.
+    /// The search of a part, with the earliest possible partition.
     pub(in crate::search) fn of_early_part(self, part: Part) -> Self {
         let mut search = self.of_part(part);
-        if let Some(division) = &mut search.division {
-            division.enough = 1;
+        if let Some(partition) = &mut search.partition {
+            partition.enough = 1;
         }
         search
     }
@@ -173,7 +173,7 @@ impl Icb {
     /// The search of a part.
     pub(crate) fn of_part(mut self, part: Part) -> Self {
         if part.count > 1 {
-            self.division = Some(Division::new(part));
+            self.partition = Some(Partition::new(part));
         }
         self
     }
@@ -181,50 +181,50 @@ impl Icb {
     /// At the beginning of a bound, if enough schedules are queued: removes those that belong to
     /// other parts.
     pub(super) fn divide(&mut self) {
-        let Some(division) = &mut self.division else {
+        let Some(partition) = &mut self.partition else {
             return;
         };
-        if division.is_divided || self.now.len() < division.enough {
+        if partition.is_divided || self.now.len() < partition.enough {
             return;
         }
-        division.is_divided = true;
-        division.completed = self.completed;
-        division.pruned = self.possible.saturating_sub(self.needed);
-        division.units.resize(self.nodes.len(), SHARED);
+        partition.is_divided = true;
+        partition.completed = self.completed;
+        partition.pruned = self.possible.saturating_sub(self.needed);
+        partition.units.resize(self.nodes.len(), SHARED);
         let mut own = engine_vec();
-        deal(&self.now, &self.nodes, division.part, &mut own);
+        deal(&self.now, &self.nodes, partition.part, &mut own);
         for &node in &own {
-            division.units[node as usize] = OWN;
+            partition.units[node as usize] = OWN;
         }
-        let units = &division.units;
+        let units = &partition.units;
         self.now.retain(|&node| units[node as usize] == OWN);
     }
 
     /// The results of this part, if the space is divided into parts.
-    pub(super) fn tell_share(&self) -> Option<Share> {
-        let division = self.division.as_ref()?;
+    pub(super) fn share_of_part(&self) -> Option<Share> {
+        let partition = self.partition.as_ref()?;
         let Progress {
             bound_completed,
             pruned,
             complete,
             ..
         } = self.progress();
-        let counts = &division.schedules;
+        let counts = &partition.schedules;
         let mut late = engine_vec();
         late.extend(
-            division
+            partition
                 .late
                 .iter()
                 .copied()
                 .zip(counts[LATE as usize..].iter().copied()),
         );
-        let is_divided = division.is_divided;
+        let is_divided = partition.is_divided;
         Some(Share {
             shared: counts[SHARED as usize],
-            shared_pruned: if is_divided { division.pruned } else { pruned },
+            shared_pruned: if is_divided { partition.pruned } else { pruned },
             late,
             bound_completed: if is_divided {
-                division.completed
+                partition.completed
             } else {
                 bound_completed
             },
@@ -235,25 +235,25 @@ impl Icb {
     /// Counts the next schedule for its unit.
     pub(super) fn count_for_part(&mut self) {
         let node = self.path.last().copied();
-        if let Some(division) = &mut self.division {
+        if let Some(partition) = &mut self.partition {
             let unit = match node {
-                Some(node) if division.is_divided => division.units[node as usize],
+                Some(node) if partition.is_divided => partition.units[node as usize],
                 _ => SHARED,
             };
-            division.schedules[unit as usize] += 1;
+            partition.schedules[unit as usize] += 1;
         }
     }
 
     /// Records the unit of the newest node.
     pub(super) fn assign(&mut self) {
-        if let Some(division) = &mut self.division
-            && division.is_divided
+        if let Some(partition) = &mut self.partition
+            && partition.is_divided
             && let Some(&Node {
                 parent, deviation, ..
             }) = self.nodes.last()
         {
-            let unit = division.unit_below(parent, deviation.name());
-            division.units.push(unit);
+            let unit = partition.unit_below(parent, deviation.name());
+            partition.units.push(unit);
         }
     }
 }

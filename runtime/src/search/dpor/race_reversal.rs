@@ -62,7 +62,7 @@ impl Dpor {
 
     /// Inserts, for each race of the execution, a wakeup sequence that reverses it. Races among the
     /// first `known` steps were reversed before.
-    pub(super) fn turn_races(&mut self, past: Past<'_>, known: usize) {
+    pub(super) fn reverse_races(&mut self, past: Past<'_>, known: usize) {
         // The first `known` steps are those of the previous execution.
         self.happens_before.read_on(past.trace, known, known);
         for at in 0..self.happens_before.races.len() {
@@ -70,7 +70,7 @@ impl Dpor {
             if self.nodes[race.first as usize].options.is_empty() {
                 continue;
             }
-            self.turn(past, race);
+            self.reverse(past, race);
             let node = &mut self.nodes[race.first as usize];
             let (labels, happens_before) = (&self.labels, &self.happens_before);
             let precedes = |earlier, later| happens_before.precedes(earlier, later);
@@ -91,7 +91,7 @@ impl Dpor {
     /// after it, and then its second step. In a long execution it has only those steps that the
     /// second one needs. Then a few more executions are redundant, but the cost of the races does
     /// not grow with the square of the length.
-    fn turn(&mut self, past: Past<'_>, Race { first, second, .. }: Race) {
+    fn reverse(&mut self, past: Past<'_>, Race { first, second, .. }: Race) {
         self.sequence.clear();
         let steps = self.nodes.len() as u32;
         let is_long = steps > LONG;

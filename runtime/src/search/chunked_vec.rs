@@ -17,12 +17,12 @@ pub(super) unsafe trait Plain: Copy {}
 
 /// The list. An item may change after it was added only in ways that make no difference to a search
 /// that continues from an earlier checkpoint.
-pub(super) struct Chunks<T> {
+pub(super) struct ChunkedVec<T> {
     /// Each has room for `CHUNK` items; all but the last are full.
     chunks: EngineVec<EngineVec<T>>,
 }
 
-impl<T: Plain> Chunks<T> {
+impl<T: Plain> ChunkedVec<T> {
     pub(super) const fn new() -> Self {
         Self {
             chunks: engine_vec(),
@@ -66,7 +66,7 @@ impl<T: Plain> Chunks<T> {
     }
 }
 
-impl<T> Index<usize> for Chunks<T> {
+impl<T> Index<usize> for ChunkedVec<T> {
     type Output = T;
 
     #[inline]
@@ -75,14 +75,14 @@ impl<T> Index<usize> for Chunks<T> {
     }
 }
 
-impl<T> IndexMut<usize> for Chunks<T> {
+impl<T> IndexMut<usize> for ChunkedVec<T> {
     #[inline]
     fn index_mut(&mut self, index: usize) -> &mut T {
         &mut self.chunks[index / CHUNK][index % CHUNK]
     }
 }
 
-impl<T: Plain> Stored for Chunks<T> {
+impl<T: Plain> Stored for ChunkedVec<T> {
     fn write(&self, out: &mut Written) {
         self.len().write(out);
         for chunk in &self.chunks {
@@ -118,8 +118,8 @@ mod tests {
     // SAFETY: an integer consists of plain bytes.
     unsafe impl Plain for u32 {}
 
-    fn list(count: usize) -> Chunks<u32> {
-        let mut list = Chunks::new();
+    fn list(count: usize) -> ChunkedVec<u32> {
+        let mut list = ChunkedVec::new();
         for number in 0..count {
             assert_eq!(list.len(), number);
             list.push(number as u32);
@@ -149,13 +149,13 @@ mod tests {
             list.write(&mut written);
             let bytes = written.to_bytes();
             let input = &mut &bytes[..];
-            let mut again = Chunks::<u32>::read(input).expect("a list");
+            let mut again = ChunkedVec::<u32>::read(input).expect("a list");
             assert!(input.is_empty());
             assert!(again.iter().eq(list.iter()), "{count}");
             again.push(9);
             assert_eq!(again.len(), count + 1);
             if count > 0 {
-                assert!(Chunks::<u32>::read(&mut &bytes[..bytes.len() - 1]).is_none());
+                assert!(ChunkedVec::<u32>::read(&mut &bytes[..bytes.len() - 1]).is_none());
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use super::{Deviation, Icb, Need, OUTCOMES, Point};
+use super::{BacktrackPoint, Deviation, Icb, OUTCOMES, Point};
 use crate::search::races::Race;
 use crate::search::{Ended, Trace};
 
@@ -10,7 +10,7 @@ impl Icb {
     /// Finds the choices that the last execution shows to be needed.
     pub(super) fn expand(&mut self, execution: &Ended<'_>) {
         // The decisions and steps before the last deviation are those of the parent schedule, which
-        // has shown their needs.
+        // has shown their backtrack points.
         let last = self
             .current
             .last()
@@ -43,17 +43,19 @@ impl Icb {
         for at in 0..self.happens_before.races.len() {
             self.open_for_race(trace, self.happens_before.races[at]);
         }
-        if self.needed_within(0) > 0
+        if self.backtrack_points_within(0) > 0
             && let Some(repeat) = self.find_repeat(trace, fresh_step as u32)
         {
             self.leave_out(trace, &repeat, outcomes);
         }
     }
 
-    /// The number of needs, from index `from` on, within the largest bound.
-    pub(super) fn needed_within(&self, from: usize) -> usize {
-        let needs = self.findings.needs[from..].iter();
-        needs.filter(|need| need.cost <= self.largest_bound).count()
+    /// The number of backtrack points, from index `from` on, within the largest bound.
+    pub(super) fn backtrack_points_within(&self, from: usize) -> usize {
+        let backtrack_points = self.findings.backtrack_points[from..].iter();
+        backtrack_points
+            .filter(|point| point.cost <= self.largest_bound)
+            .count()
     }
 
     /// Queues the choices that reverse a race, if the reversal matters.
@@ -62,7 +64,7 @@ impl Icb {
         // Musuvathi and McKinley, OOPSLA'13).
         let (first, turn) = (race.first, self.happens_before.turn_of(race.first));
         let matters = !race.waits
-            || (self.may_need(trace, first) || self.may_need(trace, turn))
+            || (self.may_backtrack_before(trace, first) || self.may_backtrack_before(trace, turn))
                 && self.happens_before.matters(trace, race);
         if matters {
             if !self.begins_in_silence(trace, turn, first) {
@@ -100,9 +102,9 @@ impl Icb {
             && options(turn) == options(first)
     }
 
-    /// Whether a need at the decision before a step may be of use. Of choices beyond the largest
-    /// bound it is enough to know that one exists.
-    fn may_need(&self, trace: &Trace, step: u32) -> bool {
+    /// Whether a backtrack point at the decision before a step may be of use. Of choices beyond the
+    /// largest bound it is enough to know that one exists.
+    fn may_backtrack_before(&self, trace: &Trace, step: u32) -> bool {
         let place = trace.steps[step as usize].decision;
         let point = self.points.get(place as usize);
         point.is_some_and(|point| !self.shows_beyond || point.others(self.largest_bound) > 0)
@@ -111,7 +113,7 @@ impl Icb {
     /// Queues the choice of the task of the step `second` at the decision before `step`, if there
     /// was a decision that matters.
     pub(super) fn open_before(&mut self, trace: &Trace, step: u32, second: u32) {
-        if self.may_need(trace, step) {
+        if self.may_backtrack_before(trace, step) {
             let place = trace.steps[step as usize].decision;
             self.open_for(trace, place as usize, second);
         }
@@ -150,7 +152,7 @@ impl Icb {
         let options = &self.options[options as usize..][..count as usize];
         match options.iter().position(|&option| option == task) {
             Some(choice) if !trace.has_timers || (choice as u32) < free => {
-                self.need(place, choice as u32);
+                self.add_backtrack_point(place, choice as u32);
                 self.open_initials(trace, place, second);
             }
             _ => self.open_all(place),
@@ -159,13 +161,13 @@ impl Icb {
 
     fn open_all(&mut self, place: usize) {
         for choice in 1..self.points[place].count {
-            self.need(place, choice);
+            self.add_backtrack_point(place, choice);
         }
     }
 
-    /// Records the need of a choice at a decision.
+    /// Records that a choice at a decision must be explored.
     #[inline]
-    pub(super) fn need(&mut self, place: usize, choice: u32) {
+    pub(super) fn add_backtrack_point(&mut self, place: usize, choice: u32) {
         if choice == 0 {
             return;
         }
@@ -182,6 +184,8 @@ impl Icb {
             choice,
             prefix,
         };
-        self.findings.needs.push(Need { deviation, cost });
+        self.findings
+            .backtrack_points
+            .push(BacktrackPoint { deviation, cost });
     }
 }

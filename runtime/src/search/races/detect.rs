@@ -7,10 +7,10 @@ use crate::search::{Touch, Trace, TraceStep};
 use chess_vocabulary::{Dependence, Effect};
 
 impl HappensBefore {
-    /// Judges whether the step `at` races with the earlier step `other`, on which it depends, and
+    /// Checks whether the step `at` races with the earlier step `other`, on which it depends, and
     /// of which its task did not know.
     #[inline]
-    pub(super) fn judge(
+    pub(super) fn detect(
         &mut self,
         trace: &Trace,
         at: u32,
@@ -28,7 +28,7 @@ impl HappensBefore {
             if self.waits_too && (effect, other.effect) == (Effect::Acquire, Effect::Leave) {
                 self.waits_for(other.step, at);
             } else if self.waits_too {
-                self.judge_wait(at, other.step);
+                self.detect_wait(at, other.step);
             } else if enables {
                 let leaves = other.effect == Effect::Leave;
                 self.met.push(Met {
@@ -55,10 +55,10 @@ impl HappensBefore {
         });
     }
 
-    /// Judges whether the step `at` could have come to wait for the earlier step `other`: its task
+    /// Checks whether the step `at` could have come to wait for the earlier step `other`: its task
     /// has taken steps since then.
     #[inline]
-    fn judge_wait(&mut self, at: u32, other: u32) {
+    fn detect_wait(&mut self, at: u32, other: u32) {
         let Place { previous, .. } = self.places[at as usize];
         if previous != NOTHING && previous > other {
             self.waits_for(other, at);
@@ -80,7 +80,7 @@ impl HappensBefore {
     /// such a step on no reader enters, so that the race with a later step cannot be reversed. (An
     /// acquisition by trying counts as such a step, which costs a few schedules.)
     #[inline(never)]
-    pub(super) fn judge_queues(&mut self, at: u32, before: Clock, touch: Touch) {
+    pub(super) fn detect_queues(&mut self, at: u32, before: Clock, touch: Touch) {
         let Place { previous, .. } = self.places[at as usize];
         let mut next = self.accesses.newest_of(touch.object);
         while let Some(&access) = self.accesses.get(next) {
@@ -104,7 +104,7 @@ impl HappensBefore {
     /// steps in which readers left, if tasks try to read: once a task waits for readers to leave,
     /// such attempts fail.
     #[inline(never)]
-    pub(super) fn judge_leaves(&mut self, at: u32, before: Clock, touch: Touch) {
+    pub(super) fn detect_leaves(&mut self, at: u32, before: Clock, touch: Touch) {
         let mut next = self.accesses.newest_of(touch.object);
         while let Some(&access) = self.accesses.get(next) {
             if access.effect == Effect::Leave
@@ -129,7 +129,7 @@ impl HappensBefore {
     /// is not needed: the race would show when the lock is free in time.) The last acquisition of
     /// the lock was the exclusive access `newest`.
     #[inline(never)]
-    pub(super) fn judge_arrival(
+    pub(super) fn detect_arrival(
         &mut self,
         trace: &Trace,
         at: u32,
@@ -164,7 +164,7 @@ impl HappensBefore {
     /// task held the lock there from an acquisition in an earlier turn. Then the step races with that
     /// one, too.
     #[inline(never)]
-    pub(super) fn judge_turns(&mut self, at: u32, before: Clock, touch: Touch) {
+    pub(super) fn detect_turns(&mut self, at: u32, before: Clock, touch: Touch) {
         let mut holder = None;
         let mut next = self.accesses.newest_of(touch.object);
         while let Some(&access) = self.accesses.get(next) {
@@ -195,12 +195,12 @@ impl HappensBefore {
         }
     }
 
-    /// As [`Self::judge_arrival`], for executions in which tasks yield. A yield ends the turn of
+    /// As [`Self::detect_arrival`], for executions in which tasks yield. A yield ends the turn of
     /// the task that holds the lock, and no task that needs the lock can continue there. An earlier
     /// place before the last acquisition of the lock may then cost more preemptions than one before
     /// an earlier acquisition. So the step races with each of them.
     #[inline(never)]
-    pub(super) fn judge_each(&mut self, at: u32, before: Clock, effect: Effect, newest: u32) {
+    pub(super) fn detect_each(&mut self, at: u32, before: Clock, effect: Effect, newest: u32) {
         let mut next = self.accesses.get(newest).map(|newest| newest.next);
         while let Some(access) = next
             .and_then(|next| self.accesses.exclusive_from(next))
