@@ -1,6 +1,8 @@
 //! The foundation of the runtime: system calls, the engine's memory, random numbers,
 //! and saved bytes.
 
+pub(crate) mod checkpoint;
+pub(crate) mod codec;
 pub(crate) mod fingerprint;
 pub(crate) mod memory;
 pub(crate) mod number;
@@ -8,6 +10,4 @@ pub(crate) mod panic_message;
 pub(crate) mod real;
 pub(crate) mod rng;
 pub(crate) mod source_path;
-pub(crate) mod stored;
 pub(crate) mod sys;
-pub(crate) mod written;

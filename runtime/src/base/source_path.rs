@@ -2,8 +2,8 @@
 
 use core::panic::Location;
 
+use super::codec::codec;
 use super::memory::{EngineVec, engine_vec};
-use super::stored::stored;
 
 pub(crate) use chess_vocabulary::short_path;
 
@@ -20,7 +20,7 @@ pub(crate) struct Place {
     pub(crate) column: u32,
 }
 
-stored!(Place { file, line, column });
+codec!(Place { file, line, column });
 
 impl Place {
     pub(crate) fn of(site: &Location<'_>) -> Self {

@@ -10,8 +10,8 @@
 
 use core::time::Duration;
 
+use crate::base::codec::codec;
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::base::stored::stored;
 
 /// The maximum number of such histories in one exploration: each costs a restart of the search.
 const MOST: usize = 64;
@@ -30,7 +30,7 @@ pub(crate) struct Known {
     pub(super) within_body: bool,
 }
 
-stored!(Known {
+codec!(Known {
     history,
     within_body,
 });

@@ -5,8 +5,8 @@ use super::failures::Found;
 use super::mailbox::Mailbox;
 use super::phase::Phases;
 use super::saved::Saved;
+use crate::base::codec;
 use crate::base::memory::{EngineVec, Place, engine_vec};
-use crate::base::stored;
 use crate::monitor::race::Learnt;
 use crate::monitor::{BodyOutcome, Failure};
 use crate::search::{Decision, Divergence, HashSet, Measure, Progress, Share};
@@ -129,7 +129,7 @@ pub(crate) struct Milestone {
     pub(crate) explored: Option<u64>,
 }
 
-stored::stored!(Milestone { bound, explored });
+codec::codec!(Milestone { bound, explored });
 
 /// The way in which a search stopped that another process should continue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,9 +8,9 @@
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::base::checkpoint::{Checkpoint, Piece};
 use crate::base::memory::EngineVec;
 use crate::base::sys;
-use crate::base::written::{Piece, Written};
 
 /// The length of the first line.
 const LINE: usize = 3;
@@ -79,7 +79,7 @@ impl Mailbox {
     }
 
     /// For the zygote: writes a state. Returns whether there was room.
-    pub(super) fn put_state(&self, state: &Written) -> bool {
+    pub(super) fn put_state(&self, state: &Checkpoint) -> bool {
         let mut at = LINE;
         state.pieces().all(|piece| self.put(piece, &mut at))
     }
@@ -176,9 +176,9 @@ pub(super) mod tests {
             mailbox.take_state(&mut taken);
             assert_eq!(taken, state);
             assert!(!mailbox.has_state());
-            let mut written = Written::new();
-            written.extend_from_slice(&taken);
-            assert!(mailbox.put_state(&written));
+            let mut checkpoint = Checkpoint::new();
+            checkpoint.extend_from_slice(&taken);
+            assert!(mailbox.put_state(&checkpoint));
         }
     }
 }

@@ -14,7 +14,9 @@ use super::{counters, report};
 use crate::base::memory::{EngineMemory, EngineVec};
 use crate::execution::Timers;
 use crate::monitor::{Failure, Kind};
-use crate::search::{Answer, Decision, Failing, Follow, Following, Icb, Measure, Source, minimise};
+use crate::search::{
+    Answer, Decision, Failing, GuidedReplay, GuidedReplayStrategy, Icb, Measure, Source, minimise,
+};
 
 /// The most executions for the first failure.
 const EXECUTIONS: u64 = 2_000;
@@ -276,8 +278,8 @@ impl<'a, 'b> Work<'a, 'b> {
     /// Runs one execution. Returns its plan and size if it fails in the same way.
     fn follow(&mut self, source: Source) -> Option<Failing> {
         let engine = self.engine;
-        let follow = Rc::new_in(RefCell::new(Follow::new(source)), EngineMemory);
-        set_strategy(engine, Following(Rc::clone(&follow)));
+        let replay = Rc::new_in(RefCell::new(GuidedReplay::new(source)), EngineMemory);
+        set_strategy(engine, GuidedReplayStrategy(Rc::clone(&replay)));
         strategy(engine).begin();
         let failure = self.explorer.run_once(engine);
         let failure = failure.filter(|failure| self.is_same(Some(failure)))?;
@@ -285,7 +287,7 @@ impl<'a, 'b> Work<'a, 'b> {
         let measure = Measure {
             early: engine.execution.early,
             preemptions: engine.execution.preemptions,
-            switches: follow.borrow().switches(),
+            switches: replay.borrow().switches(),
             steps: engine.execution.steps,
         };
         let smallest = self.smallest.as_ref();
@@ -297,7 +299,7 @@ impl<'a, 'b> Work<'a, 'b> {
                 timers: engine.execution.timers,
             });
         }
-        let plan = follow.borrow().plan().clone();
+        let plan = replay.borrow().plan().clone();
         Some(Failing { plan, measure })
     }
 

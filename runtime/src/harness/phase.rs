@@ -1,7 +1,7 @@
 //! The phase of a search, and the reach of the phases before it.
 
-use crate::base::stored::Stored;
-use crate::base::written::Written;
+use crate::base::checkpoint::Checkpoint;
+use crate::base::codec::Codec;
 use crate::execution::Timers;
 
 /// The extent of a search.
@@ -28,7 +28,7 @@ impl Reach {
     };
 }
 
-crate::base::stored::stored!(Reach {
+crate::base::codec::codec!(Reach {
     complete,
     complete_of_all,
     bound_completed,
@@ -89,8 +89,8 @@ impl Phases {
 }
 
 /// Only a search without a failure is saved.
-impl Stored for Phases {
-    fn write(&self, out: &mut Written) {
+impl Codec for Phases {
+    fn write(&self, out: &mut Checkpoint) {
         self.phase.write(out);
         self.kept.write(out);
         self.kept_work.write(out);
@@ -100,18 +100,18 @@ impl Stored for Phases {
 
     fn read(input: &mut &[u8]) -> Option<Self> {
         Some(Self {
-            phase: Stored::read(input)?,
-            kept: Stored::read(input)?,
-            kept_work: Stored::read(input)?,
-            work_limit: Stored::read(input)?,
-            last: Stored::read(input)?,
+            phase: Codec::read(input)?,
+            kept: Codec::read(input)?,
+            kept_work: Codec::read(input)?,
+            work_limit: Codec::read(input)?,
+            last: Codec::read(input)?,
             ..Self::NONE
         })
     }
 }
 
-impl Stored for Phase {
-    fn write(&self, out: &mut Written) {
+impl Codec for Phase {
+    fn write(&self, out: &mut Checkpoint) {
         (*self as u8).write(out);
     }
 

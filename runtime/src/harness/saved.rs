@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use super::mailbox::Mailbox;
 use super::request::Request;
+use crate::base::checkpoint::Checkpoint;
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::base::written::Written;
 
 /// Saving takes at most one part in this number of the explorer's time.
 const SHARE: u32 = 20;
@@ -33,14 +33,14 @@ pub(crate) struct Saved {
     ready: AtomicBool,
     /// Changed by the explorer while `ready` is not set. The explorer withdraws the memory that it
     /// has lent to it.
-    state: Written,
+    state: Checkpoint,
     /// The number of schedules explored up to the state.
     schedules: u64,
     /// The time that it took to write the state.
     took: Duration,
     /// The state at which the search pauses. It is separate from `state`, which the zygote may be
     /// reading at the pause.
-    pub(super) last: Option<Written>,
+    pub(super) last: Option<Checkpoint>,
     /// The state from which this run continues; empty if there is none.
     earlier: EngineVec<u8>,
 }
@@ -50,7 +50,7 @@ impl Saved {
         Self {
             wanted: AtomicBool::new(false),
             ready: AtomicBool::new(false),
-            state: Written::new(),
+            state: Checkpoint::new(),
             schedules: 0,
             took: Duration::ZERO,
             last: None,
@@ -88,8 +88,8 @@ impl Saved {
     }
 
     /// For the explorer, if a state is requested: takes an empty buffer for it.
-    pub(super) fn take_room(&mut self) -> Written {
-        let mut room = core::mem::replace(&mut self.state, Written::new());
+    pub(super) fn take_room(&mut self) -> Checkpoint {
+        let mut room = core::mem::replace(&mut self.state, Checkpoint::new());
         room.clear();
         room
     }
@@ -97,7 +97,7 @@ impl Saved {
     /// For the explorer: hands over the requested state, if there is one, after `schedules`
     /// schedules. To write it `took` this time.
     #[cold]
-    pub(super) fn answer(&mut self, schedules: u64, state: Option<Written>, took: Duration) {
+    pub(super) fn answer(&mut self, schedules: u64, state: Option<Checkpoint>, took: Duration) {
         self.wanted.store(false, Ordering::Relaxed);
         if let Some(state) = state {
             self.state = state;

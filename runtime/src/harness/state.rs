@@ -1,14 +1,14 @@
 //! The state of a saved search in addition to that of its strategy.
 
-use crate::base::stored::Stored;
-use crate::base::written::Written;
+use crate::base::checkpoint::Checkpoint;
+use crate::base::codec::Codec;
 use crate::harness::engine::Engine;
 
 macro_rules! is_kept {
     ($($owner:ident.$($part:ident).+ as $name:ident),* $(,)?) => {
         /// Appends the state, and the remaining budget. Returns whether the state is complete: a
         /// failure cannot be saved, but it ends most searches.
-        pub(super) fn write(engine: &Engine, budget: u64, out: &mut Written) -> bool {
+        pub(super) fn write(engine: &Engine, budget: u64, out: &mut Checkpoint) -> bool {
             budget.write(out);
             $(engine.$owner.$($part).+.write(out);)*
             engine.exploration.failure.is_none()
@@ -16,8 +16,8 @@ macro_rules! is_kept {
 
         /// Reads the state from `input`. Returns the remaining budget.
         pub(super) fn read(engine: &mut Engine, input: &mut &[u8]) -> Option<u64> {
-            let budget = Stored::read(input)?;
-            $(let $name = Stored::read(input)?;)*
+            let budget = Codec::read(input)?;
+            $(let $name = Codec::read(input)?;)*
             $(engine.$owner.$($part).+ = $name;)*
             Some(budget)
         }

@@ -7,9 +7,9 @@ use chess_vocabulary::Kind;
 
 use super::levels::{Level, Levels};
 use super::{End, Failure, Monitor};
+use crate::base::codec;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::source_path::Place;
-use crate::base::stored;
 use crate::execution::{Access, Execution, Site};
 
 /// In place of a line that is not known: no rule for a package applies.
@@ -79,7 +79,7 @@ impl Spins {
     }
 }
 
-stored::stored!(Spin { operation, place });
+codec::codec!(Spin { operation, place });
 
 impl Spin {
     fn is_of(&self, read: Access) -> bool {

@@ -18,10 +18,10 @@ use super::{
     Surw,
 };
 use super::{SchedulingPoint, Share, Strategy};
+use crate::base::checkpoint::Checkpoint;
+use crate::base::codec::Codec;
+use crate::base::codec::codec;
 use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
-use crate::base::stored::Stored;
-use crate::base::stored::stored;
-use crate::base::written::Written;
 
 /// The number of schedules of `icb` that come first.
 const FIRST: u64 = 32;
@@ -76,7 +76,7 @@ struct Opening {
     stale: u64,
 }
 
-stored!(Opening {
+codec!(Opening {
     is_ahead,
     schedules,
     cost,
@@ -325,7 +325,7 @@ impl Strategy for Auto {
         self.running().divergence()
     }
 
-    fn save(&self, out: &mut Written) -> bool {
+    fn save(&self, out: &mut Checkpoint) -> bool {
         (self.stage as u8).write(out);
         self.opening.write(out);
         for number in [self.left, self.spent, self.taken, self.budget, self.stale] {
@@ -346,7 +346,7 @@ impl Strategy for Auto {
             Some(4) => Stage::Delayed,
             _ => return false,
         };
-        let Some(opening) = Stored::read(input) else {
+        let Some(opening) = Codec::read(input) else {
             return false;
         };
         self.opening = opening;
@@ -358,7 +358,7 @@ impl Strategy for Auto {
             &mut self.stale,
         ];
         for number in numbers {
-            let Some(value) = Stored::read(input) else {
+            let Some(value) = Codec::read(input) else {
                 return false;
             };
             *number = value;
@@ -382,14 +382,14 @@ impl Strategy for Auto {
 
 #[cfg(test)]
 mod tests {
-    use super::super::model::{self, Act};
+    use super::super::testing::{self, Act};
     use super::*;
 
     #[test]
     fn what_is_beyond_the_bound_is_seen_without_one() {
         let program = vec![vec![Act::Add(0); 5]; 2];
         let mut search = Auto::new(1, 1000, 1000, 0, Part::WHOLE);
-        let explored = model::explore(&program, &mut search);
+        let explored = testing::explore(&program, &mut search);
         assert_eq!(explored.graphs.len(), 252);
         assert_eq!(search.name(), "dpor");
         let progress = search.progress();
@@ -405,7 +405,7 @@ mod tests {
         let mut search = Auto::new(1, 1000, 1000, 0, Part::WHOLE);
         for _ in 0..1000 {
             assert!(search.begin());
-            model::execute(&program, &mut search);
+            testing::execute(&program, &mut search);
         }
         assert!(search.stage == Stage::Sampled && !search.progress().complete);
     }
@@ -421,7 +421,7 @@ mod tests {
                 Stage::Opening => "opening",
                 _ => search.name(),
             };
-            model::execute(&program, &mut search);
+            testing::execute(&program, &mut search);
             *stages.entry(stage).or_insert(0) += 1;
             if search.budget == 0 {
                 break;
@@ -441,7 +441,7 @@ mod tests {
         for _ in 0..=(FIRST + OPENING) {
             assert!(search.begin());
             names.push(search.name());
-            model::execute(&program, &mut search);
+            testing::execute(&program, &mut search);
         }
         let (first, rest) = names.split_at(FIRST as usize);
         assert!(first.iter().all(|&name| name == "icb"));
@@ -459,7 +459,7 @@ mod tests {
         let program = vec![[Act::Add(0), Act::GiveWay].repeat(5); 6];
         let mut search = Auto::new(2, 20_000, 20_000, 0, Part::WHOLE);
         while search.budget > 0 && search.begin() {
-            model::execute(&program, &mut search);
+            testing::execute(&program, &mut search);
         }
         let progress = search.progress();
         assert_eq!(progress.bound_completed, None);
@@ -472,7 +472,7 @@ mod tests {
         let mut search = Auto::new(4, 100_000, 100_000, 0, Part::WHOLE);
         while search.begin() {
             assert_eq!(search.name(), "icb");
-            model::execute(&program, &mut search);
+            testing::execute(&program, &mut search);
         }
         assert!(search.progress().complete);
     }
@@ -498,8 +498,8 @@ mod tests {
         for _ in 0..2_000 {
             assert!(cheap.begin() && dear.begin());
             assert!(cheap.stage == dear.stage && cheap.name() == dear.name());
-            model::execute(&program, &mut cheap);
-            model::execute(&program, &mut dear);
+            testing::execute(&program, &mut cheap);
+            testing::execute(&program, &mut dear);
             // In addition to the 1 that each execution of a model costs.
             dear.spent(999);
         }

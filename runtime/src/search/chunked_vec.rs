@@ -2,9 +2,9 @@
 
 use core::ops::{Index, IndexMut};
 
+use crate::base::checkpoint::Checkpoint;
+use crate::base::codec::Codec;
 use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
-use crate::base::stored::Stored;
-use crate::base::written::Written;
 
 /// The number of items in one contiguous chunk.
 const CHUNK: usize = 1 << 14;
@@ -82,8 +82,8 @@ impl<T> IndexMut<usize> for ChunkedVec<T> {
     }
 }
 
-impl<T: Plain> Stored for ChunkedVec<T> {
-    fn write(&self, out: &mut Written) {
+impl<T: Plain> Codec for ChunkedVec<T> {
+    fn write(&self, out: &mut Checkpoint) {
         self.len().write(out);
         for chunk in &self.chunks {
             let length = size_of_val(&chunk[..]);
@@ -145,9 +145,9 @@ mod tests {
     #[test]
     fn lists_are_read_as_they_were_written() {
         for count in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK + 5] {
-            let (list, mut written) = (list(count), Written::new());
-            list.write(&mut written);
-            let bytes = written.to_bytes();
+            let (list, mut checkpoint) = (list(count), Checkpoint::new());
+            list.write(&mut checkpoint);
+            let bytes = checkpoint.to_bytes();
             let input = &mut &bytes[..];
             let mut again = ChunkedVec::<u32>::read(input).expect("a list");
             assert!(input.is_empty());

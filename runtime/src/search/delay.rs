@@ -7,8 +7,8 @@
 //! on, each once. Their number grows with the steps of the program, and hardly with its tasks.
 
 use super::{ChoicePoint, Draw, Ended, Estimate, Progress, SchedulingPoint, Strategy};
+use crate::base::codec::{codec, kept_between_executions};
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::base::stored::{kept_between_executions, stored};
 use chess_vocabulary::TaskId;
 
 /// A schedule, named by its last decision that differs from the scheduler's, after those of its
@@ -24,7 +24,7 @@ struct Node {
     prefix: u64,
 }
 
-stored!(Node {
+codec!(Node {
     parent,
     index,
     choice,
@@ -309,7 +309,7 @@ impl Strategy for Delay {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::super::model::{self, Act, Exhaustive, Program};
+    use super::super::testing::{self, Act, Exhaustive, Program};
     use super::*;
 
     /// The number of schedules with 0, 1, ... delays.
@@ -317,7 +317,7 @@ mod tests {
         let mut search = Delay::new(u64::MAX);
         let mut counts = Vec::new();
         while search.begin() {
-            model::execute(program, &mut search);
+            testing::execute(program, &mut search);
             counts.resize(search.bound as usize + 1, 0);
             counts[search.bound as usize] += 1;
         }
@@ -347,7 +347,7 @@ mod tests {
         let program = vec![store(1), store(2), store(3)];
         let mut ends = Vec::new();
         while search.begin() {
-            let outcome = model::execute(&program, &mut search);
+            let outcome = testing::execute(&program, &mut search);
             ends.push((search.bound, outcome.end.values()[0]));
         }
         assert_eq!(ends[0], (0, 3));
@@ -363,17 +363,17 @@ mod tests {
     #[test]
     fn the_whole_space_is_explored_with_enough_delays() {
         for seed in 0..300 {
-            let program = model::random_program(seed);
+            let program = testing::random_program(seed);
             let mut brute = Exhaustive::new(u32::MAX / 2);
             let mut ends = Vec::new();
             while ends.len() <= 500 && brute.begin() {
-                ends.push(model::execute(&program, &mut brute).end);
+                ends.push(testing::execute(&program, &mut brute).end);
             }
             if ends.len() > 500 {
                 continue;
             }
             let mut search = Delay::new(u64::MAX);
-            let delayed = model::explore(&program, &mut search);
+            let delayed = testing::explore(&program, &mut search);
             assert!(search.progress().complete);
             let each_once = delayed.executions == ends.len() as u64;
             assert!(each_once, "seed {seed}: {program:?}");
@@ -439,7 +439,7 @@ mod tests {
     fn a_number_of_delays_is_finished_after_the_last_of_its_schedules() {
         let mut finished = 0;
         for seed in 0..300 {
-            let program = model::random_program(seed);
+            let program = testing::random_program(seed);
             let mut brute = Counting {
                 all: Exhaustive::new(u32::MAX / 2),
                 delays: 0,
@@ -447,7 +447,7 @@ mod tests {
             };
             let mut all = Vec::new();
             while all.len() <= 500 && brute.begin() {
-                let graph = model::execute(&program, &mut brute).graph;
+                let graph = testing::execute(&program, &mut brute).graph;
                 all.push((brute.delays, graph));
             }
             if all.len() > 500 {
@@ -462,7 +462,7 @@ mod tests {
                     assert_eq!(missing, 0, "seed {seed}, {delays} delays: {program:?}");
                     finished += 1;
                 }
-                seen.insert(model::execute(&program, &mut search).graph);
+                seen.insert(testing::execute(&program, &mut search).graph);
             }
         }
         assert!(finished > 1_000, "{finished}");
@@ -477,7 +477,7 @@ mod tests {
         let finished = counts.iter().take_while(is_kept).count() as u32 - 1;
         let mut search = Delay::new(keep as u64);
         while search.begin() {
-            model::execute(&program, &mut search);
+            testing::execute(&program, &mut search);
             assert!(search.progress().delays_completed <= Some(finished));
         }
         assert_eq!(search.progress().delays_completed, Some(finished));
@@ -489,7 +489,7 @@ mod tests {
         let mut search = Delay::new(10);
         for _ in 0..10 {
             assert!(search.begin());
-            model::execute(&program, &mut search);
+            testing::execute(&program, &mut search);
         }
         assert!(!search.progress().complete);
     }

@@ -1,8 +1,8 @@
 //! Estimates of the number of schedules of a program, from those that were run (Knuth, "Estimating
 //! the efficiency of backtrack programs", Mathematics of Computation 29, 1975).
 
-use crate::base::stored::{Stored, stored};
-use crate::base::written::Written;
+use crate::base::checkpoint::Checkpoint;
+use crate::base::codec::{Codec, codec};
 
 /// How a strategy draws schedules.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,8 +16,8 @@ pub(crate) enum Draw {
     Even,
 }
 
-impl Stored for Draw {
-    fn write(&self, out: &mut Written) {
+impl Codec for Draw {
+    fn write(&self, out: &mut Checkpoint) {
         (*self == Self::Walk).write(out);
     }
 
@@ -41,7 +41,7 @@ pub(crate) struct Estimate {
     product: f64,
 }
 
-stored!(Estimate {
+codec!(Estimate {
     draw,
     runs,
     sum,
@@ -110,7 +110,7 @@ impl Estimate {
 
 #[cfg(test)]
 mod tests {
-    use super::super::model::{self, Act, Program};
+    use super::super::testing::{self, Act, Program};
     use super::super::{Delay, Pos, Random, Strategy, Surw};
 
     /// Two tasks of four steps each, their ends included: 8 choose 4 schedules.
@@ -121,7 +121,7 @@ mod tests {
     fn after(mut search: impl Strategy, runs: u32) -> (f64, f64) {
         for _ in 0..runs {
             search.begin();
-            model::execute(&rivals(), &mut search);
+            testing::execute(&rivals(), &mut search);
         }
         let estimate = search.estimate().unwrap();
         (estimate.schedules(), search.explored().unwrap())

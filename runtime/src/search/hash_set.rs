@@ -2,9 +2,9 @@
 
 use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 
+use crate::base::checkpoint::Checkpoint;
+use crate::base::codec::Codec;
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::base::stored::Stored;
-use crate::base::written::Written;
 
 /// A set of hashes: one table, or many once it is large. The tables grow one by one, so that the
 /// explorer never takes long for it while helpers wait.
@@ -201,8 +201,8 @@ fn place_of(hash: u64) -> usize {
     usize::from(hash as u16)
 }
 
-impl Stored for HashSet {
-    fn write(&self, out: &mut Written) {
+impl Codec for HashSet {
+    fn write(&self, out: &mut Checkpoint) {
         self.count().write(out);
         self.iter().for_each(|hash| hash.write(out));
     }

@@ -10,7 +10,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
-use super::follow::{Plan, Turn};
+use super::guided_replay::{Plan, Turn};
 use super::hash_set::HashSet;
 use crate::base::memory::{EngineVec, engine_vec};
 
@@ -231,8 +231,8 @@ mod tests {
     use std::cell::RefCell;
     use std::rc::Rc;
 
-    use super::super::follow::{Follow, Following, Source};
-    use super::super::model::{self, Exhaustive, Final, Program};
+    use super::super::guided_replay::{GuidedReplay, GuidedReplayStrategy, Source};
+    use super::super::testing::{self, Exhaustive, Final, Program};
     use super::super::{ChoicePoint, Decision, Ended, Progress, Random, SchedulingPoint, Strategy};
     use super::*;
     use crate::base::memory::EngineMemory;
@@ -242,18 +242,18 @@ mod tests {
 
     /// One execution along `source`.
     fn follow(program: &Program, source: Source) -> (Failing, Final) {
-        let shared = Rc::new_in(RefCell::new(Follow::new(source)), EngineMemory);
-        let mut search = Following(Rc::clone(&shared));
+        let shared = Rc::new_in(RefCell::new(GuidedReplay::new(source)), EngineMemory);
+        let mut search = GuidedReplayStrategy(Rc::clone(&shared));
         assert!(search.begin());
-        let outcome = model::execute(program, &mut search);
-        let follow = shared.borrow();
+        let outcome = testing::execute(program, &mut search);
+        let replay = shared.borrow();
         let measure = Measure {
             early: 0,
             preemptions: outcome.preemptions,
-            switches: follow.switches(),
+            switches: replay.switches(),
             steps: 0,
         };
-        let plan = follow.plan().clone();
+        let plan = replay.plan().clone();
         (Failing { plan, measure }, outcome.end)
     }
 
@@ -298,9 +298,9 @@ mod tests {
     /// Executions of random programs by a random walk, and their ends.
     fn walks() -> impl Iterator<Item = (Program, Failing, Final)> {
         (0..PROGRAMS).map(|seed| {
-            let program = model::random_program(seed);
+            let program = testing::random_program(seed);
             let mut walk = Walk(Random::new(seed), engine_vec());
-            model::execute(&program, &mut walk);
+            testing::execute(&program, &mut walk);
             let (found, end) = follow(&program, Source::Schedule(walk.1));
             (program, found, end)
         })
@@ -342,7 +342,7 @@ mod tests {
             assert!(smallest.measure <= from);
             assert!(executions < 2_000);
             let least = (0..from.preemptions).find(|&bound| {
-                let explored = model::explore(&program, &mut Exhaustive::new(bound));
+                let explored = testing::explore(&program, &mut Exhaustive::new(bound));
                 explored.ends.contains(&end)
             });
             all += 1;

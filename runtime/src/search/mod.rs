@@ -3,15 +3,14 @@
 
 mod auto;
 mod chunked_vec;
+mod codec;
 mod delay;
 mod dpor;
 mod estimate;
-mod follow;
+mod guided_replay;
 mod hash_set;
 mod icb;
 mod minimise;
-#[cfg(test)]
-mod model;
 mod pct;
 mod portfolio;
 mod pos;
@@ -20,15 +19,16 @@ mod races;
 mod random;
 mod replay;
 mod sampler;
-mod stored;
 mod surw;
+#[cfg(test)]
+mod testing;
 mod trace;
 
 pub(crate) use auto::Auto;
 pub(crate) use delay::Delay;
 pub(crate) use dpor::Dpor;
 pub(crate) use estimate::{Draw, Estimate};
-pub(crate) use follow::{Follow, Following, Source};
+pub(crate) use guided_replay::{GuidedReplay, GuidedReplayStrategy, Source};
 pub(crate) use hash_set::{HashSet, prefetch};
 pub(crate) use icb::{BacktrackPoint, Deviation, Icb, Listed, Part, Share};
 pub(crate) use minimise::{Answer, Failing, Measure, minimise};
@@ -43,8 +43,8 @@ pub(crate) use trace::{ObjectId, Touch, Trace, TraceStep};
 pub(crate) use chess_vocabulary::Decision;
 use chess_vocabulary::Decisions;
 
+use crate::base::checkpoint::Checkpoint;
 use crate::base::memory::EngineVec;
-use crate::base::written::Written;
 use chess_vocabulary::{Op, TaskId};
 
 /// A point with more than one task to choose from.
@@ -227,7 +227,7 @@ pub(crate) trait Strategy {
 
     /// Appends, after an execution, the state from which a search can continue. Returns whether
     /// this strategy supports it.
-    fn save(&self, _out: &mut Written) -> bool {
+    fn save(&self, _out: &mut Checkpoint) -> bool {
         false
     }
 
@@ -275,9 +275,9 @@ pub(crate) fn format_schedule(schedule: &[Decision]) -> String {
 }
 
 #[cfg(test)]
-mod resume_tests;
+mod nondeterminism_tests;
 #[cfg(test)]
-mod unsteady;
+mod resume_tests;
 
 #[cfg(test)]
 mod tests {

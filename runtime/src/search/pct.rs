@@ -11,9 +11,9 @@
 use super::random::is_unusual;
 use super::sampler::{Rule, Sampler};
 use super::{Ended, SchedulingPoint};
+use crate::base::codec::kept_between_executions;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::rng::Rng;
-use crate::base::stored::kept_between_executions;
 use chess_vocabulary::{Op, TaskId};
 
 /// The largest depth.
@@ -208,7 +208,7 @@ impl Rule for Ranks {
 
 #[cfg(test)]
 mod tests {
-    use super::super::model::{self, Act, Program};
+    use super::super::testing::{self, Act, Program};
     use super::super::{Past, Pending, Strategy};
     use super::*;
     use crate::search::Trace;
@@ -220,7 +220,7 @@ mod tests {
         for _ in 0..2000 * DEPTHS {
             search.begin();
             let at = search.rule.depth();
-            let outcome = model::execute(program, &mut search);
+            let outcome = testing::execute(program, &mut search);
             if at == depth {
                 all += 1.0;
                 hits += f64::from(u8::from(outcome.end.values()[0] == value));

@@ -2,9 +2,9 @@
 //! best on all programs).
 
 use super::{ChoicePoint, Divergence, Ended, Progress, SchedulingPoint, Strategy};
+use crate::base::checkpoint::Checkpoint;
+use crate::base::codec::Codec;
 use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
-use crate::base::stored::Stored;
-use crate::base::written::Written;
 
 /// The number of schedules of a slice, after which the next strategy continues.
 const SLICE: u32 = 100;
@@ -160,7 +160,7 @@ impl Strategy for Portfolio {
         self.members[self.turn].search.progress()
     }
 
-    fn save(&self, out: &mut Written) -> bool {
+    fn save(&self, out: &mut Checkpoint) -> bool {
         self.turn.write(out);
         self.taken.write(out);
         self.fresh.write(out);
@@ -173,11 +173,11 @@ impl Strategy for Portfolio {
     }
 
     fn load(&mut self, input: &mut &[u8]) -> bool {
-        let turn = (Stored::read(input), Stored::read(input));
+        let turn = (Codec::read(input), Codec::read(input));
         let (Some(turn), Some(taken)) = turn else {
             return false;
         };
-        let (Some(fresh), Some(count)) = (Stored::read(input), usize::read(input)) else {
+        let (Some(fresh), Some(count)) = (Codec::read(input), usize::read(input)) else {
             return false;
         };
         (self.turn, self.taken, self.fresh) = (turn, taken, fresh);
@@ -191,7 +191,7 @@ impl Strategy for Portfolio {
             {
                 self.members.remove(place);
             }
-            let (Some(member), Some(cost)) = (self.members.get_mut(place), Stored::read(input))
+            let (Some(member), Some(cost)) = (self.members.get_mut(place), Codec::read(input))
             else {
                 return false;
             };
@@ -207,7 +207,7 @@ impl Strategy for Portfolio {
 
 #[cfg(test)]
 mod tests {
-    use super::super::model::{self, Act};
+    use super::super::testing::{self, Act};
     use super::super::{Delay, Pct, Pos};
     use super::*;
 
@@ -222,7 +222,7 @@ mod tests {
         for _ in 0..3 * SLICE {
             assert!(search.begin());
             turns.push(search.name());
-            model::execute(&program, &mut search);
+            testing::execute(&program, &mut search);
         }
         let slice = SLICE as usize;
         assert!(turns[..slice].iter().all(|&name| name == "pct"));
@@ -239,7 +239,7 @@ mod tests {
         let program = vec![vec![Act::Add(0); 3]; 2];
         for _ in 0..2 * SLICE {
             assert!(search.begin());
-            model::execute(&program, &mut search);
+            testing::execute(&program, &mut search);
         }
         assert_eq!(search.name(), "pos");
         assert!(!search.progress().complete);

@@ -187,18 +187,18 @@ impl Rule for Priorities {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::super::model::{self, Act, Program};
+    use super::super::testing::{self, Act, Program};
     use super::super::{Random, Strategy};
     use super::*;
 
     const RUNS: u32 = 5000;
 
     /// The share of each order of the racing operations.
-    fn shares(program: &Program, search: &mut dyn Strategy) -> BTreeMap<model::Graph, f64> {
+    fn shares(program: &Program, search: &mut dyn Strategy) -> BTreeMap<testing::Graph, f64> {
         let mut shares = BTreeMap::new();
         for _ in 0..RUNS {
             search.begin();
-            let outcome = model::execute(program, search);
+            let outcome = testing::execute(program, search);
             *shares.entry(outcome.graph).or_insert(0.0) += 1.0 / f64::from(RUNS);
         }
         shares
@@ -229,7 +229,7 @@ mod tests {
         let mut late = 0;
         for _ in 0..RUNS {
             search.begin();
-            let end = model::execute(&program, &mut search).end;
+            let end = testing::execute(&program, &mut search).end;
             late += u32::from(end.values()[0] == 100);
         }
         f64::from(late) / f64::from(RUNS)

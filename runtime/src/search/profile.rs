@@ -3,10 +3,10 @@
 
 use super::Past;
 use super::races::HappensBefore;
+use crate::base::checkpoint::Checkpoint;
+use crate::base::codec::{Codec, codec};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::rng::Rng;
-use crate::base::stored::{Stored, stored};
-use crate::base::written::Written;
 use crate::search::{ObjectId, Trace, TraceStep};
 use chess_vocabulary::{Dependence, Effect, TaskId};
 
@@ -21,7 +21,7 @@ struct Count {
     steps: u32,
 }
 
-stored!(Count {
+codec!(Count {
     object,
     task,
     steps
@@ -56,8 +56,8 @@ pub(super) struct Profile {
     first: EngineVec<Option<TaskId>>,
 }
 
-impl Stored for Profile {
-    fn write(&self, out: &mut Written) {
+impl Codec for Profile {
+    fn write(&self, out: &mut Checkpoint) {
         self.executions.write(out);
         self.objects.write(out);
         self.counts.write(out);
@@ -66,10 +66,10 @@ impl Stored for Profile {
 
     fn read(input: &mut &[u8]) -> Option<Self> {
         Some(Self {
-            executions: Stored::read(input)?,
-            objects: Stored::read(input)?,
-            counts: Stored::read(input)?,
-            parents: Stored::read(input)?,
+            executions: Codec::read(input)?,
+            objects: Codec::read(input)?,
+            counts: Codec::read(input)?,
+            parents: Codec::read(input)?,
             ..Self::new()
         })
     }

@@ -1,17 +1,17 @@
 //! Each strategy continues from its saved state as if it had never stopped.
 
+use crate::base::checkpoint::Checkpoint;
+use crate::base::codec::Codec;
 use crate::base::memory::{EngineMemory, EngineVec, engine_vec};
-use crate::base::stored::Stored;
-use crate::base::written::Written;
 
-use super::model::{self, Act, Program};
+use super::testing::{self, Act, Program};
 use super::{Delay, Dpor, HashSet, Icb, Part, Pct, Portfolio, Pos, Random, Strategy, Surw};
 
 /// Runs at most `most` schedules. Returns their executions, and the progress of the strategy.
 fn run(program: &Program, search: &mut dyn Strategy, most: usize) -> Vec<String> {
     let mut told = Vec::new();
     while told.len() < most && search.begin() {
-        let outcome = model::execute(program, search);
+        let outcome = testing::execute(program, search);
         let progress = search.progress();
         told.push(format!("{:?} {progress:?}", outcome.graph));
     }
@@ -49,9 +49,9 @@ fn a_search_that_was_written_down_goes_on_as_if_it_had_not_stopped() {
         for stop in [1, 2, 7, 50, 99, 100, 101, 150, 299] {
             let mut search = new();
             let first = run(&program, &mut *search, stop);
-            let mut written = Written::new();
-            assert!(search.save(&mut written), "{}", search.name());
-            let bytes = written.to_bytes();
+            let mut checkpoint = Checkpoint::new();
+            assert!(search.save(&mut checkpoint), "{}", search.name());
+            let bytes = checkpoint.to_bytes();
             let mut search = new();
             let mut input = &bytes[..];
             assert!(search.load(&mut input), "{}", search.name());
@@ -67,9 +67,9 @@ fn what_was_cut_off_is_refused() {
     let program = vec![vec![Act::Add(0); 3]; 2];
     let mut search = Icb::new(2, u64::MAX);
     run(&program, &mut search, 5);
-    let mut written = Written::new();
-    assert!(search.save(&mut written));
-    let bytes = written.to_bytes();
+    let mut checkpoint = Checkpoint::new();
+    assert!(search.save(&mut checkpoint));
+    let bytes = checkpoint.to_bytes();
     for length in 0..bytes.len() {
         let mut search = Icb::new(2, u64::MAX);
         assert!(!search.load(&mut &bytes[..length]), "{length} bytes");
@@ -82,10 +82,10 @@ fn text_and_sets_are_read_as_they_were_written() {
     for hash in 0..3000 {
         hashes.insert(hash * 7);
     }
-    let mut written = Written::new();
-    hashes.write(&mut written);
-    "src/ring.rs".write(&mut written);
-    let bytes = written.to_bytes();
+    let mut checkpoint = Checkpoint::new();
+    hashes.write(&mut checkpoint);
+    "src/ring.rs".write(&mut checkpoint);
+    let bytes = checkpoint.to_bytes();
     let input = &mut &bytes[..];
     let mut again = HashSet::read(input).unwrap();
     assert_eq!(again.count(), 3000);

@@ -3,9 +3,9 @@
 
 use super::random::draw_outcome;
 use super::{ChoicePoint, Draw, Ended, Estimate, Progress, SchedulingPoint, Strategy};
+use crate::base::checkpoint::Checkpoint;
+use crate::base::codec::Codec;
 use crate::base::rng::Rng;
-use crate::base::stored::Stored;
-use crate::base::written::Written;
 
 /// The rule by which a sampling strategy draws the next task.
 pub(crate) trait Rule: Default {
@@ -26,7 +26,7 @@ pub(crate) trait Rule: Default {
     fn learn(&mut self, _execution: &Ended<'_>) {}
 
     /// Appends its state.
-    fn save(&self, _out: &mut Written) -> bool {
+    fn save(&self, _out: &mut Checkpoint) -> bool {
         true
     }
 
@@ -102,14 +102,14 @@ impl<R: Rule> Strategy for Sampler<R> {
         Progress::default()
     }
 
-    fn save(&self, out: &mut Written) -> bool {
+    fn save(&self, out: &mut Checkpoint) -> bool {
         self.rng.write(out);
         self.estimate.write(out);
         self.rule.save(out)
     }
 
     fn load(&mut self, input: &mut &[u8]) -> bool {
-        let (Some(rng), Some(estimate)) = (Stored::read(input), Stored::read(input)) else {
+        let (Some(rng), Some(estimate)) = (Codec::read(input), Codec::read(input)) else {
             return false;
         };
         (self.rng, self.estimate) = (rng, estimate);

@@ -13,9 +13,9 @@ use super::pos::Priorities;
 use super::profile::Profile;
 use super::sampler::{Rule, Sampler};
 use super::{Ended, Past, SchedulingPoint};
+use crate::base::codec::kept_between_executions;
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::rng::Rng;
-use crate::base::stored::kept_between_executions;
 use chess_vocabulary::{Op, TaskId};
 
 /// A task in the current execution.
@@ -200,7 +200,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::super::Strategy;
-    use super::super::model::{self, Act, Program};
+    use super::super::testing::{self, Act, Program};
     use super::*;
 
     /// The deviation of the orders of racing steps from equal likelihood: the sum of a chi-square
@@ -210,11 +210,11 @@ mod tests {
         let mut seen: BTreeMap<_, f64> = BTreeMap::new();
         // The first execution has no profile.
         search.begin();
-        model::execute(program, &mut search);
+        testing::execute(program, &mut search);
         for _ in 0..runs {
             search.begin();
             *seen
-                .entry(model::execute(program, &mut search).graph)
+                .entry(testing::execute(program, &mut search).graph)
                 .or_default() += 1.0;
         }
         let expected = f64::from(runs) / seen.len() as f64;
@@ -246,11 +246,11 @@ mod tests {
     #[test]
     fn counts_that_are_wrong_and_tasks_that_block_end_no_execution() {
         for seed in 0..300 {
-            let program = model::random_program(seed);
+            let program = testing::random_program(seed);
             let mut search = Surw::new(seed);
             for _ in 0..20 {
                 search.begin();
-                model::execute(&program, &mut search);
+                testing::execute(&program, &mut search);
             }
         }
     }
@@ -267,7 +267,7 @@ mod tests {
             let mut search = Surw::new(seed);
             search.begin();
             *orders
-                .entry(model::execute(&program, &mut search).graph)
+                .entry(testing::execute(&program, &mut search).graph)
                 .or_default() += 1;
         }
         assert!(orders.values().all(|&times| times > 80), "{orders:?}");

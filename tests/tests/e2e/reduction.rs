@@ -2,7 +2,7 @@
 //! engine.
 //!
 //! Random programs of a model are compared with brute force inside the runtime (its
-//! `search/model`). The programs here are ordinary ones, with threads that spawn and join others,
+//! `search/testing`). The programs here are ordinary ones, with threads that spawn and join others,
 //! and with locks, atomics and owners. They therefore show whether the engine reports all relevant
 //! events to a search. Assembly that synchronizes disables the reduction of a search.
 

@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use super::{Explorer, note_progress};
+use crate::base::checkpoint::Checkpoint;
+use crate::base::codec::Codec;
 use crate::base::memory::{EngineMemory, engine_vec};
-use crate::base::stored::Stored;
-use crate::base::written::Written;
 use crate::execution::Timers;
 use crate::harness::phase::{Phase, Phases};
 use crate::harness::request::{Allowance, Isolation, Request, StrategyName};
@@ -18,7 +18,7 @@ impl Explorer<'_> {
     pub(super) fn resume(&mut self, mut engine: Root, request: &Request) -> bool {
         let bytes = engine.exploration.saved.take_earlier();
         let mut input = &bytes[..];
-        let Some(turn) = Stored::read(&mut input) else {
+        let Some(turn) = Codec::read(&mut input) else {
             return false;
         };
         self.turn.start = turn;
@@ -68,7 +68,7 @@ impl Explorer<'_> {
         if request.pause == 0 || engine.exploration.work < request.pause {
             return false;
         }
-        let state = self.state(engine, Written::new());
+        let state = self.state(engine, Checkpoint::new());
         note_progress(engine);
         let exploration = &mut engine.exploration;
         exploration.paused = Some(match state {
@@ -81,7 +81,7 @@ impl Explorer<'_> {
 
     /// Writes the state that a process needs to continue the search into `room`; `None` if the
     /// search cannot be saved.
-    fn state(&self, engine: Root, mut state: Written) -> Option<Written> {
+    fn state(&self, engine: Root, mut state: Checkpoint) -> Option<Checkpoint> {
         self.turn.start.write(&mut state);
         engine.exploration.phases.write(&mut state);
         let is_whole =

@@ -4,10 +4,10 @@
 //! The scheduling points determine the schedules that exist. Therefore lines are only ever added, a
 //! search begins anew when one is added, and each failure stores their number.
 
+use crate::base::checkpoint::Checkpoint;
+use crate::base::codec::{self, Codec};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::source_path::short_path;
-use crate::base::stored::{self, Stored};
-use crate::base::written::Written;
 use crate::execution::Site;
 
 /// The maximum number of lines that become scheduling points.
@@ -21,7 +21,7 @@ pub(crate) struct Line {
     pub(crate) number: u32,
 }
 
-stored::stored!(Line { file, number });
+codec::codec!(Line { file, number });
 
 impl Line {
     pub(crate) fn new(file: &str, number: u32) -> Self {
@@ -190,8 +190,8 @@ impl Points {
     }
 }
 
-impl Stored for Points {
-    fn write(&self, out: &mut Written) {
+impl Codec for Points {
+    fn write(&self, out: &mut Checkpoint) {
         self.lines.write(out);
         self.all.write(out);
     }
@@ -225,9 +225,9 @@ mod tests {
         points.set_count(0);
         assert_eq!(points.of(second), Point::None);
         points.set_count(one);
-        let mut written = Written::new();
-        points.write(&mut written);
-        let bytes = written.to_bytes();
+        let mut checkpoint = Checkpoint::new();
+        points.write(&mut checkpoint);
+        let bytes = checkpoint.to_bytes();
         let again = Points::read(&mut &bytes[..]).unwrap();
         assert_eq!(again.first(9).len(), 2);
         assert_eq!(points.of(first), Point::Scheduling);

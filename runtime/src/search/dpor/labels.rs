@@ -1,9 +1,9 @@
 //! Labels: numbers for the steps that executions have shown, each of them stored once.
 
+use crate::base::checkpoint::Checkpoint;
+use crate::base::codec::{Codec, codec};
 use crate::base::fingerprint::mix;
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::base::stored::{Stored, stored};
-use crate::base::written::Written;
 use chess_vocabulary::{Effect, TaskId};
 
 /// The number of a step of a task that an execution has shown.
@@ -26,7 +26,7 @@ struct Meaning {
     count: u32,
 }
 
-stored!(Meaning {
+codec!(Meaning {
     task,
     outcomes,
     first,
@@ -47,8 +47,8 @@ impl Outcomes {
     }
 }
 
-impl Stored for Outcomes {
-    fn write(&self, out: &mut Written) {
+impl Codec for Outcomes {
+    fn write(&self, out: &mut Checkpoint) {
         self.0.write(out);
     }
 
@@ -192,8 +192,8 @@ fn hash(task: TaskId, outcomes: Outcomes, touches: &Touches) -> usize {
     (hash ^ hash >> 32) as usize
 }
 
-impl Stored for Label {
-    fn write(&self, out: &mut Written) {
+impl Codec for Label {
+    fn write(&self, out: &mut Checkpoint) {
         self.0.write(out);
     }
 
@@ -202,16 +202,16 @@ impl Stored for Label {
     }
 }
 
-impl Stored for Labels {
-    fn write(&self, out: &mut Written) {
+impl Codec for Labels {
+    fn write(&self, out: &mut Checkpoint) {
         self.meanings.write(out);
         self.touches.write(out);
     }
 
     fn read(input: &mut &[u8]) -> Option<Self> {
         let mut labels = Self {
-            meanings: Stored::read(input)?,
-            touches: Stored::read(input)?,
+            meanings: Codec::read(input)?,
+            touches: Codec::read(input)?,
             slots: engine_vec(),
         };
         let size = (labels.meanings.len() + 1) * 2;

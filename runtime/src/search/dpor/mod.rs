@@ -14,8 +14,8 @@ use self::labels::{Label, Labels, Outcomes, commute};
 use self::wakeup::{Branch, Sequence, size};
 use super::races::HappensBefore;
 use super::{ChoicePoint, Ended, Past, Progress, SchedulingPoint, Strategy};
+use crate::base::codec::{codec, kept_between_executions};
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::base::stored::{kept_between_executions, stored};
 use crate::search::{Trace, TraceStep};
 use chess_vocabulary::TaskId;
 
@@ -58,13 +58,13 @@ struct Node {
     label: Option<Label>,
 }
 
-stored!(Outcome {
+codec!(Outcome {
     taken,
     count,
     costs,
 });
-stored!(Way { outcomes, then });
-stored!(Node {
+codec!(Way { outcomes, then });
+codec!(Node {
     task,
     options,
     outcomes,

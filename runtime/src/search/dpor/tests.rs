@@ -1,12 +1,12 @@
 //! Tests of `dpor`: exact counts, and random programs against brute force.
 
-use super::super::model::{self, Act, Program};
+use super::super::testing::{self, Act, Program};
 use super::*;
 
 /// The number of executions of the search; each must have a graph of its own.
 fn count(program: &Program) -> u64 {
     let mut search = Dpor::new();
-    let explored = model::explore(program, &mut search);
+    let explored = testing::explore(program, &mut search);
     assert!(search.progress().complete);
     assert_eq!((search.redundant, search.planned), (0, 0));
     assert_eq!(explored.graphs.len() as u64, explored.executions);
@@ -41,7 +41,7 @@ fn what_is_explored_grows_to_all_of_it() {
     let program = locked(3, 2);
     let mut parts = vec![0.0];
     while search.begin() {
-        model::execute(&program, &mut search);
+        testing::execute(&program, &mut search);
         parts.extend(search.explored());
     }
     assert_eq!(parts.len(), 91);
@@ -100,15 +100,15 @@ fn shows_all(program: &Program) -> bool {
                 | Act::InitSet(_)
                 | Act::InitWait(_)
                 | Act::Barrier(_)
-        ) || matches!(act, Act::Send(channel) if *channel >= model::BOUNDED)
+        ) || matches!(act, Act::Send(channel) if *channel >= testing::BOUNDED)
     };
     !program.iter().flatten().any(hidden)
 }
 
 /// Whether the search misses a graph or an end of `program`.
 fn misses(program: &Program) -> bool {
-    let all = model::explore_all(program, u32::MAX, 2_000);
-    all.is_some_and(|all| !model::explore(program, &mut Dpor::new()).is_as(&all))
+    let all = testing::explore_all(program, u32::MAX, 2_000);
+    all.is_some_and(|all| !testing::explore(program, &mut Dpor::new()).is_as(&all))
 }
 
 /// The first task comes to wait for the second one to leave, which then cannot enter again. But the
@@ -120,7 +120,7 @@ fn one_may_enter_again_before_another_comes_to_wait() {
         vec![Act::Read(2), Act::Recv(0), Act::EndRead(2), Act::Read(2)],
     ];
     let mut search = Dpor::new();
-    let explored = model::explore(&program, &mut search);
+    let explored = testing::explore(&program, &mut search);
     assert_eq!((explored.executions, explored.graphs.len()), (5, 5));
     assert!(!misses(&program));
 }
@@ -135,7 +135,7 @@ fn what_cannot_begin_stands_in_for_nothing() {
         vec![Act::Store(0, 3), Act::Await(0, 1)],
     ];
     let mut search = Dpor::new();
-    let explored = model::explore(&program, &mut search);
+    let explored = testing::explore(&program, &mut search);
     assert_eq!((explored.executions, explored.graphs.len()), (10, 10));
     assert!(!misses(&program));
 }
@@ -172,20 +172,20 @@ fn tasks_that_wait_for_readers_to_leave_can_deadlock() {
 }
 
 /// The ends of `program` with at most two preemptions that the search misses.
-fn missed_ends(program: &Program) -> Vec<model::Final> {
-    let few = model::explore_all(program, 2, 2_000);
+fn missed_ends(program: &Program) -> Vec<testing::Final> {
+    let few = testing::explore_all(program, 2, 2_000);
     few.map_or_else(Vec::new, |few| {
-        let found = model::explore(program, &mut Dpor::new());
+        let found = testing::explore(program, &mut Dpor::new());
         few.ends.difference(&found.ends).cloned().collect()
     })
 }
 
 #[test]
 fn every_end_of_few_preemptions_is_reached_at_a_lock() {
-    for seed in model::seeds().step_by(4) {
-        let program = model::random_sections(seed);
+    for seed in testing::seeds().step_by(4) {
+        let program = testing::random_sections(seed);
         let misses = |program: &Program| !missed_ends(program).is_empty();
-        let smallest = || model::shrink(&program, misses);
+        let smallest = || testing::shrink(&program, misses);
         assert!(!misses(&program), "seed {seed}: {:?}", smallest());
     }
 }
@@ -193,15 +193,19 @@ fn every_end_of_few_preemptions_is_reached_at_a_lock() {
 #[test]
 fn every_graph_and_every_end_is_reached() {
     let (mut executions, mut graphs) = (0, 0);
-    for seed in model::seeds() {
-        let program = model::random_program(seed);
-        let Some(all) = model::explore_all(&program, u32::MAX, 2_000) else {
+    for seed in testing::seeds() {
+        let program = testing::random_program(seed);
+        let Some(all) = testing::explore_all(&program, u32::MAX, 2_000) else {
             continue;
         };
         let mut search = Dpor::new();
-        let reduced = model::explore(&program, &mut search);
+        let reduced = testing::explore(&program, &mut search);
         let is_as = reduced.is_as(&all);
-        assert!(is_as, "seed {seed}: {:?}", model::shrink(&program, misses));
+        assert!(
+            is_as,
+            "seed {seed}: {:?}",
+            testing::shrink(&program, misses)
+        );
         if shows_all(&program) {
             assert_eq!(search.redundant, 0, "seed {seed}: {program:?}");
             executions += reduced.executions;

@@ -4,8 +4,8 @@
 //! (POPL'14), section 6.
 
 use super::labels::{Label, Labels, Outcomes};
+use crate::base::codec::codec;
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::base::stored::stored;
 use chess_vocabulary::TaskId;
 
 /// A sequence of steps of an execution.
@@ -112,7 +112,7 @@ pub(super) struct Branch {
     then: EngineVec<Self>,
 }
 
-stored!(Branch { labels, then });
+codec!(Branch { labels, then });
 
 impl Branch {
     /// A branch of the steps of `sequence`.

@@ -28,8 +28,8 @@ use super::chunked_vec::{ChunkedVec, Plain};
 use super::hash_set::{HashSet, RecentHashes};
 use super::races::HappensBefore;
 use super::{ChoicePoint, Ended, Progress, SchedulingPoint, Strategy};
+use crate::base::codec::kept_between_executions;
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::base::stored::kept_between_executions;
 use chess_vocabulary::TaskId;
 
 /// A schedule that was or will be run: its last deviation, after those of its parent. All schedules

@@ -11,8 +11,8 @@ use core::cmp::Reverse;
 
 use super::super::chunked_vec::ChunkedVec;
 use super::{DEFAULT, Icb, Node, Progress, Strategy};
+use crate::base::codec::codec;
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::base::stored::stored;
 
 /// The index of a part, from 0, and the number of parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,8 +74,8 @@ const LATE: u32 = 2;
 /// The number of queued schedules for each part that is enough to divide the space.
 const SEEDS: usize = 64;
 
-stored!(Part { index, count });
-stored!(Partition {
+codec!(Part { index, count });
+codec!(Partition {
     part,
     enough,
     units,
@@ -85,7 +85,7 @@ stored!(Partition {
     pruned,
     is_divided
 });
-stored!(Share {
+codec!(Share {
     shared,
     shared_pruned,
     late,

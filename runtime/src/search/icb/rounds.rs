@@ -4,9 +4,9 @@
 use super::super::chunked_vec::ChunkedVec;
 use super::super::hash_set::{HashSet, prefetch};
 use super::{DEFAULT, Icb, Node, Strategy};
+use crate::base::checkpoint::Checkpoint;
+use crate::base::codec::Codec;
 use crate::base::memory::{EngineVec, engine_vec};
-use crate::base::stored::Stored;
-use crate::base::written::Written;
 
 /// One decision that is not the default one.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -173,7 +173,7 @@ impl Icb {
 
     /// Writes the choices that were queued, unless they follow from the nodes: each choice has a
     /// node, except those that were dropped.
-    pub(super) fn write_opened(&self, out: &mut Written) {
+    pub(super) fn write_opened(&self, out: &mut Checkpoint) {
         let count = self.opened.count();
         let have_nodes = count == self.nodes.len() as u64 && count < MOST;
         have_nodes.write(out);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::model::{self, Act, Explored, Program};
+use super::super::testing::{self, Act, Explored, Program};
 use super::*;
 
 /// Two tasks that modify the same value.
@@ -16,7 +16,7 @@ fn each_schedule_is_run_once_and_fewer_preemptions_come_first() {
     let mut search = Icb::new(10, u64::MAX);
     let (mut costs, mut graphs) = (Vec::new(), std::collections::BTreeSet::new());
     while search.begin() {
-        let outcome = model::execute(&program, &mut search);
+        let outcome = testing::execute(&program, &mut search);
         costs.push(outcome.preemptions);
         graphs.insert(outcome.graph);
     }
@@ -32,7 +32,7 @@ fn a_bound_holds() {
     for bound in 0..4 {
         let mut search = Icb::new(bound, u64::MAX);
         while search.begin() {
-            assert!(model::execute(&program, &mut search).preemptions <= bound);
+            assert!(testing::execute(&program, &mut search).preemptions <= bound);
         }
         assert_eq!(search.progress().bound_completed, Some(bound));
         assert!(!search.progress().complete);
@@ -41,26 +41,26 @@ fn a_bound_holds() {
 
 /// Whether the search misses an end of `program`, or a graph, with up to `bound` preemptions.
 pub(super) fn misses(program: &Program, all: &Explored, bound: u32) -> bool {
-    !all.is_as(&model::explore(program, &mut Icb::new(bound, u64::MAX)))
+    !all.is_as(&testing::explore(program, &mut Icb::new(bound, u64::MAX)))
 }
 
 /// All ends and graphs of a program with up to `bound` preemptions.
 pub(super) fn all(program: &Program, bound: u32) -> Option<Explored> {
-    model::explore_all(program, bound, 2_000)
+    testing::explore_all(program, bound, 2_000)
 }
 
 #[test]
 fn every_graph_and_every_end_within_a_bound_is_reached() {
-    let mixed = model::seeds().map(|seed| (seed, model::random_program(seed)));
-    let sections = model::seeds().step_by(4);
-    let sections = sections.map(|seed| (seed, model::random_sections(seed)));
+    let mixed = testing::seeds().map(|seed| (seed, testing::random_program(seed)));
+    let sections = testing::seeds().step_by(4);
+    let sections = sections.map(|seed| (seed, testing::random_sections(seed)));
     for (seed, program) in mixed.chain(sections) {
         for bound in 0..=3 {
             let Some(all_of_it) = all(&program, bound) else {
                 break;
             };
             let smallest = || {
-                model::shrink(&program, |program| {
+                testing::shrink(&program, |program| {
                     all(program, bound).is_some_and(|all| misses(program, &all, bound))
                 })
             };
@@ -75,8 +75,8 @@ fn every_graph_and_every_end_within_a_bound_is_reached() {
 #[test]
 fn yields_with_nothing_between_them_are_as_one() {
     let mut shorter = 0;
-    for seed in model::seeds() {
-        let mut program = model::random_program(seed);
+    for seed in testing::seeds() {
+        let mut program = testing::random_program(seed);
         let mut rng = crate::base::rng::Rng::new(seed);
         for acts in &mut program {
             let place = rng.below(1 + acts.len() as u64) as usize;
@@ -96,7 +96,7 @@ fn yields_with_nothing_between_them_are_as_one() {
             let is_same = each.is_as(&all_of_it);
             assert!(is_same, "seed {seed}, bound {bound}: {program:?}");
             let smallest = || {
-                model::shrink(&program, |program| {
+                testing::shrink(&program, |program| {
                     all(program, bound).is_some_and(|all| misses(program, &all, bound))
                 })
             };
@@ -112,7 +112,7 @@ fn yields_with_nothing_between_them_are_as_one() {
 fn in_parts(program: &Program, bound: u32, count: u32) -> Vec<(Icb, Explored)> {
     let part = |index| {
         let mut search = Icb::new(bound, u64::MAX).of_early_part(Part { index, count });
-        let explored = model::explore(program, &mut search);
+        let explored = testing::explore(program, &mut search);
         (search, explored)
     };
     (0..count).map(part).collect()
@@ -133,11 +133,11 @@ fn counted_once(parts: &[(Icb, Explored)]) -> u64 {
 
 #[test]
 fn parts_explore_together_what_one_search_explores() {
-    for seed in model::seeds().take(300) {
-        let program = model::random_program(seed);
+    for seed in testing::seeds().take(300) {
+        let program = testing::random_program(seed);
         for bound in [1, 2, 3] {
             let mut search = Icb::new(bound, u64::MAX);
-            let whole = model::explore(&program, &mut search);
+            let whole = testing::explore(&program, &mut search);
             for count in [2, 3, 5] {
                 let parts = in_parts(&program, bound, count);
                 let named = format!("seed {seed}, bound {bound}, {count} parts: {program:?}");
@@ -163,11 +163,11 @@ fn parts_explore_together_what_one_search_explores() {
 #[test]
 fn parts_share_the_work() {
     let program = vec![vec![Act::Add(0); 5]; 3];
-    let whole = model::explore(&program, &mut Icb::new(4, u64::MAX)).executions;
+    let whole = testing::explore(&program, &mut Icb::new(4, u64::MAX)).executions;
     for count in [2, 4] {
         for index in 0..count {
             let mut search = Icb::new(4, u64::MAX).of_part(Part { index, count });
-            let part = model::explore(&program, &mut search).executions;
+            let part = testing::explore(&program, &mut search).executions;
             assert!(
                 part * u64::from(count) < whole * 3 / 2,
                 "{part} of {whole} are too much for one of {count}"
@@ -193,7 +193,7 @@ fn what_is_left_of_a_bound_is_told_by_what_was_run() {
     let mut search = Icb::new(4, u64::MAX);
     let mut estimates = BTreeMap::new();
     while search.begin() {
-        model::execute(&program, &mut search);
+        testing::execute(&program, &mut search);
         let (bound, taken) = (search.bound, search.taken_of_bound());
         let all: &mut Vec<f64> = estimates.entry(bound).or_default();
         all.push(taken as f64 + search.rest_of_bound());
@@ -221,7 +221,7 @@ fn a_first_step_that_touches_nothing_makes_no_difference() {
     let begin_at_once = vec![section.repeat(2); 3];
     let begin_idle = vec![[&[Act::Idle], &section.repeat(2)[..]].concat(); 3];
     for program in [begin_at_once, begin_idle] {
-        let explored = model::explore(&program, &mut Icb::new(2, u64::MAX));
+        let explored = testing::explore(&program, &mut Icb::new(2, u64::MAX));
         assert_eq!((explored.executions, explored.graphs.len()), (36, 36));
     }
 }
@@ -235,7 +235,7 @@ fn readers_and_writers_come_in_every_order() {
     let writes_first = [write, read, write, read].concat();
     let reads_first = [read, read, write, read].concat();
     let program = vec![writes_first, reads_first.clone(), reads_first];
-    let all = model::explore_all(&program, 2, 4_000).expect("it is small");
+    let all = testing::explore_all(&program, 2, 4_000).expect("it is small");
     assert_eq!(all.graphs.len(), 198);
     assert!(!misses(&program, &all, 2));
 }
@@ -247,7 +247,7 @@ fn what_commutes_is_not_tried_in_each_order() {
     let readers = |count: usize| {
         let mut program = vec![vec![Act::Add(0), Act::Load(1)]];
         program.resize(1 + count, vec![Act::Load(0)]);
-        model::explore(&program, &mut Icb::new(1, u64::MAX))
+        testing::explore(&program, &mut Icb::new(1, u64::MAX))
     };
     for count in 3..7 {
         let explored = readers(count);
@@ -347,7 +347,7 @@ fn help(
 ) {
     for place in places.rev() {
         helper.follow(&listed[place], round as u32);
-        model::execute(program, helper);
+        testing::execute(program, helper);
         let findings = helper.findings();
         let backtrack_points = findings.backtrack_points.to_vec();
         found.insert((round, place), (backtrack_points, findings.possible));
@@ -402,7 +402,7 @@ fn explored_with_help(program: &Program, is_helped: bool) -> (Vec<Vec<u64>>, [u6
             search.learn(&backtrack_points, possible);
             taken_over += 1;
         } else {
-            model::execute(program, &mut search);
+            testing::execute(program, &mut search);
         }
     }
     let progress = search.progress();

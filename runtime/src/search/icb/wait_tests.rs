@@ -1,6 +1,6 @@
 //! Tests of `icb` on programs in which tasks wait for locks, against brute force.
 
-use super::super::model::Act;
+use super::super::testing::Act;
 use super::tests::{all, misses};
 
 /// With one preemption, the last task comes to wait while the first one reads, and keeps the second

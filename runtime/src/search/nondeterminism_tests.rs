@@ -1,6 +1,6 @@
 //! Tests of all strategies on programs that depend on more than their schedule.
 
-use super::model::{Program, execute_unsteady, random_program, seeds};
+use super::testing::{Program, execute_nondeterministic, random_program, seeds};
 use super::{Auto, Delay, Dpor, Icb, Part, Pct, Pos, Random, Strategy, Surw};
 use crate::base::rng::Rng;
 
@@ -20,7 +20,7 @@ fn changed(program: &Program, rng: &mut Rng) -> Program {
 }
 
 /// The number of executions that left the prescribed prefix of `search`.
-fn explore_unsteady(seed: u64, search: &mut dyn Strategy) -> u64 {
+fn explore_nondeterministic(seed: u64, search: &mut dyn Strategy) -> u64 {
     let mut rng = Rng::new(seed);
     let program = random_program(seed);
     let mut diverged = 0;
@@ -32,7 +32,7 @@ fn explore_unsteady(seed: u64, search: &mut dyn Strategy) -> u64 {
             0 => &changed(&program, &mut rng),
             _ => &program,
         };
-        diverged += u64::from(execute_unsteady(changed, search));
+        diverged += u64::from(execute_nondeterministic(changed, search));
     }
     diverged
 }
@@ -54,7 +54,7 @@ fn every_strategy_goes_on_where_the_program_changes() {
             Box::new(Random::new(seed)),
         ];
         for (mut search, noticed) in searches.into_iter().zip(&mut noticed) {
-            *noticed += explore_unsteady(seed, &mut *search);
+            *noticed += explore_nondeterministic(seed, &mut *search);
         }
     }
     // The strategies that prescribe the start of an execution detect that it differs.

@@ -139,7 +139,7 @@ fn run(machine: &mut Machine<'_>, search: &mut dyn Strategy) {
 
 /// As [`execute`], for a program that may differ from that of earlier executions. Returns whether
 /// the execution left its prescribed prefix.
-pub(super) fn execute_unsteady(program: &Program, search: &mut dyn Strategy) -> bool {
+pub(super) fn execute_nondeterministic(program: &Program, search: &mut dyn Strategy) -> bool {
     let mut machine = Machine::new(program);
     follow(&mut machine, search);
     let diverged = search.diverged();

@@ -1,11 +1,11 @@
-//! The checkpoints of tasks, effects and progress, which every search saves.
+//! Serialization of tasks, effects and progress, which every search saves.
 
 use super::Progress;
-use crate::base::stored::{Stored, stored};
-use crate::base::written::Written;
+use crate::base::checkpoint::Checkpoint;
+use crate::base::codec::{Codec, codec};
 use chess_vocabulary::{Effect, TaskId};
 
-stored!(Progress {
+codec!(Progress {
     bound,
     bound_completed,
     delays_completed,
@@ -13,8 +13,8 @@ stored!(Progress {
     complete,
 });
 
-impl Stored for TaskId {
-    fn write(&self, out: &mut Written) {
+impl Codec for TaskId {
+    fn write(&self, out: &mut Checkpoint) {
         self.0.write(out);
     }
 
@@ -23,8 +23,8 @@ impl Stored for TaskId {
     }
 }
 
-impl Stored for Effect {
-    fn write(&self, out: &mut Written) {
+impl Codec for Effect {
+    fn write(&self, out: &mut Checkpoint) {
         (*self as u8).write(out);
     }
 

@@ -4,25 +4,25 @@
 //! so the format has neither a version nor a check. Input that is too short is
 //! rejected.
 
+use super::checkpoint::Checkpoint;
 use super::memory::{EngineMemory, EngineVec, engine_vec};
 use super::rng::Rng;
-use super::written::Written;
 
 /// A value that can be serialized as bytes.
-pub(crate) trait Stored: Sized {
+pub(crate) trait Codec: Sized {
     /// Appends the value to `out`.
-    fn write(&self, out: &mut Written);
+    fn write(&self, out: &mut Checkpoint);
 
     /// Removes the value from the beginning of `input`; `None` if `input` does not
     /// begin with one.
     fn read(input: &mut &[u8]) -> Option<Self>;
 }
 
-macro_rules! numbers_are_stored {
+macro_rules! codecs_of_numbers {
     ($($number:ty),*) => {
-        $(impl Stored for $number {
+        $(impl Codec for $number {
             #[inline]
-            fn write(&self, out: &mut Written) {
+            fn write(&self, out: &mut Checkpoint) {
                 out.extend_from_slice(&self.to_le_bytes());
             }
 
@@ -36,19 +36,19 @@ macro_rules! numbers_are_stored {
     };
 }
 
-numbers_are_stored!(u8, u32, u64, usize, f32, f64);
+codecs_of_numbers!(u8, u32, u64, usize, f32, f64);
 
-/// Implements `Stored` for a structure, field by field.
-macro_rules! stored {
+/// Implements `Codec` for a structure, field by field.
+macro_rules! codec {
     ($name:ident { $($field:ident),* $(,)? }) => {
-        impl $crate::base::stored::Stored for $name {
-            fn write(&self, out: &mut $crate::base::written::Written) {
-                $($crate::base::stored::Stored::write(&self.$field, out);)*
+        impl $crate::base::codec::Codec for $name {
+            fn write(&self, out: &mut $crate::base::checkpoint::Checkpoint) {
+                $($crate::base::codec::Codec::write(&self.$field, out);)*
             }
 
             fn read(input: &mut &[u8]) -> Option<Self> {
                 Some(Self {
-                    $($field: $crate::base::stored::Stored::read(input)?,)*
+                    $($field: $crate::base::codec::Codec::read(input)?,)*
                 })
             }
         }
@@ -60,14 +60,14 @@ macro_rules! stored {
 /// functions of its own write and read after these fields.
 macro_rules! kept_between_executions {
     ($($field:ident),* $(,)? $(; $write_rest:ident, $read_rest:ident)?) => {
-        fn save(&self, out: &mut $crate::base::written::Written) -> bool {
-            $($crate::base::stored::Stored::write(&self.$field, out);)*
+        fn save(&self, out: &mut $crate::base::checkpoint::Checkpoint) -> bool {
+            $($crate::base::codec::Codec::write(&self.$field, out);)*
             $(self.$write_rest(out);)?
             true
         }
 
         fn load(&mut self, input: &mut &[u8]) -> bool {
-            $(let Some($field) = $crate::base::stored::Stored::read(input) else {
+            $(let Some($field) = $crate::base::codec::Codec::read(input) else {
                 return false;
             };)*
             $(self.$field = $field;)*
@@ -76,11 +76,11 @@ macro_rules! kept_between_executions {
     };
 }
 
+pub(crate) use codec;
 pub(crate) use kept_between_executions;
-pub(crate) use stored;
 
-impl Stored for bool {
-    fn write(&self, out: &mut Written) {
+impl Codec for bool {
+    fn write(&self, out: &mut Checkpoint) {
         u8::from(*self).write(out);
     }
 
@@ -89,8 +89,8 @@ impl Stored for bool {
     }
 }
 
-impl<A: Stored, B: Stored> Stored for (A, B) {
-    fn write(&self, out: &mut Written) {
+impl<A: Codec, B: Codec> Codec for (A, B) {
+    fn write(&self, out: &mut Checkpoint) {
         self.0.write(out);
         self.1.write(out);
     }
@@ -100,8 +100,8 @@ impl<A: Stored, B: Stored> Stored for (A, B) {
     }
 }
 
-impl<T: Stored> Stored for Option<T> {
-    fn write(&self, out: &mut Written) {
+impl<T: Codec> Codec for Option<T> {
+    fn write(&self, out: &mut Checkpoint) {
         self.is_some().write(out);
         if let Some(value) = self {
             value.write(out);
@@ -117,8 +117,8 @@ impl<T: Stored> Stored for Option<T> {
     }
 }
 
-impl<T: Stored> Stored for EngineVec<T> {
-    fn write(&self, out: &mut Written) {
+impl<T: Codec> Codec for EngineVec<T> {
+    fn write(&self, out: &mut Checkpoint) {
         self.len().write(out);
         for item in self {
             item.write(out);
@@ -137,8 +137,8 @@ impl<T: Stored> Stored for EngineVec<T> {
 }
 
 /// A string that was read stays in the engine's memory until the process ends.
-impl Stored for &'static str {
-    fn write(&self, out: &mut Written) {
+impl Codec for &'static str {
+    fn write(&self, out: &mut Checkpoint) {
         self.len().write(out);
         out.extend_from_slice(self.as_bytes());
     }
@@ -153,8 +153,8 @@ impl Stored for &'static str {
     }
 }
 
-impl Stored for Rng {
-    fn write(&self, out: &mut Written) {
+impl Codec for Rng {
+    fn write(&self, out: &mut Checkpoint) {
         self.state().write(out);
     }
 

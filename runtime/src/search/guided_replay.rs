@@ -63,7 +63,7 @@ enum Taken {
 }
 
 /// One execution along a [`Source`].
-pub(crate) struct Follow {
+pub(crate) struct GuidedReplay {
     source: Source,
     /// The number of steps of the trace that were read.
     seen: usize,
@@ -83,9 +83,9 @@ pub(crate) struct Follow {
     switches: u64,
 }
 
-impl Follow {
+impl GuidedReplay {
     pub(crate) fn new(source: Source) -> Self {
-        let mut follow = Self {
+        let mut replay = Self {
             source,
             seen: 0,
             current: TaskId(0),
@@ -101,8 +101,8 @@ impl Follow {
             },
             switches: 0,
         };
-        follow.start();
-        follow
+        replay.start();
+        replay
     }
 
     /// The smallest plan that leads to the execution again.
@@ -244,9 +244,9 @@ fn at(counts: &mut EngineVec<u32>, task: TaskId) -> &mut u32 {
 }
 
 /// The strategy that follows a plan. Its other owner reads the results.
-pub(crate) struct Following(pub(crate) Rc<RefCell<Follow>, EngineMemory>);
+pub(crate) struct GuidedReplayStrategy(pub(crate) Rc<RefCell<GuidedReplay>, EngineMemory>);
 
-impl Strategy for Following {
+impl Strategy for GuidedReplayStrategy {
     fn name(&self) -> &'static str {
         "follow"
     }
@@ -257,10 +257,10 @@ impl Strategy for Following {
     }
 
     fn choose_task(&mut self, point: &SchedulingPoint<'_>) -> usize {
-        let follow = &mut *self.0.borrow_mut();
-        follow.read(point.past.trace);
-        let choice = match &follow.source {
-            Source::Plan(_) => follow.next_of_plan(point),
+        let replay = &mut *self.0.borrow_mut();
+        replay.read(point.past.trace);
+        let choice = match &replay.source {
+            Source::Plan(_) => replay.next_of_plan(point),
             Source::Schedule(schedule) => match schedule.get(point.index as usize) {
                 Some(Decision::Task(task)) => {
                     let place = point.options.iter().position(|option| option == task);
@@ -269,23 +269,23 @@ impl Strategy for Following {
                 _ => 0,
             },
         };
-        follow.taken.push(match choice {
+        replay.taken.push(match choice {
             0 => Taken::Default,
             _ if choice < point.free as usize => Taken::Free,
-            _ if point.options[0] == follow.current => Taken::Preemption,
+            _ if point.options[0] == replay.current => Taken::Preemption,
             _ => Taken::EarlyTimeout,
         });
         choice
     }
 
     fn choose_outcome(&mut self, point: &ChoicePoint<'_>) -> u32 {
-        let follow = &mut *self.0.borrow_mut();
-        follow.read(point.past.trace);
-        let task = follow.current;
-        let count = at(&mut follow.choices, task);
+        let replay = &mut *self.0.borrow_mut();
+        replay.read(point.past.trace);
+        let task = replay.current;
+        let count = at(&mut replay.choices, task);
         let nth = *count;
         *count += 1;
-        let wanted = match &follow.source {
+        let wanted = match &replay.source {
             Source::Plan(plan) => {
                 let mut draws = plan.draws.iter();
                 let draw = draws.find(|draw| draw.task == task && draw.nth == nth);
@@ -298,9 +298,9 @@ impl Strategy for Following {
         };
         let outcome = if wanted < point.outcomes { wanted } else { 0 };
         if outcome != 0 {
-            follow.plan.draws.push(Draw { task, nth, outcome });
+            replay.plan.draws.push(Draw { task, nth, outcome });
         }
-        follow.taken.push(Taken::Default);
+        replay.taken.push(Taken::Default);
         outcome
     }
 

@@ -10,7 +10,7 @@ use super::memory::{EngineVec, engine_vec};
 const WORTH_LENDING: usize = 1 << 16;
 
 /// The state of a search, in pieces.
-pub(crate) struct Written {
+pub(crate) struct Checkpoint {
     bytes: EngineVec<u8>,
     lent: EngineVec<Lent>,
 }
@@ -47,7 +47,7 @@ impl Piece {
     }
 }
 
-impl Written {
+impl Checkpoint {
     pub(crate) const fn new() -> Self {
         Self {
             bytes: engine_vec(),
@@ -109,24 +109,24 @@ mod tests {
     #[test]
     fn what_is_lent_has_its_place() {
         let (first, second) = (vec![1; WORTH_LENDING], vec![2; WORTH_LENDING + 3]);
-        let mut written = Written::new();
+        let mut checkpoint = Checkpoint::new();
         let mut expected = Vec::new();
         for turn in 0..2 {
             let parts: [&[u8]; 5] = [&first, &[3, 4], &second, &second, &[5][turn..]];
             for part in parts {
                 if part.len() > 2 {
-                    written.lend(part);
+                    checkpoint.lend(part);
                 } else {
-                    written.extend_from_slice(part);
+                    checkpoint.extend_from_slice(part);
                 }
             }
             expected.extend(parts.concat());
-            assert_eq!(written.to_bytes(), expected);
-            assert_eq!(written.lent.len(), 3 * (turn + 1));
+            assert_eq!(checkpoint.to_bytes(), expected);
+            assert_eq!(checkpoint.lent.len(), 3 * (turn + 1));
         }
-        written.clear();
-        written.lend(&[6]);
-        assert!(written.lent.is_empty());
-        assert_eq!(written.to_bytes(), [6]);
+        checkpoint.clear();
+        checkpoint.lend(&[6]);
+        assert!(checkpoint.lent.is_empty());
+        assert_eq!(checkpoint.to_bytes(), [6]);
     }
 }
