@@ -1,7 +1,7 @@
 //! The results of the exploration of one test so far.
 
 use super::debugger;
-use super::failures::Found;
+use super::failures::FoundFailure;
 use super::mailbox::Mailbox;
 use super::phase::Phases;
 use super::saved::Saved;
@@ -42,7 +42,7 @@ pub(crate) struct Exploration {
     /// The result of the minimisation of the failing schedule.
     pub(crate) minimised: Option<Minimised>,
     /// The other failures, if the search continued.
-    pub(crate) others: EngineVec<Found>,
+    pub(crate) others: EngineVec<FoundFailure>,
     /// There are more failures than are reported.
     pub(crate) more_failures: bool,
     /// The bound in which the step limit first cut an execution short.

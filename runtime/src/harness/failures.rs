@@ -12,7 +12,7 @@ use crate::search::Decision;
 pub(super) const MOST: usize = 32;
 
 /// A failure after the first one, with its final message.
-pub(crate) struct Found {
+pub(crate) struct FoundFailure {
     pub(crate) failure: Failure,
     pub(crate) preemptions: u32,
     pub(crate) decisions: EngineVec<Decision>,
@@ -98,7 +98,7 @@ impl Distinct {
 fn pairs() -> impl Iterator<Item = u64> {
     // SAFETY: between executions only the exploring thread uses the monitors.
     let races = unsafe { &(*monitor::monitors()).races };
-    races.found(Level::Deny).map(race::Found::pair)
+    races.found(Level::Deny).map(race::RaceReport::pair)
 }
 
 /// A hash of the parts of an execution's end that its message is made of, without the numbers of

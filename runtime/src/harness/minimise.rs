@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::exploration::Minimised;
 use super::explore::{Explorer, end_schedule};
-use super::failures::{Found, Known, MOST};
+use super::failures::{FoundFailure, Known, MOST};
 use super::phase::Phase;
 use super::request::Isolation;
 use super::run::{Root, set_strategy, strategy};
@@ -92,7 +92,7 @@ impl Explorer<'_> {
             None => first.not_repeated(),
         };
         let failure = report::in_words(&engine, failure);
-        engine.exploration.others.push(Found {
+        engine.exploration.others.push(FoundFailure {
             failure,
             preemptions,
             decisions,

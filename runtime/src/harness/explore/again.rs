@@ -73,7 +73,7 @@ impl Explorer<'_> {
         engine.execution.strategy = search;
         let failure = report::in_words(&engine, failure);
         let learnt = engine.monitors.races.learnt();
-        engine.exploration.others.push(failures::Found {
+        engine.exploration.others.push(failures::FoundFailure {
             failure,
             preemptions,
             decisions,

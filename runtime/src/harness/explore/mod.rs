@@ -18,7 +18,7 @@ use crate::base::sys;
 use crate::execution::{Ending, Entry, Limit};
 use crate::harness::engine::Engine;
 use crate::interpose;
-use crate::monitor::race::{Accesses, Found, GivenUp, Line, Races};
+use crate::monitor::race::{Accesses, GivenUp, Line, RaceReport, Races};
 use crate::monitor::{self, BodyOutcome, End, Failure, Level, Monitor};
 use crate::platform::donor::{self, DEFAULT_STACK};
 use crate::platform::handover::Backend;
@@ -273,7 +273,7 @@ impl Explorer<'_> {
         let races = &mut monitors.races;
         if races.has_news() {
             let known = &races.known;
-            let news = |found: &&Found| !known.contains(&found.pair());
+            let news = |found: &&RaceReport| !known.contains(&found.pair());
             let words = races.found(Level::Warn).filter(news).map(words_of);
             exploration.warned.extend(words);
         }
@@ -500,7 +500,7 @@ fn work_of(engine: &Engine) -> u64 {
     })
 }
 
-fn words_of(found: &Found) -> EngineVec<u8> {
+fn words_of(found: &RaceReport) -> EngineVec<u8> {
     let mut words = engine_vec();
     words.extend_from_slice(found.words());
     words

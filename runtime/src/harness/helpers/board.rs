@@ -54,7 +54,7 @@ pub(super) enum Stage {
     /// A helper runs it.
     Helped,
     /// A helper has run it, and its findings are on the board.
-    Found,
+    HelperResult,
     /// A helper has run it, and the explorer must run it again.
     Unusual,
 }
@@ -73,7 +73,7 @@ impl State {
             Stage::Taken,
             Stage::Free,
             Stage::Helped,
-            Stage::Found,
+            Stage::HelperResult,
             Stage::Unusual,
         ];
         Self {
@@ -124,7 +124,7 @@ impl Item {
 /// The results of a helper for one schedule.
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub(super) struct Found {
+pub(super) struct HelperResult {
     pub(super) start: u32,
     pub(super) length: u32,
     pub(super) has_finished: bool,
@@ -151,7 +151,7 @@ pub(super) struct Board {
     pub(super) items: [[Item; ITEMS]; BLOCKS],
     pub(super) deviations: [[Deviation; DEVIATIONS]; BLOCKS],
     /// The results by helper; only that helper writes there.
-    pub(super) found: [[[Found; ITEMS]; BLOCKS]; MOST],
+    pub(super) found: [[[HelperResult; ITEMS]; BLOCKS]; MOST],
     pub(super) backtrack_points: [[[BacktrackPoint; BACKTRACK_POINTS]; BLOCKS]; MOST],
 }
 
@@ -255,7 +255,7 @@ impl Helpers {
 
     /// Takes a schedule, unless a helper has run it. In that case returns the results and backtrack
     /// points.
-    pub(super) fn take(&self, place: Place) -> Option<(Found, &[BacktrackPoint])> {
+    pub(super) fn take(&self, place: Place) -> Option<(HelperResult, &[BacktrackPoint])> {
         let item = self.item(place);
         // SAFETY: the board stays mapped.
         let item = unsafe { &*item };
@@ -269,7 +269,7 @@ impl Helpers {
                         return None;
                     }
                 }
-                Stage::Found => return Some(self.found_by(state.helper, place)),
+                Stage::HelperResult => return Some(self.found_by(state.helper, place)),
             }
         }
         None
@@ -294,7 +294,7 @@ impl Helpers {
 
     /// Prefetches the findings of helpers on the schedules after this one, as far as they are
     /// known. Returns those of a schedule that is taken over soon.
-    pub(super) fn look_ahead(&self, place: Place) -> Option<(Found, &[BacktrackPoint])> {
+    pub(super) fn look_ahead(&self, place: Place) -> Option<(HelperResult, &[BacktrackPoint])> {
         let (_, count) = self.shared[place.block];
         let last = count.min(ITEMS) - 1;
         let found = |ahead: usize| {
@@ -305,7 +305,7 @@ impl Helpers {
             let there = Place { number, ..place };
             // SAFETY: the board stays mapped.
             let state = unsafe { (*self.item(there)).state() };
-            (state.stage == Stage::Found).then_some((state.helper, there))
+            (state.stage == Stage::HelperResult).then_some((state.helper, there))
         };
         if let Some((helper, there)) = found(FAR_AHEAD) {
             prefetch(self.found_at(helper, there));
@@ -318,12 +318,12 @@ impl Helpers {
         found(SOON).map(|(helper, there)| self.found_by(helper, there))
     }
 
-    fn found_at(&self, helper: u8, Place { block, number }: Place) -> *const Found {
+    fn found_at(&self, helper: u8, Place { block, number }: Place) -> *const HelperResult {
         // SAFETY: the board is mapped, and the indices are in range.
         unsafe { &raw const (*self.board).found[helper as usize][block][number] }
     }
 
-    fn found_by(&self, helper: u8, place: Place) -> (Found, &[BacktrackPoint]) {
+    fn found_by(&self, helper: u8, place: Place) -> (HelperResult, &[BacktrackPoint]) {
         let board = self.board;
         // SAFETY: the helper has written it, and does not change it until the block has another
         // round.

@@ -19,7 +19,7 @@ use std::time::Instant;
 
 pub(super) use self::board::Helpers;
 use self::board::{
-    BACKTRACK_POINTS, BLOCKS, Board, DEVIATIONS, Found, ITEMS, LEAST, LOOK_MS, MOST, PATIENCE,
+    BACKTRACK_POINTS, BLOCKS, Board, DEVIATIONS, HelperResult, ITEMS, LEAST, LOOK_MS, MOST, PATIENCE,
     Place, Stage, State, block_of,
 };
 use super::explore::{Explorer, end_schedule};
@@ -265,7 +265,7 @@ impl Explorer<'_> {
             is_reported = self.report(engine, place, ours, used);
         }
         let stage = if is_reported {
-            Stage::Found
+            Stage::HelperResult
         } else {
             Stage::Unusual
         };
@@ -295,7 +295,7 @@ impl Explorer<'_> {
                 backtrack_points.add(start),
                 length,
             );
-            (*board).found[helper][place.block][place.number] = Found {
+            (*board).found[helper][place.block][place.number] = HelperResult {
                 start: start as u32,
                 length: length as u32,
                 has_finished: execution.has_finished(),
@@ -320,7 +320,7 @@ fn known(engine: Root) -> [usize; 4] {
 }
 
 /// Counts a schedule that a helper has run.
-fn count(mut engine: Root, found: &Found) {
+fn count(mut engine: Root, found: &HelperResult) {
     if found.has_finished {
         let longest = engine.execution.longest;
         engine.execution.longest = longest.max(found.steps);

@@ -11,7 +11,7 @@ use chess_vocabulary::words::sentence;
 
 use super::counters::Counters;
 use super::exploration::Minimised;
-use super::failures::Found;
+use super::failures::FoundFailure;
 use super::json::{Object, quoted};
 use super::names::ObjectNames;
 use super::request::Request;
@@ -315,7 +315,7 @@ fn minimised(minimised: Option<&Minimised>) -> Option<String> {
 }
 
 /// A failure after the first one.
-fn other(engine: &Engine, found: &Found) -> String {
+fn other(engine: &Engine, found: &FoundFailure) -> String {
     let failure = &found.failure;
     let location = failure.place.as_ref().map(location);
     Object::new()

@@ -5,7 +5,7 @@ use core::mem;
 use std::fs::File;
 
 use super::super::counters::Counters;
-use super::super::failures::Found;
+use super::super::failures::FoundFailure;
 use super::super::phase::Phases;
 use super::super::report::{self, Verdict};
 use super::super::request::Request;
@@ -15,7 +15,7 @@ use super::{Status, watch};
 use crate::base::memory::engine_vec;
 use crate::execution::Timers;
 use crate::harness::engine::{self, Engine};
-use crate::monitor::race::{Learnt, Points};
+use crate::monitor::race::{Learnt, RacePoints};
 use crate::monitor::{Failure, Level};
 use crate::search::{Decision, format_schedule};
 
@@ -196,7 +196,7 @@ fn confirm_crash(
     test: &Test,
     status: c_int,
     out: &mut File,
-) -> Found {
+) -> FoundFailure {
     let failure = engine.death(status);
     let mut found = last_execution(engine, failure);
     let schedule = (&found.decisions[..], found.timers, found.learnt);
@@ -211,8 +211,8 @@ fn confirm_crash(
 }
 
 /// The execution in the engine, which ended in `failure`.
-fn last_execution(engine: &Engine, failure: Failure) -> Found {
-    Found {
+fn last_execution(engine: &Engine, failure: Failure) -> FoundFailure {
+    FoundFailure {
         failure,
         preemptions: engine.execution.preemptions,
         decisions: engine.execution.whole_decisions(),
@@ -230,7 +230,7 @@ fn run_again(
     (decisions, timers, learnt): (&[Decision], Timers, Learnt),
     out: &mut File,
 ) -> Status {
-    let lines = mem::replace(&mut engine.monitors.races.points, Points::new());
+    let lines = mem::replace(&mut engine.monitors.races.points, RacePoints::new());
     let points = lines.first(learnt.points).iter().map(|line| {
         let file = String::from_utf8_lossy(&line.file).into_owned();
         (file, line.number)

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use chess_vocabulary::Kind;
 
 use super::super::{End, Failure, Monitor};
-use super::places::{self, Found};
+use super::places::{self, BlockEvent};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::source_path::{line_of, line_of_place};
 use crate::execution::{Ending, Execution, State, Task, called};
@@ -36,7 +36,7 @@ pub(crate) struct Leaks {
     looks: bool,
     will_look: bool,
     wanted: EngineVec<u32>,
-    found: EngineVec<Found>,
+    found: EngineVec<BlockEvent>,
 }
 
 /// A block that may be lost.
@@ -68,7 +68,7 @@ impl Leaks {
 
     #[cold]
     fn look(&mut self, execution: &Execution) {
-        self.found.push(Found::here(execution));
+        self.found.push(BlockEvent::here(execution));
         self.found.last_mut().map(places::find);
     }
 
@@ -253,7 +253,7 @@ impl Monitor for Leaks {
     }
 }
 
-fn line(found: &Found) -> String {
+fn line(found: &BlockEvent) -> String {
     let who = called(found.task);
     match (&found.place, found.after) {
         (Some(place), _) => format!("allocated by {who} at {}", line_of_place(place)),

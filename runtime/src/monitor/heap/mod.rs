@@ -9,7 +9,7 @@ use core::ops::ControlFlow;
 pub(crate) use self::leak::Leaks;
 use chess_vocabulary::Kind;
 
-use self::places::Found;
+use self::places::BlockEvent;
 use super::{End, Failure, Monitor};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::source_path::Place;
@@ -47,7 +47,7 @@ pub(crate) struct Heap {
     /// The block whose places are wanted, by its number relative to `first`.
     wanted: Option<u32>,
     /// The places of the allocation, the free and the error.
-    found: EngineVec<Found>,
+    found: EngineVec<BlockEvent>,
     /// The roles of these places, in the order in which they were found.
     roles: [Option<Role>; 3],
 }
@@ -91,7 +91,7 @@ impl Heap {
     fn look(&mut self, execution: &Execution, role: Role) {
         if self.found.len() < self.roles.len() {
             self.roles[self.found.len()] = Some(role);
-            self.found.push(Found::here(execution));
+            self.found.push(BlockEvent::here(execution));
             self.found.last_mut().map(places::find);
         }
     }

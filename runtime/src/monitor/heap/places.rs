@@ -10,7 +10,7 @@ use crate::execution::{Execution, Site, TaskId, stack};
 
 /// The task of an event of a block, and the place of the event.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
+pub(super) struct BlockEvent {
     pub(super) task: TaskId,
     /// The innermost line of the program's own code, if the executable has debug information for
     /// it.
@@ -19,7 +19,7 @@ pub(super) struct Found {
     pub(super) after: Option<Site>,
 }
 
-impl Found {
+impl BlockEvent {
     /// The current task, at a place that is not known yet.
     pub(super) fn here(execution: &Execution) -> Self {
         let task = execution.current;
@@ -31,9 +31,9 @@ impl Found {
     }
 }
 
-/// Finds the place of the caller, for a [`Found`] that lies in the engine's memory.
+/// Finds the place of the caller, for a [`BlockEvent`] that lies in the engine's memory.
 #[cold]
-pub(super) fn find(found: &mut Found) {
+pub(super) fn find(found: &mut BlockEvent) {
     stack::in_a_copy(|| {
         let frames = stack::frames();
         let frame = stack::innermost(&frames).map(|number| &frames[number]);

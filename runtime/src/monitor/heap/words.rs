@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::super::Failure;
-use super::{Error, Found, Heap, Role, Wrong};
+use super::{Error, BlockEvent, Heap, Role, Wrong};
 use crate::base::source_path::line_of;
 use crate::base::source_path::line_of_place;
 use crate::execution::called;
@@ -20,7 +20,7 @@ impl Heap {
             .or_else(|| found.and_then(|found| found.place.clone()));
     }
 
-    fn found(&self, role: Role) -> Option<&Found> {
+    fn found(&self, role: Role) -> Option<&BlockEvent> {
         let place = self.roles.iter().position(|&it| it == Some(role))?;
         self.found.get(place)
     }

@@ -20,20 +20,20 @@ impl Races {
     /// accesses are no events.
     #[inline]
     pub(crate) fn mark_of(&self, site: Site) -> Option<u64> {
-        self.glance.mark_of(site)
+        self.inline_check.mark_of(site)
     }
 
     /// Records that the code of a line is explored and that its accesses are no events. Returns the
     /// line's mark.
     pub(crate) fn add_line(&mut self, site: Site) -> u64 {
-        self.glance.add_line(site)
+        self.inline_check.add_line(site)
     }
 
     /// Records that the code of a line is explored, whatever its file is: it was rewritten.
     #[inline]
     pub(crate) fn explore(&mut self, site: Site) {
-        if self.glance.mark_of(site).is_none() && self.points.of(site) == Point::None {
-            self.glance.add_line(site);
+        if self.inline_check.mark_of(site).is_none() && self.points.of(site) == Point::None {
+            self.inline_check.add_line(site);
         }
     }
 
@@ -125,12 +125,12 @@ impl Races {
         (is_write, is_borrow): (bool, bool),
         site: Site,
     ) -> bool {
-        let (glance, first) = (&self.glance, self.epochs.first());
+        let (inline_check, first) = (&self.inline_check, self.epochs.first());
         let is_settled = || self.allocations.is_settled(address);
         // SAFETY: the table contains no page whose cells no longer exist, and no other code uses
         // them.
         unsafe {
-            glance.notes_first(
+            inline_check.notes_first(
                 address,
                 length,
                 (is_write, is_borrow),
@@ -183,7 +183,7 @@ impl Races {
         is_settled: impl FnOnce(&mut Self) -> bool,
     ) -> Option<bool> {
         let first = self.epochs.first();
-        let cell = match self.glance.cell(address) {
+        let cell = match self.inline_check.cell(address) {
             Some(cell) => cell,
             None => self.find_cell(address)?,
         };
@@ -207,7 +207,7 @@ impl Races {
     #[inline(never)]
     fn find_cell(&mut self, address: usize) -> Option<*mut Cell> {
         let cell = self.shadow.cell(address, self.epochs.first())?;
-        self.glance.add_page(address, cell);
+        self.inline_check.add_page(address, cell);
         Some(cell)
     }
 

@@ -16,22 +16,22 @@ mod accesses;
 mod allocated;
 mod allocations;
 mod clock;
+mod epoch_window;
 mod events;
-mod found;
-mod freed;
-mod glance;
+mod inline_check;
 mod lines;
 mod objects;
 mod order;
 mod plain;
-mod points;
+mod race_points;
+mod race_report;
+mod reclaim;
 mod record;
 mod shadow;
 mod task_order;
 mod tasks;
 #[cfg(test)]
 mod tests;
-mod window;
 
 use core::cell::Cell;
 use core::sync::atomic::Ordering;
@@ -48,10 +48,10 @@ use crate::execution::{Op, Site, TaskId};
 use allocations::Allocations;
 pub(crate) use clock::MOST_EPOCHS;
 use clock::{Clock, Epochs};
-pub(crate) use found::Found;
-use glance::Glance;
+use inline_check::InlineCheck;
 use objects::Objects;
-pub(crate) use points::{Line, Point, Points};
+pub(crate) use race_points::{Line, Point, RacePoints};
+pub(crate) use race_report::RaceReport;
 pub(crate) use record::What;
 use record::{Earlier, Record};
 pub(crate) use shadow::MOST_MEMORY;
@@ -62,12 +62,12 @@ use task_order::{Tasks, acquires, releases};
 /// The tables for accesses in the user's code: the monitor's, if it watches the task. Thread-local,
 /// and so separate for each task.
 #[thread_local]
-static GLANCE: Cell<*const Glance> = Cell::new(&raw const glance::NONE);
+static INLINE_CHECK: Cell<*const InlineCheck> = Cell::new(&raw const inline_check::NONE);
 
 /// Whether the monitor watches the accesses, and the operations that order them, of this thread.
 #[inline]
 pub(crate) fn is_watched() -> bool {
-    GLANCE.get() != &raw const glance::NONE
+    INLINE_CHECK.get() != &raw const inline_check::NONE
 }
 
 /// The treatment of accesses to plain memory in a search.
@@ -135,7 +135,7 @@ pub(crate) struct Races {
     allocations: Allocations,
     /// The bounds of the memory that was freed in this execution.
     freed: EngineVec<(usize, usize)>,
-    glance: Glance,
+    inline_check: InlineCheck,
     records: EngineVec<Record>,
     /// The number of `records` that belong to this execution.
     used: usize,
@@ -145,13 +145,13 @@ pub(crate) struct Races {
     /// An unseen operation may order tasks: all earlier operations are taken to have happened
     /// before.
     orders_all: bool,
-    found: EngineVec<Found>,
+    found: EngineVec<RaceReport>,
     /// The pairs of lines that raced in earlier executions.
     pub(crate) known: EngineVec<u64>,
     /// The number of these pairs that are no failure any more.
     pub(crate) forgiven: usize,
     levels: Levels,
-    pub(crate) points: Points,
+    pub(crate) points: RacePoints,
 }
 
 impl Races {
@@ -166,7 +166,7 @@ impl Races {
             shadow: Shadow::new(),
             allocations: Allocations::new(),
             freed: engine_vec(),
-            glance: Glance::new(),
+            inline_check: InlineCheck::new(),
             records: engine_vec(),
             used: 0,
             messages: engine_vec(),
@@ -176,7 +176,7 @@ impl Races {
             known: engine_vec(),
             forgiven: 0,
             levels: Levels::new(Level::Deny),
-            points: Points::new(),
+            points: RacePoints::new(),
         }
     }
 
@@ -184,7 +184,7 @@ impl Races {
     /// those that race.
     pub(crate) fn turn_on(&mut self, all_are_points: bool) {
         self.is_wanted = true;
-        self.glance.has_all_lines = lines::are_all_near();
+        self.inline_check.has_all_lines = lines::are_all_near();
         self.points.all = all_are_points;
     }
 
@@ -195,7 +195,7 @@ impl Races {
 
     /// The level of a race: the lower one of the levels of its two lines, so that a race is allowed
     /// if one of its packages is.
-    fn level_of(&self, found: &Found) -> Level {
+    fn level_of(&self, found: &RaceReport) -> Level {
         let level = |site: Option<Site>| site.map_or(Level::Deny, |site| self.levels.of(site));
         let [first, second] = found.sites().map(level);
         first.min(second)
@@ -203,7 +203,7 @@ impl Races {
 
     /// The races of the last execution with this level, in the order in which they were found,
     /// except those that were reported and are forgiven.
-    pub(crate) fn found(&self, level: Level) -> impl Iterator<Item = &Found> {
+    pub(crate) fn found(&self, level: Level) -> impl Iterator<Item = &RaceReport> {
         let forgiven = &self.known[..self.forgiven];
         self.found
             .iter()
@@ -266,10 +266,10 @@ impl Races {
         self.begin_memory(is_put_back);
         let fresh = self.allocations.begin();
         self.shadow.begin(forgets, fresh);
-        self.glance.hide();
-        self.glance.forget_pages();
+        self.inline_check.hide();
+        self.inline_check.forget_pages();
         if self.points.have_changed() {
-            self.glance.forget_lines();
+            self.inline_check.forget_lines();
         }
         self.objects.begin();
         self.used = 0;
@@ -287,8 +287,8 @@ impl Races {
         self.given_up = Some(why);
         // No access is skipped by the fast path.
         self.shadow.begin(true, usize::MAX);
-        self.glance.hide();
-        self.glance.forget_pages();
+        self.inline_check.hide();
+        self.inline_check.forget_pages();
     }
 
     /// Adds the releases to `object` to the clock of `task`. `excludes` states that the task holds

@@ -4,7 +4,7 @@
 use core::sync::atomic::Ordering;
 
 use super::plain::data_access;
-use super::{GLANCE, Glance, Races, glance, is_watched};
+use super::{INLINE_CHECK, InlineCheck, Races, inline_check, is_watched};
 use crate::execution::{How, Op, Site, TaskId, active, current};
 use crate::monitor::monitors;
 
@@ -35,7 +35,7 @@ pub(crate) fn is_noted(
     // SAFETY: it is the monitor's only while an execution runs, so the engine is mapped; no unique
     // reference to the monitor or its cells lives while the program's code runs. Its table contains
     // no page whose cells no longer exist.
-    unsafe { (*GLANCE.get()).notes(address, length, kind, line) }
+    unsafe { (*INLINE_CHECK.get()).notes(address, length, kind, line) }
 }
 
 /// Reports that the running task is about to access memory.
@@ -68,16 +68,16 @@ pub(crate) fn told(
 /// Stops watching the running thread, which is no task for a while, until [`go_on`] is called with
 /// the result.
 pub(crate) fn pause() -> Paused {
-    Paused(GLANCE.replace(&raw const glance::NONE))
+    Paused(INLINE_CHECK.replace(&raw const inline_check::NONE))
 }
 
 /// See [`pause`].
 pub(crate) fn go_on(paused: &Paused) {
-    GLANCE.set(paused.0);
+    INLINE_CHECK.set(paused.0);
 }
 
 /// The tables that [`pause`] replaced.
-pub(crate) struct Paused(*const Glance);
+pub(crate) struct Paused(*const InlineCheck);
 
 /// Adds a new task, created by `parent`; the first task has none.
 pub(crate) fn added(parent: Option<TaskId>, task: TaskId, site: Option<Site>) {
@@ -93,13 +93,13 @@ pub(crate) fn enter() {
     let races = unsafe { &mut (*monitors()).races };
     // If the monitor has given up, accesses are still reported to other monitors.
     if races.is_wanted {
-        GLANCE.set(&raw const races.glance);
+        INLINE_CHECK.set(&raw const races.inline_check);
     }
 }
 
 /// Records that the running task is about to end.
 pub(crate) fn leave() {
-    GLANCE.set(&raw const glance::NONE);
+    INLINE_CHECK.set(&raw const inline_check::NONE);
 }
 
 /// Records that `next` runs after `task`.

@@ -1,6 +1,6 @@
 //! Plain accesses on their way to the monitors, and to the search where they are its events.
 
-use super::points::Point;
+use super::race_points::Point;
 use crate::execution::{DataAccess, Site, perform, plain_access, running};
 use crate::monitor::{Monitor, monitors};
 

@@ -86,7 +86,7 @@ impl Races {
             self.epochs.end(own.epoch, Release { op, site });
             own.epoch = 0;
         }
-        self.glance.hide();
+        self.inline_check.hide();
     }
 
     /// Records that `task` has created another one.

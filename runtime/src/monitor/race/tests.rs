@@ -19,7 +19,7 @@ mod brute_force;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
     /// Without a call.
-    Glance,
+    InlineCheck,
     /// As the first access in the execution.
     First,
     /// By the monitor, without a check.
@@ -117,14 +117,14 @@ impl Machine {
             races.allocations.settle_all();
         }
         if self.is_blind {
-            races.glance.forget_pages();
-            races.glance.forget_lines();
+            races.inline_check.forget_pages();
+            races.inline_check.forget_lines();
         }
         let (bytes, kind) = ((address, length), (is_write, is_borrow));
         let line = (site, self.is_rewritten);
         // SAFETY: the cells are the monitor's own, and no other code uses it.
-        if unsafe { races.glance.notes(address, length, kind, line) } {
-            return Way::Glance;
+        if unsafe { races.inline_check.notes(address, length, kind, line) } {
+            return Way::InlineCheck;
         }
         if self.is_rewritten {
             races.explore(site);
@@ -168,7 +168,7 @@ impl Machine {
 
     /// The descriptions of all races.
     fn words(&self) -> Vec<String> {
-        let words = |found: &super::Found| String::from_utf8_lossy(found.words()).into_owned();
+        let words = |found: &super::RaceReport| String::from_utf8_lossy(found.words()).into_owned();
         self.races.found(Level::Deny).map(words).collect()
     }
 }
@@ -197,12 +197,12 @@ fn what_a_task_did_before_is_noted_without_a_call_also_after_it_released_that() 
     assert_eq!(machine.read(), Way::Note, "the memory might be free");
     let beside = machine.access(PLACE + 8, 8, What::Read, sites()[0]);
     assert_eq!(beside, Way::First, "so might that");
-    assert_eq!(machine.read(), Way::Glance);
+    assert_eq!(machine.read(), Way::InlineCheck);
     assert_eq!(machine.write(), Way::Note, "the line is new");
-    assert_eq!(machine.write(), Way::Glance);
+    assert_eq!(machine.write(), Way::InlineCheck);
     machine.release(LOCK);
     assert_eq!(machine.write(), Way::Note, "the epoch is new");
-    assert_eq!(machine.read(), Way::Glance);
+    assert_eq!(machine.read(), Way::InlineCheck);
 }
 
 #[test]
@@ -214,7 +214,7 @@ fn what_is_ordered_is_noted_without_a_call_and_what_is_not_is_judged() {
     machine.run(1);
     machine.acquire(LOCK);
     assert_eq!(machine.read(), Way::Note, "the epoch is new");
-    assert_eq!(machine.write(), Way::Glance);
+    assert_eq!(machine.write(), Way::InlineCheck);
     machine.access(PLACE + 8, 8, What::Write, sites()[0]);
     machine.run(0);
     assert!(!machine.is_racy());
@@ -261,7 +261,7 @@ fn a_read_that_others_have_made_too_is_noted_without_a_call_until_it_is_written(
     machine.read();
     machine.run(1);
     assert_eq!(machine.read(), Way::Judged);
-    assert_eq!(machine.read(), Way::Glance);
+    assert_eq!(machine.read(), Way::InlineCheck);
     machine.run(0);
     assert_eq!(machine.read(), Way::Judged);
     assert!(!machine.is_racy());
@@ -270,7 +270,7 @@ fn a_read_that_others_have_made_too_is_noted_without_a_call_until_it_is_written(
     assert!(machine.is_racy());
     assert_ne!(
         machine.read(),
-        Way::Glance,
+        Way::InlineCheck,
         "its read is not the last access"
     );
 }
@@ -282,7 +282,7 @@ fn other_bytes_are_judged_by_themselves() {
     machine.access(PLACE, 4, What::Write, site);
     assert_eq!(
         machine.access(PLACE, 4, What::Write, site),
-        Way::Glance,
+        Way::InlineCheck,
         "half a granule"
     );
     let upper = machine.access(PLACE + 4, 4, What::Write, site);
@@ -317,7 +317,7 @@ fn no_bytes_beyond_the_granule_are_noted_without_a_call() {
     machine.access(PLACE + 8, 8, What::Write, site);
     for (address, length) in [(PLACE + 4, 8), (PLACE + 7, 2), (PLACE, 16), (PLACE, 24)] {
         let way = machine.access(address, length, What::Write, site);
-        assert_ne!(way, Way::Glance, "{length} bytes");
+        assert_ne!(way, Way::InlineCheck, "{length} bytes");
     }
     assert!(!machine.is_racy());
 }
@@ -345,11 +345,15 @@ fn a_rewritten_line_need_not_be_known() {
     let mut machine = Machine::new(1);
     machine.is_rewritten = true;
     assert_eq!(machine.read(), Way::Note, "the memory might be free");
-    assert_eq!(machine.write(), Way::Glance);
-    machine.races.glance.has_all_lines = false;
+    assert_eq!(machine.write(), Way::InlineCheck);
+    machine.races.inline_check.has_all_lines = false;
     machine.release(LOCK);
     for _ in 0..2 {
-        assert_ne!(machine.write(), Way::Glance, "words have no room for it");
+        assert_ne!(
+            machine.write(),
+            Way::InlineCheck,
+            "words have no room for it"
+        );
     }
 }
 
@@ -373,10 +377,10 @@ fn each_execution_looks_at_memory_anew() {
 fn accesses_next_to_null_are_noted() {
     let mut machine = Machine::new(1);
     let access = |machine: &mut Machine| machine.access(16, 8, What::Read, sites()[0]);
-    assert_ne!(access(&mut machine), Way::Glance);
-    assert_eq!(access(&mut machine), Way::Glance);
+    assert_ne!(access(&mut machine), Way::InlineCheck);
+    assert_eq!(access(&mut machine), Way::InlineCheck);
     machine.races.free(TaskId(0), 0, PAGE, None);
-    assert_ne!(access(&mut machine), Way::Glance);
+    assert_ne!(access(&mut machine), Way::InlineCheck);
 }
 
 #[test]
@@ -384,7 +388,7 @@ fn what_was_accessed_in_an_earlier_execution_is_not_free_until_it_is_given_back(
     let page = PLACE & !(PAGE - 1);
     let beside = |machine: &mut Machine| machine.access(PLACE + 8, 8, What::Write, sites()[0]);
     let frees = [
-        (PLACE, 16, Way::Glance),
+        (PLACE, 16, Way::InlineCheck),
         (page, PAGE, Way::First),
         (page - PAGE, 3 * PAGE, Way::First),
     ];
@@ -395,12 +399,12 @@ fn what_was_accessed_in_an_earlier_execution_is_not_free_until_it_is_given_back(
         machine.begin(1);
         machine.is_free = true;
         assert_eq!(machine.write(), Way::Note);
-        assert_eq!(beside(&mut machine), Way::Glance);
+        assert_eq!(beside(&mut machine), Way::InlineCheck);
         for is_accessed in [false, true] {
             machine.begin(1);
             if is_accessed {
                 assert_eq!(machine.write(), Way::Note);
-                assert_eq!(beside(&mut machine), Way::Glance);
+                assert_eq!(beside(&mut machine), Way::InlineCheck);
             }
             machine.races.free(TaskId(0), start, length, None);
             for _ in 0..2 {
@@ -438,11 +442,11 @@ fn nothing_is_noted_without_a_call_once_the_search_for_races_has_ended() {
 fn lines_that_become_scheduling_points_are_told_of() {
     let mut machine = Machine::new(1);
     machine.write();
-    assert_eq!(machine.write(), Way::Glance);
+    assert_eq!(machine.write(), Way::InlineCheck);
     machine.races.points.add(sites()[0]);
     machine.begin(1);
     for _ in 0..3 {
-        assert_ne!(machine.write(), Way::Glance);
+        assert_ne!(machine.write(), Way::InlineCheck);
     }
 }
 
@@ -459,7 +463,7 @@ fn what_is_known_beyond_a_gap_is_noted_and_the_gap_is_judged() {
     machine.run(1);
     machine.acquire(LOCK);
     assert_eq!(machine.write(), Way::Note, "its last epoch is beyond a gap");
-    assert_eq!(machine.write(), Way::Glance);
+    assert_eq!(machine.write(), Way::InlineCheck);
     assert!(!machine.is_racy());
     let way = machine.access(PLACE + 64, 8, What::Read, sites()[2]);
     assert_eq!(way, Way::Judged);
@@ -483,7 +487,7 @@ fn numbers_of_epochs_may_be_large() {
                 for what in [What::Read, What::Write] {
                     machine.access(extent.0, extent.1, what, sites()[0]);
                     let again = machine.access(extent.0, extent.1, what, sites()[0]);
-                    assert_eq!(again, Way::Glance);
+                    assert_eq!(again, Way::InlineCheck);
                 }
                 machine.release(LOCK);
             }

@@ -13,13 +13,13 @@ use crate::execution::{Op, Site, TaskId};
 const MOST: usize = 16;
 
 /// Two accesses that race.
-pub(crate) struct Found {
+pub(crate) struct RaceReport {
     earlier: Option<Site>,
     later: Option<Site>,
     words: EngineVec<u8>,
 }
 
-impl Found {
+impl RaceReport {
     /// The line to report: that of the later access, if it is known.
     pub(crate) fn site(&self) -> Option<Site> {
         self.later.or(self.earlier)
@@ -58,7 +58,7 @@ impl Races {
     /// Records that an access of `task` races with an earlier one.
     #[cold]
     pub(super) fn note(&mut self, earlier: Earlier, task: TaskId, what: What, site: Option<Site>) {
-        let known = |found: &Found| found.is_between(earlier.site, site);
+        let known = |found: &RaceReport| found.is_between(earlier.site, site);
         if self.found.len() == MOST || self.found.iter().any(known) {
             return;
         }
@@ -89,7 +89,7 @@ impl Races {
                 At(end.site)
             ),
         };
-        self.found.push(Found {
+        self.found.push(RaceReport {
             earlier: earlier.site,
             later: site,
             words: words.0,

@@ -40,7 +40,7 @@ const STREAMS: &str = "<standard streams>";
 const FILES: &str = "<files and environment>";
 
 /// The lines whose accesses are scheduling points.
-pub(crate) struct Points {
+pub(crate) struct RacePoints {
     lines: EngineVec<Line>,
     /// The index in `lines` of the entry for the locks of the standard streams.
     streams: Option<usize>,
@@ -67,7 +67,7 @@ pub(crate) enum Point {
     Scheduling,
 }
 
-impl Points {
+impl RacePoints {
     pub(crate) const fn new() -> Self {
         Self {
             lines: engine_vec(),
@@ -190,7 +190,7 @@ impl Points {
     }
 }
 
-impl Codec for Points {
+impl Codec for RacePoints {
     fn write(&self, out: &mut Checkpoint) {
         self.lines.write(out);
         self.all.write(out);
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn lines_are_added_once_and_count_from_the_first_on() {
         let (first, second) = (Location::caller(), { Location::caller() });
-        let mut points = Points::new();
+        let mut points = RacePoints::new();
         assert!(points.of(first) == Point::None && !points.is_any());
         assert!(points.add(first) && !points.add(first));
         assert_eq!(points.of(first), Point::Scheduling);
@@ -228,7 +228,7 @@ mod tests {
         let mut checkpoint = Checkpoint::new();
         points.write(&mut checkpoint);
         let bytes = checkpoint.to_bytes();
-        let again = Points::read(&mut &bytes[..]).unwrap();
+        let again = RacePoints::read(&mut &bytes[..]).unwrap();
         assert_eq!(again.first(9).len(), 2);
         assert_eq!(points.of(first), Point::Scheduling);
     }

@@ -18,7 +18,7 @@ const PAGES: usize = 64;
 const LINES: usize = 128;
 
 /// The tables and ranges of the fast path.
-pub(super) struct Glance {
+pub(super) struct InlineCheck {
     /// The first of a range of epochs that cannot race with the running task, in its position in a
     /// word.
     low: u64,
@@ -38,13 +38,13 @@ pub(super) struct Glance {
 }
 
 /// Empty tables: every access calls the monitor.
-pub(super) static NONE: Glance = Glance::new();
+pub(super) static NONE: InlineCheck = InlineCheck::new();
 
 // SAFETY: the one that threads share has no cells; the others belong to the monitor, which only one
 // thread at a time uses.
-unsafe impl Sync for Glance {}
+unsafe impl Sync for InlineCheck {}
 
-impl Glance {
+impl InlineCheck {
     pub(super) const fn new() -> Self {
         Self {
             low: 0,

@@ -9,7 +9,7 @@ use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Site, TaskId};
 
 /// The knowledge of a task that frees memory, and the races of the free.
-struct Judge<'r> {
+struct FreeCheck<'r> {
     epochs: &'r Epochs,
     records: &'r [Record],
     task: TaskId,
@@ -20,7 +20,7 @@ struct Judge<'r> {
     races: EngineVec<Earlier>,
 }
 
-impl Judge<'_> {
+impl FreeCheck<'_> {
     #[inline(never)]
     fn look(&mut self, cell: &Cell) {
         let Self {
@@ -61,7 +61,7 @@ impl Races {
         let first = self.epochs.first();
         let end = address.saturating_add(length);
         let own = self.tasks.get(task);
-        let mut judge = Judge {
+        let mut check = FreeCheck {
             epochs: &self.epochs,
             records: &self.records,
             task,
@@ -78,8 +78,8 @@ impl Races {
                 return;
             }
             for cell in page.part(part) {
-                if !cell.last.is_like(judge.known) && !cell.is_new(first) {
-                    judge.look(cell);
+                if !cell.last.is_like(check.known) && !cell.is_new(first) {
+                    check.look(cell);
                 }
                 cell.free();
             }
@@ -87,7 +87,7 @@ impl Races {
         if is_any {
             self.freed.push((address, end));
         }
-        for earlier in judge.races {
+        for earlier in check.races {
             self.note(earlier, task, What::Free, site);
         }
     }

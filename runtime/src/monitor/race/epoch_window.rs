@@ -66,9 +66,9 @@ impl Races {
         if is_open && self.is_on && !self.points.is_any() {
             // The epochs of earlier executions come before the first one.
             let low = if low == self.epochs.first() { OLD } else { low };
-            self.glance.show(own.epoch, (low, high));
+            self.inline_check.show(own.epoch, (low, high));
         } else {
-            self.glance.hide();
+            self.inline_check.hide();
         }
     }
 }
