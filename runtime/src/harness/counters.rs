@@ -1,7 +1,7 @@
 //! Counters of an exploration, and the warnings that follow from them.
 
-use super::difference::CULPRITS;
 use super::failures::MOST;
+use super::nondeterminism::CULPRITS;
 use super::phase::{Phase, Reach};
 use super::{Exploration, Milestone};
 use crate::base::source_path::{Place, line_of_place};

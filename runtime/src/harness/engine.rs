@@ -4,7 +4,7 @@ use core::mem::{self, offset_of};
 
 use super::debugger::{self, Debugger, LiveDebugger};
 use super::exploration::{self, Exploration};
-use super::tell::{self, Told};
+use super::supervisor_output::{self, SupervisorOutput};
 use super::trace::{self, LiveTrace, Trace};
 use crate::base::memory;
 use crate::execution::{self, Execution};
@@ -30,7 +30,7 @@ pub(crate) struct Engine {
     pub(crate) monitors: Monitors,
     pub(crate) process: Process,
     /// The descriptor for lines to the supervisor.
-    pub(super) told: Told,
+    pub(super) supervisor_output: SupervisorOutput,
     pub(super) trace: Trace,
     pub(super) debugger: Debugger,
     pub(crate) exploration: Exploration,
@@ -44,7 +44,7 @@ const _: () = {
     assert!(offset_of!(Engine, execution) == execution::PLACE.offset());
     assert!(offset_of!(Engine, monitors) == monitor::PLACE.offset());
     assert!(offset_of!(Engine, process) == interpose::PLACE.offset());
-    assert!(offset_of!(Engine, told) == tell::PLACE.offset());
+    assert!(offset_of!(Engine, supervisor_output) == supervisor_output::PLACE.offset());
     assert!(offset_of!(Engine, trace) == trace::PLACE.offset());
     assert!(offset_of!(Engine, debugger) == debugger::PLACE.offset());
     assert!(offset_of!(Engine, exploration) == exploration::PLACE.offset());
@@ -72,8 +72,8 @@ pub(crate) fn create(backend: Backend) -> Result<(), &'static str> {
 pub(crate) fn after(before: &mut Engine) -> Engine {
     let mut engine = empty(before.pool.backend());
     mem::swap(
-        &mut engine.exploration.mailbox,
-        &mut before.exploration.mailbox,
+        &mut engine.exploration.shared_file,
+        &mut before.exploration.shared_file,
     );
     mem::swap(
         &mut engine.exploration.first_endless,
@@ -97,7 +97,7 @@ pub(crate) fn empty(backend: Backend) -> Engine {
         execution,
         monitors: Monitors::new(),
         process: Process::new(),
-        told: Told::NOWHERE,
+        supervisor_output: SupervisorOutput::NOWHERE,
         trace: Trace::new(),
         debugger: Debugger::new(),
         exploration: Exploration::new(),

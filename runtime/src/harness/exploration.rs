@@ -2,9 +2,9 @@
 
 use super::debugger;
 use super::failures::FoundFailure;
-use super::mailbox::Mailbox;
 use super::phase::Phases;
 use super::saved::Saved;
+use super::shared_file::SharedFile;
 use crate::base::codec;
 use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::monitor::race::Learnt;
@@ -105,7 +105,7 @@ pub(crate) struct Exploration {
     /// The same results for the phase before.
     pub(crate) share_last: Option<Share>,
     /// The file with the number of processes that may explore.
-    pub(crate) mailbox: Mailbox,
+    pub(crate) shared_file: SharedFile,
     /// The extent of the search after each [`Exploration::EVERY`] schedules.
     pub(crate) milestones: EngineVec<Milestone>,
 }
@@ -186,7 +186,7 @@ impl Exploration {
             saved: Saved::new(),
             share: None,
             share_last: None,
-            mailbox: Mailbox::new(),
+            shared_file: SharedFile::new(),
             milestones: engine_vec(),
         }
     }

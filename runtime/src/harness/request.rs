@@ -45,7 +45,7 @@ pub(crate) enum StrategyName {
 impl StrategyName {
     /// Whether it continues until the budget ends, on most programs: several such strategies
     /// alternate.
-    pub(crate) fn takes_turns(self) -> bool {
+    pub(crate) fn alternates(self) -> bool {
         match self {
             Self::Auto | Self::Icb | Self::Dpor => false,
             Self::Random | Self::Pct | Self::Pos | Self::Surw | Self::Delay => true,

@@ -13,8 +13,8 @@ use core::sync::atomic::{AtomicBool, Ordering, fence};
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use super::mailbox::Mailbox;
 use super::request::Request;
+use super::shared_file::SharedFile;
 use crate::base::checkpoint::Checkpoint;
 use crate::base::memory::{EngineVec, engine_vec};
 
@@ -63,18 +63,18 @@ impl Saved {
     pub(super) fn pass_last(
         &self,
         schedules: u64,
-        mailbox: &Mailbox,
+        shared_file: &SharedFile,
         out: &mut impl Write,
     ) -> io::Result<bool> {
         let Some(state) = &self.last else {
             return Ok(false);
         };
         // This process ends with the supervisor, so that the loop ends.
-        while mailbox.has_state() {
+        while shared_file.has_state() {
             std::thread::sleep(NAP);
         }
-        if !mailbox.put_state(state) {
-            mailbox.clear();
+        if !shared_file.put_state(state) {
+            shared_file.clear();
             return Ok(false);
         }
         writeln!(out, "{{\"type\":\"state\",\"schedules\":{schedules}}}")?;
@@ -122,8 +122,8 @@ impl Saved {
 
     /// For the zygote, before the explorer exists: reads the state of an earlier run from the
     /// supervisor.
-    pub(super) fn read_earlier(&mut self, mailbox: &Mailbox) {
-        mailbox.take_state(&mut self.earlier);
+    pub(super) fn read_earlier(&mut self, shared_file: &SharedFile) {
+        shared_file.take_state(&mut self.earlier);
     }
 }
 
@@ -152,14 +152,14 @@ impl Passing {
     pub(super) fn look(
         &mut self,
         saved: &Saved,
-        mailbox: &Mailbox,
+        shared_file: &SharedFile,
         out: &mut impl Write,
     ) -> io::Result<()> {
         let Some(next) = self.next else {
             return Ok(());
         };
         if let Some((since, took)) = self.passed {
-            if mailbox.has_state() {
+            if shared_file.has_state() {
                 return Ok(());
             }
             self.passed = None;
@@ -167,11 +167,11 @@ impl Passing {
             self.next = Some(since + self.every.max(pause));
         } else if saved.ready.load(Ordering::Acquire) {
             let start = Instant::now();
-            let has_room = mailbox.put_state(&saved.state);
+            let has_room = shared_file.put_state(&saved.state);
             // The bytes belong to the state if it was not withdrawn meanwhile.
             fence(Ordering::Acquire);
             if !has_room || !saved.ready.swap(false, Ordering::Relaxed) {
-                mailbox.clear();
+                shared_file.clear();
                 // There is no room for a larger one either.
                 self.next = self.next.filter(|_| has_room);
                 return Ok(());
@@ -191,14 +191,14 @@ mod tests {
     use std::fs::File;
 
     use super::*;
-    use crate::harness::mailbox::tests::mailbox;
+    use crate::harness::shared_file::tests::shared_file;
 
     const NO_TIME: Duration = Duration::ZERO;
 
     /// The memory that an explorer and a zygote share. The zygote requests states as often as it
     /// can.
     struct Both {
-        mailbox: Mailbox,
+        shared_file: SharedFile,
         _file: File,
         saved: Saved,
         passing: Passing,
@@ -206,14 +206,14 @@ mod tests {
 
     impl Both {
         fn new() -> Self {
-            let (mailbox, file) = mailbox(b"");
+            let (shared_file, file) = shared_file(b"");
             let passing = Passing {
                 every: NO_TIME,
                 next: Some(Instant::now()),
                 passed: None,
             };
             Self {
-                mailbox,
+                shared_file,
                 _file: file,
                 saved: Saved::new(),
                 passing,
@@ -233,7 +233,7 @@ mod tests {
         /// The zygote's part, with its output.
         fn look(&mut self) -> String {
             let mut out = Vec::new();
-            let looked = self.passing.look(&self.saved, &self.mailbox, &mut out);
+            let looked = self.passing.look(&self.saved, &self.shared_file, &mut out);
             looked.unwrap();
             String::from_utf8(out).unwrap()
         }
@@ -249,11 +249,11 @@ mod tests {
         both.offer(b'd', true);
         both.offer(b'e', true);
         assert_eq!(both.look(), "{\"type\":\"state\",\"schedules\":3}\n");
-        assert!(both.mailbox.has_state());
+        assert!(both.shared_file.has_state());
         both.offer(b'f', true);
         assert_eq!(both.look(), "", "the supervisor has the last one still");
         let mut state = engine_vec();
-        both.mailbox.take_state(&mut state);
+        both.shared_file.take_state(&mut state);
         assert_eq!(state, b"d");
         assert_eq!(both.look(), "");
         assert!(!both.saved.is_wanted(), "not before its time");
@@ -266,10 +266,10 @@ mod tests {
         both.offer(b'b', true);
         both.saved.withdraw();
         assert_eq!(both.look(), "");
-        assert!(both.saved.is_wanted() && !both.mailbox.has_state());
+        assert!(both.saved.is_wanted() && !both.shared_file.has_state());
         both.offer(b'c', true);
         assert_ne!(both.look(), "");
-        assert!(both.mailbox.has_state());
+        assert!(both.shared_file.has_state());
     }
 
     #[test]
@@ -281,7 +281,7 @@ mod tests {
         let (hour, now) = (Duration::from_hours(1), Instant::now());
         let since = now.checked_sub(hour).expect("a time before this one");
         both.passing.passed = Some((since, NO_TIME));
-        both.mailbox.clear();
+        both.shared_file.clear();
         both.look();
         let next = both.passing.next.expect("there will be another one");
         assert!(next >= since + hour * SHARE_OF_SUPERVISOR);
@@ -290,7 +290,7 @@ mod tests {
     #[test]
     fn where_there_is_no_room_no_other_state_is_wanted() {
         let mut both = Both::new();
-        both.mailbox = Mailbox::new();
+        both.shared_file = SharedFile::new();
         both.look();
         both.offer(b'b', true);
         assert_eq!(both.look(), "");

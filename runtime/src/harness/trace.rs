@@ -11,7 +11,7 @@ use chess_vocabulary::{Object, Token as _};
 use super::json::escape;
 use super::names::kind_and_number;
 use super::report::shows_object;
-use super::{tell, wire};
+use super::{supervisor_output, wire};
 use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::execution::{Event, Execution, Listener, ObjectId, Op, Panic, Site, TaskId};
 
@@ -29,7 +29,7 @@ pub(crate) struct Trace {
 }
 
 /// The place of the trace.
-pub(super) const PLACE: Place<Trace> = Place::after(&tell::PLACE);
+pub(super) const PLACE: Place<Trace> = Place::after(&supervisor_output::PLACE);
 
 impl Trace {
     pub(crate) const fn new() -> Self {
@@ -70,7 +70,7 @@ impl Trace {
         if self.lines > self.passed {
             self.passed = self.lines;
             self.line.extend_from_slice(b"}\n");
-            tell::all(&self.line);
+            supervisor_output::all(&self.line);
         }
     }
 
@@ -142,7 +142,7 @@ fn trace() -> &'static mut Trace {
 }
 
 /// Sets whether the next executions are traced.
-pub(super) fn turn(execution: &mut Execution, on: bool) {
+pub(super) fn set_enabled(execution: &mut Execution, on: bool) {
     execution.log.is_told = on;
 }
 

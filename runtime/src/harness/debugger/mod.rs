@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::process;
 
 use super::json::Object;
-use super::{tell, trace};
+use super::{supervisor_output, trace};
 use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::base::sys;
 use crate::execution::stack::{self, Frame};
@@ -169,7 +169,7 @@ pub(crate) fn is_on() -> bool {
 }
 
 /// Sets whether the next execution is shown to a debugger.
-pub(super) fn turn(on: bool) {
+pub(super) fn set_enabled(on: bool) {
     debugger().is_on = on;
 }
 
@@ -197,12 +197,14 @@ pub(super) fn await_one() {
     // The allocations for a line would be in the program's memory.
     stack::in_a_copy(|| {
         let waits = Object::new().string("type", "debuggee");
-        tell::line(&waits.number("process", process.into()).finish());
+        supervisor_output::line(&waits.number("process", process.into()).finish());
     });
     while debugger.board.stops.load(Ordering::Acquire) == NOWHERE {
         sys::nap();
     }
-    stack::in_a_copy(|| tell::line(&Object::new().string("type", "debugging").finish()));
+    stack::in_a_copy(|| {
+        supervisor_output::line(&Object::new().string("type", "debugging").finish())
+    });
 }
 
 /// The stops of an execution at the events that the debugger asks for.

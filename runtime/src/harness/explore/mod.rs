@@ -1,8 +1,8 @@
 //! The loop over executions: run, judge, confirm.
 
-mod again;
+mod alternation;
+mod confirm;
 pub(crate) mod phases;
-mod turns;
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use super::helpers::Helpers;
 use super::request::{Isolation, Request};
 use super::run::{Root, run_tasks, strategy, warm_up};
 use super::work::{self, Counted};
-use super::{Test, body, debugger, foreign, trace};
+use super::{Test, body, debugger, foreign_threads, trace};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::real;
 use crate::base::sys;
@@ -79,7 +79,7 @@ pub(super) fn run(test: &Test, request: &Request) {
         isolation: request.isolation,
         // Threads without a task are a nuisance in a debugger.
         ready_donors: request.debugged.unwrap_or(FIRST_DONORS).max(1),
-        turn: 0..0,
+        current: 0..0,
         budget: request.schedules,
         spends_work: false,
         part: request.part,
@@ -97,7 +97,7 @@ pub(super) fn run(test: &Test, request: &Request) {
         explorer.minimise(engine);
         explorer.confirm(engine);
         if explorer.isolation != Isolation::Fork {
-            foreign::look(&engine, explorer.isolation);
+            foreign_threads::check(&engine, explorer.isolation);
         }
     }
     engine.exploration.finished = true;
@@ -124,7 +124,7 @@ pub(super) struct Explorer<'a> {
     pub(super) isolation: Isolation,
     ready_donors: usize,
     /// The indices of the current strategies in the list of the requested ones.
-    turn: Range<usize>,
+    current: Range<usize>,
     /// The number of schedules that are left.
     budget: u64,
     /// Whether the stages of a strategy share work instead of schedules.
@@ -179,12 +179,12 @@ impl Explorer<'_> {
     fn search(&mut self, engine: Root, request: &Request) {
         let mut is_resumed = self.resume(engine, request);
         loop {
-            while is_resumed || self.set_turn(engine, request) {
+            while is_resumed || self.set_next_strategies(engine, request) {
                 is_resumed = false;
                 if !self.run_strategy(engine, request) {
                     break;
                 }
-                self.turn.start = self.turn.end;
+                self.current.start = self.current.end;
             }
             if !self.begin_early(engine) {
                 return;
@@ -236,7 +236,7 @@ impl Explorer<'_> {
                     self.helpers.dismiss();
                 }
                 begin_anew(engine);
-                self.set_turn(engine, request);
+                self.set_next_strategies(engine, request);
                 continue;
             }
             if one_schedule && strategy(engine).name() != "icb" {
@@ -399,7 +399,7 @@ impl Explorer<'_> {
         if self.is_helper {
             return;
         }
-        foreign::look_after_execution(&engine, self.isolation);
+        foreign_threads::check_after_execution(&engine, self.isolation);
         if self.isolation != Isolation::Fork {
             let leaves_open = engine.process.leaves_open();
             engine.leftovers.tidy(leaves_open);

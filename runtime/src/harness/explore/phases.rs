@@ -61,7 +61,7 @@ impl Explorer<'_> {
         phases.work_limit = phases.work_limit.map(|_| work + phases.kept_work);
         phases.last = Some(last);
         self.renew_helpers();
-        self.turn = 0..0;
+        self.current = 0..0;
         self.budget = kept;
         true
     }

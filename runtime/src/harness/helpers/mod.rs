@@ -11,16 +11,16 @@
 //! Executions that run in parallel must not share a file or a port: the kernel ends a helper that
 //! asks for anything beyond memory.
 
-mod board;
+mod shared_memory;
 
 use core::ptr;
 use core::sync::atomic::Ordering;
 use std::time::Instant;
 
-pub(super) use self::board::Helpers;
-use self::board::{
-    BACKTRACK_POINTS, BLOCKS, Board, DEVIATIONS, HelperResult, ITEMS, LEAST, LOOK_MS, MOST, PATIENCE,
-    Place, Stage, State, block_of,
+pub(super) use self::shared_memory::Helpers;
+use self::shared_memory::{
+    BACKTRACK_POINTS, BLOCKS, DEVIATIONS, HelperResult, ITEMS, LEAST, LOOK_MS, MOST, PATIENCE,
+    Place, SharedMemory, Stage, State, block_of,
 };
 use super::explore::{Explorer, end_schedule};
 use super::process;
@@ -89,13 +89,13 @@ impl Explorer<'_> {
     fn has_helpers(&mut self, engine: Root) -> bool {
         let wanted = engine
             .exploration
-            .mailbox
+            .shared_file
             .cores()
             .saturating_sub(1)
             .min(MOST);
         while self.helpers.count < wanted && !self.helpers.is_dismissed {
             let number = self.helpers.count;
-            if self.has_board() && self.fork_helper(engine, number) {
+            if self.map_memory() && self.fork_helper(engine, number) {
                 self.helpers.count += 1;
             } else {
                 self.helpers.dismiss();
@@ -104,19 +104,19 @@ impl Explorer<'_> {
         self.helpers.count > 0
     }
 
-    fn has_board(&mut self) -> bool {
-        if self.helpers.board.is_null() {
-            let board = sys::map_shared(size_of::<Board>());
+    fn map_memory(&mut self) -> bool {
+        if self.helpers.memory.is_null() {
+            let memory = sys::map_shared(size_of::<SharedMemory>());
             #[expect(clippy::cast_ptr_alignment, reason = "a mapping begins with a page")]
-            let board = board.cast::<Board>();
-            self.helpers.board = board;
+            let memory = memory.cast::<SharedMemory>();
+            self.helpers.memory = memory;
         }
-        !self.helpers.board.is_null()
+        !self.helpers.memory.is_null()
     }
 
     /// Forks a helper. Returns whether it has its own memory.
     fn fork_helper(&mut self, engine: Root, number: usize) -> bool {
-        let (board, zygote) = (self.helpers.board, process::parent());
+        let (memory, zygote) = (self.helpers.memory, process::parent());
         // A bare fork, since the program can observe the fork of libc. The first child leaves the
         // second one to the zygote, so that no `wait` of the program returns it.
         let middle = sys::fork_bare();
@@ -127,12 +127,12 @@ impl Explorer<'_> {
                     sys::exit_now(1);
                 }
                 process::leave_parent(middle, zygote);
-                // SAFETY: the board is mapped in this process as well.
+                // SAFETY: the shared memory is mapped in this process as well.
                 unsafe {
                     let process = std::process::id();
-                    (*board).processes[number].store(process, Ordering::Relaxed);
-                    (*board).ready.fetch_add(1, Ordering::Release);
-                    sys::futex_wake_shared(&(*board).ready);
+                    (*memory).processes[number].store(process, Ordering::Relaxed);
+                    (*memory).ready.fetch_add(1, Ordering::Release);
+                    sys::futex_wake_shared(&(*memory).ready);
                 }
                 self.help(engine, number);
             }
@@ -144,8 +144,8 @@ impl Explorer<'_> {
         process::reap(middle as i32);
         // Until it is ready, the helper still shares this process' memory.
         let start = Instant::now();
-        // SAFETY: the board stays mapped.
-        let ready = unsafe { &(*board).ready };
+        // SAFETY: the shared memory stays mapped.
+        let ready = unsafe { &(*memory).ready };
         loop {
             let now = ready.load(Ordering::Acquire);
             if now > number as u32 {
@@ -167,12 +167,12 @@ impl Explorer<'_> {
         if !confine::to_memory() {
             sys::exit_now(1);
         }
-        let board = self.helpers.board;
+        let memory = self.helpers.memory;
         let mut seen = 0;
         let (mut used, mut used_in) = ([0; BLOCKS], [0; BLOCKS]);
         loop {
-            // SAFETY: the board stays mapped.
-            let rounds = unsafe { &(*board).rounds };
+            // SAFETY: the shared memory stays mapped.
+            let rounds = unsafe { &(*memory).rounds };
             while rounds.load(Ordering::Acquire) == seen {
                 sys::futex_wait_shared(rounds, seen, LOOK_MS);
             }
@@ -191,8 +191,8 @@ impl Explorer<'_> {
 
     /// Takes the last schedule that no process runs, of the older round if that has one.
     fn next_place(&self, helper: usize) -> Option<(Place, State)> {
-        // SAFETY: the board stays mapped.
-        let numbers = unsafe { &(*self.helpers.board).numbers };
+        // SAFETY: the shared memory stays mapped.
+        let numbers = unsafe { &(*self.helpers.memory).numbers };
         let [first, second] = [0, 1].map(|block: usize| numbers[block].load(Ordering::Acquire));
         let older = usize::from(second < first);
         let newest = || self.next_place_in(1 - older, helper);
@@ -200,8 +200,8 @@ impl Explorer<'_> {
     }
 
     fn next_place_in(&self, block: usize, helper: usize) -> Option<(Place, State)> {
-        // SAFETY: the board stays mapped.
-        let rest = unsafe { &(*self.helpers.board).rest[block] };
+        // SAFETY: the shared memory stays mapped.
+        let rest = unsafe { &(*self.helpers.memory).rest[block] };
         loop {
             let less = |rest: u32| rest.checked_sub(1);
             let rest = rest.fetch_update(Ordering::AcqRel, Ordering::Acquire, less);
@@ -221,15 +221,15 @@ impl Explorer<'_> {
         }
     }
 
-    /// Runs a schedule, and writes its findings to the board, if nothing unusual happened and the
-    /// explorer has not taken it meanwhile.
+    /// Runs a schedule, and writes its findings to the shared memory, if nothing unusual happened
+    /// and the explorer has not taken it meanwhile.
     fn run_item(&mut self, mut engine: Root, place: Place, ours: State, used: &mut usize) {
-        let (item, board) = (self.helpers.item(place), self.helpers.board);
+        let (item, memory) = (self.helpers.item(place), self.helpers.memory);
         let Some(search) = strategy(engine).as_icb() else {
             return;
         };
-        // SAFETY: the board stays mapped. If the explorer has overwritten the values that are read
-        // here, the state shows it.
+        // SAFETY: the shared memory stays mapped. If the explorer has overwritten the values that
+        // are read here, the state shows it.
         let item = unsafe { &*item };
         let (start, length) = (item.start as usize, item.length as usize);
         if start + length > DEVIATIONS {
@@ -237,7 +237,7 @@ impl Explorer<'_> {
         }
         // SAFETY: as before; the range is within the block.
         let deviations = unsafe {
-            let first = (&raw const (*board).deviations[place.block]).cast::<Deviation>();
+            let first = (&raw const (*memory).deviations[place.block]).cast::<Deviation>();
             core::slice::from_raw_parts(first.add(start), length)
         };
         search.follow(deviations, ours.round);
@@ -274,9 +274,10 @@ impl Explorer<'_> {
         }
     }
 
-    /// Writes the findings of the last execution to the board. Returns whether there was room.
+    /// Writes the findings of the last execution to the shared memory. Returns whether there was
+    /// room.
     fn report(&self, engine: Root, place: Place, state: State, used: &mut usize) -> bool {
-        let (board, helper) = (self.helpers.board, state.helper as usize);
+        let (memory, helper) = (self.helpers.memory, state.helper as usize);
         let Some(search) = strategy(engine).as_icb() else {
             return false;
         };
@@ -286,16 +287,16 @@ impl Explorer<'_> {
             return false;
         }
         *used += length;
-        // SAFETY: only this helper writes to this part of the board.
+        // SAFETY: only this helper writes to this part of the shared memory.
         unsafe {
             let backtrack_points =
-                (&raw mut (*board).backtrack_points[helper][place.block]).cast::<BacktrackPoint>();
+                (&raw mut (*memory).backtrack_points[helper][place.block]).cast::<BacktrackPoint>();
             ptr::copy_nonoverlapping(
                 findings.backtrack_points.as_ptr(),
                 backtrack_points.add(start),
                 length,
             );
-            (*board).found[helper][place.block][place.number] = HelperResult {
+            (*memory).found[helper][place.block][place.number] = HelperResult {
                 start: start as u32,
                 length: length as u32,
                 has_finished: execution.has_finished(),

@@ -9,7 +9,7 @@ use super::super::failures::FoundFailure;
 use super::super::phase::Phases;
 use super::super::report::{self, Verdict};
 use super::super::request::Request;
-use super::super::silence::{self, Activity};
+use super::super::watchdog::{self, Activity};
 use super::super::{Exploration, Test};
 use super::{Status, watch};
 use crate::base::memory::engine_vec;
@@ -32,7 +32,7 @@ pub(super) fn report(
     match *status {
         Status::Ended(_) if exploration.finished => report_end(engine, request),
         _ if has_failure => report_collected(engine, request, test, status, out),
-        Status::Silent(activity) => report_silence(engine, request, activity),
+        Status::Silent(activity) => report_watchdog(engine, request, activity),
         Status::Ended(_) if !exploration.broke_off.is_empty() => report_break(engine, request),
         Status::Ended(status) => report_crash(engine, request, test, status, out),
     }
@@ -67,12 +67,12 @@ fn nothing_is_known(exploration: &Exploration) -> bool {
 }
 
 /// Reports a task that reaches no scheduling point: there is no verdict, but the place is known.
-fn report_silence(engine: &mut Engine, request: &Request, activity: Activity) -> String {
+fn report_watchdog(engine: &mut Engine, request: &Request, activity: Activity) -> String {
     let counters = Counters::read(engine);
     let verdict = Verdict {
         outcome: "timeout",
         kind: None,
-        message: Some(silence::describe(engine, request, activity)),
+        message: Some(watchdog::describe(engine, request, activity)),
         failure: None,
     };
     report::finished(engine, request, &counters, &verdict)
@@ -129,8 +129,8 @@ fn report_collected(
     let mut counters = Counters::read(engine);
     let end = match *status {
         Status::Silent(activity) => {
-            let silence = silence::describe(engine, request, activity);
-            counters.warn(&format!("the search ended early: {silence}"));
+            let text = watchdog::describe(engine, request, activity);
+            counters.warn(&format!("the search ended early: {text}"));
             None
         }
         Status::Ended(_) if !engine.exploration.broke_off.is_empty() => {

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use super::exploration;
 use super::request::{Request, VARIABLE};
 use super::saved::Passing;
-use super::silence::{self, Activity, Silence};
-use super::{Exploration, Paused, Test, debugger, explore, process, report, tell};
+use super::watchdog::{self, Activity, Watchdog};
+use super::{Exploration, Paused, Test, debugger, explore, process, report, supervisor_output};
 use crate::base::real;
 use crate::base::sys;
 use crate::execution::Known;
@@ -68,7 +68,7 @@ fn serve_request(
             format!("the test binary has no test `{wanted}`; with --list it says which it has")
         })?;
     engine::create(request.backend)?;
-    tell::to(out);
+    supervisor_output::to(out);
     // After the creation of the engine, because schedules are in its memory.
     if let Some(decisions) = &request.replay
         && let Err(token) = parse_schedule(decisions)
@@ -81,9 +81,9 @@ fn serve_request(
     // SAFETY: only this process uses the engine: there is no explorer yet.
     unsafe {
         let exploration = &mut *exploration();
-        exploration.mailbox.open();
+        exploration.shared_file.open();
         if request.resume {
-            exploration.saved.read_earlier(&exploration.mailbox);
+            exploration.saved.read_earlier(&exploration.shared_file);
         }
     }
     process::limit_core_files();
@@ -94,11 +94,11 @@ fn serve_request(
         let Exploration {
             schedules,
             saved,
-            mailbox,
+            shared_file,
             ..
         } = &engine.exploration;
         // If the supervisor has ended, it needs no state.
-        if !matches!(saved.pass_last(*schedules, mailbox, out), Ok(true)) {
+        if !matches!(saved.pass_last(*schedules, shared_file, out), Ok(true)) {
             engine.exploration.paused = Some(Paused::Lost);
         }
     }
@@ -140,7 +140,7 @@ fn watch(test: &Test, request: &Request, out: &mut File) -> Status {
         if !engine.execution.endless.learn(known) {
             return Status::Silent(Activity::Computes);
         }
-        let first = silence::name_endless(engine);
+        let first = watchdog::name_endless(engine);
         *engine = engine::after(engine);
         let words = &mut engine.exploration.first_endless;
         if words.is_empty() {
@@ -163,7 +163,7 @@ fn watch_explorer(
     if child == 0 {
         process::die_with_parent(parent);
         // SAFETY: this process alone closes its own descriptor.
-        unsafe { (*exploration()).mailbox.close() };
+        unsafe { (*exploration()).shared_file.close() };
         explorer_main(test, request);
     }
     let handle = process::open_process(child);
@@ -177,7 +177,7 @@ fn watch_explorer(
     let (mut last_pulse, mut last_change) = (pulse(), Instant::now());
     let mut last_told = Instant::now();
     let mut passing = Passing::new(request);
-    let mut silence: Option<Silence> = None;
+    let mut watchdog: Option<Watchdog> = None;
     let end = || {
         // SAFETY: our own child, not yet reaped.
         unsafe {
@@ -209,10 +209,10 @@ fn watch_explorer(
         if now == last_pulse {
             // SAFETY: the explorer is silent, so that it is not within the engine.
             let engine = unsafe { &*engine() };
-            let since = silence.take().filter(|silence| silence.is_at(now));
-            let since = since.unwrap_or_else(|| Silence::new(engine, now));
+            let since = watchdog.take().filter(|watchdog| watchdog.is_at(now));
+            let since = since.unwrap_or_else(|| Watchdog::new(engine, now));
             let endless = since.is_endless(engine, request);
-            silence = Some(since);
+            watchdog = Some(since);
             if let Some(known) = endless
                 && pulse() == now
             {
@@ -232,11 +232,11 @@ fn watch_explorer(
             (last_pulse, last_change) = (now, Instant::now());
         }
         // SAFETY: the explorer does not change the non-atomic parts of it.
-        let mailbox = unsafe { &(*exploration()).mailbox };
-        mailbox.look();
+        let shared_file = unsafe { &(*exploration()).shared_file };
+        shared_file.look();
         // SAFETY: the explorer does not change the non-atomic parts of it while they are read. If
         // the supervisor has ended, it needs no state.
-        let _ = passing.look(unsafe { &(*exploration()).saved }, mailbox, out);
+        let _ = passing.look(unsafe { &(*exploration()).saved }, shared_file, out);
         if last_told.elapsed() > TELL {
             last_told = Instant::now();
             // SAFETY: plain counters; a torn value would only be shown once.

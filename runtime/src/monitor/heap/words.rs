@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::super::Failure;
-use super::{Error, BlockEvent, Heap, Role, Wrong};
+use super::{BlockEvent, Error, Heap, Role, Wrong};
 use crate::base::source_path::line_of;
 use crate::base::source_path::line_of_place;
 use crate::execution::called;

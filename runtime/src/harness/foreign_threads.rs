@@ -11,15 +11,15 @@ const SENTENCE: &str = "started a kernel thread without pthread_create";
 
 /// Reports foreign threads to the user. The check costs a system call, so that it runs after the
 /// first executions and then ever more rarely.
-pub(super) fn look_after_execution(engine: &Engine, isolation: Isolation) {
+pub(super) fn check_after_execution(engine: &Engine, isolation: Isolation) {
     let executions = engine.exploration.executions;
     if executions == 0 || executions.is_power_of_two() {
-        look(engine, isolation);
+        check(engine, isolation);
     }
 }
 
 /// Reports foreign threads in this process to the user.
-pub(super) fn look(engine: &Engine, isolation: Isolation) {
+pub(super) fn check(engine: &Engine, isolation: Isolation) {
     let donors = match (isolation, engine.pool.backend()) {
         // Kernel threads do not survive a fork.
         (Isolation::Fork, Backend::Fibers) => 0,

@@ -53,7 +53,7 @@ pub(super) enum Stage {
     Free,
     /// A helper runs it.
     Helped,
-    /// A helper has run it, and its findings are on the board.
+    /// A helper has run it, and its findings are in the shared memory.
     HelperResult,
     /// A helper has run it, and the explorer must run it again.
     Unusual,
@@ -84,7 +84,7 @@ impl State {
     }
 }
 
-/// The place of a schedule on the board.
+/// The place of a schedule in the shared memory.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) block: usize,
@@ -138,7 +138,7 @@ pub(super) struct HelperResult {
 
 /// The memory that the explorer and its helpers share. It is initially zero.
 #[repr(C)]
-pub(super) struct Board {
+pub(super) struct SharedMemory {
     /// The number of shared rounds, on which helpers sleep.
     pub(super) rounds: AtomicU32,
     /// The round of each block, and the number of its schedules, from the first one, that no helper
@@ -161,7 +161,7 @@ pub(in crate::harness) struct Helpers {
     pub(super) count: usize,
     /// Helpers are not allowed, or have been dismissed.
     pub(in crate::harness) is_dismissed: bool,
-    pub(super) board: *mut Board,
+    pub(super) memory: *mut SharedMemory,
     /// The round in each block, and the number of schedules that it shares.
     pub(super) shared: [(u64, usize); BLOCKS],
     /// The newest round that the explorer has begun.
@@ -175,7 +175,7 @@ impl Helpers {
         Self {
             count: 0,
             is_dismissed: !is_allowed,
-            board: ptr::null_mut(),
+            memory: ptr::null_mut(),
             shared: [(0, 0); BLOCKS],
             seen: 0,
             buffer: Listed::new(),
@@ -184,9 +184,9 @@ impl Helpers {
 
     /// Ends all helpers.
     pub(in crate::harness) fn dismiss(&mut self) {
-        if !self.board.is_null() {
-            // SAFETY: the board stays mapped.
-            for process in unsafe { &(*self.board).processes } {
+        if !self.memory.is_null() {
+            // SAFETY: the shared memory stays mapped.
+            for process in unsafe { &(*self.memory).processes } {
                 let process = process.load(Ordering::Relaxed) as usize;
                 if process != 0 {
                     // SAFETY: it was not waited for yet, so that it is still a helper.
@@ -204,8 +204,8 @@ impl Helpers {
     }
 
     pub(super) fn item(&self, place: Place) -> *mut Item {
-        // SAFETY: the board is mapped, and has this number of items.
-        unsafe { &raw mut (*self.board).items[place.block][place.number] }
+        // SAFETY: the shared memory is mapped, and has this number of items.
+        unsafe { &raw mut (*self.memory).items[place.block][place.number] }
     }
 
     /// Lets helpers run the last `count` schedules of the search's round, or all of the one after
@@ -215,7 +215,7 @@ impl Helpers {
         self.shared[block] = (round, count);
         let count = count.min(ITEMS);
         self.buffer.clear();
-        let board = self.board;
+        let memory = self.memory;
         let begun = State {
             round: round as u32,
             helper: 0,
@@ -229,7 +229,7 @@ impl Helpers {
                 // Only the explorer runs the schedules for which there is no room.
                 self.buffer.pop();
                 let taken = begun.at(Stage::Taken).to_bits();
-                // SAFETY: the board stays mapped.
+                // SAFETY: the shared memory stays mapped.
                 unsafe { (*item).state.store(taken, Ordering::Release) };
                 continue;
             }
@@ -239,17 +239,17 @@ impl Helpers {
                 let start = end - new.len();
                 (*item).start = start as u32;
                 (*item).length = new.len() as u32;
-                let to = (&raw mut (*board).deviations[block]).cast::<Deviation>();
+                let to = (&raw mut (*memory).deviations[block]).cast::<Deviation>();
                 ptr::copy_nonoverlapping(new.as_ptr(), to.add(start), new.len());
                 (*item).state.store(begun.to_bits(), Ordering::Release);
             }
         }
-        // SAFETY: the board stays mapped.
+        // SAFETY: the shared memory stays mapped.
         unsafe {
-            (*board).numbers[block].store(round as u32, Ordering::Release);
-            (*board).rest[block].store(count as u32, Ordering::Release);
-            (*board).rounds.fetch_add(1, Ordering::Release);
-            sys::futex_wake_shared(&(*board).rounds);
+            (*memory).numbers[block].store(round as u32, Ordering::Release);
+            (*memory).rest[block].store(count as u32, Ordering::Release);
+            (*memory).rounds.fetch_add(1, Ordering::Release);
+            sys::futex_wake_shared(&(*memory).rounds);
         }
     }
 
@@ -257,7 +257,7 @@ impl Helpers {
     /// points.
     pub(super) fn take(&self, place: Place) -> Option<(HelperResult, &[BacktrackPoint])> {
         let item = self.item(place);
-        // SAFETY: the board stays mapped.
+        // SAFETY: the shared memory stays mapped.
         let item = unsafe { &*item };
         for spins in 0.. {
             let state = item.state();
@@ -280,15 +280,15 @@ impl Helpers {
         let Some(number) = number.checked_sub(1) else {
             return;
         };
-        // SAFETY: the board stays mapped. A value that is overwritten meanwhile is used for the
-        // prefetch only.
+        // SAFETY: the shared memory stays mapped. A value that is overwritten meanwhile is used for
+        // the prefetch only.
         let (start, length) = unsafe {
             let item = self.item(Place { block, number });
             ((*item).start as usize, (*item).length as usize)
         };
         for at in (start..start.saturating_add(length).min(DEVIATIONS)).step_by(PER_LINE) {
-            // SAFETY: the board is mapped, and has room for this number of deviations.
-            prefetch(unsafe { &raw const (*self.board).deviations[block][at] });
+            // SAFETY: the shared memory is mapped, and has room for this number of deviations.
+            prefetch(unsafe { &raw const (*self.memory).deviations[block][at] });
         }
     }
 
@@ -303,7 +303,7 @@ impl Helpers {
                 return None;
             }
             let there = Place { number, ..place };
-            // SAFETY: the board stays mapped.
+            // SAFETY: the shared memory stays mapped.
             let state = unsafe { (*self.item(there)).state() };
             (state.stage == Stage::HelperResult).then_some((state.helper, there))
         };
@@ -319,18 +319,18 @@ impl Helpers {
     }
 
     fn found_at(&self, helper: u8, Place { block, number }: Place) -> *const HelperResult {
-        // SAFETY: the board is mapped, and the indices are in range.
-        unsafe { &raw const (*self.board).found[helper as usize][block][number] }
+        // SAFETY: the shared memory is mapped, and the indices are in range.
+        unsafe { &raw const (*self.memory).found[helper as usize][block][number] }
     }
 
     fn found_by(&self, helper: u8, place: Place) -> (HelperResult, &[BacktrackPoint]) {
-        let board = self.board;
+        let memory = self.memory;
         // SAFETY: the helper has written it, and does not change it until the block has another
         // round.
         unsafe {
             let found = *self.found_at(helper, place);
             let backtrack_points =
-                &raw const (*board).backtrack_points[helper as usize][place.block];
+                &raw const (*memory).backtrack_points[helper as usize][place.block];
             let first = backtrack_points
                 .cast::<BacktrackPoint>()
                 .add(found.start as usize);

@@ -3,8 +3,8 @@
 use super::{Explorer, TRIES};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::execution::{Event, Execution};
-use crate::harness::difference::{difference, events_of};
 use crate::harness::engine::Engine;
+use crate::harness::nondeterminism::{difference, events_of};
 use crate::harness::request::Request;
 use crate::harness::run::{Root, set_strategy, strategy};
 use crate::harness::{debugger, failures, report, trace};
@@ -162,11 +162,11 @@ impl Explorer<'_> {
         set_strategy(engine, Replay::new(schedule.clone()));
         strategy(engine).begin();
         engine.exploration.learnt = engine.monitors.races.learnt();
-        debugger::turn(request.debugged.is_some());
-        trace::turn(&mut engine.execution, request.traced);
+        debugger::set_enabled(request.debugged.is_some());
+        trace::set_enabled(&mut engine.execution, request.traced);
         let mut failure = self.run_once(engine);
-        debugger::turn(false);
-        trace::turn(&mut engine.execution, false);
+        debugger::set_enabled(false);
+        trace::set_enabled(&mut engine.execution, false);
         if failure.as_ref().is_some_and(|it| it.kind == Kind::Race) {
             engine.monitors.races.show();
             strategy(engine).retry();

@@ -69,8 +69,8 @@ fn thread_of_running_task(engine: &Engine) -> i32 {
     }
 }
 
-/// A task that has reached no scheduling point for some time.
-pub(super) struct Silence {
+/// The observation of a task that has reached no scheduling point for some time.
+pub(super) struct Watchdog {
     /// The pulse at the last scheduling point.
     pulse: u64,
     /// Its kernel thread, and the processor time of that thread at the beginning.
@@ -78,8 +78,8 @@ pub(super) struct Silence {
     start: Duration,
 }
 
-impl Silence {
-    /// A silence that begins now, at this `pulse`.
+impl Watchdog {
+    /// The observation that begins now, at this `pulse`.
     pub(super) fn new(engine: &Engine, pulse: u64) -> Self {
         let thread = thread_of_running_task(engine);
         Self {

@@ -17,14 +17,14 @@ const LINE: usize = 3;
 /// No descriptor.
 const NONE: usize = usize::MAX;
 
-/// The mailbox, in the engine's memory: the zygote reads and writes the file, and the explorer
+/// The shared file, in the engine's memory: the zygote reads and writes the file, and the explorer
 /// reads the number of cores.
-pub(crate) struct Mailbox {
+pub(crate) struct SharedFile {
     cores: AtomicUsize,
     descriptor: usize,
 }
 
-impl Mailbox {
+impl SharedFile {
     pub(crate) const fn new() -> Self {
         Self {
             cores: AtomicUsize::new(1),
@@ -140,10 +140,10 @@ pub(super) mod tests {
     use super::*;
     use crate::base::memory::engine_vec;
 
-    /// A mailbox with a state, and its file.
-    pub(in crate::harness) fn mailbox(state: &[u8]) -> (Mailbox, File) {
+    /// A shared file with a state, and its file.
+    pub(in crate::harness) fn shared_file(state: &[u8]) -> (SharedFile, File) {
         const MEMFD_CREATE: usize = 319;
-        let name = c"mailbox".as_ptr() as usize;
+        let name = c"shared_file".as_ptr() as usize;
         // SAFETY: plain system calls; the descriptor has no other owner.
         let mut file = unsafe {
             let descriptor = sys::syscall(MEMFD_CREATE, [name, 0, 0, 0, 0, 0]);
@@ -151,34 +151,34 @@ pub(super) mod tests {
         };
         file.write_all(b"03\n").unwrap();
         file.write_all(state).unwrap();
-        let mailbox = Mailbox {
+        let shared_file = SharedFile {
             cores: AtomicUsize::new(1),
             descriptor: file.as_raw_fd() as usize,
         };
-        (mailbox, file)
+        (shared_file, file)
     }
 
     #[test]
     fn the_number_of_cores_comes_first() {
-        let (mailbox, _file) = mailbox(b"12");
-        assert_eq!(mailbox.cores(), 1);
-        mailbox.look();
-        assert_eq!(mailbox.cores(), 3);
+        let (shared_file, _file) = shared_file(b"12");
+        assert_eq!(shared_file.cores(), 1);
+        shared_file.look();
+        assert_eq!(shared_file.cores(), 3);
     }
 
     #[test]
     fn a_state_is_taken_whole_and_once() {
         let state: Vec<u8> = (0..100_000).map(|i| i as u8).collect();
-        let (mailbox, _file) = mailbox(&state);
+        let (shared_file, _file) = shared_file(&state);
         for _ in 0..2 {
             let mut taken = engine_vec();
-            assert!(mailbox.has_state());
-            mailbox.take_state(&mut taken);
+            assert!(shared_file.has_state());
+            shared_file.take_state(&mut taken);
             assert_eq!(taken, state);
-            assert!(!mailbox.has_state());
+            assert!(!shared_file.has_state());
             let mut checkpoint = Checkpoint::new();
             checkpoint.extend_from_slice(&taken);
-            assert!(mailbox.put_state(&checkpoint));
+            assert!(shared_file.put_state(&checkpoint));
         }
     }
 }

@@ -18,10 +18,10 @@ impl Explorer<'_> {
     pub(super) fn resume(&mut self, mut engine: Root, request: &Request) -> bool {
         let bytes = engine.exploration.saved.take_earlier();
         let mut input = &bytes[..];
-        let Some(turn) = Codec::read(&mut input) else {
+        let Some(start) = Codec::read(&mut input) else {
             return false;
         };
-        self.turn.start = turn;
+        self.current.start = start;
         let Some(phases) = Phases::read(&mut input) else {
             return false;
         };
@@ -30,7 +30,7 @@ impl Explorer<'_> {
         if phases.phase == Phase::Early {
             engine.execution.timers = Timers::Any;
         }
-        if self.set_turn(engine, request)
+        if self.set_next_strategies(engine, request)
             && strategy(engine).load(&mut input)
             && let Some(budget) = state::read(&mut engine, &mut input)
         {
@@ -40,7 +40,7 @@ impl Explorer<'_> {
             }
             return true;
         }
-        self.turn.start = 0;
+        self.current.start = 0;
         engine.exploration.phases = begun;
         engine.execution.timers = request.timers;
         false
@@ -82,7 +82,7 @@ impl Explorer<'_> {
     /// Writes the state that a process needs to continue the search into `room`; `None` if the
     /// search cannot be saved.
     fn state(&self, engine: Root, mut state: Checkpoint) -> Option<Checkpoint> {
-        self.turn.start.write(&mut state);
+        self.current.start.write(&mut state);
         engine.exploration.phases.write(&mut state);
         let is_whole =
             strategy(engine).save(&mut state) && state::write(&engine, self.budget, &mut state);
@@ -91,22 +91,22 @@ impl Explorer<'_> {
 
     /// Sets the next one of the requested strategies. Returns whether there is one. Consecutive
     /// strategies that share a budget count as one.
-    pub(super) fn set_turn(&mut self, mut engine: Root, request: &Request) -> bool {
+    pub(super) fn set_next_strategies(&mut self, mut engine: Root, request: &Request) -> bool {
         let rest = request
             .strategies
-            .get(self.turn.start..)
+            .get(self.current.start..)
             .unwrap_or_default();
-        let mut turns = rest.chunk_by(|a, b| a.takes_turns() && b.takes_turns());
-        let Some(group) = turns.next() else {
+        let mut groups = rest.chunk_by(|a, b| a.alternates() && b.alternates());
+        let Some(group) = groups.next() else {
             return false;
         };
-        self.turn.end = self.turn.start + group.len();
+        self.current.end = self.current.start + group.len();
         let exploration = &engine.exploration;
         let work = exploration.phases.work_left(exploration.work);
         let allowance = request.allowance(work, self.budget);
         self.spends_work = allowance.is_work;
         let mut members = engine_vec();
-        for (place, &name) in self.turn.clone().zip(group) {
+        for (place, &name) in self.current.clone().zip(group) {
             let seed = request.seed_of_part().wrapping_add(place as u64);
             members.push(self.strategy(name, request.preemptions, seed, allowance));
         }

@@ -25,7 +25,7 @@ pub(super) fn difference(first: &[Event], execution: &Execution) -> EngineVec<u8
     let (first, second) = (first.get(common), second.get(common));
     if first.is_some() || second.is_some() {
         let step = common + 1;
-        let (first, second) = (told(first), told(second));
+        let (first, second) = (describe(first), describe(second));
         let text = format!("step {step} was {first} at first, and {second} then");
         words.extend_from_slice(text.as_bytes());
     }
@@ -33,7 +33,7 @@ pub(super) fn difference(first: &[Event], execution: &Execution) -> EngineVec<u8
 }
 
 /// `load of task 1 at src/lib.rs:12`
-fn told(event: Option<&Event>) -> String {
+fn describe(event: Option<&Event>) -> String {
     let Some(event) = event else {
         return "none, the execution had ended,".to_owned();
     };
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn a_run_that_had_ended_before_has_no_step_there() {
-        assert_eq!(told(None), "none, the execution had ended,");
+        assert_eq!(describe(None), "none, the execution had ended,");
         assert!(difference(&[], &Execution::new()).is_empty());
     }
 }
