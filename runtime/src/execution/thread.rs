@@ -14,8 +14,8 @@ use super::watcher::Watcher;
 use super::{Op, TaskId, mark, opaque, set_aside};
 use crate::base::fingerprint::mix;
 use crate::base::sys::{self, ThreadStart};
-use crate::platform::donor::{DEFAULT_STACK, Pool, pool};
 use crate::platform::handover::{self, Backend, Flow};
+use crate::platform::stack_pool::{DEFAULT_STACK, Pool, pool};
 use crate::search::{ObjectId, TraceStep};
 
 /// Detaches `task`, which no task will join, and names it `name`.

@@ -6,8 +6,8 @@ use super::terms::Step;
 use super::watch::Watch as _;
 use super::watcher::Watcher;
 use super::{TaskId, mark};
-use crate::platform::donor::pool;
 use crate::platform::handover::{self, Backend, Flow};
+use crate::platform::stack_pool::pool;
 
 /// Carries out the decision of a scheduling point. Returns when the current task runs again, and
 /// never if the execution ends first.

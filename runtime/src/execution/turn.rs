@@ -14,8 +14,8 @@ use super::terms::{Step, Wake};
 use super::{Effect, TaskId};
 use crate::base::fingerprint::mix;
 use crate::platform::context;
-use crate::platform::donor::pool;
 use crate::platform::image::image;
+use crate::platform::stack_pool::pool;
 use crate::search::{ObjectId, TraceStep};
 
 /// The state of a task that may contain remains of earlier executions in memory.

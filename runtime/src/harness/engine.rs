@@ -10,10 +10,10 @@ use crate::base::memory;
 use crate::execution::{self, Execution};
 use crate::interpose::{self, Process, TaskThreads};
 use crate::monitor::{self, Monitors};
-use crate::platform::donor::{self, Pool};
 use crate::platform::handover::{self, Backend, Explorer};
 use crate::platform::image::{self, Image};
 use crate::platform::leftovers::{self, Leftovers};
+use crate::platform::stack_pool::{self, Pool};
 
 /// All parts of the engine. The zygote reads them after the explorer's death.
 ///
@@ -39,7 +39,7 @@ pub(crate) struct Engine {
 const _: () = {
     assert!(offset_of!(Engine, image) == image::PLACE.offset());
     assert!(offset_of!(Engine, explorer) == handover::PLACE.offset());
-    assert!(offset_of!(Engine, pool) == donor::PLACE.offset());
+    assert!(offset_of!(Engine, pool) == stack_pool::PLACE.offset());
     assert!(offset_of!(Engine, leftovers) == leftovers::PLACE.offset());
     assert!(offset_of!(Engine, execution) == execution::PLACE.offset());
     assert!(offset_of!(Engine, monitors) == monitor::PLACE.offset());

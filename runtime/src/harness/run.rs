@@ -8,8 +8,8 @@ use crate::base::memory::{EngineMemory, engine_vec};
 use crate::execution::{self, Ending, Entry, State, execution};
 use crate::harness::engine::{Engine, engine};
 use crate::monitor::{Death, Failure, Monitor};
-use crate::platform::donor::DEFAULT_STACK;
 use crate::platform::handover::{self, Flow};
+use crate::platform::stack_pool::DEFAULT_STACK;
 use crate::platform::{context, heap, streams};
 use crate::search::{Replay, Strategy};
 

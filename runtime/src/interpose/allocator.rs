@@ -4,7 +4,7 @@ use core::ffi::{c_int, c_void};
 
 use crate::base::{real, sys};
 use crate::execution::{self, active};
-use crate::platform::heap::{self, Allocation, Block, Free, Tasks, usual};
+use crate::platform::heap::{self, Allocation, Block, Free, Tasks, fast_path};
 
 unsafe extern "C" {
     fn __libc_malloc(size: usize) -> *mut c_void;
@@ -57,7 +57,7 @@ fn set_no_memory() {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
     if heap::is_arena() {
-        let block = usual::allocate::<Known>(size);
+        let block = fast_path::allocate::<Known>(size);
         if !block.is_null() {
             return block;
         }
@@ -82,7 +82,7 @@ fn allocate_any(size: usize) -> *mut c_void {
 /// C's `free`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn free(block: *mut c_void) {
-    if heap::is_arena() && usual::release::<Known>(block as usize) {
+    if heap::is_arena() && fast_path::release::<Known>(block as usize) {
         return;
     }
     // SAFETY: the caller passes null or a live block.
@@ -111,7 +111,7 @@ unsafe fn release_any(block: *mut c_void) {
 
 /// A block of the arena, which is in use.
 fn take(size: usize) -> *mut c_void {
-    let block = usual::allocate::<Known>(size);
+    let block = fast_path::allocate::<Known>(size);
     if block.is_null() {
         return heap::allocate::<Known>(size);
     }
@@ -163,7 +163,7 @@ unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
             return new;
         }
         core::ptr::copy_nonoverlapping(block.cast::<u8>(), new.cast::<u8>(), old.min(size));
-        if !usual::release::<Known>(block as usize) {
+        if !fast_path::release::<Known>(block as usize) {
             heap::release::<Known>(block as usize);
         }
         new

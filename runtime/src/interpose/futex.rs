@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::base::sys::{self, timespec};
 use crate::execution::{self, Effect, Op, futex as waiters, opaque, stream_lock};
-use crate::platform::donor::pool;
+use crate::platform::stack_pool::pool;
 use crate::platform::streams;
 
 const WAIT: usize = 0;

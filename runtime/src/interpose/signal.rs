@@ -11,8 +11,8 @@ use super::wait_signal;
 use crate::base::real;
 use crate::base::sys::{self, SA_NODEFER, SIGSEGV, number, pthread_t};
 use crate::execution::{self, Effect, Op, active};
-use crate::platform::donor::pool;
 use crate::platform::handover::Backend;
+use crate::platform::stack_pool::pool;
 
 const SI_USER: i32 = 0;
 const SI_QUEUE: i32 = -1;

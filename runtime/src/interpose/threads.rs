@@ -6,7 +6,7 @@ use super::locks::{is_clock, moment};
 use crate::base::real;
 use crate::base::sys::{self, ThreadStart, number, pthread_attr_t, pthread_t, stack_t, timespec};
 use crate::execution::{self, State, TaskId, Wake, active, opaque};
-use crate::platform::donor::pool;
+use crate::platform::stack_pool::pool;
 
 /// Returns the task of a pthread handle that the program holds.
 fn task_of(thread: pthread_t) -> Option<TaskId> {

@@ -4,8 +4,8 @@
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::context::{self, Context};
-use super::donor::Donor;
 use super::image;
+use super::stack_pool::Donor;
 use crate::base::memory::Place;
 use crate::base::sys;
 

@@ -10,8 +10,8 @@
 
 use core::ffi::{CStr, c_int, c_void};
 
+use super::abort::abort_with;
 use super::heap;
-use super::refusal::refuse;
 use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::base::{fingerprint, sys};
 
@@ -206,7 +206,7 @@ impl Image {
         }
         let copy = sys::map_anywhere(high - low);
         if copy.is_null() {
-            refuse(format!(
+            abort_with(format!(
                 "the system gave no memory for a copy of the program's own ({} MiB): is it limited \
                  (`ulimit -v`)?",
                 (high - low) >> 20
@@ -276,14 +276,14 @@ mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     use super::*;
-    use crate::platform::refusal;
+    use crate::platform::abort;
 
     #[test]
     fn memory_that_the_system_does_not_give_is_told() {
         let mut image = Image::new();
         // No machine has that much memory; nothing is read before there is room for the copy.
         let refused = catch_unwind(AssertUnwindSafe(|| image.add(sys::PAGE, 1 << 60)));
-        let why = refusal::why(&*refused.expect_err("there is no room"));
+        let why = abort::message_of(&*refused.expect_err("there is no room"));
         assert!(why.starts_with("the system gave no memory for a copy"));
         assert!(why.ends_with("MiB): is it limited (`ulimit -v`)?"), "{why}");
     }

@@ -2,7 +2,7 @@
 
 use core::ffi::c_int;
 
-use super::donor;
+use super::stack_pool;
 use crate::base::memory::Place;
 use crate::base::sys::{self, number};
 
@@ -24,7 +24,7 @@ pub(crate) struct Leftovers {
 }
 
 /// The place of this state.
-pub(crate) const PLACE: Place<Leftovers> = Place::after(&donor::PLACE);
+pub(crate) const PLACE: Place<Leftovers> = Place::after(&stack_pool::PLACE);
 
 /// The first descriptor that was not open before the program's own code ran. Only where the engine
 /// was created.

@@ -1,16 +1,16 @@
 //! The platform layer: stacks, thread-local blocks, and the program's heap and image.
 
+pub(crate) mod abort;
 pub(crate) mod confine;
 pub(crate) mod context;
 pub(crate) mod descriptor;
-pub(crate) mod donor;
 pub(crate) mod handover;
 pub(crate) mod heap;
 pub(crate) mod image;
 pub(crate) mod leftovers;
 pub(crate) mod observers;
-pub(crate) mod refusal;
 pub(crate) mod robust_list;
 pub(crate) mod socket;
+pub(crate) mod stack_pool;
 pub(crate) mod streams;
 pub(crate) mod unwind;

@@ -17,7 +17,7 @@ use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::base::sys;
 use crate::execution::stack::{self, Frame};
 use crate::execution::{Aside, Ending, Execution, Listener, Panic, State, Task, TaskId};
-use crate::platform::donor::pool;
+use crate::platform::stack_pool::pool;
 
 /// No debugger is attached yet.
 const NOWHERE: u32 = 0;

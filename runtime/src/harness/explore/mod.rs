@@ -20,9 +20,9 @@ use crate::harness::engine::Engine;
 use crate::interpose;
 use crate::monitor::race::{Accesses, GivenUp, Line, RaceReport, Races};
 use crate::monitor::{self, BodyOutcome, End, Failure, Level, Monitor};
-use crate::platform::donor::{self, DEFAULT_STACK};
 use crate::platform::handover::Backend;
 use crate::platform::observers::Observers;
+use crate::platform::stack_pool::{self, DEFAULT_STACK};
 use crate::platform::{heap, streams};
 use crate::search::{Ended, Part, Past, Progress};
 
@@ -144,7 +144,7 @@ impl Explorer<'_> {
         real::resolve();
         monitor::install_hook();
         interpose::install_fault_handler();
-        donor::give_alternate_stack();
+        stack_pool::give_alternate_stack();
         engine.leftovers.settle();
         streams::take_over();
         // Before any donor: donors of a parent would not live in its children.

@@ -21,7 +21,7 @@ use crate::execution::Known;
 use crate::execution::execution;
 use crate::harness::engine::{self, engine};
 use crate::platform::handover::Backend;
-use crate::platform::{context, refusal};
+use crate::platform::{abort, context};
 use crate::search::parse_schedule;
 
 /// The interval at which the explorer is checked.
@@ -305,7 +305,7 @@ unsafe extern "C" fn explorer_thread(work: *mut c_void) -> *mut c_void {
     unsafe { (*exploration()).kernel_thread = sys::kernel_thread_id() };
     match catch_unwind(|| explore::run(test, request)) {
         Ok(()) => sys::exit_now(0),
-        Err(payload) => break_off(&refusal::why(&*payload)),
+        Err(payload) => break_off(&abort::message_of(&*payload)),
     }
 }
 

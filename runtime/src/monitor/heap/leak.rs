@@ -13,10 +13,10 @@ use super::places::{self, BlockEvent};
 use crate::base::memory::{EngineVec, engine_vec};
 use crate::base::source_path::{line_of, line_of_place};
 use crate::execution::{Ending, Execution, State, Task, called};
-use crate::platform::donor::pool;
 use crate::platform::heap;
 use crate::platform::heap::{Allocation, Block};
 use crate::platform::image::image;
+use crate::platform::stack_pool::pool;
 
 /// The maximum number of lost blocks that are described.
 const TOLD: usize = 8;

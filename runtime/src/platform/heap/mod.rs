@@ -10,10 +10,10 @@
 mod allocation;
 mod arena;
 mod block;
+pub(crate) mod fast_path;
 mod index;
 mod place;
 mod tasks;
-pub(crate) mod usual;
 
 use core::sync::atomic::Ordering;
 

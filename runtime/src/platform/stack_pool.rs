@@ -1,4 +1,4 @@
-//! Donors: pooled pthreads that lend their stack and thread-local block to tasks.
+//! The pool of stacks: pthreads ("donors") that lend their stack and thread-local block to tasks.
 //!
 //! A task runs below the parked frame of a donor, with the donor's FS base, so that stack bounds,
 //! guard page, thread-locals and thread handle agree with each other. With the `fibers` backend the
@@ -9,9 +9,9 @@ use core::arch::naked_asm;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU32, Ordering};
 
+use super::abort::abort_with;
 use super::context::{self, Context, Main};
 use super::handover::{self, ABANDON, Backend, Baton, Flow, GO};
-use super::refusal::refuse;
 use super::robust_list::RobustList;
 use crate::base::memory::{EngineMemory, EngineVec, Place, engine_vec};
 use crate::base::{fingerprint, real, sys};
@@ -285,7 +285,7 @@ impl Pool {
                 donor.cast(),
             );
             if error != 0 {
-                refuse(format!(
+                abort_with(format!(
                     "the system gave no thread for another task (error {error}): is their number or \
                      memory limited (`ulimit -u`, `ulimit -v`, a container's limits)?"
                 ));

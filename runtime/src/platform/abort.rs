@@ -4,19 +4,19 @@ use std::any::Any;
 use std::panic::resume_unwind;
 
 /// The payload with which an explorer unwinds after a refusal.
-struct Refusal(String);
+struct Abort(String);
 
 /// Ends the exploration. This sentence is its only result.
 #[cold]
-pub(crate) fn refuse(sentence: String) -> ! {
+pub(crate) fn abort_with(sentence: String) -> ! {
     // It is a panic neither of the program nor of the engine, so that no hook must report it.
-    resume_unwind(Box::new(Refusal(sentence)))
+    resume_unwind(Box::new(Abort(sentence)))
 }
 
 /// The reason of the explorer's end, from the payload with which it unwound.
-pub(crate) fn why(payload: &(dyn Any + Send)) -> String {
-    match payload.downcast_ref::<Refusal>() {
-        Some(Refusal(sentence)) => sentence.clone(),
+pub(crate) fn message_of(payload: &(dyn Any + Send)) -> String {
+    match payload.downcast_ref::<Abort>() {
+        Some(Abort(sentence)) => sentence.clone(),
         None => format!(
             "the explorer panicked: {}. This is a defect of cargo chess: please report it, with what \
              the test process wrote to standard error",
@@ -33,13 +33,13 @@ mod tests {
 
     #[test]
     fn a_refusal_is_told_as_it_is_and_a_panic_as_a_defect() {
-        let refused = catch_unwind(|| refuse("no threads are left".to_owned()));
+        let refused = catch_unwind(|| abort_with("no threads are left".to_owned()));
         let refused = refused.expect_err("it unwinds");
-        assert_eq!(why(&*refused), "no threads are left");
+        assert_eq!(message_of(&*refused), "no threads are left");
         let panicked = catch_unwind(|| resume_unwind(Box::new("no task runs")));
         let panicked = panicked.expect_err("it unwinds");
         assert_eq!(
-            why(&*panicked),
+            message_of(&*panicked),
             "the explorer panicked: no task runs. This is a defect of cargo chess: please report it, \
              with what the test process wrote to standard error"
         );
