@@ -2,12 +2,12 @@
 
 use super::current::running;
 use super::listener::Panic;
+use super::monitor_calls::Hooks;
+use super::monitor_hooks::MonitorHooks as _;
 use super::state::execution;
 use super::terms::Site;
 use super::transfer::perform;
 use super::values::{Held, Seen, Value};
-use super::watch::Watch as _;
-use super::watcher::Watcher;
 use super::{Effect, Note, Op, TaskId, mark, set_aside};
 
 /// Whether the caller is a task whose operations on the counters of an `Arc` can be observed. If
@@ -186,8 +186,8 @@ pub(crate) fn print(bytes: &[u8]) -> bool {
         return false;
     };
     // Printing acquires and releases a lock of std.
-    Watcher::acquired(OUTPUT, true);
-    Watcher::released(OUTPUT, true, Op::DescriptorWrite, None);
+    Hooks::acquired(OUTPUT, true);
+    Hooks::released(OUTPUT, true, Op::DescriptorWrite, None);
     // SAFETY: see `running`.
     unsafe {
         if (*execution).keeps_output {
@@ -203,7 +203,7 @@ pub(crate) fn print(bytes: &[u8]) -> bool {
 pub(crate) fn note_fault(address: usize) {
     // SAFETY: the engine is mapped wherever the fault handler is installed.
     unsafe { (*execution()).fault = Some(address) };
-    tell_fault(address);
+    report_fault(address);
 }
 
 /// As [`access`], for a drop. A drop has no caller, so the event has no line of its own.
@@ -280,7 +280,7 @@ pub(crate) fn note_panic(panic: &Panic) {
 
 /// The program accessed memory that it may not.
 #[cold]
-pub(super) fn tell_fault(address: usize) {
+pub(super) fn report_fault(address: usize) {
     let Some(execution) = running() else { return };
     // SAFETY: see `running`.
     let execution = unsafe { &*execution };

@@ -34,7 +34,7 @@ impl Execution {
         woken.deadline = None;
         woken.timed = timed;
         woken.wake = wake;
-        woken.idle_turns = 0;
+        woken.idle_yields = 0;
         self.late.remove(task);
         if !self.enabled.contains(task) {
             self.enabled.insert(task);
@@ -74,7 +74,7 @@ impl Execution {
             // park_timeout, recv_timeout and sleep).
             self.last_wait = self.steps;
             if self.body_done {
-                self.running().idle_turns += 1;
+                self.running().idle_yields += 1;
             }
             self.yield_fairly();
         } else {

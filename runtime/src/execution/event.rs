@@ -68,7 +68,7 @@ pub(crate) struct EventLog {
     /// The maximum number of events that are kept; all are part of the graph.
     pub(crate) most: usize,
     /// Whether each event is reported when it happens.
-    pub(crate) is_told: bool,
+    pub(crate) is_reported: bool,
 }
 
 impl EventLog {
@@ -80,7 +80,7 @@ impl EventLog {
             calls: Calls::new(),
             graph: 0,
             most: usize::MAX,
-            is_told: false,
+            is_reported: false,
         }
     }
 

@@ -13,11 +13,11 @@ use crate::base::memory::{EngineVec, engine_vec};
 /// The number of yields without progress of a task before it waits for a sleeping one. Loops that
 /// spin before they look again have fewer: two of crossbeam's `Backoff` have 22, one of kanal's up
 /// to 191.
-const TURNS: u32 = 256;
+const ITERATIONS: u32 = 256;
 
 /// The number of yields of a task that makes progress before it waits for a sleeping one. A loop
 /// that counts until a sleeping task stops it has so many; a few waits for locks that spin do not.
-const MOST_TURNS: u32 = 4 * TURNS;
+const MOST_ITERATIONS: u32 = 4 * ITERATIONS;
 
 /// The scheduler's state for one task.
 struct Window {
@@ -34,9 +34,9 @@ struct Window {
     /// P: tasks that this one must wait for while they are enabled.
     waits_for: TaskSet,
     /// The number of yields since this task last had to wait for a sleeping one, or was blocked.
-    turns: u32,
+    iterations: u32,
     /// Those of them since it last made progress.
-    idle_turns: u32,
+    idle_iterations: u32,
 }
 
 /// The state of the fair scheduler in one execution.
@@ -72,8 +72,8 @@ impl Fairness {
             window.first = true;
             window.ran = 0;
             window.enabled = step;
-            window.turns = 0;
-            window.idle_turns = 0;
+            window.iterations = 0;
+            window.idle_iterations = 0;
         } else {
             self.windows.push(Window {
                 began: step,
@@ -82,8 +82,8 @@ impl Fairness {
                 ran: 0,
                 enabled: step,
                 waits_for: TaskSet::new(),
-                turns: 0,
-                idle_turns: 0,
+                iterations: 0,
+                idle_iterations: 0,
             });
         }
     }
@@ -93,8 +93,8 @@ impl Fairness {
     pub(crate) fn enabled(&mut self, task: TaskId, step: u64) {
         let window = &mut self.windows[task.0 as usize];
         window.enabled = step;
-        window.turns = 0;
-        window.idle_turns = 0;
+        window.iterations = 0;
+        window.idle_iterations = 0;
     }
 
     /// Records that `by` disabled `task`.
@@ -127,7 +127,7 @@ impl Fairness {
     /// Records that `task` yields at `step`. `progressed` states whether it made progress since its
     /// last yield. `enabled` are the enabled tasks; of these, the `late` ones sleep, or wait with a
     /// timeout. Many loops spin for a while before they block, usually much shorter than a sleep:
-    /// only a loop of [`TURNS`] turns gives way to a sleeping task.
+    /// only a loop of [`ITERATIONS`] iterations gives way to a sleeping task.
     pub(crate) fn yielded(
         &mut self,
         task: TaskId,
@@ -139,11 +139,11 @@ impl Fairness {
         let at = task.0 as usize;
         let window = &mut self.windows[at];
         if progressed {
-            window.idle_turns = 0;
+            window.idle_iterations = 0;
         }
-        window.turns += 1;
-        window.idle_turns += 1;
-        let is_patient = window.idle_turns < TURNS && window.turns < MOST_TURNS;
+        window.iterations += 1;
+        window.idle_iterations += 1;
+        let is_patient = window.idle_iterations < ITERATIONS && window.iterations < MOST_ITERATIONS;
         let began = self.windows[at].began;
         if self.windows[at].first {
             self.windows[at].first = false;
@@ -163,8 +163,8 @@ impl Fairness {
                 if self.windows[other.0 as usize].ran <= began {
                     self.windows[at].waits_for.insert(other);
                     if sleeps {
-                        self.windows[at].turns = 0;
-                        self.windows[at].idle_turns = 0;
+                        self.windows[at].iterations = 0;
+                        self.windows[at].idle_iterations = 0;
                     }
                 }
             }
@@ -323,19 +323,19 @@ mod tests {
     }
 
     #[test]
-    fn a_spinner_gives_way_to_a_sleeper_after_many_turns_only() {
-        for (progressed, patience) in [(false, TURNS), (true, MOST_TURNS)] {
+    fn a_spinner_gives_way_to_a_sleeper_after_many_iterations_only() {
+        for (progressed, patience) in [(false, ITERATIONS), (true, MOST_ITERATIONS)] {
             let mut fair = Fairness::new();
             let [both, sleeper] = [set(&[0, 1].into()), set(&[1].into())];
             fair.add(TaskId(0), 0);
             fair.add(TaskId(1), 0);
-            for turn in 1..=2 * patience {
-                fair.ran(TaskId(0), turn.into());
-                fair.yielded(TaskId(0), progressed, turn.into(), &both, &sleeper);
-                let waits = turn % patience == 0;
-                assert_eq!(fair.allows(TaskId(0), &both), !waits, "{turn}");
-                if turn == patience {
-                    fair.ran(TaskId(1), turn.into());
+            for iteration in 1..=2 * patience {
+                fair.ran(TaskId(0), iteration.into());
+                fair.yielded(TaskId(0), progressed, iteration.into(), &both, &sleeper);
+                let waits = iteration % patience == 0;
+                assert_eq!(fair.allows(TaskId(0), &both), !waits, "{iteration}");
+                if iteration == patience {
+                    fair.ran(TaskId(1), iteration.into());
                 }
             }
         }

@@ -11,16 +11,16 @@
 
 use core::panic::Location;
 
-use super::arrival::Arrival;
 use super::current::running;
 use super::mark::marked_line;
+use super::monitor_calls::Hooks;
+use super::monitor_hooks::MonitorHooks as _;
+use super::scheduling_point::Arrival;
 use super::spin::Access;
 use super::state::Execution;
 use super::task::Wait;
 use super::terms::{Site, Step};
 use super::transfer::perform;
-use super::watch::Watch as _;
-use super::watcher::Watcher;
 use super::{Effect, Op, TaskId};
 use crate::search::ObjectId;
 
@@ -180,10 +180,10 @@ pub(crate) fn used(op: Op, touches: &[(usize, Effect)]) {
     let Some(execution) = running() else { return };
     for &(object, effect) in touches {
         if effect != Effect::Update {
-            Watcher::acquired(object, true);
+            Hooks::acquired(object, true);
         }
         if effect != Effect::Read {
-            Watcher::released(object, true, op, marked_line());
+            Hooks::released(object, true, op, marked_line());
         }
     }
     // SAFETY: see `running`; no reference lives across `perform`.

@@ -85,7 +85,7 @@ pub(crate) type Listeners = &'static [&'static dyn Listener];
 impl Execution {
     /// The current task performed an operation, in an execution whose events are reported.
     #[cold]
-    pub(super) fn tell_event(&self, event: &Event) {
+    pub(super) fn report_event(&self, event: &Event) {
         for listener in self.listeners {
             listener.event(self, event);
         }
@@ -93,7 +93,7 @@ impl Execution {
 
     /// The current task is preempted, in an execution whose events are reported.
     #[cold]
-    pub(super) fn tell_preemption(&self) {
+    pub(super) fn report_preemption(&self) {
         for listener in self.listeners {
             listener.preemption(self);
         }
@@ -101,7 +101,7 @@ impl Execution {
 
     /// The current task gives way to `next`, in an execution on ordinary threads.
     #[cold]
-    pub(super) fn tell_switch(&self, next: TaskId) {
+    pub(super) fn report_switch(&self, next: TaskId) {
         for listener in self.listeners {
             listener.switches(self, next);
         }
@@ -109,16 +109,16 @@ impl Execution {
 
     /// The current task has ended, and `step` comes next, in an execution on ordinary threads.
     #[cold]
-    pub(super) fn tell_task_end(&self, step: Step) {
+    pub(super) fn report_task_end(&self, step: Step) {
         match step {
-            Step::Switch(next) => self.tell_switch(next),
-            Step::Continue | Step::End => self.tell_end(),
+            Step::Switch(next) => self.report_switch(next),
+            Step::Continue | Step::End => self.report_end(),
         }
     }
 
     /// The execution ends, on ordinary threads.
     #[cold]
-    pub(super) fn tell_end(&self) {
+    pub(super) fn report_end(&self) {
         for listener in self.listeners {
             listener.execution_ends(self);
         }

@@ -5,13 +5,13 @@
 //! blocked. The one exception is a real step: a writer that finds a read-write lock read-locked
 //! takes a step to enter its queue, and new readers then wait for this writer.
 
-use super::arrival::Arrival;
+use super::monitor_calls::Hooks;
+use super::monitor_hooks::MonitorHooks as _;
+use super::scheduling_point::Arrival;
 use super::state::Execution;
 use super::task::{State, Wait};
 use super::terms::{Mode, Site, Step};
 use super::transfer::perform;
-use super::watch::Watch as _;
-use super::watcher::Watcher;
 use super::{Effect, Op, TaskId, set_aside};
 use crate::search::ObjectId;
 
@@ -148,18 +148,18 @@ impl Execution {
             Mode::Shared => lock.shared += 1,
         }
         self.review(object);
-        if Watcher::is_ordered() {
+        if Hooks::is_ordered() {
             let address = self.objects.get(object).address;
-            Watcher::acquired(address, mode == Mode::Exclusive);
+            Hooks::acquired(address, mode == Mode::Exclusive);
         }
     }
 
     /// Records that the lock is released.
     pub(super) fn drop_lock(&mut self, object: ObjectId, mode: Mode) {
-        if Watcher::is_ordered() {
+        if Hooks::is_ordered() {
             let lock = self.objects.get(object);
             let (op, to_all) = (self.tasks.running().op, mode == Mode::Exclusive);
-            Watcher::released(lock.address, to_all, op, lock.held_at);
+            Hooks::released(lock.address, to_all, op, lock.held_at);
         }
         let lock = self.objects.get_mut(object);
         match mode {

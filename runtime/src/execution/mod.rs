@@ -6,15 +6,14 @@
 //! real operation.
 
 mod access;
-mod arrival;
-mod aside;
+mod address_reuse;
 mod blocking;
 pub(crate) mod calls;
 mod conflicts;
 mod current;
 mod descriptor_calls;
 mod descriptors;
-mod draw;
+mod detached;
 mod endless;
 mod event;
 mod fairness;
@@ -22,10 +21,12 @@ mod file_use;
 pub(crate) mod files;
 mod free_blocks;
 pub(crate) mod futex;
-mod limit;
 mod listener;
 mod lock;
+mod loop_iteration;
 mod mark;
+mod monitor_calls;
+mod monitor_hooks;
 mod object;
 pub(crate) mod opaque;
 mod options;
@@ -33,13 +34,15 @@ mod outside;
 mod panic_hook;
 mod parking;
 mod policy;
-mod reuse;
-mod schedule;
+mod random_draw;
+mod scheduler;
+mod scheduling_point;
 mod set_aside;
 mod source;
 mod spin;
 pub(crate) mod stack;
 mod state;
+mod step_limit;
 pub(crate) mod stream_lock;
 mod streams;
 mod task;
@@ -49,18 +52,16 @@ mod terms;
 mod thread;
 mod timers;
 mod transfer;
-mod turn;
 mod values;
 mod waiting;
-mod watch;
-mod watcher;
 
 pub use access::{
     access, access_in_drop, access_with, before, counters_matter, disown, drop_with, effect,
     fails_spuriously, has_fenced, is_owned, leave_scope, now, own, task_name, touch,
 };
 pub(crate) use access::{note_fault, note_panic, print, saw, touch_unseen};
-pub(crate) use aside::{Aside, aside, forget_task};
+pub use address_reuse::read_pointer;
+pub(crate) use address_reuse::reused;
 pub(crate) use chess_vocabulary::Note;
 pub use chess_vocabulary::{Effect, Op, TaskId};
 pub(crate) use current::running;
@@ -69,13 +70,15 @@ pub(crate) use descriptor_calls::{
     after_call, await_descriptors, before_call, descriptors_changed, wake_all_awaiting,
 };
 pub(crate) use descriptors::{Named, descriptor_object, descriptor_of_object, named};
-pub use draw::{draw, runs_on_one_thread};
+pub(crate) use detached::{Detached, detached, forget_task};
 pub(crate) use endless::Known;
 pub(crate) use event::{Early, Event};
 pub use files::end_scope;
 pub(crate) use listener::{Listener, Panic, ThreadWork};
 pub use lock::{acquire, clear_poison, downgrade, release, try_acquire};
 pub use mark::{mark, marked_line};
+pub(crate) use monitor_calls::{allocated, frees, frees_objects, plain_access, reallocated};
+pub(crate) use monitor_hooks::{DataAccess, How, MonitorHooks, SyncAccess};
 pub(crate) use options::{Limit, Spurious, Timers};
 pub(crate) use outside::{
     add_child, children, forget_child, is_outside, note as note_outside,
@@ -85,8 +88,7 @@ pub use panic_hook::change_hook;
 pub(crate) use panic_hook::{is_panic_hook, pass_hook, run_hook};
 pub use parking::{park_at, unpark_at};
 pub(crate) use policy::{Policy, covers};
-pub use reuse::read_pointer;
-pub(crate) use reuse::reused;
+pub use random_draw::{draw, runs_on_one_thread};
 pub(crate) use source::open_process;
 pub(crate) use spin::Access;
 pub(crate) use state::{Ending, Execution, PLACE, execution};
@@ -103,7 +105,5 @@ pub use waiting::{
     condvar_wait, notify, park, sleep, unpark, wait, wait_in_vain, wait_quietly, wake_all,
     yield_now,
 };
-pub(crate) use watch::{DataAccess, How, SyncAccess, Watch};
-pub(crate) use watcher::{allocated, frees, frees_objects, plain_access, reallocated};
 
 pub(crate) use crate::search::ObjectId;

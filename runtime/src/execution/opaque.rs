@@ -9,13 +9,13 @@
 //! every allocation of an allocator in C a choice.
 
 use super::current::running;
+use super::monitor_calls::Hooks;
+use super::monitor_hooks::MonitorHooks as _;
 use super::spin::Access;
 use super::state::Execution;
 use super::task::{State, Wait, thread_object};
 use super::terms::{Site, Step, Wake};
 use super::transfer::perform;
-use super::watch::Watch as _;
-use super::watcher::Watcher;
 use super::{Effect, Note, Op, TaskId, mark, set_aside};
 use crate::search::ObjectId;
 
@@ -33,7 +33,7 @@ impl Execution {
         let task = self.running();
         task.op = op;
         task.object = object;
-        self.tell_point();
+        self.report_point();
         mark::enter()
     }
 
@@ -357,7 +357,7 @@ fn enter_for(what: &'static str, keeps: bool) {
     unsafe {
         if is_inside {
             // It is no step of its own, but it still orders.
-            Watcher::opaque_entered();
+            Hooks::opaque_entered();
             if (*execution).running().has_called_opaque {
                 return;
             }

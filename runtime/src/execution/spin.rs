@@ -1,13 +1,13 @@
 //! Detection of loops that read unchanged objects again: loops without a yield of their own, and
-//! turns that changed nothing.
+//! iterations that changed nothing.
 //!
 //! A spin without a hint would run to the step limit under a scheduler that preempts seldom. A task
 //! is taken to yield if it performs the same operation, at the same line, on an object that has not
 //! changed since, several times without a write of its own in between.
 //!
-//! A turn is the part of a task from one yield to the next. If its task only read, ends it in
-//! exactly the same state as the turn before, and the objects that it read have not changed, all
-//! further turns would be the same: see [`super::turn`].
+//! An iteration is the part of a task from one yield to the next. If its task only read, ends it in
+//! exactly the same state as the iteration before, and the objects that it read have not changed,
+//! all further iterations would be the same: see [`super::loop_iteration`].
 
 use super::Op;
 use super::terms::Site;
@@ -18,13 +18,13 @@ use core::panic::Location;
 const REMEMBERED: usize = 8;
 /// The number of unchanged repetitions that make a spin. With a lower number, short loops over a
 /// flag would count as spins, and switches there would be free.
-const TURNS: u8 = 3;
+const REPETITIONS: u8 = 3;
 
-/// The number of turns until a waiting loop repeats itself: compilers peel the first one off.
-const NEW_TURNS: u32 = 3;
-/// A loop that does not repeat itself after this number of turns most likely counts. Its state,
-/// which takes time to compute, is then computed less and less often.
-const WATCHED_TURNS: u32 = 32;
+/// The number of iterations until a waiting loop repeats itself: compilers peel the first one off.
+const NEW_ITERATIONS: u32 = 3;
+/// A loop that does not repeat itself after this number of iterations most likely counts. Its
+/// state, which takes time to compute, is then computed less and less often.
+const WATCHED_ITERATIONS: u32 = 32;
 
 /// An operation of the program: its kind, its line and its object.
 #[derive(Clone, Copy)]
@@ -75,11 +75,12 @@ pub(crate) struct SpinDetector {
     /// It read more objects than are remembered, or state that has no version.
     saw_more: bool,
     /// The task's state at its last yield; 0 if it is not known.
-    last_turn: u64,
-    /// The number of turns with nothing but reads.
-    turns: u32,
-    /// The read at which the turns of a loop without a yield end, by its index in `seen`: the first
-    /// of the loop's reads that was detected to spin. At its other reads the task's state differs.
+    last_iteration: u64,
+    /// The number of iterations with nothing but reads.
+    iterations: u32,
+    /// The read at which the iterations of a loop without a yield end, by its index in `seen`: the
+    /// first of the loop's reads that was detected to spin. At its other reads the task's state
+    /// differs.
     end: Option<u8>,
     /// The task changed an object, or saw a change, since its last yield.
     progressed: bool,
@@ -91,8 +92,8 @@ impl SpinDetector {
             seen: [NOTHING; REMEMBERED],
             count: 0,
             saw_more: false,
-            last_turn: 0,
-            turns: 0,
+            last_iteration: 0,
+            iterations: 0,
             end: None,
             progressed: false,
         }
@@ -103,8 +104,8 @@ impl SpinDetector {
     pub(crate) fn progress(&mut self) {
         self.count = 0;
         self.saw_more = false;
-        self.last_turn = 0;
-        self.turns = 0;
+        self.last_iteration = 0;
+        self.iterations = 0;
         self.end = None;
         self.progressed = true;
     }
@@ -131,10 +132,10 @@ impl SpinDetector {
         let seen = self.seen[..self.count as usize]
             .iter()
             .find(|s| s.access == access);
-        seen.is_some_and(|s| s.version == version && s.repeats >= TURNS)
+        seen.is_some_and(|s| s.version == version && s.repeats >= REPETITIONS)
     }
 
-    /// Whether a turn of the loop ends before the task repeats `access`, which spins.
+    /// Whether an iteration of the loop ends before the task repeats `access`, which spins.
     pub(crate) fn ends_before(&mut self, access: Access) -> bool {
         let mut seen = self.seen[..self.count as usize].iter();
         let place = seen.position(|s| s.access == access);
@@ -165,21 +166,21 @@ impl SpinDetector {
         }
     }
 
-    /// Whether a turn that ends here consists only of reads that are remembered.
+    /// Whether an iteration that ends here consists only of reads that are remembered.
     #[inline]
     fn only_read(&self) -> bool {
-        !self.saw_more && self.in_turn().next().is_some()
+        !self.saw_more && self.in_iteration().next().is_some()
     }
 
-    /// Whether a turn that ends here is one of two turns that may be equal.
+    /// Whether an iteration that ends here is one of two iterations that may be equal.
     #[inline]
     pub(crate) fn may_repeat(&self) -> bool {
-        let first_of_two = self.turns & !1;
-        self.only_read() && (self.turns < WATCHED_TURNS || first_of_two.is_power_of_two())
+        let first_of_two = self.iterations & !1;
+        self.only_read() && (self.iterations < WATCHED_ITERATIONS || first_of_two.is_power_of_two())
     }
 
     /// The objects that the task has read since its last yield, with their versions at that time.
-    pub(crate) fn in_turn(&self) -> impl Iterator<Item = (ObjectId, u32)> {
+    pub(crate) fn in_iteration(&self) -> impl Iterator<Item = (ObjectId, u32)> {
         let seen = self.seen[..self.count as usize].iter();
         let read = seen.filter(|seen| seen.repeats != 0);
         read.map(|seen| (seen.access.object, seen.version))
@@ -189,26 +190,26 @@ impl SpinDetector {
     /// the reads that the loop repeats, no matter at which of them the loop was detected to spin.
     pub(crate) fn repeated(&self) -> Option<Access> {
         let seen = self.seen[..self.count as usize].iter();
-        let repeated = seen.filter(|seen| seen.repeats >= TURNS);
+        let repeated = seen.filter(|seen| seen.repeats >= REPETITIONS);
         repeated.map(|seen| seen.access).min_by_key(|it| it.site)
     }
 
     /// Records that the task yields in this `state`, which is 0 if it is not known. Returns whether
-    /// the turn before ended in the same state.
-    pub(crate) fn ends_turn(&mut self, state: u64) -> bool {
-        let same = state != 0 && state == self.last_turn;
-        self.last_turn = state;
-        self.turns = self.turns.saturating_add(self.only_read().into());
+    /// the iteration before ended in the same state.
+    pub(crate) fn ends_iteration(&mut self, state: u64) -> bool {
+        let same = state != 0 && state == self.last_iteration;
+        self.last_iteration = state;
+        self.iterations = self.iterations.saturating_add(self.only_read().into());
         same
     }
 
-    /// Whether it is too early to decide if the turn that just ended will be repeated.
+    /// Whether it is too early to decide if the iteration that just ended will be repeated.
     pub(crate) fn is_new(&self) -> bool {
-        self.last_turn != 0 && self.turns < NEW_TURNS
+        self.last_iteration != 0 && self.iterations < NEW_ITERATIONS
     }
 
-    /// A new turn begins.
-    pub(crate) fn begin_turn(&mut self) {
+    /// A new iteration begins.
+    pub(crate) fn begin_iteration(&mut self) {
         for seen in &mut self.seen[..self.count as usize] {
             seen.repeats = 0;
         }
@@ -225,7 +226,7 @@ mod tests {
     fn repeated_reads_of_an_unchanged_object_are_a_spin() {
         let mut spin = SpinDetector::new();
         let load = Access::new(Op::AtomicLoad, Location::caller(), ObjectId(1));
-        for _ in 0..TURNS {
+        for _ in 0..REPETITIONS {
             assert!(!spin.spins(load, 7));
             spin.read(load, 7);
         }
@@ -241,14 +242,14 @@ mod tests {
         let site = Location::caller();
         let a = Access::new(Op::AtomicLoad, site, ObjectId(1));
         let b = Access::new(Op::AtomicLoad, site, ObjectId(2));
-        for _ in 0..TURNS {
+        for _ in 0..REPETITIONS {
             spin.read(a, 0);
             spin.read(b, 0);
         }
         for _ in 0..3 {
             assert!(spin.ends_before(a) && !spin.ends_before(b));
         }
-        spin.begin_turn();
+        spin.begin_iteration();
         assert!(spin.ends_before(b) && !spin.ends_before(a), "after a yield");
     }
 
@@ -261,17 +262,17 @@ mod tests {
             spin.read(load, 0);
             let looked = spin.may_repeat();
             looks += u32::from(looked);
-            assert!(!spin.ends_turn(if looked { state } else { 0 }));
+            assert!(!spin.ends_iteration(if looked { state } else { 0 }));
             assert_eq!(spin.is_new(), state < 3);
-            spin.begin_turn();
+            spin.begin_iteration();
         }
         assert!(looks <= 60, "{looks}");
         spin.read(load, 0);
         while !spin.may_repeat() {
-            spin.ends_turn(0);
+            spin.ends_iteration(0);
         }
-        assert!(!spin.ends_turn(7));
-        assert!(spin.may_repeat() && spin.ends_turn(7), "two in a row");
+        assert!(!spin.ends_iteration(7));
+        assert!(spin.may_repeat() && spin.ends_iteration(7), "two in a row");
     }
 
     #[test]
@@ -280,9 +281,9 @@ mod tests {
         let site = Location::caller();
         let a = Access::new(Op::AtomicLoad, site, ObjectId(1));
         let b = Access::new(Op::AtomicLoad, site, ObjectId(2));
-        for turn in 0..10 {
+        for iteration in 0..10 {
             spin.read(a, 0);
-            spin.read(b, turn);
+            spin.read(b, iteration);
             assert!(!spin.spins(a, 0));
         }
     }

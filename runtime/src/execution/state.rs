@@ -8,7 +8,7 @@ use super::endless::Endless;
 use super::event::{Early, EventLog};
 use super::fairness::Fairness;
 use super::file_use::FileUse;
-use super::free_blocks::Reuse;
+use super::free_blocks::AddressReuse;
 use super::listener::{Listeners, NoWork, ThreadWork};
 use super::object::ObjectTable;
 use super::options::{Limit, Spurious, Timers};
@@ -75,7 +75,7 @@ pub(crate) struct Execution {
     /// What follows it from outside.
     pub(crate) listeners: Listeners,
     pub(crate) thread_work: &'static dyn ThreadWork,
-    pub(super) reuse: Reuse,
+    pub(super) reuse: AddressReuse,
     pub(crate) streams: StreamUse,
     pub(crate) files: FileUse,
     pub(crate) endless: Endless,
@@ -104,7 +104,7 @@ pub(crate) struct Execution {
     pub(crate) early_waits: EngineVec<Early>,
     /// The spurious events that may happen.
     pub(crate) spurious: Spurious,
-    /// Whether turns that changed nothing are not repeated: see [`super::turn`].
+    /// Whether iterations that changed nothing are not repeated: see [`super::loop_iteration`].
     pub(crate) awaits: bool,
     /// The limit of an execution that is neither explored nor replayed: the test only runs once.
     pub(crate) only_runs: Option<Limit>,
@@ -115,7 +115,7 @@ pub(crate) struct Execution {
     pub(crate) last_switch: u64,
     /// The step at which a task last waited, as its yields indicate.
     pub(crate) last_wait: u64,
-    /// Past the limit: no task's turn ends before this step.
+    /// Past the limit: no task's slice ends before this step.
     pub(super) slice_end: u64,
     /// Past the limit, if the tasks repeated a cycle of events there: their newest switch at that
     /// moment.
@@ -170,7 +170,7 @@ impl Execution {
             observers: Observers::ALL,
             listeners: &[],
             thread_work: &NoWork,
-            reuse: Reuse::new(),
+            reuse: AddressReuse::new(),
             streams: StreamUse::new(),
             files: FileUse::new(),
             endless: Endless::new(),

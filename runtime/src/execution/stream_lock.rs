@@ -8,9 +8,9 @@
 //! sound: as long as no task has kept one, the explored schedules are all that exist.
 
 use super::Op;
-use super::arrival::Arrival;
 use super::current::running;
 use super::mark::marked_line;
+use super::scheduling_point::Arrival;
 use super::state::Execution;
 use super::streams::StreamUse;
 use super::terms::{Mode, Site, Step};

@@ -22,7 +22,7 @@ pub(crate) enum Wait {
     Task(TaskId),
     /// Its own token.
     Token,
-    /// A change of an object that it read in its turn.
+    /// A change of an object that it read in its iteration.
     Change,
     /// A deadline alone.
     Time,
@@ -96,7 +96,8 @@ pub(crate) struct Task {
     pub(crate) retries: bool,
     /// It waited at this object with a deadline, and has not run since.
     pub(crate) timed: Option<ObjectId>,
-    /// It awaits a change of the objects that it read in its turn, or did and has not run since.
+    /// It awaits a change of the objects that it read in its iteration, or did and has not run
+    /// since.
     pub(crate) watches: bool,
     /// It has performed a fence: each later write may release its earlier operations.
     pub(crate) fenced: bool,
@@ -113,8 +114,8 @@ pub(crate) struct Task {
     pub(crate) panicked: bool,
     /// Its closure unwound, and no task has received the panic.
     pub(crate) unhandled_panic: bool,
-    /// The number of turns that it has yielded since the test's body returned.
-    pub(crate) idle_turns: u32,
+    /// The number of times that it has yielded since the test's body returned.
+    pub(crate) idle_yields: u32,
     /// The number of random numbers that it drew as choices of the search.
     pub(crate) draws: u32,
     /// It is a pthread that no task will join.
@@ -179,7 +180,7 @@ impl Task {
             last_event: 0,
             panicked: false,
             unhandled_panic: false,
-            idle_turns: 0,
+            idle_yields: 0,
             draws: 0,
             detached: false,
             released: false,
@@ -220,7 +221,7 @@ impl Task {
         self.spin.progress();
         self.panicked = false;
         self.unhandled_panic = false;
-        self.idle_turns = 0;
+        self.idle_yields = 0;
         self.draws = 0;
         self.detached = false;
         self.released = false;

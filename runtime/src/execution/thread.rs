@@ -4,13 +4,13 @@ use core::ffi::c_void;
 use core::sync::atomic::Ordering;
 
 use super::current::{self, active, current, running};
+use super::monitor_calls::Hooks;
+use super::monitor_hooks::{How, MonitorHooks as _};
 use super::state::{Ending, Execution, execution};
 use super::task::{Entry, State, Task, Wait, finish_object, thread_object};
 use super::tasks::search_on;
 use super::terms::{Site, Step, Wake};
 use super::transfer::{follow, perform};
-use super::watch::{How, Watch as _};
-use super::watcher::Watcher;
 use super::{Op, TaskId, mark, opaque, set_aside};
 use crate::base::fingerprint::mix;
 use crate::base::sys::{self, ThreadStart};
@@ -75,7 +75,7 @@ pub(crate) unsafe extern "C" fn task_main() -> ! {
         let id = (*execution).current;
         current::enter(id);
         mark::leave();
-        Watcher::task_begins();
+        Hooks::task_begins();
         if (*pool()).backend() == Backend::Threads {
             follow();
         }
@@ -119,18 +119,18 @@ pub(crate) unsafe fn end_task(result: *mut c_void) -> ! {
         let step = (*execution).finish(own, result);
         let backend = (*pool()).backend();
         if backend == Backend::Threads {
-            (*execution).tell_task_end(step);
+            (*execution).report_task_end(step);
         }
         let from = (*execution).task(id).flow;
         let to = match step {
             Step::Switch(next) => {
-                Watcher::switched(id, next);
+                Hooks::switched(id, next);
                 (*execution).run(next);
                 (*execution).task(next).flow
             }
             Step::Continue | Step::End => Flow::of_explorer(),
         };
-        Watcher::task_leaves();
+        Hooks::task_leaves();
         handover::leave_to(backend, from, to)
     }
 }
@@ -167,7 +167,7 @@ impl Execution {
                 ..Task::new(entry, donor, flow)
             }),
         }
-        Watcher::task_added(parent, id, site);
+        Hooks::task_added(parent, id, site);
         if let Some(parent) = parent {
             self.files.spawned(parent, id);
         }
@@ -194,7 +194,7 @@ impl Execution {
         self.retired = at + 1;
         let donor = core::mem::replace(&mut self.tasks[at].donor, Task::NO_DONOR);
         let stack = pool.get(donor);
-        Watcher::stack_reused(stack.stack_low, stack.stack_low + stack.stack_size);
+        Hooks::stack_reused(stack.stack_low, stack.stack_low + stack.stack_size);
         Some(donor)
     }
 
@@ -233,7 +233,7 @@ impl Execution {
 
     /// Records that the current task has observed the end of `task`.
     pub(super) fn follows(&mut self, task: TaskId) {
-        Watcher::joined(self.current, task);
+        Hooks::joined(self.current, task);
         self.files.joined(self.current, task);
     }
 
@@ -353,7 +353,7 @@ pub fn finish() {
         let id = (*execution).object(object);
         perform((*execution).arrive(Op::Finish, id, None));
         // In std, the task drops its share of the result here.
-        Watcher::counted(object, (How::Exchange, Ordering::Release), Op::Finish);
+        Hooks::counted(object, (How::Exchange, Ordering::Release), Op::Finish);
         (*execution).running().has_finished = true;
         perform((*execution).record(Op::Finish, id, Op::Finish.effect(), None));
     }
@@ -367,7 +367,7 @@ pub fn is_finished(task: TaskId, site: Site) -> bool {
     let object = finish_object(task);
     super::access(Op::IsFinished, object, site);
     // In std, this reads the count of the result's shares, which alone orders nothing.
-    Watcher::counted(object, (How::Load, Ordering::Relaxed), Op::IsFinished);
+    Hooks::counted(object, (How::Load, Ordering::Relaxed), Op::IsFinished);
     // SAFETY: see `running`.
     unsafe { (*execution).task(task).has_finished }
 }

@@ -79,11 +79,11 @@ impl Execution {
         }
         let step = self.log.trace.step();
         self.early += u32::from(is_early);
-        let tells = is_early && self.log.values.is_wanted;
+        let reports = is_early && self.log.values.is_wanted;
         for id in (0..self.live as u32).map(TaskId) {
             if self.late.contains(id) && self.task(id).deadline <= Some(due) {
-                if tells {
-                    self.tell_early(id);
+                if reports {
+                    self.report_early(id);
                 }
                 self.wake(id, Wake::TimedOut);
                 if id == task {
@@ -100,7 +100,7 @@ impl Execution {
 
     /// Keeps the details for a report on `task`, which times out while other tasks could run.
     #[cold]
-    fn tell_early(&mut self, task: TaskId) {
+    fn report_early(&mut self, task: TaskId) {
         let object = self.timed_object(task);
         let waits = self.task(task);
         // The first of the options is the task that would run if time passed last.

@@ -1,10 +1,10 @@
 //! The transfer of control between tasks.
 
-use super::aside::calls_in_progress;
+use super::detached::calls_in_progress;
+use super::monitor_calls::Hooks;
+use super::monitor_hooks::MonitorHooks as _;
 use super::state::{Execution, execution};
 use super::terms::Step;
-use super::watch::Watch as _;
-use super::watcher::Watcher;
 use super::{TaskId, mark};
 use crate::platform::handover::{self, Backend, Flow};
 use crate::platform::stack_pool::pool;
@@ -32,9 +32,9 @@ unsafe fn switch_to(next: TaskId) {
         let backend = (*pool()).backend();
         let execution = &mut *execution();
         if backend == Backend::Threads {
-            execution.tell_switch(next);
+            execution.report_switch(next);
         }
-        Watcher::switched(execution.current, next);
+        Hooks::switched(execution.current, next);
         note_calls(execution);
         let from = execution.running().flow;
         let to = execution.task(next).flow;
@@ -45,7 +45,7 @@ unsafe fn switch_to(next: TaskId) {
         }
     }
     if mark::is_inside() {
-        Watcher::opaque_resumed();
+        Hooks::opaque_resumed();
     }
 }
 
@@ -73,7 +73,7 @@ unsafe fn leave_execution() {
         let backend = (*pool()).backend();
         let execution = &mut *execution();
         if backend == Backend::Threads {
-            execution.tell_end();
+            execution.report_end();
         }
         note_calls(execution);
         let from = execution.running().flow;

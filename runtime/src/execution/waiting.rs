@@ -1,13 +1,13 @@
 //! Waiting to be woken: condition variables, channels, barriers, parking, sleeping.
 
 use super::current::running;
+use super::monitor_calls::Hooks;
+use super::monitor_hooks::MonitorHooks as _;
 use super::options::Spurious;
 use super::state::Execution;
 use super::task::{State, Wait};
 use super::terms::{Mode, Site, Step, Wake};
 use super::transfer::perform;
-use super::watch::Watch as _;
-use super::watcher::Watcher;
 use super::{Effect, Note, Op, TaskId, mark, set_aside};
 use crate::search::{ObjectId, TraceStep};
 
@@ -194,7 +194,7 @@ pub fn park(op: Op, deadline: Option<u64>, site: Site) {
             }
         }
         if core::mem::take(&mut (*execution).running().unparks) > 0 {
-            Watcher::acquired(super::token_object((*execution).current), true);
+            Hooks::acquired(super::token_object((*execution).current), true);
         }
         perform((*execution).record(op, object, op.effect(), Some(site)));
         set_aside::look(execution, true);
@@ -208,7 +208,7 @@ pub fn unpark(task: TaskId, site: Site) {
     unsafe {
         let object = (*execution).object(super::token_object(task));
         perform((*execution).arrive(Op::Unpark, object, Some(site)));
-        Watcher::released(super::token_object(task), true, Op::Unpark, Some(site));
+        Hooks::released(super::token_object(task), true, Op::Unpark, Some(site));
         perform((*execution).record(Op::Unpark, object, Op::Unpark.effect(), Some(site)));
         let parked = (*execution).task_mut(task);
         parked.unparks += 1;
@@ -277,7 +277,7 @@ extern "C" fn yield_above(op: Op, site: Option<Site>, stack_pointer: usize) {
         (*execution).record(op, ObjectId::NONE, op.effect(), site);
         let state = (*execution).state_above(stack_pointer);
         perform((*execution).yield_step(state));
-        (*execution).begin_turn();
+        (*execution).begin_iteration();
         set_aside::look(execution, true);
     }
 }

@@ -143,12 +143,12 @@ fn trace() -> &'static mut Trace {
 
 /// Sets whether the next executions are traced.
 pub(super) fn set_enabled(execution: &mut Execution, on: bool) {
-    execution.log.is_told = on;
+    execution.log.is_reported = on;
 }
 
 /// Handles the beginning of an execution.
 pub(super) fn begins(execution: &Execution) {
-    if !execution.log.is_told {
+    if !execution.log.is_reported {
         return;
     }
     let trace = trace();
@@ -188,7 +188,7 @@ impl Listener for LiveTrace {
 
     #[cold]
     fn panics(&self, execution: &Execution, panic: &Panic) {
-        if !execution.log.is_told {
+        if !execution.log.is_reported {
             return;
         }
         let trace = trace();

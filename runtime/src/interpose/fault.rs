@@ -35,7 +35,7 @@ unsafe extern "C" fn on_fault(signal: c_int, info: *mut sys::siginfo_t, context:
             let handler: unsafe extern "C" fn(c_int, *mut sys::siginfo_t, *mut c_void) =
                 core::mem::transmute(handler);
             // No scheduling point may come on the alternate stack.
-            execution::aside(|| handler(signal, info, context));
+            execution::detached(|| handler(signal, info, context));
             return;
         }
         // Going back faults again, and ends the process as it would have ended.

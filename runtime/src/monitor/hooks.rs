@@ -115,8 +115,8 @@ pub(crate) trait Monitor {
         let _ = panic;
     }
 
-    /// The current task, which has not yielded, is in exactly the state of an earlier turn, and
-    /// since then it has only read objects that have not changed: `read`, and maybe more.
+    /// The current task, which has not yielded, is in exactly the state of an earlier iteration,
+    /// and since then it has only read objects that have not changed: `read`, and maybe more.
     fn spins(&mut self, execution: &Execution, read: Access) -> ControlFlow<()> {
         let _ = (execution, read);
         ControlFlow::Continue(())

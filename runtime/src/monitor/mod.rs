@@ -20,6 +20,7 @@
 mod blame;
 mod crash;
 mod deadlock;
+mod dispatch;
 mod failure;
 mod heap;
 mod hooks;
@@ -29,7 +30,6 @@ mod outcome;
 mod panic;
 pub(crate) mod race;
 mod spin;
-mod watch;
 
 use core::ops::ControlFlow;
 

@@ -23,9 +23,9 @@ pub(crate) struct Spin {
     pub(crate) place: Place,
 }
 
-/// Records the loops in which tasks wait without yielding. Such a wait is detected when a turn
-/// repeats the one before and the task can do nothing else until another task writes. It therefore
-/// depends only on the objects that the loop has read.
+/// Records the loops in which tasks wait without yielding. Such a wait is detected when an
+/// iteration repeats the one before and the task can do nothing else until another task writes. It
+/// therefore depends only on the objects that the loop has read.
 pub(crate) struct Spins {
     levels: Levels,
     /// The loops of this execution that cause a warning.

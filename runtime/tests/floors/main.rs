@@ -25,7 +25,7 @@ type Uses = &'static [(&'static str, &'static str)];
 
 /// The hooks of monitors are static calls, which cost nothing where no monitor has them: so their
 /// one door names the structure that has all monitors.
-const MONITORS: Uses = &[("execution/watcher.rs", "monitor")];
+const MONITORS: Uses = &[("execution/monitor_calls.rs", "monitor")];
 
 /// The remaining uses of a higher floor, with the reason above each list. A use that no longer
 /// exists must be removed from the list.

@@ -16,7 +16,7 @@ use super::{supervisor_output, trace};
 use crate::base::memory::{EngineVec, Place, engine_vec};
 use crate::base::sys;
 use crate::execution::stack::{self, Frame};
-use crate::execution::{Aside, Ending, Execution, Listener, Panic, State, Task, TaskId};
+use crate::execution::{Detached, Ending, Execution, Listener, Panic, State, Task, TaskId};
 use crate::platform::stack_pool::pool;
 
 /// No debugger is attached yet.
@@ -203,7 +203,7 @@ pub(super) fn await_one() {
         sys::nap();
     }
     stack::in_a_copy(|| {
-        supervisor_output::line(&Object::new().string("type", "debugging").finish())
+        supervisor_output::line(&Object::new().string("type", "debugging").finish());
     });
 }
 
@@ -288,6 +288,6 @@ fn stop(execution: &Execution, why: Why, words: &dyn Fn() -> String) {
         .stops
         .store(AT_PREEMPTIONS, Ordering::Relaxed);
     // The user may call functions of the program there.
-    let _aside = Aside::step();
+    let _detached = Detached::step();
     chess_stop();
 }

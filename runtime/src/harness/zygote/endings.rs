@@ -129,8 +129,8 @@ fn report_collected(
     let mut counters = Counters::read(engine);
     let end = match *status {
         Status::Silent(activity) => {
-            let text = watchdog::describe(engine, request, activity);
-            counters.warn(&format!("the search ended early: {text}"));
+            let description = watchdog::describe(engine, request, activity);
+            counters.warn(&format!("the search ended early: {description}"));
             None
         }
         Status::Ended(_) if !engine.exploration.broke_off.is_empty() => {

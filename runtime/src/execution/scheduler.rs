@@ -1,4 +1,4 @@
-//! The scheduling point: the choice of the task that performs the next step.
+//! The scheduler: the choice of the task that performs the next step.
 
 use super::descriptors::KERNEL;
 use super::options::Timers;
@@ -246,8 +246,8 @@ impl Execution {
             self.preemptions += 1;
             // Otherwise, a timeout fired early.
             self.running().preempted = preempts;
-            if preempts && self.log.is_told {
-                self.tell_preemption();
+            if preempts && self.log.is_reported {
+                self.report_preemption();
             }
         }
         next
@@ -333,7 +333,7 @@ impl Execution {
     fn is_idle(&self) -> bool {
         self.enabled.iter().all(|id| {
             let task = self.task(id);
-            self.late.contains(id) || task.idle_turns >= IDLE_TURNS
+            self.late.contains(id) || task.idle_yields >= IDLE_TURNS
         })
     }
 

@@ -1,4 +1,4 @@
-//! The calls of the monitors, and the end of an execution that a monitor stops.
+//! The hooks of an execution for the monitors.
 
 use core::ops::ControlFlow;
 use core::sync::atomic::Ordering;
@@ -54,8 +54,8 @@ pub(crate) struct DataAccess {
 /// The hooks of an execution for the monitors. All monitors together implement it, in `monitor`,
 /// so that the execution knows none of them by name. There is only one implementation: every
 /// call is static, and a hook without a body costs nothing.
-pub(crate) trait Watch {
-    /// The state that [`Watch::pause`] puts aside.
+pub(crate) trait MonitorHooks {
+    /// The state that [`MonitorHooks::pause`] puts aside.
     type Paused;
 
     /// The current task arrives before an operation.
@@ -104,10 +104,10 @@ pub(crate) trait Watch {
     /// The calling thread is no task any more.
     fn task_leaves();
 
-    /// The calling thread is no task until [`Watch::resume`].
+    /// The calling thread is no task until [`MonitorHooks::resume`].
     fn pause() -> Self::Paused;
 
-    /// See [`Watch::pause`].
+    /// See [`MonitorHooks::pause`].
     fn resume(paused: &Self::Paused);
 
     /// `next` runs after `task`.

@@ -24,15 +24,15 @@ pub(super) const UNCLEAN: u64 = u64::MAX;
 impl Execution {
     /// Whether the current task, which yields in this `state`, would only repeat its last
     /// iteration.
-    pub(super) fn repeats_its_turn(&mut self, state: u64) -> bool {
+    pub(super) fn repeats_its_iteration(&mut self, state: u64) -> bool {
         let task = self.tasks.running_mut();
         let is_closed = self.awaits && self.descriptors.children.is_empty();
-        if !task.spin.ends_turn(state) || !is_closed {
+        if !task.spin.ends_iteration(state) || !is_closed {
             return false;
         }
         let mut unchanged = true;
         self.log.trace.awaits();
-        for (object, version) in task.spin.in_turn() {
+        for (object, version) in task.spin.in_iteration() {
             unchanged &= self.objects.get(object).version == version;
             // Whether the task continues depends on this object.
             self.log.trace.access(object, Effect::Read, Effect::Read);
@@ -40,9 +40,9 @@ impl Execution {
         unchanged
     }
 
-    /// Blocks the current task until an object that it read in this turn changes.
+    /// Blocks the current task until an object that it read in this iteration changes.
     pub(super) fn await_change(&mut self) -> Step {
-        for (object, _) in self.tasks.running().spin.in_turn() {
+        for (object, _) in self.tasks.running().spin.in_iteration() {
             self.objects.get_mut(object).watchers += 1;
         }
         self.running().watches = true;
@@ -54,7 +54,7 @@ impl Execution {
     #[cold]
     pub(super) fn look_again(&mut self) {
         let task = self.tasks.running_mut();
-        for (object, _) in task.spin.in_turn() {
+        for (object, _) in task.spin.in_iteration() {
             self.objects.get_mut(object).watchers -= 1;
             self.log.trace.access(object, Effect::Read, Effect::Read);
         }
@@ -63,12 +63,12 @@ impl Execution {
         task.spin.progress();
     }
 
-    /// Begins the next turn of the current task, which yielded.
-    pub(super) fn begin_turn(&mut self) {
+    /// Begins the next iteration of the current task, which yielded.
+    pub(super) fn begin_iteration(&mut self) {
         if self.running().watches {
             self.look_again();
         }
-        self.running().spin.begin_turn();
+        self.running().spin.begin_iteration();
     }
 
     /// Wakes the tasks that watch `object`, to which the current task has written.
@@ -76,7 +76,7 @@ impl Execution {
     pub(super) fn wake_watchers(&mut self, object: ObjectId) {
         for id in (0..self.live as u32).map(TaskId) {
             let task = self.task(id);
-            if !task.watches || task.spin.in_turn().all(|(read, _)| read != object) {
+            if !task.watches || task.spin.in_iteration().all(|(read, _)| read != object) {
                 continue;
             }
             if task.state == State::Blocked(Wait::Change) {
@@ -89,8 +89,8 @@ impl Execution {
         }
     }
 
-    /// If no task is enabled, makes the tasks that await a change repeat their turns from now on,
-    /// as they would natively. Returns whether there is such a task.
+    /// If no task is enabled, makes the tasks that await a change repeat their iterations from now
+    /// on, as they would natively. Returns whether there is such a task.
     #[cold]
     pub(super) fn stops_awaiting(&mut self) -> bool {
         self.awaits = false;
@@ -105,9 +105,9 @@ impl Execution {
         found
     }
 
-    /// Whether the state of the current task, whose turn ends, is computed. Past the limit nothing
-    /// is explored, and there may be a very large number of waiting turns: there the state is
-    /// computed only for some of them.
+    /// Whether the state of the current task, whose iteration ends, is computed. Past the limit
+    /// nothing is explored, and there may be a very large number of waiting iterations: there the
+    /// state is computed only for some of them.
     pub(super) fn looks_at_state(&self) -> bool {
         let is_time = !self.past_limit || (self.steps / self.max_steps).is_power_of_two();
         self.awaits && is_time && self.tasks.running().spin.may_repeat()
@@ -118,7 +118,7 @@ impl Execution {
     ///
     /// The state contains memory that the program has not initialized: frames have gaps, and so
     /// have blocks of the heap. Remains of earlier executions there must not decide whether two
-    /// turns are the same: the result is [`UNCLEAN`] if they could.
+    /// iterations are the same: the result is [`UNCLEAN`] if they could.
     pub(super) fn state_above(&self, stack_pointer: usize) -> u64 {
         if !self.looks_at_state() {
             return 0;

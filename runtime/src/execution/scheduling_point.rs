@@ -1,13 +1,13 @@
-//! The arrival of operations at scheduling points, and the records of their events.
+//! Scheduling points: the arrival of operations, and the records of their events.
 
-use super::aside::calls_in_progress;
+use super::detached::calls_in_progress;
 use super::event::Event;
+use super::loop_iteration::UNCLEAN;
 use super::policy::Policy;
 use super::spin::Access;
 use super::state::{Ending, Execution};
 use super::task::Task;
 use super::terms::{Site, Step};
-use super::turn::UNCLEAN;
 use super::{Effect, Note, Op, mark};
 use crate::search::ObjectId;
 
@@ -63,12 +63,12 @@ impl Execution {
             if task.spin.is_watching() && object != ObjectId::NONE {
                 let version = self.objects.get(object).version;
                 if task.spin.spins(Access::new(op, site, object), version) {
-                    self.tell_point();
+                    self.report_point();
                     return Arrival::Spin;
                 }
             }
         }
-        self.tell_point();
+        self.report_point();
         if inside {
             Arrival::Inside
         } else {
@@ -93,7 +93,7 @@ impl Execution {
         task.op = op;
         task.object = ObjectId::NONE;
         task.site = Some(site);
-        self.tell_point();
+        self.report_point();
         self.count_step()
     }
 
@@ -152,9 +152,9 @@ impl Execution {
         if state == UNCLEAN {
             return self.end(Ending::Unclean);
         }
-        if self.repeats_its_turn(state) {
+        if self.repeats_its_iteration(state) {
             self.last_wait = self.steps;
-            if spins && self.tell_spin().is_break() {
+            if spins && self.report_spin().is_break() {
                 return self.stop();
             }
             return self.await_change();
@@ -165,7 +165,7 @@ impl Execution {
     /// The current task yields, and is not known to repeat itself.
     fn go_round(&mut self) -> Step {
         if self.body_done {
-            self.running().idle_turns += 1;
+            self.running().idle_yields += 1;
         }
         // A task that is about to block is not held back before that: otherwise, the scheduler and
         // not the program would determine which tasks continue.
@@ -198,7 +198,7 @@ impl Execution {
                 }
             }
             // These operations change nothing: lock-free code has fences between the loads of a
-            // loop that waits, and yields end the turns of such a loop.
+            // loop that waits, and yields end the iterations of such a loop.
             _ if op == Op::Fence => task.fenced = true,
             _ if matches!(op, Op::YieldNow | Op::SpinLoop) => {}
             _ => task.spin.progress(),
@@ -235,8 +235,8 @@ impl Execution {
                 .calls
                 .event_happens(self.log.events.len() - 1, calls_in_progress);
         }
-        if self.log.is_told {
-            self.tell_event(&event);
+        if self.log.is_reported {
+            self.report_event(&event);
         }
         if is_watched {
             self.wake_watchers(id);
@@ -244,7 +244,7 @@ impl Execution {
         if op.is_atomic() && self.observers.of_atomics {
             self.depend_on_unseen();
         }
-        self.tell_access(op, id, effect, site)
+        self.report_access(op, id, effect, site)
     }
 
     /// Records that the newest event also touches `object`. Returns the same as [`Self::record`].
@@ -257,6 +257,6 @@ impl Execution {
             self.wake_watchers(object);
         }
         let Task { op, site, .. } = *self.tasks.running();
-        self.tell_access(op, object, effect, site)
+        self.report_access(op, object, effect, site)
     }
 }

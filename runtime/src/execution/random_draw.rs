@@ -32,8 +32,8 @@ impl Execution {
         };
         let last = &mut task.last_event;
         self.log.record(event, &mut self.objects, last);
-        if self.log.is_told {
-            self.tell_event(&event);
+        if self.log.is_reported {
+            self.report_event(&event);
         }
         outcome
     }

@@ -1,25 +1,24 @@
-//! The door to the monitors: the calls of their hooks, and the end of an execution that a monitor
-//! stops.
+//! The calls of the monitors, and the end of an execution that a monitor stops.
 
 use core::ops::ControlFlow;
 
 use super::current::running;
+use super::monitor_hooks::{DataAccess, MonitorHooks as _, SyncAccess};
 use super::state::{Ending, Execution};
 use super::terms::{Site, Step};
 use super::transfer::perform;
-use super::watch::{DataAccess, SyncAccess, Watch as _};
 use super::{Effect, Op};
 use crate::monitor::{Monitors, monitors};
 use crate::platform::heap::{Allocation, Block, Free};
 use crate::search::ObjectId;
 
-/// The implementation of [`Watch`]. Only this line below the monitors names them.
-pub(super) type Watcher = Monitors;
+/// The implementation of [`MonitorHooks`]. Only this line below the monitors names them.
+pub(super) type Hooks = Monitors;
 
 impl Execution {
     /// Announces to the monitors that the current task arrives before an operation.
     #[inline]
-    pub(super) fn tell_point(&self) {
+    pub(super) fn report_point(&self) {
         // SAFETY: one task runs at a time, and monitors do not call the engine.
         unsafe { (*monitors()).scheduling_point(self) };
     }
@@ -27,7 +26,7 @@ impl Execution {
     /// Reports an operation of the current task to the monitors. Returns whether the execution
     /// continues.
     #[inline]
-    pub(super) fn tell_access(
+    pub(super) fn report_access(
         &mut self,
         op: Op,
         object: ObjectId,
@@ -35,11 +34,11 @@ impl Execution {
         site: Option<Site>,
     ) -> Step {
         let may_be_free = object != ObjectId::NONE && self.objects.take_doubt(object);
-        // SAFETY: as in `tell_point`.
+        // SAFETY: as in `report_point`.
         if !may_be_free && !unsafe { (*monitors()).wants_accesses() } {
             return Step::Continue;
         }
-        self.tell_monitors(SyncAccess {
+        self.call_monitors(SyncAccess {
             op,
             object,
             effect,
@@ -51,24 +50,24 @@ impl Execution {
     /// Reports to the monitors that the current task waits in a loop without a yield. Returns
     /// whether the execution continues.
     #[cold]
-    pub(super) fn tell_spin(&self) -> ControlFlow<()> {
+    pub(super) fn report_spin(&self) -> ControlFlow<()> {
         let Some(read) = self.tasks.running().spin.repeated() else {
             return ControlFlow::Continue(());
         };
-        // SAFETY: as in `tell_point`.
+        // SAFETY: as in `report_point`.
         unsafe { (*monitors()).spins(self, read) }
     }
 
     /// Whether it is a failure that the current task runs without yielding.
     #[cold]
     pub(super) fn denies_spins(&self) -> bool {
-        // SAFETY: as in `tell_point`.
+        // SAFETY: as in `report_point`.
         unsafe { (*monitors()).spins.denies(self.tasks.running().site) }
     }
 
     #[inline(never)]
-    fn tell_monitors(&mut self, access: SyncAccess) -> Step {
-        // SAFETY: as in `tell_point`.
+    fn call_monitors(&mut self, access: SyncAccess) -> Step {
+        // SAFETY: as in `report_point`.
         match unsafe { (*monitors()).sync_access(self, access) } {
             ControlFlow::Continue(()) => Step::Continue,
             ControlFlow::Break(()) => self.stop(),
@@ -85,7 +84,7 @@ impl Execution {
 
     /// The ending of an execution that is given up.
     pub(super) fn given_up(&self) -> Ending {
-        // SAFETY: as in `tell_point`.
+        // SAFETY: as in `report_point`.
         let ending = unsafe { (*monitors()).given_up(self) };
         ending.unwrap_or(Ending::TooLong)
     }

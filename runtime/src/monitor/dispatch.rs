@@ -5,10 +5,12 @@ use core::sync::atomic::Ordering;
 
 use super::race::{self, Paused};
 use super::{Monitor, Monitors};
-use crate::execution::{Access, Ending, Execution, How, Op, Site, SyncAccess, TaskId, Watch};
+use crate::execution::{
+    Access, Ending, Execution, How, MonitorHooks, Op, Site, SyncAccess, TaskId,
+};
 use crate::platform::heap::{Allocation, Free};
 
-impl Watch for Monitors {
+impl MonitorHooks for Monitors {
     type Paused = Paused;
 
     #[inline]
