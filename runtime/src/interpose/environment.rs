@@ -67,31 +67,31 @@ fn everything() -> usize {
 }
 
 /// Performs a task's use of the environment by `act`, and records it as one operation.
-pub(crate) fn told<R>(how: Use<'_>, act: impl FnOnce() -> R) -> R {
+pub(crate) fn announced<R>(how: Use<'_>, act: impl FnOnce() -> R) -> R {
     if IS_TOLD.get() || !active() {
         return act();
     }
     let touches = how.touches();
     files::arrive(how.op(), touches[0].0);
-    let told = Told::begin();
+    let announced = Announced::begin();
     let result = act();
-    drop(told);
+    drop(announced);
     files::used(how.op(), &touches);
     result
 }
 
 /// Marks the calling thread as within a call that is recorded as one operation, until
 /// it is dropped.
-struct Told;
+struct Announced;
 
-impl Told {
+impl Announced {
     fn begin() -> Self {
         IS_TOLD.set(true);
         Self
     }
 }
 
-impl Drop for Told {
+impl Drop for Announced {
     fn drop(&mut self) {
         IS_TOLD.set(false);
     }
@@ -114,7 +114,7 @@ unsafe extern "C" fn getenv(name: *const c_char) -> *mut c_char {
         if !active() || OF_STD.contains(&bytes(name)) {
             return get();
         }
-        told(Use::Read(bytes(name)), get)
+        announced(Use::Read(bytes(name)), get)
     }
 }
 
@@ -127,7 +127,7 @@ unsafe extern "C" fn setenv(name: *const c_char, value: *const c_char, replaces:
         if !active() {
             return set();
         }
-        told(Use::Write(bytes(name)), set)
+        announced(Use::Write(bytes(name)), set)
     }
 }
 
@@ -140,7 +140,7 @@ unsafe extern "C" fn unsetenv(name: *const c_char) -> c_int {
         if !active() {
             return unset();
         }
-        told(Use::Write(bytes(name)), unset)
+        announced(Use::Write(bytes(name)), unset)
     }
 }
 
@@ -152,7 +152,7 @@ unsafe extern "C" fn putenv(text: *mut c_char) -> c_int {
     if !active() {
         return put();
     }
-    told(Use::WriteAll, put)
+    announced(Use::WriteAll, put)
 }
 
 /// libc's `clearenv`.
@@ -163,5 +163,5 @@ unsafe extern "C" fn clearenv() -> c_int {
     if !active() {
         return clear();
     }
-    told(Use::WriteAll, clear)
+    announced(Use::WriteAll, clear)
 }

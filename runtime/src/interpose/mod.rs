@@ -47,7 +47,7 @@ mod time;
 mod timer;
 mod wait_signal;
 
-pub(crate) use environment::{Use as EnvironmentUse, told as told_environment};
+pub(crate) use environment::{Use as EnvironmentUse, announced as announced_environment};
 pub(crate) use fault::install_fault_handler;
 pub(crate) use process::{PLACE, Process};
 pub(crate) use task_threads::TaskThreads;

@@ -25,7 +25,7 @@ use crate::platform::observers::observes_accesses;
 #[track_caller]
 pub fn read<T: ?Sized>(place: *const T) -> *const T {
     observes_accesses();
-    memory::tell_read(place.cast(), size_of_place(place), rewritten());
+    memory::announce_read(place.cast(), size_of_place(place), rewritten());
     place
 }
 
@@ -36,7 +36,7 @@ pub fn read<T: ?Sized>(place: *const T) -> *const T {
 pub fn inspect<T: ?Sized>(place: *const T) -> *const T {
     observes_accesses();
     if T::IS_SCALAR {
-        memory::tell_read(place.cast(), size_of_place(place), rewritten());
+        memory::announce_read(place.cast(), size_of_place(place), rewritten());
     }
     place
 }
@@ -51,7 +51,7 @@ pub fn write<T: ?Sized>(place: *const T) -> *mut T {
     if !T::IS_UNIQUE && std::mem::needs_drop::<T>() {
         return place.cast_mut();
     }
-    memory::tell_write(place.cast(), size_of_place(place), rewritten());
+    memory::announce_write(place.cast(), size_of_place(place), rewritten());
     place.cast_mut()
 }
 
@@ -61,9 +61,9 @@ pub fn write<T: ?Sized>(place: *const T) -> *mut T {
 pub fn update<T: ?Sized>(place: *const T) -> *mut T {
     observes_accesses();
     if !T::IS_UNIQUE && std::mem::needs_drop::<T>() {
-        memory::tell_read(place.cast(), size_of_place(place), rewritten());
+        memory::announce_read(place.cast(), size_of_place(place), rewritten());
     } else {
-        memory::tell_update(place.cast(), size_of_place(place), rewritten());
+        memory::announce_update(place.cast(), size_of_place(place), rewritten());
     }
     place.cast_mut()
 }
@@ -75,7 +75,7 @@ pub fn update<T: ?Sized>(place: *const T) -> *mut T {
 pub fn borrow<T: ?Sized>(place: *const T) -> *const T {
     observes_accesses();
     if T::IS_FROZEN {
-        memory::tell_borrow(place.cast(), size_of_place(place), rewritten());
+        memory::announce_borrow(place.cast(), size_of_place(place), rewritten());
     }
     place
 }
@@ -87,7 +87,7 @@ pub fn borrow<T: ?Sized>(place: *const T) -> *const T {
 pub fn borrow_mut<T: ?Sized>(place: *const T) -> *mut T {
     observes_accesses();
     if T::IS_UNIQUE {
-        memory::tell_borrow_mut(place.cast(), size_of_place(place), rewritten());
+        memory::announce_borrow_mut(place.cast(), size_of_place(place), rewritten());
     }
     place.cast_mut()
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 pub use std::env::*;
 
-use crate::interpose::{EnvironmentUse as Use, told_environment as told};
+use crate::interpose::{EnvironmentUse as Use, announced_environment as announced};
 
 /// See [`std::env::var`].
 ///
@@ -14,26 +14,26 @@ use crate::interpose::{EnvironmentUse as Use, told_environment as told};
 /// As there.
 pub fn var<K: AsRef<OsStr>>(key: K) -> Result<String, VarError> {
     let key = key.as_ref();
-    told(Use::Read(key.as_encoded_bytes()), || std::env::var(key))
+    announced(Use::Read(key.as_encoded_bytes()), || std::env::var(key))
 }
 
 /// See [`std::env::var_os`].
 #[must_use]
 pub fn var_os<K: AsRef<OsStr>>(key: K) -> Option<OsString> {
     let key = key.as_ref();
-    told(Use::Read(key.as_encoded_bytes()), || std::env::var_os(key))
+    announced(Use::Read(key.as_encoded_bytes()), || std::env::var_os(key))
 }
 
 /// See [`std::env::vars`].
 #[must_use]
 pub fn vars() -> Vars {
-    told(Use::ReadAll, std::env::vars)
+    announced(Use::ReadAll, std::env::vars)
 }
 
 /// See [`std::env::vars_os`].
 #[must_use]
 pub fn vars_os() -> VarsOs {
-    told(Use::ReadAll, std::env::vars_os)
+    announced(Use::ReadAll, std::env::vars_os)
 }
 
 /// See [`std::env::set_var`].
@@ -47,7 +47,7 @@ pub unsafe fn set_var<K: AsRef<OsStr>, V: AsRef<OsStr>>(key: K, value: V) {
     let (key, value) = (key.as_ref(), value.as_ref());
     // SAFETY: the caller upholds the requirements of the real function.
     let set = || unsafe { std::env::set_var(key, value) };
-    told(Use::Write(key.as_encoded_bytes()), set);
+    announced(Use::Write(key.as_encoded_bytes()), set);
 }
 
 /// See [`std::env::remove_var`].
@@ -61,17 +61,17 @@ pub unsafe fn remove_var<K: AsRef<OsStr>>(key: K) {
     let key = key.as_ref();
     // SAFETY: the caller upholds the requirements of the real function.
     let remove = || unsafe { std::env::remove_var(key) };
-    told(Use::Write(key.as_encoded_bytes()), remove);
+    announced(Use::Write(key.as_encoded_bytes()), remove);
 }
 
 /// See [`std::env::temp_dir`].
 #[must_use]
 pub fn temp_dir() -> PathBuf {
-    told(Use::Read(b"TMPDIR"), std::env::temp_dir)
+    announced(Use::Read(b"TMPDIR"), std::env::temp_dir)
 }
 
 /// See [`std::env::home_dir`].
 #[must_use]
 pub fn home_dir() -> Option<PathBuf> {
-    told(Use::Read(b"HOME"), std::env::home_dir)
+    announced(Use::Read(b"HOME"), std::env::home_dir)
 }

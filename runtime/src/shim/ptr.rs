@@ -11,7 +11,7 @@ use crate::platform::observers::observes_accesses;
 #[inline]
 #[track_caller]
 pub const unsafe fn read<T>(src: *const T) -> T {
-    memory::tells();
+    memory::announces();
     memory::read(src.cast(), size_of::<T>());
     // SAFETY: the caller upholds the requirements of the real function.
     unsafe { std::ptr::read(src) }
@@ -20,7 +20,7 @@ pub const unsafe fn read<T>(src: *const T) -> T {
 #[inline]
 #[track_caller]
 pub const unsafe fn read_unaligned<T>(src: *const T) -> T {
-    memory::tells();
+    memory::announces();
     memory::read(src.cast(), size_of::<T>());
     // SAFETY: as `read`.
     unsafe { std::ptr::read_unaligned(src) }
@@ -29,7 +29,7 @@ pub const unsafe fn read_unaligned<T>(src: *const T) -> T {
 #[inline]
 #[track_caller]
 pub unsafe fn read_volatile<T>(src: *const T) -> T {
-    memory::tells();
+    memory::announces();
     memory::read(src.cast(), size_of::<T>());
     // SAFETY: as `read`.
     unsafe { std::ptr::read_volatile(src) }
@@ -38,7 +38,7 @@ pub unsafe fn read_volatile<T>(src: *const T) -> T {
 #[inline]
 #[track_caller]
 pub const unsafe fn write<T>(dst: *mut T, src: T) {
-    memory::tells();
+    memory::announces();
     memory::write(dst.cast(), size_of::<T>());
     // SAFETY: as `read`.
     unsafe { std::ptr::write(dst, src) }
@@ -47,7 +47,7 @@ pub const unsafe fn write<T>(dst: *mut T, src: T) {
 #[inline]
 #[track_caller]
 pub const unsafe fn write_unaligned<T>(dst: *mut T, src: T) {
-    memory::tells();
+    memory::announces();
     memory::write(dst.cast(), size_of::<T>());
     // SAFETY: as `read`.
     unsafe { std::ptr::write_unaligned(dst, src) }
@@ -56,7 +56,7 @@ pub const unsafe fn write_unaligned<T>(dst: *mut T, src: T) {
 #[inline]
 #[track_caller]
 pub unsafe fn write_volatile<T>(dst: *mut T, src: T) {
-    memory::tells();
+    memory::announces();
     memory::write(dst.cast(), size_of::<T>());
     // SAFETY: as `read`.
     unsafe { std::ptr::write_volatile(dst, src) }
@@ -65,7 +65,7 @@ pub unsafe fn write_volatile<T>(dst: *mut T, src: T) {
 #[inline]
 #[track_caller]
 pub const unsafe fn write_bytes<T>(dst: *mut T, val: u8, count: usize) {
-    memory::tells();
+    memory::announces();
     memory::write(dst.cast(), size_of::<T>().wrapping_mul(count));
     // SAFETY: as `read`.
     unsafe { std::ptr::write_bytes(dst, val, count) }
@@ -74,7 +74,7 @@ pub const unsafe fn write_bytes<T>(dst: *mut T, val: u8, count: usize) {
 #[inline]
 #[track_caller]
 pub const unsafe fn copy<T>(src: *const T, dst: *mut T, count: usize) {
-    memory::tells();
+    memory::announces();
     memory::read(src.cast(), size_of::<T>().wrapping_mul(count));
     memory::write(dst.cast(), size_of::<T>().wrapping_mul(count));
     // SAFETY: as `read`.
@@ -84,7 +84,7 @@ pub const unsafe fn copy<T>(src: *const T, dst: *mut T, count: usize) {
 #[inline]
 #[track_caller]
 pub const unsafe fn copy_nonoverlapping<T>(src: *const T, dst: *mut T, count: usize) {
-    memory::tells();
+    memory::announces();
     memory::read(src.cast(), size_of::<T>().wrapping_mul(count));
     memory::write(dst.cast(), size_of::<T>().wrapping_mul(count));
     // SAFETY: as `read`.
@@ -94,7 +94,7 @@ pub const unsafe fn copy_nonoverlapping<T>(src: *const T, dst: *mut T, count: us
 #[inline]
 #[track_caller]
 pub const unsafe fn swap<T>(x: *mut T, y: *mut T) {
-    memory::tells();
+    memory::announces();
     memory::write(x.cast(), size_of::<T>());
     memory::write(y.cast(), size_of::<T>());
     // SAFETY: as `read`.
@@ -104,7 +104,7 @@ pub const unsafe fn swap<T>(x: *mut T, y: *mut T) {
 #[inline]
 #[track_caller]
 pub const unsafe fn swap_nonoverlapping<T>(x: *mut T, y: *mut T, count: usize) {
-    memory::tells();
+    memory::announces();
     memory::write(x.cast(), size_of::<T>().wrapping_mul(count));
     memory::write(y.cast(), size_of::<T>().wrapping_mul(count));
     // SAFETY: as `read`.
@@ -114,7 +114,7 @@ pub const unsafe fn swap_nonoverlapping<T>(x: *mut T, y: *mut T, count: usize) {
 #[inline]
 #[track_caller]
 pub const unsafe fn replace<T>(dst: *mut T, src: T) -> T {
-    memory::tells();
+    memory::announces();
     memory::write(dst.cast(), size_of::<T>());
     // SAFETY: as `read`.
     unsafe { std::ptr::replace(dst, src) }

@@ -39,7 +39,7 @@ use core::sync::atomic::Ordering;
 pub(crate) use order::{
     Atomic, Message, Paused, acquire, acquire_for, added, atomic, count, enter, enter_unseen,
     fence, forget, go_on, is_noted, joined, leave, pause, receive, release, release_on, release_to,
-    resume_unseen, send, switched, told,
+    report_access, resume_unseen, send, switched,
 };
 
 use super::levels::{Level, Levels};

@@ -40,7 +40,7 @@ pub(crate) fn is_noted(
 
 /// Reports that the running task is about to access memory.
 #[inline]
-pub(crate) fn told(
+pub(crate) fn report_access(
     address: usize,
     length: usize,
     (is_write, is_borrow): (bool, bool),
@@ -201,18 +201,18 @@ pub(crate) struct Message(Option<u32>);
 
 /// Calls the monitor for the running task, if that is watched.
 #[inline]
-fn with(tell: impl FnOnce(&mut Races, TaskId)) {
+fn with(report: impl FnOnce(&mut Races, TaskId)) {
     if is_watched() && active() {
-        with_if_on(|races| tell(races, current()));
+        with_if_on(|races| report(races, current()));
     }
 }
 
 /// Calls the monitor, if it is on.
 #[inline]
-fn with_if_on(tell: impl FnOnce(&mut Races)) {
+fn with_if_on(report: impl FnOnce(&mut Races)) {
     // SAFETY: called in an execution, so the engine is mapped, and not by a monitor.
     let races = unsafe { &mut (*monitors()).races };
     if races.is_on {
-        tell(races);
+        report(races);
     }
 }

@@ -25,7 +25,7 @@ impl AtomicBool {
         if execution::active() {
             let site = Location::caller();
             execution::access(Op::AtomicFetchNot, self.object(), site);
-            self.tell(Op::AtomicFetchNot, How::Exchange, order, site);
+            self.report(Op::AtomicFetchNot, How::Exchange, order, site);
             let value = self.0.fetch_not(order);
             saw(|| (Some(value), Some(!value)));
             return value;

@@ -43,7 +43,7 @@ macro_rules! atomic {
                 if execution::active() {
                     let site = Location::caller();
                     execution::access(Op::AtomicLoad, self.object(), site);
-                    self.tell(Op::AtomicLoad, How::Load, order, site);
+                    self.report(Op::AtomicLoad, How::Load, order, site);
                     let value = self.0.load(order);
                     saw(|| (Some(value), None));
                     value.was_read();
@@ -57,7 +57,7 @@ macro_rules! atomic {
                 if execution::active() {
                     let site = Location::caller();
                     let store = || {
-                        self.tell(Op::AtomicStore, How::Store, order, site);
+                        self.report(Op::AtomicStore, How::Store, order, site);
                         self.0.store($val, order);
                         ((), Op::AtomicStore.effect())
                     };
@@ -73,7 +73,7 @@ macro_rules! atomic {
                 if execution::active() {
                     let site = Location::caller();
                     let swap = || {
-                        self.tell(Op::AtomicSwap, How::Exchange, order, site);
+                        self.report(Op::AtomicSwap, How::Exchange, order, site);
                         let value = self.0.swap($val, order);
                         (value, change(order, value.is($val)))
                     };
@@ -184,7 +184,7 @@ macro_rules! atomic {
 
             /// Announces the access that follows.
             #[inline]
-            fn tell(&self, op: Op, how: How, order: Ordering, site: Site) {
+            fn report(&self, op: Op, how: How, order: Ordering, site: Site) {
                 let access = race::Atomic {
                     op,
                     how,
@@ -194,8 +194,8 @@ macro_rules! atomic {
                 race::atomic(self.object(), size_of::<$value>(), access);
             }
 
-            /// As [`Self::tell`], for an exchange, which may fail.
-            fn tell_of_exchange<R>(
+            /// As [`Self::report`], for an exchange, which may fail.
+            fn report_exchange<R>(
                 &self,
                 op: Op,
                 result: Result<R, R>,
@@ -204,9 +204,9 @@ macro_rules! atomic {
                 site: Site,
             ) {
                 if result.is_ok() {
-                    self.tell(op, How::Exchange, success, site);
+                    self.report(op, How::Exchange, success, site);
                 } else {
-                    self.tell(op, How::Load, failure, site);
+                    self.report(op, How::Load, failure, site);
                 }
             }
 
@@ -225,7 +225,7 @@ macro_rules! atomic {
                 current.is_compared();
                 execution::before(op, self.object(), site);
                 let result = self.0.compare_exchange(current, new, success, failure);
-                self.tell_of_exchange(op, result, success, failure, site);
+                self.report_exchange(op, result, success, failure, site);
                 let effect = exchange_effect(result, current, new, success);
                 execution::effect(op, self.object(), effect, site);
                 saw(|| exchanged(result, new));
@@ -257,7 +257,7 @@ macro_rules! atomic {
                 } else {
                     self.0.compare_exchange(current, new, success, failure)
                 };
-                self.tell_of_exchange(op, result, success, failure, site);
+                self.report_exchange(op, result, success, failure, site);
                 let effect = exchange_effect(result, current, new, success);
                 execution::effect(op, self.object(), effect, site);
                 saw(|| exchanged(result, new));
@@ -296,7 +296,7 @@ macro_rules! read_modify_write {
                     if execution::active() {
                         let site = Location::caller();
                         let update = || {
-                            self.tell(Op::$op, How::Exchange, order, site);
+                            self.report(Op::$op, How::Exchange, order, site);
                             let value = self.0.$method(val, order);
                             let is_kept = value.is(self.0.load(Ordering::Relaxed));
                             (value, change(order, is_kept))
