@@ -12,7 +12,7 @@ mod build;
 mod cli;
 mod commands;
 mod config;
-mod defect;
+mod current_exe;
 mod digest;
 mod error;
 mod events;
@@ -21,6 +21,7 @@ pub mod fuzz;
 mod interrupt;
 mod journal;
 mod linker;
+mod panic_hook;
 mod plan;
 mod protocol;
 mod regressions;
@@ -33,7 +34,6 @@ mod stdout;
 mod suggest;
 mod supervise;
 mod text;
-mod this_program;
 mod toolchain;
 mod wrapper;
 
@@ -51,8 +51,8 @@ use interrupt::Interrupt;
 
 /// Runs the command that `args` select. The first argument is the program's name.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    defect::explain_panics();
-    defect::catch(|| run_command(args.into_iter().collect()))
+    panic_hook::explain_panics();
+    panic_hook::catch(|| run_command(args.into_iter().collect()))
 }
 
 /// Set to `scrambled`, it shows that no program reads the words that people read: see

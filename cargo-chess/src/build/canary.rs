@@ -62,7 +62,7 @@ pub(super) fn check(
     .into();
     let output = Command::new(&toolchain.rustc)
         .args(&args)
-        .args(wrapper::swap_args(
+        .args(wrapper::replace_with_facades(
             libraries.as_std_path().as_os_str(),
             &args,
         ))

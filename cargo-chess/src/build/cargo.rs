@@ -12,13 +12,13 @@ use super::runtime::Runtime;
 use super::treatments;
 use crate::cli::{CargoArgs, ColorWhen};
 use crate::config::Policy;
+use crate::current_exe;
 use crate::error::{Error, OF_CARGO, Result, not_run};
 use crate::interrupt::Interrupt;
 use crate::plan::Plan;
 use crate::shell::Shell;
-use crate::this_program;
 use crate::toolchain::Toolchain;
-use crate::wrapper::{self, CompiledFiles, Fallback, PackageInstructions, Record};
+use crate::wrapper::{self, CompiledFiles, Fallback, FallbackRecord, PackageInstructions};
 
 /// The products that cargo reports.
 #[derive(Default)]
@@ -30,7 +30,7 @@ pub(super) struct Products {
     /// The files that each package was compiled from.
     pub(super) compiled: CompiledFiles,
     /// The units that could not be treated as instructed.
-    pub(super) records: Vec<Record>,
+    pub(super) records: Vec<FallbackRecord>,
     /// The environment variables of the call of cargo.
     pub(super) variables: Vec<(String, String)>,
 }
@@ -100,7 +100,7 @@ impl Invocation<'_> {
     }
 
     /// Lists the packages with the real `std`, whose types do not fit those of redirected packages.
-    fn about_opaque_packages(&self, records: &[Record]) -> String {
+    fn about_opaque_packages(&self, records: &[FallbackRecord]) -> String {
         let named = self.plan.packages.iter().filter_map(|package| {
             let title = format!("{} {}", package.name, package.version);
             (package.policy == Policy::Opaque).then(|| format!("{title} (policy `opaque`)"))
@@ -126,8 +126,8 @@ impl Invocation<'_> {
     }
 
     fn command(&self) -> Result<Command> {
-        let this_program = this_program::path()?;
-        let next = self.users_wrapper().filter(|next| *next != this_program);
+        let current_exe = current_exe::path()?;
+        let next = self.users_wrapper().filter(|next| *next != current_exe);
         let instructions =
             treatments::instructions(self.plan, &self.runtime.dir, self.target_dir, next)?;
         let file = treatments::save(&instructions, self.target_dir)?;
@@ -155,7 +155,7 @@ impl Invocation<'_> {
             .env("CARGO_TARGET_DIR", self.target_dir)
             // Otherwise, a configured build directory would mix these builds with the user's own.
             .env("CARGO_BUILD_BUILD_DIR", self.target_dir)
-            .env("RUSTC_WRAPPER", &this_program)
+            .env("RUSTC_WRAPPER", &current_exe)
             .env(wrapper::INSTRUCTIONS_VARIABLE, file)
             .stdin(Stdio::null())
             .stdout(Stdio::piped());

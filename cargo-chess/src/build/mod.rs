@@ -5,21 +5,21 @@ mod cargo;
 mod environment;
 mod executables;
 mod harness;
+mod not_explored;
 mod overlays;
 mod runtime;
 mod support;
 mod treatments;
 mod unused;
 mod versions;
-mod why_not;
 
 use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::{Artifact, ArtifactDebuginfo, BuildScript, Target};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use executables::tell_executables;
+pub(crate) use not_explored::NotExplored;
 pub(crate) use treatments::treatment_of;
-pub(crate) use why_not::WhyNot;
 
 use crate::cli::{CargoArgs, ColorWhen};
 use crate::config::Policy;
@@ -28,7 +28,7 @@ use crate::interrupt::Interrupt;
 use crate::plan::{Generated, Plan, PlannedPackage};
 use crate::shell::Shell;
 use crate::toolchain::Toolchain;
-use crate::wrapper::{CompiledFiles, Fallback, Record};
+use crate::wrapper::{CompiledFiles, Fallback, FallbackRecord};
 use cargo::{Invocation, Products};
 use environment::Environment;
 
@@ -42,7 +42,7 @@ pub(crate) struct Build {
     /// The digest of the sources of the linked runtime.
     pub runtime_digest: String,
     /// The units that could not be treated as instructed, by package.
-    pub records: Vec<Record>,
+    pub records: Vec<FallbackRecord>,
     /// The files that each package was compiled from.
     pub compiled: CompiledFiles,
     /// The directories of generated files, one for each build script.
@@ -82,7 +82,7 @@ pub(crate) struct TestBinary {
     /// Whether this tool's replacement of libtest is linked in: false for `harness = false`.
     pub harness: bool,
     /// The reason that it is not under control, if there is one.
-    pub why_not: Option<WhyNot>,
+    pub why_not: Option<NotExplored>,
     /// Whether its profile enables debug information.
     pub has_debug_info: bool,
     /// The variables that `cargo test` would set in its environment.
@@ -228,12 +228,12 @@ fn why_not(
     target_dir: &Utf8Path,
     artifact: &Artifact,
     harness: bool,
-) -> Option<WhyNot> {
+) -> Option<NotExplored> {
     if !harness {
-        return Some(WhyNot::OwnHarness);
+        return Some(NotExplored::OwnHarness);
     }
     if artifact.target.is_proc_macro() {
-        return Some(WhyNot::ForTheCompiler);
+        return Some(NotExplored::ForTheCompiler);
     }
     let mut packages = plan.packages.iter();
     let is_opaque =
@@ -241,7 +241,7 @@ fn why_not(
     // A binary that did not compile unchanged was redirected in spite of its policy.
     let record = || treatments::record(target_dir, artifact);
     let is_redirected = || record().is_some_and(|it| it.fallback == Fallback::Swapped);
-    (is_opaque && !is_redirected()).then_some(WhyNot::Opaque)
+    (is_opaque && !is_redirected()).then_some(NotExplored::Opaque)
 }
 
 #[cfg(test)]

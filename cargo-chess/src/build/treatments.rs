@@ -9,7 +9,7 @@ use super::overlays::{self, Overlay};
 use crate::config::Policy;
 use crate::error::{Error, Result};
 use crate::plan::{Place, Plan, PlannedPackage};
-use crate::wrapper::{Instructions, PackageInstructions, Record};
+use crate::wrapper::{FallbackRecord, Instructions, PackageInstructions};
 
 /// The directory of the wrapper's records, below the target directory.
 const RECORDS: &str = "chess-records";
@@ -82,13 +82,13 @@ fn of_package(package: &PlannedPackage, overlays: &[Overlay]) -> PackageInstruct
 }
 
 /// The wrapper's record about the unit that made `artifact`.
-pub(super) fn record(target_dir: &Utf8Path, artifact: &Artifact) -> Option<Record> {
+pub(super) fn record(target_dir: &Utf8Path, artifact: &Artifact) -> Option<FallbackRecord> {
     let files = artifact.filenames.iter().chain(&artifact.executable);
     let mut stems = files.filter_map(|file| file.file_stem());
     let records = target_dir.join(RECORDS);
     stems.find_map(|stem| {
-        let of_library = Record::read(&records, stem.strip_prefix("lib").unwrap_or(stem));
-        of_library.or_else(|| Record::read(&records, stem))
+        let of_library = FallbackRecord::read(&records, stem.strip_prefix("lib").unwrap_or(stem));
+        of_library.or_else(|| FallbackRecord::read(&records, stem))
     })
 }
 

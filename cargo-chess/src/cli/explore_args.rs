@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::named::Named;
+use super::value_parser::ValueParser;
 use crate::config::{
     Backend, Isolate, Layer, Memory, MemoryAccesses, Races, Spins, Spurious, Strategy, Timers,
     Timing, parse_duration, parse_number, parse_positive, parse_work,
@@ -37,37 +37,37 @@ pub(crate) struct ExploreArgs {
     #[arg(long, value_name = "N", value_parser = parse_positive)]
     pub max_steps: Option<u64>,
     /// Strategies to use: auto, icb, dpor, random, pct, pos, surw, delay [default: auto]
-    #[arg(long, value_name = "S", value_delimiter = ',', value_parser = Named::<Strategy>::of(Strategy::NAMES), hide_possible_values = true)]
+    #[arg(long, value_name = "S", value_delimiter = ',', value_parser = ValueParser::<Strategy>::of(Strategy::NAMES), hide_possible_values = true)]
     pub strategy: Vec<Strategy>,
     /// Seed of random choices [default: 0]
     #[arg(long, value_name = "N", value_parser = parse_number::<u64>)]
     pub seed: Option<u64>,
     /// Memory model: sc [default: sc]
-    #[arg(long, value_name = "MODEL", value_parser = Named::<Memory>::of(Memory::NAMES), hide_possible_values = true)]
+    #[arg(long, value_name = "MODEL", value_parser = ValueParser::<Memory>::of(Memory::NAMES), hide_possible_values = true)]
     pub memory: Option<Memory>,
     /// Plain memory in unsafe code: ignore, watch (lines that race become scheduling points) or preempt [default: watch]
-    #[arg(long, value_name = "HOW", value_parser = Named::<MemoryAccesses>::of(MemoryAccesses::NAMES), hide_possible_values = true)]
+    #[arg(long, value_name = "HOW", value_parser = ValueParser::<MemoryAccesses>::of(MemoryAccesses::NAMES), hide_possible_values = true)]
     pub memory_accesses: Option<MemoryAccesses>,
     /// Whether a data race is a failure: deny, warn or allow [default: deny]
-    #[arg(long, value_name = "LEVEL", value_parser = Named::<Races>::of(Races::NAMES), hide_possible_values = true)]
+    #[arg(long, value_name = "LEVEL", value_parser = ValueParser::<Races>::of(Races::NAMES), hide_possible_values = true)]
     pub races: Option<Races>,
     /// Whether a loop that waits without yielding is a failure: deny, warn or allow [default: warn]
-    #[arg(long, value_name = "LEVEL", value_parser = Named::<Spins>::of(Spins::NAMES), hide_possible_values = true)]
+    #[arg(long, value_name = "LEVEL", value_parser = ValueParser::<Spins>::of(Spins::NAMES), hide_possible_values = true)]
     pub spins: Option<Spins>,
     /// How the state before each execution is restored: image, tls or fork [default: image]
-    #[arg(long, value_name = "HOW", value_parser = Named::<Isolate>::of(Isolate::NAMES), hide_possible_values = true)]
+    #[arg(long, value_name = "HOW", value_parser = ValueParser::<Isolate>::of(Isolate::NAMES), hide_possible_values = true)]
     pub isolate: Option<Isolate>,
     /// How tasks are run: on fibers or threads [default: fibers]
-    #[arg(long, value_name = "WHAT", value_parser = Named::<Backend>::of(Backend::NAMES), hide_possible_values = true)]
+    #[arg(long, value_name = "WHAT", value_parser = ValueParser::<Backend>::of(Backend::NAMES), hide_possible_values = true)]
     pub backend: Option<Backend>,
     /// When timeouts and sleeps end: last (when no task can run), any (also earlier, at the cost of a preemption) or last-then-any [default: last-then-any]
-    #[arg(long, value_name = "WHEN", value_parser = Named::<Timers>::of(Timers::NAMES), hide_possible_values = true)]
+    #[arg(long, value_name = "WHEN", value_parser = ValueParser::<Timers>::of(Timers::NAMES), hide_possible_values = true)]
     pub timers: Option<Timers>,
     /// How to treat a failure that needs an early timeout or sleep: deny (a failure), warn or allow (not explored) [default: warn]
-    #[arg(long, value_name = "LEVEL", value_parser = Named::<Timing>::of(Timing::NAMES), hide_possible_values = true)]
+    #[arg(long, value_name = "LEVEL", value_parser = ValueParser::<Timing>::of(Timing::NAMES), hide_possible_values = true)]
     pub timing: Option<Timing>,
     /// Spurious wake-ups and failures: any (each costs a preemption) or never [default: any]
-    #[arg(long, value_name = "WHEN", value_parser = Named::<Spurious>::of(Spurious::NAMES), hide_possible_values = true)]
+    #[arg(long, value_name = "WHEN", value_parser = ValueParser::<Spurious>::of(Spurious::NAMES), hide_possible_values = true)]
     pub spurious: Option<Spurious>,
     /// Give up on a test if a task reaches no scheduling point for SECS [default: 60s]
     #[arg(long, value_name = "SECS", value_parser = parse_duration)]

@@ -2,10 +2,10 @@
 
 mod cargo_args;
 mod explore_args;
-mod for_tools;
-mod named;
+mod generators;
 mod nextest_args;
 mod run_options;
+mod value_parser;
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 
 pub(crate) use cargo_args::{BuildArgs, FeatureArgs, ManifestArgs, PackageArgs, TargetArgs};
 pub(crate) use explore_args::ExploreArgs;
-pub(crate) use for_tools::{CompletionsArgs, ManArgs, SchemaArgs, SchemaOf};
+pub(crate) use generators::{CompletionsArgs, ManArgs, SchemaArgs, SchemaOf};
 pub(crate) use nextest_args::{NextestAction, NextestArgs, RunnerArgs};
 pub(crate) use run_options::{
     ColorWhen, MessageFormat, NoTests, OutputArgs, ReportArgs, RunArgs, RunIgnored, RunOptions,

@@ -11,7 +11,7 @@ use crate::interrupt::Interrupt;
 use crate::protocol::Finished;
 use crate::report::{self, Human, Objects, Pointers};
 use crate::shell::Shell;
-use crate::supervise::{Meaning, Stage};
+use crate::supervise::{ReplayResult, Stage};
 
 /// The highest number of schedules that are run to find one that passes.
 const MOST_TRIED: usize = 100;
@@ -31,18 +31,18 @@ pub(crate) fn run(args: &ExplainArgs, interrupt: &Interrupt) -> Result<()> {
     let stage = Stage::new(&opened.session, &opened.build, schedule, interrupt)?;
     let mut replayed = stage.replay(schedule, interrupt)?;
     let shell = args.output.shell();
-    match replayed.meaning(schedule) {
-        Meaning::Reproduced => {}
-        Meaning::Different => shell.warn(format!(
+    match replayed.result(schedule) {
+        ReplayResult::Reproduced => {}
+        ReplayResult::Different => shell.warn(format!(
             "this is another failure than the schedule was saved for, which was: {}: {}",
             schedule.kind,
             schedule.message.lines().next().unwrap_or_default()
         )),
-        Meaning::Gone => shell.warn(format!(
+        ReplayResult::Gone => shell.warn(format!(
             "{} passes under this schedule now, which led to: {}; `cargo chess test` explores the others",
             schedule.test, schedule.kind
         )),
-        Meaning::Stale(sentence) => return Err(replayed.stale(&sentence)),
+        ReplayResult::Stale(sentence) => return Err(replayed.stale(&sentence)),
     }
     let (mut passing, mut tried) = (None, 0);
     if replayed.verdict.finished.outcome == Outcome::Failed {

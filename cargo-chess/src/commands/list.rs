@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::build::{Build, WhyNot, has_overlay, treatment_of};
+use crate::build::{Build, NotExplored, has_overlay, treatment_of};
 use crate::cli::{ListArgs, MessageFormat, RunOptions};
 use crate::config::Layer;
 use crate::error::{Error, Result};
@@ -15,7 +15,7 @@ use crate::plan::{Plan, PlannedPackage};
 use crate::session::Session;
 use crate::stdout;
 use crate::supervise::{ListedTest, list, select};
-use crate::wrapper::{Coverage, Record};
+use crate::wrapper::{Coverage, FallbackRecord};
 
 /// One line of `--message-format json`.
 #[derive(Serialize, JsonSchema)]
@@ -120,7 +120,7 @@ fn listed<'a>(plan: &'a Plan, build: &Build) -> Result<Vec<ListedPackage<'a>>> {
             let title = format!("{} {}", package.name, package.version);
             let records = build.records.iter().filter(|it| it.package == title);
             let mut outside = plan.outside_control(package, build.compiled.of(&package.id));
-            outside.extend(records.flat_map(Record::sentences));
+            outside.extend(records.flat_map(FallbackRecord::sentences));
             let compiled = build.compiled.of(&package.id);
             let coverage = Coverage::of(&treatment_of(package)?, &build.sources, compiled)
                 .map_err(Error::io("read", &package.root))?;
@@ -188,7 +188,7 @@ fn for_machines(packages: &[ListedPackage<'_>], tests: &[ListedTest]) -> String 
         test: &test.id.test,
         ignored: test.ignored,
         explored: test.not_explored.is_none(),
-        why_not: test.not_explored.map(WhyNot::reason),
+        why_not: test.not_explored.map(NotExplored::reason),
     });
     let mut text = String::new();
     for line in packages.chain(tests) {

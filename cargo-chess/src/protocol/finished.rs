@@ -5,7 +5,7 @@ use std::time::Duration;
 use chess_vocabulary::{TaskId, Wait, deadlock, line_of};
 use serde::{Deserialize, Serialize};
 
-use super::early::EarlyWait;
+use super::early_timeouts::EarlyWait;
 use super::{Blocked, Call, Decided, Divergence, Milestone, Panic, Step, Task};
 use crate::events::{
     Kind, Location, Minimised, NOT_DETERMINISTIC, OtherFailure, Outcome, Reach, RegressionRun,

@@ -1,6 +1,6 @@
 //! The lines in which a test binary answers the supervisor.
 
-mod early;
+mod early_timeouts;
 mod execution;
 mod finished;
 mod note;
@@ -52,12 +52,12 @@ pub(crate) enum Line {
         number: u64,
         /// The event.
         #[serde(flatten)]
-        what: Told,
+        what: LiveEvent,
     },
     /// A task is switched out by a preemption before this.
-    Preemption(Told),
+    Preemption(LiveEvent),
     /// A task panics here.
-    Panicked(Told),
+    Panicked(LiveEvent),
     /// A process waits for a debugger, and then runs the schedule.
     Debuggee {
         /// Its id.
@@ -79,7 +79,7 @@ pub(crate) enum Line {
 
 /// An event of one task, reported when it happens.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(crate) struct Told {
+pub(crate) struct LiveEvent {
     /// The task.
     pub task: u32,
     /// The name that the program gave it.
@@ -105,7 +105,7 @@ pub(crate) struct Told {
     pub note: Option<Note>,
 }
 
-impl Told {
+impl LiveEvent {
     /// The source line, where known.
     pub(crate) fn location(&self) -> Option<Location> {
         location(self.file.as_ref(), self.line, self.column)

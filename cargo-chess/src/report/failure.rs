@@ -2,7 +2,7 @@
 
 use camino::Utf8Path;
 
-use super::early;
+use super::early_timeouts;
 use super::explanation::telling_calls;
 use super::interleaving::{Table, interleaving};
 use super::names::Names;
@@ -113,7 +113,7 @@ pub(super) fn heading(
         (Some(message), Some(Kind::Panic)) => indented(message, "    "),
         (Some(message), _) => wrap(&grouped(message), "    ", width),
     };
-    let avoidable = [early::sentence, spurious::sentence].map(|of| of(finished, &names));
+    let avoidable = [early_timeouts::sentence, spurious::sentence].map(|of| of(finished, &names));
     let avoidable: String = avoidable
         .iter()
         .flatten()

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use camino::Utf8PathBuf;
 
-use super::early;
+use super::early_timeouts;
 use super::plain::{Plain, preemptions};
 use super::reporter::Reporter;
 use super::repository::Repository;
@@ -55,7 +55,7 @@ impl<W: Write> GitHub<W> {
         let kind = test.kind.map_or("no verdict", |kind| kind.name());
         let id = test.id();
         let mut message = detail.message(test).unwrap_or_default().to_owned();
-        for sentence in early::needs(test)
+        for sentence in early_timeouts::needs(test)
             .into_iter()
             .chain(preemptions(&detail.finished))
         {

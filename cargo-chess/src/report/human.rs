@@ -6,7 +6,7 @@ use std::time::Instant;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::common;
-use super::early;
+use super::early_timeouts;
 use super::explanation::explanation;
 use super::failure::{Style, failure};
 use super::live::Live;
@@ -214,7 +214,7 @@ impl<W: Write> Human<W> {
         }
         if run.timing > 0 {
             let ran = run.passed + run.failed + run.timing + run.timeout;
-            text += &status(WARN, "Timing", early::summary(run.timing, ran));
+            text += &status(WARN, "Timing", early_timeouts::summary(run.timing, ran));
         }
         for sentence in common::sentences(failures.iter().map(|(test, _)| test)) {
             text += &status(NOTE, "In common", sentence);

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::abbreviate::{called, place, shown, switched, with_values, within_call};
 use super::fold::{Row, folded, unfolded};
-use super::holding::Holding;
 use super::layout::{Layout, Line};
+use super::lock_holders::LockHolders;
 use super::names::Names;
 use super::panics;
-use super::shorten::{called, place, shown, switched, with_values, within_call};
 use crate::protocol::{Blocked, Finished, Step};
 use crate::text::{DIM, WARN, plural};
 
@@ -44,7 +44,7 @@ pub(super) fn interleaving(finished: &Finished, names: &Names, table: &Table) ->
     let panics = panics::marks(finished, names);
     let mut text = layout.header();
     text.extend(preemptions.before_all().map(marked));
-    let mut holding = Holding::new(finished, names);
+    let mut holding = LockHolders::new(finished, names);
     for (row, line) in rows.iter().zip(&lines) {
         text += &match line {
             Some(line) => layout.line(line),

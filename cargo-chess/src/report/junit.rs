@@ -7,7 +7,7 @@ use std::time::Duration;
 use camino::Utf8Path;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
-use super::early;
+use super::early_timeouts;
 use super::plain::Plain;
 use super::reporter::{Reporter, new_file};
 use crate::analysis::Detail;
@@ -88,7 +88,7 @@ impl Plain {
 
 /// The failure that a test has only if time passes early, if that is not a failure of the run.
 fn timing_of(test: &TestFinished) -> Option<String> {
-    let sentences = early::needs(test);
+    let sentences = early_timeouts::needs(test);
     (test.outcome == Outcome::Timing).then(|| sentences.join("; "))
 }
 

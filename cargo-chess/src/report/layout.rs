@@ -6,8 +6,8 @@ use anstyle::Style;
 
 use chess_vocabulary::Note;
 
+use super::abbreviate::{fit_operation, fit_place, least_columns, operation};
 use super::names::Names;
-use super::shorten::{fit_operation, fit_place, least_columns, operation};
 use crate::text::{BOLD, DIM, WARN, columns, cut, fit, styled, thousands};
 
 /// The narrowest useful column of a task.

@@ -1,19 +1,21 @@
 //! Reports on a run: one stream of events, several reporters.
 
+mod abbreviate;
 mod common;
-mod early;
+mod early_timeouts;
 mod excerpt;
 mod explanation;
 mod failure;
 mod fold;
 mod github;
-mod holding;
 mod human;
 mod interleaving;
 mod json;
 mod junit;
+mod last_run;
 mod layout;
 mod live;
+mod lock_holders;
 mod names;
 mod objects;
 mod outside;
@@ -22,12 +24,10 @@ mod panics;
 mod plain;
 mod pointers;
 mod progress;
-mod record;
 mod reporter;
 mod repository;
 mod sarif;
 mod short;
-mod shorten;
 mod snippet;
 mod spurious;
 mod summary;
@@ -41,11 +41,11 @@ use camino::Utf8Path;
 
 pub(crate) use human::Human;
 pub(crate) use json::Json;
+pub(crate) use last_run::LastRun;
 pub(crate) use live::Live;
 pub(crate) use objects::Objects;
 pub(crate) use page::page;
 pub(crate) use pointers::Pointers;
-pub(crate) use record::Record;
 pub(crate) use reporter::Reporter;
 pub(crate) use trace::Trace;
 

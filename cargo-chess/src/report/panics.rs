@@ -1,7 +1,7 @@
 //! The panics of an execution other than the reported one.
 
+use super::abbreviate::place;
 use super::names::Names;
-use super::shorten::place;
 use crate::events::Kind;
 use crate::protocol::{Fate, Finished, Panic};
 

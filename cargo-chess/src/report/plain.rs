@@ -2,9 +2,9 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::abbreviate::{operation, shown};
 use super::failure::{Style, failure};
 use super::names::Names;
-use super::shorten::{operation, shown};
 use crate::analysis::Detail;
 use crate::events::TestFinished;
 use crate::protocol::Finished;

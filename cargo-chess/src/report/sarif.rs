@@ -8,12 +8,12 @@ use std::io::{self, Write};
 use camino::Utf8Path;
 use serde_json::{Value, json};
 
-use super::early;
+use super::abbreviate::{operation, shown};
+use super::early_timeouts;
 use super::names::Names;
 use super::plain::preemptions;
 use super::reporter::{Reporter, new_file};
 use super::repository::Repository;
-use super::shorten::{operation, shown};
 use crate::analysis::Detail;
 use crate::error::Result;
 use crate::events::{Event, Kind, Location, Outcome, TestFinished};
@@ -50,7 +50,7 @@ impl Sarif {
         let finished = detail.map(|detail| &detail.finished);
         let message = detail.map_or(test.message.as_deref(), |detail| detail.message(test));
         let mut message = message.unwrap_or_default().to_owned();
-        for sentence in early::needs(test) {
+        for sentence in early_timeouts::needs(test) {
             message = format!("{message}\n{sentence}");
         }
         for sentence in finished.map(preemptions).unwrap_or_default() {

@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
+use super::abbreviate::{operation, shown, switched};
 use super::names::Names;
 use super::reporter::Reporter;
-use super::shorten::{operation, shown, switched};
 use crate::analysis::Detail;
 use crate::events::{Event, Location, Outcome, TestFinished, TestId};
 use crate::protocol::Finished;

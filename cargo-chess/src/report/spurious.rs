@@ -2,8 +2,8 @@
 
 use chess_vocabulary::NoteKind;
 
+use super::abbreviate::place;
 use super::names::Names;
-use super::shorten::place;
 use crate::protocol::{Finished, Step};
 
 /// Of the first wait or weak exchange of that kind, and how to leave such schedules out.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use chess_vocabulary::Op;
 
-use super::shorten::{operation, place, shown};
-use crate::protocol::Told;
+use super::abbreviate::{operation, place, shown};
+use crate::protocol::LiveEvent;
 use crate::text::{BOLD, DIM, WARN, columns, fit, styled, thousands};
 
 /// The least width of a column; wider ones stay as wide as they became.
@@ -35,7 +35,7 @@ impl Default for Trace {
 
 impl Trace {
     /// The line of an event. The first one comes after the headings of the columns.
-    pub(crate) fn event(&mut self, number: u64, told: &Told) -> String {
+    pub(crate) fn event(&mut self, number: u64, told: &LiveEvent) -> String {
         let what = what(told);
         let note = told.note.map(|note| {
             let woken = note.woken().map(|task| task.to_string());
@@ -63,17 +63,17 @@ impl Trace {
     }
 
     /// The line of a preemption.
-    pub(crate) fn preemption(&mut self, told: &Told) -> String {
+    pub(crate) fn preemption(&mut self, told: &LiveEvent) -> String {
         let what = what(told);
         self.mark(told, &format!("is preempted before {what}"))
     }
 
     /// The line of a panic.
-    pub(crate) fn panic(&mut self, told: &Told) -> String {
+    pub(crate) fn panic(&mut self, told: &LiveEvent) -> String {
         self.mark(told, "panics")
     }
 
-    fn mark(&mut self, told: &Told, what: &str) -> String {
+    fn mark(&mut self, told: &LiveEvent, what: &str) -> String {
         let at = told.location();
         let at = at.map_or_else(String::new, |at| format!(" at {}", place(&at)));
         let line = format!("~~~ {} {what}{at} ~~~", self.task(told));
@@ -90,7 +90,7 @@ impl Trace {
     }
 
     /// The name of a task, with its number if an earlier task had the same name.
-    fn task(&mut self, told: &Told) -> String {
+    fn task(&mut self, told: &LiveEvent) -> String {
         match (told.task, &told.name) {
             (0, _) => "main".to_owned(),
             (number, None) => format!("task {number}"),
@@ -102,7 +102,7 @@ impl Trace {
     }
 }
 
-fn what(told: &Told) -> String {
+fn what(told: &LiveEvent) -> String {
     let op = told.op.map_or("", Op::name);
     operation(op, shown(told.object.as_ref()))
 }
@@ -114,8 +114,8 @@ mod tests {
     use super::*;
     use crate::protocol::op_named;
 
-    fn told(task: u32, op: &str, object: &str, line: u32) -> Told {
-        Told {
+    fn told(task: u32, op: &str, object: &str, line: u32) -> LiveEvent {
+        LiveEvent {
             task,
             name: (task == 2).then(|| "worker".to_owned()),
             op: (!op.is_empty()).then(|| op_named(op)),
@@ -133,7 +133,7 @@ mod tests {
         let mut text = trace.event(1, &told(0, "spawn", "task 2", 7));
         text += &trace.event(2, &told(2, "Mutex::lock", "M1", 9));
         text += &trace.preemption(&told(2, "Mutex unlock", "M1", 10));
-        let noted = Told {
+        let noted = LiveEvent {
             note: Some(Note::WOKE_SPURIOUSLY),
             ..told(0, "Condvar::wait", "C1", 12)
         };

@@ -1,6 +1,6 @@
 //! The line of a test: outcome, name, explored part, time; and the statistics of `-v`.
 
-use super::early;
+use super::early_timeouts;
 use super::summary::{reached, single_steps};
 use crate::analysis::Detail;
 use crate::events::{Outcome, RegressionOutcome, RegressionRun, TestFinished};
@@ -34,7 +34,7 @@ pub(super) fn line(test: &TestFinished, detail: &Detail) -> String {
             let kind = test.kind.map_or("failure", |kind| kind.name());
             let found = found(test, detail);
             let mut line = status(WARN, "Timing", format!("{id}: {kind} {}", note(found)));
-            for sentence in early::needs(test) {
+            for sentence in early_timeouts::needs(test) {
                 line += &status(NOTE, "Note", sentence);
             }
             line

@@ -8,7 +8,7 @@ use rewriter::Rewrite;
 use crate::build::{Build, treatment_of};
 use crate::plan::Plan;
 use crate::protocol::Finished;
-use crate::wrapper::{Fallback, PackageInstructions, Refused, Rewriting};
+use crate::wrapper::{Fallback, PackageInstructions, RejectedSites, Rewriting};
 
 /// The packages whose sources are rewritten.
 #[derive(Default)]
@@ -27,7 +27,7 @@ struct MarkedPackage {
     /// The treatment of the package.
     treatment: PackageInstructions,
     /// The rejected sites of that treatment.
-    refused: Refused,
+    rejected: RejectedSites,
 }
 
 impl MarkedSources {
@@ -44,12 +44,12 @@ impl MarkedSources {
             } else {
                 PackageInstructions::default()
             };
-            let refused = Refused::beside(&treatment.copy(&build.sources));
+            let rejected = RejectedSites::next_to(&treatment.copy(&build.sources));
             let written = MarkedPackage {
                 prefix: package.source_prefix.clone(),
                 is_generated: false,
                 treatment,
-                refused,
+                rejected,
             };
             let generated = build.generated.iter().filter(|it| it.package == package.id);
             let generated = generated.map(|it| MarkedPackage {
@@ -124,8 +124,8 @@ impl MarkedSources {
         };
         let path = self.workspace_root.join(file);
         let source = std::fs::read_to_string(&path).ok()?;
-        let refused = owner.refused.clone();
-        let rewriting = Rewriting::new(&owner.treatment, refused, [&*path].into_iter()).ok()?;
+        let rejected = owner.rejected.clone();
+        let rewriting = Rewriting::new(&owner.treatment, rejected, [&*path].into_iter()).ok()?;
         let rewrite = rewriting.of_file(inside, &source)?.ok()?;
         Some((source, rewrite))
     }

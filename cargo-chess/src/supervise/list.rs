@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::process::{End, Flow, Invocation, watch};
 use super::status;
-use crate::build::{TestBinary, WhyNot};
+use crate::build::{NotExplored, TestBinary};
 use crate::cli::{RunIgnored, RunOptions};
 use crate::error::{Error, Result};
 use crate::events::TestId;
@@ -27,7 +27,7 @@ pub(crate) struct ListedTest {
     /// Whether it is marked `#[ignore]`.
     pub ignored: bool,
     /// The reason that it cannot be explored, if there is one.
-    pub not_explored: Option<WhyNot>,
+    pub not_explored: Option<NotExplored>,
 }
 
 /// Lists all tests of `binaries`, in the order of the binaries and of each binary's own list.

@@ -3,7 +3,7 @@
 //! If the program has changed, it searches for their failures near their preemptions first, and
 //! judges the other regressions by the whole search.
 
-use super::meaning::{Meaning, meaning};
+use super::replay_result::{ReplayResult, replay_result};
 use super::request::Mode;
 use super::stage::options_of;
 use super::verdict::{Job, Verdict};
@@ -68,19 +68,19 @@ pub(super) fn rerun<'a>(
         let Some(verdict) = replay.run(stop, &mut |_| ())? else {
             return Ok(None);
         };
-        let result = meaning(&verdict.finished, schedule);
-        if let (Some(option), Meaning::Stale(_)) = (off, &result) {
+        let result = replay_result(&verdict.finished, schedule);
+        if let (Some(option), ReplayResult::Stale(_)) = (off, &result) {
             rerun.skip(regression, option);
             continue;
         }
         let stale = match result {
-            Meaning::Reproduced | Meaning::Different => {
+            ReplayResult::Reproduced | ReplayResult::Different => {
                 rerun.tell(regression, RegressionOutcome::Failed);
                 rerun.failed.get_or_insert(verdict);
                 continue;
             }
-            Meaning::Stale(place) => Some(place),
-            Meaning::Gone => None,
+            ReplayResult::Stale(place) => Some(place),
+            ReplayResult::Gone => None,
         };
         if stale.is_none() && regressions.sources == schedule.sources {
             rerun.tell(regression, RegressionOutcome::Passed);
@@ -106,7 +106,7 @@ pub(super) fn rerun<'a>(
             let Some(mut verdict) = search.run(stop, &mut |_| ())? else {
                 return Ok(None);
             };
-            if meaning(&verdict.finished, schedule) == Meaning::Reproduced {
+            if replay_result(&verdict.finished, schedule) == ReplayResult::Reproduced {
                 // This search covers only a part of the schedules, so it completes no bound.
                 verdict.finished.bound_completed = None;
                 verdict.finished.delays_completed = None;
@@ -253,9 +253,9 @@ fn judge(
     let preemptions = schedule.preemptions.unwrap_or(u32::MAX);
     let bound = finished.bound_completed.filter(|_| !finished.is_unstable());
     let reaches = finished.complete || bound.is_some_and(|bound| bound >= preemptions);
-    match meaning(finished, schedule) {
-        Meaning::Reproduced => RegressionOutcome::Refound,
-        Meaning::Gone if is_stale && reaches && finished.part.is_none() => {
+    match replay_result(finished, schedule) {
+        ReplayResult::Reproduced => RegressionOutcome::Refound,
+        ReplayResult::Gone if is_stale && reaches && finished.part.is_none() => {
             RegressionOutcome::Searched
         }
         _ => unless_found,

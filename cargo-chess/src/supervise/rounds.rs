@@ -62,7 +62,7 @@ enum State {
     /// It was paused, last in the round of this number, with this verdict so far.
     Paused(usize, Look, Box<Verdict>),
     /// Its verdict was reported.
-    Told,
+    Reported,
 }
 
 /// The tests of a run, and their progress through its rounds.
@@ -104,11 +104,11 @@ impl<'a> Rounds<'a> {
     /// The tests of this round in their order.
     pub(super) fn turns(&self) -> Vec<Turn> {
         let mut open: Vec<usize> = (0..self.states.len())
-            .filter(|test| !matches!(self.states[*test], State::Told))
+            .filter(|test| !matches!(self.states[*test], State::Reported))
             .collect();
         open.sort_by_key(|test| match &self.states[*test] {
             State::Paused(_, look, _) => Some(look.rank(self.explorations[*test].preemptions)),
-            State::Waiting | State::Told => None,
+            State::Waiting | State::Reported => None,
         });
         let turn = |test| Turn {
             test,
@@ -135,7 +135,7 @@ impl<'a> Rounds<'a> {
 
     /// Records that the verdict on a test was reported.
     pub(super) fn told(&mut self, test: usize) {
-        self.states[test] = State::Told;
+        self.states[test] = State::Reported;
     }
 
     /// Ends the rounds. Returns the tests that were explored and not reported, each with its
@@ -143,7 +143,7 @@ impl<'a> Rounds<'a> {
     pub(super) fn stopped(&mut self) -> Vec<(usize, Verdict, Option<Stop>)> {
         let mut stopped = Vec::new();
         for (test, state) in self.states.iter_mut().enumerate() {
-            match std::mem::replace(state, State::Told) {
+            match std::mem::replace(state, State::Reported) {
                 State::Paused(round, _, verdict) => {
                     let stop = if round == 0 { Stop::Look } else { Stop::Round };
                     let stop = verdict.finished.paused.then_some(stop);

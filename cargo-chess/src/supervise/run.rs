@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 
 use super::callers::Callers;
 use super::columns::MarkedSources;
-use super::control;
+use super::control_warnings;
 use super::cores::Cores;
 use super::exclusion::Exclusion;
 use super::inputs::Inputs;
 use super::list::{ListedTest, ignored, list, select};
 use super::milestones::Milestones;
-use super::part;
 use super::pool::{self, Listener, Moment, News};
 use super::resume::{self, Verdicts};
 use super::rounds::{Clock, Rounds};
 use super::saving::Saving;
+use super::shard_report;
 use super::tally::Tally;
 use super::turn::{Turns, Which};
 use super::uncontrolled;
@@ -33,7 +33,7 @@ use crate::events::{
 use crate::journal::Claimed;
 use crate::protocol::{Finished, Milestone};
 use crate::regressions::{self, Regressions};
-use crate::report::{Live, Objects, Pointers, Record, Reporter};
+use crate::report::{LastRun, Live, Objects, Pointers, Reporter};
 use crate::shard::{Part, Shard};
 use crate::text::thousands;
 
@@ -56,7 +56,7 @@ struct Run<'a> {
     explorations: &'a [Exploration],
     regressions: &'a Regressions,
     reporter: &'a mut dyn Reporter,
-    record: Record,
+    record: LastRun,
     live: Live,
     saving: Saving<'a>,
     tally: Tally,
@@ -100,9 +100,9 @@ pub(crate) fn run(inputs: Inputs<'_>, reporter: &mut dyn Reporter) -> Result<u8>
     let (mut tests, mut parts) = (all.clone(), vec![None; all.len()]);
     let mut part = None;
     if let Some(shard) = inputs.options.shard {
-        part = Some(part::part(&inputs, shard, &all)?);
+        part = Some(shard_report::part(&inputs, shard, &all)?);
         ignored = shard.part_of(ignored);
-        let dealt = shard.deal(tests, part::is_divided(&inputs, shard, &all));
+        let dealt = shard.deal(tests, shard_report::is_divided(&inputs, shard, &all));
         (tests, parts) = dealt.into_iter().unzip();
     }
     let explorations: Vec<Exploration> = tests
@@ -124,7 +124,7 @@ pub(crate) fn run(inputs: Inputs<'_>, reporter: &mut dyn Reporter) -> Result<u8>
         explorations: &explorations,
         regressions: &regressions,
         reporter,
-        record: Record::create(&inputs.plan.run_dir)?,
+        record: LastRun::create(&inputs.plan.run_dir)?,
         live: Live::new(tests.len(), inputs.time_total()),
         rounds: Rounds::new(&explorations),
         saving: Saving::new(inputs),
@@ -135,7 +135,7 @@ pub(crate) fn run(inputs: Inputs<'_>, reporter: &mut dyn Reporter) -> Result<u8>
         hung_up: false,
         start: Instant::now(),
     };
-    let warnings = control::warnings(inputs.plan, inputs.build);
+    let warnings = control_warnings::warnings(inputs.plan, inputs.build);
     for warning in warnings.iter().chain(&orphans) {
         run.reporter.warn(warning);
     }
@@ -183,7 +183,7 @@ impl Run<'_> {
         let started = Event::RunStarted(RunStarted {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             tests: self.tests.len(),
-            binaries: part::binaries(self.tests),
+            binaries: shard_report::binaries(self.tests),
             seed: base.seed,
             strategy: base.strategy.iter().map(ToString::to_string).collect(),
             preemptions: base.preemptions,
@@ -406,7 +406,7 @@ impl Run<'_> {
         });
         event.warnings.extend(spins);
         let sentence = finished.opaque.and_then(|at| event.outside.get_mut(at));
-        control::name_opaque(sentence, self.inputs.plan, self.inputs.build);
+        control_warnings::name_opaque(sentence, self.inputs.plan, self.inputs.build);
         event.schedule = path;
         event.stopped = self.stop.take();
         let kept = kept.into_iter().map(RegressionRun::saved);

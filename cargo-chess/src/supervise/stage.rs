@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::callers::Callers;
 use super::columns::MarkedSources;
 use super::list::{ListedTest, list};
-use super::meaning::Replayed;
+use super::replay_result::Replayed;
 use super::request::Mode;
 use super::verdict::{Job, Live, Verdict};
 use crate::build::{Build, TestBinary};

@@ -13,7 +13,7 @@ use super::process::{End, Ended, Flow, Invocation, watch};
 use super::request::{self, Mode, request};
 use super::scratch::{self, Scratch};
 use super::status;
-use crate::build::{TestBinary, WhyNot};
+use crate::build::{NotExplored, TestBinary};
 use crate::config::{Exploration, Timing};
 use crate::error::{Error, Result};
 use crate::events::{Kind, Outcome, TestPart};
@@ -358,7 +358,7 @@ fn patience(exploration: &Exploration) -> Duration {
 }
 
 /// The verdict on a binary that was only run, without an exploration.
-fn not_explored(why: WhyNot, output: &Strange, ended: &Ended) -> Option<Finished> {
+fn not_explored(why: NotExplored, output: &Strange, ended: &Ended) -> Option<Finished> {
     let End::Exited(status) = &ended.end else {
         return None;
     };

@@ -9,7 +9,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use rewriter::Left;
 
 use super::instructions::PackageInstructions;
-use super::refused::Refused;
+use super::rejected_sites::RejectedSites;
 use super::rewriting::Rewriting;
 
 /// The accesses in unsafe code of a package.
@@ -48,8 +48,8 @@ impl Coverage {
             .map(|name| package.root.join(name))
             .collect();
         let outside = outside.iter().map(Utf8PathBuf::as_path);
-        let refused = Refused::beside(&package.copy(sources));
-        let rewriting = Rewriting::new(package, refused, outside)?;
+        let rejected = RejectedSites::next_to(&package.copy(sources));
+        let rewriting = Rewriting::new(package, rejected, outside)?;
         let mut coverage = Self::default();
         for inside in names {
             let text = fs::read_to_string(package.root.join(inside));

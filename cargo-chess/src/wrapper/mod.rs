@@ -10,15 +10,15 @@ mod attempt;
 mod compiled;
 mod coverage;
 mod dep_info;
+mod facade_args;
+mod fallback;
 mod instructions;
 mod linking;
 mod mirror;
 mod outside;
-mod record;
-mod refused;
+mod rejected_sites;
 mod rewriting;
 mod sources;
-mod swap;
 mod unit;
 
 use std::env;
@@ -32,11 +32,11 @@ use camino::Utf8PathBuf;
 
 pub(crate) use compiled::CompiledFiles;
 pub(crate) use coverage::Coverage;
+pub(crate) use facade_args::replace_with_facades;
+pub(crate) use fallback::{Fallback, FallbackRecord};
 pub(crate) use instructions::{Entry, Instructions, PackageInstructions};
-pub(crate) use record::{Fallback, Record};
-pub(crate) use refused::Refused;
+pub(crate) use rejected_sites::RejectedSites;
 pub(crate) use rewriting::{Rewriting, source_files};
-pub(crate) use swap::swap_args;
 
 use attempt::{Attempt, Outcome};
 use sources::Sources;
@@ -171,7 +171,8 @@ impl Compiler<'_> {
                 Some(error) if fallback == Fallback::Nothing => (Fallback::Unchanged, Some(error)),
                 _ => (fallback, reason),
             };
-            let mut record = Record::new(&format!("{name} {version}"), unit, fallback, reason);
+            let mut record =
+                FallbackRecord::new(&format!("{name} {version}"), unit, fallback, reason);
             if let Some(prepared) = &prepared {
                 let compiled = dep_info::map_back(unit, prepared)?;
                 if fallback == Fallback::Nothing {
@@ -228,7 +229,7 @@ impl Compiler<'_> {
             .args(args)
             .arg("--emit=dep-info")
             .args(cfg.iter().flat_map(|it| ["--cfg", it.as_str()]))
-            .args(swap_args(
+            .args(replace_with_facades(
                 self.instructions.facades.as_std_path().as_os_str(),
                 self.args,
             ))
@@ -251,13 +252,13 @@ impl Compiler<'_> {
         swapped
             .args(self.args)
             .args(cfg.iter().flat_map(|it| ["--cfg", it.as_str()]))
-            .args(swap_args(facades, self.args))
+            .args(replace_with_facades(facades, self.args))
             .env("RUSTC_BOOTSTRAP", "1");
         linking::announce_foreign_calls(&mut swapped, self.args, unit, self.instructions);
         let mut opaque = self.command();
         opaque
             .args(self.args)
-            .args(swap::opaque_args(facades))
+            .args(facade_args::opaque_args(facades))
             .env("RUSTC_BOOTSTRAP", "1");
         if is_opaque {
             return vec![(Fallback::Nothing, opaque), (Fallback::Swapped, swapped)];
@@ -292,7 +293,7 @@ impl Compiler<'_> {
         let mut command = self.command();
         command
             .args(sources.args(self.args, unit))
-            .args(swap::opaque_args(facades))
+            .args(facade_args::opaque_args(facades))
             .env("RUSTC_BOOTSTRAP", "1");
         Some((sources, command))
     }
@@ -311,7 +312,7 @@ impl Compiler<'_> {
         command
             .args(&args)
             .args(cfg.iter().flat_map(|it| ["--cfg", it.as_str()]))
-            .args(swap_args(facades, &args))
+            .args(replace_with_facades(facades, &args))
             .env("RUSTC_BOOTSTRAP", "1");
         if let Some(out_dir) = prepared.out_dir() {
             command.env("OUT_DIR", out_dir);

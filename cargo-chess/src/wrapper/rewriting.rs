@@ -6,9 +6,9 @@ use std::io;
 use camino::{Utf8Path, Utf8PathBuf};
 use rewriter::{Accesses, Declarations, EntrySplice, Request, Rewrite, SiteId, SyntaxError};
 
+use super::facade_args;
 use super::instructions::PackageInstructions;
-use super::refused::Refused;
-use super::swap;
+use super::rejected_sites::RejectedSites;
 use crate::digest;
 
 /// The rewriting of the files of a package.
@@ -18,7 +18,7 @@ pub(crate) struct Rewriting<'a> {
     /// The digest of the package's texts, if they were read.
     digest: String,
     marks: bool,
-    refused: Refused,
+    rejected: RejectedSites,
 }
 
 impl<'a> Rewriting<'a> {
@@ -26,7 +26,7 @@ impl<'a> Rewriting<'a> {
     /// files `outside` its directory.
     pub(crate) fn new<'f>(
         package: &'a PackageInstructions,
-        refused: Refused,
+        rejected: RejectedSites,
         outside: impl Iterator<Item = &'f Utf8Path>,
     ) -> io::Result<Self> {
         let mut declarations = Declarations::default();
@@ -47,7 +47,7 @@ impl<'a> Rewriting<'a> {
             declarations,
             digest: digest::short(digests.as_bytes(), 16),
             marks: true,
-            refused,
+            rejected,
         })
     }
 
@@ -60,29 +60,29 @@ impl<'a> Rewriting<'a> {
     }
 
     /// Whether no access is reported, because the instrumented accesses did not compile.
-    pub(super) fn are_all_refused(&self) -> bool {
-        self.refused.are_all(&self.digest)
+    pub(super) fn are_all_rejected(&self) -> bool {
+        self.rejected.are_all(&self.digest)
     }
 
     /// Rejects a site. Returns whether it was not rejected before.
     pub(super) fn refuse(&mut self, inside: &Utf8Path, text: &str, id: SiteId) -> bool {
-        self.refused.add(inside, text, id)
+        self.rejected.add(inside, text, id)
     }
 
     /// Rejects all sites.
     pub(super) fn refuse_all(&mut self) {
-        self.refused.add_all(&self.digest);
+        self.rejected.add_all(&self.digest);
     }
 
     /// Saves the rejected sites for other compilers. The copy must be free of them.
     pub(super) fn save_refused(&mut self) -> io::Result<()> {
-        self.refused.save()
+        self.rejected.save()
     }
 
     /// The inputs that concern every file of the package, as text to compare with an earlier state.
     pub(super) fn basis(&self) -> String {
-        let refused = self.are_all_refused();
-        format!("{:?}, all refused: {refused}", self.declarations)
+        let rejected = self.are_all_rejected();
+        format!("{:?}, all refused: {rejected}", self.declarations)
     }
 
     /// The insertions into the file `inside` the package; `None` if there are none.
@@ -102,7 +102,7 @@ impl<'a> Rewriting<'a> {
         if self.package.opaque {
             entries.push(EntrySplice {
                 function: EntrySplice::EVERY,
-                statement: swap::ANNOUNCEMENT,
+                statement: facade_args::ANNOUNCEMENT,
             });
         }
         let marked = self.package.marked(inside);
@@ -129,15 +129,15 @@ impl<'a> Rewriting<'a> {
             error => return Some(error),
         };
         let ids = all.sites.iter().map(|site| site.id);
-        let refused = if self.are_all_refused() {
+        let rejected = if self.are_all_rejected() {
             ids.collect()
         } else {
-            self.refused.of(inside, text, ids)
+            self.rejected.of(inside, text, ids)
         };
-        Some(if refused.is_empty() {
+        Some(if rejected.is_empty() {
             Ok(all)
         } else {
-            rewrite(&refused)
+            rewrite(&rejected)
         })
     }
 }

@@ -13,12 +13,12 @@ use std::io;
 
 use super::attempt::Attempt;
 use super::compiled::listed;
+use super::facade_args;
 use super::instructions::{Instructions, PackageInstructions};
 use super::mirror::{self, link, write};
 use super::outside::{Outside, normalized};
-use super::refused::Refused;
+use super::rejected_sites::RejectedSites;
 use super::rewriting::{Rewriting, is_apart};
-use super::swap;
 use super::unit::Unit;
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -67,7 +67,7 @@ impl<'a> Sources<'a> {
         let mut sources = Self {
             instructions,
             package,
-            rewriting: Rewriting::new(package, Refused::beside(&base), std::iter::empty())?,
+            rewriting: Rewriting::new(package, RejectedSites::next_to(&base), std::iter::empty())?,
             is_stale: false,
             region: if unit.source.is_relative() {
                 here.clone()
@@ -136,7 +136,7 @@ impl<'a> Sources<'a> {
     /// Removes the reported accesses that rustc rejects, or all of them if its errors do not name
     /// them. Returns whether anything changed.
     pub(super) fn back_off(&mut self, attempt: &Attempt) -> io::Result<bool> {
-        if !self.package.tells || self.rewriting.are_all_refused() {
+        if !self.package.tells || self.rewriting.are_all_rejected() {
             return Ok(false);
         }
         let mut changed = BTreeMap::new();
@@ -202,7 +202,7 @@ impl<'a> Sources<'a> {
         }
         // Its warnings would show inserted text. Cargo caps the lints of registry packages itself,
         // and the option may be given only once.
-        if !swap::caps_lints(&args) {
+        if !facade_args::caps_lints(&args) {
             args.push("--cap-lints=allow".into());
         }
         args
@@ -295,8 +295,11 @@ impl<'a> Sources<'a> {
     fn copy_all(&mut self) -> io::Result<()> {
         let base = self.package.copy(&self.instructions.sources);
         self.copy = self.outside.copy(&base);
-        self.rewriting =
-            Rewriting::new(self.package, Refused::beside(&base), self.outside.files())?;
+        self.rewriting = Rewriting::new(
+            self.package,
+            RejectedSites::next_to(&base),
+            self.outside.files(),
+        )?;
         let ends = self.outside.files().chain([&*self.root]);
         let ways = ends.flat_map(|end| end.ancestors().skip(1));
         self.ways = ways.map(Utf8Path::to_owned).collect();

@@ -21,7 +21,7 @@ use crate::schedule::directory::id_in;
 use crate::session::Session;
 use crate::shell::Shell;
 use crate::suggest;
-use crate::supervise::{self, Inputs, Meaning};
+use crate::supervise::{self, Inputs, ReplayResult};
 use crate::text::wrapped;
 use stories::{STORIES, Story};
 
@@ -171,7 +171,7 @@ impl Stage<'_> {
         );
         let replayed = supervise::replay(self.session, &self.build, &schedule, self.interrupt)?;
         let code = replay::tell(self.session, &self.options, &schedule, &replayed)?;
-        if replayed.meaning(&schedule) != Meaning::Reproduced || code != exit::FAILURE_FOUND {
+        if replayed.result(&schedule) != ReplayResult::Reproduced || code != exit::FAILURE_FOUND {
             return Err(unexpected(
                 "the saved schedule did not fail in the same way again",
             ));

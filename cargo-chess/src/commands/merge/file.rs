@@ -16,23 +16,23 @@ pub(super) struct File {
     /// Its part in the whole run.
     pub(super) part: Part,
     /// The tests marked `#[ignore]`, whose events come first.
-    pub(super) ignored: Vec<Told>,
+    pub(super) ignored: Vec<TestEvents>,
     /// The selected tests.
-    pub(super) tests: Vec<Told>,
+    pub(super) tests: Vec<TestEvents>,
     /// The last event.
     pub(super) finished: RunFinished,
 }
 
 /// All events of one test.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct TestEvents {
     /// The test.
     pub(super) id: TestId,
     /// Its events, in order.
     pub(super) events: Vec<Event>,
 }
 
-impl Told {
+impl TestEvents {
     /// The verdict. There is none if the run was interrupted.
     pub(super) fn verdict(&self) -> Option<&TestFinished> {
         match self.events.last() {
@@ -79,7 +79,7 @@ impl File {
         let Some(part) = started.shard.clone() else {
             return refused("is the output of a run without --shard: there is nothing to merge.");
         };
-        let mut told: Vec<Told> = Vec::new();
+        let mut told: Vec<TestEvents> = Vec::new();
         let mut finished = None;
         for event in events {
             let id = match &event {
@@ -92,7 +92,7 @@ impl File {
                     continue;
                 }
                 Event::TestStarted(id) => {
-                    told.push(Told {
+                    told.push(TestEvents {
                         id: id.clone(),
                         events: vec![event],
                     });

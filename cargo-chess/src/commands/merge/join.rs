@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::file::{File, Told};
+use super::file::{File, TestEvents};
 use super::parts;
 use crate::error::{Error, Result};
 use crate::events::{Event, Outcome, RunStarted};
@@ -70,7 +70,7 @@ pub(super) fn join(mut files: Vec<File>) -> Result<Joined> {
 
 /// The tests in the order of an undivided run: by package, binary and path. A divided test has
 /// events of each shard.
-fn in_order(mut tests: Vec<Told>) -> Result<Vec<Told>> {
+fn in_order(mut tests: Vec<TestEvents>) -> Result<Vec<TestEvents>> {
     tests.sort_by(|a, b| a.id.cmp(&b.id));
     let mut whole = Vec::new();
     let mut tests = tests.into_iter().peekable();
@@ -79,7 +79,7 @@ fn in_order(mut tests: Vec<Told>) -> Result<Vec<Told>> {
         while let Some(told) = tests.next_if(|told| told.id == parts[0].id) {
             parts.push(told);
         }
-        let mut verdicts = parts.iter().filter_map(Told::verdict);
+        let mut verdicts = parts.iter().filter_map(TestEvents::verdict);
         if parts.len() == 1 {
             whole.append(&mut parts);
         } else if verdicts.all(|test| test.part.is_some()) {

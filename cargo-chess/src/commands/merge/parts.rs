@@ -3,21 +3,25 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::file::Told;
+use super::file::TestEvents;
 use crate::events::{
     Event, Kind, NOT_DETERMINISTIC, OtherFailure, Outcome, Reach, TestFinished, TestPart, coverage,
 };
 
 /// Joins the events of one test from all shards. It has no verdict if a part has none, unless
 /// another part found a failure.
-pub(super) fn join(mut parts: Vec<Told>) -> Told {
-    let verdicts: Vec<TestFinished> = parts.iter().filter_map(Told::verdict).cloned().collect();
+pub(super) fn join(mut parts: Vec<TestEvents>) -> TestEvents {
+    let verdicts: Vec<TestFinished> = parts
+        .iter()
+        .filter_map(TestEvents::verdict)
+        .cloned()
+        .collect();
     let is_whole = verdicts.len() == parts.len();
     let first = parts.swap_remove(0);
     let mut events: Vec<Event> = first.events.into_iter().take(1).collect();
     let verdict = joined(&verdicts).filter(|test| is_whole || test.outcome != Outcome::Passed);
     events.extend(verdict.map(|test| Event::TestFinished(Box::new(test))));
-    Told {
+    TestEvents {
         id: first.id,
         events,
     }

@@ -52,11 +52,11 @@ pub(crate) fn put_back(args: &[OsString]) -> Option<io::Error> {
             return Some(io::Error::other(words));
         }
     };
-    let this_program = match env::current_exe() {
+    let current_exe = match env::current_exe() {
         Ok(path) => path,
         Err(error) => return Some(error),
     };
-    let mut command = Command::new(this_program);
+    let mut command = Command::new(current_exe);
     command.args(&args[1..]).env_remove(VARIABLE);
     for (name, value) in before {
         match value {

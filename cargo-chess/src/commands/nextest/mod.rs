@@ -14,11 +14,11 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::cli::{ExploreArgs, MessageFormat, NextestAction, NextestArgs, RunnerArgs};
 use crate::config::Config;
+use crate::current_exe;
 use crate::error::{Error, OF_CARGO, Result, exit, not_run};
 use crate::interrupt::Interrupt;
 use crate::plan::Workspace;
 use crate::session::Session;
-use crate::this_program;
 use crate::toolchain::Toolchain;
 use saved::Saved;
 
@@ -138,12 +138,12 @@ fn runner(
     chess_dir: &Utf8Path,
     explore: &ExploreArgs,
 ) -> Result<String> {
-    let this_program = this_program::path_as_text()?;
+    let current_exe = current_exe::path_as_text()?;
     let options = explore.to_layer().texts().into_iter();
     let options: Vec<_> = options
         .map(|(key, text)| format!("--option={key}={text}"))
         .collect();
-    let mut words = vec![this_program.as_str(), RunnerArgs::NAME];
+    let mut words = vec![current_exe.as_str(), RunnerArgs::NAME];
     words.extend(["--workspace-root", root.as_str()]);
     words.extend(["--chess-dir", chess_dir.as_str()]);
     words.extend(options.iter().map(String::as_str));

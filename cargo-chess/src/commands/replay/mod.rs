@@ -15,7 +15,7 @@ use crate::regressions;
 use crate::schedule::Schedule;
 use crate::session::Session;
 use crate::supervise::{Replayed, Stage, options_of};
-use outcome::Telling;
+use outcome::ReplayReporter;
 use trace::Traced;
 
 /// Replays the schedule that `args` name and returns the exit code: 100 if it fails again, 0 if the
@@ -42,11 +42,11 @@ pub(crate) fn run(args: &ReplayArgs, interrupt: &Interrupt) -> Result<u8> {
         None => stage.replay(&schedule, interrupt)?,
     };
     let options = RunOptions::new(&args.output, args.rebuild.build.jobs);
-    let telling = Telling {
+    let reporter = ReplayReporter {
         options: &options,
         workspace_root: &session.plan.workspace_root,
     };
-    telling.tell(&schedule, &replayed)
+    reporter.tell(&schedule, &replayed)
 }
 
 /// A schedule and its built program.
@@ -85,11 +85,11 @@ pub(crate) fn tell(
     schedule: &Schedule,
     replayed: &Replayed,
 ) -> Result<u8> {
-    let telling = Telling {
+    let reporter = ReplayReporter {
         options,
         workspace_root: &session.plan.workspace_root,
     };
-    telling.tell(schedule, replayed)
+    reporter.tell(schedule, replayed)
 }
 
 fn find(argument: Option<&str>, rebuild: &RebuildArgs) -> Result<Schedule> {

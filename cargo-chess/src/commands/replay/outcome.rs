@@ -11,17 +11,17 @@ use crate::events::{Event, TestFinished};
 use crate::report::{Human, Json, Objects, Pointers, Reporter};
 use crate::schedule::Schedule;
 use crate::shell::Shell;
-use crate::supervise::{Meaning, Replayed};
+use crate::supervise::{ReplayResult, Replayed};
 
 /// The report of a replay.
-pub(super) struct Telling<'a> {
+pub(super) struct ReplayReporter<'a> {
     /// The output options.
     pub(super) options: &'a RunOptions,
     /// The directory for source lines.
     pub(super) workspace_root: &'a Utf8Path,
 }
 
-impl Telling<'_> {
+impl ReplayReporter<'_> {
     /// Prints the report, and returns the exit code or the error that determines it.
     pub(super) fn tell(&self, schedule: &Schedule, replayed: &Replayed) -> Result<u8> {
         let verdict = &replayed.verdict;
@@ -52,12 +52,12 @@ impl Telling<'_> {
                 }
             }
         }
-        let meaning = replayed.meaning(schedule);
-        self.show(&meaning, &event, &detail);
+        let result = replayed.result(schedule);
+        self.show(&result, &event, &detail);
         let shell = self.shell();
         let changed = "the sources have changed since the schedule was saved";
-        match meaning {
-            Meaning::Reproduced => {
+        match result {
+            ReplayResult::Reproduced => {
                 shell.status(
                     "Reproduced",
                     format!("{}: {}", schedule.test, schedule.kind),
@@ -71,7 +71,7 @@ impl Telling<'_> {
                 }
                 Ok(exit::FAILURE_FOUND)
             }
-            Meaning::Different => {
+            ReplayResult::Different => {
                 shell.warn(format!(
                     "this is another failure than the schedule was saved for, which was: {}: {}",
                     schedule.kind,
@@ -82,7 +82,7 @@ impl Telling<'_> {
                 }
                 Ok(exit::FAILURE_FOUND)
             }
-            Meaning::Gone => {
+            ReplayResult::Gone => {
                 shell.status(
                     "Gone",
                     format!(
@@ -102,13 +102,13 @@ impl Telling<'_> {
                 );
                 Ok(exit::OK)
             }
-            Meaning::Stale(where_) => Err(replayed.stale(&where_)),
+            ReplayResult::Stale(where_) => Err(replayed.stale(&where_)),
         }
     }
 
     /// Prints the report of a failure.
-    fn show(&self, meaning: &Meaning, event: &TestFinished, detail: &Detail) {
-        if matches!(meaning, Meaning::Reproduced | Meaning::Different) {
+    fn show(&self, result: &ReplayResult, event: &TestFinished, detail: &Detail) {
+        if matches!(result, ReplayResult::Reproduced | ReplayResult::Different) {
             let mut human = Human::on_stderr(self.options, self.workspace_root);
             // A closed standard error cannot be reported.
             let _ = human.failure(event, detail);

@@ -7,7 +7,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use super::reviewed::Reviewed;
 use crate::error::{Error, Result};
 use crate::plan::PlannedPackage;
-use crate::wrapper::{PackageInstructions, Refused, Rewriting, source_files};
+use crate::wrapper::{PackageInstructions, RejectedSites, Rewriting, source_files};
 
 /// The redirections and rewrites in each file of a package, in its directory and `outside` it, and
 /// a sentence for each file that cannot be read.
@@ -23,7 +23,7 @@ pub(super) fn review(
     // Marks are in every line, and are not shown here.
     let paths: Vec<Utf8PathBuf> = outside.iter().map(|it| package.root.join(it)).collect();
     let paths = paths.iter().map(Utf8PathBuf::as_path);
-    let rewriting = Rewriting::new(treatment, Refused::default(), paths)
+    let rewriting = Rewriting::new(treatment, RejectedSites::default(), paths)
         .map_err(Error::io("read", &package.root))?
         .without_marks();
     let mut files = source_files(&package.root).map_err(Error::io("read", &package.root))?;

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use camino::Utf8Path;
 use chess_vocabulary::{Class, NoteKind, Op};
 
+use super::super::abbreviate::{operation, shown};
 use super::super::excerpt::{Mark, excerpts};
 use super::super::names::Names;
-use super::super::shorten::{operation, shown};
 use super::super::{panics, waiting};
 use super::preemption::{at, preemptions};
 use crate::events::{Kind, Outcome, TestFinished};

@@ -1,9 +1,9 @@
 //! The explanation of a failure: the failure, its cause, the interleaving, and a schedule that
 //! passes.
 
-mod beside;
 mod cause;
 mod preemption;
+mod side_by_side;
 
 use std::fmt::Write as _;
 
@@ -16,8 +16,8 @@ use crate::analysis::Explanation;
 use crate::events::Outcome;
 use crate::text::{BOLD, NOTE, status, styled};
 
-pub(super) use self::beside::first_difference;
 pub(super) use self::cause::{reasons, telling_calls};
+pub(super) use self::side_by_side::first_difference;
 
 /// The whole explanation.
 pub(super) fn explanation(root: &Utf8Path, told: &Explanation, style: Style) -> String {
@@ -43,7 +43,7 @@ pub(super) fn explanation(root: &Utf8Path, told: &Explanation, style: Style) -> 
     }
     text += &printed(detail);
     if failed {
-        text += &beside::beside(told, &names, style.width);
+        text += &side_by_side::side_by_side(told, &names, style.width);
     }
     if told.sources_changed {
         text.push('\n');

@@ -3,9 +3,9 @@
 
 use chess_vocabulary::{Class, Effect, Op};
 
+use super::super::abbreviate::{operation, place, values, with_values};
 use super::super::excerpt::Mark;
 use super::super::names::Names;
-use super::super::shorten::{operation, place, values, with_values};
 use crate::protocol::{Finished, Object, Step};
 use crate::text::{plural, thousands};
 

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::Serialize;
 
+use super::super::abbreviate::{called, operation, place, shown};
 use super::super::names::Names;
-use super::super::shorten::{called, operation, place, shown};
 use super::super::{fold, interleaving, panics};
 use crate::analysis::{Locks, Waiting};
 use crate::protocol::Finished;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::analysis::Detail;
-use crate::build::{Build, TestBinary, WhyNot};
+use crate::build::{Build, NotExplored, TestBinary};
 use crate::cli::{OutputArgs, RunOptions};
 use crate::config::{Config, Layer};
 use crate::error::Result;
@@ -110,7 +110,7 @@ impl Fakes {
             path,
             harness,
             has_debug_info: true,
-            why_not: (!harness).then_some(WhyNot::OwnHarness),
+            why_not: (!harness).then_some(NotExplored::OwnHarness),
             env: vec![("CARGO_PKG_NAME".into(), "bank".into())],
         });
     }

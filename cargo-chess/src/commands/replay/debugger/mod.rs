@@ -22,7 +22,7 @@ use crate::interrupt::Interrupt;
 use crate::protocol::Line;
 use crate::schedule::Schedule;
 use crate::shell::Shell;
-use crate::supervise::{Live, Meaning, Replayed, Stage};
+use crate::supervise::{Live, ReplayResult, Replayed, Stage};
 
 /// A time limit that is never reached, because there is no time limit in a debugger.
 const NEVER: Duration = Duration::from_hours(24 * 365);
@@ -134,8 +134,8 @@ pub(super) fn replay(
     let own = stage.exploration.clone();
     stage.exploration.backend = Backend::Threads;
     let alone = stage.replay(schedule, interrupt)?;
-    let meaning = alone.meaning(schedule);
-    if let Meaning::Stale(_) = meaning {
+    let result = alone.result(schedule);
+    if let ReplayResult::Stale(_) = result {
         return Ok(alone);
     }
     stage.exploration.watchdog = NEVER;
@@ -154,7 +154,7 @@ pub(super) fn replay(
     let shown = stage.replay_live(schedule, &stop, Some(&session));
     session.end(interrupt)?;
     let mut shown = shown?;
-    if shown.meaning(schedule) != meaning && is_killed(&shown) {
+    if shown.result(schedule) != result && is_killed(&shown) {
         return Err(Error::Interrupted);
     }
     shown.exploration = own;

@@ -1,7 +1,7 @@
 //! The nearest schedule that passes beside the failing one, around the first difference.
 
+use super::super::abbreviate::{operation, place, with_values};
 use super::super::names::Names;
-use super::super::shorten::{operation, place, with_values};
 use crate::analysis::{Explanation, Passing};
 use crate::protocol::{Finished, Step};
 use crate::text::{
@@ -22,7 +22,7 @@ const LONGEST_NAME: usize = 12;
 const GAP: &str = "  ";
 
 /// The heading, a sentence on the difference, and both side by side.
-pub(super) fn beside(told: &Explanation, names: &Names, width: usize) -> String {
+pub(super) fn side_by_side(told: &Explanation, names: &Names, width: usize) -> String {
     let failing = &told.detail.finished;
     let Some(passing) = &told.passing else {
         return none(told.tried, width);

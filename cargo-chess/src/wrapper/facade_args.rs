@@ -16,7 +16,7 @@ const SWAPS: &[(&str, &str, &str)] = &[
 
 /// The arguments for the replacement, for a rustc that was also given `args` and runs with
 /// `RUSTC_BOOTSTRAP=1`.
-pub(crate) fn swap_args(facades: &OsStr, args: &[OsString]) -> Vec<OsString> {
+pub(crate) fn replace_with_facades(facades: &OsStr, args: &[OsString]) -> Vec<OsString> {
     let mut added = vec![OsString::from("-Zunstable-options")];
     // Cargo caps registry packages itself. In other packages, a warning must stay a warning, even
     // if the facades cause it in code with `deny(warnings)`.
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_swap_names_each_facade_and_where_to_find_the_runtime() {
-        let added = swap_args(OsStr::new("/cache/k"), &args("--cap-lints allow"));
+        let added = replace_with_facades(OsStr::new("/cache/k"), &args("--cap-lints allow"));
         let added: Vec<_> = added.iter().map(|arg| arg.to_str().unwrap()).collect();
         assert_eq!(
             added.join(" "),
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_package_of_the_same_name_is_not_replaced() {
-        let added = swap_args(
+        let added = replace_with_facades(
             OsStr::new("/k"),
             &args("--extern alloc=liballoc-1.rlib --extern core_graphics=x --extern noprelude:std"),
         );

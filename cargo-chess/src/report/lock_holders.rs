@@ -5,14 +5,14 @@ use crate::analysis::{Locks, Waiting};
 use crate::protocol::Finished;
 
 /// The sentences, in the order of events.
-pub(super) struct Holding<'a> {
+pub(super) struct LockHolders<'a> {
     locks: Locks<'a>,
     names: &'a Names,
     /// The waiting tasks that were reported.
     told: Vec<Waiting>,
 }
 
-impl<'a> Holding<'a> {
+impl<'a> LockHolders<'a> {
     /// Before the first event.
     pub(super) fn new(finished: &'a Finished, names: &'a Names) -> Self {
         Self {

@@ -3,11 +3,15 @@
 use crate::build::Build;
 use crate::config::Policy;
 use crate::plan::Plan;
-use crate::wrapper::{Fallback, Record};
+use crate::wrapper::{Fallback, FallbackRecord};
 
 /// The warnings that are printed before the tests run, for every verdict.
 pub(super) fn warnings(plan: &Plan, build: &Build) -> Vec<String> {
-    let mut warnings: Vec<String> = build.records.iter().flat_map(Record::sentences).collect();
+    let mut warnings: Vec<String> = build
+        .records
+        .iter()
+        .flat_map(FallbackRecord::sentences)
+        .collect();
     let opaque = opaque_by_policy(plan);
     if !opaque.is_empty() {
         warnings.push(format!(

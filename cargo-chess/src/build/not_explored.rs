@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The reason why a test binary cannot be explored.
 #[derive(Serialize, Deserialize, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum WhyNot {
+pub(crate) enum NotExplored {
     /// It has its own `main` in place of libtest's.
     OwnHarness,
     /// It is built without `--target`, like the compiler's plugins.
@@ -13,7 +13,7 @@ pub(crate) enum WhyNot {
     Opaque,
 }
 
-impl WhyNot {
+impl NotExplored {
     /// The reason as a clause about the binary: "it ...".
     pub(crate) fn reason(self) -> &'static str {
         match self {

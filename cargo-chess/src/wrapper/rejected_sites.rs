@@ -14,7 +14,7 @@ use crate::digest;
 
 /// The rejected sites of a package.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Refused {
+pub(crate) struct RejectedSites {
     file: Utf8PathBuf,
     /// A line for each site: digest of the text, line, column, kind, file. For all sites of the
     /// package, the line is `*` and the digest of the package's texts.
@@ -23,9 +23,9 @@ pub(crate) struct Refused {
     unsaved: String,
 }
 
-impl Refused {
+impl RejectedSites {
     /// Reads the stored sites of the package whose copy is `copy`.
-    pub(crate) fn beside(copy: &Utf8Path) -> Self {
+    pub(crate) fn next_to(copy: &Utf8Path) -> Self {
         let file = Utf8PathBuf::from(format!("{copy}.refused"));
         let text = fs::read_to_string(&file).unwrap_or_default();
         Self {
@@ -112,17 +112,17 @@ mod tests {
             kind: Kind::Read,
         };
         let file = Utf8Path::new("src/lib.rs");
-        let mut refused = Refused::beside(&copy);
-        assert!(refused.add(file, "text", id(1)));
-        assert!(!refused.add(file, "text", id(1)), "it is known");
-        refused.save().expect("it is written");
-        let read = Refused::beside(&copy);
+        let mut rejected = RejectedSites::next_to(&copy);
+        assert!(rejected.add(file, "text", id(1)));
+        assert!(!rejected.add(file, "text", id(1)), "it is known");
+        rejected.save().expect("it is written");
+        let read = RejectedSites::next_to(&copy);
         assert_eq!(read.of(file, "text", [id(1), id(2)]), [id(1)]);
         assert_eq!(read.of(file, "other", [id(1), id(2)]), []);
         assert!(!read.are_all("texts"));
-        refused.add_all("texts");
-        refused.save().expect("it is written");
-        assert!(Refused::beside(&copy).are_all("texts"));
-        assert!(!Refused::beside(&copy).are_all("new texts"));
+        rejected.add_all("texts");
+        rejected.save().expect("it is written");
+        assert!(RejectedSites::next_to(&copy).are_all("texts"));
+        assert!(!RejectedSites::next_to(&copy).are_all("new texts"));
     }
 }

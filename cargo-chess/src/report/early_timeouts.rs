@@ -1,7 +1,7 @@
 //! Sentences about time that passed while tasks were enabled.
 
+use super::abbreviate::place;
 use super::names::{Names, called};
-use super::shorten::place;
 use crate::events::{EarlyOperation, EarlyTimeout, Kind, Outcome, TestFinished};
 use crate::protocol::Finished;
 use crate::text::plural;

@@ -24,7 +24,7 @@ pub(crate) enum Fallback {
 
 /// The record of one unit.
 #[derive(Serialize, Deserialize, Clone, Debug)]
-pub(crate) struct Record {
+pub(crate) struct FallbackRecord {
     /// The package: `bank 0.1.0`.
     pub package: String,
     /// The treatment in place of the instructed one.
@@ -35,7 +35,7 @@ pub(crate) struct Record {
     pub problems: Vec<String>,
 }
 
-impl Record {
+impl FallbackRecord {
     /// The sentences of the record for the user.
     pub(crate) fn sentences(&self) -> Vec<String> {
         let package = &self.package;
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn what_was_done_instead_is_told_with_its_reason_and_what_follows_from_it() {
-        let record = |fallback, reason: Option<&str>| Record {
+        let record = |fallback, reason: Option<&str>| FallbackRecord {
             package: "bank 0.1.0".to_owned(),
             fallback,
             reason: reason.map(str::to_owned),
@@ -121,7 +121,7 @@ mod tests {
             record(Fallback::Opaque, None),
             record(Fallback::Swapped, Some("E0308")),
         ];
-        let all: Vec<String> = all.iter().flat_map(Record::sentences).collect();
+        let all: Vec<String> = all.iter().flat_map(FallbackRecord::sentences).collect();
         insta::assert_snapshot!(all.join("\n"), @r"
         bank 0.1.0: its overlay does not fit
         bank 0.1.0 does not compile with its statements marked or its overlay in place: E0716; so it was compiled without them, and consecutive calls in it form one step

@@ -1,4 +1,4 @@
-//! Named values, parsed as in Chess.toml. The completions of the command line have the names, too.
+//! A parser of named values, as in Chess.toml. It gives their names to the completions, too.
 
 use std::ffi::OsStr;
 use std::fmt::Display;
@@ -10,12 +10,12 @@ use clap::{Arg, Command};
 
 /// The parser of a `T` with a fixed set of names.
 #[derive(Clone)]
-pub(super) struct Named<T> {
+pub(super) struct ValueParser<T> {
     names: &'static [&'static str],
     parsed: PhantomData<fn() -> T>,
 }
 
-impl<T> Named<T> {
+impl<T> ValueParser<T> {
     /// Creates the parser of a `T` with these names.
     pub(super) fn of(names: &'static [&'static str]) -> Self {
         Self {
@@ -26,7 +26,7 @@ impl<T> Named<T> {
 }
 
 impl<T: FromStr<Err = String> + Display + Clone + Send + Sync + 'static> TypedValueParser
-    for Named<T>
+    for ValueParser<T>
 {
     type Value = T;
 

@@ -10,12 +10,12 @@ use crate::error::{Error, Result};
 use crate::events::Event;
 
 /// The file, open.
-pub(crate) struct Record {
+pub(crate) struct LastRun {
     path: Utf8PathBuf,
     json: Json<File>,
 }
 
-impl Record {
+impl LastRun {
     /// Begins the record of a run, in place of the last one's.
     pub(crate) fn create(chess_dir: &Utf8Path) -> Result<Self> {
         fs::create_dir_all(chess_dir).map_err(Error::io("create the directory", chess_dir))?;

@@ -23,7 +23,7 @@ pub(crate) struct Replayed {
 
 /// The result of a replay.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Meaning {
+pub(crate) enum ReplayResult {
     /// The same failure occurred.
     Reproduced,
     /// Another failure occurred.
@@ -36,8 +36,8 @@ pub(crate) enum Meaning {
 
 impl Replayed {
     /// The result for `schedule`.
-    pub(crate) fn meaning(&self, schedule: &Schedule) -> Meaning {
-        meaning(&self.verdict.finished, schedule)
+    pub(crate) fn result(&self, schedule: &Schedule) -> ReplayResult {
+        replay_result(&self.verdict.finished, schedule)
     }
 
     /// The error for a program that no longer follows the schedule. `sentence` describes the
@@ -59,15 +59,15 @@ impl Replayed {
 }
 
 /// The result for `schedule` of a test that ended with `finished`.
-pub(crate) fn meaning(finished: &Finished, schedule: &Schedule) -> Meaning {
+pub(crate) fn replay_result(finished: &Finished, schedule: &Schedule) -> ReplayResult {
     let same = finished.outcome == Outcome::Failed
         && finished.kind == Some(schedule.kind)
         && same_words(schedule, finished.message.as_deref().unwrap_or_default());
     match &finished.diverged {
-        _ if same => Meaning::Reproduced,
-        Some(diverged) => Meaning::Stale(in_words(diverged, finished)),
-        None if finished.outcome == Outcome::Passed => Meaning::Gone,
-        None => Meaning::Different,
+        _ if same => ReplayResult::Reproduced,
+        Some(diverged) => ReplayResult::Stale(in_words(diverged, finished)),
+        None if finished.outcome == Outcome::Passed => ReplayResult::Gone,
+        None => ReplayResult::Different,
     }
 }
 
@@ -148,7 +148,7 @@ mod tests {
     use crate::config::Layer;
     use crate::schedule::tests::sample;
 
-    fn meaning(finished: Finished) -> Meaning {
+    fn replay_result(finished: Finished) -> ReplayResult {
         let replayed = Replayed {
             verdict: Verdict {
                 finished,
@@ -159,7 +159,7 @@ mod tests {
             atomic: Vec::new(),
             sources_changed: false,
         };
-        replayed.meaning(&sample())
+        replayed.result(&sample())
     }
 
     fn failed(kind: Kind, message: &str) -> Finished {
@@ -185,28 +185,38 @@ mod tests {
     #[test]
     fn the_same_failure_is_reproduced() {
         let same = failed(Kind::Panic, &sample().message);
-        assert_eq!(meaning(same.clone()), Meaning::Reproduced);
-        assert_eq!(meaning(diverged(same)), Meaning::Reproduced);
+        assert_eq!(replay_result(same.clone()), ReplayResult::Reproduced);
+        assert_eq!(replay_result(diverged(same)), ReplayResult::Reproduced);
     }
 
     #[test]
     fn another_failure_is_told_from_it() {
-        assert_eq!(meaning(failed(Kind::Panic, "boom")), Meaning::Different);
         assert_eq!(
-            meaning(failed(Kind::Deadlock, &sample().message)),
-            Meaning::Different
+            replay_result(failed(Kind::Panic, "boom")),
+            ReplayResult::Different
         );
-        assert_eq!(meaning(Finished::new(Outcome::Timeout)), Meaning::Different);
+        assert_eq!(
+            replay_result(failed(Kind::Deadlock, &sample().message)),
+            ReplayResult::Different
+        );
+        assert_eq!(
+            replay_result(Finished::new(Outcome::Timeout)),
+            ReplayResult::Different
+        );
     }
 
     #[test]
     fn a_passing_execution_means_that_the_failure_is_gone() {
-        assert_eq!(meaning(Finished::new(Outcome::Passed)), Meaning::Gone);
+        assert_eq!(
+            replay_result(Finished::new(Outcome::Passed)),
+            ReplayResult::Gone
+        );
     }
 
     #[test]
     fn a_schedule_that_the_program_does_not_follow_is_stale() {
-        let Meaning::Stale(sentence) = meaning(diverged(Finished::new(Outcome::Passed))) else {
+        let ReplayResult::Stale(sentence) = replay_result(diverged(Finished::new(Outcome::Passed)))
+        else {
             panic!("expected a stale schedule");
         };
         insta::assert_snapshot!(sentence, @"decision 5 of the schedule says that task 1 runs, which is not possible there");
