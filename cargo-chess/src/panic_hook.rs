@@ -8,9 +8,9 @@ use crate::error::{DEFECT, exit};
 
 /// Adds an explanation for the user to the messages of panics.
 pub(crate) fn explain_panics() {
-    let told = panic::take_hook();
+    let default_hook = panic::take_hook();
     panic::set_hook(Box::new(move |panic: &PanicHookInfo<'_>| {
-        told(panic);
+        default_hook(panic);
         // A closed standard error cannot be reported.
         let _ = writeln!(io::stderr(), "error: internal error: {}", words());
     }));

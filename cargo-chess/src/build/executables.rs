@@ -7,7 +7,7 @@ use crate::plan::Plan;
 use crate::shell::Shell;
 
 /// Prints a line for each executable.
-pub(crate) fn tell_executables(plan: &Plan, build: &Build, shell: Shell) {
+pub(crate) fn print_executables(plan: &Plan, build: &Build, shell: Shell) {
     let here = std::env::current_dir().ok();
     let here = here.and_then(|here| Utf8PathBuf::try_from(here).ok());
     for binary in &build.binaries {

@@ -17,7 +17,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use cargo_metadata::{Artifact, ArtifactDebuginfo, BuildScript, Target};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use executables::tell_executables;
+pub(crate) use executables::print_executables;
 pub(crate) use not_explored::NotExplored;
 pub(crate) use treatments::treatment_of;
 

@@ -190,7 +190,7 @@ pub(crate) struct RunOptions {
     /// Whether the verdicts of an interrupted run are taken over.
     pub resume: bool,
     /// Whether reports contain the paths of saved schedules and the commands to replay them.
-    pub tell_saved: bool,
+    pub print_saved: bool,
     /// The result of a run without selected tests.
     pub no_tests: NoTests,
     /// Whether an unfinished bound is an error.
@@ -251,7 +251,7 @@ impl RunOptions {
             run_ignored: RunIgnored::Default,
             shard: None,
             resume: false,
-            tell_saved: true,
+            print_saved: true,
             no_tests: NoTests::Fail,
             require_complete: false,
             no_capture: false,

@@ -74,7 +74,7 @@ impl Accesses {
         let left = coverage.left.iter();
         Self {
             found: coverage.found,
-            told: coverage.told,
+            told: coverage.watched,
             left: left.map(|(why, count)| (why.to_string(), *count)).collect(),
         }
     }

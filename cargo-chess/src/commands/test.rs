@@ -18,7 +18,7 @@ pub(crate) fn run(args: &TestArgs, interrupt: &Interrupt) -> Result<u8> {
     )?;
     if args.no_run {
         let build = session.build(&args.cargo, &args.output, interrupt)?;
-        build::tell_executables(&session.plan, &build, args.output.shell());
+        build::print_executables(&session.plan, &build, args.output.shell());
         return Ok(exit::OK);
     }
     // A report file that cannot be written is an error before the build.

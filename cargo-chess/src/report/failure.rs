@@ -3,7 +3,7 @@
 use camino::Utf8Path;
 
 use super::early_timeouts;
-use super::explanation::telling_calls;
+use super::explanation::explaining_calls;
 use super::interleaving::{Table, interleaving};
 use super::names::Names;
 use super::panics;
@@ -197,7 +197,7 @@ fn execution(test: &TestFinished, finished: &Finished, style: Style) -> String {
     let table = Table {
         width: style.width,
         whole: style.whole,
-        kept: telling_calls(finished),
+        kept: explaining_calls(finished),
         locks: false,
     };
     table_of(test, finished, &table)

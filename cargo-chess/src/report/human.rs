@@ -73,7 +73,7 @@ impl<W: Write> Human<W> {
             style: Style {
                 width: width.max(40),
                 whole: options.verbosity >= 2,
-                saved: options.tell_saved,
+                saved: options.print_saved,
                 inline: options.verbosity >= 1,
             },
             root: workspace_root.to_owned(),
@@ -92,8 +92,8 @@ impl<W: Write> Human<W> {
     }
 
     /// Prints the explanation of a failure.
-    pub(crate) fn explanation(&mut self, told: &Explanation) -> io::Result<()> {
-        let report = explanation(&self.root, told, self.style);
+    pub(crate) fn explanation(&mut self, explained: &Explanation) -> io::Result<()> {
+        let report = explanation(&self.root, explained, self.style);
         self.print(&report)
     }
 
@@ -151,7 +151,7 @@ impl<W: Write> Human<W> {
     }
 
     fn test_finished(&mut self, test: &TestFinished, detail: &Detail) -> io::Result<()> {
-        let told_short = self.guarantee.add(test, detail);
+        let is_short = self.guarantee.add(test, detail);
         self.outside.add(test);
         let bad = matches!(test.outcome, Outcome::Failed | Outcome::Timeout);
         if bad {
@@ -166,8 +166,8 @@ impl<W: Write> Human<W> {
         }
         let (of_time, others) = test.warnings_of_time_and_others();
         // The summary or the message will say this.
-        let is_told = told_short || test.outcome == Outcome::Timeout;
-        let of_time = of_time.iter().filter(|_| !is_told);
+        let is_reported = is_short || test.outcome == Outcome::Timeout;
+        let of_time = of_time.iter().filter(|_| !is_reported);
         for warning in of_time.chain(others) {
             lines += &warning_line(&format!("{}: {}", test.id(), grouped(warning)));
         }

@@ -199,11 +199,11 @@ pub(super) fn preemptions(finished: &Finished, names: &Names) -> Vec<(usize, Str
         let count = after.map_or(0, |index| index + 1);
         marks.into_iter().map(move |mark| (count, mark))
     });
-    let told = all.map(|(count, mark)| {
+    let described = all.map(|(count, mark)| {
         let (what, place) = describe(mark, finished, names);
         (count, what, place)
     });
-    told.collect()
+    described.collect()
 }
 
 /// `worker is preempted before load A1`, and where: `src/lib.rs:9`, or nothing.

@@ -8,7 +8,7 @@ use crate::protocol::{Fate, Finished, Panic};
 /// The highest number of panics that are reported.
 const MOST: usize = 3;
 
-/// Those worth telling, the test's own last; of a failure that is a panic not itself.
+/// Those worth explaining, the test's own last; of a failure that is a panic not itself.
 fn beside(finished: &Finished) -> Vec<&Panic> {
     let own = own(finished);
     // Panics that are caught say something where the failure itself is of another kind.

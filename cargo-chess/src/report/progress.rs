@@ -52,7 +52,9 @@ impl Progress {
                 bar.set_message(lines.collect::<String>().trim_end().to_owned());
                 None
             }
-            Self::Slow(told) => Some(slow(told, live, now)).filter(|lines| !lines.is_empty()),
+            Self::Slow(reported) => {
+                Some(slow(reported, live, now)).filter(|lines| !lines.is_empty())
+            }
         }
     }
 
@@ -109,15 +111,15 @@ fn lines(live: &Live, now: Instant) -> Vec<(&'static str, String)> {
 }
 
 /// Lines for the tests that have run for one more [`SLOW`] since their last line.
-fn slow(told: &mut BTreeMap<(usize, Instant), u32>, live: &Live, now: Instant) -> String {
+fn slow(reported: &mut BTreeMap<(usize, Instant), u32>, live: &Live, now: Instant) -> String {
     let running: Vec<_> = live.running.iter().map(Running::turn).collect();
-    told.retain(|turn, _| running.contains(turn));
+    reported.retain(|turn, _| running.contains(turn));
     let mut lines = String::new();
     for test in &live.running {
         let times = u32::try_from(test.elapsed(now).as_secs() / SLOW.as_secs()).unwrap_or(0);
-        let told = told.entry(test.turn()).or_default();
-        if times > *told {
-            *told = times;
+        let reported = reported.entry(test.turn()).or_default();
+        if times > *reported {
+            *reported = times;
             lines += &status(NOTE, "Running", state(test, now));
         }
     }
@@ -188,18 +190,18 @@ mod tests {
 
     #[test]
     fn where_nothing_moves_a_slow_test_is_told_of_every_half_minute() {
-        let (live, mut told) = (live(), BTreeMap::new());
+        let (live, mut reported) = (live(), BTreeMap::new());
         let start = Instant::now();
         let mut after = |seconds| {
-            let lines = slow(&mut told, &live, start + Duration::from_secs(seconds));
+            let lines = slow(&mut reported, &live, start + Duration::from_secs(seconds));
             lines.lines().count()
         };
         assert_eq!(
             [10, 31, 45, 59, 61, 62, 200].map(&mut after),
             [0, 2, 0, 0, 2, 0, 2]
         );
-        let mut told = BTreeMap::new();
-        let lines = slow(&mut told, &live, start + Duration::from_secs(31));
+        let mut reported = BTreeMap::new();
+        let lines = slow(&mut reported, &live, start + Duration::from_secs(31));
         insta::assert_snapshot!(anstream::adapter::strip_str(&lines), @r"
              Running bank::t b (31s, 20,000 schedules, bound 2, about 12 % explored)
              Running bank::t c (31s)

@@ -35,15 +35,15 @@ impl Default for Trace {
 
 impl Trace {
     /// The line of an event. The first one comes after the headings of the columns.
-    pub(crate) fn event(&mut self, number: u64, told: &LiveEvent) -> String {
-        let what = what(told);
-        let note = told.note.map(|note| {
+    pub(crate) fn event(&mut self, number: u64, event: &LiveEvent) -> String {
+        let what = what(event);
+        let note = event.note.map(|note| {
             let woken = note.woken().map(|task| task.to_string());
             format!(": {}", note.in_words(&woken.unwrap_or_default()))
         });
         let note = note.unwrap_or_default();
-        let at = told.location().as_ref().map(place).unwrap_or_default();
-        let name = self.task(told);
+        let at = event.location().as_ref().map(place).unwrap_or_default();
+        let name = self.task(event);
         self.name = self.name.max(columns(&name));
         self.operation = self.operation.max(columns(&what) + columns(&note));
         let mut text = self.header();
@@ -63,20 +63,20 @@ impl Trace {
     }
 
     /// The line of a preemption.
-    pub(crate) fn preemption(&mut self, told: &LiveEvent) -> String {
-        let what = what(told);
-        self.mark(told, &format!("is preempted before {what}"))
+    pub(crate) fn preemption(&mut self, event: &LiveEvent) -> String {
+        let what = what(event);
+        self.mark(event, &format!("is preempted before {what}"))
     }
 
     /// The line of a panic.
-    pub(crate) fn panic(&mut self, told: &LiveEvent) -> String {
-        self.mark(told, "panics")
+    pub(crate) fn panic(&mut self, event: &LiveEvent) -> String {
+        self.mark(event, "panics")
     }
 
-    fn mark(&mut self, told: &LiveEvent, what: &str) -> String {
-        let at = told.location();
+    fn mark(&mut self, event: &LiveEvent, what: &str) -> String {
+        let at = event.location();
         let at = at.map_or_else(String::new, |at| format!(" at {}", place(&at)));
-        let line = format!("~~~ {} {what}{at} ~~~", self.task(told));
+        let line = format!("~~~ {} {what}{at} ~~~", self.task(event));
         format!("{}        {}\n", self.header(), styled(WARN, line))
     }
 
@@ -90,8 +90,8 @@ impl Trace {
     }
 
     /// The name of a task, with its number if an earlier task had the same name.
-    fn task(&mut self, told: &LiveEvent) -> String {
-        match (told.task, &told.name) {
+    fn task(&mut self, event: &LiveEvent) -> String {
+        match (event.task, &event.name) {
             (0, _) => "main".to_owned(),
             (number, None) => format!("task {number}"),
             (number, Some(name)) => match *self.named.entry(name.clone()).or_insert(number) {
@@ -102,9 +102,9 @@ impl Trace {
     }
 }
 
-fn what(told: &LiveEvent) -> String {
-    let op = told.op.map_or("", Op::name);
-    operation(op, shown(told.object.as_ref()))
+fn what(event: &LiveEvent) -> String {
+    let op = event.op.map_or("", Op::name);
+    operation(op, shown(event.object.as_ref()))
 }
 
 #[cfg(test)]
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
     use crate::protocol::op_named;
 
-    fn told(task: u32, op: &str, object: &str, line: u32) -> LiveEvent {
+    fn event(task: u32, op: &str, object: &str, line: u32) -> LiveEvent {
         LiveEvent {
             task,
             name: (task == 2).then(|| "worker".to_owned()),
@@ -130,16 +130,16 @@ mod tests {
     #[test]
     fn each_event_has_a_line_in_columns() {
         let mut trace = Trace::default();
-        let mut text = trace.event(1, &told(0, "spawn", "task 2", 7));
-        text += &trace.event(2, &told(2, "Mutex::lock", "M1", 9));
-        text += &trace.preemption(&told(2, "Mutex unlock", "M1", 10));
+        let mut text = trace.event(1, &event(0, "spawn", "task 2", 7));
+        text += &trace.event(2, &event(2, "Mutex::lock", "M1", 9));
+        text += &trace.preemption(&event(2, "Mutex unlock", "M1", 10));
         let noted = LiveEvent {
             note: Some(Note::WOKE_SPURIOUSLY),
-            ..told(0, "Condvar::wait", "C1", 12)
+            ..event(0, "Condvar::wait", "C1", 12)
         };
         text += &trace.event(1003, &noted);
-        text += &trace.event(1004, &told(0, "load", "A1", 13));
-        text += &trace.panic(&told(0, "", "", 14));
+        text += &trace.event(1004, &event(0, "load", "A1", 13));
+        text += &trace.panic(&event(0, "", "", 14));
         let text = anstream::adapter::strip_str(&text).to_string();
         insta::assert_snapshot!(text);
     }

@@ -10,13 +10,13 @@ use crate::text::source_path;
 /// The sentences: the wait-for cycle first, then every other task that waits.
 pub(super) fn sentences(finished: &Finished, names: &Names) -> Vec<String> {
     let mut sentences = Vec::new();
-    let mut told = Vec::new();
+    let mut mentioned = Vec::new();
     if let Some(sentence) = cycle(finished, names) {
         sentences.push(sentence);
-        told.clone_from(&finished.cycle);
+        mentioned.clone_from(&finished.cycle);
     }
     for blocked in &finished.blocked {
-        if !told.contains(&blocked.task) {
+        if !mentioned.contains(&blocked.task) {
             sentences.push(format!(
                 "{} {}.",
                 names.of(blocked.task),

@@ -212,7 +212,7 @@ impl Exclusion {
             }
         }
         let more = first.len().saturating_sub(NAMED);
-        let told = first.iter().take(NAMED).map(|(path, names)| {
+        let sentences = first.iter().take(NAMED).map(|(path, names)| {
             format!(
                 "{} write {}, which is not in the directory that TMPDIR names: they do not run at the same time",
                 in_words(names),
@@ -220,7 +220,7 @@ impl Exclusion {
             )
         });
         let rest = (more > 0).then(|| format!("{more} more groups of tests write the same paths"));
-        told.chain(rest).collect()
+        sentences.chain(rest).collect()
     }
 
     /// Saves the findings for later runs. A later run determines them again if this fails.

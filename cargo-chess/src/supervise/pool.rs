@@ -150,7 +150,7 @@ pub(super) fn run(
             }
             order.take(message);
             if outcome.is_ok() {
-                outcome = order.tell(queue.last(), false, listener);
+                outcome = order.report(queue.last(), false, listener);
                 // The listener failed, so all tests stop.
                 queue
                     .abandoned
@@ -158,7 +158,7 @@ pub(super) fn run(
             }
         }
         outcome?;
-        order.tell(queue.last(), true, listener)?;
+        order.report(queue.last(), true, listener)?;
         Ok(queue.last() == usize::MAX && !interrupt.requested() && !is_over())
     })
 }
@@ -195,12 +195,12 @@ fn worker(queue: &Queue<'_>, interrupt: &Interrupt, work: Work<'_>, sender: &Sen
             return;
         }
         // The receiver outlives the workers.
-        let tell = |message| drop(sender.send(message));
-        tell(Message::Begun(place));
+        let send = |message| drop(sender.send(message));
+        send(Message::Begun(place));
         let result = work(turn.test, &stop, &mut |advance| {
-            tell(Message::Advanced(place, advance));
+            send(Message::Advanced(place, advance));
         });
-        tell(Message::Ended(place, result));
+        send(Message::Ended(place, result));
     }
 }
 
@@ -241,7 +241,7 @@ impl<'a> Order<'a> {
 
     /// Reports all results that can be reported, up to the turn at `last`. With `all`, no more
     /// messages come, and tests without a verdict are skipped.
-    fn tell(&mut self, last: usize, all: bool, listener: &mut dyn Listener) -> Result<()> {
+    fn report(&mut self, last: usize, all: bool, listener: &mut dyn Listener) -> Result<()> {
         while self.next < self.turns.len() && self.next <= last {
             let Turn { test, is_last } = self.turns[self.next];
             let known = &mut self.known[self.next];

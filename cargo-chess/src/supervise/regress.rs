@@ -75,7 +75,7 @@ pub(super) fn rerun<'a>(
         }
         let stale = match result {
             ReplayResult::Reproduced | ReplayResult::Different => {
-                rerun.tell(regression, RegressionOutcome::Failed);
+                rerun.add_run(regression, RegressionOutcome::Failed);
                 rerun.failed.get_or_insert(verdict);
                 continue;
             }
@@ -83,7 +83,7 @@ pub(super) fn rerun<'a>(
             ReplayResult::Gone => None,
         };
         if stale.is_none() && regressions.sources == schedule.sources {
-            rerun.tell(regression, RegressionOutcome::Passed);
+            rerun.add_run(regression, RegressionOutcome::Passed);
             continue;
         }
         let lines = lines::as_they_are_now(&plan.workspace_root, &schedule.preempted_at);
@@ -112,7 +112,7 @@ pub(super) fn rerun<'a>(
                 verdict.finished.delays_completed = None;
                 verdict.finished.complete = false;
                 rerun.warn(regression, stale.as_deref(), RegressionOutcome::Refound);
-                rerun.tell(regression, RegressionOutcome::Refound);
+                rerun.add_run(regression, RegressionOutcome::Refound);
                 rerun.failed.get_or_insert(verdict);
                 continue;
             }
@@ -134,7 +134,7 @@ impl Rerun<'_> {
         for (regression, stale) in core::mem::take(&mut self.others) {
             let outcome = judge(regression, stale.is_some(), explored.as_ref());
             self.warn(regression, stale.as_deref(), outcome);
-            self.tell(regression, outcome);
+            self.add_run(regression, outcome);
         }
         // A failure of the search has precedence over that of a regression, because it lists all
         // failures.
@@ -148,7 +148,7 @@ impl Rerun<'_> {
         Some(verdict)
     }
 
-    fn tell(&mut self, regression: &Regression, outcome: RegressionOutcome) {
+    fn add_run(&mut self, regression: &Regression, outcome: RegressionOutcome) {
         self.runs.push(RegressionRun {
             schedule: regression.path.clone(),
             outcome,
@@ -161,7 +161,7 @@ impl Rerun<'_> {
             "the regression {} was skipped: it was found with {option}, which is off now",
             regression.path
         ));
-        self.tell(regression, RegressionOutcome::Skipped);
+        self.add_run(regression, RegressionOutcome::Skipped);
     }
 
     /// Adds a warning about a regression under which the changed program does not fail.

@@ -105,7 +105,7 @@ fn instead(decided: &Decided, finished: &Finished) -> String {
     let (before, after) = finished
         .events
         .split_at(decided.event.min(finished.events.len()));
-    let told = |step: &Step| {
+    let described = |step: &Step| {
         let task = match step.task {
             0 => "main".to_owned(),
             number => format!("task {number}"),
@@ -120,11 +120,11 @@ fn instead(decided: &Decided, finished: &Finished) -> String {
     };
     let fitted = before.last().map(|it| {
         let number = thousands(before.len() as u64);
-        format!("; the last step that fits is {number} ({})", told(it))
+        format!("; the last step that fits is {number} ({})", described(it))
     });
     let next = after
         .first()
-        .map(|it| format!(", the next one is {}", told(it)));
+        .map(|it| format!(", the next one is {}", described(it)));
     [fitted, next].into_iter().flatten().collect()
 }
 

@@ -134,7 +134,7 @@ impl<'a> Rounds<'a> {
     }
 
     /// Records that the verdict on a test was reported.
-    pub(super) fn told(&mut self, test: usize) {
+    pub(super) fn mark_reported(&mut self, test: usize) {
         self.states[test] = State::Reported;
     }
 
@@ -240,7 +240,7 @@ mod tests {
         rounds.paused(0, look(Some(2), None), so_far());
         rounds.paused(1, look(None, None), so_far());
         rounds.paused(2, look(Some(1), Some(100)), so_far());
-        rounds.told(3);
+        rounds.mark_reported(3);
         rounds.paused(4, look(Some(1), Some(200)), so_far());
         rounds.paused(5, look(Some(1), Some(100)), so_far());
         rounds.next();

@@ -65,7 +65,7 @@ struct Run<'a> {
     /// The milestones of the test that is being reported.
     milestones: Milestones,
     /// The test that is being reported.
-    telling: Option<usize>,
+    being_reported: Option<usize>,
     /// The last finished stage of this test, if the end of the run stops it.
     stop: Option<Stop>,
     /// Whether the consumer of standard output has closed it.
@@ -130,7 +130,7 @@ pub(crate) fn run(inputs: Inputs<'_>, reporter: &mut dyn Reporter) -> Result<u8>
         saving: Saving::new(inputs),
         tally: Tally::default(),
         milestones: Milestones::default(),
-        telling: None,
+        being_reported: None,
         stop: None,
         hung_up: false,
         start: Instant::now(),
@@ -192,7 +192,7 @@ impl Run<'_> {
             max_steps: base.max_steps,
             shard: self.part.clone(),
         });
-        self.tell(&started, None)
+        self.report(&started, None)
     }
 
     /// Reports the tests marked `#[ignore]` first, because they take no time.
@@ -205,8 +205,8 @@ impl Run<'_> {
                 ..Finished::new(Outcome::Skipped)
             };
             let event = verdict.to_event(test, Duration::ZERO, Vec::new());
-            self.tell(&Event::TestStarted(test.clone()), None)?;
-            self.tell(&Event::TestFinished(Box::new(event)), None)?;
+            self.report(&Event::TestStarted(test.clone()), None)?;
+            self.report(&Event::TestFinished(Box::new(event)), None)?;
         }
         Ok(())
     }
@@ -273,7 +273,7 @@ impl Run<'_> {
             let is_over = || round > 0 && clock.is_over();
             match pool::run(&order, &cores, interrupt, &is_over, &work, self) {
                 Ok(true) => self.rounds.next(),
-                Ok(false) => break self.tell_stopped(),
+                Ok(false) => break self.report_stopped(),
                 Err(error) => break Err(error),
             }
         };
@@ -285,13 +285,13 @@ impl Run<'_> {
     }
 
     /// Reports the partial results of all tests that had a turn, if the run ends before them.
-    fn tell_stopped(&mut self) -> Result<()> {
+    fn report_stopped(&mut self) -> Result<()> {
         let mut stopped = self.rounds.stopped();
         // A test whose report has begun comes first.
-        stopped.sort_by_key(|(test, ..)| self.telling != Some(*test));
+        stopped.sort_by_key(|(test, ..)| self.being_reported != Some(*test));
         for (test, verdict, stop) in stopped {
             self.stop = stop;
-            if self.telling != Some(test) {
+            if self.being_reported != Some(test) {
                 self.news(News::Started(test))?;
             }
             self.news(News::Finished(test, Box::new(verdict)))?;
@@ -323,7 +323,7 @@ impl Run<'_> {
         counts.interrupted = self.inputs.interrupt.requested();
         counts.duration_ms = millis(self.start.elapsed());
         let finished = Event::RunFinished(counts.clone());
-        match self.tell(&finished, None) {
+        match self.report(&finished, None) {
             Err(Error::Interrupted) if self.hung_up => Ok(()),
             result => result,
         }
@@ -367,7 +367,7 @@ impl Run<'_> {
                 #[expect(clippy::cast_precision_loss, reason = "at most a million")]
                 estimate: milestone.explored.map(|millionths| millionths as f64 / 1e6),
             });
-            self.tell(&progress, None)?;
+            self.report(&progress, None)?;
         }
         Ok(())
     }
@@ -375,15 +375,17 @@ impl Run<'_> {
     fn finished(&mut self, index: usize, verdict: Verdict) -> Result<()> {
         let test = &self.tests[index];
         let exploration = &self.explorations[index];
-        let (told, saving) = (&verdict.finished, &mut self.saving);
-        let (path, schedule) = saving.save_first(test, exploration, told)?.unzip();
-        let others = told.others.iter();
-        let others = others.map(|other| saving.save(test, exploration, told, other));
+        let (finished, saving) = (&verdict.finished, &mut self.saving);
+        let (path, schedule) = saving.save_first(test, exploration, finished)?.unzip();
+        let others = finished.others.iter();
+        let others = others.map(|other| saving.save(test, exploration, finished, other));
         let (other_paths, other_schedules): (Vec<_>, Vec<_>) =
             others.collect::<Result<Vec<_>>>()?.into_iter().unzip();
         let mut kept = Vec::new();
-        if exploration.save_regressions && told.outcome != Outcome::Timing {
-            let first = schedule.iter().map(|schedule| (schedule, &*told.events));
+        if exploration.save_regressions && finished.outcome != Outcome::Timing {
+            let first = schedule
+                .iter()
+                .map(|schedule| (schedule, &*finished.events));
             // No execution is recorded for the other failures.
             let others = other_schedules.iter().map(|schedule| (schedule, &[][..]));
             let found = first.chain(others);
@@ -430,10 +432,10 @@ impl Run<'_> {
             stderr,
             schedule,
         };
-        self.tell(&Event::TestFinished(Box::new(event)), Some(&detail))
+        self.report(&Event::TestFinished(Box::new(event)), Some(&detail))
     }
 
-    fn tell(&mut self, event: &Event, detail: Option<&Detail>) -> Result<()> {
+    fn report(&mut self, event: &Event, detail: Option<&Detail>) -> Result<()> {
         self.record.event(event)?;
         match self.reporter.event(event, detail) {
             Ok(()) => Ok(()),
@@ -451,8 +453,8 @@ impl Listener for Run<'_> {
         match news {
             News::Started(index) => {
                 self.milestones = Milestones::default();
-                self.telling = Some(index);
-                self.tell(&Event::TestStarted(self.tests[index].id.clone()), None)
+                self.being_reported = Some(index);
+                self.report(&Event::TestStarted(self.tests[index].id.clone()), None)
             }
             News::Advanced(index, advance) => {
                 self.progress(index, advance.schedules, &advance.milestones)
@@ -460,8 +462,8 @@ impl Listener for Run<'_> {
             News::Finished(index, verdict) => {
                 let finished = &verdict.finished;
                 self.progress(index, finished.schedules, &finished.milestones)?;
-                self.rounds.told(index);
-                self.telling = None;
+                self.rounds.mark_reported(index);
+                self.being_reported = None;
                 self.finished(index, *verdict)
             }
             News::Paused(index, look, so_far) => {

@@ -46,8 +46,9 @@ impl Tally {
     /// Counts the tests of `selected` without a verdict.
     pub(crate) fn end(&mut self, selected: usize) {
         let counts = &mut self.counts;
-        let told = counts.passed + counts.failed + counts.timing + counts.skipped + counts.timeout;
-        counts.not_run = selected + counts.ignored - told;
+        let reported =
+            counts.passed + counts.failed + counts.timing + counts.skipped + counts.timeout;
+        counts.not_run = selected + counts.ignored - reported;
     }
 
     /// Whether the run is complete.

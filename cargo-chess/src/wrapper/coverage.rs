@@ -18,7 +18,7 @@ pub(crate) struct Coverage {
     /// The number of all accesses.
     pub(crate) found: usize,
     /// The number of reported accesses.
-    pub(crate) told: usize,
+    pub(crate) watched: usize,
     /// The numbers of accesses that are not reported, by reason.
     pub(crate) left: BTreeMap<Left, usize>,
 }
@@ -63,7 +63,7 @@ impl Coverage {
                 let accesses = 1 + site.pointers;
                 coverage.found += accesses;
                 match site.left {
-                    None => coverage.told += accesses,
+                    None => coverage.watched += accesses,
                     Some(left) => *coverage.left.entry(left).or_default() += accesses,
                 }
             }
@@ -75,10 +75,14 @@ impl Coverage {
 /// `5 of 7 memory accesses are told of (1 within a macro, 1 did not compile)`.
 impl fmt::Display for Coverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { found, told, left } = self;
+        let Self {
+            found,
+            watched,
+            left,
+        } = self;
         write!(
             f,
-            "{told} of {found} memory accesses in unsafe code are watched"
+            "{watched} of {found} memory accesses in unsafe code are watched"
         )?;
         let left: Vec<_> = left
             .iter()

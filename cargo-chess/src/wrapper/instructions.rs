@@ -64,13 +64,13 @@ pub(crate) struct Entry {
 impl Instructions {
     /// Reads the file.
     pub(super) fn read(file: &Path) -> io::Result<Self> {
-        let told = |error: &dyn Display| {
+        let invalid = |error: &dyn Display| {
             let file = file.display();
             let words = format!("its instructions in {file}: {error}; run cargo chess again");
             io::Error::other(words)
         };
-        let text = std::fs::read(file).map_err(|error| told(&error))?;
-        serde_json::from_slice(&text).map_err(|error| told(&error))
+        let text = std::fs::read(file).map_err(|error| invalid(&error))?;
+        serde_json::from_slice(&text).map_err(|error| invalid(&error))
     }
 
     /// A digest of the treatments of all packages called `name`. Cargo recompiles them when it

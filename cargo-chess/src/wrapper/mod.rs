@@ -60,7 +60,7 @@ pub(crate) fn run(args: &[OsString]) -> Option<io::Error> {
         };
         match Unit::parse(args) {
             Some(unit) => compiler.compile(&unit),
-            None if unit::asks_for_cfg(args) => compiler.tell_cfg(),
+            None if unit::asks_for_cfg(args) => compiler.print_cfg(),
             // Build scripts, procedural macros, and the probes of build scripts.
             None => Err(compiler.command().args(args).exec()),
         }
@@ -93,7 +93,7 @@ impl Compiler<'_> {
 
     /// Prints the target's configuration with the additions of overlays for cargo, which selects
     /// dependencies by it and passes it to build scripts.
-    fn tell_cfg(&self) -> io::Result<i32> {
+    fn print_cfg(&self) -> io::Result<i32> {
         let status = self.command().args(self.args).status()?;
         if status.success() {
             let mut out = io::stdout().lock();

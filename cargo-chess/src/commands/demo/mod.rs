@@ -54,7 +54,7 @@ pub(crate) fn run(args: &DemoArgs, interrupt: &Interrupt) -> Result<u8> {
         // Their paths would be relative to the example's directory, which is not the user's current
         // directory.
         options: RunOptions {
-            tell_saved: false,
+            print_saved: false,
             ..RunOptions::new(&args.output, None)
         },
         interrupt,
@@ -170,7 +170,7 @@ impl Stage<'_> {
             "runs the saved schedule again",
         );
         let replayed = supervise::replay(self.session, &self.build, &schedule, self.interrupt)?;
-        let code = replay::tell(self.session, &self.options, &schedule, &replayed)?;
+        let code = replay::report(self.session, &self.options, &schedule, &replayed)?;
         if replayed.result(&schedule) != ReplayResult::Reproduced || code != exit::FAILURE_FOUND {
             return Err(unexpected(
                 "the saved schedule did not fail in the same way again",
@@ -199,7 +199,7 @@ impl Stage<'_> {
             ..self.options.clone()
         };
         let mut ear = Ear {
-            told: reporter(&options, &self.session.plan.workspace_root)?,
+            reporter: reporter(&options, &self.session.plan.workspace_root)?,
             heard: None,
         };
         supervise::run(
@@ -274,7 +274,7 @@ fn unexpected_under(what: &str, options: impl Iterator<Item = String>) -> Error 
 
 /// A reporter that passes on its input, and stores the last verdict.
 struct Ear {
-    told: Box<dyn Reporter>,
+    reporter: Box<dyn Reporter>,
     heard: Option<(TestFinished, Detail)>,
 }
 
@@ -291,15 +291,15 @@ impl Reporter for Ear {
         if let (Event::TestFinished(test), Some(detail)) = (event, detail) {
             self.heard = Some(((**test).clone(), detail.clone()));
         }
-        self.told.event(event, detail)
+        self.reporter.event(event, detail)
     }
 
     fn live(&mut self, live: &Live) {
-        self.told.live(live);
+        self.reporter.live(live);
     }
 
     fn warn(&mut self, message: &str) {
-        self.told.warn(message);
+        self.reporter.warn(message);
     }
 }
 

@@ -44,9 +44,9 @@ pub(crate) fn run(args: &GateArgs, interrupt: &Interrupt) -> Result<u8> {
     let git = Git::around(root)?;
     let base = base::find(&git, args.base.as_deref())?;
     let changes = git.changes(&base)?;
-    tell_base(shell, &base, &changes);
+    print_base(shell, &base, &changes);
     let found = find_affected(&session, &git, &base, &changes)?;
-    tell_affected(shell, &session, &found);
+    print_affected(shell, &session, &found);
 
     let (diffs, rewritten) = rewrite::check(&session, shell)?;
     if let Some(error) = &rewritten {
@@ -86,7 +86,7 @@ fn explore(
         ..RunOptions::new(&args.output, args.build.jobs)
     };
     let mut ear = Ear {
-        told: report::reporter(&options, &session.plan.workspace_root)?,
+        reporter: report::reporter(&options, &session.plan.workspace_root)?,
         new: 0,
         regressions: 0,
         timeouts: 0,
@@ -170,7 +170,7 @@ fn find_affected(session: &Session, git: &Git, base: &Base, changes: &Changes) -
     Ok(affected(&plan.metadata, &paths, &in_lock))
 }
 
-fn tell_base(shell: Shell, base: &Base, changes: &Changes) {
+fn print_base(shell: Shell, base: &Base, changes: &Changes) {
     let Base { name, commit, .. } = base;
     let short = commit.get(..9).unwrap_or(commit);
     let which = match base.is_fork_point {
@@ -191,19 +191,19 @@ fn tell_base(shell: Shell, base: &Base, changes: &Changes) {
     }
 }
 
-fn tell_affected(shell: Shell, session: &Session, found: &Affected) {
+fn print_affected(shell: Shell, session: &Session, found: &Affected) {
     let members = session.plan.metadata.workspace_packages().len();
-    let told = found.members.values().map(|(name, why)| match why {
+    let affected = found.members.values().map(|(name, why)| match why {
         Why::Changed => format!("{name} (changed)"),
         Why::DependsOn(other) => format!("{name} (uses {other})"),
         Why::Everything(file) => format!("{name} ({file} changed)"),
     });
-    let mut told: Vec<String> = told.collect();
-    told.sort();
-    let count = told.len();
+    let mut affected: Vec<String> = affected.collect();
+    affected.sort();
+    let count = affected.len();
     let names = match count {
         0 => "no package".to_owned(),
-        _ => told.join(", "),
+        _ => affected.join(", "),
     };
     shell.status("Affected", format!("{count} of {members}: {names}"));
     if found.members.is_empty() {
@@ -223,7 +223,7 @@ fn tell_affected(shell: Shell, session: &Session, found: &Affected) {
 
 /// Counts the verdicts for the summary at the end.
 struct Ear {
-    told: Box<dyn Reporter>,
+    reporter: Box<dyn Reporter>,
     /// The number of tests that fail for another reason than a regression.
     new: usize,
     /// The number of saved schedules that fail.
@@ -275,15 +275,15 @@ impl Reporter for Ear {
         if let Event::TestFinished(test) = event {
             self.hear(test);
         }
-        self.told.event(event, detail)
+        self.reporter.event(event, detail)
     }
 
     fn live(&mut self, live: &Live) {
-        self.told.live(live);
+        self.reporter.live(live);
     }
 
     fn warn(&mut self, message: &str) {
-        self.told.warn(message);
+        self.reporter.warn(message);
     }
 }
 

@@ -31,14 +31,14 @@ pub(crate) fn run(args: &MergeArgs) -> Result<u8> {
     };
     // Paths of schedules and source lines are relative to the current directory.
     let mut reporter = report::reporter(&options, Utf8Path::new("."))?;
-    match tell(&joined, &mut *reporter) {
+    match report(&joined, &mut *reporter) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(joined.tally.exit_code()),
         told => told.map_err(Error::io("write to", "standard output"))?,
     }
     verdict(&joined)
 }
 
-fn tell(joined: &Joined, reporter: &mut dyn Reporter) -> std::io::Result<()> {
+fn report(joined: &Joined, reporter: &mut dyn Reporter) -> std::io::Result<()> {
     let ignored = joined.tally.counts.ignored;
     let mut tests = 0;
     for event in &joined.events {

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &ReplayArgs, interrupt: &Interrupt) -> Result<u8> {
         options: &options,
         workspace_root: &session.plan.workspace_root,
     };
-    reporter.tell(&schedule, &replayed)
+    reporter.report(&schedule, &replayed)
 }
 
 /// A schedule and its built program.
@@ -79,7 +79,7 @@ pub(crate) fn open(
 }
 
 /// Reports the result of a replay, as `cargo chess replay` does, and returns its exit code.
-pub(crate) fn tell(
+pub(crate) fn report(
     session: &Session,
     options: &RunOptions,
     schedule: &Schedule,
@@ -89,7 +89,7 @@ pub(crate) fn tell(
         options,
         workspace_root: &session.plan.workspace_root,
     };
-    reporter.tell(schedule, replayed)
+    reporter.report(schedule, replayed)
 }
 
 fn find(argument: Option<&str>, rebuild: &RebuildArgs) -> Result<Schedule> {

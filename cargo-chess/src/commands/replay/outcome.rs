@@ -23,7 +23,7 @@ pub(super) struct ReplayReporter<'a> {
 
 impl ReplayReporter<'_> {
     /// Prints the report, and returns the exit code or the error that determines it.
-    pub(super) fn tell(&self, schedule: &Schedule, replayed: &Replayed) -> Result<u8> {
+    pub(super) fn report(&self, schedule: &Schedule, replayed: &Replayed) -> Result<u8> {
         let verdict = &replayed.verdict;
         let mut event =
             verdict

@@ -19,24 +19,24 @@ use crate::text::{thousands, wrap};
 const MOST_SHOWN: usize = 4;
 
 /// The highest number of events that are kept from folding.
-const MOST_TELLING: usize = 40;
+const MOST_EXPLAINING: usize = 40;
 
 /// The events that explain the failure: operations of other tasks, while a task was switched out,
 /// on the objects of its operations.
-pub(super) fn telling(finished: &Finished) -> BTreeSet<usize> {
+pub(super) fn explaining(finished: &Finished) -> BTreeSet<usize> {
     let all = preemptions(finished).into_iter();
-    let all = all.flat_map(|preemption| preemption.telling(finished));
-    all.take(MOST_TELLING).collect()
+    let all = all.flat_map(|preemption| preemption.explaining(finished));
+    all.take(MOST_EXPLAINING).collect()
 }
 
 /// Those of them that are within calls into `atomic` code: a report shows where the user's
 /// statements use the object at which a task is switched out.
-pub(in super::super) fn telling_calls(finished: &Finished) -> BTreeSet<usize> {
+pub(in super::super) fn explaining_calls(finished: &Finished) -> BTreeSet<usize> {
     let all = preemptions(finished).into_iter();
     let all = all.filter(super::preemption::Preemption::is_at_call);
-    let all = all.flat_map(|preemption| preemption.telling(finished));
+    let all = all.flat_map(|preemption| preemption.explaining(finished));
     let called = all.filter(|&index| finished.events[index].atomic_call().is_some());
-    called.take(MOST_TELLING).collect()
+    called.take(MOST_EXPLAINING).collect()
 }
 
 /// Sentences that belong together, and the source lines that they speak of.
@@ -53,22 +53,22 @@ pub(super) fn cause(
     names: &Names,
     width: usize,
 ) -> String {
-    let mut told = String::new();
+    let mut report = String::new();
     for Paragraph { sentences, marks } in paragraphs(test, finished, names) {
         for sentence in sentences {
-            told += &wrap(&sentence, "    ", width);
+            report += &wrap(&sentence, "    ", width);
         }
         let lines = excerpts(root, &marks, width);
         if !lines.is_empty() {
-            told.push('\n');
-            told += &lines;
+            report.push('\n');
+            report += &lines;
         }
         if !marks.is_empty() {
-            told.push('\n');
+            report.push('\n');
         }
     }
-    told.truncate(told.trim_end().len());
-    told + "\n"
+    report.truncate(report.trim_end().len());
+    report + "\n"
 }
 
 /// The cause of the failure, and the tasks that wait or panicked, without source lines.
@@ -92,13 +92,13 @@ pub(in super::super) fn reasons(
 fn paragraphs(test: &TestFinished, finished: &Finished, names: &Names) -> Vec<Paragraph> {
     let preemptions = preemptions(finished);
     let chosen = chosen(finished, names);
-    let mut told = Vec::new();
+    let mut paragraphs = Vec::new();
     let alone = |sentences| Paragraph {
         sentences,
         marks: Vec::new(),
     };
     if preemptions.is_empty() && chosen.is_empty() {
-        told.push(alone(vec![without_preemption(test, finished).to_owned()]));
+        paragraphs.push(alone(vec![without_preemption(test, finished).to_owned()]));
     }
     let left_out = preemptions.len().saturating_sub(MOST_SHOWN);
     if left_out > 0 {
@@ -106,9 +106,9 @@ fn paragraphs(test: &TestFinished, finished: &Finished, names: &Names) -> Vec<Pa
             "{} tasks were switched out before; the last {MOST_SHOWN} times:",
             thousands(left_out as u64)
         );
-        told.push(alone(vec![sentence]));
+        paragraphs.push(alone(vec![sentence]));
     }
-    told.extend(preemptions[left_out..].iter().map(|preemption| {
+    paragraphs.extend(preemptions[left_out..].iter().map(|preemption| {
         let sentence = [preemption.sentence(names)].into_iter();
         Paragraph {
             sentences: sentence
@@ -118,9 +118,9 @@ fn paragraphs(test: &TestFinished, finished: &Finished, names: &Names) -> Vec<Pa
             marks: preemption.marks(finished, names),
         }
     }));
-    told.push(alone(chosen));
-    told.push(alone(missed(finished, names)));
-    told
+    paragraphs.push(alone(chosen));
+    paragraphs.push(alone(missed(finished, names)));
+    paragraphs
 }
 
 /// Notifications that came before anybody waited for them, where a task waits for one at

@@ -16,7 +16,7 @@ use crate::analysis::Explanation;
 use crate::events::Outcome;
 use crate::text::{BOLD, NOTE, status, styled};
 
-pub(super) use self::cause::{reasons, telling_calls};
+pub(super) use self::cause::{explaining_calls, reasons};
 pub(super) use self::side_by_side::first_difference;
 
 /// The whole explanation.
@@ -35,7 +35,7 @@ pub(super) fn explanation(root: &Utf8Path, told: &Explanation, style: Style) -> 
         let table = Table {
             width: style.width,
             whole: style.whole,
-            kept: cause::telling(finished),
+            kept: cause::explaining(finished),
             locks: true,
         };
         text += &table_of(test, finished, &table);

@@ -115,7 +115,7 @@ impl Preemption<'_> {
 
     /// The events in the sentences, which a table should show: its earlier operation on the same
     /// object, and the operations of others on its objects meanwhile.
-    pub(super) fn telling(&self, finished: &Finished) -> Vec<usize> {
+    pub(super) fn explaining(&self, finished: &Finished) -> Vec<usize> {
         let objects = self.objects();
         let meanwhile = self.meanwhile.clone().filter(|&index| {
             let object = finished.events[index].object.as_ref();
@@ -202,22 +202,22 @@ impl Preemption<'_> {
             ));
         }
         if !touched.is_empty() {
-            let mut told = String::from("Meanwhile ");
+            let mut sentence = String::from("Meanwhile ");
             let mut previous = None;
             for steps in &touched {
                 let (task, what) = interfered(steps);
-                told += match previous {
+                sentence += match previous {
                     Some(_) => ", and ",
                     None => "",
                 };
                 if previous != Some(task) {
-                    told += &names.of(task);
-                    told.push(' ');
+                    sentence += &names.of(task);
+                    sentence.push(' ');
                 }
-                told += &what;
+                sentence += &what;
                 previous = Some(task);
             }
-            return Some(told + ".");
+            return Some(sentence + ".");
         }
         let objects = self.objects();
         let events = &finished.events[self.meanwhile.clone()];
@@ -254,12 +254,12 @@ impl Preemption<'_> {
         let others = interference.iter().flat_map(|steps| {
             let last = *steps.last().expect("there is one");
             // Of values the last one counts, of locks each place.
-            let told: Vec<&Step> = if last.written.is_some() {
+            let shown: Vec<&Step> = if last.written.is_some() {
                 vec![last]
             } else {
                 at_distinct_places(steps)
             };
-            told.into_iter().filter_map(|step| {
+            shown.into_iter().filter_map(|step| {
                 let what = doing(step);
                 Some(Mark {
                     location: step.shown_location()?,
@@ -317,8 +317,8 @@ impl Preemption<'_> {
         let mut marks: Vec<Mark> = Vec::new();
         for mark in all {
             let line = |it: &Mark| (it.location.file.clone(), it.location.line);
-            let mut told = marks.iter();
-            if !told.any(|it| line(it) == line(&mark) && it.text == mark.text) {
+            let mut known = marks.iter();
+            if !known.any(|it| line(it) == line(&mark) && it.text == mark.text) {
                 marks.push(mark);
             }
         }
@@ -339,7 +339,7 @@ fn calls(steps: &[&Step], names: &Names) -> String {
             None => by_task.push((step.task, vec![call])),
         }
     }
-    let told = by_task.iter().map(|(task, calls)| {
+    let clauses = by_task.iter().map(|(task, calls)| {
         let more = calls.len().saturating_sub(MOST_PLACES);
         let shown = calls[..calls.len() - more].join(" and ");
         let more = match more {
@@ -348,7 +348,7 @@ fn calls(steps: &[&Step], names: &Names) -> String {
         };
         format!("{} called {shown}{more}", names.of(*task))
     });
-    told.collect::<Vec<_>>().join(", and ")
+    clauses.collect::<Vec<_>>().join(", and ")
 }
 
 /// The task that changed an object, and the change: `changed A1 from 0 to 1 at src/lib.rs:12`.

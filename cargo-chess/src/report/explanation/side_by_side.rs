@@ -22,10 +22,10 @@ const LONGEST_NAME: usize = 12;
 const GAP: &str = "  ";
 
 /// The heading, a sentence on the difference, and both side by side.
-pub(super) fn side_by_side(told: &Explanation, names: &Names, width: usize) -> String {
-    let failing = &told.detail.finished;
-    let Some(passing) = &told.passing else {
-        return none(told.tried, width);
+pub(super) fn side_by_side(explanation: &Explanation, names: &Names, width: usize) -> String {
+    let failing = &explanation.detail.finished;
+    let Some(passing) = &explanation.passing else {
+        return none(explanation.tried, width);
     };
     let events = plural(passing.finished.events.len() as u64, "event");
     let heading = styled(
@@ -72,7 +72,7 @@ pub(super) fn side_by_side(told: &Explanation, names: &Names, width: usize) -> S
             rest(&passing.finished),
         );
     }
-    let kind = told.test.kind.map_or("failure", |kind| kind.name());
+    let kind = explanation.test.kind.map_or("failure", |kind| kind.name());
     line(
         String::new(),
         styled(BAD, fit(kind, room)),

@@ -33,16 +33,16 @@ struct Data {
 }
 
 /// The page that shows an explanation; source files are below `root`.
-pub(crate) fn page(root: &Utf8Path, told: &Explanation) -> serde_json::Result<String> {
-    let finished = &told.detail.finished;
+pub(crate) fn page(root: &Utf8Path, explanation: &Explanation) -> serde_json::Result<String> {
+    let finished = &explanation.detail.finished;
     let names = Names::new(&finished.tasks);
     let mut files = Files::new(root);
-    let kind = told.test.kind.map_or("passes", |kind| kind.name());
+    let kind = explanation.test.kind.map_or("passes", |kind| kind.name());
     let mut runs = vec![Execution::new(kind.to_owned(), finished, &mut files)];
     // Of a deadlock the reasons say all.
-    let message = told.test.message.as_ref();
-    let message = message.filter(|_| told.test.kind != Some(Kind::Deadlock));
-    if let Some(passing) = &told.passing {
+    let message = explanation.test.message.as_ref();
+    let message = message.filter(|_| explanation.test.kind != Some(Kind::Deadlock));
+    if let Some(passing) = &explanation.passing {
         let name = "nearest one that passes".to_owned();
         let mut run = Execution::new(name, &passing.finished, &mut files);
         // From the last step that both have in common.
@@ -51,9 +51,9 @@ pub(crate) fn page(root: &Utf8Path, told: &Explanation) -> serde_json::Result<St
         runs.push(run);
     }
     let data = Data {
-        title: format!("{kind}: {}", told.test.id()),
+        title: format!("{kind}: {}", explanation.test.id()),
         message: message.cloned().unwrap_or_default(),
-        why: reasons(&told.test, finished, &names),
+        why: reasons(&explanation.test, finished, &names),
         files: files.read(),
         runs,
     };
