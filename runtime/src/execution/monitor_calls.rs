@@ -12,7 +12,7 @@ use crate::monitor::{Monitors, monitors};
 use crate::platform::heap::{Allocation, Block, Free};
 use crate::search::ObjectId;
 
-/// The implementation of [`MonitorHooks`]. Only this line below the monitors names them.
+/// The implementation of [`super::MonitorHooks`]. Only this line below the monitors names them.
 pub(super) type Hooks = Monitors;
 
 impl Execution {

@@ -18,9 +18,9 @@ pub(crate) struct Atomic {
 }
 
 /// Records an access of the running task to memory before it is made, if nothing else must be done.
-/// Returns whether it is recorded; if not, the caller must call [`told`]. The `kind` consists of
-/// two flags: whether it writes, and whether it is a borrow. The flag in `line` states whether its
-/// code is known to be explored.
+/// Returns whether it is recorded; if not, the caller must call [`report_access`]. The `kind`
+/// consists of two flags: whether it writes, and whether it is a borrow. The flag in `line` states
+/// whether its code is known to be explored.
 #[inline(always)]
 #[expect(
     clippy::inline_always,

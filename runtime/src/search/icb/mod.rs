@@ -11,10 +11,10 @@
 //! Not every decision needs its other choices. Only two decisions of a race do: the one before its
 //! first step, and the one at the start of that step's turn, where a switch may cost less (bounded
 //! partial-order reduction by Coons, Musuvathi and others, OOPSLA'13). Turns that only
-//! [repeat](repeats) those of another schedule do not. A timeout is a step of the task that waited.
-//! If another task could run, a timeout costs as much as a preemption, so that an alternative to a
-//! preemption never costs more. If fairness limited the enabled tasks of an execution, every
-//! decision is taken to need all its choices.
+//! [repeat](sleep_sets) those of another schedule do not. A timeout is a step of the task that
+//! waited. If another task could run, a timeout costs as much as a preemption, so that an
+//! alternative to a preemption never costs more. If fairness limited the enabled tasks of an
+//! execution, every decision is taken to need all its choices.
 
 mod backtrack_points;
 mod partition;
